@@ -31,7 +31,7 @@ func (l *Lease[M]) Meta() M {
 // Position counts the frames committed to the ring before this one.
 func (l *Lease[M]) Position() uint64 {
 	l.check("Position")
-	return l.slot.position.Load()
+	return l.slot.position
 }
 
 // LostBefore counts the frames that the writer could not place between the commit before this
@@ -60,7 +60,8 @@ func (l *Lease[M]) Release() {
 	}
 	rd := l.reader // the lease may be in use again after the next line
 	l.slot.release()
-	if rd.leased.Add(-1) == 0 && rd.closed.Load() {
+	rd.released.Add(1)
+	if rd.closed.Load() && rd.leased() == 0 {
 		rd.ring.strike(rd)
 	}
 }

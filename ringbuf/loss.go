@@ -38,26 +38,18 @@ func (r *Ring[M]) lose() {
 	var culprit *Reader[M]
 	most := int64(0)
 	for _, rd := range *r.readers.Load() {
-		if n := rd.unread(head) + rd.leased.Load(); n > most {
+		if n := rd.unread(head) + rd.leased(); n > most {
 			culprit, most = rd, n
 		}
 	}
 	switch {
 	case culprit == nil || most < int64(r.held):
 		r.counters.lostWriting.Add(1)
-	case culprit.unread(head) >= culprit.leased.Load():
+	case culprit.unread(head) >= culprit.leased():
 		culprit.behind.Add(1)
 		r.counters.lostBehind.Add(1)
 	default:
 		culprit.keeping.Add(1)
 		r.counters.lostLeased.Add(1)
 	}
-}
-
-// unread returns how many committed frames keep their slots for this reader.
-func (rd *Reader[M]) unread(head uint64) int64 {
-	if rd.mode != Lossless || rd.closed.Load() {
-		return 0
-	}
-	return max(int64(head-rd.position.Load()), 0)
 }

@@ -3,7 +3,6 @@ package ringbuf
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -39,6 +38,7 @@ func (m Mode) String() string {
 type Reader[M any] struct {
 	ring   *Ring[M]
 	id     int
+	start  uint64 // position of the first frame it may take
 	mode   Mode
 	leases []Lease[M]       // one per slot: a reader has each frame once
 	news   bell             // rung when a frame was committed or the stream ended
@@ -48,19 +48,19 @@ type Reader[M any] struct {
 	done bool       // guarded by mu
 
 	// position of the next frame to take; for Latest, of the oldest still acceptable.
-	// Changed under mu only. The rest of this block is for counting: nothing that
-	// is read or freed depends on it, so it needs no ordering beyond being atomic.
-	position  atomic.Uint64
-	leased    atomic.Int64 // frames out on lease
-	delivered atomic.Uint64
-	skipped   atomic.Uint64
-	behind    atomic.Uint64 // losses blamed on unread frames; only the writer adds
-	keeping   atomic.Uint64 // losses blamed on leases; only the writer adds
+	// It and skipped change under mu only. They are atomic for those who count: what was
+	// delivered and what is on lease follows from here, see stats.go. Nothing that is
+	// read or freed depends on a count, so they need no order among each other.
+	position atomic.Uint64
+	skipped  atomic.Uint64
+	released atomic.Uint64 // leases that ended
+	behind   atomic.Uint64 // losses blamed on unread frames; only the writer adds
+	keeping  atomic.Uint64 // losses blamed on leases; only the writer adds
 
 	// closed tells the goroutine that releases the last lease to strike the reader off.
-	// Ordering: Close stores it, then loads leased; Release subtracts from leased, then
-	// loads closed. One of the two sees the other's, so the reader is struck off; both may, which
-	// is harmless.
+	// Ordering: Close stores it after the last change of position, then loads released;
+	// Release adds to released, then loads closed. One of the two sees the other's, so
+	// the reader is struck off; both may, which is harmless.
 	closed atomic.Bool
 }
 
@@ -76,28 +76,25 @@ func (r *Ring[M]) NewReader(mode Mode) *Reader[M] {
 	for i := range rd.leases {
 		rd.leases[i].reader, rd.leases[i].slot = rd, &r.slots[i]
 	}
-	rd.position.Store(math.MaxInt64) // nothing unread until it is known where it starts
-
 	r.rollMu.Lock()
 	defer r.rollMu.Unlock()
-	if mode == Lossless && word(r.state.Load()).lossless() == maxLossless {
+	switch {
+	case mode == Latest:
+		rd.start = max(word(r.state.Load()).head(), 1) - 1
+	case word(r.state.Load()).lossless() == maxLossless:
 		panic("ringbuf: too many lossless readers")
+	default:
+		// The same Add counts the reader and tells the head: each commit is either before,
+		// and not the reader's, or after, and counted it.
+		rd.start = word(r.state.Add(1)).head()
 	}
+	rd.position.Store(rd.start)
 	r.nextID++
 	rd.id = r.nextID
-	// Ordering: listed before its first look at the head. A commit that walked the list
+	// Ordering: listed before its first Next looks at the head. A commit that walked the list
 	// without it has moved the head before that look, so the reader sees the frame unwoken.
 	roll := append(slices.Clone(*r.readers.Load()), rd)
 	r.readers.Store(&roll)
-
-	if mode == Lossless {
-		// The same Add counts the reader and tells the head: each commit is either before,
-		// and not the reader's, or after, and counted it.
-		rd.position.Store(word(r.state.Add(1)).head())
-		return rd
-	}
-	head := word(r.state.Load()).head()
-	rd.position.Store(max(head, 1) - 1)
 	return rd
 }
 
@@ -173,7 +170,7 @@ func (r *Ring[M]) grab(position uint64) *Slot[M] {
 	if !slot.tryRetain() {
 		return nil
 	}
-	if slot.position.Load() != position {
+	if slot.position != position {
 		slot.release()
 		return nil
 	}
@@ -184,8 +181,6 @@ func (r *Ring[M]) grab(position uint64) *Slot[M] {
 func (rd *Reader[M]) lease(slot *Slot[M], position uint64) *Lease[M] {
 	l := &rd.leases[slot.index]
 	l.holds.Store(1)
-	rd.leased.Add(1)
-	rd.delivered.Add(1)
 	rd.position.Store(position + 1)
 	return l
 }
@@ -209,7 +204,7 @@ func (rd *Reader[M]) Close() {
 	}
 	rd.mu.Unlock()
 	rd.news.wake()
-	if rd.leased.Load() == 0 {
+	if rd.leased() == 0 {
 		rd.ring.strike(rd)
 	}
 }

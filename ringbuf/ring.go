@@ -29,6 +29,7 @@ type Ring[M any] struct {
 	slots []Slot[M]
 	order []atomic.Uint32 // position & mask → slot index; see Slot.Commit for its ordering
 	mask  uint64
+	_     cpu.CacheLinePad // what changes stands apart from what doesn't, and from what others change
 
 	writer[M]
 	_ cpu.CacheLinePad

@@ -17,16 +17,13 @@ type Slot[M any] struct {
 	held  bool   // by the writer; only the writer's goroutine looks
 	next  uint32 // the slot after this one in a list of free ones, index+1; see freeList
 
-	// The frame. Stored by Commit before it publishes, constant until refs is 0.
+	// The frame. Stored by Commit before refs becomes nonzero, constant until it is 0 again; so
+	// whoever has a reference reads what belongs to the bytes. A Latest reader
+	// relies on that for the position: see Ring.grab.
 	meta       M
 	n          int
 	lostBefore uint64
-
-	// position of the frame. A Latest reader compares it after it has taken a
-	// reference, because it may have followed an order entry that was already reused.
-	// Ordering: stored before refs becomes nonzero, so whoever has taken a reference
-	// reads the position that belongs to the bytes.
-	position atomic.Uint64
+	position   uint64
 
 	// refs counts who needs the frame: each lossless reader that has not read it, each
 	// reader that leases it, and the ring itself while it is the newest. 0 means
@@ -70,7 +67,7 @@ func (s *Slot[M]) Commit(n int, meta M) {
 	// readers may take and release the frame before the count is settled. This has no retry,
 	// however many readers come and go.
 	position := word(r.state.Load()).head()
-	s.position.Store(position)
+	s.position = position
 	s.refs.Store(bias)
 	// Ordering: lossless readers load this entry after they have seen the new head, and
 	// before it is reused (see New). Latest readers may load it at any time, and check.

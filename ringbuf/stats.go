@@ -74,12 +74,33 @@ func (rd *Reader[M]) Stats() ReaderStats {
 		Mode:       rd.mode,
 		Closed:     rd.closed.Load(),
 		Unread:     int(rd.unread(word(rd.ring.state.Load()).head())),
-		Leased:     int(rd.leased.Load()),
-		Delivered:  rd.delivered.Load(),
+		Leased:     int(rd.leased()),
+		Delivered:  uint64(rd.delivered()),
 		Skipped:    rd.skipped.Load(),
 		LostBehind: rd.behind.Load(),
 		LostLeased: rd.keeping.Load(),
 	}
+}
+
+// unread returns how many committed frames keep their slots for this reader.
+func (rd *Reader[M]) unread(head uint64) int64 {
+	if rd.mode != Lossless || rd.closed.Load() {
+		return 0
+	}
+	return max(int64(head-rd.position.Load()), 0)
+}
+
+// delivered returns how many frames the reader got: those it went past and did not skip. A
+// skip is counted before the position moves, hence the max.
+func (rd *Reader[M]) delivered() int64 {
+	return max(int64(rd.position.Load()-rd.start-rd.skipped.Load()), 0)
+}
+
+// leased returns how many frames the reader got and has not released. The releases are
+// loaded first: each has been delivered before.
+func (rd *Reader[M]) leased() int64 {
+	released := int64(rd.released.Load())
+	return max(rd.delivered()-released, 0)
 }
 
 // Fill returns how full the ring is: 0 when nothing is held but the newest frame, which the
