@@ -1,0 +1,110 @@
+package frame
+
+import "encoding/binary"
+
+// Layout is where the rows of a format lie and which of their bytes are seen. It is
+// computed once per format and is safe for use from several goroutines.
+type Layout struct {
+	Format Format
+	Size   int   // bytes of a frame
+	Rows   []Row // through all planes, in the order of memory
+	Pixels uint64
+
+	traits *layoutOf
+}
+
+// Row is one row of one plane.
+type Row struct {
+	Offset int   // bytes from the frame's start
+	Bytes  int   // bytes kept, padding included
+	Seen   int   // bytes that are pixels, from the row's start
+	Plane  uint8 // number of the plane
+	Y      int   // row within the plane
+}
+
+// NewLayout lays out a format, or says why it cannot be.
+func NewLayout(f Format) (*Layout, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	traits, _ := f.Pixel.traits()
+	l := &Layout{Format: f, Size: f.Size(), Pixels: uint64(f.Width) * uint64(f.Height), traits: traits}
+	for i, p := range f.Planes() {
+		for y := range p.Rows {
+			l.Rows = append(l.Rows, Row{Offset: p.Offset + y*p.Stride, Bytes: p.Stride, Seen: p.RowBytes, Plane: uint8(i), Y: y})
+		}
+	}
+	return l, nil
+}
+
+// Row returns row y of a frame's bytes.
+func (l *Layout) Row(pix []byte, y int) []byte {
+	r := &l.Rows[y]
+	return pix[r.Offset : r.Offset+r.Bytes : r.Offset+r.Bytes]
+}
+
+// Hides reports whether a row of the format holds bytes that no screen shows.
+func (l *Layout) Hides() bool {
+	return l.traits.hidden >= 0 || l.Rows[0].Bytes > l.Rows[0].Seen
+}
+
+// Tighten narrows the byte range [start, end) of row y to the bytes that are seen and differ between
+// a and b, both whole rows, and reports whether any is left.
+func (l *Layout) Tighten(y int, a, b []byte, start, end int) (int, int, bool) {
+	end = min(end, l.Rows[y].Seen)
+	t := l.traits
+	for start < end && !t.differs(a, b, start) {
+		start++
+	}
+	for start < end && !t.differs(a, b, end-1) {
+		end--
+	}
+	return start, end, start < end
+}
+
+func (t *layoutOf) differs(a, b []byte, i int) bool {
+	return a[i] != b[i] && (t.hidden < 0 || i&3 != t.hidden)
+}
+
+// RowEqual reports whether row y looks the same in a and b, both whole rows: padding and X
+// bytes are not compared.
+func (l *Layout) RowEqual(y int, a, b []byte) bool {
+	n := l.Rows[y].Seen
+	a, b = a[:n], b[:n]
+	t := l.traits
+	if t.hidden < 0 {
+		return string(a) == string(b)
+	}
+	mask := ^(uint64(0xff)<<(8*t.hidden) | uint64(0xff)<<(8*t.hidden+32))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if (binary.LittleEndian.Uint64(a[i:])^binary.LittleEndian.Uint64(b[i:]))&mask != 0 {
+			return false
+		}
+	}
+	for ; i < n; i++ {
+		if t.differs(a, b, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Rect returns the pixels that bytes [start, end) of row y touch: x0 ≤ x < x1, y0 ≤ y < y1. A
+// chroma sample touches every pixel that shares it.
+func (l *Layout) Rect(y, start, end int) (x0, y0, x1, y1 int) {
+	r := &l.Rows[y]
+	t := l.traits
+	f := l.Format
+	switch {
+	case t.family == packedRGB:
+		return start / t.pixelBytes, r.Y, min(f.Width, (end+t.pixelBytes-1)/t.pixelBytes), r.Y + 1
+	case t.family == packed422:
+		return start / 4 * 2, r.Y, min(f.Width, (end+3)/4*2), r.Y + 1
+	case r.Plane == 0:
+		return start, r.Y, min(f.Width, end), r.Y + 1
+	case t.family == semiPlanar:
+		return start / 2 * 2, r.Y * 2, min(f.Width, (end+1)/2*2), min(f.Height, r.Y*2+2)
+	}
+	return start << t.subX, r.Y << t.subY, min(f.Width, end<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
+}

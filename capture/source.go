@@ -1,0 +1,77 @@
+// Package capture is where frames come from: the contract that every source keeps.
+//
+// A source opens, settles on a format, and writes frames into a ring until its context
+// ends. What happens to a frame after that is not its business. Each kind of source
+// has a sub-package of its own; the program opens them by URI.
+package capture
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/ringbuf"
+)
+
+// Ring carries frames from a source to whoever reads them.
+type Ring = ringbuf.Ring[frame.Meta]
+
+// Source delivers frames of one format.
+//
+// Its sub-package's Open has negotiated the format when it returns, so Info may be called at once
+// and does not change. A source is used by one goroutine.
+type Source interface {
+	// Info says what the source delivers.
+	Info() Info
+
+	// Run writes frames into the ring until ctx ends, the source does, or it fails. It returns nil
+	// in the first two cases, and leaves the ring open.
+	//
+	// A clocked source uses TryAcquire: a full ring is a loss that the ring counts, and the
+	// sequence number is spent all the same. Any other source waits in Acquire.
+	// Things that happen beside the frames go to events, which never blocks for long and must
+	// not be called after Run has returned.
+	Run(ctx context.Context, ring *Ring, events func(timeline.Event)) error
+
+	// Close gives up what Open acquired. It is idempotent.
+	Close() error
+}
+
+// Info describes a source.
+type Info struct {
+	URI    string       // as the user would write it
+	Format frame.Format // of every frame
+	// Clocked sources deliver frames when the signal does; the others when asked.
+	Clocked bool
+	// OwnClock says that times are the file's own (its first frame's is usually 0) and not the rig's.
+	OwnClock bool
+	// Period is the nominal time from frame to frame, as Num/Den seconds; 0/0 where it varies or is unknown.
+	Period Rational
+	// Frames is how many frames there will be, or 0 where that is unknown or without end.
+	Frames uint64
+	// Metadata is recorded with the frames: a scene's truth, a file's header. Values are JSON.
+	Metadata []Metadata
+}
+
+// Metadata is a named JSON value that belongs to a recording as a whole.
+type Metadata struct {
+	Name  string // "synth.truth", "y4m.header", …
+	Value json.RawMessage
+}
+
+// Rational is a number of seconds as a fraction, because 1001/60000 is not a number of nanoseconds.
+type Rational struct {
+	Num, Den int64
+}
+
+// Duration returns the time of n periods, rounded down to the nanosecond.
+func (r Rational) Duration(n uint64) time.Duration {
+	if r.Den == 0 {
+		return 0
+	}
+	num := uint64(r.Num) * uint64(time.Second) // fits: a period is at most some seconds
+	den := uint64(r.Den)
+	return time.Duration(n/den*num + n%den*num/den)
+}
