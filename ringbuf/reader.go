@@ -196,16 +196,32 @@ func (rd *Reader[M]) Close() {
 	rd.done = true
 	rd.closed.Store(true)
 	if rd.mode == Lossless {
-		// The same Add uncounts the reader and tells how far it had been counted.
-		end := word(rd.ring.state.Add(^uint64(0))).head()
-		for position := rd.position.Load(); position < end; position++ {
-			rd.ring.slots[rd.ring.order[position&rd.ring.mask].Load()].release()
-		}
+		rd.giveUp()
 	}
 	rd.mu.Unlock()
 	rd.news.wake()
 	if rd.leased() == 0 {
 		rd.ring.strike(rd)
+	}
+}
+
+// giveUp releases what the reader has not read, and uncounts it.
+//
+// Only while it is counted do its unread frames keep their slots, and thereby their order
+// entries, from reuse. So it catches up first, and leaves only if nothing was committed
+// since: one CompareAndSwap compares the head and changes the count. Uncounting first
+// and releasing up to the head of that moment looks simpler and is wrong: the writer
+// may go once around the order while this goroutine is stopped.
+func (rd *Reader[M]) giveUp() {
+	r := rd.ring
+	for position := rd.position.Load(); ; {
+		state := r.state.Load()
+		for ; position < word(state).head(); position++ {
+			r.slots[r.order[position&r.mask].Load()].release()
+		}
+		if r.state.CompareAndSwap(state, state-1) {
+			return
+		}
 	}
 }
 

@@ -220,6 +220,29 @@ func TestReaderStarts(t *testing.T) {
 	}
 }
 
+// A Latest reader that was stopped between its look at the head and its grab finds its
+// order entry reused, and must neither take nor keep what stands there now.
+func TestGrabTooLate(t *testing.T) {
+	r := newRing(t, 3)
+	for id := range uint64(2 * len(r.order)) {
+		put(t, r, id)
+	}
+	newest := uint64(2*len(r.order) - 1)
+	for position := range newest {
+		if slot := r.grab(position); slot != nil {
+			t.Errorf("grab of frame %d got frame %d", position, slot.position)
+		}
+	}
+	slot := r.grab(newest)
+	if slot == nil || slot.position != newest {
+		t.Fatalf("grab of the newest frame: %v", slot)
+	}
+	slot.release()
+	if st := r.Stats(); st.Used != 1 {
+		t.Errorf("%d slots are in use, want 1", st.Used)
+	}
+}
+
 func TestCloseDrains(t *testing.T) {
 	cause := errors.New("signal lost")
 	for _, c := range []struct {

@@ -15,6 +15,13 @@ import (
 
 const stressFrames = 20000
 
+// preempt runs more threads than there are cores, so that the kernel stops some of them
+// between any two instructions for as long as others need to overtake.
+func preempt(t *testing.T) {
+	before := runtime.GOMAXPROCS(4 * runtime.NumCPU())
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
 // stressWriter commits stressFrames frames and counts how often it was refused. Ids are the
 // positions, so that a reader can tell which frame it has. After a refusal it lets others run, as
 // a source does that waits for the next signal; without that, two cores lose nearly all.
@@ -71,6 +78,7 @@ func (c *collector) take() *Lease[uint64] {
 }
 
 func TestStress(t *testing.T) {
+	preempt(t)
 	r := newRing(t, 8)
 	var wg sync.WaitGroup
 
@@ -176,6 +184,7 @@ func TestStress(t *testing.T) {
 // Readers that come and go must neither leak a slot nor free one that is needed, at
 // whatever point of a commit they do it.
 func TestStressComeAndGo(t *testing.T) {
+	preempt(t)
 	r := newRing(t, 6)
 	anchor := &collector{t: t, rd: r.NewReader(Lossless)}
 	var wg sync.WaitGroup
@@ -226,6 +235,7 @@ func TestStressComeAndGo(t *testing.T) {
 
 // With a writer that waits nothing is lost, and nobody sleeps through his wake-up.
 func TestStressAcquire(t *testing.T) {
+	preempt(t)
 	r := newRing(t, 3)
 	var wg sync.WaitGroup
 	readers := []*collector{{t: t, rd: r.NewReader(Lossless)}, {t: t, rd: r.NewReader(Lossless)}}
@@ -253,4 +263,42 @@ func TestStressAcquire(t *testing.T) {
 	if st := r.Stats(); st.Lost != 0 || st.Used != 1 {
 		t.Errorf("%d lost, %d slots in use; want 0, 1", st.Lost, st.Used)
 	}
+}
+
+// One frame at a time goes there and back, so that each wake-up counts: a lost one
+// would never be made good by the next frame.
+func TestStressPingPong(t *testing.T) {
+	preempt(t)
+	questions, answers := newRing(t, 3), newRing(t, 3)
+	question, answer := questions.NewReader(Lossless), answers.NewReader(Latest)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer answers.Close(nil)
+		c := &collector{t: t, rd: question}
+		for l := c.take(); l != nil; l = c.take() {
+			id := l.Meta()
+			l.Release()
+			s, err := answers.Acquire(context.Background())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Commit(len(fillFrame(s.Bytes(), id)), id)
+		}
+	})
+	c := &collector{t: t, rd: answer}
+	for id := range uint64(stressFrames) {
+		s, err := questions.Acquire(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Commit(len(fillFrame(s.Bytes(), id)), id)
+		l := c.take()
+		if l == nil || l.Meta() != id {
+			t.Fatalf("no answer to frame %d", id)
+		}
+		l.Release()
+	}
+	questions.Close(nil)
+	wg.Wait()
 }
