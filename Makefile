@@ -1,0 +1,50 @@
+# The two commands: make demo, make test. Both set up what is missing first.
+
+GO   ?= go
+BIN  := bin/eideticker
+PURE := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/...
+
+.PHONY: deps build demo test lint cross race fuzz bench bench-peers clean
+
+deps:
+	@.ci/deps
+
+build: deps
+	$(GO) build -o $(BIN) ./cmd/eideticker
+
+demo: build
+	$(BIN) demo
+
+test: deps lint cross
+	$(GO) test ./...
+	@$(MAKE) --no-print-directory race fuzz
+
+lint:
+	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# The offline commands work wherever Go does, without cgo.
+cross:
+	@for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "build $$target without cgo"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/eideticker || exit 1; \
+	done
+
+# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see,
+# and building it a second time takes minutes.
+race:
+	$(GO) test -race -short $$($(GO) list $(PURE) | grep -v -e /capture/video$$ -e /analyze/render$$)
+
+fuzz:
+	@.ci/fuzz 5s $(PURE)
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+
+bench-peers: build
+	$(BIN) bench --peers
+
+clean:
+	rm -rf bin out
