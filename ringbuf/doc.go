@@ -42,7 +42,14 @@
 //   - A Latest reader gets rising positions.
 //   - Each refused TryAcquire is one loss. It stands in the LostBefore of the next
 //     committed frame, or in Stats.Trailing, and has one named cause in [Stats].
-//   - Misuse (a second Commit, a second Release, a look into a released lease) panics.
+//   - Misuse (a second Commit, a second Release, a look into a released lease) panics. It can't be
+//     told from use once the same slot has come round to the same reader again.
+//
+// Note: a channel of buffers and a ring behind a mutex were rejected, though both hand over an
+// empty frame in less time, with one reader a fifth and a half less. BenchmarkHandover runs the three side
+// by side; for frames of 1 MiB there is no difference. With both the writer takes a lock on every
+// frame that readers take too, the mutex ring stalls behind its slowest lease, and neither
+// can say who held the slots when a frame was lost.
 //
 // The package starts no goroutine and logs nothing.
 package ringbuf
