@@ -14,7 +14,8 @@ type MapOptions struct {
 	// the lock is no failure of Map; see Memory.Locked.
 	Lock bool
 	// Prefault makes the memory present now, so that the first round of the ring does not take a
-	// page fault per page. The kernel clears it at a few GB/s meanwhile.
+	// page fault per page. How long that takes is the machine's affair: for 1 GiB, a virtual
+	// one needed 2.6 s when its host had to find the memory first, and 0.05 s the next time.
 	Prefault bool
 }
 
