@@ -110,7 +110,7 @@ func (f Format) Validate() error {
 		return fmt.Errorf("%w: %v (%s) has no odd heights, got %d", ErrFormat, f.Pixel, t.about, f.Height)
 	case f.Stride < t.rowBytes(f.Width):
 		return fmt.Errorf("%w: stride of %d bytes is shorter than a row of %d", ErrFormat, f.Stride, t.rowBytes(f.Width))
-	case f.Stride > MaxBytes/f.Height/3:
+	case f.Stride > MaxBytes/f.Height, f.Size() > MaxBytes:
 		return fmt.Errorf("%w: stride of %d bytes makes a frame of more than %d bytes", ErrFormat, f.Stride, MaxBytes)
 	case f.Range > LimitedRange:
 		return fmt.Errorf("%w: unknown colour %v", ErrFormat, f.Range)

@@ -1,0 +1,126 @@
+package frame
+
+// Colour arithmetic between RGB and YCbCr, 8 bits a sample, in fixed point.
+//
+// Formula (ITU-R BT.601-7, BT.709-6, BT.2020-2; Kr and Kb stand beside Matrix, Kg = 1 - Kr - Kb):
+//
+//	Y  = Kr·R + Kg·G + Kb·B     Cb = (B - Y) / (2·(1 - Kb))     Cr = (R - Y) / (2·(1 - Kr))
+//
+// with R, G, B, Y in 0…1 and Cb, Cr in -½…½. In bytes, full range is 255·Y and 128 + 255·C; limited
+// range is 16 + 219·Y and 128 + 224·C. RGB is always 0…255.
+//
+// Each coefficient is rounded to fracBits bits. A result is the exact value of the formula,
+// computed with an error below 2^-10, rounded to the nearest integer (halves up) and clipped to
+// 0…255. So it is the correctly rounded value except where the exact one lies within
+// 2^-10 of a half; there it may be the neighbour.
+
+const (
+	fracBits = 20
+	half     = 1 << (fracBits - 1)
+)
+
+// weights returns Kr and Kb. A format without a matrix, which a source may leave open, is taken for what NewFormat
+// would have guessed.
+func (f Format) weights() (kr, kb float64) {
+	m := f.Matrix
+	if m == NoMatrix {
+		m = BT601
+		if f.Height >= 720 {
+			m = BT709
+		}
+	}
+	switch m {
+	case BT709:
+		return 0.2126, 0.0722
+	case BT2020:
+		return 0.2627, 0.0593
+	}
+	return 0.299, 0.114
+}
+
+// scale returns what black is, and how many steps Y and C have.
+func (r Range) scale() (black, ySteps, cSteps float64) {
+	if r == LimitedRange {
+		return 16, 219, 224
+	}
+	return 0, 255, 255
+}
+
+func fixed(x float64) int32 {
+	x *= 1 << fracBits
+	if x < 0 {
+		return int32(x - 0.5)
+	}
+	return int32(x + 0.5)
+}
+
+// toRGB holds what each sample value adds to R, G and B, in fixed point. Half is in y.
+type toRGB struct {
+	y, rv, gu, gv, bu [256]int32
+}
+
+func newToRGB(f Format) *toRGB {
+	kr, kb := f.weights()
+	kg := 1 - kr - kb
+	black, ySteps, cSteps := f.Range.scale()
+	t := new(toRGB)
+	for i := range 256 {
+		y := (float64(i) - black) * 255 / ySteps
+		c := (float64(i) - 128) * 255 / cSteps
+		t.y[i] = fixed(y) + half
+		t.rv[i] = fixed(2 * (1 - kr) * c)
+		t.bu[i] = fixed(2 * (1 - kb) * c)
+		t.gu[i] = -fixed(2 * (1 - kb) * kb / kg * c)
+		t.gv[i] = -fixed(2 * (1 - kr) * kr / kg * c)
+	}
+	return t
+}
+
+func (t *toRGB) convert(y, u, v byte) (r, g, b byte) {
+	l := t.y[y]
+	return clip((l + t.rv[v]) >> fracBits), clip((l + t.gu[u] + t.gv[v]) >> fracBits), clip((l + t.bu[u]) >> fracBits)
+}
+
+func clip(v int32) byte {
+	if uint32(v) > 255 {
+		if v < 0 {
+			return 0
+		}
+		return 255
+	}
+	return byte(v)
+}
+
+// fromRGB holds the coefficients of the way back.
+type fromRGB struct {
+	yr, yg, yb, black int32 // half is in black
+	ur, ug, ub        int32
+	vr, vg, vb        int32
+}
+
+func newFromRGB(f Format) *fromRGB {
+	kr, kb := f.weights()
+	black, ySteps, cSteps := f.Range.scale()
+	ys, cs := ySteps/255, cSteps/255
+	t := &fromRGB{
+		yr: fixed(kr * ys), yb: fixed(kb * ys), black: fixed(black) + half,
+		ur: fixed(-kr / (2 * (1 - kb)) * cs), ub: fixed(cs / 2),
+		vb: fixed(-kb / (2 * (1 - kr)) * cs), vr: fixed(cs / 2),
+	}
+	// Green takes the rest, so that white is white and every grey has no colour at all.
+	t.yg = fixed(ys) - t.yr - t.yb
+	t.ug = -t.ur - t.ub
+	t.vg = -t.vr - t.vb
+	return t
+}
+
+func (t *fromRGB) luma(r, g, b int32) byte {
+	return clip((t.yr*r + t.yg*g + t.yb*b + t.black) >> fracBits)
+}
+
+// chroma returns Cb and Cr of the mean of 1<<log2n pixels, given their sums.
+func (t *fromRGB) chroma(r, g, b int32, log2n uint) (u, v byte) {
+	shift := fracBits + log2n
+	offset := int32(128<<fracBits+half) << log2n
+	return clip((t.ur*r + t.ug*g + t.ub*b + offset) >> shift), clip((t.vr*r + t.vg*g + t.vb*b + offset) >> shift)
+}

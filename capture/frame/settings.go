@@ -1,0 +1,60 @@
+package frame
+
+import (
+	"fmt"
+	"math/big"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Limits of a frame rate.
+const (
+	MaxRate   = 100_000 // frames a second
+	maxPeriod = 1_000   // seconds
+	// maxTerms bounds numerator × denominator, so that a whole number of periods in nanoseconds
+	// can be computed in 64 bits (capture.Rational).
+	maxTerms = 18_000_000_000
+)
+
+// ParseRate reads frames a second, as "60", "59.94" or "60000/1001", and returns the period
+// from frame to frame as num/den seconds in lowest terms. The decimals 23.976, 29.97, 47.952, 59.94, 119.88
+// and 239.76 are taken for what they round, n×1000/1001 (SMPTE ST 2036 and earlier).
+func ParseRate(s string) (num, den int64, err error) {
+	bad := fmt.Errorf("bad frame rate %q: want frames a second, such as 60, 59.94 or 60000/1001, more than 1/%d and at most %d", s, maxPeriod, MaxRate)
+	if len(s) > 32 || strings.Trim(s, "0123456789./") != "" || strings.Count(s, "/") > 1 {
+		return 0, 0, bad
+	}
+	for ntsc, n := range map[string]int64{"23.976": 24000, "29.97": 30000, "47.952": 48000, "59.94": 60000, "119.88": 120000, "239.76": 240000} {
+		if s == ntsc {
+			return 1001, n, nil
+		}
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || r.Sign() <= 0 || r.Cmp(big.NewRat(MaxRate, 1)) > 0 || r.Cmp(big.NewRat(1, maxPeriod)) < 0 ||
+		new(big.Int).Mul(r.Num(), r.Denom()).Cmp(big.NewInt(maxTerms)) > 0 {
+		return 0, 0, bad
+	}
+	return r.Denom().Int64(), r.Num().Int64(), nil
+}
+
+// CheckParams reports a parameter of a source that is not among those known, or that is
+// given twice. The source is named as the user would write it.
+func CheckParams(source string, params url.Values, known ...string) error {
+	names := make([]string, 0, len(params))
+	for name := range params {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch {
+		case !slices.Contains(known, name) && len(known) == 0:
+			return fmt.Errorf("%s: unknown parameter %q: this source has none", source, name)
+		case !slices.Contains(known, name):
+			return fmt.Errorf("%s: unknown parameter %q: use one of %s", source, name, strings.Join(known, " "))
+		case len(params[name]) != 1:
+			return fmt.Errorf("%s: parameter %q is given %d times", source, name, len(params[name]))
+		}
+	}
+	return nil
+}
