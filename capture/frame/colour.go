@@ -81,14 +81,9 @@ func (t *toRGB) convert(y, u, v byte) (r, g, b byte) {
 	return clip((l + t.rv[v]) >> fracBits), clip((l + t.gu[u] + t.gv[v]) >> fracBits), clip((l + t.bu[u]) >> fracBits)
 }
 
+// clip has no branch: on noise a branch would be guessed wrong half of the time.
 func clip(v int32) byte {
-	if uint32(v) > 255 {
-		if v < 0 {
-			return 0
-		}
-		return 255
-	}
-	return byte(v)
+	return byte(min(max(v, 0), 255))
 }
 
 // fromRGB holds the coefficients of the way back.
