@@ -1,0 +1,35 @@
+package site
+
+import (
+	"encoding/json"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Events returns the report as events for a recording, with the source "page": when the page was asked for,
+// its green, its first and last content frame, its red, and the whole report.
+func (r Report) Events() []timeline.Event {
+	name, err := json.Marshal(map[string]any{"page": r.Page.Name, "number": r.Number})
+	if err != nil {
+		panic(err) // a string and a number cannot fail
+	}
+	at := func(kind string, i timeline.Interval) timeline.Event {
+		return timeline.Event{At: i.Mid(), Uncertainty: i.Width() - i.Width()/2, Source: "page", Kind: kind, Data: name}
+	}
+	events := []timeline.Event{
+		at("requested", timeline.At(r.Requested)),
+		at("green", r.GreenFrom),
+		at("content", r.Drawn[0].At),
+		at("content-end", r.Drawn[len(r.Drawn)-1].At),
+		at("red", r.RedFrom),
+	}
+	// A report of 20,000 frames is too long for an event; the frames are in the strip anyway.
+	whole, err := json.Marshal(r)
+	if err != nil || len(whole) > timeline.MaxEventData {
+		r.Drawn = nil
+		if whole, err = json.Marshal(r); err != nil {
+			return events // floats were checked to be finite: cannot happen
+		}
+	}
+	return append(events, timeline.Event{At: r.Received, Source: "page", Kind: "report", Data: whole})
+}

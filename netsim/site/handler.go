@@ -1,0 +1,205 @@
+package site
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed pages
+var embedded embed.FS
+
+// MaxReportBytes bounds the body of a report.
+const MaxReportBytes = 1 << 20
+
+// file is one file of the site, ready to be sent.
+type file struct {
+	kind string
+	body []byte
+}
+
+// files returns every embedded file by its path on the site.
+func files() map[string]file {
+	all := map[string]file{}
+	err := fs.WalkDir(embedded, "pages", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := embedded.ReadFile(name)
+		kinds := map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+		all[strings.TrimPrefix(name, "pages")] = file{kinds[path.Ext(name)], body}
+		return err
+	})
+	if err != nil {
+		panic(err) // embedded files cannot fail to be read
+	}
+	return all
+}
+
+// ServeHTTP answers a request from a fixed table of paths.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	// Isolated pages get a finer performance.now.
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+
+	method := http.MethodGet
+	if r.URL.Path == "/report" {
+		method = http.MethodPost
+	}
+	if r.Method != method && !(method == http.MethodGet && r.Method == http.MethodHead) {
+		h.Set("Allow", method)
+		refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%s takes %s only", r.URL.Path, method))
+		return
+	}
+	switch r.URL.Path {
+	case "/":
+		send(w, "text/html; charset=utf-8", s.index())
+	case "/manifest.json":
+		sendJSON(w, struct {
+			Pages []Page `json:"pages"`
+		}{Pages()})
+	case "/clock":
+		s.serveClock(w, r)
+	case "/report":
+		s.serveReport(w, r)
+	default:
+		s.serveFile(w, r)
+	}
+}
+
+func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
+	f, ok := s.files[r.URL.Path]
+	if !ok || r.URL.Path == "/index.html" {
+		refuse(w, http.StatusNotFound, errors.New("no such page; / lists them"))
+		return
+	}
+	for _, p := range Pages() {
+		if p.Path == r.URL.Path {
+			s.servePage(w, r, p, f)
+			return
+		}
+	}
+	send(w, f.kind, f.body)
+}
+
+// config is what a page is told about itself; sync.js reads it.
+type config struct {
+	Page   Page            `json:"page"`
+	Run    string          `json:"run"` // "" where nobody waits for a report
+	Entry  int             `json:"entry"`
+	Number uint8           `json:"number"` // in the strip's free bits; 0 outside a run
+	Strip  json.RawMessage `json:"strip"`
+}
+
+// servePage sends a page with its configuration. Without run and entry, as somebody who looks at
+// the pages opens them, it plays and reports nothing.
+func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file) {
+	c := config{Page: p, Strip: s.strip}
+	c.Page.Strip = s.strip != nil
+	if q := r.URL.Query(); q.Has("run") {
+		entry, err := strconv.Atoi(q.Get("entry"))
+		if q.Get("run") != s.nonce || err != nil || entry < 0 || entry >= len(s.playlist) || s.playlist[entry].Path != p.Path {
+			refuse(w, http.StatusNotFound, errors.New("this page does not belong to the run that is being played"))
+			return
+		}
+		c.Run, c.Entry, c.Number = s.nonce, entry, uint8(entry+1)
+		s.opened(entry)
+	}
+	// json.Marshal escapes <, > and &, so the value cannot end the element it stands in.
+	value, err := json.Marshal(c)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err)
+		return
+	}
+	element := `<script id="rig" type="application/json">` + string(value) + `</script>`
+	send(w, f.kind, bytes.Replace(f.body, []byte("<!--rig-->"), []byte(element), 1))
+}
+
+// index lists the pages.
+func (s *Site) index() []byte {
+	var list strings.Builder
+	for _, p := range Pages() {
+		fmt.Fprintf(&list, "<li><a href=\"%s\">%s</a><p>%s</p></li>\n", html.EscapeString(p.Path), html.EscapeString(p.Title), html.EscapeString(p.Draws))
+	}
+	return bytes.Replace(s.files["/index.html"].body, []byte("<!--pages-->"), []byte(list.String()), 1)
+}
+
+// serveClock tells the rig's time, as a string because JSON numbers lose nanoseconds in browsers.
+func (s *Site) serveClock(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("run") != s.nonce {
+		refuse(w, http.StatusForbidden, errors.New("not this run's nonce"))
+		return
+	}
+	sendJSON(w, struct {
+		Now string `json:"now_ns"`
+	}{strconv.FormatInt(int64(s.clock.Now()), 10)})
+}
+
+func (s *Site) serveReport(w http.ResponseWriter, r *http.Request) {
+	received := s.clock.Now()
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, errors.New("a report is application/json"))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxReportBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("report of more than %d bytes", MaxReportBytes))
+			return
+		}
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	report, err := s.parseReport(body, received)
+	switch {
+	case errors.Is(err, errNonce):
+		refuse(w, http.StatusForbidden, err)
+		return
+	case err != nil:
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	next, err := s.accept(report)
+	if err != nil {
+		refuse(w, http.StatusConflict, err)
+		return
+	}
+	sendJSON(w, struct {
+		Next string `json:"next"` // "" at the end of the playlist
+	}{next})
+}
+
+func send(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a browser that has gone away gets nothing; there is nobody to tell
+}
+
+func sendJSON(w http.ResponseWriter, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err)
+		return
+	}
+	send(w, "application/json", append(body, '\n'))
+}
+
+func refuse(w http.ResponseWriter, status int, err error) {
+	http.Error(w, err.Error(), status)
+}

@@ -1,0 +1,144 @@
+// What every test page does around its content:
+//
+//   green, held → content, each drawn frame with a new strip → red, held → report → next page
+//
+// A page calls Rig.play({prepare, draw}). draw(t, n) is called in each animation frame with the
+// milliseconds since the content began and the number of frames drawn so far; it returns whether it
+// changed a pixel. Only then does the strip get a new id, so an id stands for a different picture.
+'use strict';
+
+const Rig = (() => {
+  const config = JSON.parse(document.getElementById('rig').textContent);
+  const page = config.page;
+  const marker = document.getElementById('marker');
+  const nextFrame = () => new Promise(requestAnimationFrame);
+  const micros = (ms) => Math.round(ms * 1000);
+
+  // hold waits until the marker has been up for enough frames and long enough, whichever is later:
+  // a recorder at half our rate still sees it in many frames.
+  async function hold() {
+    const first = await nextFrame();
+    let now = first;
+    for (let n = 1; n < page.hold_frames || now - first < page.hold_ms; n++) now = await nextFrame();
+    return [first, now];
+  }
+
+  // clock asks the rig for its time; the answer was true somewhere between question and answer.
+  async function clock() {
+    const samples = [];
+    if (!config.run) return samples;
+    for (let i = 0; i < 8; i++) {
+      const before = performance.now();
+      const answer = await fetch(`/clock?run=${config.run}`, { cache: 'no-store' });
+      const rig = (await answer.json()).now_ns;
+      samples.push({ before_us: Math.floor(before * 1000), now_ns: rig, after_us: Math.ceil(performance.now() * 1000) });
+    }
+    return samples;
+  }
+
+  const strip = config.strip && stripOf(config.strip);
+
+  // stripOf draws the code strip: geometry and code are defined by the rig and only carried out here.
+  function stripOf(spec) {
+    const ratio = window.devicePixelRatio;
+    const width = Math.round(innerWidth * ratio), height = Math.round(innerHeight * ratio);
+    const cell = Math.max(spec.min_cell, Math.min(spec.max_cell, Math.floor(width / spec.width_per_cell)));
+    const contexts = [];
+    for (let k = 0; k < spec.copies; k++) {
+      const c = document.createElement('canvas');
+      c.className = 'strip';
+      c.width = spec.cells * cell;
+      c.height = cell;
+      c.style.width = `${c.width / ratio}px`;
+      c.style.height = `${cell / ratio}px`;
+      c.style.top = `${Math.floor(k * (height - cell) / (spec.copies - 1)) / ratio}px`;
+      document.body.append(c);
+      contexts.push(c.getContext('2d', { alpha: false }));
+    }
+    const binary = (value, bits) => value.toString(2).padStart(bits, '0').slice(-bits);
+    function crc(body) {
+      let sum = spec.crc_start;
+      for (const bit of body) {
+        const top = (sum >> (spec.crc_bits - 1) & 1) ^ (bit === '1' ? 1 : 0);
+        sum = sum << 1 & (1 << spec.crc_bits) - 1;
+        if (top) sum ^= spec.crc_poly;
+      }
+      return binary(sum, spec.crc_bits);
+    }
+    return (id, ms) => {
+      const body = binary(id % 2 ** spec.id_bits, spec.id_bits)
+        + binary(Math.floor(ms) % 2 ** spec.clock_bits, spec.clock_bits)
+        + binary(config.number << 8, spec.free_bits);
+      const cells = spec.lead + body + crc(body) + spec.tail;
+      for (const context of contexts) {
+        context.fillStyle = '#000';
+        context.fillRect(0, 0, cells.length * cell, cell);
+        context.fillStyle = '#fff';
+        for (let i = 0; i < cells.length; i++) if (cells[i] === '1') context.fillRect(i * cell, 0, cell, cell);
+      }
+    };
+  }
+
+  // content runs the page. The strip and the marker change in the same frame as the picture.
+  async function content(draw) {
+    const ids = [], times = [];
+    let frames = 0, start = 0, now = 0;
+    do {
+      now = await nextFrame();
+      if (frames++ === 0) start = now;
+      const changed = draw(now - start, ids.length);
+      if (!changed && ids.length > 0) continue;
+      if (strip) strip(ids.length, now);
+      marker.hidden = true;
+      ids.push(ids.length);
+      times.push(micros(now));
+    } while (now - start < page.duration_ms);
+    await nextFrame(); // the last picture stands for a frame of its own
+    return { ids, times, frames };
+  }
+
+  function claimedRate(times) {
+    const span = times[times.length - 1] - times[0];
+    return span > 0 ? (times.length - 1) * 1e6 / span : 0;
+  }
+
+  async function send(report) {
+    const answer = await fetch('/report', {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(report),
+    });
+    if (!answer.ok) throw new Error(`report refused: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()).next;
+  }
+
+  async function run({ prepare, draw }) {
+    const warnings = [];
+    addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
+    document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
+    if (prepare) await prepare(page);
+    const samples = await clock();
+    const green = await hold();
+    const { ids, times, frames } = await content(draw);
+    marker.className = 'red';
+    marker.hidden = false;
+    const red = await hold();
+    if (!config.run) return;
+    const next = await send({
+      run: config.run, entry: config.entry, ids, times_us: times, callbacks: frames,
+      green_us: green.map(micros), red_us: red.map(micros), clock: samples,
+      claimed_fps: claimedRate(times), agent: navigator.userAgent.slice(0, 500),
+      width: innerWidth, height: innerHeight, pixel_ratio: devicePixelRatio,
+      isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20),
+    });
+    if (next) location.replace(next);
+  }
+
+  // A page that fails must not look as if it went on: it says so in place of its markers.
+  function fail(err) {
+    marker.className = '';
+    marker.hidden = false;
+    marker.style.background = '#fff';
+    marker.textContent = `This test page failed: ${err}`;
+  }
+
+  return { page, play: (hooks) => run(hooks).catch(fail) };
+})();
