@@ -23,6 +23,17 @@ const Rig = (() => {
     return [first, now];
   }
 
+  // settle waits until the viewport has kept its size for a while: a window that has just opened is
+  // often resized once more, and everything below is laid out only once.
+  async function settle() {
+    for (let calm = 0, size = ''; calm < 10; calm++) {
+      await nextFrame();
+      const now = `${innerWidth}x${innerHeight}@${devicePixelRatio}`;
+      if (now !== size) calm = 0;
+      size = now;
+    }
+  }
+
   // clock asks the rig for its time; the answer was true somewhere between question and answer.
   async function clock() {
     const samples = [];
@@ -35,8 +46,6 @@ const Rig = (() => {
     }
     return samples;
   }
-
-  const strip = config.strip && stripOf(config.strip);
 
   // stripOf draws the code strip: geometry and code are defined by the rig and only carried out here.
   function stripOf(spec) {
@@ -80,7 +89,7 @@ const Rig = (() => {
   }
 
   // content runs the page. The strip and the marker change in the same frame as the picture.
-  async function content(draw) {
+  async function content(draw, strip) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0;
     do {
@@ -111,13 +120,15 @@ const Rig = (() => {
   }
 
   async function run({ prepare, draw }) {
+    await settle();
+    const strip = config.strip && stripOf(config.strip);
+    if (prepare) await prepare(page);
+    const samples = await clock();
     const warnings = [];
     addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
-    if (prepare) await prepare(page);
-    const samples = await clock();
     const green = await hold();
-    const { ids, times, frames } = await content(draw);
+    const { ids, times, frames } = await content(draw, strip);
     marker.className = 'red';
     marker.hidden = false;
     const red = await hold();

@@ -1,0 +1,151 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// BrowserOptions say which browser to start, where, and with what.
+type BrowserOptions struct {
+	Name    string        // "chromium" or "firefox"; "" for the first that is installed
+	Display *Display      // where it is shown, or nil for the one that On names
+	On      string        // name of a display (":0") that this package has not started
+	URL     string        // first page: http, https, file, data or about:
+	Timeout time.Duration // until its window fills the screen; 0: 60 s
+}
+
+// Browser is a browser with a new profile that fills a display.
+type Browser struct {
+	name, version string
+	process       *process
+	profile       *profile
+	done          chan struct{} // closed when the profile is gone too
+}
+
+// StartBrowser starts a browser and returns when its window fills the display exactly, without bars. It
+// ends with ctx, with Close, or with this process, and takes everything with it that it started.
+func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
+	if err := checkURL(o.URL); err != nil {
+		return nil, err
+	}
+	kind, path, err := findBrowser(o.Name)
+	if err != nil {
+		return nil, err
+	}
+	display := o.On
+	if o.Display != nil {
+		display = o.Display.Name()
+	}
+	s, err := openScreen(display)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind.name, err)
+	}
+	defer s.close()
+	if err := s.watchWindows(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind.name, err)
+	}
+	b := &Browser{name: kind.name, version: version(ctx, path), done: make(chan struct{})}
+	if b.profile, err = newProfile(kind.preferences); err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind.name, err)
+	}
+	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o.URL)...)
+	cmd.Env = b.profile.environment(display)
+	cmd.Dir = b.profile.dir
+	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL); err != nil {
+		b.profile.remove()
+		return nil, err
+	}
+	go func() {
+		defer close(b.done)
+		<-b.process.done
+		b.profile.remove()
+	}()
+	if err := b.awaitWindow(ctx, s, o.Timeout); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// awaitWindow waits until the browser fills the screen. If it does not, it is ended.
+func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Duration) error {
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // ends with this call, through the context
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		select {
+		case <-b.process.done:
+			cancel(b.process.err)
+		case <-t.C:
+			cancel(fmt.Errorf("no window fills the display within %v", timeout))
+		case <-ctx.Done():
+		}
+	}()
+	err := s.fill(ctx)
+	if err == nil {
+		return nil
+	}
+	err = b.process.failed("start "+b.name, err)
+	<-b.done
+	return err
+}
+
+// checkURL refuses what a browser would take for an option or a search.
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil {
+		return fmt.Errorf("start browser: %w", err)
+	}
+	switch u.Scheme {
+	case "http", "https", "file", "data", "about":
+		return nil
+	}
+	return fmt.Errorf("start browser: %q is no http, https, file, data or about address", s)
+}
+
+// version asks the program for its version, or returns "".
+func version(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return line[:min(len(line), 200)]
+}
+
+// Name returns "chromium" or "firefox".
+func (b *Browser) Name() string { return b.name }
+
+// Version returns what the browser says of itself, or "" if it would not.
+func (b *Browser) Version() string { return b.version }
+
+// Done is closed when the browser has ended and nothing is left of it.
+func (b *Browser) Done() <-chan struct{} { return b.done }
+
+// Err returns nil while the browser runs, and then why it ended: os.ErrClosed after Close, the
+// context's cause, or what went wrong.
+func (b *Browser) Err() error { return b.process.ended() }
+
+// Close ends the browser and waits until nothing is left of it. It is idempotent.
+func (b *Browser) Close() error {
+	b.process.close()
+	<-b.done
+	if _, err := os.Lstat(b.profile.dir); err == nil {
+		return fmt.Errorf("profile folder %s could not be removed", b.profile.dir)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+//go:build !linux
+
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DisplayOptions say what display to start; the zero value is 1280x720.
+type DisplayOptions struct {
+	Width, Height int // pixels
+}
+
+// Display is a virtual X display. Only Linux has them here.
+type Display struct{}
+
+// StartDisplay returns an error that wraps errors.ErrUnsupported.
+func StartDisplay(context.Context, DisplayOptions) (*Display, error) {
+	return nil, fmt.Errorf("start display: %w: virtual displays need Linux", errors.ErrUnsupported)
+}
+
+// Name returns "".
+func (*Display) Name() string { return "" }
+
+// Size returns 0, 0.
+func (*Display) Size() (width, height int) { return 0, 0 }
+
+// Done returns nil.
+func (*Display) Done() <-chan struct{} { return nil }
+
+// Err returns nil.
+func (*Display) Err() error { return nil }
+
+// Close does nothing.
+func (*Display) Close() error { return nil }
+
+// BrowserOptions say which browser to start, where, and with what.
+type BrowserOptions struct {
+	Name    string
+	Display *Display
+	On      string
+	URL     string
+	Timeout time.Duration
+}
+
+// Browser is a browser on a virtual display. Only Linux has them here.
+type Browser struct{}
+
+// StartBrowser returns an error that wraps errors.ErrUnsupported.
+func StartBrowser(context.Context, BrowserOptions) (*Browser, error) {
+	return nil, fmt.Errorf("start browser: %w: this needs Linux", errors.ErrUnsupported)
+}
+
+// Name returns "".
+func (*Browser) Name() string { return "" }
+
+// Version returns "".
+func (*Browser) Version() string { return "" }
+
+// Done returns nil.
+func (*Browser) Done() <-chan struct{} { return nil }
+
+// Err returns nil.
+func (*Browser) Err() error { return nil }
+
+// Close does nothing.
+func (*Browser) Close() error { return nil }
+
+// MissingError says that a program is not installed.
+type MissingError struct {
+	Program, Package string
+}
+
+func (e *MissingError) Error() string { return e.Program + " is not installed" }

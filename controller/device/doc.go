@@ -1,0 +1,20 @@
+// Package device starts what a test runs on when there is no device of its own: a virtual X display
+// and a browser that fills it.
+//
+// Place in the flow: the program starts a [Display], lets a source record it, and starts a [Browser]
+// on it with the address of the first page. A browser may also be started on a display that is
+// there already.
+//
+// # What is left behind
+//
+// Nothing. Each program runs in a process group of its own and ends with its context, with Close, or,
+// through the kernel's parent death signal, with this process. Browsers start helpers that leave the group; all
+// of them inherit a mark in their environment, by which they are found and ended one by one,
+// never by name. A browser gets a new profile folder, which is also its home and is removed when
+// it ends; folders whose owner was killed are removed when the next browser starts.
+//
+// Displays take connections from this user's processes only, and none over the network.
+//
+// A Display and a Browser are safe for use from several goroutines. Each has one goroutine,
+// which ends with the program it stands for.
+package device

@@ -1,0 +1,117 @@
+package device
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	profilePrefix = "eideticker-browser-"
+	ownerFile     = "owner.lock" // held locked while its owner lives
+	// Folders younger than this may not have been locked yet.
+	settled = time.Minute
+)
+
+// profile is a browser's new, private folder.
+type profile struct {
+	dir  string
+	lock *os.File
+}
+
+// newProfile makes a folder for one browser, and removes those whose owners were killed.
+func newProfile(preferences string) (*profile, error) {
+	removeOrphans(os.TempDir())
+	dir, err := os.MkdirTemp("", profilePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make profile folder: %w", err)
+	}
+	p := &profile{dir: dir}
+	if p.lock, err = lockOwner(dir); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("lock profile folder: %w", err)
+	}
+	if preferences != "" {
+		if err := os.WriteFile(filepath.Join(dir, "user.js"), []byte(preferences), 0o600); err != nil {
+			p.remove()
+			return nil, fmt.Errorf("write browser's preferences: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// lockOwner takes the lock by which a folder's owner is known to live.
+func lockOwner(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// environment is the program's own, without what leads out of the folder or to another display.
+func (p *profile) environment(display string) []string {
+	drop := []string{
+		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
+		"XDG_DATA_HOME=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
+	}
+	var env []string
+next:
+	for _, v := range os.Environ() {
+		for _, d := range drop {
+			if strings.HasPrefix(v, d) {
+				continue next
+			}
+		}
+		env = append(env, v)
+	}
+	if _, set := os.LookupEnv("XAUTHORITY"); !set {
+		// It would be looked for at home, which is another one now.
+		if home, err := os.UserHomeDir(); err == nil {
+			env = append(env, "XAUTHORITY="+filepath.Join(home, ".Xauthority"))
+		}
+	}
+	return append(env, "DISPLAY="+display, "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_CACHE_HOME="+p.dir,
+		"XDG_DATA_HOME="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+}
+
+// remove removes the folder; a helper that is just dying may still write into it.
+func (p *profile) remove() {
+	for range 20 {
+		if os.RemoveAll(p.dir) == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_ = p.lock.Close()
+}
+
+// removeOrphans removes folders of ours whose owner ended without doing so.
+func removeOrphans(in string) {
+	dirs, err := filepath.Glob(filepath.Join(in, profilePrefix+"*"))
+	if err != nil {
+		return // a name of the temporary folder that is no pattern: nothing is lost but a clean-up
+	}
+	for _, dir := range dirs {
+		st, err := os.Lstat(dir)
+		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < settled {
+			continue
+		}
+		if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Geteuid() {
+			continue
+		}
+		lock, err := lockOwner(dir)
+		if err != nil {
+			continue // its owner lives
+		}
+		_ = os.RemoveAll(dir)
+		_ = lock.Close()
+	}
+}
