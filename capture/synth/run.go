@@ -1,0 +1,151 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/ringbuf"
+)
+
+// waitFunc waits until a time, or for the context's end.
+type waitFunc func(ctx context.Context, until timeline.Time)
+
+// sleeper waits on a clock that runs by itself, without allocating.
+type sleeper struct {
+	clock timeline.Clock
+	timer *time.Timer
+}
+
+// sleep waits. Waking late is no error: deadlines are absolute.
+func (s *sleeper) sleep(ctx context.Context, until timeline.Time) {
+	d := until.Sub(s.clock.Now())
+	if d <= 0 {
+		return
+	}
+	if s.timer == nil {
+		s.timer = time.NewTimer(d)
+	} else {
+		s.timer.Reset(d)
+	}
+	select {
+	case <-s.timer.C:
+	case <-ctx.Done():
+		s.timer.Stop()
+	}
+}
+
+// player is one Run.
+type player struct {
+	*Source
+	ring   *capture.Ring
+	events func(timeline.Event)
+	start  timeline.Time
+	next   uint64 // the frame to come
+	late   bool   // frames before it were missed
+	pings  []ping // in the order of the cycle
+}
+
+// ping is an event that comes back with the cycle.
+type ping struct {
+	frame uint64
+	data  json.RawMessage
+}
+
+// Run plays the scene into the ring; see capture.Source. The event "ping" of source "synth" bears the time of its
+// frame and the data {"ping": number in the cycle, "pong_after_frames": n}.
+func (s *Source) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
+	if s.closed {
+		return s.errClosed()
+	}
+	if ring.SlotSize() < s.geo.size {
+		return fmt.Errorf("play %s: a frame has %d bytes and the ring's slots only %d", s.info.URI, s.geo.size, ring.SlotSize())
+	}
+	p := &player{Source: s, ring: ring, events: events}
+	for i, a := range s.truth.Pings {
+		data := fmt.Appendf(nil, `{"ping":%d,"pong_after_frames":%d}`, i, a.Pong-a.Frame)
+		p.pings = append(p.pings, ping{a.Frame, data})
+	}
+	if s.realtime {
+		p.start = s.clock.Now()
+		p.playOnTheClock(ctx)
+		return nil
+	}
+	return p.play(ctx)
+}
+
+// play goes as fast as the ring takes frames.
+func (p *player) play(ctx context.Context) error {
+	for ; !p.atEnd() && ctx.Err() == nil; p.next++ {
+		slot, err := p.ring.Acquire(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("play %s: %w", p.info.URI, err)
+		}
+		p.happen(p.next)
+		p.show(slot)
+	}
+	return nil
+}
+
+// playOnTheClock shows each frame at its time.
+func (p *player) playOnTheClock(ctx context.Context) {
+	for !p.atEnd() {
+		p.wait(ctx, p.due(p.next))
+		if ctx.Err() != nil {
+			return
+		}
+		p.skipMissed()
+		p.happen(p.next)
+		if slot, ok := p.ring.TryAcquire(); ok {
+			p.show(slot)
+		}
+		p.next++
+	}
+}
+
+// due returns when frame n comes onto the screen.
+func (p *player) due(n uint64) timeline.Time {
+	return p.start.Add(p.info.Period.Duration(n))
+}
+
+// skipMissed gives up frames whose whole tick is over. The scene's last frame is always shown.
+func (p *player) skipMissed() {
+	now := p.clock.Now()
+	for now >= p.due(p.next+1) && (p.total == 0 || p.next+1 < p.total) {
+		p.happen(p.next)
+		p.next++
+		p.late = true
+	}
+}
+
+func (p *player) atEnd() bool { return p.total > 0 && p.next >= p.total }
+
+// show draws the next frame into a slot and commits it.
+func (p *player) show(slot *ringbuf.Slot[frame.Meta]) {
+	meta := frame.Meta{Sequence: p.next, Sampled: timeline.At(p.due(p.next))}
+	if p.late {
+		meta.Missed, p.late = frame.SourceLate, false
+	}
+	p.Render(p.next, slot.Bytes())
+	slot.Commit(p.geo.size, meta)
+}
+
+// happen tells the events of frame n.
+func (p *player) happen(n uint64) {
+	if len(p.pings) == 0 || p.events == nil || !p.truth.isContent(n) {
+		return
+	}
+	folded := p.truth.Cycle.Fold(n)
+	for i := range p.pings {
+		if p.pings[i].frame == folded {
+			p.events(timeline.Event{At: p.due(n), Source: "synth", Kind: "ping", Data: p.pings[i].data})
+		}
+	}
+}
