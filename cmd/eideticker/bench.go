@@ -1,0 +1,5 @@
+package main
+
+type benchCmd struct{ JSON bool }
+
+func (benchCmd) Run(e *env) error { return nil }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/raw"
+)
+
+// exportY4M writes the frames behind a Y4M header. Formats that Y4M has no name for are refused by it.
+func exportY4M(j *job) (string, error) {
+	out, err := createOut(j.cmd.Output, j.cmd.Force)
+	if err != nil {
+		return "", err
+	}
+	var y4m *raw.Y4MWriter
+	err = j.pictures(func(l *frame.Layout) error {
+		var err error
+		rateNum, rateDen := j.rate()
+		y4m, err = raw.NewY4MWriter(out, l.Format, rateDen, rateNum, j.y4mHeader())
+		return err
+	}, func(_ int, _ frame.Meta, img frame.Image) error { return y4m.WriteFrame(img) })
+	err = out.finish(err)
+	return fmt.Sprintf("%s in %s", plural(j.to-j.from, "frame"), j.cmd.Output), err
+}
+
+// y4mHeader returns the header that the frames came with, which makes a stream that was recorded the same
+// again to the byte. A part of the picture needs one of its own.
+func (j *job) y4mHeader() string {
+	for _, m := range j.reader.Metadata() {
+		var header string
+		if m.Name == raw.HeaderMetadata && j.region == nil && j.from == 0 && json.Unmarshal(m.Value, &header) == nil {
+			return header
+		}
+	}
+	return ""
+}
+
+// defaultRate is written where a recording does not know its own.
+const defaultRate = 60
+
+// rate returns frames a second as num/den: the nominal rate of the first chosen frame's segment, or else the measured one.
+func (j *job) rate() (num, den int64) {
+	for _, s := range j.reader.Segments() {
+		if j.from < s.First || j.from >= s.First+s.Frames {
+			continue
+		}
+		switch {
+		case s.PeriodNum > 0 && s.PeriodDen > 0:
+			return s.PeriodDen, s.PeriodNum
+		case s.FemtoPeriod > 0:
+			const milli = 1000
+			return max(1e15*milli/(s.FemtoPeriod/1e3)/1e3, 1), milli
+		}
+	}
+	return defaultRate, 1
+}
+
+// exportMP4 writes a video in which each captured frame stands for one frame, and missing ones are shown as missing.
+func exportMP4(j *job) (string, error) {
+	if err := refuseExisting(j.cmd.Output, j.cmd.Force); err != nil {
+		return "", err
+	}
+	if err := j.video(j.cmd.Output); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s in %s; %s.json tells which frame is which", plural(j.to-j.from, "frame"), j.cmd.Output, j.cmd.Output), nil
+}
+
+func (j *job) video(path string) error {
+	var v *render.Video
+	err := j.pictures(func(l *frame.Layout) error {
+		num, den := j.rate()
+		var err error
+		v, err = render.NewVideo(path, l, render.VideoOptions{RateNum: int(num), RateDen: int(den)})
+		return err
+	}, func(n int, m frame.Meta, img frame.Image) error {
+		return v.Add(img, render.Slot{Frame: n, Sequence: m.Sequence, Time: m.Sampled.Mid()})
+	})
+	if v != nil {
+		err = errors.Join(err, v.Close())
+	}
+	return err
+}

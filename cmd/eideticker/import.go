@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+type importCmd struct {
+	Video  string `arg:"" name:"video" complete:"files" help:"A video file, or a folder of pictures such as ms_000920.png."`
+	Output string `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
+	Force  bool   `help:"Overwrite the file if it exists."`
+	JSON   bool   `help:"Print the result as one JSON object."`
+}
+
+func (importCmd) Help() string {
+	return `Example:
+
+  eideticker import screencast.mp4 -o screencast.eid
+
+Each frame keeps the time that the file gives it.`
+}
+
+func (c importCmd) Run(e *env) error {
+	src, err := openSource("video:" + c.Video)
+	if err != nil {
+		return err
+	}
+	return e.record(src, c.Output, "importing "+c.Video, rig.Options{Force: c.Force}, c.JSON)
+}

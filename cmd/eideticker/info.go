@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+type infoCmd struct {
+	File string `arg:"" name:"file" complete:"files" help:"A recording."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (infoCmd) Help() string {
+	return `Example:
+
+  eideticker info desk.eid --json`
+}
+
+func (c infoCmd) Run(e *env) error {
+	r, err := recording.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer r.Close() // was only read
+	res, err := rig.SummarizeReader(r)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.File, err)
+	}
+	res.Path, res.Bytes = c.File, r.Info().Bytes
+	if c.JSON {
+		return printJSON(e.out, describeRecording(r, res))
+	}
+	return printInfo(e, r, res)
+}
+
+// infoJSON is what info --json prints.
+type infoJSON struct {
+	Path          string         `json:"path"`
+	Version       int            `json:"format_version"`
+	Writer        string         `json:"writer"`
+	Codec         string         `json:"codec"`
+	Created       time.Time      `json:"created"`
+	Complete      bool           `json:"complete"`
+	OwnClock      bool           `json:"own_clock"`
+	WallOffsetNS  int64          `json:"wall_offset_ns"`
+	Frames        uint64         `json:"frames"`
+	UniqueFrames  uint64         `json:"unique_frames"`
+	MissingFrames uint64         `json:"missing_frames"`
+	Lost          []lostJSON     `json:"lost"`
+	FirstSequence uint64         `json:"first_sequence"`
+	LastSequence  uint64         `json:"last_sequence"`
+	DurationNS    int64          `json:"duration_ns"`
+	Bytes         int64          `json:"bytes"`
+	RawBytes      int64          `json:"raw_bytes"`
+	Segments      []segmentJSON  `json:"segments"`
+	Gaps          int            `json:"gaps"`
+	Events        int            `json:"events"`
+	Metadata      []metadataJSON `json:"metadata"`
+	Damage        []damageJSON   `json:"damage"`
+}
+
+type segmentJSON struct {
+	FirstFrame int        `json:"first_frame"`
+	Frames     int        `json:"frames"`
+	Format     formatJSON `json:"format"`
+	PeriodNum  int64      `json:"period_num_s"`
+	PeriodDen  int64      `json:"period_den"`
+	PeriodFS   int64      `json:"fitted_period_fs"`
+}
+
+type metadataJSON struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+type damageJSON struct {
+	OffsetBytes int64  `json:"offset_bytes"`
+	LengthBytes int64  `json:"length_bytes"`
+	What        string `json:"what"`
+}
+
+func describeRecording(r *recording.Reader, res rig.Result) infoJSON {
+	in := r.Info()
+	j := infoJSON{
+		Path: res.Path, Version: in.Version, Writer: in.Writer, Codec: in.Codec, Created: in.Created,
+		Complete: in.Complete, OwnClock: in.OwnClock, WallOffsetNS: in.WallOffset,
+		Frames: res.Stored, UniqueFrames: res.Unique, MissingFrames: res.Missing, Lost: describeLost(res.Lost),
+		FirstSequence: res.First, LastSequence: res.Last, DurationNS: res.Span.Nanoseconds(),
+		Bytes: res.Bytes, RawBytes: res.RawBytes, Gaps: len(r.Gaps()), Events: len(r.Events()),
+		Segments: []segmentJSON{}, Metadata: describeMetadata(r), Damage: describeDamage(r.Damage()),
+	}
+	for _, s := range r.Segments() {
+		j.Segments = append(j.Segments, segmentJSON{s.First, s.Frames, describeFormat(s.Layout.Format), s.PeriodNum, s.PeriodDen, s.FemtoPeriod})
+	}
+	return j
+}
+
+func describeMetadata(r *recording.Reader) []metadataJSON {
+	all := []metadataJSON{}
+	for _, m := range r.Metadata() {
+		all = append(all, metadataJSON{m.Name, m.Value})
+	}
+	return all
+}
+
+func describeDamage(damage []recording.Damage) []damageJSON {
+	all := []damageJSON{}
+	for _, d := range damage {
+		all = append(all, damageJSON{d.Offset, d.Length, d.What})
+	}
+	return all
+}
+
+func printInfo(e *env, r *recording.Reader, res rig.Result) error {
+	in := r.Info()
+	var l list
+	l.add("recording", "%s", res.Path)
+	l.add("written", "%s by %s", in.Created.Local().Format("2006-01-02 15:04:05 MST"), in.Writer)
+	if in.Complete {
+		l.add("state", "complete")
+	} else {
+		l.add("state", "not closed: still being written, or left by a crash (eideticker repair closes it)")
+	}
+	for _, s := range r.Segments() {
+		l.add("format", "%s", segmentText(s, len(r.Segments()) > 1))
+	}
+	addAccount(&l, res)
+	l.add("size", "%s", sizeText(res))
+	l.add("clock", "%s", clockText(in))
+	l.add("events", "%d", len(r.Events()))
+	for _, m := range r.Metadata() {
+		l.add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
+	}
+	for _, d := range r.Damage() {
+		l.add("damage", "%s", damageText(d))
+	}
+	return l.print(e.out)
+}
+
+func clockText(in recording.Info) string {
+	if in.OwnClock {
+		return "the file's own"
+	}
+	return "the rig's"
+}
+
+func damageText(d recording.Damage) string {
+	return fmt.Sprintf("offset %d, %d bytes: %s", d.Offset, d.Length, d.What)
+}
+
+func segmentText(s recording.Segment, several bool) string {
+	text := s.Layout.Format.String()
+	if f := s.Layout.Format; !f.Pixel.IsRGB() {
+		text += fmt.Sprintf(", %v range, %v", f.Range, f.Matrix)
+	}
+	if s.PeriodNum > 0 && s.PeriodDen > 0 {
+		text += fmt.Sprintf(", %.4g frames a second", float64(s.PeriodDen)/float64(s.PeriodNum))
+	}
+	if s.FemtoPeriod > 0 {
+		text += fmt.Sprintf(" (measured %.4f)", 1e15/float64(s.FemtoPeriod))
+	}
+	if several {
+		text += fmt.Sprintf(", frames %d:%d", s.First, s.First+s.Frames)
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package rig
+
+import (
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Account says what became of every frame that a source produced, by sequence number.
+type Account struct {
+	First, Last uint64 // sequence numbers; of no meaning where Total is 0
+	Total       uint64 // Last − First + 1
+	Stored      uint64
+	Missing     uint64
+	Lost        []Loss // Missing by cause, in the order of causes
+}
+
+// Loss is how many frames are missing for one reason.
+type Loss struct {
+	Cause  frame.Cause
+	Frames uint64
+}
+
+// Balanced reports whether stored + missing = last − first + 1, and whether the causes add up.
+func (a Account) Balanced() bool {
+	sum := uint64(0)
+	for _, l := range a.Lost {
+		sum += l.Frames
+	}
+	if a.Total > 0 && a.Total != a.Last-a.First+1 {
+		return false
+	}
+	return a.Stored+a.Missing == a.Total && sum == a.Missing
+}
+
+// causes is one more than the highest cause that the ledger counts apart.
+const causes = int(frame.Stopped) + 1
+
+// ledger counts while frames flow. It is used by the pump alone.
+type ledger struct {
+	any         bool
+	first, next uint64         // next is the sequence number that would follow without a gap
+	written     uint64         // handed to the writer
+	gaps        [causes]uint64 // told to the writer as gaps
+	unwritten   uint64         // came after the writer had failed
+}
+
+// gap counts frames that are missing before the next.
+func (l *ledger) gap(g frame.Gap) {
+	if !l.any {
+		l.any, l.first = true, g.First
+	}
+	l.gaps[g.Cause] += g.Count
+	l.next = g.First + g.Count
+}
+
+// frame counts a frame that came.
+func (l *ledger) frame(sequence uint64) {
+	if !l.any {
+		l.any, l.first = true, sequence
+	}
+	l.next = sequence + 1
+}
+
+// settle closes the books with what the writer says it stored, and what it knows to be missing. It drops
+// frames on its own under the highest pressure; after a failure, what it did not store any more is missing too.
+func (l *ledger) settle(stored, missing uint64, failed bool) Account {
+	if !l.any {
+		return Account{Stored: stored}
+	}
+	a := Account{First: l.first, Last: l.next - 1, Total: l.next - l.first, Stored: stored}
+	told := uint64(0)
+	for _, n := range l.gaps {
+		told += n
+	}
+	lost := l.gaps
+	if failed {
+		if known := stored + told; a.Total > known {
+			lost[frame.Stopped] += a.Total - known
+		}
+	} else if missing > told {
+		lost[frame.Pressure] += missing - told
+	}
+	for cause, n := range lost {
+		if n > 0 {
+			a.Lost = append(a.Lost, Loss{frame.Cause(cause), n})
+			a.Missing += n
+		}
+	}
+	return a
+}

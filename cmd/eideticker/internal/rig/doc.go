@@ -1,0 +1,23 @@
+// Package rig connects the parts: it opens sources by URI and records them into files.
+//
+// It stands in the program, between the command line and the packages that do the work. Its
+// data goes
+//
+//	capture.Source → ringbuf.Ring → pump → recording.Writer
+//
+// with one goroutine for the source and one, the caller's, for the pump. The writer has workers of
+// its own.
+//
+// # Ownership
+//
+// [Record] owns the ring's memory, its goroutines and the file from its call to its return; the source stays
+// the caller's, who closes it. Nothing of a recording runs on after Record.
+//
+// # Invariants
+//
+//   - stored + missing = last − first + 1 in sequence numbers, for every recording, whatever happened to it.
+//     Record counts both sides on its own and fails if they differ.
+//   - Each missing frame has a cause.
+//   - The pump allocates nothing per frame.
+//   - Stopping, in any way, loses nothing that the source had committed to the ring.
+package rig

@@ -1,0 +1,59 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/ringbuf"
+)
+
+// newRing makes the ring between a source and the recorder.
+func newRing(info capture.Info, frameBytes int, want int64) (*ringbuf.Memory, *capture.Ring, error) {
+	size, err := ringSize(info, frameBytes, want, availableMemory())
+	if err != nil {
+		return nil, nil, err
+	}
+	// A clocked source must not pay for page faults in its first round; another one can wait.
+	memory, err := ringbuf.Map(size, ringbuf.MapOptions{Prefault: info.Clocked})
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := ringbuf.New[frame.Meta](memory.Bytes(), frameBytes)
+	if err != nil {
+		return nil, nil, errors.Join(err, memory.Close())
+	}
+	return memory, ring, nil
+}
+
+// leastSlots are enough for one frame being written, the newest, the one that the recorder looks at and the one before,
+// which it compares with.
+const leastSlots = 4
+
+// ringSize returns the bytes of ring memory: what the user wants, or else room for two seconds and at least 64 frames
+// of a clocked source, 16 of one that waits, but no more than a quarter of the memory that is available.
+func ringSize(info capture.Info, frameBytes int, want, available int64) (int, error) {
+	least := ringbuf.BytesFor(leastSlots, frameBytes)
+	if want > 0 {
+		if want < int64(least) {
+			return 0, fmt.Errorf("a ring of %d bytes is too small: frames of %s need at least %d", want, info.Format, least)
+		}
+		if available > 0 && want > available {
+			return 0, fmt.Errorf("a ring of %d bytes is more than the %d bytes of memory that are available", want, available)
+		}
+		return int(want), nil
+	}
+	slots := 16
+	if info.Clocked {
+		slots = 64
+		if p := info.Period; p.Num > 0 && p.Den > 0 {
+			slots = max(slots, int(min(2*p.Den/p.Num, 1000)))
+		}
+	}
+	size := ringbuf.BytesFor(slots, frameBytes)
+	if available > 0 && int64(size) > available/4 {
+		size = max(int(available/4), least)
+	}
+	return size, nil
+}

@@ -1,0 +1,160 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/raw"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/video"
+	"github.com/eideticker/eideticker/capture/x11"
+)
+
+// ErrURI is wrapped by errors about a source's URI that no change of the world can mend.
+var ErrURI = errors.New("bad source")
+
+// Scheme describes one kind of source.
+type Scheme struct {
+	Name  string // "raw"
+	Form  string // "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]"
+	About string
+	open  func(target string, query url.Values) (capture.Source, error)
+}
+
+// Schemes lists the kinds of sources that can be opened.
+func Schemes() []Scheme {
+	return []Scheme{
+		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", openX11},
+		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", openRaw},
+		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", openY4M},
+		{"video", "video:FILE|DIR", "a video file or a folder of pictures, decoded to BGR", openVideo},
+		{"synth", "synth:SCENE[?size=…&fps=…&seed=…&frames=…&markers=1&pace=realtime|fast]", "a scene made by a script, whose truth is known", openSynth},
+	}
+}
+
+// OpenSource opens what a URI names. An error that wraps [ErrURI] is a mistake in the URI itself;
+// others are about what it names.
+func OpenSource(uri string) (capture.Source, error) {
+	scheme, target, query, err := parseURI(uri)
+	if err != nil {
+		return nil, err
+	}
+	return scheme.open(target, query)
+}
+
+// WithParameter returns the URI with a parameter more. It fails if the URI has it already.
+func WithParameter(uri, name, value string) (string, error) {
+	_, rest, found := strings.Cut(uri, "?")
+	if !found {
+		return uri + "?" + name + "=" + value, nil
+	}
+	query, err := parseQuery(rest)
+	if err != nil {
+		return "", fmt.Errorf("%w %q: %w", ErrURI, uri, err)
+	}
+	if query.Has(name) {
+		return "", fmt.Errorf("%w %q: %s is given twice, here and by a flag", ErrURI, uri, name)
+	}
+	return uri + "&" + name + "=" + value, nil
+}
+
+// parseURI cuts "SCHEME:TARGET?NAME=VALUE&…" at its first colon and first question mark. The target is
+// taken as it is written, so that any file name without a question mark can stand there.
+func parseURI(uri string) (Scheme, string, url.Values, error) {
+	fail := func(format string, args ...any) (Scheme, string, url.Values, error) {
+		return Scheme{}, "", nil, fmt.Errorf("%w %q: "+format, append([]any{ErrURI, uri}, args...)...)
+	}
+	before, rawQuery, hasQuery := strings.Cut(uri, "?")
+	name, target, hasColon := strings.Cut(before, ":")
+	if name == "v4l2" {
+		return fail("capture devices (v4l2) come with a later version of this program; this one has %s", known())
+	}
+	schemes := Schemes()
+	i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == name })
+	if i < 0 {
+		return fail("unknown scheme %q, known are %s", name, known())
+	}
+	if !hasColon && name != "x11" {
+		return fail("nothing after the scheme, want %s", schemes[i].Form)
+	}
+	var query url.Values
+	if hasQuery {
+		var err error
+		if query, err = parseQuery(rawQuery); err != nil {
+			return fail("%w", err)
+		}
+	}
+	return schemes[i], target, query, nil
+}
+
+// parseQuery reads NAME=VALUE&NAME=VALUE. Unlike in a web form a plus is a plus: regions are written with it.
+func parseQuery(s string) (url.Values, error) {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(s, "&") {
+		name, value, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(value)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("parameter %s: %w", name, err)
+		case !ok || name == "" || value == "":
+			return nil, fmt.Errorf("%q is no parameter, want NAME=VALUE", pair)
+		case query.Has(name):
+			return nil, fmt.Errorf("parameter %s is given twice", name)
+		}
+		query.Set(name, value)
+	}
+	return query, nil
+}
+
+func known() string {
+	var names []string
+	for _, s := range Schemes() {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func needTarget(target, what string) error {
+	if target == "" {
+		return fmt.Errorf("%w: no %s given", ErrURI, what)
+	}
+	return nil
+}
+
+func openX11(target string, query url.Values) (capture.Source, error) { return x11.Open(target, query) }
+
+func openRaw(target string, query url.Values) (capture.Source, error) {
+	if err := needTarget(target, "file"); err != nil {
+		return nil, err
+	}
+	return raw.OpenRaw(target, query)
+}
+
+func openY4M(target string, query url.Values) (capture.Source, error) {
+	if err := needTarget(target, "file"); err != nil {
+		return nil, err
+	}
+	if err := frame.CheckParams("y4m", query); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURI, err)
+	}
+	return raw.OpenY4M(target)
+}
+
+func openVideo(target string, query url.Values) (capture.Source, error) {
+	if err := needTarget(target, "file or folder"); err != nil {
+		return nil, err
+	}
+	return video.Open(target, query)
+}
+
+func openSynth(target string, query url.Values) (capture.Source, error) {
+	if err := needTarget(target, "scene"); err != nil {
+		return nil, err
+	}
+	return synth.Open(target, query)
+}

@@ -1,0 +1,113 @@
+// Command eideticker records what a screen shows, losslessly, and reads every frame back.
+//
+// main parses the command line and turns errors into exit codes; each subcommand has a file of
+// its own. What several of them need stands in internal/rig.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+// Exit codes, documented in the README; scripts rely on them.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// cli is the command line: kong reads commands and flags from the fields' tags.
+type cli struct {
+	Sources    sourcesCmd    `cmd:"" help:"List displays, scenes and kinds of files that can be recorded."`
+	Record     recordCmd     `cmd:"" help:"Record a source into a file."`
+	Info       infoCmd       `cmd:"" help:"Tell what is in a recording."`
+	Verify     verifyCmd     `cmd:"" help:"Check every byte of a recording and decode every frame."`
+	Repair     repairCmd     `cmd:"" help:"Close a recording that a crash left open, in place."`
+	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
+	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
+	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
+	Bench      benchCmd      `cmd:"" help:"Measure what this box can do and how much of it recording uses."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" help:"Print the version of the program."`
+}
+
+const about = "Records what a screen shows: every frame, every bit, and what was lost and why."
+
+// env is what a command gets of the world.
+type env struct {
+	ctx      context.Context // ends with the first Ctrl-C
+	in       io.Reader
+	out, err io.Writer
+	// terminal says that err is one: progress is a bar there and a line per phase elsewhere.
+	terminal bool
+	parser   *kong.Kong
+}
+
+// usageError is a mistake in the command line that the parser could not see.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	ctx, stop := interruptible()
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out one command line and returns its exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("eideticker"),
+		kong.Description(about),
+		kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exited = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil { // a mistake in the tags above
+		fmt.Fprintf(errOut, "eideticker: %v\n", err)
+		return exitFailure
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		return report(errOut, usageError{err})
+	}
+	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
+	return report(errOut, parsed.Run(e))
+}
+
+// report prints the error as one sentence and returns the exit code.
+func report(errOut io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(errOut, "eideticker: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

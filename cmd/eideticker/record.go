@@ -1,0 +1,217 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+type recordCmd struct {
+	Source   string        `short:"s" required:"" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"What to record, as a URI; eideticker sources lists what there is."`
+	Output   string        `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
+	Duration time.Duration `short:"t" placeholder:"30s" help:"How long; without it until Ctrl-C or the source's end."`
+	Ring     byteSize      `placeholder:"4GiB" help:"Memory between source and disk. Chosen by the source's rate if not given."`
+	FPS      string        `name:"fps" placeholder:"N" help:"Frames a second, for sources that can choose."`
+	KeepLast time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
+	Force    bool          `help:"Overwrite the file if it exists."`
+	JSON     bool          `help:"Print the result as one JSON object."`
+}
+
+func (recordCmd) Help() string {
+	return `Example:
+
+  eideticker record -s 'x11::0?fps=60' -o desk.eid -t 30s
+
+Ctrl-C ends a recording cleanly; a second one ends the program at once. Frames that could not be kept are counted and recorded as gaps.`
+}
+
+func (c recordCmd) Run(e *env) error {
+	switch {
+	case c.Duration < 0:
+		return usagef("--duration %v is less than nothing", c.Duration)
+	case c.KeepLast < 0:
+		return usagef("--keep-last %v is less than nothing", c.KeepLast)
+	}
+	uri, err := c.uri()
+	if err != nil {
+		return err
+	}
+	src, err := openSource(uri)
+	if err != nil {
+		return err
+	}
+	what := "recording " + uri + ", Ctrl-C ends it"
+	if c.KeepLast > 0 {
+		what = fmt.Sprintf("recording %s, Ctrl-C saves the last %v", uri, c.KeepLast)
+	}
+	return e.record(src, c.Output, what, rig.Options{
+		Duration: c.Duration, RingBytes: int64(c.Ring), KeepLast: c.KeepLast, Force: c.Force,
+	}, c.JSON)
+}
+
+// uri returns the source with --fps put in.
+func (c recordCmd) uri() (string, error) {
+	if c.FPS == "" {
+		return c.Source, nil
+	}
+	scheme, _, _ := strings.Cut(c.Source, ":")
+	if scheme == "y4m" || scheme == "video" {
+		return "", usagef("--fps does not go with %s: its frames bring times of their own", scheme)
+	}
+	if _, _, err := frame.ParseRate(c.FPS); err != nil {
+		return "", usagef("--fps: %w", err)
+	}
+	uri, err := rig.WithParameter(c.Source, "fps", c.FPS)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return uri, nil
+}
+
+// openSource tells mistakes in the URI, which are usage, from trouble with what it names.
+func openSource(uri string) (capture.Source, error) {
+	src, err := rig.OpenSource(uri)
+	if errors.Is(err, rig.ErrURI) {
+		return nil, usageError{err}
+	}
+	return src, err
+}
+
+// record records with progress and prints the result, also that of a recording that failed on the way. It
+// closes the source.
+func (e *env) record(src capture.Source, path, what string, o rig.Options, asJSON bool) error {
+	total := 0
+	if n := src.Info().Frames; n < 1<<31 {
+		total = int(n)
+	}
+	p := e.phase(what, total)
+	o.Progress = func(at rig.Progress) {
+		if at.Missing > 0 {
+			p.describe(fmt.Sprintf("%s; %s lost", what, countText(at.Missing)))
+		}
+		p.set(int(at.Frames))
+	}
+	o.Program = program()
+	res, err := rig.Record(e.ctx, src, path, o)
+	p.end()
+	err = errors.Join(err, src.Close())
+	if res.Path == "" { // nothing was begun
+		return err
+	}
+	if asJSON {
+		return errors.Join(err, printJSON(e.out, recordResult(src.Info(), res, err)))
+	}
+	return errors.Join(err, printRecorded(e, res))
+}
+
+// recordJSON is what record --json and import --json print.
+type recordJSON struct {
+	Path          string     `json:"path"`
+	Source        string     `json:"source"`
+	Format        formatJSON `json:"format"`
+	Ended         string     `json:"ended"`
+	Frames        uint64     `json:"frames"`
+	UniqueFrames  uint64     `json:"unique_frames"`
+	MissingFrames uint64     `json:"missing_frames"`
+	Lost          []lostJSON `json:"lost"`
+	FirstSequence uint64     `json:"first_sequence"`
+	LastSequence  uint64     `json:"last_sequence"`
+	DurationNS    int64      `json:"duration_ns"`
+	ElapsedNS     int64      `json:"elapsed_ns"`
+	Bytes         int64      `json:"bytes"`
+	RawBytes      int64      `json:"raw_bytes"`
+	DirectIO      bool       `json:"direct_io"`
+	DirectIONote  string     `json:"direct_io_note,omitempty"`
+	RingBytes     int        `json:"ring_bytes"`
+	RingSlots     int        `json:"ring_slots"`
+	RingHighWater int        `json:"ring_high_water_slots"`
+	Error         string     `json:"error,omitempty"`
+}
+
+type formatJSON struct {
+	Width       int    `json:"width_px"`
+	Height      int    `json:"height_px"`
+	StrideBytes int    `json:"stride_bytes"`
+	Pixel       string `json:"pixel_format"`
+	Range       string `json:"colour_range"`
+	Matrix      string `json:"colour_matrix"`
+}
+
+type lostJSON struct {
+	Cause  string `json:"cause"`
+	Frames uint64 `json:"frames"`
+}
+
+func describeFormat(f frame.Format) formatJSON {
+	return formatJSON{f.Width, f.Height, f.Stride, f.Pixel.String(), f.Range.String(), f.Matrix.String()}
+}
+
+func describeLost(lost []rig.Loss) []lostJSON {
+	all := []lostJSON{} // never null
+	for _, l := range lost {
+		all = append(all, lostJSON{l.Cause.String(), l.Frames})
+	}
+	return all
+}
+
+func recordResult(info capture.Info, r rig.Result, err error) recordJSON {
+	j := recordJSON{
+		Path: r.Path, Source: info.URI, Format: describeFormat(r.Format), Ended: string(r.Ended),
+		Frames: r.Stored, UniqueFrames: r.Unique, MissingFrames: r.Missing, Lost: describeLost(r.Lost),
+		FirstSequence: r.First, LastSequence: r.Last,
+		DurationNS: r.Span.Nanoseconds(), ElapsedNS: r.Elapsed.Nanoseconds(),
+		Bytes: r.Bytes, RawBytes: r.RawBytes, DirectIO: r.Direct, DirectIONote: r.DirectNote,
+		RingBytes: r.RingBytes, RingSlots: r.RingSlots, RingHighWater: r.RingHighWater,
+	}
+	if err != nil {
+		j.Error = err.Error()
+	}
+	return j
+}
+
+func printRecorded(e *env, r rig.Result) error {
+	var l list
+	l.add("recording", "%s", r.Path)
+	l.add("format", "%v", r.Format)
+	l.add("ended", "%s after %s", r.Ended, secondsText(r.Elapsed))
+	addAccount(&l, r)
+	l.add("size", "%s", sizeText(r))
+	l.add("ring", "%d slots, %s; at most %d in use", r.RingSlots, bytesText(r.RingBytes), r.RingHighWater)
+	if !r.Direct {
+		l.add("disk", "%s", r.DirectNote)
+	}
+	return l.print(e.out)
+}
+
+// addAccount lists what became of the frames.
+func addAccount(l *list, r rig.Result) {
+	l.add("frames", "%s, %s unique, in %s", countText(r.Stored), countText(r.Unique), secondsText(r.Span))
+	l.add("lost", "%s", lostText(r.Account))
+	if r.Total > 0 {
+		l.add("account", "%s stored + %s missing = %s, numbers %d to %d", countText(r.Stored), countText(r.Missing), countText(r.Total), r.First, r.Last)
+	}
+}
+
+func lostText(a rig.Account) string {
+	if a.Missing == 0 {
+		return "0"
+	}
+	var causes []string
+	for _, l := range a.Lost {
+		causes = append(causes, countText(l.Frames)+" "+l.Cause.String())
+	}
+	return countText(a.Missing) + ": " + strings.Join(causes, ", ")
+}
+
+func sizeText(r rig.Result) string {
+	s := bytesText(r.Bytes)
+	if ratio := ratioText(r.RawBytes, r.Bytes); ratio != "" {
+		s += fmt.Sprintf(" for %s of pixels, %s", bytesText(r.RawBytes), ratio)
+	}
+	return s
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/x11"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+type sourcesCmd struct {
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (sourcesCmd) Help() string {
+	return `Example:
+
+  eideticker sources --json`
+}
+
+// sourcesJSON is what sources --json prints.
+type sourcesJSON struct {
+	Displays []displayJSON `json:"displays"`
+	Scenes   []sceneJSON   `json:"scenes"`
+	Kinds    []kindJSON    `json:"kinds"`
+}
+
+type displayJSON struct {
+	Source string     `json:"source"`
+	Format formatJSON `json:"format"`
+	Error  string     `json:"error,omitempty"`
+}
+
+type sceneJSON struct {
+	Source string `json:"source"`
+	About  string `json:"about"`
+}
+
+type kindJSON struct {
+	Scheme string `json:"scheme"`
+	Form   string `json:"form"`
+	About  string `json:"about"`
+}
+
+func (c sourcesCmd) Run(e *env) error {
+	list := findSources()
+	if c.JSON {
+		return printJSON(e.out, list)
+	}
+	return list.print(e.out)
+}
+
+func findSources() sourcesJSON {
+	all := sourcesJSON{Displays: []displayJSON{}}
+	for _, name := range x11.Displays() {
+		all.Displays = append(all.Displays, describeDisplay("x11:"+name))
+	}
+	for _, s := range synth.Scenes() {
+		all.Scenes = append(all.Scenes, sceneJSON{"synth:" + s.Name, s.About})
+	}
+	for _, s := range rig.Schemes() {
+		all.Kinds = append(all.Kinds, kindJSON{s.Name, s.Form, s.About})
+	}
+	return all
+}
+
+// describeDisplay opens a display for a moment: only then its size is known, and whether we may look at it.
+func describeDisplay(uri string) displayJSON {
+	src, err := rig.OpenSource(uri)
+	if err != nil {
+		return displayJSON{Source: uri, Error: err.Error()}
+	}
+	d := displayJSON{Source: uri, Format: describeFormat(src.Info().Format)}
+	if err := src.Close(); err != nil {
+		d.Error = err.Error()
+	}
+	return d
+}
+
+func (s sourcesJSON) print(w io.Writer) error {
+	var rows [][]string
+	for _, d := range s.Displays {
+		what := fmt.Sprintf("display, %dx%d %s", d.Format.Width, d.Format.Height, d.Format.Pixel)
+		if d.Error != "" {
+			what = "display, cannot be recorded: " + d.Error
+		}
+		rows = append(rows, []string{d.Source, what})
+	}
+	if len(s.Displays) == 0 {
+		rows = append(rows, []string{"x11::0", "no X display found; Xvfb :0 starts one"})
+	}
+	for _, scene := range s.Scenes {
+		rows = append(rows, []string{scene.Source, scene.About})
+	}
+	if err := printTable(w, []string{"SOURCE", "WHAT IT IS"}, rows); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	rows = nil
+	for _, k := range s.Kinds {
+		rows = append(rows, []string{k.Form, k.About})
+	}
+	return printTable(w, []string{"FORM", "WHAT IT IS"}, rows)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+type verifyCmd struct {
+	File string `arg:"" name:"file" complete:"files" help:"A recording."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (verifyCmd) Help() string {
+	return `Example:
+
+  eideticker verify desk.eid
+
+Reads every byte, decodes every frame and holds it against the hash of what was captured. The exit code is 1 if anything is wrong.`
+}
+
+// verifyJSON is what verify --json prints.
+type verifyJSON struct {
+	Path     string       `json:"path"`
+	OK       bool         `json:"ok"`
+	Frames   int          `json:"frames"`
+	Checked  int          `json:"checked_frames"`
+	Bytes    int64        `json:"bytes"`
+	Problems []damageJSON `json:"problems"`
+}
+
+func (c verifyCmd) Run(e *env) error {
+	var p *progress
+	report, err := recording.Verify(e.ctx, c.File, func(done, total int) {
+		if p == nil {
+			p = e.phase("verifying "+c.File, total)
+		}
+		p.set(done)
+	})
+	if p != nil {
+		p.end()
+	}
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", c.File, err)
+	}
+	if err := c.print(e, report); err != nil {
+		return err
+	}
+	if n := len(report.Problems); n > 0 {
+		return fmt.Errorf("verify %s: %s found, the first at offset %d: %s", c.File, plural(n, "problem"), report.Problems[0].Offset, report.Problems[0].What)
+	}
+	return nil
+}
+
+func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
+	if c.JSON {
+		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes, describeDamage(r.Problems)})
+	}
+	for _, d := range r.Problems {
+		if _, err := fmt.Fprintf(e.out, "problem  %s\n", damageText(d)); err != nil {
+			return err
+		}
+	}
+	if len(r.Problems) > 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and held against their source, %s read\n", c.File, plural(r.Checked, "frame"), bytesText(r.Bytes))
+	return err
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+type versionCmd struct {
+	JSON bool `help:"Print one JSON object."`
+}
+
+func (versionCmd) Help() string {
+	return `Example:
+
+  eideticker version --json`
+}
+
+// versionJSON is what version --json prints.
+type versionJSON struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func (c versionCmd) Run(e *env) error {
+	v := version()
+	if c.JSON {
+		return printJSON(e.out, v)
+	}
+	_, err := fmt.Fprintf(e.out, "eideticker %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+	return err
+}
+
+// version reads what the Go linker knows: the module's version and the commit it was built from.
+func version() versionJSON {
+	v := versionJSON{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Revision = s.Value
+		}
+	}
+	return v
+}
+
+// program is what recordings say they were written by.
+func program() string { return "eideticker " + version().Version }
