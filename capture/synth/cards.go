@@ -7,13 +7,13 @@ import "fmt"
 func (p *page) card(c *canvas, r rect, rnd *random) int {
 	pick := rnd.below(16)
 	switch {
-	case pick < 7:
+	case pick < 6:
 		return p.article(c, r, rnd)
-	case pick < 10:
-		return p.picture(c, r, rnd)
 	case pick < 12:
-		return p.table(c, r, rnd)
+		return p.picture(c, r, rnd)
 	case pick < 14:
+		return p.table(c, r, rnd)
+	case pick < 15:
 		return p.chart(c, r, rnd)
 	}
 	return p.banner(c, r, rnd)
@@ -30,7 +30,7 @@ func (c *canvas) box(r rect) {
 }
 
 func (p *page) article(c *canvas, r rect, rnd *random) int {
-	lines := rnd.between(4, 11)
+	lines := rnd.between(5, 13)
 	r.h = 104 + lines*p.fonts.body.height
 	c.box(r)
 	in := r.inset(16)
@@ -42,7 +42,7 @@ func (p *page) article(c *canvas, r rect, rnd *random) int {
 }
 
 func (p *page) picture(c *canvas, r rect, rnd *random) int {
-	height := rnd.between(150, 260)
+	height := rnd.between(190, 300)
 	r.h = height + 76
 	c.box(r)
 	c.photo(rect{r.x + 1, r.y + 1, r.w - 2, height}, rnd.next())

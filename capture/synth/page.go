@@ -8,7 +8,7 @@ const (
 	headerHeight = 64
 	heroHeight   = 300
 	columnWidth  = 420 // at least, where the page is wide enough
-	gutter       = 20
+	gutter       = 16
 	paper        = colour(0xf4f5f7)
 	ink          = colour(0x202124)
 	faint        = colour(0x70757a)

@@ -27,7 +27,7 @@ func (c *canvas) photo(r rect, seed uint64) {
 }
 
 // photoGrain is how many levels the grain spans.
-const photoGrain = 8
+const photoGrain = 20
 
 func darker(c colour, by int) colour {
 	ch := func(shift uint) colour { return colour(max(0, int(c>>shift&255)-by)) << shift }
