@@ -27,9 +27,11 @@ type sourcesJSON struct {
 }
 
 type displayJSON struct {
-	Source string     `json:"source"`
-	Format formatJSON `json:"format"`
-	Error  string     `json:"error,omitempty"`
+	Source    string `json:"source"`
+	Width     int    `json:"width_px"`
+	Height    int    `json:"height_px"`
+	DepthBits int    `json:"depth_bits"`
+	Error     string `json:"error,omitempty"` // why it cannot be recorded
 }
 
 type sceneJSON struct {
@@ -53,8 +55,12 @@ func (c sourcesCmd) Run(e *env) error {
 
 func findSources() sourcesJSON {
 	all := sourcesJSON{Displays: []displayJSON{}}
-	for _, name := range x11.Displays() {
-		all.Displays = append(all.Displays, describeDisplay("x11:"+name))
+	for _, d := range x11.Displays() {
+		j := displayJSON{Source: "x11:" + d.Name, Width: d.Width, Height: d.Height, DepthBits: d.Depth}
+		if d.Err != nil {
+			j.Error = d.Err.Error()
+		}
+		all.Displays = append(all.Displays, j)
 	}
 	for _, s := range synth.Scenes() {
 		all.Scenes = append(all.Scenes, sceneJSON{"synth:" + s.Name, s.About})
@@ -65,25 +71,12 @@ func findSources() sourcesJSON {
 	return all
 }
 
-// describeDisplay opens a display for a moment: only then its size is known, and whether we may look at it.
-func describeDisplay(uri string) displayJSON {
-	src, err := rig.OpenSource(uri)
-	if err != nil {
-		return displayJSON{Source: uri, Error: err.Error()}
-	}
-	d := displayJSON{Source: uri, Format: describeFormat(src.Info().Format)}
-	if err := src.Close(); err != nil {
-		d.Error = err.Error()
-	}
-	return d
-}
-
 func (s sourcesJSON) print(w io.Writer) error {
 	var rows [][]string
 	for _, d := range s.Displays {
-		what := fmt.Sprintf("display, %dx%d %s", d.Format.Width, d.Format.Height, d.Format.Pixel)
+		what := fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)
 		if d.Error != "" {
-			what = "display, cannot be recorded: " + d.Error
+			what = "X display that cannot be recorded: " + d.Error
 		}
 		rows = append(rows, []string{d.Source, what})
 	}

@@ -39,7 +39,7 @@ func (p *pump) run() error {
 		if err := p.take(lease); err != nil && failure == nil {
 			failure = err
 			p.failed = true
-			p.end(WriteFailed)
+			p.conclude(WriteFailed)
 			p.stop()
 		}
 	}
@@ -68,7 +68,7 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	if p.durationOver(m) {
 		lease.Release()
 		p.over = true
-		p.end(DurationOver)
+		p.conclude(DurationOver)
 		p.stop()
 		return nil
 	}

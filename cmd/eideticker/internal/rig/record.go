@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -99,6 +100,9 @@ func Record(ctx context.Context, src capture.Source, path string, o Options) (Re
 	}
 	if noHuge := memory.HugePagesError(); noHuge != nil {
 		res.RingNote = noHuge.Error()
+	}
+	if st, statErr := os.Stat(path); statErr == nil {
+		res.Bytes = st.Size()
 	}
 	err = errors.Join(err, memory.Close())
 	if keep, ok := out.(*rolling); ok {
@@ -243,6 +247,9 @@ func (r *recorder) emit(e timeline.Event) {
 
 // end notes why the recording ends; the first reason counts.
 func (r *recorder) end(why Reason) { r.ended.CompareAndSwap(nil, &why) }
+
+// conclude notes why the recording ends, as the pump finds: that counts more than how the source came to its end.
+func (r *recorder) conclude(why Reason) { r.ended.Store(&why) }
 
 // result sums up. The sink is closed by now.
 func (r *recorder) result(path string) Result {

@@ -1,0 +1,207 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+func frames(sequences ...uint64) []step {
+	var all []step
+	for _, s := range sequences {
+		all = append(all, step{sequence: s})
+	}
+	return all
+}
+
+func TestHolesBecomeGaps(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		steps []step
+		gaps  []frame.Gap
+		lost  []Loss
+		first uint64
+		last  uint64
+	}{
+		{name: "none", steps: frames(0, 1, 2), last: 2},
+		{name: "not from zero", steps: frames(7, 8), first: 7, last: 8},
+		{
+			name:  "the source says why",
+			steps: []step{{sequence: 0}, {sequence: 4, missed: frame.SourceLate}},
+			gaps:  []frame.Gap{{First: 1, Count: 3, Cause: frame.SourceLate}},
+			lost:  []Loss{{frame.SourceLate, 3}}, last: 4,
+		},
+		{
+			name:  "nobody says why",
+			steps: frames(0, 2),
+			gaps:  []frame.Gap{{First: 1, Count: 1, Cause: frame.DriverLost}},
+			lost:  []Loss{{frame.DriverLost, 1}}, last: 2,
+		},
+		{
+			name:  "the ring was full",
+			steps: []step{{sequence: 0}, {sequence: 3, lose: 2}},
+			gaps:  []frame.Gap{{First: 1, Count: 2, Cause: frame.RingFull}},
+			lost:  []Loss{{frame.RingFull, 2}}, last: 3,
+		},
+		{
+			name:  "the ring was full and the source late",
+			steps: []step{{sequence: 0}, {sequence: 6, lose: 2, missed: frame.SourceLate}},
+			gaps:  []frame.Gap{{First: 1, Count: 2, Cause: frame.RingFull}, {First: 3, Count: 3, Cause: frame.SourceLate}},
+			lost:  []Loss{{frame.RingFull, 2}, {frame.SourceLate, 3}}, last: 6,
+		},
+		{
+			name:  "before the first frame",
+			steps: []step{{sequence: 2, lose: 2}, {sequence: 3}},
+			gaps:  []frame.Gap{{First: 0, Count: 2, Cause: frame.RingFull}},
+			lost:  []Loss{{frame.RingFull, 2}}, last: 3,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sink := &fakeSink{}
+			res, err := recordFake(t, t.Context(), &fakeSource{steps: tc.steps, clocked: true}, sink, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range sink.gaps {
+				if !sink.gaps[i].At.Valid() {
+					t.Errorf("gap %d is at %v", i, sink.gaps[i].At)
+				}
+				sink.gaps[i].At = timeline.Interval{}
+			}
+			if !reflect.DeepEqual(sink.gaps, tc.gaps) {
+				t.Errorf("gaps %v, want %v", sink.gaps, tc.gaps)
+			}
+			if !reflect.DeepEqual(res.Lost, tc.lost) || res.First != tc.first || res.Last != tc.last || res.Stored != uint64(len(tc.steps)) {
+				t.Errorf("account %+v, want %d to %d and lost %v", res.Account, tc.first, tc.last, tc.lost)
+			}
+			if res.Ended != SourceEnded {
+				t.Errorf("ended: %s", res.Ended)
+			}
+		})
+	}
+}
+
+func TestLossesAfterTheLastFrame(t *testing.T) {
+	src := &fakeSource{clocked: true, steps: frames(0, 1)}
+	sink := &fakeSink{}
+	layout, err := frame.NewLayout(src.Info().Format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, ring, err := newRing(src.Info(), layout.Size, 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	r := newRecorder(src.Info(), layout, ring, sink, Options{})
+	src.steps = frames(0, 1)
+	if err := src.Run(t.Context(), ring, nil); err != nil {
+		t.Fatal(err)
+	}
+	src.loseOne(ring)
+	src.loseOne(ring)
+	ring.Close(nil)
+	r.pump = pump{recorder: r, stop: func() {}}
+	if err := r.pump.run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	res := r.result("fake")
+	want := Account{First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}}
+	if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
+		t.Errorf("account %+v, want %+v", res.Account, want)
+	}
+}
+
+func TestDurationEndsToTheFrame(t *testing.T) {
+	sink := &fakeSink{}
+	src := &fakeSource{steps: frames(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)}
+	res, err := recordFake(t, t.Context(), src, sink, Options{Duration: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Stored != 5 || res.Last != 4 || res.Ended != DurationOver {
+		t.Errorf("stored %d to %d, ended %s; want 5 frames, 0 to 4", res.Stored, res.Last, res.Ended)
+	}
+}
+
+func TestWhatIsInTheRingIsStoredAfterAnInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	sink := &fakeSink{}
+	src := &fakeSource{steps: []step{{sequence: 0}, {sequence: 1, wait: true}, {sequence: 2}}}
+	res, err := recordFake(t, ctx, src, sink, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Stored != 3 || res.Ended != Interrupted {
+		t.Errorf("stored %d, ended %s; want 3, interrupted", res.Stored, res.Ended)
+	}
+}
+
+func TestWriteErrorEndsTheRecording(t *testing.T) {
+	sink := &fakeSink{failAt: 3}
+	src := &fakeSource{steps: append(frames(0, 1, 2, 3), step{sequence: 4, wait: true})}
+	res, err := recordFake(t, t.Context(), src, sink, Options{})
+	if !errors.Is(err, errDisk) {
+		t.Fatalf("error %v, want that of the disk", err)
+	}
+	want := Account{First: 0, Last: 4, Total: 5, Stored: 2, Missing: 3, Lost: []Loss{{frame.Stopped, 3}}}
+	if !reflect.DeepEqual(res.Account, want) || res.Ended != WriteFailed {
+		t.Errorf("account %+v, ended %s; want %+v", res.Account, res.Ended, want)
+	}
+}
+
+func TestSourceErrorKeepsTheRecording(t *testing.T) {
+	broken := errors.New("the cable is out")
+	res, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1), fail: broken}, &fakeSink{}, Options{})
+	if !errors.Is(err, broken) || res.Stored != 2 || res.Ended != SourceFailed {
+		t.Errorf("error %v, stored %d, ended %s", err, res.Stored, res.Ended)
+	}
+}
+
+func TestFramesDroppedUnderPressureAreMissing(t *testing.T) {
+	res, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1, 2, 3)}, &fakeSink{drop: 1}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Loss{{frame.Pressure, 1}}; !reflect.DeepEqual(res.Lost, want) {
+		t.Errorf("lost %v, want %v", res.Lost, want)
+	}
+}
+
+func TestSequenceMustNotGoBack(t *testing.T) {
+	_, err := recordFake(t, t.Context(), &fakeSource{steps: frames(4, 5, 5)}, &fakeSink{}, Options{})
+	if err == nil {
+		t.Error("a sequence number came twice and nobody complained")
+	}
+}
+
+func TestEventsThatCannotBeStoredAreAnError(t *testing.T) {
+	o := Options{Started: func(_ context.Context, emit func(timeline.Event)) error {
+		emit(timeline.Event{Source: "test", Kind: "fine"})
+		emit(timeline.Event{Source: "test"})
+		return nil
+	}}
+	sink := &fakeSink{}
+	_, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0)}, sink, o)
+	if err == nil || len(sink.events) != 2 {
+		t.Errorf("error %v after %d events", err, len(sink.events))
+	}
+}
+
+func TestStartedThatFailsEndsTheRecording(t *testing.T) {
+	broken := errors.New("no browser")
+	o := Options{Started: func(context.Context, func(timeline.Event)) error { return broken }}
+	src := &fakeSource{steps: []step{{sequence: 0}, {sequence: 1, wait: true}}}
+	if _, err := recordFake(t, t.Context(), src, &fakeSink{}, o); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+}
