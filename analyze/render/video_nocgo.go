@@ -1,0 +1,33 @@
+//go:build !cgo
+
+package render
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// ErrEncoder is wrapped where OpenCV has no H.264 encoder.
+var ErrEncoder = errors.New("OpenCV cannot write H.264 here")
+
+// Video is an MP4 in the making. Without cgo there is none.
+type Video struct{}
+
+// NewVideo returns an error that wraps errors.ErrUnsupported.
+func NewVideo(path string, l *frame.Layout, o VideoOptions) (*Video, error) {
+	if _, err := o.withDefaults(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("make video %s: %w: this program was built without OpenCV (cgo)", path, errors.ErrUnsupported)
+}
+
+// Add returns an error that wraps errors.ErrUnsupported.
+func (*Video) Add(frame.Image, Slot) error { return errors.ErrUnsupported }
+
+// Slots returns 0.
+func (*Video) Slots() int { return 0 }
+
+// Close does nothing.
+func (*Video) Close() error { return nil }

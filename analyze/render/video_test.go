@@ -1,0 +1,224 @@
+//go:build cgo
+
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"image"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gocv.io/x/gocv"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// level is how bright frame n is.
+func level(n int) byte { return byte(20 + n*12) }
+
+func flat(l *frame.Layout, v byte) frame.Image {
+	src := make([]byte, l.Format.Width*l.Format.Height*4)
+	for i := range src {
+		src[i] = v
+	}
+	pix := make([]byte, l.Size)
+	frame.NewPacker(l).BGRX(pix, src)
+	return l.View(pix)
+}
+
+// play writes the frames of these sequence numbers.
+func play(t *testing.T, path string, l *frame.Layout, o VideoOptions, sequences ...uint64) {
+	t.Helper()
+	v, err := NewVideo(path, l, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sequences {
+		if err := v.Add(flat(l, level(i)), Slot{Frame: i, Sequence: s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+}
+
+func readMap(t *testing.T, path string) (m Map) {
+	t.Helper()
+	b, err := os.ReadFile(path + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// centres returns the blue and red of the middle of each frame of a video, and its size.
+func centres(t *testing.T, path string) (colours [][2]byte, size image.Point) {
+	t.Helper()
+	c, err := gocv.VideoCaptureFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m := gocv.NewMat()
+	defer m.Close()
+	for c.Read(&m) {
+		size = image.Pt(m.Cols(), m.Rows())
+		pix := m.GetVecbAt(m.Rows()/2, m.Cols()/2)
+		colours = append(colours, [2]byte{pix[0], pix[2]})
+	}
+	return colours, size
+}
+
+func TestVideoShowsEachFrameInItsSlot(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		p    frame.PixelFormat
+		w, h int
+		o    VideoOptions
+		size image.Point
+	}{
+		{"as it is", frame.BGR4, 320, 180, VideoOptions{}, image.Pt(320, 180)},
+		{"odd", frame.RGB3, 321, 181, VideoOptions{RateNum: 60000, RateDen: 1001}, image.Pt(322, 182)},
+		{"scaled, YUV", frame.NV12, 640, 360, VideoOptions{MaxHeight: 180, RateNum: 30, RateDen: 1}, image.Pt(320, 180)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "v.mp4")
+			play(t, path, layout(t, tc.p, tc.w, tc.h), tc.o, 10, 11, 12, 15, 16)
+			m := readMap(t, path)
+			var shown []int
+			for _, s := range m.Slots {
+				shown = append(shown, s.Frame)
+			}
+			if want := []int{0, 1, 2, -1, -1, 3, 4}; !slices.Equal(shown, want) {
+				t.Fatalf("map shows %v, want %v", shown, want)
+			}
+			if m.Slots[3].Sequence != 13 || m.Slots[5].Sequence != 15 || len(m.Cuts) != 0 {
+				t.Errorf("map %+v", m)
+			}
+			colours, size := centres(t, path)
+			if size != tc.size || m.Width != size.X || m.Height != size.Y {
+				t.Errorf("video of %v, map says %dx%d, want %v", size, m.Width, m.Height, tc.size)
+			}
+			if len(colours) != len(shown) {
+				t.Fatalf("%d frames in the video, want %d", len(colours), len(shown))
+			}
+			for i, n := range shown {
+				blue, red := int(colours[i][0]), int(colours[i][1])
+				switch {
+				case n < 0 && red-blue < 4:
+					t.Errorf("slot %d: blue %d, red %d, want hatching", i, blue, red)
+				case n >= 0 && (max(blue-int(level(n)), int(level(n))-blue) > 5):
+					t.Errorf("slot %d: blue %d, want %d", i, blue, level(n))
+				}
+			}
+		})
+	}
+}
+
+func TestVideoIsWhatBrowsersPlay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "v.mp4")
+	play(t, path, layout(t, frame.BGR4, 320, 180), VideoOptions{RateNum: 60000, RateDen: 1001}, 1, 2, 3)
+	out, err := exec.Command("ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=codec_name,pix_fmt,avg_frame_rate,nb_read_frames", "-of", "default=nw=1", path).Output()
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
+		t.Skip("ffprobe is not installed (apt-get install ffmpeg): the video's stream is not looked at")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"codec_name=h264", "pix_fmt=yuv420p", "avg_frame_rate=2997/50" /* what OpenCV makes of 59.94006 */, "nb_read_frames=3"} {
+		if !strings.Contains(string(out), want+"\n") {
+			t.Errorf("ffprobe says %q, want %s", out, want)
+		}
+	}
+}
+
+func TestLongHolesAreCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "v.mp4")
+	play(t, path, layout(t, frame.BGR4, 16, 16), VideoOptions{}, 1, 1<<40)
+	m := readMap(t, path)
+	if len(m.Slots) != maxHatched+2 || len(m.Cuts) != 1 || m.Cuts[0] != (Cut{Slot: maxHatched + 1, Skipped: 1<<40 - 2 - maxHatched}) {
+		t.Errorf("%d slots, cuts %+v", len(m.Slots), m.Cuts)
+	}
+}
+
+func TestVideoRefusals(t *testing.T) {
+	l := layout(t, frame.BGR4, 64, 64)
+	dir := t.TempDir()
+	for _, tc := range []struct {
+		name, path string
+		o          VideoOptions
+		want       string
+	}{
+		{"no folder", filepath.Join(dir, "none", "v.mp4"), VideoOptions{}, "no such file"},
+		{"no rate", filepath.Join(dir, "v.mp4"), VideoOptions{RateNum: 60}, "rate of 60/0"},
+		{"wild rate", filepath.Join(dir, "v.mp4"), VideoOptions{RateNum: 5000, RateDen: 1}, "rate of 5000/1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, err := NewVideo(tc.path, l, tc.o); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+	t.Run("no frames", func(t *testing.T) {
+		path := filepath.Join(dir, "empty.mp4")
+		v, err := NewVideo(path, l, VideoOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Close(); err == nil || !strings.Contains(err.Error(), "no frames") {
+			t.Errorf("error %v", err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the empty video is still there: %v", err)
+		}
+		if err := v.Add(flat(l, 1), Slot{}); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("add after close: %v", err)
+		}
+	})
+	t.Run("another format", func(t *testing.T) {
+		v, err := NewVideo(filepath.Join(dir, "f.mp4"), l, VideoOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Add(flat(layout(t, frame.BGR3, 64, 64), 1), Slot{}); err == nil || !strings.Contains(err.Error(), "frame 0 is 64x64 BGR3") {
+			t.Errorf("error %v", err)
+		}
+		_ = v.Close()
+	})
+}
+
+func BenchmarkVideo(b *testing.B) {
+	for _, size := range []image.Point{{1280, 720}, {1920, 1080}} {
+		b.Run("size="+size.String(), func(b *testing.B) {
+			l := layout(b, frame.BGR4, size.X, size.Y)
+			v, err := NewVideo(filepath.Join(b.TempDir(), "v.mp4"), l, VideoOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			pictures := []frame.Image{flat(l, 40), flat(l, 200)}
+			b.SetBytes(int64(l.Size))
+			n := 0
+			for b.Loop() {
+				if err := v.Add(pictures[n&1], Slot{Frame: n, Sequence: uint64(n)}); err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			if err := v.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
