@@ -37,3 +37,28 @@ func (a *arena) close() error {
 	a.maps = nil
 	return first
 }
+
+// scratch is the memory of the canvas that is drawn on at the moment.
+type scratch struct {
+	arena
+	pix []byte
+}
+
+func (s *scratch) canvas(w, h int) (*canvas, error) {
+	size := 4 * w * h
+	if size > len(s.pix) {
+		if err := s.close(); err != nil {
+			return nil, err
+		}
+		var err error
+		if s.pix, err = s.alloc(size); err != nil {
+			return nil, err
+		}
+	}
+	return &canvas{pix: s.pix[:size], w: w, h: h}, nil
+}
+
+func (s *scratch) close() error {
+	s.pix = nil
+	return s.arena.close()
+}

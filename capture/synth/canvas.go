@@ -14,8 +14,8 @@ const (
 	red   colour = 0xff0000
 )
 
-// word returns the colour as the little-endian value of a BGRX pixel, X being 255.
-func (c colour) word() uint32 { return 0xff000000 | uint32(c) }
+// word returns the colour as the little-endian value of a BGRX pixel.
+func (c colour) word() uint32 { return uint32(c) }
 
 // mixed returns the colour between c (at t = 0) and d (at t = 256).
 func (c colour) mixed(d colour, t int) colour {
@@ -41,20 +41,15 @@ func (r rect) inset(d int) rect { return rect{r.x + d, r.y + d, r.w - 2*d, r.h -
 // even returns r moved and shrunk so that its edges stand on even pixels.
 func (r rect) even() rect { return rect{r.x &^ 1, r.y &^ 1, r.w &^ 1, r.h &^ 1} }
 
-// canvas is where scenes are drawn: B G R X. Whatever is drawn is clipped to it.
+// canvas is where scenes are drawn: B G R X, without padding. Whatever is drawn is clipped to it.
 type canvas struct {
-	pix    []byte
-	stride int
-	w, h   int
-}
-
-func newCanvas(w, h int) *canvas {
-	return &canvas{pix: make([]byte, 4*w*h), stride: 4 * w, w: w, h: h}
+	pix  []byte
+	w, h int
 }
 
 func (c *canvas) bounds() rect { return rect{0, 0, c.w, c.h} }
 
-func (c *canvas) row(y int) []byte { return c.pix[y*c.stride:][: 4*c.w : 4*c.w] }
+func (c *canvas) row(y int) []byte { return c.pix[4*c.w*y:][: 4*c.w : 4*c.w] }
 
 // line returns the bytes of row y of r, which lies within the canvas.
 func (c *canvas) line(r rect, y int) []byte { return c.row(y)[4*r.x : 4*(r.x+r.w)] }
@@ -99,7 +94,7 @@ func (c *canvas) blend(x, y int, col colour, opacity int) {
 	if x < 0 || y < 0 || x >= c.w || y >= c.h || opacity <= 0 {
 		return
 	}
-	px := c.pix[y*c.stride+4*x:]
+	px := c.pix[4*(c.w*y+x):]
 	under := colour(binary.LittleEndian.Uint32(px) & 0xffffff)
 	binary.LittleEndian.PutUint32(px, under.mixed(col, min(256, opacity)).word())
 }

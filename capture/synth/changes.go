@@ -36,7 +36,7 @@ func (g *geometry) differ(a, b []blit) bool {
 
 func (g *geometry) touches(areas []rect, y int) bool {
 	r := &g.layout.Rows[y]
-	smp := g.arr.planes[r.Plane]
+	smp := g.parts[r.Plane]
 	for _, a := range areas {
 		if r.Y >= smp.rowAt(a.y) && r.Y < smp.rowsTo(a.y+a.h) {
 			return true

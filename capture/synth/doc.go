@@ -28,7 +28,7 @@
 // # Padding
 //
 // Where the stride is longer than a row, byte i of a row's padding is 0xA5 XOR i, in every row
-// of every frame. X and alpha bytes are 255, but random in the scene noise.
+// of every frame. Alpha is 255 and X is 0, but both are random in the scene noise.
 //
 // # Ownership
 //

@@ -54,8 +54,8 @@ func TestColours(t *testing.T) {
 		query      string
 		green, red string // bytes of the first unit, or of one sample of each plane
 	}{
-		{"format=BGR4", "00ff00ff", "0000ffff"},
-		{"format=RGB4", "ff00ff00", "ffff0000"},
+		{"format=BGR4", "00ff0000", "0000ff00"},
+		{"format=RGB4", "0000ff00", "00ff0000"},
 		{"format=BA24", "ff00ff00", "ffff0000"},
 		{"format=AB24", "00ff00ff", "ff0000ff"},
 		{"format=BGR3", "00ff00", "0000ff"},
@@ -77,7 +77,7 @@ func TestColours(t *testing.T) {
 		for n, want := range map[uint64]string{0: c.green, 31: c.red} {
 			pix, got := render(s, n), []byte(nil)
 			for i, p := range s.geo.planes {
-				got = append(got, pix[p.Offset:][:s.geo.arr.planes[i].unit]...)
+				got = append(got, pix[p.Offset:][:s.geo.parts[i].unit]...)
 			}
 			if fmt.Sprintf("%x", got) != want {
 				t.Errorf("%s: frame %d is %x, want %s", c.query, n, got, want)

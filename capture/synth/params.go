@@ -2,6 +2,7 @@ package synth
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 // Limits of what may be asked for: they bound the memory that is rendered into.
 const (
 	maxFrameBytes = 256 << 20
+	maxSide       = 1 << 14 // pixels
 	maxFrames     = 1 << 40
 	maxRepeats    = 64 // entries of repeats=
 	maxRepeat     = 1000
@@ -49,24 +51,25 @@ type config struct {
 	repeats []int    // how long each unique frame stays, in frames, over and over
 }
 
-// parameter is one name that may stand in the query.
-type parameter struct {
-	name, usage string
-	scene       string // the only scene that knows it, or ""
+// Parameter is one that a scene may be given.
+type Parameter struct {
+	Name, About string
+	Scene       string // the only scene that knows it, or "" for all
 }
 
-func parameters() []parameter {
-	return []parameter{
-		{name: "size", usage: "WIDTHxHEIGHT in pixels, default 1920x1080"},
-		{name: "format", usage: "fourcc of the pixels, default BGR4"},
-		{name: "stride", usage: "bytes from row to row, default without padding"},
-		{name: "fps", usage: "frames a second, as 60, 59.94 or 60000/1001; default 60"},
-		{name: "seed", usage: "a whole number that changes all content, default 1"},
-		{name: "frames", usage: "how many frames the scene lasts, default 0: without end"},
-		{name: "markers", usage: "1 for 30 green frames before the scene and, if it ends, 30 red ones after"},
-		{name: "pace", usage: "fast (as fast as the reader, the default) or realtime (on the clock)"},
-		{name: "rate", usage: "unique frames a second, default half of fps", scene: "fps"},
-		{name: "repeats", usage: "how many frames each unique frame stays, as 1,1,2; over and over", scene: "fps"},
+// Parameters lists the parameters there are.
+func Parameters() []Parameter {
+	return []Parameter{
+		{Name: "size", About: "WIDTHxHEIGHT in pixels, default 1920x1080"},
+		{Name: "format", About: "fourcc of the pixels, default BGR4"},
+		{Name: "stride", About: "bytes from row to row, default without padding"},
+		{Name: "fps", About: "frames a second, as 60, 59.94 or 60000/1001; default 60"},
+		{Name: "seed", About: "a whole number that changes all content, default 1"},
+		{Name: "frames", About: "how many frames the scene lasts, markers not counted; default 0: without end"},
+		{Name: "markers", About: "1 for 30 green frames before the scene and, if it ends, 30 red ones after"},
+		{Name: "pace", About: "fast (as fast as the reader, the default) or realtime (on the clock)"},
+		{Name: "rate", About: "unique frames a second, default half of fps", Scene: "fps"},
+		{Name: "repeats", About: "how many frames each unique frame stays, as 1,1,2; over and over", Scene: "fps"},
 	}
 }
 
@@ -109,12 +112,12 @@ func given(v url.Values, name string) (string, bool) { return v.Get(name), v.Has
 
 func checkNames(scene string, v url.Values) error {
 	var known []string
-	for _, p := range parameters() {
-		if p.scene == "" || p.scene == scene {
-			known = append(known, p.name)
+	for _, p := range Parameters() {
+		if p.Scene == "" || p.Scene == scene {
+			known = append(known, p.Name)
 		}
 	}
-	for _, name := range slices.Sorted(mapKeys(v)) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("scene %s has no parameter %q: use %s", scene, name, strings.Join(known, ", "))
 		}
@@ -123,16 +126,6 @@ func checkNames(scene string, v url.Values) error {
 		}
 	}
 	return nil
-}
-
-func mapKeys(v url.Values) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range v {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func parseFormat(v url.Values) (frame.Format, error) {
@@ -166,8 +159,8 @@ func parseFormat(v url.Values) (frame.Format, error) {
 			return f, err
 		}
 	}
-	if f.Size() > maxFrameBytes {
-		return f, fmt.Errorf("a frame of %v has %d MiB: scenes go up to %d MiB", f, f.Size()>>20, maxFrameBytes>>20)
+	if f.Size() > maxFrameBytes || w > maxSide || h > maxSide {
+		return f, fmt.Errorf("a frame of %v has %d MiB: scenes go up to %d MiB and %d pixels a side", f, f.Size()>>20, maxFrameBytes>>20, maxSide)
 	}
 	return f, nil
 }

@@ -18,6 +18,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"page", "size=70000x5", "WIDTHxHEIGHT"},
 		{"page", "size=32768x32768", "stride"},
 		{"page", "size=16384x8192", "MiB"},
+		{"page", "size=1x20000", "pixels a side"},
 		{"page", "size=5x5&format=NV12", "no odd widths"},
 		{"page", "format=ABCD", "unknown pixel format"},
 		{"page", "size=10x10&stride=39", "shorter than a row"},
@@ -79,4 +80,33 @@ func TestDefaults(t *testing.T) {
 	if info.URI != "synth:noise?fps=60000/1001&frames=7&pace=realtime&size=16x16" || !info.Clocked || info.OwnClock || info.Frames != 7 || info.Period.Num != 1001 {
 		t.Errorf("info %+v", info)
 	}
+}
+
+// FuzzParse: whatever stands in a URI is either refused or a configuration that can be opened.
+func FuzzParse(f *testing.F) {
+	seeds := []string{"", "size=1x1", "size=8x8&format=NV12&stride=9", "fps=59.94&rate=24", "fps=60/7", "repeats=1,2,3", "size=16384x16384", "frames=9&markers=1&pace=realtime", "a=%zz", "fps=.5", "fps=00/0"}
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		v, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		c, err := parse("fps", v)
+		if err != nil {
+			return
+		}
+		if err := c.format.Validate(); err != nil {
+			t.Errorf("%q: %v", query, err)
+		}
+		if c.fps.num == 0 || c.fps.den == 0 || c.rate.num == 0 && c.repeats == nil || c.format.Size() > maxFrameBytes {
+			t.Errorf("%q: config %+v", query, c)
+		}
+		// What Duration multiplies must fit: a day of frames takes a day.
+		day := c.fps.num * 86400 / c.fps.den
+		if d := c.fps.period().Duration(day).Hours(); day > 0 && (d > 24 || d < 23) && c.fps.num > c.fps.den {
+			t.Errorf("%q: a day of frames takes %v hours", query, d)
+		}
+	})
 }

@@ -19,7 +19,7 @@ func buildFade(k *kit) (*script, error) {
 		}
 	}
 	for i := 1; i < fadeSteps; i++ {
-		if mixtures[i], err = k.newSheet(w, h); err != nil {
+		if mixtures[i], err = k.newSheet(k.format); err != nil {
 			return nil, err
 		}
 		mixBytes(mixtures[i].pix, mixtures[0].pix, mixtures[fadeSteps].pix, uint64(i))

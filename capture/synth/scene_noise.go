@@ -14,18 +14,17 @@ const (
 // region than frame n−1 and from a random byte within it: no row of one is a row of the other, at any
 // place, and nothing comes back at the same alignment for a long while.
 func buildNoise(k *kit) (*script, error) {
-	s := &sheet{w: k.format.Width, h: k.format.Height}
-	size := 0
-	for _, p := range k.geo.planes {
-		s.planes = append(s.planes, frame.Plane{Offset: size, Stride: p.RowBytes, RowBytes: p.RowBytes, Rows: p.Rows})
-		size += p.RowBytes * p.Rows
+	tight, err := frame.NewFormat(k.format.Pixel, k.format.Width, k.format.Height)
+	if err != nil {
+		return nil, err
 	}
+	s := &sheet{w: tight.Width, h: tight.Height, planes: tight.Planes()}
+	size := tight.Size()
 	regions := 8
 	for regions > 2 && regions*size > noiseLimit {
 		regions /= 2
 	}
 	region := max(min(noiseFrames*size, noiseBytes)/regions, size) + noiseSlack
-	var err error
 	if s.pix, err = k.mem.alloc(regions * region); err != nil {
 		return nil, err
 	}

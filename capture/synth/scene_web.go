@@ -85,7 +85,7 @@ func grain(seed uint64) []uint32 {
 func (c *canvas) exposure(t int, noise []uint32, seed uint64) {
 	columns := make([]uint32, c.w)
 	for x := range columns {
-		columns[x] = 0xff000000 | wave(x+6*t, 700)<<16 | wave(x+9*t, 430)<<8 | wave(x-5*t+4000, 910)
+		columns[x] = wave(x+6*t, 700)<<16 | wave(x+9*t, 430)<<8 | wave(x-5*t+4000, 910)
 	}
 	for y := range c.h {
 		level := wave(y+3*t, 380)<<16 | wave(y-4*t+4000, 520)<<8 | wave(y+7*t, 610)

@@ -70,9 +70,10 @@ func findScene(name string) (recipe, error) {
 // kit is what scenes are built with.
 type kit struct {
 	config
-	geo   *geometry
-	mem   *arena
-	fonts *fonts
+	geo     *geometry
+	mem     *arena // what is played from
+	scratch scratch
+	fonts   *fonts
 }
 
 func (k *kit) screen() rect { return rect{0, 0, k.format.Width, k.format.Height} }

@@ -22,7 +22,7 @@ func TestTearsAgainstPixels(t *testing.T) {
 				for y := range l.Rows {
 					row := y
 					if tear != nil {
-						line := l.Rows[y].Y << s.geo.arr.planes[l.Rows[y].Plane].subY
+						line := l.Rows[y].Y << s.geo.parts[l.Rows[y].Plane].subY
 						part := 0
 						for part < len(tear.Rows) && line >= tear.Rows[part] {
 							part++
@@ -49,7 +49,7 @@ func TestTearImagesAreDisjoint(t *testing.T) {
 	for _, query := range []string{"size=320x200", "size=320x200&seed=3&format=GREY", "size=320x200&seed=4&format=YU12"} {
 		s := open(t, "tear", query)
 		a, b, c := render(s, 3), render(s, 7), render(s, 11)
-		unit, luma := s.geo.arr.planes[0].unit, s.geo.planes[0].Rows*s.geo.planes[0].Stride
+		unit, luma := s.geo.parts[0].unit, s.geo.planes[0].Rows*s.geo.planes[0].Stride
 		for i := 0; i < luma; i += unit {
 			if a[i] == b[i] || b[i] == c[i] || a[i] == c[i] {
 				t.Fatalf("%s: equal samples at byte %d", query, i)

@@ -54,7 +54,10 @@ func Open(scene string, params url.Values) (*Source, error) {
 	if len(params) > 0 {
 		uri += "?" + strings.ReplaceAll(params.Encode(), "%2F", "/")
 	}
-	return s, s.describe(uri)
+	if err := s.describe(uri); err != nil {
+		return nil, joinClose(err, &s.mem)
+	}
+	return s, nil
 }
 
 // joinClose gives up what was acquired before err happened.
@@ -74,21 +77,28 @@ func (s *Source) build(r recipe) error {
 	if k.fonts, err = loadFonts(); err != nil {
 		return err
 	}
-	if s.script, err = r.build(k); err != nil {
-		return err
+	err = s.render(k, r)
+	if closing := k.scratch.close(); err == nil {
+		err = closing
 	}
-	if s.markers {
-		if s.green, err = k.solid(s.format.Width, s.format.Height, green); err != nil {
-			return err
-		}
-		if s.frames > 0 {
-			if s.red, err = k.solid(s.format.Width, s.format.Height, red); err != nil {
-				return err
-			}
-		}
+	if err != nil {
+		return err
 	}
 	s.tell(r.Name)
 	return nil
+}
+
+// render draws the scene and its markers.
+func (s *Source) render(k *kit, r recipe) error {
+	var err error
+	if s.script, err = r.build(k); err != nil || !s.markers {
+		return err
+	}
+	if s.green, err = k.solid(s.format.Width, s.format.Height, green); err != nil || s.frames == 0 {
+		return err
+	}
+	s.red, err = k.solid(s.format.Width, s.format.Height, red)
+	return err
 }
 
 // describe fills in what Info returns.
