@@ -1,0 +1,78 @@
+package video
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// stamps gives frames their times: those of the file's packets where they have any, else the positions that
+// OpenCV tells, else the nominal period.
+type stamps struct {
+	known   []timeline.Time // of the packets, rising; may be empty
+	period  float64         // nominal, in nanoseconds; 0 if unknown
+	count   uint64
+	good    timeline.Time // the last time that the file told
+	since   uint64        // frames made up since
+	last    timeline.Time
+	made    uint64        // frames whose times were made up
+	longest time.Duration // between two frames
+}
+
+func newStamps(known []timeline.Time, fps float64) *stamps {
+	s := &stamps{known: known}
+	if fps > 0 && fps <= 1e6 {
+		s.period = float64(time.Second) / fps
+	}
+	return s
+}
+
+// next returns the time of the next frame. Positions are in milliseconds, exact to far below a
+// nanosecond; OpenCV says 0 where a frame has none.
+func (s *stamps) next(position float64) (timeline.Time, error) {
+	first := s.count == 0
+	s.count++
+	at := timeline.Time(0)
+	if position > 0 && position < 1e12 { // thirty years
+		at = timeline.Time(math.Round(position * 1e6))
+	}
+	if len(s.known) > 0 {
+		at = s.packet(at)
+	}
+	if first {
+		s.good, s.last = at, at
+		return at, nil
+	}
+	if at > s.last {
+		s.good, s.since = at, 0
+	} else {
+		if s.period == 0 {
+			return 0, errors.New("it has no time of its own that lies after the frame before, and the file does not say how many frames there are in a second")
+		}
+		s.made++
+		s.since++
+		at = s.good.Add(time.Duration(math.Round(float64(s.since) * s.period)))
+		at = max(at, s.last+1)
+	}
+	s.longest = max(s.longest, at.Sub(s.last))
+	s.last = at
+	return at, nil
+}
+
+// packet takes the time of the next packet. Where OpenCV tells the time of a later one, the packets before it
+// gave no frame.
+func (s *stamps) packet(position timeline.Time) timeline.Time {
+	const rounding = time.Microsecond // of OpenCV's floating point
+	i := 0
+	if position > s.known[0].Add(rounding) {
+		if j, _ := slices.BinarySearch(s.known, position.Add(-rounding)); j < len(s.known) && s.known[j] <= position.Add(rounding) {
+			i = j
+		}
+	}
+	at := s.known[i]
+	s.known = s.known[i+1:]
+	return at
+}
