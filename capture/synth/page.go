@@ -78,8 +78,17 @@ func (p *page) header(c *canvas, r rect, rnd *random) {
 	}
 }
 
+// heroWidth is how wide one story of the hero is; wide pages have several.
+const heroWidth = 1920
+
 func (p *page) hero(c *canvas, r rect, rnd *random) {
 	c.gradient(r, 0x22577a, 0x57cc99, true)
+	for x := r.x; x < r.x+r.w; x += heroWidth {
+		p.story(c, rect{x, r.y, min(heroWidth, r.x+r.w-x), r.h}, rnd)
+	}
+}
+
+func (p *page) story(c *canvas, r rect, rnd *random) {
 	x := r.x + 2*gutter
 	c.text(p.fonts.small, x, r.y+48, 0xc7f9cc, "LONG READ")
 	c.text(p.fonts.display, x, r.y+70, white, sentence(rnd, 22))
@@ -87,7 +96,7 @@ func (p *page) hero(c *canvas, r rect, rnd *random) {
 	c.paragraph(p.fonts.body, rect{x, r.y + 186, min(r.w/2-4*gutter, 640), 60}, 0xe8f5ee, rnd)
 	if r.w > 900 {
 		w := min(560, r.w/3)
-		pic := rect{r.w - w - 2*gutter, r.y + 24, w, r.h - 48}
+		pic := rect{r.x + r.w - w - 2*gutter, r.y + 24, w, r.h - 48}
 		c.photo(pic, rnd.next())
 		c.frameOf(pic, 0xe8f5ee)
 	}

@@ -59,7 +59,7 @@ func TestTearImagesAreDisjoint(t *testing.T) {
 }
 
 func TestCheckerAgainstPixels(t *testing.T) {
-	for _, query := range []string{"size=160x96", "size=101x67&seed=4&markers=1", "size=1300x700&seed=2"} {
+	for _, query := range []string{"size=160x96", "size=101x67&seed=4&markers=1", "size=420x230&seed=2"} {
 		t.Run(query, func(t *testing.T) {
 			s := open(t, "checker", query)
 			truth := s.Truth()
@@ -216,7 +216,7 @@ func TestNoiseIsNoise(t *testing.T) {
 }
 
 func TestVideoIsNoisy(t *testing.T) {
-	s := open(t, "web", "size=1600x900")
+	s := open(t, "web", "size=800x500")
 	v, w := s.Truth().Video, s.Truth().Width
 	cut := func(n uint64) (rows []string) {
 		pix := render(s, n)
