@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 )
 
 // ending is what a file's outermost structure says about its end.
@@ -15,20 +14,6 @@ type ending struct {
 
 // maxBoxes bounds the walk through a file. A fragmented film of ten hours has some 36,000 boxes.
 const maxBoxes = 1 << 20
-
-// inspect looks at a file's structure.
-func inspect(path string) (ending, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return ending{}, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return ending{}, err
-	}
-	return cutShort(f, st.Size()), nil
-}
 
 // cutShort finds out whether a file ends before it should, for formats in which lengths stand before the things they
 // are of. Decoding finds this only roughly: with variable frame rate the number of frames is not known

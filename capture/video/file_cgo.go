@@ -75,6 +75,20 @@ func openFile(path string) (capture.Source, error) {
 	return f, nil
 }
 
+// inspect looks at a file's structure.
+func inspect(path string) (ending, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return ending{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return ending{}, err
+	}
+	return cutShort(f, st.Size()), nil
+}
+
 // start decodes the first frame, and settles on its format.
 func (f *file) start() error {
 	v := f.video

@@ -28,10 +28,10 @@ func Open(path string, params url.Values) (capture.Source, error) {
 		}
 		return openPictures(path, params.Get("fps"))
 	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: neither a file nor a folder; frames from a pipe go through raw: or y4m:", uri)
+		return nil, fmt.Errorf("%s: neither a file nor a folder; frames from a pipe go through the sources raw and y4m", uri)
 	}
 	if err := frame.CheckParams(uri, params); err != nil {
-		return nil, fmt.Errorf("%w (a video has its own times)", err)
+		return nil, fmt.Errorf("a video has its own times: %w", err)
 	}
 	return openFile(path)
 }
