@@ -21,6 +21,9 @@ import (
 //
 // A frame in the file has frame.Layout.Size bytes: all planes, with the padding of every row.
 func OpenRaw(path string, params url.Values) (capture.Source, error) {
+	if err := frame.CheckParams("raw:"+path, params, paramNames()...); err != nil {
+		return nil, err
+	}
 	format, period, err := rawParams(params)
 	if err != nil {
 		return nil, fmt.Errorf("raw:%s: %w", path, err)
@@ -54,9 +57,6 @@ func paramNames() []string { return []string{"size", "format", "fps", "stride"} 
 func rawParams(params url.Values) (frame.Format, capture.Rational, error) {
 	fail := func(err error) (frame.Format, capture.Rational, error) {
 		return frame.Format{}, capture.Rational{}, err
-	}
-	if err := frame.CheckParams("raw", params, paramNames()...); err != nil {
-		return fail(err)
 	}
 	if !params.Has("size") || !params.Has("format") {
 		return fail(errors.New("raw frames don't say what they are: add ?size=1920x1080&format=BGR4"))

@@ -32,6 +32,9 @@ var _ capture.Source = (*source)(nil)
 //
 // Frames are frame.BGR4 without padding.
 func Open(display string, params url.Values) (capture.Source, error) {
+	if err := frame.CheckParams("x11:"+display, params, paramNames()...); err != nil {
+		return nil, err
+	}
 	uri := makeURI(display, params)
 	s, err := open(display, params)
 	if err != nil {
@@ -65,9 +68,6 @@ type settings struct {
 
 func parseParams(params url.Values) (s settings, err error) {
 	s = settings{cursor: true, period: capture.Rational{Num: 1, Den: 60}}
-	if err := frame.CheckParams("x11", params, paramNames()...); err != nil {
-		return s, err
-	}
 	if params.Has("region") {
 		// In a query "+" stands for a space, and not everyone writes %2B.
 		if s.region, err = frame.ParseRegion(strings.ReplaceAll(params.Get("region"), " ", "+")); err != nil {
