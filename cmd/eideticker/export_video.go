@@ -75,7 +75,7 @@ func (j *job) video(path string) error {
 	err := j.pictures(func(l *frame.Layout) error {
 		num, den := j.rate()
 		var err error
-		v, err = render.NewVideo(path, l, render.VideoOptions{RateNum: int(num), RateDen: int(den)})
+		v, err = render.NewVideo(path, l, render.VideoOptions{RateNum: num, RateDen: den})
 		return err
 	}, func(n int, m frame.Meta, img frame.Image) error {
 		return v.Add(img, render.Slot{Frame: n, Sequence: m.Sequence, Time: m.Sampled.Mid()})

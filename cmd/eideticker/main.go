@@ -66,15 +66,8 @@ func main() {
 
 // run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	var c cli
 	exited := -1
-	parser, err := kong.New(&c,
-		kong.Name("eideticker"),
-		kong.Description(about),
-		kong.Writers(out, errOut),
-		kong.Exit(func(code int) { exited = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
+	parser, err := newParser(out, errOut, func(code int) { exited = code })
 	if err != nil { // a mistake in the tags above
 		fmt.Fprintf(errOut, "eideticker: %v\n", err)
 		return exitFailure
@@ -91,6 +84,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
 	return report(errOut, parsed.Run(e))
+}
+
+func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
+	return kong.New(new(cli),
+		kong.Name("eideticker"),
+		kong.Description(about),
+		kong.Writers(out, errOut),
+		kong.Exit(exit),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
 }
 
 // report prints the error as one sentence and returns the exit code.
