@@ -51,6 +51,19 @@ func (s *screen) onlyThisUser() error {
 	return nil
 }
 
+// allowed returns who may use the display.
+func (s *screen) allowed() ([]string, error) {
+	hosts, err := xproto.ListHosts(s.conn).Reply()
+	if err != nil {
+		return nil, fmt.Errorf("list who may use the display: %w", err)
+	}
+	var names []string
+	for _, h := range hosts.Hosts {
+		names = append(names, string(h.Address))
+	}
+	return names, nil
+}
+
 // watchWindows asks for an event when a window appears on the screen or changes its size.
 func (s *screen) watchWindows() error {
 	err := xproto.ChangeWindowAttributesChecked(s.conn, s.root, xproto.CwEventMask, []uint32{xproto.EventMaskSubstructureNotify}).Check()

@@ -1,0 +1,279 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// need skips a test on a developer's machine where a program is missing; the build machine has it.
+func need(t *testing.T, err error) {
+	t.Helper()
+	var missing *MissingError
+	if !errors.As(err, &missing) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal(err)
+	}
+	t.Skipf("%v: nothing is started", err)
+}
+
+// children returns how many processes carry the mark.
+func marks(t *testing.T, mark string) (n int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if marked(dir, mark) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestDisplay(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		end  func(d *Display, cancel func())
+		want error
+	}{
+		{"closed", func(d *Display, _ func()) { _ = d.Close() }, os.ErrClosed},
+		{"cancelled", func(_ *Display, cancel func()) { cancel() }, context.Canceled},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			d, err := StartDisplay(ctx, DisplayOptions{Width: 640, Height: 360})
+			need(t, err)
+			s, err := openScreen(d.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.width != 640 || s.height != 360 {
+				t.Errorf("screen of %dx%d", s.width, s.height)
+			}
+			s.close()
+			if d.Err() != nil {
+				t.Errorf("display says it ended: %v", d.Err())
+			}
+			tc.end(d, cancel)
+			<-d.Done()
+			if !errors.Is(d.Err(), tc.want) {
+				t.Errorf("ended with %v, want %v", d.Err(), tc.want)
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat("/tmp/.X11-unix/X" + d.Name()[1:]); err == nil {
+				t.Error("its socket is still there")
+			}
+			if n := marks(t, d.process.mark); n != 0 {
+				t.Errorf("%d processes are left", n)
+			}
+		})
+	}
+}
+
+func TestDisplayIsForThisUserOnly(t *testing.T) {
+	d, err := StartDisplay(t.Context(), DisplayOptions{Width: 64, Height: 64})
+	need(t, err)
+	defer d.Close()
+	hosts, err := d.root.allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(hosts) != 1 || !strings.HasPrefix(hosts[0], "localuser\x00") {
+		t.Errorf("the display takes connections from %q", hosts)
+	}
+}
+
+func TestDisplayRefusesSizes(t *testing.T) {
+	if _, err := StartDisplay(t.Context(), DisplayOptions{Width: 10, Height: 10}); err == nil || !strings.Contains(err.Error(), "10x10") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMissingProgramIsNamed(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := StartDisplay(t.Context(), DisplayOptions{})
+	var missing *MissingError
+	if !errors.As(err, &missing) || missing.Package != "xvfb" {
+		t.Errorf("error %v", err)
+	}
+	for name, want := range map[string]string{"": "chromium", "chromium": "chromium", "firefox": "firefox-esr"} {
+		if _, err := StartBrowser(t.Context(), BrowserOptions{Name: name, On: ":0", URL: "about:blank"}); err == nil || !strings.Contains(err.Error(), "apt-get install "+want) {
+			t.Errorf("browser %q: error %v", name, err)
+		}
+	}
+	if _, err := StartBrowser(t.Context(), BrowserOptions{Name: "lynx", On: ":0", URL: "about:blank"}); err == nil || !strings.Contains(err.Error(), "use chromium or firefox") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestBrowserRefusesAddresses(t *testing.T) {
+	for _, u := range []string{"", "--version", "example.org", "javascript:alert(1)", "http://%zz"} {
+		if _, err := StartBrowser(t.Context(), BrowserOptions{URL: u}); err == nil || !strings.Contains(err.Error(), "start browser") {
+			t.Errorf("%q: error %v", u, err)
+		}
+	}
+}
+
+func TestProgramThatDiesSaysWhy(t *testing.T) {
+	p, err := start(t.Context(), "thing", exec.Command("sh", "-c", "echo one >&2; echo no display for you >&2; exit 3"), syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	if got := p.ended().Error(); !strings.Contains(got, "thing ended by itself: exit status 3") || !strings.Contains(got, "no display for you") {
+		t.Errorf("error %q", got)
+	}
+}
+
+// TestDescendantsEnd starts programs that leave the group and outlive their parent.
+func TestDescendantsEnd(t *testing.T) {
+	script := "setsid sleep 1000 & sleep 1000 & (trap '' TERM; sleep 1000; sleep 1000) & echo ready; exec sleep 1000"
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Env = os.Environ()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(t.Context(), "family", cmd, syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	p.close()
+	p.close()
+	if n := marks(t, p.mark); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}
+
+func TestOrphanedProfilesAreRemoved(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	alive, err := newProfile("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := filepath.Join(tmp, profilePrefix+"dead")
+	young := filepath.Join(tmp, profilePrefix+"young")
+	other := filepath.Join(tmp, "something-else")
+	for _, dir := range []string{dead, young, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, dir := range []string{alive.dir, dead, other} {
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := newProfile("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(tmp, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{alive.dir, young, other, next.dir}
+	slices.Sort(want)
+	slices.Sort(left)
+	if !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
+	alive.remove()
+	next.remove()
+	if _, err := os.Stat(next.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("profile is still there: %v", err)
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var tl tail
+	for range 1000 {
+		if _, err := tl.Write([]byte("a line of some length\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = tl.Write([]byte("the end\n"))
+	if len(tl.bytes) > tailBytes || !strings.HasSuffix(tl.said(), "| the end") {
+		t.Errorf("%d bytes, %q", len(tl.bytes), tl.said())
+	}
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv("DEVICE_TEST_HOLD") != "" {
+		hold()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// hold starts a display, says its name, and waits to be killed.
+func hold() {
+	d, err := StartDisplay(context.Background(), DisplayOptions{Width: 64, Height: 64})
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return
+	}
+	os.Stdout.WriteString(d.process.mark + "\n")
+	<-d.Done()
+}
+
+// TestNothingOutlivesThisProcess kills a process that has started a display.
+func TestNothingOutlivesThisProcess(t *testing.T) {
+	_, err := find("xvfb", "Xvfb")
+	need(t, err)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "DEVICE_TEST_HOLD=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 200)
+	n, err := out.Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := strings.TrimSpace(string(b[:n]))
+	if marks(t, mark) == 0 {
+		t.Fatalf("no display runs; it said %q", mark)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	deadline := time.Now().Add(20 * time.Second)
+	for marks(t, mark) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the display is still there")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
