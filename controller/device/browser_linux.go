@@ -52,7 +52,7 @@ func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	b := &Browser{name: kind.name, version: version(ctx, path), done: make(chan struct{})}
-	if b.profile, err = newProfile(kind.preferences); err != nil {
+	if b.profile, err = newProfile(profileBase(), kind.preferences); err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o.URL)...)

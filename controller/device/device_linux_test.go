@@ -167,8 +167,7 @@ func TestDescendantsEnd(t *testing.T) {
 
 func TestOrphanedProfilesAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	alive, err := newProfile("")
+	alive, err := newProfile(tmp, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +185,7 @@ func TestOrphanedProfilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next, err := newProfile("x")
+	next, err := newProfile(tmp, "x")
 	if err != nil {
 		t.Fatal(err)
 	}

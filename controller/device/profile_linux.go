@@ -22,10 +22,18 @@ type profile struct {
 	lock *os.File
 }
 
+// profileBase returns where profiles are made. Browsers put sockets into them, whose paths may have 107 bytes.
+func profileBase() string {
+	if dir := os.TempDir(); len(dir) <= 30 {
+		return dir
+	}
+	return "/tmp"
+}
+
 // newProfile makes a folder for one browser, and removes those whose owners were killed.
-func newProfile(preferences string) (*profile, error) {
-	removeOrphans(os.TempDir())
-	dir, err := os.MkdirTemp("", profilePrefix)
+func newProfile(base, preferences string) (*profile, error) {
+	removeOrphans(base)
+	dir, err := os.MkdirTemp(base, profilePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make profile folder: %w", err)
 	}
@@ -60,7 +68,7 @@ func lockOwner(dir string) (*os.File, error) {
 func (p *profile) environment(display string) []string {
 	drop := []string{
 		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
-		"XDG_DATA_HOME=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
+		"XDG_DATA_HOME=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
 	}
 	var env []string
 next:
@@ -79,7 +87,7 @@ next:
 		}
 	}
 	return append(env, "DISPLAY="+display, "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_CACHE_HOME="+p.dir,
-		"XDG_DATA_HOME="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+		"XDG_DATA_HOME="+p.dir, "TMPDIR="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
 }
 
 // remove removes the folder; a helper that is just dying may still write into it.
