@@ -1,5 +1,151 @@
 package main
 
-type benchCmd struct{ JSON bool }
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 
-func (benchCmd) Run(e *env) error { return nil }
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+type benchCmd struct {
+	Dir  string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (benchCmd) Help() string {
+	return `Example:
+
+  eideticker bench --dir /recordings
+
+Measures what this box can do at most, and then how fast frames of 1920x1080 come from memory into a file. Nothing else should run meanwhile. It takes about half a minute and 3 GB of disk, which it gives back.`
+}
+
+// benchJSON is what bench --json prints.
+type benchJSON struct {
+	Ceilings []ceilingJSON `json:"ceilings"`
+	Scenes   []benchScene  `json:"scenes"`
+	Notes    []string      `json:"notes"`
+}
+
+type ceilingJSON struct {
+	Name           string  `json:"name"`
+	About          string  `json:"about"`
+	BytesPerSecond float64 `json:"bytes_per_s"`
+}
+
+// benchScene is how fast one scene was recorded.
+type benchScene struct {
+	Scene           string  `json:"scene"`
+	Frames          uint64  `json:"frames"`
+	ElapsedNS       int64   `json:"elapsed_ns"`
+	SourceNS        int64   `json:"source_ns"` // of it, what the source alone takes
+	NetNS           int64   `json:"net_ns"`    // the rest
+	PixelsPerSecond float64 `json:"pixel_bytes_per_s"`
+	FileBytes       int64   `json:"file_bytes"`
+	Ceiling         string  `json:"ceiling"`
+	Share           float64 `json:"share_of_ceiling"`
+}
+
+func (c benchCmd) Run(e *env) (err error) {
+	dir, err := os.MkdirTemp(c.Dir, "eideticker-bench-")
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := bench{env: e, dir: dir, result: benchJSON{Notes: []string{}}}
+	for _, step := range []func() error{b.memory, b.disk, b.scenes} {
+		if err := step(); err != nil {
+			return fmt.Errorf("bench: %w", err)
+		}
+	}
+	if c.JSON {
+		return printJSON(e.out, b.result)
+	}
+	return b.result.print(e.out)
+}
+
+// bench is one run.
+type bench struct {
+	*env
+	dir    string
+	result benchJSON
+}
+
+func (b *bench) ceiling(name, about string, bytes int64, took time.Duration) {
+	b.result.Ceilings = append(b.result.Ceilings, ceilingJSON{name, about, float64(bytes) / took.Seconds()})
+}
+
+// speed returns a ceiling that was measured.
+func (b *bench) speed(name string) float64 {
+	for _, c := range b.result.Ceilings {
+		if c.Name == name {
+			return c.BytesPerSecond
+		}
+	}
+	return 0
+}
+
+// sceneCases are what is recorded, and what bounds it: a still screen by comparing, noise by the disk.
+func sceneCases() []benchScene {
+	return []benchScene{
+		{Scene: "static", Frames: 600, Ceiling: "compare"},
+		{Scene: "page", Frames: 480, Ceiling: "compare"},
+		{Scene: "web", Frames: 240, Ceiling: "compare"},
+		{Scene: "noise", Frames: 120, Ceiling: "disk"},
+	}
+}
+
+func (b *bench) scenes() error {
+	for _, s := range sceneCases() {
+		b.phase("recording synth:"+s.Scene, 0).end()
+		if err := b.record(&s); err != nil {
+			return err
+		}
+		b.result.Scenes = append(b.result.Scenes, s)
+	}
+	return nil
+}
+
+func (b *bench) record(s *benchScene) error {
+	uri := fmt.Sprintf("synth:%s?size=1920x1080&format=BGR4&frames=%d", s.Scene, s.Frames)
+	alone, err := b.sourceAlone(uri)
+	if err != nil {
+		return err
+	}
+	src, err := rig.OpenSource(uri)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.dir, s.Scene+".eid")
+	started := time.Now()
+	res, err := rig.Record(b.ctx, src, path, rig.Options{Program: program()})
+	took := time.Since(started)
+	if err := errors.Join(err, src.Close(), os.Remove(path), b.ctx.Err()); err != nil {
+		return err
+	}
+	if !res.Direct {
+		b.result.Notes = append(b.result.Notes, s.Scene+": "+res.DirectNote)
+	}
+	s.ElapsedNS, s.SourceNS = took.Nanoseconds(), alone.Nanoseconds()
+	s.NetNS = max(s.ElapsedNS-s.SourceNS, 1)
+	s.PixelsPerSecond = float64(res.RawBytes) / (float64(s.NetNS) / 1e9)
+	s.FileBytes = res.Bytes
+	s.Share = s.PixelsPerSecond / b.speed(s.Ceiling)
+	return nil
+}
+
+// sourceAlone measures how long the source takes to deliver all frames to nobody.
+func (b *bench) sourceAlone(uri string) (time.Duration, error) {
+	src, err := rig.OpenSource(uri)
+	if err != nil {
+		return 0, err
+	}
+	started := time.Now()
+	err = rig.Discard(b.ctx, src)
+	took := time.Since(started)
+	return took, errors.Join(err, src.Close(), context.Cause(b.ctx))
+}

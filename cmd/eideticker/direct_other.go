@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// openDirect is for Linux.
+func openDirect(string) (*os.File, error) {
+	return nil, fmt.Errorf("%w: O_DIRECT is Linux's", errors.ErrUnsupported)
+}
