@@ -117,7 +117,8 @@ func (s *demoSummary) list() *list {
 	rec := s.Recording
 	l.add("browser", "%s, on a virtual display of %dx%d", firstOf(s.BrowserVersion, s.Browser), rec.Format.Width, rec.Format.Height)
 	l.add("", "browser and recorder shared this machine: each took time from the other")
-	l.add("recording", "%s: %s, %s unique, %s lost", rec.Path, plural(rec.Frames, "frame"), countText(rec.UniqueFrames), countText(rec.MissingFrames))
+	l.add("recording", "%s: %s, %s unique", rec.Path, plural(rec.Frames, "frame"), countText(rec.UniqueFrames))
+	l.add("lost", "%s, %s of them while a page played", lostCauses(rec), countText(s.Total.LostFrames))
 	l.add("size", "%s for %s of pixels, %s", bytesText(rec.Bytes), bytesText(rec.RawBytes), ratioText(rec.RawBytes, rec.Bytes))
 	if s.agree() {
 		l.add("strip", "every id seen is a unique frame and every unique frame has an id of its own")
@@ -141,6 +142,18 @@ func (s *demoSummary) list() *list {
 		l.add("note", "%s", n)
 	}
 	return &l
+}
+
+// lostCauses says how many frames of the whole recording are missing and why. A browser that starts takes the machine to itself.
+func lostCauses(rec recordJSON) string {
+	text := countText(rec.MissingFrames)
+	for i, l := range rec.Lost {
+		text += []string{" (", ", "}[min(i, 1)] + countText(l.Frames) + " " + l.Cause
+	}
+	if len(rec.Lost) > 0 {
+		text += ")"
+	}
+	return text
 }
 
 func firstOf(a, b string) string {

@@ -40,7 +40,6 @@ type ledger struct {
 	first, next uint64         // next is the sequence number that would follow without a gap
 	written     uint64         // handed to the writer
 	gaps        [causes]uint64 // told to the writer as gaps
-	unwritten   uint64         // came after the writer had failed
 }
 
 // gap counts frames that are missing before the next.

@@ -29,7 +29,6 @@ type fakeSource struct {
 	steps   []step
 	clocked bool
 	fail    error
-	full    func() // called before a loss is provoked; returns when the ring is full
 	info    *capture.Info
 }
 
