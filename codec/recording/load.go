@@ -1,0 +1,337 @@
+package recording
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// Loading a recording's heads: from its indexes as far as they reach, then record by record.
+
+// readIndexes loads everything that is indexed. Where an index is damaged, its records are scanned instead.
+func (r *Reader) readIndexes() error {
+	r.tailFrom, r.end = dataStart, dataStart
+	s, syncEnd, ok, err := lastSync(r.f, r.size, r.header.tag())
+	if err != nil || !ok {
+		return err
+	}
+	var offsets []int64
+	if s.directory != 0 && syncEnd == r.size {
+		offsets, r.complete = r.directory(s.directory)
+	}
+	if !r.complete {
+		offsets = r.indexChain(s.durableIndex)
+	}
+	for _, at := range offsets {
+		if err := r.loadIndex(at); err != nil {
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) {
+				return err
+			}
+			r.damage = append(r.damage, Damage{corrupt.Offset, 0, corrupt.What})
+			r.complete = false
+			break // records from tailFrom on are scanned
+		}
+	}
+	return nil
+}
+
+// directory reads the list of indexes of a recording that was closed.
+func (r *Reader) directory(at int64) ([]int64, bool) {
+	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
+	h, err := s.header(at)
+	if err != nil || h.typ != typeDirectory {
+		return nil, false
+	}
+	head, err := s.head(h, nil)
+	var d directoryHead
+	if err != nil || d.parse(head) != nil {
+		return nil, false
+	}
+	return d.indexes, true
+}
+
+// indexChain follows the indexes back from the last one, and returns them in order of the file. A broken link ends it: what
+// lies before is scanned.
+func (r *Reader) indexChain(last int64) []int64 {
+	var offsets []int64
+	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
+	for at := last; at != 0; {
+		x, _, err := s.index(at)
+		if err != nil || x.previous >= at {
+			return nil
+		}
+		offsets = append(offsets, at)
+		at = x.previous
+	}
+	slices.Reverse(offsets)
+	return offsets
+}
+
+// index reads the index at an offset, without its entries.
+func (s *scanner) index(at int64) (x indexHead, h recordHeader, err error) {
+	if at < dataStart || at%recordAlign != 0 {
+		return x, h, &CorruptError{at, "no index can be here"}
+	}
+	if h, err = s.header(at); err != nil {
+		return x, h, err
+	}
+	if h.typ != typeIndex {
+		return x, h, &CorruptError{at, fmt.Sprintf("%v record where an index should be", h.typ)}
+	}
+	head, err := s.head(h, nil)
+	if err != nil {
+		return x, h, err
+	}
+	if err := x.parse(head, h.body(), h.bodyLen); err != nil {
+		return x, h, &CorruptError{at, err.Error()}
+	}
+	return x, h, nil
+}
+
+// loadIndex takes in the entries of the index at an offset, which must go on where the last one ended.
+func (r *Reader) loadIndex(at int64) error {
+	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
+	x, h, err := s.index(at)
+	if err != nil {
+		return err
+	}
+	if x.from != r.tailFrom || x.to != at || x.firstFrame != uint64(len(r.frames)) {
+		return &CorruptError{at, fmt.Sprintf("index covers offsets %d to %d from frame %d on, want %d and frame %d", x.from, x.to, x.firstFrame, r.tailFrom, len(r.frames))}
+	}
+	heads, err := r.readBlocks(x.blocks, nil)
+	if err != nil {
+		return err
+	}
+	i := int32(len(r.intervals))
+	r.intervals = append(r.intervals, interval{at: at, blocks: x.blocks})
+	if err := r.entries(heads, x.from, at, i); err != nil {
+		return err
+	}
+	r.indexes = append(r.indexes, at)
+	r.tailFrom = at + h.size()
+	r.end = r.tailFrom
+	r.wallLast = x.wallOffset
+	if n := len(r.segments); n > 0 {
+		r.segments[n-1].FemtoPeriod = x.femto
+	}
+	return nil
+}
+
+// entries takes in the entries of one index.
+func (r *Reader) entries(b []byte, from, end int64, interval int32) error {
+	size := len(b)
+	offset := from
+	for len(b) > 0 {
+		p := headParser{b: b[1:]}
+		t := recordType(b[0])
+		offset += int64(p.limited(uint64(end-offset), "offset of a record"))
+		headLen := p.limited(maxHead, "length of a head")
+		bodyLen := p.limited(uint64(end-offset), "length of a body")
+		headAt := size - len(p.b)
+		head := p.bytes(headLen)
+		if p.err != nil {
+			return &CorruptError{end, "index: " + p.err.Error()}
+		}
+		h := recordHeader{typ: t, headLen: uint32(headLen), bodyLen: bodyLen, offset: offset}
+		if err := r.entry(h, head, interval, uint32(headAt)); err != nil {
+			return err
+		}
+		b = p.b
+	}
+	return nil
+}
+
+// readTail scans the records that no index covers.
+func (r *Reader) readTail() error {
+	s := scanner{f: r.f, size: r.size, tag: r.header.tag(), at: r.tailFrom}
+	i := int32(len(r.intervals))
+	r.intervals = append(r.intervals, interval{})
+	var heads, head []byte
+	r.tailEntry, r.tailFirst = r.tailFrom, uint64(len(r.frames))
+	for {
+		h, skipped, err := s.next()
+		if skipped != nil {
+			r.damage = append(r.damage, *skipped)
+			r.complete = false
+		}
+		if err == errEnd {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		r.end = s.at
+		if h.typ == typeVoid {
+			r.damage = append(r.damage, Damage{h.offset, h.size(), voidNote})
+		}
+		if !h.typ.indexed() {
+			continue
+		}
+		if head, err = s.head(h, head); err == nil {
+			at := len(heads)
+			heads = append(heads, head...)
+			r.intervals[i].heads = heads
+			err = r.entry(h, heads[at:], i, uint32(at))
+		}
+		if err != nil {
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) {
+				return err
+			}
+			r.damage = append(r.damage, Damage{h.offset, 0, corrupt.What})
+			continue
+		}
+		r.tail = appendIndexEntry(r.tail, h, head, r.tailEntry)
+		r.tailEntry = h.offset
+	}
+	if len(r.intervals[i].heads) > 0 {
+		r.complete = false
+	}
+	return nil
+}
+
+// appendIndexEntry repeats a record's head in an index. last is the offset of the entry before.
+func appendIndexEntry(dst []byte, h recordHeader, head []byte, last int64) []byte {
+	dst = append(dst, byte(h.typ))
+	dst = binary.AppendUvarint(dst, uint64(h.offset-last))
+	dst = binary.AppendUvarint(dst, uint64(h.headLen))
+	dst = binary.AppendUvarint(dst, h.bodyLen)
+	return append(dst, head...)
+}
+
+// entry takes in one record by its head.
+func (r *Reader) entry(h recordHeader, head []byte, interval int32, headAt uint32) error {
+	var err error
+	switch h.typ {
+	case typeFrame:
+		err = r.addFrame(h, head, interval, headAt)
+	case typeSegment:
+		err = r.addSegment(head)
+	case typeGap:
+		var g gapHead
+		if err = g.parse(head); err == nil {
+			r.gaps = append(r.gaps, Gap{Before: int(min(g.before, uint64(r.size))), Gap: g.gap})
+		}
+	case typeEvent, typeMetadata:
+		err = r.addValue(h, head)
+	case typeCheckpoint:
+		err = r.addCheckpoint(h, head)
+	}
+	if err == nil {
+		return nil
+	}
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) {
+		return err
+	}
+	return &CorruptError{h.offset, fmt.Sprintf("%v record: %v", h.typ, err)}
+}
+
+func (r *Reader) addFrame(h recordHeader, head []byte, interval int32, headAt uint32) error {
+	var f frameHead
+	if err := f.parse(head, 0, h.bodyLen, true); err != nil {
+		return err
+	}
+	if len(r.segments) == 0 {
+		return errors.New("stands before the first segment")
+	}
+	n := uint64(len(r.frames))
+	if f.number < n || f.number > uint64(r.size/recordHeaderSize) {
+		return fmt.Errorf("has number %d after %d frames", f.number, n)
+	}
+	for ; n < f.number; n++ { // their records are gone
+		r.frames = append(r.frames, frameEntry{interval: interval})
+	}
+	r.frames = append(r.frames, frameEntry{
+		meta: f.meta, offset: h.offset, bodyLen: h.bodyLen, interval: interval, headAt: headAt, headLen: h.headLen,
+	})
+	return nil
+}
+
+func (r *Reader) addSegment(head []byte) error {
+	var s segmentHead
+	if err := s.parse(head); err != nil {
+		return err
+	}
+	if s.first < uint64(len(r.frames)) || s.first > uint64(r.size/recordHeaderSize) {
+		return fmt.Errorf("starts at frame %d after %d frames", s.first, len(r.frames))
+	}
+	for uint64(len(r.frames)) < s.first && len(r.segments) > 0 {
+		r.frames = append(r.frames, frameEntry{})
+	}
+	layout, err := frame.NewLayout(s.format)
+	if err != nil {
+		return err
+	}
+	r.segments = append(r.segments, Segment{First: len(r.frames), Layout: layout, PeriodNum: s.period[0], PeriodDen: s.period[1]})
+	return nil
+}
+
+func (r *Reader) addCheckpoint(h recordHeader, head []byte) error {
+	c := checkpointEntry{segment: len(r.segments) - 1, offset: h.offset}
+	if err := c.parse(head, h.body(), h.bodyLen); err != nil {
+		return err
+	}
+	if c.segment < 0 || c.number >= uint64(len(r.frames)) {
+		return fmt.Errorf("is of frame %d after %d frames", c.number, len(r.frames))
+	}
+	if n := len(r.checkpoints); n > 0 && r.checkpoints[n-1].number >= c.number {
+		return fmt.Errorf("is of frame %d after one of frame %d", c.number, r.checkpoints[n-1].number)
+	}
+	r.checkpoints = append(r.checkpoints, c)
+	return nil
+}
+
+func (r *Reader) addValue(h recordHeader, head []byte) error {
+	var v valueHead
+	if err := v.parse(head, h.body(), h.bodyLen); err != nil {
+		return err
+	}
+	total := 0
+	for _, b := range v.blocks {
+		total += int(b.raw)
+	}
+	if total > MaxMetadata || h.typ == typeEvent && total > maxBlockRaw {
+		return fmt.Errorf("carries %d bytes", total)
+	}
+	data, err := r.readBlocks(v.blocks, nil)
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		v.event.Data = data
+	}
+	if h.typ == typeEvent {
+		if err := v.event.Validate(); err != nil {
+			return err
+		}
+		r.events = append(r.events, v.event)
+		return nil
+	}
+	for i := range r.metadata {
+		if r.metadata[i].Name == v.event.Kind {
+			r.metadata[i].Value = data
+			return nil
+		}
+	}
+	r.metadata = append(r.metadata, Metadata{v.event.Kind, data})
+	return nil
+}
+
+// table reads a checkpoint's table into places and returns its blocks.
+func (r *Reader) table(c *checkpointEntry, places *rowdelta.Places, l *frame.Layout, dst []blockInfo) ([]blockInfo, error) {
+	raw, err := r.readBlocks(c.blocks, nil)
+	if err != nil {
+		return dst, err
+	}
+	dst, err = parseTable(raw, places, func(y int) int { return l.Rows[y].Bytes }, len(l.Rows), r.size, dst)
+	if err != nil {
+		return dst, &CorruptError{c.offset, "checkpoint: " + err.Error()}
+	}
+	return dst, nil
+}

@@ -1,0 +1,377 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// Segment is a run of frames of one format.
+type Segment struct {
+	First, Frames        int // number of the first frame, and how many there are
+	Layout               *frame.Layout
+	PeriodNum, PeriodDen int64 // nominal time from frame to frame, as a fraction of seconds; 0/0 unknown
+	FemtoPeriod          int64 // fitted to the frames' times, in femtoseconds; 0 unknown
+}
+
+// Gap is a run of missing frames and the number of the frame that it stands before.
+type Gap struct {
+	Before int
+	frame.Gap
+}
+
+// Metadata is a named JSON value of the recording as a whole.
+type Metadata struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// frameEntry is what is kept in memory of each frame.
+type frameEntry struct {
+	meta     frame.Meta
+	offset   int64 // of the record; 0: the frame is lost
+	bodyLen  uint64
+	interval int32  // whose heads hold the frame's
+	headAt   uint32 // in the interval's heads
+	headLen  uint32
+}
+
+type checkpointEntry struct {
+	checkpointHead
+	segment int
+	offset  int64 // of the record
+}
+
+// Reader reads a recording, also while it grows: it then sees what was there when it was opened. Its methods may be called from
+// several goroutines; what they return belongs to the caller, except where they say otherwise.
+type Reader struct {
+	f      io.ReaderAt
+	closer io.Closer
+	size   int64
+	header fileHeader
+
+	complete    bool
+	frames      []frameEntry
+	segments    []Segment
+	gaps        []Gap
+	events      []timeline.Event
+	metadata    []Metadata
+	checkpoints []checkpointEntry
+	damage      []Damage
+	wallLast    int64
+
+	intervals []interval
+	indexes   []int64 // offsets of all sound indexes
+	tailFrom  int64   // where records start that no index covers
+	tailEntry int64   // as committer.entryAt at the end of the tail
+	tail      []byte  // index entries of the tail, for repair
+	tailFirst uint64
+	end       int64 // end of the last whole record
+
+	cacheMu sync.Mutex
+	cache   []cachedHeads
+
+	resolvers sync.Pool
+}
+
+// interval is the records that one index covers.
+type interval struct {
+	at     int64 // offset of the index record; 0: heads are kept in memory
+	heads  []byte
+	blocks []blockInfo
+}
+
+type cachedHeads struct {
+	interval int32
+	heads    []byte
+}
+
+// Open opens a recording for reading.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open recording: %w", err)
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open recording %s: %w", path, err)
+	}
+	r, err := newReader(f, st.Size())
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.closer = f
+	return r, nil
+}
+
+// newReader reads what is to be known of a recording of size bytes before any frame is asked for.
+func newReader(f io.ReaderAt, size int64) (*Reader, error) {
+	r := &Reader{f: f, size: size}
+	if err := r.readHeader(); err != nil {
+		return nil, err
+	}
+	r.wallLast = r.header.wallOffset
+	if err := r.readIndexes(); err != nil {
+		return nil, err
+	}
+	if err := r.readTail(); err != nil {
+		return nil, err
+	}
+	r.finishSegments()
+	return r, nil
+}
+
+// readHeader takes the first sound copy of the header.
+func (r *Reader) readHeader() error {
+	b := make([]byte, dataStart)
+	n, err := r.f.ReadAt(b[:min(int64(len(b)), r.size)], 0)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read recording: %w", err)
+	}
+	h, err := parseFileHeader(b[:n])
+	if err != nil && n == dataStart && !errors.Is(err, ErrVersion) {
+		var again error
+		if h, again = parseFileHeader(b[headerSize:]); again == nil {
+			r.damage = append(r.damage, Damage{0, headerSize, "first copy of the file header"})
+			err = nil
+		}
+	}
+	r.header = h
+	return err
+}
+
+// finishSegments counts each segment's frames.
+func (r *Reader) finishSegments() {
+	for i := range r.segments {
+		end := len(r.frames)
+		if i+1 < len(r.segments) {
+			end = r.segments[i+1].First
+		}
+		r.segments[i].Frames = end - r.segments[i].First
+	}
+	for i := range r.segments {
+		if s := &r.segments[i]; s.FemtoPeriod == 0 {
+			s.FemtoPeriod = r.fitPeriod(s)
+		}
+	}
+}
+
+func (r *Reader) fitPeriod(s *Segment) int64 {
+	var fit timeline.PeriodFit
+	for _, f := range r.frames[s.First : s.First+s.Frames] {
+		if f.offset != 0 {
+			fit.Add(f.meta.Sequence, f.meta.Sampled.Mid())
+		}
+	}
+	return fit.FemtoPeriod()
+}
+
+// Close closes the file. It is idempotent.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	err := r.closer.Close()
+	r.closer = nil
+	return err
+}
+
+// Info returns what the recording says about itself.
+func (r *Reader) Info() Info {
+	return Info{
+		Version: formatVersion, ID: r.header.id, Created: time.Unix(0, r.header.created),
+		Writer: r.header.writer, Codec: "rowdelta+lz4",
+		Complete: r.complete, OwnClock: r.header.ownClock,
+		WallOffset: r.header.wallOffset, WallWidth: time.Duration(r.header.wallWidth),
+		WallDrift: time.Duration(r.wallLast - r.header.wallOffset),
+		Bytes:     r.size,
+	}
+}
+
+// Frames returns how many frames there are. Numbers of frames that were lost to damage count: Meta and Image name them.
+func (r *Reader) Frames() int { return len(r.frames) }
+
+// Segments returns the runs of frames of one format, in order.
+func (r *Reader) Segments() []Segment { return slices.Clone(r.segments) }
+
+// SegmentOf returns the segment of frame n.
+func (r *Reader) SegmentOf(n int) (Segment, error) {
+	if n < 0 || n >= len(r.frames) {
+		return Segment{}, r.outside(n)
+	}
+	return r.segments[r.segmentIndex(n)], nil
+}
+
+func (r *Reader) segmentIndex(n int) int {
+	return sort.Search(len(r.segments), func(i int) bool { return r.segments[i].First > n }) - 1
+}
+
+func (r *Reader) outside(n int) error {
+	return fmt.Errorf("frame %d is outside the recording's %d frames", n, len(r.frames))
+}
+
+// Meta returns what is known of frame n beside its pixels.
+func (r *Reader) Meta(n int) (frame.Meta, error) {
+	if n < 0 || n >= len(r.frames) {
+		return frame.Meta{}, r.outside(n)
+	}
+	if r.frames[n].offset == 0 {
+		return frame.Meta{}, r.lost(n)
+	}
+	return r.frames[n].meta, nil
+}
+
+// lost says why frame n cannot be read.
+func (r *Reader) lost(n int) error {
+	at := int64(0)
+	for k := n; k > 0; k-- {
+		if f := r.frames[k-1]; f.offset != 0 {
+			at = f.offset
+			break
+		}
+	}
+	for _, d := range r.damage {
+		if d.Offset > at {
+			return fmt.Errorf("frame %d is lost: %w", n, &CorruptError{d.Offset, d.What})
+		}
+	}
+	return fmt.Errorf("frame %d is lost: %w", n, &CorruptError{at, "its record is missing"})
+}
+
+// Gaps returns all runs of missing frames, in order.
+func (r *Reader) Gaps() []Gap { return slices.Clone(r.gaps) }
+
+// Events returns all events, in the order in which they were recorded.
+func (r *Reader) Events() []timeline.Event { return slices.Clone(r.events) }
+
+// Metadata returns the newest value of each name, in the order in which names first appeared.
+func (r *Reader) Metadata() []Metadata { return slices.Clone(r.metadata) }
+
+// Damage returns what was found destroyed when the recording was opened. Bytes of pixels are checked when they are read.
+func (r *Reader) Damage() []Damage { return slices.Clone(r.damage) }
+
+// Find returns the last frame that was sampled at or before t, or -1. Lost frames are passed over.
+func (r *Reader) Find(t timeline.Time) int {
+	n := sort.Search(len(r.frames), func(i int) bool {
+		for ; i < len(r.frames); i++ {
+			if r.frames[i].offset != 0 {
+				return r.frames[i].meta.Sampled.Earliest > t
+			}
+		}
+		return true
+	}) - 1
+	for n >= 0 && r.frames[n].offset == 0 {
+		n--
+	}
+	return n
+}
+
+// heads returns the heads of an interval, which must not be changed.
+func (r *Reader) heads(i int32) ([]byte, error) {
+	x := &r.intervals[i]
+	if x.at == 0 {
+		return x.heads, nil
+	}
+	r.cacheMu.Lock()
+	defer r.cacheMu.Unlock()
+	for k, c := range r.cache {
+		if c.interval == i {
+			copy(r.cache[1:k+1], r.cache[:k]) // newest first
+			r.cache[0] = c
+			return c.heads, nil
+		}
+	}
+	heads, err := r.readBlocks(x.blocks, nil)
+	if err != nil {
+		return nil, err
+	}
+	const keep = 8
+	if len(r.cache) < keep {
+		r.cache = append(r.cache, cachedHeads{})
+	}
+	copy(r.cache[1:], r.cache)
+	r.cache[0] = cachedHeads{i, heads}
+	return heads, nil
+}
+
+// frameHead reads the head of frame n into h; h.delta stays a part of the file's heads.
+func (r *Reader) frameHead(n int, h *frameHead) error {
+	f := &r.frames[n]
+	if f.offset == 0 {
+		return r.lost(n)
+	}
+	heads, err := r.heads(f.interval)
+	if err != nil {
+		return err
+	}
+	body := f.offset + recordHeaderSize + int64(f.headLen)
+	if err := h.parse(heads[f.headAt:f.headAt+f.headLen], body, f.bodyLen, false); err != nil {
+		return &CorruptError{f.offset, err.Error()}
+	}
+	return nil
+}
+
+// readBlocks appends the unpacked bytes of some blocks to dst.
+func (r *Reader) readBlocks(blocks []blockInfo, dst []byte) ([]byte, error) {
+	total := 0
+	for _, b := range blocks {
+		total += int(b.raw)
+		if total > frame.MaxBytes {
+			return dst, &CorruptError{b.offset, fmt.Sprintf("more than %d bytes in one record", frame.MaxBytes)}
+		}
+		if b.offset < 0 || b.offset > r.size-int64(b.stored) {
+			return dst, &CorruptError{b.offset, "block lies behind the end of the file"}
+		}
+	}
+	dst = slices.Grow(dst, total)
+	var stored []byte
+	for _, b := range blocks {
+		at := len(dst)
+		dst = dst[:at+int(b.raw)]
+		var err error
+		if stored, err = r.readBlock(b, dst[at:], stored); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// readBlock unpacks one block into dst, which has its raw size; stored is scratch that is returned grown.
+func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
+	packed := b.stored != b.raw
+	in := dst
+	if packed {
+		stored = slices.Grow(stored[:0], int(b.stored))[:b.stored]
+		in = stored
+	}
+	if _, err := r.f.ReadAt(in, b.offset); err != nil {
+		if err == io.EOF {
+			return stored, &CorruptError{b.offset, "block lies behind the end of the file"}
+		}
+		return stored, fmt.Errorf("read recording at offset %d: %w", b.offset, err)
+	}
+	if checksum(in) != b.crc {
+		return stored, &CorruptError{b.offset, fmt.Sprintf("block of %d bytes fails its checksum", b.stored)}
+	}
+	if packed {
+		if err := rowdelta.Unpack(in, dst); err != nil {
+			return stored, &CorruptError{b.offset, err.Error()}
+		}
+	}
+	return stored, nil
+}

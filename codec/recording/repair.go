@@ -1,0 +1,145 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// RepairReport is what repair did.
+type RepairReport struct {
+	Repaired bool     // false: the recording was closed cleanly, nothing was to be done
+	Kept     int      // frames
+	Removed  int64    // bytes of an unfinished record at the end
+	Voided   []Damage // destroyed bytes between sound records, now marked as such
+	Notes    []string
+}
+
+// Repair makes a recording that was not closed complete again, in place. It reads only what was not known to be on disk when the
+// writing stopped. No byte of a whole record is changed or removed: an unfinished record at the end is cut off, destroyed
+// bytes between whole records are marked, and an index is appended.
+func Repair(path string) (RepairReport, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return RepairReport{}, fmt.Errorf("open recording: %w", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return RepairReport{}, fmt.Errorf("open recording: %w", err)
+	}
+	rep, err := repair(&diskFile{File: f}, st.Size())
+	if err != nil {
+		return rep, fmt.Errorf("repair %s: %w", path, err)
+	}
+	return rep, nil
+}
+
+// repairable is storage that can be repaired in place.
+type repairable interface {
+	storage
+	io.ReaderAt
+	Truncate(size int64) error
+}
+
+func repair(f repairable, size int64) (RepairReport, error) {
+	var rep RepairReport
+	r, err := newReader(f, size)
+	if err != nil {
+		return rep, err
+	}
+	rep.Kept = len(r.frames)
+	if err := rep.repairHeader(f, r); err != nil {
+		return rep, err
+	}
+	if r.complete && r.end <= size {
+		return rep, nil
+	}
+	rep.Repaired = true
+	end := r.end
+	for _, d := range r.damage {
+		switch {
+		case d.Length < recordHeaderSize || d.Offset < dataStart:
+		case d.Offset >= end:
+			rep.Removed = d.Length
+		case d.What == voidNote:
+		default:
+			if err := voidOut(f, r.header.tag(), d); err != nil {
+				return rep, err
+			}
+			rep.Voided = append(rep.Voided, d)
+		}
+	}
+	if end < size {
+		rep.Removed = size - end
+		if err := f.Truncate(end); err != nil {
+			return rep, fmt.Errorf("cut off %d bytes of an unfinished record: %w", size-end, err)
+		}
+	}
+	if err := r.appendIndex(f, end); err != nil {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly", err))
+		if err := f.Truncate(end); err != nil {
+			return rep, err
+		}
+	}
+	return rep, f.Sync()
+}
+
+const voidNote = "found destroyed by an earlier repair"
+
+// repairHeader restores a damaged copy of the file header from the other.
+func (rep *RepairReport) repairHeader(f repairable, r *Reader) error {
+	b := make([]byte, dataStart)
+	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, first := parseFileHeader(b[:headerSize])
+	_, second := parseFileHeader(b[headerSize:])
+	var err error
+	switch {
+	case first == nil && second == nil:
+		return nil
+	case first != nil:
+		_, err = f.WriteAt(b[headerSize:], 0)
+	default:
+		_, err = f.WriteAt(b[:headerSize], headerSize)
+	}
+	if err != nil {
+		return fmt.Errorf("restore file header: %w", err)
+	}
+	rep.Repaired = true
+	rep.Notes = append(rep.Notes, "a damaged copy of the file header was restored from the other one")
+	return nil
+}
+
+// voidOut turns destroyed bytes into a record that says so. Only its header is written.
+func voidOut(f storage, tag uint32, d Damage) error {
+	h := recordHeader{typ: typeVoid, bodyLen: uint64(d.Length - recordHeaderSize), headCRC: checksum(nil), offset: d.Offset, tag: tag}
+	var b [recordHeaderSize]byte
+	h.put(&b)
+	if _, err := f.WriteAt(b[:], d.Offset); err != nil {
+		return fmt.Errorf("mark destroyed bytes at offset %d: %w", d.Offset, err)
+	}
+	return nil
+}
+
+// appendIndex ends the file as the writer would have done.
+func (r *Reader) appendIndex(f storage, end int64) error {
+	s := newSink(f, end)
+	w := &Writer{sink: s, opts: Options{Clock: timeline.Monotonic(), SyncEvery: time.Hour}}
+	c := newCommitter(w, &r.header)
+	c.index, c.entryAt = r.tail, r.tailEntry
+	c.from = r.tailFrom
+	c.firstFrame, c.frames = r.tailFirst, uint64(len(r.frames))-r.tailFirst
+	c.number = uint64(len(r.frames))
+	c.indexes = r.indexes
+	if n := len(r.indexes); n > 0 {
+		c.lastIndex = r.indexes[n-1]
+	}
+	c.wallOffset = r.wallLast
+	return c.finish()
+}

@@ -1,0 +1,266 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// resolver finds where the rows of one frame lie: from the checkpoint before it, through the deltas since, without touching a
+// pixel. Then it fetches just the blocks that hold a row of the frame.
+type resolver struct {
+	layout *frame.Layout
+	places *rowdelta.Places
+	delta  rowdelta.Delta
+	head   frameHead
+	blocks []blockInfo
+
+	pieces []wantedPiece // by block
+	first  []int32       // of each block: its first piece
+
+	hashes []uint64
+	sum    []byte
+}
+
+// wantedPiece is a part of the frame and where it lies in its block.
+type wantedPiece struct {
+	to, off, n int32
+}
+
+// Image returns frame n. The bytes are a copy of their own. The decoded frame is held against the hash of the frame that was captured.
+func (r *Reader) Image(n int) (frame.Image, error) {
+	var pix []byte
+	layout, err := r.decode(n, func(size int) ([]byte, error) {
+		pix = make([]byte, size)
+		return pix, nil
+	})
+	if err != nil {
+		return frame.Image{}, err
+	}
+	return layout.View(pix), nil
+}
+
+// ReadFrame is [Reader.Image] into the caller's memory: pix must hold the Layout.Size bytes of the frame's segment.
+func (r *Reader) ReadFrame(n int, pix []byte) error {
+	_, err := r.decode(n, func(size int) ([]byte, error) {
+		if len(pix) < size {
+			return nil, fmt.Errorf("needs %d bytes, got %d", size, len(pix))
+		}
+		return pix[:size], nil
+	})
+	return err
+}
+
+// decode puts frame n into memory that it asks for once it knows that the frame can be put together.
+func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.Layout, error) {
+	if n < 0 || n >= len(r.frames) {
+		return nil, r.outside(n)
+	}
+	if r.frames[n].offset == 0 {
+		return nil, r.lost(n)
+	}
+	layout := r.segments[r.segmentIndex(n)].Layout
+	v, _ := r.resolvers.Get().(*resolver)
+	if v == nil || v.layout != layout {
+		v = &resolver{layout: layout, places: rowdelta.NewPlaces(layout), hashes: make([]uint64, len(layout.Rows)), sum: make([]byte, 8*len(layout.Rows))}
+	}
+	defer r.resolvers.Put(v)
+	hash, err := r.resolve(v, n)
+	var pix []byte
+	if err == nil {
+		pix, err = memory(layout.Size)
+	}
+	if err == nil {
+		err = r.assemble(v, pix)
+	}
+	if err == nil && v.hash(pix) != hash {
+		err = &CorruptError{r.frames[n].offset, "decoded frame is not the one that was captured"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("frame %d: %w", n, err)
+	}
+	return layout, nil
+}
+
+// hash is the rowdelta.FrameHash of a decoded frame.
+func (v *resolver) hash(pix []byte) uint64 {
+	for y := range v.hashes {
+		v.hashes[y] = rowdelta.RowHash(v.layout.Row(pix, y))
+	}
+	return rowdelta.SumRowHashes(v.hashes, v.sum)
+}
+
+// resolve fills v with the places of frame n and returns the frame's hash.
+func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
+	seg := r.segmentIndex(n)
+	start := r.segments[seg].First
+	v.places.Forget()
+	v.blocks = v.blocks[:0]
+	i := sort.Search(len(r.checkpoints), func(i int) bool { return r.checkpoints[i].number > uint64(n) }) - 1
+	var hash uint64
+	var damaged error
+	for ; i >= 0 && r.checkpoints[i].segment == seg && r.checkpoints[i].number >= uint64(start); i-- {
+		c := &r.checkpoints[i]
+		var err error
+		if v.blocks, err = r.table(c, v.places, v.layout, v.blocks[:0]); err == nil {
+			start, hash = int(c.number)+1, c.hash
+			break
+		}
+		if damaged = err; !isCorrupt(err) {
+			return 0, err
+		}
+		v.places.Forget()
+		v.blocks = v.blocks[:0]
+	}
+	for k := start; k <= n; k++ {
+		if r.frames[k].offset == 0 { // its changes are unknown, so everything is
+			v.places.Forget()
+			damaged = r.lost(k)
+			continue
+		}
+		if err := r.frameHead(k, &v.head); err != nil {
+			return 0, err
+		}
+		hash = v.head.hash
+		if err := r.parseDelta(k, &v.head, &v.delta, v.layout); err != nil {
+			return 0, err
+		}
+		if !v.places.Apply(&v.delta, int64(len(v.blocks))) {
+			return 0, &CorruptError{r.frames[k].offset, "frame scatters a row over too many blocks"}
+		}
+		v.blocks = append(v.blocks, v.head.blocks...)
+	}
+	if !v.places.Known() {
+		if damaged == nil {
+			damaged = &CorruptError{r.frames[n].offset, "rows of it were never stored"}
+		}
+		return 0, damaged
+	}
+	return hash, nil
+}
+
+func isCorrupt(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// parseDelta parses a frame's delta and holds it against the frame's block list.
+func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Layout) error {
+	if err := d.Parse(h.delta, l); err != nil {
+		return &CorruptError{r.frames[n].offset, err.Error()}
+	}
+	raw := 0
+	for _, b := range h.blocks {
+		raw += int(b.raw)
+	}
+	if raw != d.Raw {
+		return &CorruptError{r.frames[n].offset, fmt.Sprintf("frame stores %d bytes of pixels, its delta needs %d", raw, d.Raw)}
+	}
+	if d.Raw == 0 {
+		return nil
+	}
+	block, size := int32(0), uint32(0)
+	for w := d.Walk(); ; {
+		more := w.Next()
+		if !more || w.Block != block {
+			if int(block) >= len(h.blocks) || h.blocks[block].raw != size {
+				return &CorruptError{r.frames[n].offset, fmt.Sprintf("block %d of the frame has not the size that its delta says", block)}
+			}
+			if !more {
+				return nil
+			}
+			block = w.Block
+		}
+		size = uint32(w.Off + w.End - w.Start)
+	}
+}
+
+// assemble fetches the blocks that v needs and puts their pieces into pix.
+func (r *Reader) assemble(v *resolver, pix []byte) error {
+	v.sortPieces()
+	var next atomic.Int32
+	var once sync.Once
+	var failed error
+	work := func() {
+		var raw, stored []byte
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(v.blocks) {
+				return
+			}
+			pieces := v.pieces[v.first[i]:v.first[i+1]]
+			if len(pieces) == 0 {
+				continue
+			}
+			b := v.blocks[i]
+			if cap(raw) < int(b.raw) {
+				raw = make([]byte, max(int(b.raw), rowdelta.BlockSize))
+			}
+			raw = raw[:b.raw]
+			var err error
+			if b.offset > r.size-int64(b.stored) {
+				err = &CorruptError{b.offset, "block lies behind the end of the file"}
+			} else {
+				stored, err = r.readBlock(b, raw, stored)
+			}
+			if err != nil {
+				once.Do(func() { failed = err })
+				next.Store(int32(len(v.blocks)))
+				return
+			}
+			for _, p := range pieces {
+				copy(pix[p.to:p.to+p.n], raw[p.off:])
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(v.blocks)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return failed
+}
+
+// sortPieces lists the pieces of all rows by block.
+func (v *resolver) sortPieces() {
+	n := len(v.blocks)
+	if cap(v.first) < n+2 {
+		v.first = make([]int32, n+2, 2*n+2)
+	}
+	v.first = v.first[:n+2]
+	clear(v.first)
+	total := int32(0)
+	for y := range v.layout.Rows {
+		p := v.places.Row(y)
+		for _, q := range p.Pieces[:p.N] {
+			v.first[q.Block+2]++
+		}
+		total += p.N
+	}
+	for i := 2; i < len(v.first); i++ {
+		v.first[i] += v.first[i-1]
+	}
+	if cap(v.pieces) < int(total) {
+		v.pieces = make([]wantedPiece, total)
+	}
+	v.pieces = v.pieces[:total]
+	for y, row := range v.layout.Rows {
+		p := v.places.Row(y)
+		for k, q := range p.Pieces[:p.N] {
+			end := int32(row.Bytes)
+			if k+1 < int(p.N) {
+				end = p.Pieces[k+1].Start
+			}
+			at := &v.first[q.Block+1]
+			v.pieces[*at] = wantedPiece{int32(row.Offset) + q.Start, q.Off, end - q.Start}
+			*at++
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package recording
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+const (
+	bufferSize = 4 << 20 // large enough for the disk's full speed with direct writes
+	buffers    = 12      // how much a stalled disk may hold up before the encoder waits
+)
+
+// sink writes an ever-growing file. Bytes are gathered in large aligned buffers, which one goroutine writes in order;
+// another one waits for fdatasync, so that writing goes on meanwhile. What is flushed is never written again.
+type sink struct {
+	to   storage
+	off  int64 // of the next byte in the file
+	cur  *buffer
+	free chan *buffer
+	full chan *buffer
+
+	written atomic.Int64 // every byte before this was given to the disk
+	durable atomic.Int64 // every byte before this is known to be on it
+	wanted  chan int64   // flushes that wait for fdatasync; the newest counts
+
+	failed  atomic.Bool
+	errOnce sync.Once
+	err     error // set before failed
+	wg      sync.WaitGroup
+}
+
+type buffer struct {
+	b    []byte
+	n    int
+	off  int64
+	sync bool
+}
+
+func newSink(to storage, off int64) *sink {
+	s := &sink{
+		to: to, off: off,
+		free:   make(chan *buffer, buffers),
+		full:   make(chan *buffer, buffers),
+		wanted: make(chan int64, 1),
+	}
+	s.written.Store(off)
+	for range buffers {
+		s.free <- &buffer{b: alignedBytes(bufferSize)}
+	}
+	s.wg.Add(2)
+	go s.writeLoop()
+	go s.syncLoop()
+	return s
+}
+
+// alignedBytes returns n bytes whose address is a multiple of the block size, as direct writes need it.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+blockSize)
+	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & (blockSize - 1)
+	return b[skip : skip+n : skip+n]
+}
+
+// write appends p. It waits where the disk is behind by all buffers.
+func (s *sink) write(p []byte) {
+	for len(p) > 0 {
+		if s.cur == nil {
+			s.cur = <-s.free
+			s.cur.n, s.cur.off, s.cur.sync = 0, s.off, false
+		}
+		n := copy(s.cur.b[s.cur.n:], p)
+		s.cur.n += n
+		s.off += int64(n)
+		p = p[n:]
+		if s.cur.n == len(s.cur.b) {
+			s.submit()
+		}
+	}
+}
+
+func (s *sink) submit() {
+	s.full <- s.cur
+	s.cur = nil
+}
+
+// flush hands over what was written so far and asks for it to be made durable. The offset must be a multiple of blockSize.
+func (s *sink) flush() {
+	if s.off%blockSize != 0 {
+		panic("recording: flush within a block")
+	}
+	if s.cur == nil {
+		s.cur = <-s.free
+		s.cur.n, s.cur.off = 0, s.off
+	}
+	s.cur.sync = true
+	s.submit()
+}
+
+// close waits for everything that was flushed and returns the first error.
+func (s *sink) close() error {
+	close(s.full)
+	s.wg.Wait()
+	return s.error()
+}
+
+func (s *sink) error() error {
+	if s.failed.Load() {
+		return s.err
+	}
+	return nil
+}
+
+func (s *sink) fail(err error) {
+	s.errOnce.Do(func() {
+		s.err = err
+		s.failed.Store(true)
+	})
+}
+
+func (s *sink) writeLoop() {
+	defer s.wg.Done()
+	defer close(s.wanted)
+	for b := range s.full {
+		if b.n > 0 && !s.failed.Load() {
+			n, err := s.to.WriteAt(b.b[:b.n], b.off)
+			if err != nil {
+				s.fail(fmt.Errorf("write recording at offset %d: %w", b.off+int64(n), err))
+			} else {
+				s.written.Store(b.off + int64(b.n))
+			}
+		}
+		if b.sync && !s.failed.Load() {
+			end := b.off + int64(b.n)
+			select {
+			case s.wanted <- end:
+			default: // one waits already; take its place
+				select {
+				case <-s.wanted:
+				default:
+				}
+				s.wanted <- end
+			}
+		}
+		s.free <- b
+	}
+}
+
+func (s *sink) syncLoop() {
+	defer s.wg.Done()
+	for end := range s.wanted {
+		if err := s.to.Sync(); err != nil {
+			s.fail(fmt.Errorf("sync recording: %w", err))
+			continue
+		}
+		s.durable.Store(end)
+	}
+}

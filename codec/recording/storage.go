@@ -1,0 +1,59 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// storage is where a recording is written: a file, or in tests a disk that is slow, full or loses its power.
+type storage interface {
+	WriteAt(p []byte, off int64) (int, error)
+	Sync() error // until what was written is on disk
+	Close() error
+}
+
+// diskFile is a recording's file. Where the filesystem takes it, writes bypass the page cache: the data will not be
+// read again soon, and copying it there costs a core.
+type diskFile struct {
+	*os.File
+	direct bool
+	note   string // why not, where direct is false
+}
+
+func (f *diskFile) Sync() error { return syncData(f.File) }
+
+// createFile creates path, refusing to overwrite unless force is set.
+func createFile(path string, force, noDirect bool) (*diskFile, error) {
+	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%s exists already; choose another name or use --force to overwrite it: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	d := &diskFile{File: f, note: "switched off"}
+	if !noDirect {
+		d.note = setDirect(f)
+		d.direct = d.note == ""
+	}
+	return d, nil
+}
+
+// WriteAt writes p. A filesystem may accept O_DIRECT and refuse the first write: it is then given up.
+func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(p, off)
+	if err != nil && f.direct && refusesDirect(err) {
+		f.direct, f.note = false, "the filesystem refused a direct write"
+		if err := clearDirect(f.File); err != nil {
+			return n, err
+		}
+		return f.File.WriteAt(p, off)
+	}
+	return n, err
+}

@@ -1,0 +1,433 @@
+package recording
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// Options of a recording that is about to be written. The zero value is good.
+type Options struct {
+	Force     bool           // overwrite an existing file
+	OwnClock  bool           // times are the source's own, not the rig's
+	Workers   int            // goroutines that compress; 0: one per CPU
+	SyncEvery time.Duration  // how much may be lost when the program is killed or the power fails; 0: 500 ms
+	NoDirect  bool           // write through the page cache
+	Clock     timeline.Clock // 0: the rig's
+	Program   string         // name and version of the program, for the file's header
+	ID        [16]byte       // of the recording; 0: random
+}
+
+const (
+	checkpointEvery  = timeline.Time(time.Second) // of recorded time
+	checkpointFrames = 256
+	restoreEvery     = timeline.Time(time.Minute)
+	fragmentation    = 3 // a checkpoint may need blocks of this many frames before all rows are stored anew
+	jobsInFlight     = 8
+)
+
+// Stats are a writer's counts so far.
+type Stats struct {
+	Frames      uint64 // stored
+	Unique      uint64 // of these, frames that look different from the one before; the first counts
+	Gaps        uint64 // gap records
+	Missing     uint64 // frames that they explain
+	Events      uint64
+	Segments    uint64
+	Checkpoints uint64
+	BytesIn     int64 // of pixels
+	BytesOut    int64 // of file
+	RawBlocks   uint64
+	Blocks      uint64
+	Direct      bool   // writes bypass the page cache
+	DirectNote  string // why not
+	Durable     int64  // bytes of file known to be on disk
+}
+
+// Writer writes a recording. Frames, gaps and segments come from one goroutine; events, metadata, pressure and stats may come
+// from any. The first error of the disk stays: every later call returns it, and what was written until then remains valid.
+type Writer struct {
+	path string
+	file storage
+	opts Options
+	sink *sink
+
+	mu       sync.Mutex // planning; held while the disk is waited for
+	closed   bool
+	layout   *frame.Layout
+	encoder  *rowdelta.Encoder
+	prev     *pixels
+	number   uint64 // of the next frame
+	inSeg    uint64 // frames in the segment
+	block    int64  // number of the next block
+	gapped   bool   // a gap stands before the next frame
+	blocks   liveBlocks
+	restored timeline.Time // when all rows were last stored
+	checked  timeline.Time // when the last checkpoint was taken
+	since    int           // frames since then
+	scratch  []byte
+	pressure atomic.Uint64 // acceleration
+
+	jobs    chan *job
+	pixels  chan *pixels
+	ordered chan *job
+	pack    packers
+	wg      sync.WaitGroup
+
+	stats writerStats
+}
+
+type writerStats struct {
+	frames, unique, gaps, missing, events, segments, checkpoints, blocks, rawBlocks atomic.Uint64
+	bytesIn, bytesOut                                                               atomic.Int64
+}
+
+// ErrClosed is returned by a writer that was closed.
+var ErrClosed = os.ErrClosed
+
+// Create starts a recording in a new file.
+func Create(path string, o Options) (*Writer, error) {
+	f, err := createFile(path, o.Force, o.NoDirect)
+	if err != nil {
+		return nil, err
+	}
+	w := newWriter(f, o)
+	w.path = path
+	return w, nil
+}
+
+// newWriter starts a recording on empty storage.
+func newWriter(to storage, o Options) *Writer {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.SyncEvery <= 0 {
+		o.SyncEvery = 500 * time.Millisecond
+	}
+	if o.Clock == nil {
+		o.Clock = timeline.Monotonic()
+	}
+	if o.ID == [16]byte{} {
+		rand.Read(o.ID[:]) // never fails: see crypto/rand
+	}
+	w := &Writer{
+		file: to, opts: o,
+		jobs:    make(chan *job, jobsInFlight),
+		pixels:  make(chan *pixels, jobsInFlight+2),
+		ordered: make(chan *job, jobsInFlight),
+	}
+	for range jobsInFlight {
+		w.jobs <- &job{ready: make(chan struct{}, 1)}
+	}
+	for range cap(w.pixels) {
+		w.pixels <- &pixels{home: w.pixels}
+	}
+	w.pressure.Store(rowdelta.Smallest)
+	w.pack.tasks = make(chan task, 4*o.Workers)
+	w.pack.chunks = make(chan []byte)
+	w.sink = newSink(to, 0)
+
+	offset, width := timeline.WallOffset(o.Clock)
+	header := fileHeader{
+		id: o.ID, ownClock: o.OwnClock, writer: o.Program,
+		created: int64(o.Clock.Now()) + offset, wallOffset: offset, wallWidth: int64(width),
+	}
+	c := newCommitter(w, &header)
+	w.wg.Go(c.run)
+	return w
+}
+
+// SetPressure tells from 0 to 1 how near the recorder is to losing frames. Compression gets faster, then is left out.
+func (w *Writer) SetPressure(p float64) { w.pressure.Store(uint64(rowdelta.Acceleration(p))) }
+
+// Stats returns the counts so far.
+func (w *Writer) Stats() Stats {
+	s := &w.stats
+	st := Stats{
+		Frames: s.frames.Load(), Unique: s.unique.Load(), Gaps: s.gaps.Load(), Missing: s.missing.Load(),
+		Events: s.events.Load(), Segments: s.segments.Load(), Checkpoints: s.checkpoints.Load(),
+		Blocks: s.blocks.Load(), RawBlocks: s.rawBlocks.Load(),
+		BytesIn: s.bytesIn.Load(), BytesOut: s.bytesOut.Load(), Durable: w.sink.durable.Load(),
+	}
+	if f, ok := w.file.(*diskFile); ok {
+		st.Direct, st.DirectNote = f.direct, f.note
+	}
+	return st
+}
+
+// begin locks the writer for a call that plans a record.
+func (w *Writer) begin() error {
+	w.mu.Lock()
+	if w.closed {
+		return fmt.Errorf("recording: %w", ErrClosed)
+	}
+	return w.sink.error()
+}
+
+// Segment says in which format the next frames are. The period is the nominal time from frame to frame as a fraction of
+// seconds, 0/0 where unknown.
+func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
+	defer w.mu.Unlock()
+	if err := w.begin(); err != nil {
+		return err
+	}
+	layout, err := frame.NewLayout(f)
+	if err != nil {
+		return err
+	}
+	w.prev.release()
+	w.prev = nil
+	w.resize(layout)
+	w.layout, w.encoder = layout, rowdelta.NewEncoder(layout)
+	w.inSeg, w.since = 0, 0
+	w.blocks.reset()
+	w.stats.segments.Add(1)
+
+	j := <-w.jobs
+	head := segmentHead{w.number, f, [2]int64{periodNum, periodDen}}
+	j.typ, j.head = typeSegment, head.append(j.head[:0])
+	w.ordered <- j
+	return nil
+}
+
+// resize makes room for packed blocks of a layout. Everything in flight is awaited first.
+func (w *Writer) resize(l *frame.Layout) {
+	var idle [jobsInFlight]*job
+	for i := range idle {
+		idle[i] = <-w.jobs
+	}
+	close(w.pack.tasks) // the workers of the last segment end
+	w.pack.tasks = make(chan task, 4*w.opts.Workers)
+	longest := rowdelta.BlockSize
+	for _, r := range l.Rows {
+		longest = max(longest, r.Bytes)
+	}
+	// All blocks of one frame must find room while those of the next are being packed.
+	n := 2*(l.Size/(rowdelta.BlockSize/2)+2) + w.opts.Workers
+	if l.Size > 16<<20 {
+		n = 3*(l.Size/(rowdelta.BlockSize/2)+2)/2 + w.opts.Workers
+	}
+	w.pack.chunks = make(chan []byte, n)
+	for range n {
+		w.pack.chunks <- make([]byte, 0, rowdelta.PackBound(longest))
+	}
+	for range w.opts.Workers {
+		p := w.pack
+		w.wg.Go(func() { p.run(longest) })
+	}
+	for _, j := range idle {
+		w.jobs <- j
+	}
+}
+
+// WriteFrame stores the next frame of the segment. pix stays in use until owner is released, which also happens
+// where an error is returned; a nil owner means that pix is never written to again.
+func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
+	defer w.mu.Unlock()
+	err := w.begin()
+	switch {
+	case err != nil:
+	case w.layout == nil:
+		err = errors.New("frame before the first segment")
+	case len(pix) != w.layout.Size:
+		err = fmt.Errorf("frame of %d bytes, want %d for %v", len(pix), w.layout.Size, w.layout.Format)
+	case !m.Sampled.Valid():
+		err = fmt.Errorf("frame %d was sampled from %d to %d ns, which is backwards", w.number, m.Sampled.Earliest, m.Sampled.Latest)
+	}
+	if err != nil {
+		if owner != nil {
+			owner.Release()
+		}
+		return err
+	}
+	p := <-w.pixels
+	p.b, p.owner = pix, owner
+	p.refs.Store(1)
+	w.planFrame(p, m)
+	return nil
+}
+
+func (w *Writer) planFrame(p *pixels, m frame.Meta) {
+	m.Flags &^= frame.FlagGapBefore
+	if w.gapped {
+		m.Flags |= frame.FlagGapBefore
+		w.gapped = false
+	}
+	j := <-w.jobs
+	var prev []byte
+	if w.prev != nil {
+		prev = w.prev.b
+	}
+	hash := w.encoder.Encode(prev, p.b, &j.delta, w.block)
+	w.prev.release()
+	w.prev = p
+	if w.inSeg == 0 || j.delta.Changed() {
+		w.stats.unique.Add(1)
+	}
+	j.typ, j.meta, j.number = typeFrame, m, w.number
+	j.head, w.scratch = appendFrameHead(j.head[:0], w.number, &m, hash, &j.delta, w.scratch)
+	w.submitBlocks(j, p)
+
+	w.stats.frames.Add(1)
+	w.stats.bytesIn.Add(int64(len(p.b)))
+	if w.inSeg == 0 {
+		w.restored, w.checked = m.Sampled.Earliest, m.Sampled.Earliest
+	}
+	w.number++
+	w.inSeg++
+	w.since++
+	if w.since >= checkpointFrames || m.Sampled.Earliest-w.checked >= checkpointEvery {
+		w.checkpoint(p, m.Sampled.Earliest, hash)
+	}
+}
+
+// submitBlocks hands a job with a delta to the packers and the committer.
+func (w *Writer) submitBlocks(j *job, p *pixels) {
+	j.layout, j.firstBlock, j.acceleration = w.layout, w.block, int(w.pressure.Load())
+	j.blocks = j.delta.Blocks(j.blocks[:0])
+	j.packed = j.packed[:0]
+	for i := range j.blocks {
+		j.packed = append(j.packed, packedBlock{})
+		w.blocks.add(w.block+int64(i), j.blocks[i].Raw)
+	}
+	w.block += int64(len(j.blocks))
+	n := len(j.blocks)
+	if n == 0 {
+		w.ordered <- j
+		return
+	}
+	p.retain()
+	j.pix = p
+	j.pending.Store(int32(n))
+	w.ordered <- j
+	for i := range n {
+		w.pack.tasks <- task{j, int32(i), <-w.pack.chunks}
+	}
+}
+
+// checkpoint plans a table of where each row of the last frame lies. After a minute, or where the rows have come to lie in too many
+// blocks, all rows are stored once more first.
+func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
+	live, raw := w.blocks.keep(w.encoder.Places(), len(w.layout.Rows))
+	if now-w.restored >= restoreEvery || raw > fragmentation*w.layout.Size {
+		w.restored = now
+		j := <-w.jobs
+		w.encoder.Restore(p.b, &j.delta, w.block)
+		j.typ, j.head = typeRows, j.head[:0]
+		w.submitBlocks(j, p)
+		live, _ = w.blocks.keep(w.encoder.Places(), len(w.layout.Rows))
+	}
+	j := <-w.jobs
+	j.typ = typeCheckpoint
+	head := checkpointHead{number: w.number - 1, hash: hash}
+	j.head = head.append(j.head[:0])
+	j.live = append(j.live[:0], live...)
+	j.layout = w.layout
+	if j.places == nil || !j.places.Of(w.layout) {
+		j.places = rowdelta.NewPlaces(w.layout)
+	}
+	j.places.CopyFrom(w.encoder.Places())
+	w.ordered <- j
+	w.checked, w.since = now, 0
+	w.stats.checkpoints.Add(1)
+}
+
+// Gap records that frames are missing before the next one.
+func (w *Writer) Gap(g frame.Gap) error {
+	defer w.mu.Unlock()
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if g.Count == 0 || !g.At.Valid() {
+		return fmt.Errorf("gap of %d frames at %v", g.Count, g.At)
+	}
+	j := <-w.jobs
+	head := gapHead{w.number, g}
+	j.typ, j.head = typeGap, head.append(j.head[:0])
+	w.ordered <- j
+	w.gapped = true
+	w.stats.gaps.Add(1)
+	w.stats.missing.Add(g.Count)
+	return nil
+}
+
+// Event records something that happened beside the frames.
+func (w *Writer) Event(e timeline.Event) error {
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	defer w.mu.Unlock()
+	if err := w.begin(); err != nil {
+		return err
+	}
+	w.value(typeEvent, &e)
+	w.stats.events.Add(1)
+	return nil
+}
+
+// MaxMetadata is how many bytes of JSON one metadata value may have.
+const MaxMetadata = 16 << 20
+
+// Metadata records a named JSON value that belongs to the recording as a whole. A later value of the same name replaces it.
+func (w *Writer) Metadata(name string, value json.RawMessage) error {
+	e := timeline.Event{Kind: name}
+	if err := e.Validate(); err != nil {
+		return fmt.Errorf("metadata name: %w", err)
+	}
+	if len(value) > MaxMetadata || !json.Valid(value) {
+		return fmt.Errorf("metadata %q: not JSON, or %d bytes and more than %d", name, len(value), MaxMetadata)
+	}
+	defer w.mu.Unlock()
+	if err := w.begin(); err != nil {
+		return err
+	}
+	e.Data = value
+	w.value(typeMetadata, &e)
+	return nil
+}
+
+func (w *Writer) value(t recordType, e *timeline.Event) {
+	j := <-w.jobs
+	head := valueHead{event: *e}
+	j.typ, j.head = t, head.append(j.head[:0])
+	j.data = append(j.data[:0], e.Data...)
+	w.ordered <- j
+}
+
+// Close ends the recording and waits until all of it is on disk. It is idempotent and returns the first error there was. After an
+// error the file is cut back to its last whole record.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return w.sink.error()
+	}
+	w.closed = true
+	w.prev.release()
+	w.prev = nil
+	j := <-w.jobs
+	j.done = make(chan error, 1)
+	w.ordered <- j
+	err := <-j.done
+	close(w.pack.tasks)
+	w.wg.Wait()
+	if cerr := w.file.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("close recording: %w", cerr)
+	}
+	if err != nil && w.path != "" {
+		if _, rerr := Repair(w.path); rerr != nil {
+			err = fmt.Errorf("%w (and the torn end could not be cut off: %v)", err, rerr)
+		}
+	}
+	return err
+}

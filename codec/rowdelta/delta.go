@@ -1,0 +1,161 @@
+package rowdelta
+
+import (
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Kind says how a run of rows relates to the frame before.
+type Kind uint8
+
+const (
+	Same   Kind = iota // equal to the same rows
+	Copied             // equal to other rows
+	New                // stored, as far as it changed
+)
+
+// Limits that keep a row's description small. An encoder keeps them and Parse insists on them.
+const (
+	MaxSpans = 3 // stored or seen spans of one row
+	minGap   = 64
+)
+
+// Span is a run of bytes [Start, End) within a row.
+type Span struct {
+	Start, End int32
+}
+
+// Run is a run of rows that are described alike.
+type Run struct {
+	Kind      Kind
+	Row, Rows int32 // first row and number of rows
+	Src       int32 // Copied: the row of the frame before that equals Row; further rows follow it
+	// Stored are the bytes of each row that are kept (New). Seen are those that look different:
+	// of each row (New), or of all rows together (Copied). Both index Delta.Spans.
+	Stored, Seen spanRange
+}
+
+type spanRange struct{ from, n int32 }
+
+// Delta is the difference between two frames of one layout. Its zero value is no difference in a frame of no rows.
+type Delta struct {
+	Runs  []Run
+	Spans []Span
+	// Raw is how many bytes are stored: the sum of all stored spans of all rows.
+	Raw int
+
+	cut bool // the next row starts a run of its own: it has another length than the one before
+}
+
+// Reset empties the delta and keeps its memory.
+func (d *Delta) Reset() {
+	d.Runs, d.Spans, d.Raw = d.Runs[:0], d.Spans[:0], 0
+}
+
+func (d *Delta) spans(r spanRange) []Span { return d.Spans[r.from : r.from+r.n] }
+
+// Changed reports whether anything looks different.
+func (d *Delta) Changed() bool {
+	for i := range d.Runs {
+		if d.Runs[i].Seen.n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Still reports whether every byte is the same.
+func (d *Delta) Still() bool {
+	return len(d.Runs) == 0 || len(d.Runs) == 1 && d.Runs[0].Kind == Same
+}
+
+// Change fills c with what looks different, reusing its memory.
+func (d *Delta) Change(c *frame.Change) {
+	c.Spans, c.Moves = c.Spans[:0], c.Moves[:0]
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		seen := d.spans(r.Seen)
+		for y := r.Row; y < r.Row+r.Rows; y++ {
+			for _, s := range seen {
+				c.Spans = append(c.Spans, frame.Span{Row: y, Start: s.Start, End: s.End})
+			}
+		}
+		if r.Kind == Copied {
+			c.Moves = append(c.Moves, frame.Move{Dst: r.Row, Src: r.Src, Rows: r.Rows})
+		}
+	}
+}
+
+// addSame extends the delta by rows that did not change.
+func (d *Delta) addSame(row, rows int32) {
+	if n := len(d.Runs); n > 0 && d.Runs[n-1].Kind == Same {
+		d.Runs[n-1].Rows += rows
+		return
+	}
+	d.Runs = append(d.Runs, Run{Kind: Same, Row: row, Rows: rows})
+}
+
+// addCopied extends the delta by one row that equals row src of the frame before and differs in seen, which may be empty.
+func (d *Delta) addCopied(row, src int32, seen Span) {
+	if n := len(d.Runs); n > 0 && !d.cut {
+		last := &d.Runs[n-1]
+		if last.Kind == Copied && last.Src+last.Rows == src {
+			last.Rows++
+			d.widen(last, seen)
+			return
+		}
+	}
+	d.Runs = append(d.Runs, Run{Kind: Copied, Row: row, Rows: 1, Src: src})
+	d.widen(&d.Runs[len(d.Runs)-1], seen)
+}
+
+func (d *Delta) widen(r *Run, seen Span) {
+	switch {
+	case seen.Start >= seen.End:
+	case r.Seen.n == 0:
+		r.Seen = d.push(seen)
+	default:
+		s := &d.Spans[r.Seen.from]
+		s.Start, s.End = min(s.Start, seen.Start), max(s.End, seen.End)
+	}
+}
+
+func (d *Delta) push(spans ...Span) spanRange {
+	r := spanRange{int32(len(d.Spans)), int32(len(spans))}
+	d.Spans = append(d.Spans, spans...)
+	return r
+}
+
+// addNew extends the delta by one row of which the stored spans are kept and the seen ones look different.
+func (d *Delta) addNew(row int32, stored, seen []Span) {
+	for _, s := range stored {
+		d.Raw += int(s.End - s.Start)
+	}
+	if n := len(d.Runs); n > 0 && !d.cut {
+		last := &d.Runs[n-1]
+		if last.Kind == New && equalSpans(d.spans(last.Stored), stored) && equalSpans(d.spans(last.Seen), seen) {
+			last.Rows++
+			return
+		}
+	}
+	r := Run{Kind: New, Row: row, Rows: 1, Stored: d.push(stored...)}
+	r.Seen = r.Stored
+	if !equalSpans(stored, seen) {
+		r.Seen = d.push(seen...)
+	}
+	d.Runs = append(d.Runs, r)
+}
+
+func equalSpans(a, b []Span) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// StoredSpans returns the bytes that are stored of each row of a run of this delta.
+func (d *Delta) StoredSpans(r *Run) []Span { return d.spans(r.Stored) }

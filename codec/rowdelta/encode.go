@@ -1,0 +1,171 @@
+package rowdelta
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Encoder compares each frame with the one before. It remembers the hash of every row of the last frame, not its
+// bytes: those the caller keeps until the next frame has been compared.
+type Encoder struct {
+	layout *frame.Layout
+	places *Places // to keep rows from falling into too many pieces
+
+	hashes, before []uint64 // of the rows of the last frame and of the one before it
+	hash           uint64
+	rows           rowTable
+	sum            []byte
+	shift          int32 // where the last copied row was found, relative to it
+}
+
+// NewEncoder returns an encoder for frames of one layout that keeps places up to date.
+func NewEncoder(l *frame.Layout) *Encoder {
+	n := len(l.Rows)
+	return &Encoder{
+		layout: l,
+		places: NewPlaces(l),
+		hashes: make([]uint64, n),
+		before: make([]uint64, n),
+		rows:   newRowTable(n),
+		sum:    make([]byte, 8*n),
+	}
+}
+
+// Places tells where each row of the last frame lies. It is the encoder's own; copy it with [Places.CopyFrom].
+func (e *Encoder) Places() *Places { return e.places }
+
+// Encode fills d with the difference of cur from prev, both whole frames, and returns cur's [FrameHash]. A nil prev stores
+// every row. firstBlock is the number that the first block of this delta will have.
+func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
+	d.Reset()
+	if prev == nil {
+		e.storeAll(cur, d)
+	} else {
+		e.compare(prev, cur, d)
+	}
+	if !d.Still() {
+		e.hash = sumHashes(e.hashes, e.sum)
+		e.places.Apply(d, firstBlock)
+	}
+	return e.hash
+}
+
+// Restore fills d with all rows of the last frame, so that its places become those of one delta. Rehashing every row from its
+// bytes also shows whether what the encoder believes is still what the source delivered: ok is false if not.
+func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) (ok bool) {
+	d.Reset()
+	was := e.hash
+	e.storeAll(cur, d)
+	e.hash = sumHashes(e.hashes, e.sum)
+	e.places.Apply(d, firstBlock)
+	return e.hash == was
+}
+
+func (e *Encoder) storeAll(cur []byte, d *Delta) {
+	for y := range e.layout.Rows {
+		d.cut = e.newLength(y)
+		row := e.layout.Row(cur, y)
+		e.hashes[y] = xxh3.Hash(row)
+		stored := [1]Span{{0, int32(len(row))}}
+		seen := [1]Span{{0, int32(e.layout.Rows[y].Seen)}}
+		d.addNew(int32(y), stored[:], seen[:])
+	}
+}
+
+// newLength reports whether row y has another length than the row above; a run never holds both.
+func (e *Encoder) newLength(y int) bool {
+	return y > 0 && e.layout.Rows[y].Bytes != e.layout.Rows[y-1].Bytes
+}
+
+func (e *Encoder) compare(prev, cur []byte, d *Delta) {
+	l := e.layout
+	changed := false
+	for y := range l.Rows {
+		r := l.Rows[y]
+		a, b := prev[r.Offset:r.Offset+r.Bytes], cur[r.Offset:r.Offset+r.Bytes]
+		if bytes.Equal(a, b) {
+			d.addSame(int32(y), 1)
+			if changed {
+				e.hashes[y] = e.before[y]
+			}
+			continue
+		}
+		if !changed {
+			changed = true
+			e.hashes, e.before = e.before, e.hashes
+			copy(e.hashes[:y], e.before[:y])
+			e.rows.reset()
+		}
+		d.cut = e.newLength(y)
+		e.hashes[y] = xxh3.Hash(b)
+		if src, ok := e.find(prev, b, int32(y)); ok {
+			start, end, _ := outerDiff(a, b)
+			start, end, _ = l.Tighten(y, a, b, start, end)
+			d.addCopied(int32(y), src, Span{int32(start), int32(end)})
+			continue
+		}
+		e.storeChanges(y, a, b, d)
+	}
+}
+
+// find returns a row of prev that equals row, which stands at y in the new frame.
+func (e *Encoder) find(prev, row []byte, y int32) (int32, bool) {
+	h := e.hashes[y]
+	is := func(src int32) bool {
+		return src >= 0 && int(src) < len(e.before) && e.before[src] == h && bytes.Equal(e.layout.Row(prev, int(src)), row)
+	}
+	if src := y + e.shift; e.shift != 0 && is(src) {
+		return src, true
+	}
+	src := e.rows.find(h, e.before)
+	if src < 0 || !is(src) {
+		return 0, false
+	}
+	e.shift = src - y
+	return src, true
+}
+
+// storeChanges adds row y, which was a and is b.
+func (e *Encoder) storeChanges(y int, a, b []byte, d *Delta) {
+	var stored, seen [MaxSpans]Span
+	n := diffSpans(a, b, &stored)
+	if !e.places.fits(y, stored[:n]) {
+		stored[0], n = Span{0, int32(len(b))}, 1
+	}
+	m := 0
+	for _, s := range stored[:n] {
+		start, end, any := e.layout.Tighten(y, a, b, int(s.Start), int(s.End))
+		if any {
+			seen[m] = Span{int32(start), int32(end)}
+			m++
+		}
+	}
+	d.addNew(int32(y), stored[:n], seen[:m])
+}
+
+// FrameHash is the hash by which a decoded frame is held against what was captured: XXH3-64 over the
+// little-endian XXH3-64 hashes of all its rows, padding included, in order of [frame.Layout.Rows].
+func FrameHash(m frame.Image) uint64 {
+	hashes := make([]uint64, len(m.Rows))
+	for y, row := range m.Rows {
+		hashes[y] = xxh3.Hash(row)
+	}
+	return sumHashes(hashes, make([]byte, 8*len(hashes)))
+}
+
+// RowHash is one row's part of a [FrameHash].
+func RowHash(row []byte) uint64 { return xxh3.Hash(row) }
+
+// SumRowHashes is [FrameHash] for rows whose hashes are known. buf must hold 8 bytes a row.
+func SumRowHashes(hashes []uint64, buf []byte) uint64 { return sumHashes(hashes, buf) }
+
+func sumHashes(hashes []uint64, buf []byte) uint64 {
+	for i, h := range hashes {
+		binary.LittleEndian.PutUint64(buf[8*i:], h)
+	}
+	return xxh3.Hash(buf[:8*len(hashes)])
+}

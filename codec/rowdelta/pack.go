@@ -1,0 +1,80 @@
+package rowdelta
+
+import (
+	"fmt"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+// Packer compresses blocks. One belongs to one goroutine.
+type Packer struct {
+	lz lz4.CompressorCCompat
+}
+
+// Compression that a packer is asked for. Higher is faster and larger.
+const (
+	Smallest   = 1  // LZ4 acceleration 1
+	Fastest    = 16 // LZ4 acceleration 16
+	Uncompress = 17 // store as it is
+)
+
+// Acceleration returns the compression for a pressure from 0, all the time in the world, to 1, frames are about to be lost.
+func Acceleration(pressure float64) int {
+	switch {
+	case pressure >= 0.75:
+		return Uncompress
+	case pressure <= 0.25:
+		return Smallest
+	}
+	return Smallest + int((pressure-0.25)*2*(Fastest-Smallest)+0.5)
+}
+
+// PackBound is how many bytes dst of [Packer.Pack] must hold for a block of n.
+func PackBound(n int) int { return lz4.CompressBlockBound(n) }
+
+const (
+	probeSize = 4 << 10
+	worthIt   = 32 // a block is stored as it is unless LZ4 saves a 32nd
+)
+
+// Pack compresses src into dst and returns the number of bytes written, or 0 where src is better stored as it
+// is. A large block is tried at two places first: noise should not cost the time of a full attempt.
+func (p *Packer) Pack(src, dst []byte, acceleration int) (int, error) {
+	if acceleration >= Uncompress || len(src) < 16 {
+		return 0, nil
+	}
+	p.lz.Acceleration = acceleration
+	if len(src) >= 16*probeSize {
+		gain := false
+		for _, at := range [2]int{0, len(src) / 2} {
+			n, err := p.lz.CompressBlock(src[at:at+probeSize], dst)
+			if err != nil {
+				return 0, fmt.Errorf("compress block: %w", err)
+			}
+			gain = gain || n > 0 && n < probeSize-probeSize/worthIt
+		}
+		if !gain {
+			return 0, nil
+		}
+	}
+	n, err := p.lz.CompressBlock(src, dst)
+	if err != nil {
+		return 0, fmt.Errorf("compress block: %w", err)
+	}
+	if n >= len(src)-len(src)/worthIt {
+		return 0, nil
+	}
+	return n, nil
+}
+
+// Unpack restores a block of len(dst) bytes from what Pack wrote.
+func Unpack(src, dst []byte) error {
+	n, err := lz4.UncompressBlock(src, dst)
+	if err != nil {
+		return fmt.Errorf("decompress block: %w", err)
+	}
+	if n != len(dst) {
+		return fmt.Errorf("decompress block: got %d bytes, want %d", n, len(dst))
+	}
+	return nil
+}
