@@ -12,8 +12,9 @@ import (
 )
 
 type benchCmd struct {
-	Dir  string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
-	JSON bool   `help:"Print one JSON object."`
+	Dir   string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
+	Peers bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
+	JSON  bool   `help:"Print one JSON object."`
 }
 
 func (benchCmd) Help() string {
@@ -28,6 +29,7 @@ Measures what this box can do at most, and then how fast frames of 1920x1080 com
 type benchJSON struct {
 	Ceilings []ceilingJSON `json:"ceilings"`
 	Scenes   []benchScene  `json:"scenes"`
+	Peers    []peerJSON    `json:"peers,omitempty"`
 	Notes    []string      `json:"notes"`
 }
 
@@ -57,7 +59,11 @@ func (c benchCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := bench{env: e, dir: dir, result: benchJSON{Notes: []string{}}}
-	for _, step := range []func() error{b.memory, b.disk, b.scenes} {
+	steps := []func() error{b.memory, b.disk, b.scenes}
+	if c.Peers {
+		steps = append(steps, b.peers)
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return fmt.Errorf("bench: %w", err)
 		}

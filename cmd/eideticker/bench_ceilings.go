@@ -118,6 +118,15 @@ func (r benchJSON) print(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Peers) > 0 {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+		heading := []string{"SCENE", "ENCODER", ">TOOK", ">NET OF READER", ">SIZE", ">NET RATIO", ">SIZE RATIO"}
+		if err := printTable(w, heading, peerRows(r.Peers)); err != nil {
+			return err
+		}
+	}
 	for _, n := range r.Notes {
 		if _, err := fmt.Fprintln(w, "note: "+n); err != nil {
 			return err

@@ -39,9 +39,10 @@ func TestScripts(t *testing.T) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
-			case "xvfb":
-				_, err := exec.LookPath("Xvfb")
-				return err == nil || os.Getenv("CI") == "true", nil
+			case "browser":
+				_, xvfb := exec.LookPath("Xvfb")
+				_, browser := exec.LookPath("chromium")
+				return xvfb == nil && browser == nil || os.Getenv("CI") == "true", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -14,7 +14,10 @@ import (
 )
 
 // Discard has a source deliver all its frames through a ring to nobody: what a source costs by itself.
-func Discard(ctx context.Context, src capture.Source) (err error) {
+func Discard(ctx context.Context, src capture.Source) error { return Dump(ctx, src, nil) }
+
+// Dump writes the bytes of all frames that a source delivers to out, one after the other, or nowhere for nil.
+func Dump(ctx context.Context, src capture.Source, out io.Writer) (err error) {
 	info := src.Info()
 	layout, err := frame.NewLayout(info.Format)
 	if err != nil {
@@ -33,13 +36,17 @@ func Discard(ctx context.Context, src capture.Source) (err error) {
 		ring.Close(nil)
 		return err
 	})
+	var failed error // what cannot be written is still taken, so that the source comes to its end
 	for {
 		lease, err := reader.Next(context.Background())
 		if errors.Is(err, io.EOF) {
-			return source.Wait()
+			return errors.Join(failed, source.Wait())
 		}
 		if err != nil {
 			return errors.Join(err, source.Wait())
+		}
+		if out != nil && failed == nil {
+			_, failed = out.Write(lease.Bytes())
 		}
 		lease.Release()
 	}

@@ -92,13 +92,15 @@ type fakeSink struct {
 	calls  int
 	drop   int // frames to drop as under pressure
 	closed bool
+
+	pressed int // SetPressure calls
 }
 
 var errDisk = errors.New("no space left on device")
 
 func (f *fakeSink) Metadata(string, json.RawMessage) error   { return nil }
 func (f *fakeSink) Segment(frame.Format, int64, int64) error { return nil }
-func (f *fakeSink) SetPressure(float64)                      {}
+func (f *fakeSink) SetPressure(float64)                      { f.pressed++ }
 func (f *fakeSink) Gap(g frame.Gap) error                    { f.gaps = append(f.gaps, g); return nil }
 func (f *fakeSink) WriteFrame(_ []byte, m frame.Meta, o recording.Owner) error {
 	f.mu.Lock()

@@ -78,7 +78,9 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	p.last = m
 	p.account.frame(m.Sequence)
 	p.account.written++
-	p.out.SetPressure(p.ring.Fill())
+	if p.info.Clocked { // a source that waits keeps the ring full, and nothing is in danger
+		p.out.SetPressure(p.ring.Fill())
+	}
 	// From here on the sink owns the lease, on errors too.
 	return p.out.WriteFrame(lease.Bytes(), m, lease)
 }

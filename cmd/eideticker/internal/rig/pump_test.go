@@ -205,3 +205,16 @@ func TestStartedThatFailsEndsTheRecording(t *testing.T) {
 		t.Errorf("error %v, want %v", err, broken)
 	}
 }
+
+// A file can wait: how full the ring is says nothing about losses, and must not cost compression.
+func TestPressureIsForTheClock(t *testing.T) {
+	for _, clocked := range []bool{true, false} {
+		sink := &fakeSink{}
+		if _, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1, 2), clocked: clocked}, sink, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := sink.pressed > 0; got != clocked {
+			t.Errorf("clocked %v: pressure told %d times", clocked, sink.pressed)
+		}
+	}
+}
