@@ -1,0 +1,51 @@
+package rig
+
+import (
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// idleSink gives each frame back at once.
+type idleSink struct{ fakeSink }
+
+func (*idleSink) WriteFrame(_ []byte, _ frame.Meta, o recording.Owner) error {
+	o.Release()
+	return nil
+}
+
+func TestPumpAllocatesNothingPerFrame(t *testing.T) {
+	src := &fakeSource{clocked: true}
+	layout, err := frame.NewLayout(src.Info().Format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, ring, err := newRing(src.Info(), layout.Size, 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	r := newRecorder(src.Info(), layout, ring, &idleSink{}, Options{})
+	r.pump = pump{recorder: r, stop: func() {}}
+	sequence := uint64(0)
+	allocated := testing.AllocsPerRun(1000, func() {
+		slot, ok := ring.TryAcquire()
+		if !ok {
+			t.Fatal("the ring is full")
+		}
+		slot.Commit(16, frame.Meta{Sequence: sequence, Sampled: timeline.At(timeline.Time(sequence) * tick)})
+		sequence++
+		lease, err := r.reader.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.pump.take(lease); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocated != 0 {
+		t.Errorf("%v allocations per frame", allocated)
+	}
+}
