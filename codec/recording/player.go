@@ -115,6 +115,7 @@ func (r *Reader) fetchFrame(f *fetch, stored []byte) ([]byte, error) {
 	if err := r.parseDelta(f.n, &f.head, &f.delta, l); err != nil {
 		return stored, err
 	}
+	r.hintBlocks(f.head.blocks)
 	f.raw = slices.Grow(f.raw[:0], f.delta.Raw)[:f.delta.Raw]
 	at := 0
 	for _, b := range f.head.blocks {

@@ -21,6 +21,8 @@ type resolver struct {
 	head   frameHead
 	blocks []blockInfo
 
+	needed []blockInfo // those that hold a row of the frame
+
 	pieces []wantedPiece // by block
 	first  []int32       // of each block: its first piece
 
@@ -184,6 +186,13 @@ func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Lay
 // assemble fetches the blocks that v needs and puts their pieces into pix.
 func (r *Reader) assemble(v *resolver, pix []byte) error {
 	v.sortPieces()
+	v.needed = v.needed[:0]
+	for i, b := range v.blocks {
+		if v.first[i] < v.first[i+1] {
+			v.needed = append(v.needed, b)
+		}
+	}
+	r.hintBlocks(v.needed)
 	var next atomic.Int32
 	var once sync.Once
 	var failed error

@@ -29,3 +29,8 @@ func changeDirect(f *os.File, want int) error {
 }
 
 func refusesDirect(err error) bool { return errors.Is(err, unix.EINVAL) }
+
+// readAhead is advice: what the system makes of it cannot fail a read.
+func readAhead(f *os.File, offset, length int64) {
+	_ = unix.Fadvise(int(f.Fd()), offset, length, unix.FADV_WILLNEED)
+}

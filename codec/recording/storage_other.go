@@ -11,3 +11,5 @@ func setDirect(*os.File) string { return "only Linux has direct writes" }
 func clearDirect(*os.File) error { return nil }
 
 func refusesDirect(error) bool { return false }
+
+func readAhead(*os.File, int64, int64) {}
