@@ -129,7 +129,7 @@ func voidOut(f storage, tag uint32, d Damage) error {
 
 // appendIndex ends the file as the writer would have done.
 func (r *Reader) appendIndex(f storage, end int64) error {
-	s := newSink(f, end)
+	s := newSink(f, end, 64<<10)
 	w := &Writer{sink: s, opts: Options{Clock: timeline.Monotonic(), SyncEvery: time.Hour}}
 	c := newCommitter(w, &r.header)
 	c.index, c.entryAt = r.tail, r.tailEntry

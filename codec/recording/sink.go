@@ -32,13 +32,15 @@ type sink struct {
 }
 
 type buffer struct {
-	b    []byte
+	size int
+	b    []byte // nil until it is first used
 	n    int
 	off  int64
 	sync bool
 }
 
-func newSink(to storage, off int64) *sink {
+// newSink returns a sink that goes on at an offset with buffers of the given size, which are made when they are first needed.
+func newSink(to storage, off int64, size int) *sink {
 	s := &sink{
 		to: to, off: off,
 		free:   make(chan *buffer, buffers),
@@ -47,7 +49,7 @@ func newSink(to storage, off int64) *sink {
 	}
 	s.written.Store(off)
 	for range buffers {
-		s.free <- &buffer{b: alignedBytes(bufferSize)}
+		s.free <- &buffer{size: size}
 	}
 	s.wg.Add(2)
 	go s.writeLoop()
@@ -66,8 +68,7 @@ func alignedBytes(n int) []byte {
 func (s *sink) write(p []byte) {
 	for len(p) > 0 {
 		if s.cur == nil {
-			s.cur = <-s.free
-			s.cur.n, s.cur.off, s.cur.sync = 0, s.off, false
+			s.take()
 		}
 		n := copy(s.cur.b[s.cur.n:], p)
 		s.cur.n += n
@@ -77,6 +78,15 @@ func (s *sink) write(p []byte) {
 			s.submit()
 		}
 	}
+}
+
+// take makes a free buffer the current one.
+func (s *sink) take() {
+	s.cur = <-s.free
+	if s.cur.b == nil {
+		s.cur.b = alignedBytes(s.cur.size)
+	}
+	s.cur.n, s.cur.off, s.cur.sync = 0, s.off, false
 }
 
 func (s *sink) submit() {
@@ -90,8 +100,7 @@ func (s *sink) flush() {
 		panic("recording: flush within a block")
 	}
 	if s.cur == nil {
-		s.cur = <-s.free
-		s.cur.n, s.cur.off = 0, s.off
+		s.take()
 	}
 	s.cur.sync = true
 	s.submit()
@@ -148,8 +157,12 @@ func (s *sink) writeLoop() {
 
 func (s *sink) syncLoop() {
 	defer s.wg.Done()
+	var err error
 	for end := range s.wanted {
-		if err := s.to.Sync(); err != nil {
+		if err != nil {
+			continue // a system may drop what it failed to write: that a later sync succeeds proves nothing
+		}
+		if err = s.to.Sync(); err != nil {
 			s.fail(fmt.Errorf("sync recording: %w", err))
 			continue
 		}

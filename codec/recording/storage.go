@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"sync/atomic"
 )
 
 // storage is where a recording is written: a file, or in tests a disk that is slow, full or loses its power.
@@ -18,8 +20,7 @@ type storage interface {
 // read again soon, and copying it there costs a core.
 type diskFile struct {
 	*os.File
-	direct bool
-	note   string // why not, where direct is false
+	note atomic.Pointer[string] // why writes do not bypass the page cache; empty: they do
 }
 
 func (f *diskFile) Sync() error { return syncData(f.File) }
@@ -37,23 +38,37 @@ func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
-	d := &diskFile{File: f, note: "switched off"}
+	note := "switched off"
 	if !noDirect {
-		d.note = setDirect(f)
-		d.direct = d.note == ""
+		note = setDirect(f)
 	}
+	d := &diskFile{File: f}
+	d.note.Store(&note)
+	syncFolder(path)
 	return d, nil
 }
 
 // WriteAt writes p. A filesystem may accept O_DIRECT and refuse the first write: it is then given up.
 func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
-	if err != nil && f.direct && refusesDirect(err) {
-		f.direct, f.note = false, "the filesystem refused a direct write"
+	if note := f.note.Load(); err != nil && note != nil && *note == "" && refusesDirect(err) {
+		refused := "the filesystem refused a direct write"
+		f.note.Store(&refused)
 		if err := clearDirect(f.File); err != nil {
 			return n, err
 		}
 		return f.File.WriteAt(p, off)
 	}
 	return n, err
+}
+
+// syncFolder makes a new file's name durable: after a power cut a file without a name is no file. Not every filesystem can do it,
+// and those that cannot need no help.
+func syncFolder(path string) {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	_ = d.Sync()
+	d.Close()
 }

@@ -135,7 +135,7 @@ func newWriter(to storage, o Options) *Writer {
 	w.pressure.Store(rowdelta.Smallest)
 	w.pack.tasks = make(chan task, 4*o.Workers)
 	w.pack.chunks = make(chan []byte)
-	w.sink = newSink(to, 0)
+	w.sink = newSink(to, 0, bufferSize)
 
 	offset, width := timeline.WallOffset(o.Clock)
 	header := fileHeader{
@@ -160,7 +160,8 @@ func (w *Writer) Stats() Stats {
 		BytesIn: s.bytesIn.Load(), BytesOut: s.bytesOut.Load(), Durable: w.sink.durable.Load(),
 	}
 	if f, ok := w.file.(*diskFile); ok {
-		st.Direct, st.DirectNote = f.direct, f.note
+		st.DirectNote = *f.note.Load()
+		st.Direct = st.DirectNote == ""
 	}
 	return st
 }
