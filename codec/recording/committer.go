@@ -246,10 +246,13 @@ func (c *committer) sync(directory int64) {
 	c.synced = c.sink.off
 }
 
-// finish writes what makes the file complete and waits for the disk.
+// finish writes what makes the file complete and waits for the disk. The record that says so is not written before everything else
+// is on disk: a power cut must not leave a file that calls itself complete and is not.
 func (c *committer) finish() error {
+	c.sink.await(c.synced)
 	c.writeIndex()
 	c.sync(0)
+	c.sink.await(c.synced)
 	d := directoryHead{c.indexes}
 	at := c.sink.off
 	c.record(typeDirectory, d.append(nil), 0)

@@ -25,6 +25,7 @@ type sink struct {
 	durable atomic.Int64 // every byte before this is known to be on it
 	wanted  chan int64   // flushes that wait for fdatasync; the newest counts
 
+	settled chan struct{} // signalled when durable or failed changed
 	failed  atomic.Bool
 	errOnce sync.Once
 	err     error // set before failed
@@ -43,9 +44,10 @@ type buffer struct {
 func newSink(to storage, off int64, size int) *sink {
 	s := &sink{
 		to: to, off: off,
-		free:   make(chan *buffer, buffers),
-		full:   make(chan *buffer, buffers),
-		wanted: make(chan int64, 1),
+		free:    make(chan *buffer, buffers),
+		full:    make(chan *buffer, buffers),
+		wanted:  make(chan int64, 1),
+		settled: make(chan struct{}, 1),
 	}
 	s.written.Store(off)
 	for range buffers {
@@ -124,7 +126,22 @@ func (s *sink) fail(err error) {
 	s.errOnce.Do(func() {
 		s.err = err
 		s.failed.Store(true)
+		s.settle()
 	})
+}
+
+func (s *sink) settle() {
+	select {
+	case s.settled <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until every byte before end is on disk, or the disk failed. It must have been flushed.
+func (s *sink) await(end int64) {
+	for s.durable.Load() < end && !s.failed.Load() {
+		<-s.settled
+	}
 }
 
 func (s *sink) writeLoop() {
@@ -167,5 +184,6 @@ func (s *sink) syncLoop() {
 			continue
 		}
 		s.durable.Store(end)
+		s.settle()
 	}
 }

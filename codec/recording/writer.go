@@ -109,7 +109,7 @@ func Create(path string, o Options) (*Writer, error) {
 // newWriter starts a recording on empty storage.
 func newWriter(to storage, o Options) *Writer {
 	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = runtime.NumCPU()
 	}
 	if o.SyncEvery <= 0 {
 		o.SyncEvery = 500 * time.Millisecond
