@@ -171,7 +171,7 @@ func (r *recorder) run(ctx context.Context, src capture.Source) error {
 	defer stop()
 	var beside errgroup.Group // everything but the pump
 	beside.Go(func() error {
-		err := src.Run(sourceCtx, r.ring, r.emit)
+		err := runSource(r.info, func() error { return src.Run(sourceCtx, r.ring, r.emit) })
 		switch {
 		case err != nil:
 			r.end(SourceFailed)
