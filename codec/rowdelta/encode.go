@@ -101,7 +101,6 @@ func (e *Encoder) compare(prev, cur []byte, d *Delta) {
 			e.rows.reset()
 		}
 		d.cut = e.newLength(y)
-		e.hashes[y] = xxh3.Hash(b)
 		if src, ok := e.find(prev, b, int32(y)); ok {
 			start, end, _ := outerDiff(a, b)
 			start, end, _ = l.Tighten(y, a, b, start, end)
@@ -112,17 +111,17 @@ func (e *Encoder) compare(prev, cur []byte, d *Delta) {
 	}
 }
 
-// find returns a row of prev that equals row, which stands at y in the new frame.
+// find returns a row of prev that equals row, which stands at y in the new frame, and notes the row's hash. The row that lies
+// as far away as the last one that was found is tried first and without hashing: while a page scrolls that is nearly all rows.
 func (e *Encoder) find(prev, row []byte, y int32) (int32, bool) {
-	h := e.hashes[y]
-	is := func(src int32) bool {
-		return src >= 0 && int(src) < len(e.before) && e.before[src] == h && bytes.Equal(e.layout.Row(prev, int(src)), row)
-	}
-	if src := y + e.shift; e.shift != 0 && is(src) {
+	if src := y + e.shift; e.shift != 0 && src >= 0 && int(src) < len(e.before) && bytes.Equal(e.layout.Row(prev, int(src)), row) {
+		e.hashes[y] = e.before[src]
 		return src, true
 	}
+	h := xxh3.Hash(row)
+	e.hashes[y] = h
 	src := e.rows.find(h, e.before)
-	if src < 0 || !is(src) {
+	if src < 0 || !bytes.Equal(e.layout.Row(prev, int(src)), row) {
 		return 0, false
 	}
 	e.shift = src - y

@@ -34,7 +34,7 @@ func (d *Delta) Append(dst []byte) []byte {
 		tag := uint64(r.Rows) << 2
 		switch {
 		case r.Kind == Same:
-			dst = binary.AppendUvarint(dst, tag|formSame)
+			dst = binary.AppendUvarint(dst, tag) // formSame is 0
 		case r.Kind == Copied:
 			dst = binary.AppendUvarint(dst, tag|formCopied)
 			dst = binary.AppendVarint(dst, int64(r.Src-r.Row))
