@@ -3,6 +3,7 @@ package recording
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"time"
 	"unicode/utf8"
 
@@ -125,7 +126,7 @@ func (p *headParser) blocks(dst []blockInfo, body int64, bodyLen uint64) []block
 		at += uint64(b.stored)
 		dst = append(dst, b)
 	}
-	if at > bodyLen {
+	if at != bodyLen {
 		p.fail(fmt.Sprintf("blocks of %d bytes in a body of %d", at, bodyLen))
 	}
 	return dst
@@ -140,16 +141,18 @@ func (p *headParser) done() error {
 
 // frameHead is a frame without its pixels.
 type frameHead struct {
-	number uint64
-	meta   frame.Meta
-	hash   uint64
-	delta  []byte
-	blocks []blockInfo
+	number  uint64
+	segment uint64 // number of its segment: should that one's record be lost, the frame must not be read in another format
+	meta    frame.Meta
+	hash    uint64
+	delta   []byte
+	blocks  []blockInfo
 }
 
 // appendFrameHead appends all but the block list, which is known once the blocks are packed.
-func appendFrameHead(dst []byte, number uint64, m *frame.Meta, hash uint64, d *rowdelta.Delta, scratch []byte) (head, delta []byte) {
+func appendFrameHead(dst []byte, number, segment uint64, m *frame.Meta, hash uint64, d *rowdelta.Delta, scratch []byte) (head, delta []byte) {
 	dst = binary.AppendUvarint(dst, number)
+	dst = binary.AppendUvarint(dst, segment)
 	dst = binary.AppendUvarint(dst, m.Sequence)
 	dst = binary.AppendVarint(dst, int64(m.Sampled.Earliest))
 	dst = binary.AppendUvarint(dst, uint64(m.Sampled.Width()))
@@ -163,14 +166,14 @@ func appendFrameHead(dst []byte, number uint64, m *frame.Meta, hash uint64, d *r
 // parse reads a frame's head; its delta stays a part of head. With light set blocks are left out.
 func (f *frameHead) parse(head []byte, body int64, bodyLen uint64, light bool) error {
 	p := headParser{b: head}
-	f.number = p.uvarint()
+	f.number, f.segment = p.uvarint(), p.uvarint()
 	f.meta.Sequence = p.uvarint()
 	earliest := p.varint()
 	width := p.limited(1<<62, "sampling interval")
 	if b := p.bytes(2); b != nil {
 		f.meta.Flags, f.meta.Missed = frame.Flags(b[0]), frame.Cause(b[1])
 	}
-	if earliest > 0 && int64(width) > 1<<62-earliest/2 {
+	if earliest > 0 && int64(width) > math.MaxInt64-earliest {
 		p.fail("sampling interval is out of range")
 	}
 	f.meta.Sampled = timeline.Interval{Earliest: timeline.Time(earliest), Latest: timeline.Time(earliest + int64(width))}
@@ -185,12 +188,14 @@ func (f *frameHead) parse(head []byte, body int64, bodyLen uint64, light bool) e
 
 // segmentHead is a format that holds from the next frame on.
 type segmentHead struct {
+	number uint64 // counts a file's segments from 0
 	first  uint64 // number of the segment's first frame
 	format frame.Format
 	period [2]int64 // nominal, as a fraction of seconds
 }
 
 func (s *segmentHead) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, s.number)
 	dst = binary.AppendUvarint(dst, s.first)
 	for _, v := range []int{s.format.Width, s.format.Height, s.format.Stride, int(s.format.Pixel), int(s.format.Range), int(s.format.Matrix)} {
 		dst = binary.AppendUvarint(dst, uint64(v))
@@ -201,7 +206,7 @@ func (s *segmentHead) append(dst []byte) []byte {
 
 func (s *segmentHead) parse(head []byte) error {
 	p := headParser{b: head}
-	s.first = p.uvarint()
+	s.number, s.first = p.uvarint(), p.uvarint()
 	s.format = frame.Format{
 		Width:  int(p.limited(frame.MaxSide, "width")),
 		Height: int(p.limited(frame.MaxSide, "height")),

@@ -32,7 +32,7 @@ func (r *Reader) readIndexes() error {
 			if !errors.As(err, &corrupt) {
 				return err
 			}
-			r.damage = append(r.damage, Damage{corrupt.Offset, 0, corrupt.What})
+			r.fault(corrupt)
 			r.complete = false
 			break // records from tailFrom on are scanned
 		}
@@ -100,7 +100,7 @@ func (r *Reader) loadIndex(at int64) error {
 	if err != nil {
 		return err
 	}
-	if x.from != r.tailFrom || x.to != at || x.firstFrame != uint64(len(r.frames)) {
+	if x.from != r.tailFrom || x.to != at || x.from > at || x.firstFrame != uint64(len(r.frames)) {
 		return &CorruptError{at, fmt.Sprintf("index covers offsets %d to %d from frame %d on, want %d and frame %d", x.from, x.to, x.firstFrame, r.tailFrom, len(r.frames))}
 	}
 	heads, err := r.readBlocks(x.blocks, nil)
@@ -109,7 +109,17 @@ func (r *Reader) loadIndex(at int64) error {
 	}
 	i := int32(len(r.intervals))
 	r.intervals = append(r.intervals, interval{at: at, blocks: x.blocks})
-	if err := r.entries(heads, x.from, at, i); err != nil {
+	// Entries are checked before the first is taken in, so that an index counts as a whole or not at all.
+	if err := eachEntry(heads, x.from, at, func(recordHeader, []byte, uint32) {}); err != nil {
+		return err
+	}
+	err = eachEntry(heads, x.from, at, func(h recordHeader, head []byte, headAt uint32) {
+		var corrupt *CorruptError
+		if err := r.entry(h, head, i, headAt); errors.As(err, &corrupt) {
+			r.fault(corrupt)
+		}
+	})
+	if err != nil {
 		return err
 	}
 	r.indexes = append(r.indexes, at)
@@ -122,10 +132,11 @@ func (r *Reader) loadIndex(at int64) error {
 	return nil
 }
 
-// entries takes in the entries of one index.
-func (r *Reader) entries(b []byte, from, end int64, interval int32) error {
+// eachEntry calls take with each entry of an index of the records from one offset to another. Every record takes its room in the
+// file, so that a small file cannot claim many.
+func eachEntry(b []byte, from, end int64, take func(h recordHeader, head []byte, headAt uint32)) error {
 	size := len(b)
-	offset := from
+	offset, next := from, from
 	for len(b) > 0 {
 		p := headParser{b: b[1:]}
 		t := recordType(b[0])
@@ -138,9 +149,11 @@ func (r *Reader) entries(b []byte, from, end int64, interval int32) error {
 			return &CorruptError{end, "index: " + p.err.Error()}
 		}
 		h := recordHeader{typ: t, headLen: uint32(headLen), bodyLen: bodyLen, offset: offset}
-		if err := r.entry(h, head, interval, uint32(headAt)); err != nil {
-			return err
+		if offset < next || offset%recordAlign != 0 || h.size() > end-offset || !t.indexed() {
+			return &CorruptError{end, fmt.Sprintf("index: no %v record of %d bytes can be at offset %d", t, h.size(), offset)}
 		}
+		next = offset + h.size()
+		take(h, head, uint32(headAt))
 		b = p.b
 	}
 	return nil
@@ -183,7 +196,7 @@ func (r *Reader) readTail() error {
 			if !errors.As(err, &corrupt) {
 				return err
 			}
-			r.damage = append(r.damage, Damage{h.offset, 0, corrupt.What})
+			r.fault(corrupt)
 			continue
 		}
 		r.tail = appendIndexEntry(r.tail, h, head, r.tailEntry)
@@ -194,6 +207,19 @@ func (r *Reader) readTail() error {
 	}
 	return nil
 }
+
+// fault notes a record that says what cannot be. Beyond some thousands more of them say nothing new.
+func (r *Reader) fault(e *CorruptError) {
+	if r.faults++; r.faults <= maxFaults {
+		r.damage = append(r.damage, Damage{e.Offset, 0, e.What})
+	}
+}
+
+// Limits of what is kept of a file that says too much.
+const (
+	maxFaults     = 4096
+	maxLayoutRows = 1 << 21 // of all formats together: some hundred of a screen
+)
 
 // appendIndexEntry repeats a record's head in an index. last is the offset of the entry before.
 func appendIndexEntry(dst []byte, h recordHeader, head []byte, last int64) []byte {
@@ -240,6 +266,9 @@ func (r *Reader) addFrame(h recordHeader, head []byte, interval int32, headAt ui
 	if len(r.segments) == 0 {
 		return errors.New("stands before the first segment")
 	}
+	if f.segment != r.segment {
+		return fmt.Errorf("belongs to segment %d, and the last one found is segment %d", f.segment, r.segment)
+	}
 	n := uint64(len(r.frames))
 	if f.number < n || f.number > uint64(r.size/recordHeaderSize) {
 		return fmt.Errorf("has number %d after %d frames", f.number, n)
@@ -261,15 +290,34 @@ func (r *Reader) addSegment(head []byte) error {
 	if s.first < uint64(len(r.frames)) || s.first > uint64(r.size/recordHeaderSize) {
 		return fmt.Errorf("starts at frame %d after %d frames", s.first, len(r.frames))
 	}
-	for uint64(len(r.frames)) < s.first && len(r.segments) > 0 {
-		r.frames = append(r.frames, frameEntry{})
+	if len(r.segments) > 0 && s.number <= r.segment || s.number > uint64(r.size/recordHeaderSize) {
+		return fmt.Errorf("has number %d after %d", s.number, r.segment)
 	}
-	layout, err := frame.NewLayout(s.format)
+	layout, err := r.layout(s.format)
 	if err != nil {
 		return err
 	}
+	for uint64(len(r.frames)) < s.first && len(r.segments) > 0 {
+		r.frames = append(r.frames, frameEntry{})
+	}
+	r.segment = s.number
 	r.segments = append(r.segments, Segment{First: len(r.frames), Layout: layout, PeriodNum: s.period[0], PeriodDen: s.period[1]})
 	return nil
+}
+
+// layout lays out a format once, however many segments have it.
+func (r *Reader) layout(f frame.Format) (*frame.Layout, error) {
+	if l := r.layouts[f]; l != nil {
+		return l, nil
+	}
+	if r.layoutRows += 3 * f.Height; r.layoutRows > maxLayoutRows {
+		return nil, fmt.Errorf("has one format too many (%v)", f)
+	}
+	l, err := frame.NewLayout(f)
+	if err == nil {
+		r.layouts[f] = l
+	}
+	return l, err
 }
 
 func (r *Reader) addCheckpoint(h recordHeader, head []byte) error {
@@ -313,12 +361,11 @@ func (r *Reader) addValue(h recordHeader, head []byte) error {
 		r.events = append(r.events, v.event)
 		return nil
 	}
-	for i := range r.metadata {
-		if r.metadata[i].Name == v.event.Kind {
-			r.metadata[i].Value = data
-			return nil
-		}
+	if i, ok := r.names[v.event.Kind]; ok {
+		r.metadata[i].Value = data
+		return nil
 	}
+	r.names[v.event.Kind] = len(r.metadata)
 	r.metadata = append(r.metadata, Metadata{v.event.Kind, data})
 	return nil
 }

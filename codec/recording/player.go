@@ -313,8 +313,8 @@ func (p *Player) Close() error {
 			<-f.ready
 		}
 		p.pending, p.work = nil, nil
-		p.err = fmt.Errorf("player: %w", ErrClosed)
 	}
+	p.err = fmt.Errorf("player: %w", ErrClosed)
 	return nil
 }
 

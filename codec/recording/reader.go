@@ -64,11 +64,16 @@ type Reader struct {
 	complete    bool
 	frames      []frameEntry
 	segments    []Segment
+	segment     uint64 // number of the last segment; one that was lost leaves a hole
+	layouts     map[frame.Format]*frame.Layout
+	layoutRows  int
 	gaps        []Gap
 	events      []timeline.Event
 	metadata    []Metadata
+	names       map[string]int // in metadata
 	checkpoints []checkpointEntry
 	damage      []Damage
+	faults      int // entries of damage that are no bytes to be marked
 	wallLast    int64
 
 	intervals []interval
@@ -123,7 +128,7 @@ func Open(path string) (*Reader, error) {
 
 // newReader reads what is to be known of a recording of size bytes before any frame is asked for.
 func newReader(f io.ReaderAt, size int64) (*Reader, error) {
-	r := &Reader{f: f, size: size}
+	r := &Reader{f: f, size: size, layouts: map[frame.Format]*frame.Layout{}, names: map[string]int{}}
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}

@@ -56,7 +56,10 @@ func repair(f repairable, size int64) (RepairReport, error) {
 	if err := rep.repairHeader(f, r); err != nil {
 		return rep, err
 	}
-	if r.complete && r.end <= size {
+	if r.complete {
+		if rep.Repaired {
+			return rep, f.Sync()
+		}
 		return rep, nil
 	}
 	rep.Repaired = true

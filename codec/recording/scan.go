@@ -59,6 +59,9 @@ func (s *scanner) next() (h recordHeader, skipped *Damage, err error) {
 
 // header reads the header at an offset; the record must end within the file.
 func (s *scanner) header(at int64) (recordHeader, error) {
+	if at < 0 || at >= s.size {
+		return recordHeader{}, &CorruptError{at, fmt.Sprintf("no record can be outside the file's %d bytes", s.size)}
+	}
 	var b [recordHeaderSize]byte
 	n, err := s.f.ReadAt(b[:min(recordHeaderSize, s.size-at)], at)
 	if err != nil && err != io.EOF {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 )
 
 // VerifyReport is what verification found.
@@ -19,8 +21,9 @@ type VerifyReport struct {
 const maxProblems = 1000 // more say nothing new
 
 func (v *VerifyReport) add(offset, length int64, what string) {
-	if len(v.Problems) < maxProblems {
-		v.Problems = append(v.Problems, Damage{offset, length, what})
+	d := Damage{offset, length, what}
+	if len(v.Problems) < maxProblems && !slices.Contains(v.Problems, d) { // opening and reading find some things both
+		v.Problems = append(v.Problems, d)
 	}
 }
 
@@ -69,7 +72,8 @@ func (r *Reader) Verify(ctx context.Context, progress func(done, total int)) (Ve
 func (r *Reader) verifyHeader(v *VerifyReport) error {
 	b := make([]byte, headerSize)
 	for _, at := range []int64{0, headerSize} {
-		if _, err := r.f.ReadAt(b, at); err != nil {
+		clear(b)
+		if _, err := r.f.ReadAt(b, at); err != nil && err != io.EOF {
 			return fmt.Errorf("read recording at offset %d: %w", at, err)
 		}
 		if h, err := parseFileHeader(b); err != nil || h.id != r.header.id {
@@ -94,8 +98,15 @@ func (r *Reader) verifyRecords(ctx context.Context, v *VerifyReport) error {
 		if err != nil {
 			return err
 		}
+		if h.typ == typeVoid {
+			v.add(h.offset, h.size(), voidNote)
+			continue
+		}
 		if head, err = s.head(h, head); err == nil {
 			body, err = r.verifyBody(h, head, body)
+		}
+		if err == nil {
+			body, err = r.verifyZeros(h, body)
 		}
 		if isCorrupt(err) {
 			v.addError(err)
@@ -123,6 +134,30 @@ func (r *Reader) verifyBody(h recordHeader, head, buf []byte) ([]byte, error) {
 		if checksum(buf) != b.crc {
 			return buf, &CorruptError{b.offset, fmt.Sprintf("block of a %v record fails its checksum", h.typ)}
 		}
+	}
+	return buf, nil
+}
+
+// verifyZeros tests the bytes that no checksum covers: those that pad a record, and the body of one that is nothing else.
+func (r *Reader) verifyZeros(h recordHeader, buf []byte) ([]byte, error) {
+	from, end := h.body()+int64(h.bodyLen), h.offset+h.size()
+	if h.typ == typePad {
+		from = h.body()
+	}
+	if cap(buf) < blockSize {
+		buf = make([]byte, blockSize)
+	}
+	for from < end {
+		b := buf[:min(blockSize, end-from)]
+		if _, err := r.f.ReadAt(b, from); err != nil {
+			return buf, fmt.Errorf("read recording at offset %d: %w", from, err)
+		}
+		for i := range b {
+			if b[i] != 0 {
+				return buf, &CorruptError{from + int64(i), fmt.Sprintf("padding of a %v record is not zero", h.typ)}
+			}
+		}
+		from += int64(len(b))
 	}
 	return buf, nil
 }

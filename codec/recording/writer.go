@@ -64,11 +64,13 @@ type Writer struct {
 
 	mu       sync.Mutex // planning; held while the disk is waited for
 	closed   bool
+	closeErr error
 	layout   *frame.Layout
 	encoder  *rowdelta.Encoder
 	prev     *pixels
 	number   uint64 // of the next frame
-	inSeg    uint64 // frames in the segment
+	segment  uint64 // number of the current one
+	inSeg    uint64 // frames in it
 	block    int64  // number of the next block
 	gapped   bool   // a gap stands before the next frame
 	blocks   liveBlocks
@@ -186,16 +188,19 @@ func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	if err != nil {
 		return err
 	}
+	if f.Stride > maxBlockRaw {
+		return fmt.Errorf("record %v: rows of %d bytes, limit %d", f, f.Stride, maxBlockRaw)
+	}
 	w.prev.release()
 	w.prev = nil
 	w.resize(layout)
 	w.layout, w.encoder = layout, rowdelta.NewEncoder(layout)
 	w.inSeg, w.since = 0, 0
 	w.blocks.reset()
-	w.stats.segments.Add(1)
+	w.segment = w.stats.segments.Add(1) - 1
 
 	j := <-w.jobs
-	head := segmentHead{w.number, f, [2]int64{periodNum, periodDen}}
+	head := segmentHead{w.segment, w.number, f, [2]int64{periodNum, periodDen}}
 	j.typ, j.head = typeSegment, head.append(j.head[:0])
 	w.ordered <- j
 	return nil
@@ -242,8 +247,8 @@ func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
 		err = errors.New("frame before the first segment")
 	case len(pix) != w.layout.Size:
 		err = fmt.Errorf("frame of %d bytes, want %d for %v", len(pix), w.layout.Size, w.layout.Format)
-	case !m.Sampled.Valid():
-		err = fmt.Errorf("frame %d was sampled from %d to %d ns, which is backwards", w.number, m.Sampled.Earliest, m.Sampled.Latest)
+	case !m.Sampled.Valid() || m.Sampled.Width() < 0 || m.Sampled.Width() > 1<<62:
+		err = fmt.Errorf("frame %d was sampled from %d to %d ns, which is backwards or endless", w.number, m.Sampled.Earliest, m.Sampled.Latest)
 	}
 	if err != nil {
 		if owner != nil {
@@ -276,7 +281,7 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta) {
 		w.stats.unique.Add(1)
 	}
 	j.typ, j.meta, j.number = typeFrame, m, w.number
-	j.head, w.scratch = appendFrameHead(j.head[:0], w.number, &m, hash, &j.delta, w.scratch)
+	j.head, w.scratch = appendFrameHead(j.head[:0], w.number, w.segment, &m, hash, &j.delta, w.scratch)
 	w.submitBlocks(j, p)
 
 	w.stats.frames.Add(1)
@@ -411,7 +416,7 @@ func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return w.sink.error()
+		return w.closeErr
 	}
 	w.closed = true
 	w.prev.release()
@@ -430,5 +435,6 @@ func (w *Writer) Close() error {
 			err = fmt.Errorf("%w (and the torn end could not be cut off: %v)", err, rerr)
 		}
 	}
+	w.closeErr = err
 	return err
 }
