@@ -1,9 +1,9 @@
 package recording
 
 import (
-	"fmt"
 	"io"
 	"sync"
+	"syscall"
 )
 
 // memDisk is a recording's file in memory. It fails a test that writes what was already made durable.
@@ -24,7 +24,7 @@ func (d *memDisk) WriteAt(p []byte, off int64) (int, error) {
 		n := max(0, d.limit-int(off))
 		d.grow(d.limit)
 		copy(d.b[min(int(off), len(d.b)):], p[:n])
-		return n, fmt.Errorf("no space left on device")
+		return n, syscall.ENOSPC
 	}
 	if int(off) < d.durable {
 		d.rewrote = true

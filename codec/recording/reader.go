@@ -46,6 +46,12 @@ type frameEntry struct {
 	headLen  uint32
 }
 
+// end is where the frame's record ends.
+func (f *frameEntry) end() int64 {
+	h := recordHeader{headLen: f.headLen, bodyLen: f.bodyLen}
+	return f.offset + h.size()
+}
+
 type checkpointEntry struct {
 	checkpointHead
 	segment int
@@ -248,12 +254,12 @@ func (r *Reader) lost(n int) error {
 	at := int64(0)
 	for k := n; k > 0; k-- {
 		if f := r.frames[k-1]; f.offset != 0 {
-			at = f.offset
+			at = f.end()
 			break
 		}
 	}
 	for _, d := range r.damage {
-		if d.Offset > at {
+		if d.Offset >= at {
 			return fmt.Errorf("frame %d is lost: %w", n, &CorruptError{d.Offset, d.What})
 		}
 	}

@@ -82,7 +82,7 @@ func (s *scanner) resync(from int64) (int64, error) {
 	var magic [4]byte
 	binary.LittleEndian.PutUint32(magic[:], recordMagic)
 	if s.buf == nil {
-		s.buf = make([]byte, 1<<20)
+		s.buf = make([]byte, min(1<<20, s.size))
 	}
 	for from < s.size {
 		n, err := s.f.ReadAt(s.buf[:min(int64(len(s.buf)), s.size-from)], from)
@@ -131,7 +131,7 @@ func (s *scanner) head(h recordHeader, buf []byte) ([]byte, error) {
 // lastSync finds the last whole sync record of a file and where it ends. Sync records end with a block, so only one place a block
 // needs to be looked at. ok is false where there is none.
 func lastSync(f io.ReaderAt, size int64, tag uint32) (s syncHead, end int64, ok bool, err error) {
-	const chunkSize = 256 * blockSize
+	chunkSize := min(256*blockSize, size)
 	buf := make([]byte, chunkSize)
 	for to := size &^ (blockSize - 1); to > dataStart; {
 		from := max(dataStart, to-chunkSize)
