@@ -187,9 +187,11 @@ func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Lay
 func (r *Reader) assemble(v *resolver, pix []byte) error {
 	v.sortPieces()
 	v.needed = v.needed[:0]
+	largest := uint32(0)
 	for i, b := range v.blocks {
 		if v.first[i] < v.first[i+1] {
 			v.needed = append(v.needed, b)
+			largest = max(largest, b.raw)
 		}
 	}
 	r.hintBlocks(v.needed)
@@ -208,8 +210,8 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 				continue
 			}
 			b := v.blocks[i]
-			if cap(raw) < int(b.raw) {
-				raw = make([]byte, max(int(b.raw), rowdelta.BlockSize))
+			if raw == nil {
+				raw = make([]byte, largest)
 			}
 			raw = raw[:b.raw]
 			var err error
@@ -229,7 +231,7 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(v.blocks)) - 1 {
+	for range min(runtime.GOMAXPROCS(0), len(v.needed)) - 1 {
 		wg.Go(work)
 	}
 	work()
