@@ -14,6 +14,7 @@ import (
 type benchCmd struct {
 	Dir   string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
 	Peers bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
+	Paced bool   `help:"Also record scenes in real time; takes ten minutes and 60 GB."`
 	JSON  bool   `help:"Print one JSON object."`
 }
 
@@ -29,7 +30,9 @@ Measures what this box can do at most, and then how fast frames of 1920x1080 com
 type benchJSON struct {
 	Ceilings []ceilingJSON `json:"ceilings"`
 	Scenes   []benchScene  `json:"scenes"`
+	Reading  []readingJSON `json:"reading"`
 	Peers    []peerJSON    `json:"peers,omitempty"`
+	Paced    []pacedJSON   `json:"paced,omitempty"`
 	Notes    []string      `json:"notes"`
 }
 
@@ -62,6 +65,9 @@ func (c benchCmd) Run(e *env) (err error) {
 	steps := []func() error{b.memory, b.disk, b.scenes}
 	if c.Peers {
 		steps = append(steps, b.peers)
+	}
+	if c.Paced {
+		steps = append(steps, b.paced)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -98,8 +104,8 @@ func (b *bench) speed(name string) float64 {
 // sceneCases are what is recorded, and what bounds it: a still screen by comparing, noise by the disk.
 func sceneCases() []benchScene {
 	return []benchScene{
-		{Scene: "static", Frames: 600, Ceiling: "compare"},
-		{Scene: "page", Frames: 480, Ceiling: "compare"},
+		{Scene: "static", Frames: 1800, Ceiling: "compare"},
+		{Scene: "page", Frames: 1800, Ceiling: "compare"},
 		{Scene: "web", Frames: 240, Ceiling: "compare"},
 		{Scene: "noise", Frames: 120, Ceiling: "disk"},
 	}
@@ -130,7 +136,10 @@ func (b *bench) record(s *benchScene) error {
 	started := time.Now()
 	res, err := rig.Record(b.ctx, src, path, rig.Options{Program: program()})
 	took := time.Since(started)
-	if err := errors.Join(err, src.Close(), os.Remove(path), b.ctx.Err()); err != nil {
+	if err := errors.Join(err, src.Close(), b.ctx.Err()); err != nil {
+		return err
+	}
+	if err := errors.Join(b.read(s.Scene, path), os.Remove(path)); err != nil {
 		return err
 	}
 	if !res.Direct {

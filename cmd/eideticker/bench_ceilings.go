@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -94,43 +92,4 @@ func (b *bench) write(name string, open func(string) (*os.File, error)) (took ti
 		return 0, err
 	}
 	return time.Since(started), nil
-}
-
-func (r benchJSON) print(w io.Writer) error {
-	var rows [][]string
-	for _, c := range r.Ceilings {
-		rows = append(rows, []string{c.Name, fmt.Sprintf("%.2f GB/s", c.BytesPerSecond/1e9), c.About})
-	}
-	if err := printTable(w, []string{"CEILING", ">SPEED", "WHAT"}, rows); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	rows = nil
-	for _, s := range r.Scenes {
-		rows = append(rows, []string{
-			s.Scene, countText(s.Frames), secondsText(time.Duration(s.ElapsedNS)), secondsText(time.Duration(s.SourceNS)),
-			fmt.Sprintf("%.2f GB/s", s.PixelsPerSecond/1e9), fmt.Sprintf("%.2f of %s", s.Share, s.Ceiling), bytesText(s.FileBytes),
-		})
-	}
-	err := printTable(w, []string{"SCENE", ">FRAMES", ">TOOK", ">SOURCE ALONE", ">NET", ">SHARE", ">FILE"}, rows)
-	if err != nil {
-		return err
-	}
-	if len(r.Peers) > 0 {
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
-		}
-		heading := []string{"SCENE", "ENCODER", ">TOOK", ">NET OF READER", ">SIZE", ">NET RATIO", ">SIZE RATIO"}
-		if err := printTable(w, heading, peerRows(r.Peers)); err != nil {
-			return err
-		}
-	}
-	for _, n := range r.Notes {
-		if _, err := fmt.Fprintln(w, "note: "+n); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -23,17 +24,18 @@ type Scheme struct {
 	Name  string // "raw"
 	Form  string // "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]"
 	About string
+	file  bool // its target is a file
 	open  func(target string, query url.Values) (capture.Source, error)
 }
 
 // Schemes lists the kinds of sources that can be opened.
 func Schemes() []Scheme {
 	return []Scheme{
-		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", openX11},
-		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", openRaw},
-		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", openY4M},
-		{"video", "video:FILE|DIR", "a video file or a folder of pictures, decoded to BGR", openVideo},
-		{"synth", "synth:SCENE[?size=…&fps=…&seed=…&frames=…&markers=1&pace=realtime|fast]", "a scene made by a script, whose truth is known", openSynth},
+		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", false, openX11},
+		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", true, openRaw},
+		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", true, openY4M},
+		{"video", "video:FILE|DIR", "a video file or a folder of pictures, decoded to BGR", true, openVideo},
+		{"synth", "synth:SCENE[?size=…&fps=…&seed=…&frames=…&markers=1&pace=realtime|fast]", "a scene made by a script, whose truth is known", false, openSynth},
 	}
 }
 
@@ -44,7 +46,31 @@ func OpenSource(uri string) (capture.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scheme.open(target, query)
+	src, err := scheme.open(target, query)
+	if params := new(frame.ParamsError); errors.As(err, &params) {
+		err = parameterError{err}
+	}
+	return src, err
+}
+
+// parameterError makes a source's word on its parameters an [ErrURI] without saying so twice.
+type parameterError struct{ error }
+
+func (p parameterError) Unwrap() error        { return p.error }
+func (p parameterError) Is(target error) bool { return target == ErrURI }
+
+// Reads reports whether a source of that URI reads the file at path, so that path must not be written to.
+func Reads(uri, path string) bool {
+	scheme, target, _, err := parseURI(uri)
+	if err != nil || !scheme.file {
+		return false
+	}
+	in, err := os.Stat(target)
+	if err != nil {
+		return false
+	}
+	out, err := os.Stat(path)
+	return err == nil && os.SameFile(in, out)
 }
 
 // WithParameter returns the URI with a parameter more. It fails if the URI has it already.

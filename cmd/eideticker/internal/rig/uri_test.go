@@ -3,6 +3,8 @@ package rig
 import (
 	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -47,6 +49,13 @@ func TestBadURI(t *testing.T) {
 		{"ends in a question mark", "x11::0?", "want NAME=VALUE"},
 		{"given twice", "x11::0?cursor=1&cursor=0", "given twice"},
 		{"broken escape", "x11::0?region=%zz", "invalid URL escape"},
+		{"a parameter that a display has not", "x11::0?size=2x2", "unknown parameter"},
+		{"a value that cannot be read", "x11::0?cursor=maybe", "bad cursor"},
+		{"a region without a place", "x11::0?region=10x10", "bad region"},
+		{"raw without a size", "raw:clip.raw", "add ?size="},
+		{"a format nobody knows", "raw:clip.raw?size=2x2&format=ABCD", "unknown pixel format"},
+		{"a format that cannot be", "raw:clip.raw?size=3x2&format=YUYV", "no odd widths"},
+		{"a scene's rate", "synth:page?fps=0", "bad fps"},
 		{"a parameter that Y4M has not", "y4m:clip.y4m?fps=60", "unknown parameter"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -68,5 +77,35 @@ func TestWithParameter(t *testing.T) {
 		if got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%s: %q, %v", tc.uri, got, err)
 		}
+	}
+}
+
+func TestReads(t *testing.T) {
+	dir := t.TempDir()
+	clip, link, other := filepath.Join(dir, "clip"), filepath.Join(dir, "link"), filepath.Join(dir, "other")
+	for _, path := range []string{clip, other} {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(clip, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, uri, path string
+		want            bool
+	}{
+		{"the same", "raw:" + clip + "?size=1x1", clip, true},
+		{"the same by another name", "y4m:" + clip, link, true},
+		{"another", "video:" + clip, other, false},
+		{"not there yet", "video:" + clip, filepath.Join(dir, "new"), false},
+		{"standard input", "raw:-", clip, false},
+		{"no file at all", "synth:" + clip, clip, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Reads(tc.uri, tc.path); got != tc.want {
+				t.Errorf("%s reads %s: %v", tc.uri, tc.path, got)
+			}
+		})
 	}
 }
