@@ -131,10 +131,14 @@ func (s *scanner) head(h recordHeader, buf []byte) ([]byte, error) {
 // lastSync finds the last whole sync record of a file and where it ends. Sync records end with a block, so only one place a block
 // needs to be looked at. ok is false where there is none.
 func lastSync(f io.ReaderAt, size int64, tag uint32) (s syncHead, end int64, ok bool, err error) {
-	chunkSize := min(256*blockSize, size)
-	buf := make([]byte, chunkSize)
+	// A file that was closed has one at its very end, so the first look is a short one.
+	chunkSize := int64(blockSize)
+	var buf []byte
 	for to := size &^ (blockSize - 1); to > dataStart; {
 		from := max(dataStart, to-chunkSize)
+		if int64(len(buf)) < to-from {
+			buf = make([]byte, to-from)
+		}
 		chunk := buf[:to-from]
 		if _, err := f.ReadAt(chunk, from); err != nil && err != io.EOF {
 			return s, 0, false, fmt.Errorf("read recording at offset %d: %w", from, err)
@@ -151,6 +155,7 @@ func lastSync(f io.ReaderAt, size int64, tag uint32) (s syncHead, end int64, ok 
 			}
 		}
 		to = from
+		chunkSize = min(4*chunkSize, 256*blockSize)
 	}
 	return s, 0, false, nil
 }
