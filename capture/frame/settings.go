@@ -38,7 +38,14 @@ func ParseRate(s string) (num, den int64, err error) {
 	return r.Denom().Int64(), r.Num().Int64(), nil
 }
 
-// CheckParams reports a parameter of a source that is not among those known, or that is
+// ParamsError is a mistake in the parameters of a source: one that is unknown, cannot be read, or asks for what
+// cannot be. Nothing but other parameters can mend it.
+type ParamsError struct{ Err error }
+
+func (e *ParamsError) Error() string { return e.Err.Error() }
+func (e *ParamsError) Unwrap() error { return e.Err }
+
+// CheckParams reports, as a [ParamsError], a parameter of a source that is not among those known, or that is
 // given twice. The source is named as the user would write it.
 func CheckParams(source string, params url.Values, known ...string) error {
 	names := make([]string, 0, len(params))
@@ -49,11 +56,11 @@ func CheckParams(source string, params url.Values, known ...string) error {
 	for _, name := range names {
 		switch {
 		case !slices.Contains(known, name) && len(known) == 0:
-			return fmt.Errorf("%s: unknown parameter %q: this source has none", source, name)
+			return &ParamsError{fmt.Errorf("%s: unknown parameter %q: this source has none", source, name)}
 		case !slices.Contains(known, name):
-			return fmt.Errorf("%s: unknown parameter %q: use one of %s", source, name, strings.Join(known, " "))
+			return &ParamsError{fmt.Errorf("%s: unknown parameter %q: use one of %s", source, name, strings.Join(known, " "))}
 		case len(params[name]) != 1:
-			return fmt.Errorf("%s: parameter %q is given %d times", source, name, len(params[name]))
+			return &ParamsError{fmt.Errorf("%s: parameter %q is given %d times", source, name, len(params[name]))}
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func OpenRaw(path string, params url.Values) (capture.Source, error) {
 	}
 	format, period, err := rawParams(params)
 	if err != nil {
-		return nil, fmt.Errorf("raw:%s: %w", path, err)
+		return nil, &frame.ParamsError{Err: fmt.Errorf("raw:%s: %w", path, err)}
 	}
 	layout, err := frame.NewLayout(format)
 	if err != nil {

@@ -2,10 +2,8 @@ package synth
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -73,13 +71,9 @@ func Parameters() []Parameter {
 	}
 }
 
-// parse reads the parameters of a scene, strictly: what it does not know is an error that says what
-// it does.
-func parse(scene string, v url.Values) (config, error) {
+// parse reads the parameters of a scene, whose names are known to be right.
+func parse(v url.Values) (config, error) {
 	c := config{fps: fraction{60, 1}, seed: 1}
-	if err := checkNames(scene, v); err != nil {
-		return c, err
-	}
 	var err error
 	if c.format, err = parseFormat(v); err != nil {
 		return c, err
@@ -110,26 +104,19 @@ func parse(scene string, v url.Values) (config, error) {
 
 func given(v url.Values, name string) (string, bool) { return v.Get(name), v.Has(name) }
 
-func checkNames(scene string, v url.Values) error {
+// parameterNames lists what a scene may be given.
+func parameterNames(scene string) []string {
 	var known []string
 	for _, p := range Parameters() {
 		if p.Scene == "" || p.Scene == scene {
 			known = append(known, p.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("scene %s has no parameter %q: use %s", scene, name, strings.Join(known, ", "))
-		}
-		if len(v[name]) != 1 {
-			return fmt.Errorf("parameter %s is given %d times, want once", name, len(v[name]))
-		}
-	}
-	return nil
+	return known
 }
 
 func parseFormat(v url.Values) (frame.Format, error) {
-	pixel, w, h := frame.BGR4, uint64(1920), uint64(1080)
+	pixel, w, h := frame.BGR4, 1920, 1080
 	var err error
 	if s, ok := given(v, "format"); ok {
 		if pixel, err = frame.ParsePixelFormat(s); err != nil {
@@ -137,15 +124,11 @@ func parseFormat(v url.Values) (frame.Format, error) {
 		}
 	}
 	if s, ok := given(v, "size"); ok {
-		a, b, cut := strings.Cut(s, "x")
-		var errW, errH error
-		w, errW = strconv.ParseUint(a, 10, 16)
-		h, errH = strconv.ParseUint(b, 10, 16)
-		if !cut || errW != nil || errH != nil {
-			return frame.Format{}, fmt.Errorf("bad size %q: want WIDTHxHEIGHT, as 1920x1080", s)
+		if w, h, err = frame.ParseSize(s); err != nil {
+			return frame.Format{}, err
 		}
 	}
-	f, err := frame.NewFormat(pixel, int(w), int(h))
+	f, err := frame.NewFormat(pixel, w, h)
 	if err != nil {
 		return f, err
 	}
@@ -182,42 +165,13 @@ func parseChoice(v url.Values, name, no, yes string) (bool, error) {
 	return s == yes, nil
 }
 
-// parseRate reads a rate as 60, 60000/1001, or a decimal. Decimals that stand for a rate of the
-// NTSC family, as 59.94 does for 60000/1001, are taken for that.
+// parseRate reads a rate as [frame.ParseRate] does, within the limits of what a scene can show.
 func parseRate(name, s string) (fraction, error) {
-	bad := fmt.Errorf("bad %s %q: want a rate from 0.01 to 1000, as 60, 59.94 or 60000/1001", name, s)
-	num, den := s, "1"
-	if a, b, ok := strings.Cut(s, "/"); ok {
-		num, den = a, b
-	} else if whole, decimals, ok := strings.Cut(s, "."); ok {
-		if len(decimals) == 0 || len(decimals) > 3 {
-			return fraction{}, bad
-		}
-		num, den = whole+decimals, "1"+strings.Repeat("0", len(decimals))
+	den, num, err := frame.ParseRate(s)
+	if err != nil || num > 1000*den || num*100 < den {
+		return fraction{}, fmt.Errorf("bad %s %q: want a rate from 0.01 to 1000, as 60, 59.94 or 60000/1001", name, s)
 	}
-	n, errN := strconv.ParseUint(num, 10, 32)
-	d, errD := strconv.ParseUint(den, 10, 32)
-	// The product's limit keeps capture.Rational.Duration from overflowing.
-	if errN != nil || errD != nil || n == 0 || d == 0 || n*d > 1e10 || n > 1000*d || n*100 < d {
-		return fraction{}, bad
-	}
-	if strings.Contains(s, ".") {
-		nominal := (n + d - 1) / d
-		if exact := nominal * 1000 * d; n%d != 0 && diff(exact, n*1001)*2 <= 1001 {
-			return fraction{nominal * 1000, 1001}, nil
-		}
-	}
-	g := gcd(n, d)
-	return fraction{n / g, d / g}, nil
-}
-
-func diff(a, b uint64) uint64 { return max(a, b) - min(a, b) }
-
-func gcd(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	return fraction{uint64(num), uint64(den)}, nil
 }
 
 // parseCadence reads what only the scene fps has.

@@ -10,12 +10,12 @@ func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ scene, query, want string }{
 		{"pge", "", "use one of static, caret, page"},
 		{"", "", "unknown scene"},
-		{"page", "sise=1x1", `no parameter "sise": use size, format`},
-		{"page", "rate=24", `no parameter "rate"`},
-		{"page", "size=1920", "WIDTHxHEIGHT"},
-		{"page", "size=0x5", "size 0x5"},
-		{"page", "size=-1x5", "WIDTHxHEIGHT"},
-		{"page", "size=70000x5", "WIDTHxHEIGHT"},
+		{"page", "sise=1x1", `unknown parameter "sise": use one of size format`},
+		{"page", "rate=24", `unknown parameter "rate"`},
+		{"page", "size=1920", "want WxH"},
+		{"page", "size=0x5", "want WxH"},
+		{"page", "size=-1x5", "want WxH"},
+		{"page", "size=70000x5", "want WxH"},
 		{"page", "size=32768x32768", "stride"},
 		{"page", "size=16384x8192", "MiB"},
 		{"page", "size=1x20000", "pixels a side"},
@@ -27,11 +27,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"page", "fps=1001", "bad fps"},
 		{"page", "fps=60/0", "bad fps"},
 		{"page", "fps=1e3", "bad fps"},
-		{"page", "fps=59.9401", "bad fps"},
 		{"page", "fps=", "bad fps"},
 		{"page", "seed=-1", "bad seed"},
 		{"page", "frames=many", "bad frames"},
-		{"page", "frames=1&frames=2", "2 times"},
+		{"page", "frames=1&frames=2", "given 2 times"},
 		{"page", "markers=yes", "use 0 or 1"},
 		{"page", "pace=slow", "use fast or realtime"},
 		{"fps", "rate=61", "only 60 frames"},
@@ -93,7 +92,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, err := parse("fps", v)
+		c, err := parse(v)
 		if err != nil {
 			return
 		}

@@ -89,3 +89,10 @@ func buildCadence(k *kit) (*script, error) {
 	}
 	return s, nil
 }
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -41,9 +42,12 @@ func Open(scene string, params url.Values) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := parse(scene, params)
+	if err := frame.CheckParams("synth:"+scene, params, parameterNames(scene)...); err != nil {
+		return nil, err
+	}
+	c, err := parse(params)
 	if err != nil {
-		return nil, fmt.Errorf("synth:%s: %w", scene, err)
+		return nil, &frame.ParamsError{Err: fmt.Errorf("synth:%s: %w", scene, err)}
 	}
 	s := &Source{config: c, clock: timeline.Monotonic()}
 	s.wait = (&sleeper{clock: s.clock}).sleep

@@ -103,7 +103,7 @@ func (p *pictures) stamp(fps string) error {
 		if fps != "" {
 			var err error
 			if period.Num, period.Den, err = frame.ParseRate(fps); err != nil {
-				return err
+				return &frame.ParamsError{Err: err}
 			}
 			p.info.URI += "?fps=" + fps
 		}
@@ -114,7 +114,7 @@ func (p *pictures) stamp(fps string) error {
 		return nil
 	}
 	if fps != "" {
-		return fmt.Errorf("the pictures have times in their names (%s): leave fps out", p.names[0])
+		return &frame.ParamsError{Err: fmt.Errorf("the pictures have times in their names (%s): leave fps out", p.names[0])}
 	}
 	for n, name := range p.names {
 		if _, ok := milliseconds(name); !ok {

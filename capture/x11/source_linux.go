@@ -89,7 +89,7 @@ func parseParams(params url.Values) (s settings, err error) {
 func open(display string, params url.Values) (*source, error) {
 	set, err := parseParams(params)
 	if err != nil {
-		return nil, err
+		return nil, &frame.ParamsError{Err: err}
 	}
 	a, err := parseDisplay(display)
 	if err != nil {
