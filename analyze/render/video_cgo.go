@@ -183,7 +183,14 @@ func (v *Video) check() error {
 	if len(v.m.Slots) == 0 {
 		return fmt.Errorf("make video %s: no frames", v.path)
 	}
-	c, err := gocv.VideoCaptureFile(v.path)
+	whole, err := v.whole()
+	if err != nil {
+		return fmt.Errorf("make video: %w", err)
+	}
+	if !whole {
+		return fmt.Errorf("make video %s: the file was not written to its end, is the disk full?", v.path)
+	}
+	c, err := gocv.OpenVideoCaptureWithAPI(v.path, gocv.VideoCaptureFFmpeg)
 	if err != nil {
 		return fmt.Errorf("make video %s: the file cannot be read back, is the disk full? %w", v.path, err)
 	}
@@ -192,4 +199,18 @@ func (v *Video) check() error {
 		return fmt.Errorf("make video %s: %d of %d frames are in the file, is the disk full?", v.path, n, len(v.m.Slots))
 	}
 	return nil
+}
+
+// whole reports whether the file has all its parts.
+func (v *Video) whole() (bool, error) {
+	f, err := os.Open(v.path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // was only read
+	st, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	return hasIndex(f, st.Size()), nil
 }
