@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -68,6 +69,9 @@ func exporters() map[string]struct {
 
 func (c exportCmd) Run(e *env) error {
 	ending := strings.ToLower(filepath.Ext(c.Output))
+	if strings.HasSuffix(strings.ToLower(c.Output), ".trace.json") {
+		return usagef("cannot write %s: traces come with a later version of this program; .json without .trace has events, gaps and metadata", c.Output)
+	}
 	kind, ok := exporters()[ending]
 	if !ok {
 		return usagef("cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv or .eid", c.Output)
@@ -88,12 +92,15 @@ func (c exportCmd) Run(e *env) error {
 		return err
 	}
 	defer j.reader.Close() // was only read
+	if rig.SameFile(c.File, c.Output) {
+		return usagef("%s is what is read: choose another name for OUT", c.Output)
+	}
 	if j.from, j.to, err = c.Frames.in(j.reader.Frames()); err != nil {
 		return err
 	}
 	wrote, err := kind.run(j)
 	if err != nil {
-		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, err)
+		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
 	_, err = fmt.Fprintln(e.out, wrote)
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -166,19 +165,21 @@ func changeSize(c *frame.Change) (bytes int64, rows, moved int) {
 
 // exportEID writes the chosen frames as a recording of their own.
 func exportEID(j *job) (string, error) {
-	if err := refuseExisting(j.cmd.Output, j.cmd.Force); err != nil {
-		return "", err
-	}
-	dst, err := recording.Create(j.cmd.Output, recording.Options{Force: j.cmd.Force, OwnClock: j.reader.Info().OwnClock, Program: program()})
+	out, err := stage(j.cmd.Output, j.cmd.Force)
 	if err != nil {
 		return "", err
 	}
-	p := j.phase("writing "+j.cmd.Output, j.to-j.from)
-	err = rig.Copy(j.ctx, dst, []rig.Range{{Reader: j.reader, From: j.from, To: j.to}}, p.set)
-	p.end()
-	err = errors.Join(err, dst.Close())
-	if errors.Is(err, context.Canceled) {
-		err = errors.Join(errors.New("interrupted; what was written is a recording"), err)
-	}
+	err = out.finish(j.writeEID(out.name()))
 	return fmt.Sprintf("%s in %s", plural(j.to-j.from, "frame"), j.cmd.Output), err
+}
+
+func (j *job) writeEID(path string) error {
+	dst, err := recording.Create(path, recording.Options{OwnClock: j.reader.Info().OwnClock, Program: program()})
+	if err != nil {
+		return err
+	}
+	p := j.phase("writing "+j.cmd.Output, j.to-j.from)
+	defer p.end()
+	err = rig.Copy(j.ctx, dst, []rig.Range{{Reader: j.reader, From: j.from, To: j.to}}, p.set)
+	return errors.Join(err, dst.Close())
 }

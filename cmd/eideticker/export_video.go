@@ -61,10 +61,12 @@ func (j *job) rate() (num, den int64) {
 
 // exportMP4 writes a video in which each captured frame stands for one frame, and missing ones are shown as missing.
 func exportMP4(j *job) (string, error) {
-	if err := refuseExisting(j.cmd.Output, j.cmd.Force); err != nil {
+	const mapEnding = ".json"
+	out, err := stage(j.cmd.Output, j.cmd.Force, mapEnding)
+	if err != nil {
 		return "", err
 	}
-	if err := j.video(j.cmd.Output); err != nil {
+	if err := out.finish(j.video(out.name()), mapEnding); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s in %s; %s.json tells which frame is which", plural(j.to-j.from, "frame"), j.cmd.Output, j.cmd.Output), nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -35,4 +36,14 @@ func interruptible() (context.Context, func()) {
 		close(done)
 		cancel()
 	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// orInterrupted says in a word that Ctrl-C is why something failed.
+func orInterrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -101,13 +102,31 @@ func report(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(errOut, "eideticker: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	fmt.Fprintf(errOut, "eideticker: %s\n", sentence(err))
 	var usage usageError
 	if errors.As(err, &usage) {
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
 		return exitUsage
 	}
 	return exitFailure
+}
+
+// sentence puts joined errors into one line. A file that broke may tell so at several places: what another part
+// says too, and perhaps more fully, is left out.
+func sentence(err error) string {
+	var parts []string
+	for part := range strings.SplitSeq(err.Error(), "\n") {
+		i := slices.IndexFunc(parts, func(said string) bool {
+			return strings.Contains(part, said) || strings.Contains(said, part)
+		})
+		switch {
+		case i < 0:
+			parts = append(parts, part)
+		case len(part) > len(parts[i]):
+			parts[i] = part
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 func isTerminal(w io.Writer) bool {

@@ -56,3 +56,37 @@ func (o *outFile) finish(failed error) error {
 	}
 	return nil
 }
+
+// staged is an output whose writer wants a name: it writes in a folder beside the output, which then takes its place.
+type staged struct {
+	path string // what was asked for
+	dir  string
+}
+
+// stage begins an output. Endings name files that are written beside it, such as the video's map.
+func stage(path string, force bool, endings ...string) (*staged, error) {
+	for _, ending := range append([]string{""}, endings...) {
+		if err := refuseExisting(path+ending, force); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, err
+	}
+	return &staged{path, dir}, nil
+}
+
+// name is what to write to.
+func (s *staged) name() string { return filepath.Join(s.dir, filepath.Base(s.path)) }
+
+// finish gives the outputs their names, the one that was asked for last, or removes them if the work has failed.
+func (s *staged) finish(failed error, endings ...string) error {
+	err := failed
+	for _, ending := range append(endings, "") {
+		if err == nil {
+			err = os.Rename(s.name()+ending, s.path+ending)
+		}
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}

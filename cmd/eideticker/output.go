@@ -125,6 +125,9 @@ func ratioText(raw, stored int64) string {
 		return ""
 	}
 	r := float64(raw) / float64(stored)
+	if r < 0.1 { // hardly any pixels: all is overhead
+		return ""
+	}
 	if r >= 100 {
 		return fmt.Sprintf("%.0f : 1", r)
 	}

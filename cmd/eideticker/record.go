@@ -85,6 +85,9 @@ func openSource(uri string) (capture.Source, error) {
 // record records with progress and prints the result, also that of a recording that failed on the way. It
 // closes the source.
 func (e *env) record(src capture.Source, path, what string, o rig.Options, asJSON bool) error {
+	if rig.Reads(src.Info().URI, path) {
+		return errors.Join(usagef("%s is what is read: choose another name for the recording", path), src.Close())
+	}
 	total := 0
 	if n := src.Info().Frames; n < 1<<31 {
 		total = int(n)

@@ -41,7 +41,7 @@ func (c verifyCmd) Run(e *env) error {
 		p.end()
 	}
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", c.File, err)
+		return fmt.Errorf("verify %s: %w", c.File, orInterrupted(err))
 	}
 	if err := c.print(e, report); err != nil {
 		return err

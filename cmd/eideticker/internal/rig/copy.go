@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -211,7 +212,7 @@ func assemble(path string, o recording.Options, window time.Duration, parts []st
 	}
 	err = Copy(context.Background(), dst, ranges, nil)
 	if err = errors.Join(err, dst.Close()); err != nil {
-		return Result{}, err
+		return Result{}, errors.Join(err, os.Remove(path)) // the parts have it all
 	}
 	return Summarize(path)
 }

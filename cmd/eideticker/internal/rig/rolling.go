@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -213,19 +214,18 @@ func (r *rolling) Close() error {
 }
 
 // finish makes the file that was asked for from the parts. If recording failed before, or this does, the parts
-// stay and the error names them.
+// stay; the error names them, and the result is about the last.
 func (r *rolling) finish(res Result, failed error) (Result, error) {
-	first := max(r.number-1, 0)
-	if failed != nil {
-		return res, fmt.Errorf("%w; what was recorded last is in %s", failed, r.part(r.number))
-	}
 	var parts []string
-	for n := first; n <= r.number; n++ {
+	for n := max(r.number-1, 0); n <= r.number; n++ {
 		parts = append(parts, r.part(n))
+	}
+	if failed != nil {
+		return r.left(res), fmt.Errorf("%w; what was recorded last is in %s", failed, strings.Join(parts, " and "))
 	}
 	kept, err := assemble(r.path, r.options, r.window, parts)
 	if err != nil {
-		return res, fmt.Errorf("save the last %v: %w; it is in %s", r.window, err, r.part(r.number))
+		return r.left(res), fmt.Errorf("save the last %v: %w; it is in %s", r.window, err, strings.Join(parts, " and "))
 	}
 	for _, part := range parts {
 		err = errors.Join(err, os.Remove(part))
@@ -233,4 +233,23 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 	res.Account, res.Span = kept.Account, kept.Span
 	res.Unique, res.RawBytes, res.Bytes = kept.Unique, kept.RawBytes, kept.Bytes
 	return res, err
+}
+
+// left has the result tell of the last part, since the file that was asked for is not there. What came after its
+// last frame is lost.
+func (r *rolling) left(res Result) Result {
+	res.Path = r.part(r.number)
+	kept, err := Summarize(res.Path)
+	if err != nil {
+		return res
+	}
+	came, any := res.Last, res.Total > 0
+	res.Account, res.Span = kept.Account, kept.Span
+	res.Unique, res.RawBytes, res.Bytes = kept.Unique, kept.RawBytes, kept.Bytes
+	if kept.Total > 0 && any && came > kept.Last {
+		n := came - kept.Last
+		res.Lost = append(res.Lost, Loss{frame.Stopped, n})
+		res.Missing, res.Total, res.Last = res.Missing+n, res.Total+n, came
+	}
+	return res
 }

@@ -62,15 +62,14 @@ func (p parameterError) Is(target error) bool { return target == ErrURI }
 // Reads reports whether a source of that URI reads the file at path, so that path must not be written to.
 func Reads(uri, path string) bool {
 	scheme, target, _, err := parseURI(uri)
-	if err != nil || !scheme.file {
-		return false
-	}
-	in, err := os.Stat(target)
-	if err != nil {
-		return false
-	}
-	out, err := os.Stat(path)
-	return err == nil && os.SameFile(in, out)
+	return err == nil && scheme.file && SameFile(target, path)
+}
+
+// SameFile reports whether two names are of one file.
+func SameFile(a, b string) bool {
+	in, errIn := os.Stat(a)
+	out, errOut := os.Stat(b)
+	return errIn == nil && errOut == nil && os.SameFile(in, out)
 }
 
 // WithParameter returns the URI with a parameter more. It fails if the URI has it already.
