@@ -20,6 +20,7 @@ type committer struct {
 	packed []byte // of a small record
 	table  []byte
 	infos  []blockInfo
+	head   []byte // of an index
 	raw    [recordHeaderSize]byte // scratch
 
 	index      []byte // entries since the last index
@@ -211,9 +212,9 @@ func (c *committer) writeIndex() {
 		wallOffset: offset, femto: c.fit.FemtoPeriod(),
 	}
 	c.packData(c.index)
-	head := appendBlocks(x.append(nil), c.infos)
+	c.head = appendBlocks(x.append(c.head[:0]), c.infos)
 	at := c.sink.off
-	c.record(typeIndex, head, uint64(len(c.packed)))
+	c.record(typeIndex, c.head, uint64(len(c.packed)))
 	c.sink.write(c.packed)
 	c.align()
 	c.lastIndex = at
