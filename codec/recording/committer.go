@@ -20,7 +20,7 @@ type committer struct {
 	packed []byte // of a small record
 	table  []byte
 	infos  []blockInfo
-	head   []byte // of an index
+	head   []byte                 // of an index
 	raw    [recordHeaderSize]byte // scratch
 
 	index      []byte // entries since the last index

@@ -1,0 +1,213 @@
+package rowdelta
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// layouts are those of every pixel format: small, tiny, odd, padded.
+func layouts(t testing.TB) (all []*frame.Layout) {
+	t.Helper()
+	for _, p := range frame.PixelFormats() {
+		for _, size := range [][3]int{{64, 24, 0}, {2, 2, 0}, {1, 1, 5}, {67, 33, 3}, {300, 9, 0}} {
+			f, err := frame.NewFormat(p, size[0], size[1])
+			if err != nil {
+				continue // odd where the format has no odd sizes
+			}
+			f.Stride += size[2]
+			l, err := frame.NewLayout(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// nextFrame changes a frame by chance as screens do: not at all, in specks, in boxes, by moving rows, or altogether.
+func nextFrame(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
+	next := bytes.Clone(prev)
+	row := func(y int) []byte { return l.Row(next, y) }
+	rows := len(l.Rows)
+	switch rng.IntN(8) {
+	case 0:
+	case 1:
+		for range 1 + rng.IntN(30) {
+			next[rng.IntN(len(next))] ^= byte(1 + rng.IntN(255))
+		}
+	case 2, 3:
+		by := rng.IntN(2*rows) - rows
+		for y := range rows {
+			if y+by >= 0 && y+by < rows {
+				copy(row(y), l.Row(prev, y+by))
+			}
+		}
+	case 4:
+		for range 1 + rng.IntN(5) {
+			copy(row(rng.IntN(rows)), l.Row(prev, rng.IntN(rows)))
+		}
+	case 5:
+		y0, n := rng.IntN(rows), 1+rng.IntN(rows)
+		for y := y0; y < min(rows, y0+n); y++ {
+			r := row(y)
+			x := rng.IntN(len(r))
+			for i := x; i < min(len(r), x+1+rng.IntN(80)); i++ {
+				r[i] = byte(rng.IntN(3))
+			}
+		}
+	case 6:
+		for range 1 + len(next)/80 {
+			next[rng.IntN(len(next))]++
+		}
+	case 7:
+		for i := range next {
+			next[i] = byte(rng.Uint32())
+		}
+	}
+	return next
+}
+
+// body is what a container stores for a delta: its blocks, gathered from the frame.
+func body(l *frame.Layout, d *Delta, pix []byte) (blocks [][]byte) {
+	longest := BlockSize
+	for _, r := range l.Rows {
+		longest = max(longest, r.Bytes)
+	}
+	for _, b := range d.Blocks(nil) {
+		blocks = append(blocks, bytes.Clone(b.Gather(l, pix, make([]byte, 0, longest))))
+	}
+	return blocks
+}
+
+// apply makes the next frame literally: from the frame before, a delta and its blocks.
+func apply(l *frame.Layout, prev []byte, d *Delta, blocks [][]byte) []byte {
+	next := bytes.Clone(prev)
+	for _, r := range d.Runs {
+		if r.Kind == Copied {
+			for k := range int(r.Rows) {
+				copy(l.Row(next, int(r.Row)+k), l.Row(prev, int(r.Src)+k))
+			}
+		}
+	}
+	for w := d.Walk(); w.Next(); {
+		copy(l.Row(next, int(w.Row))[w.Start:w.End], blocks[w.Block][w.Off:])
+	}
+	return next
+}
+
+// TestFilms sends random films of every format through encoder, wire, parser and Places, and expects each frame back.
+func TestFilms(t *testing.T) {
+	for i, l := range layouts(t) {
+		t.Run(l.Format.String(), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
+			e := NewEncoder(l)
+			places := NewPlaces(l)
+			var all [][]byte // blocks of the whole film
+			var d, parsed Delta
+			var prev []byte
+			cur := make([]byte, l.Size)
+			for n := range 120 {
+				hash := e.Encode(prev, cur, &d, int64(len(all)))
+				wire := d.Append(nil)
+				if err := parsed.Parse(wire, l); err != nil {
+					t.Fatalf("frame %d: %v", n, err)
+				}
+				if again := parsed.Append(nil); !bytes.Equal(wire, again) || parsed.Raw != d.Raw || parsed.Changed() != d.Changed() {
+					t.Fatalf("frame %d: delta changes on its way", n)
+				}
+				blocks := body(l, &d, cur)
+				base := prev
+				if base == nil {
+					base = make([]byte, l.Size)
+				}
+				if got := apply(l, base, &parsed, blocks); !bytes.Equal(got, cur) {
+					t.Fatalf("frame %d differs", n)
+				}
+				if m := l.View(cur); hash != FrameHash(m) {
+					t.Fatalf("frame %d: encoder's hash is not the frame's", n)
+				}
+				if !places.Apply(&parsed, int64(len(all))) {
+					t.Fatalf("frame %d falls into too many pieces", n)
+				}
+				all = append(all, blocks...)
+				checkPlaces(t, l, places, e.Places(), all, cur)
+				if n > 0 {
+					checkSeen(t, l, prev, cur, &parsed)
+				}
+				prev, cur = cur, nextFrame(rng, l, cur)
+			}
+			if !e.Restore(prev, &d, int64(len(all))) {
+				t.Error("restore finds another frame than was encoded")
+			}
+			all = append(all, body(l, &d, prev)...)
+			checkPlaces(t, l, e.Places(), e.Places(), all, prev)
+			prev[0]++
+			if e.Restore(prev, &d, int64(len(all))) {
+				t.Error("restore does not notice that the frame was changed")
+			}
+		})
+	}
+}
+
+// checkPlaces puts a frame together from where its rows lie.
+func checkPlaces(t *testing.T, l *frame.Layout, places, encoders *Places, blocks [][]byte, want []byte) {
+	t.Helper()
+	if !places.Known() {
+		t.Fatal("rows are unknown")
+	}
+	for y, row := range l.Rows {
+		p := places.Row(y)
+		q := encoders.Row(y)
+		if p.N != q.N || p.Pieces != q.Pieces && !bytesEqualPieces(p, q) {
+			t.Fatalf("row %d: encoder and reader disagree on where it lies", y)
+		}
+		got := make([]byte, row.Bytes)
+		for i, piece := range p.Pieces[:p.N] {
+			end := row.Bytes
+			if i+1 < int(p.N) {
+				end = int(p.Pieces[i+1].Start)
+			}
+			copy(got[piece.Start:end], blocks[piece.Block][piece.Off:])
+		}
+		if !bytes.Equal(got, l.Row(want, y)) {
+			t.Fatalf("row %d is not where its place says", y)
+		}
+	}
+}
+
+func bytesEqualPieces(p, q *Place) bool {
+	for i := range p.N {
+		if p.Pieces[i] != q.Pieces[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSeen holds what a delta calls seen against a literal comparison: every byte that looks different is in a span, every span begins
+// and ends with one, unless the row was copied.
+func checkSeen(t *testing.T, l *frame.Layout, a, b []byte, d *Delta) {
+	t.Helper()
+	var c frame.Change
+	d.Change(&c)
+	seen := make([]bool, l.Size)
+	for _, s := range c.Spans {
+		if s.Start >= s.End || int(s.End) > l.Rows[s.Row].Seen {
+			t.Fatalf("span %+v", s)
+		}
+		for i := s.Start; i < s.End; i++ {
+			seen[l.Rows[s.Row].Offset+int(i)] = true
+		}
+	}
+	for y, r := range l.Rows {
+		for i := range r.Seen {
+			if _, _, differs := l.Tighten(y, l.Row(a, y), l.Row(b, y), i, i+1); differs && !seen[r.Offset+i] {
+				t.Fatalf("row %d byte %d changed and is in no span", y, i)
+			}
+		}
+	}
+}
