@@ -109,13 +109,19 @@ func commandNames(commands []completable) string {
 	return strings.Join(names, " ")
 }
 
-// writeBash writes a function that looks at the word before, then at the subcommand.
+// writeBash writes a function that looks at the word before, then at the subcommand. For bash a colon and an equals sign
+// are words of their own, as COMP_WORDBREAKS has it.
 func writeBash(w *strings.Builder, commands []completable) {
 	w.WriteString("# bash completion for eideticker\n_eideticker() {\n" +
 		"    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n" +
+		"    local IFS=$'\\n'\n" +
 		"    COMPREPLY=()\n" +
+		"    if [[ $cur == = ]]; then\n        cur=\n" +
+		"    elif [[ $prev == = ]]; then\n        prev=${COMP_WORDS[COMP_CWORD-2]}\n" +
+		"    elif [[ $cur == : || $prev == : ]]; then\n" +
+		"        COMPREPLY=($(compgen -f -- \"${cur#:}\"))\n        return\n    fi\n" +
 		"    if ((COMP_CWORD == 1)); then\n")
-	fmt.Fprintf(w, "        COMPREPLY=($(compgen -W %s -- \"$cur\"))\n        return\n    fi\n", quoted(commandNames(commands)+" --help"))
+	fmt.Fprintf(w, "        COMPREPLY=($(compgen -W %s -- \"$cur\"))\n        return\n    fi\n", bashWords(strings.Fields(commandNames(commands)+" --help")))
 	w.WriteString("    case ${COMP_WORDS[1]} in\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "    %s)\n        case $prev in\n", c.name)
@@ -130,7 +136,7 @@ func writeBash(w *strings.Builder, commands []completable) {
 			fmt.Fprintf(w, "        %s)\n            %s\n            return ;;\n", pattern, f.value.bash())
 		}
 		fmt.Fprintf(w, "        esac\n        if [[ $cur == -* ]]; then\n            COMPREPLY=($(compgen -W %s -- \"$cur\"))\n            return\n        fi\n        %s ;;\n",
-			quoted(strings.Join(c.flagNames(), " ")), c.arg.bash())
+			bashWords(c.flagNames()), c.arg.bash())
 	}
 	w.WriteString("    esac\n}\ncomplete -o filenames -o nosort -F _eideticker eideticker\n")
 }
@@ -140,10 +146,17 @@ func (o offer) bash() string {
 	case o.files:
 		return `COMPREPLY=($(compgen -f -- "$cur"))`
 	case len(o.words) > 0:
-		return fmt.Sprintf(`COMPREPLY=($(compgen -W %s -- "$cur"))`, quoted(strings.Join(o.words, " ")))
+		reply := fmt.Sprintf(`COMPREPLY=($(compgen -W %s -- "$cur"))`, bashWords(o.words))
+		if strings.HasSuffix(o.words[0], ":") { // the name of a file or scene follows
+			reply += "; compopt -o nospace 2>/dev/null"
+		}
+		return reply
 	}
 	return ":"
 }
+
+// bashWords quotes words one to a line: they are only split there, so that names of files may have blanks.
+func bashWords(words []string) string { return "$" + quoted(strings.Join(words, `\n`)) }
 
 // writeZsh writes a function for the completion system: _describe for commands, _arguments for flags.
 func writeZsh(w *strings.Builder, commands []completable) {
