@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -13,31 +12,7 @@ import (
 )
 
 // waitFunc waits until a time, or for the context's end.
-type waitFunc func(ctx context.Context, until timeline.Time)
-
-// sleeper waits on a clock that runs by itself, without allocating.
-type sleeper struct {
-	clock timeline.Clock
-	timer *time.Timer
-}
-
-// sleep waits. Waking late is no error: deadlines are absolute.
-func (s *sleeper) sleep(ctx context.Context, until timeline.Time) {
-	d := until.Sub(s.clock.Now())
-	if d <= 0 {
-		return
-	}
-	if s.timer == nil {
-		s.timer = time.NewTimer(d)
-	} else {
-		s.timer.Reset(d)
-	}
-	select {
-	case <-s.timer.C:
-	case <-ctx.Done():
-		s.timer.Stop()
-	}
-}
+type waitFunc func(ctx context.Context, until timeline.Time) error
 
 // player is one Run.
 type player struct {
@@ -97,8 +72,7 @@ func (p *player) play(ctx context.Context) error {
 // playOnTheClock shows each frame at its time.
 func (p *player) playOnTheClock(ctx context.Context) {
 	for !p.atEnd() {
-		p.wait(ctx, p.due(p.next))
-		if ctx.Err() != nil {
+		if p.wait(ctx, p.due(p.next)) != nil {
 			return
 		}
 		p.skipMissed()

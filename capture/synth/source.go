@@ -50,7 +50,7 @@ func Open(scene string, params url.Values) (*Source, error) {
 		return nil, &frame.ParamsError{Err: fmt.Errorf("synth:%s: %w", scene, err)}
 	}
 	s := &Source{config: c, clock: timeline.Monotonic()}
-	s.wait = (&sleeper{clock: s.clock}).sleep
+	s.wait = timeline.SleepUntil
 	if err := s.build(r); err != nil {
 		return nil, fmt.Errorf("synth:%s: %w", scene, joinClose(err, &s.mem))
 	}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -84,5 +85,24 @@ func TestEventValidate(t *testing.T) {
 		if err := tc.e.Validate(); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", tc.name, err)
 		}
+	}
+}
+
+func TestSleepUntil(t *testing.T) {
+	c := Monotonic()
+	due := c.Now().Add(3 * time.Millisecond)
+	if err := SleepUntil(context.Background(), due); err != nil || c.Now() < due {
+		t.Errorf("woke %v early, %v", due.Sub(c.Now()), err)
+	}
+	if err := SleepUntil(context.Background(), c.Now()-1); err != nil {
+		t.Errorf("waiting for the past: %v", err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := SleepUntil(ended, c.Now().Add(time.Hour)); err != context.Canceled {
+		t.Errorf("with an ended context: %v", err)
+	}
+	if n := testing.AllocsPerRun(10, func() { SleepUntil(context.Background(), c.Now().Add(time.Microsecond)) }); n != 0 {
+		t.Errorf("a sleep allocates %v times", n)
 	}
 }

@@ -168,10 +168,9 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, _ func(timeline.Ev
 	hurry := context.AfterFunc(ctx, func() { socket.SetDeadline(time.Now().Add(patience)) })
 	defer hurry()
 	t := ticks{start: s.clock.Now(), period: s.info.Period}
-	sleep := newSleeper()
 	missed := frame.NoCause
 	for n := uint64(0); ; {
-		if sleep.until(ctx, s.clock, t.due(n)) != nil {
+		if timeline.SleepUntil(ctx, t.due(n)) != nil {
 			return nil
 		}
 		stored, err := s.tick(ring, n, missed)

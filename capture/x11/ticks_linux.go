@@ -1,13 +1,11 @@
 package x11
 
 import (
-	"context"
 	"math/bits"
 	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"golang.org/x/sys/unix"
 )
 
 // ticks are the moments at which a frame is due. They are computed from the start, each for
@@ -34,35 +32,4 @@ func (t ticks) after(n uint64, now timeline.Time) uint64 {
 	}
 	latest, _ := bits.Div64(hi, lo, unit)
 	return max(n+1, latest)
-}
-
-// sleeper waits for ticks without making garbage.
-type sleeper struct{ timer *time.Timer }
-
-func newSleeper() sleeper {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return sleeper{t}
-}
-
-// until waits for a time on the rig's clock, or for the end of ctx.
-func (s sleeper) until(ctx context.Context, clock timeline.Clock, due timeline.Time) error {
-	// Go's timers are up to a millisecond late. So the last bit is slept in the kernel,
-	// which can't be cancelled and is short.
-	const last = 2 * time.Millisecond
-	if d := due.Sub(clock.Now()) - last; d > 0 {
-		s.timer.Reset(d)
-		select {
-		case <-s.timer.C:
-		case <-ctx.Done():
-			s.timer.Stop()
-			return ctx.Err()
-		}
-	}
-	if d := due.Sub(clock.Now()); d > 0 {
-		ts := unix.NsecToTimespec(int64(min(d, last)))
-		// A signal may end this early; the next tick is computed from the start all the same.
-		_ = unix.Nanosleep(&ts, nil)
-	}
-	return ctx.Err()
 }
