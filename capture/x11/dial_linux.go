@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jezek/xgb"
@@ -72,6 +73,16 @@ func (a address) dial() (net.Conn, error) {
 		}
 	}
 	return conn, err
+}
+
+// listens reports whether a server may be there. To a server, someone who leaves before the greeting was no client.
+func (a address) listens() bool {
+	conn, err := a.dial()
+	if err != nil {
+		return !errors.Is(err, syscall.ECONNREFUSED)
+	}
+	conn.Close()
+	return true
 }
 
 // connection is an X connection whose socket can be given a deadline.

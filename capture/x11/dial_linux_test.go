@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +65,24 @@ func TestDisplays(t *testing.T) {
 		}
 	}
 	t.Errorf("%s is not listed", server.display)
+}
+
+// A server that was killed leaves its socket behind. It is neither listed nor recommended.
+func TestDeadDisplays(t *testing.T) {
+	server := startServer(t, "320x200x24")
+	server.cmd.Process.Kill()
+	server.cmd.Wait()
+	number := strings.TrimPrefix(server.display, ":")
+	t.Cleanup(func() { // as the next server of that number would
+		os.Remove(socketDir + "/X" + number)
+		os.Remove("/tmp/.X" + number + "-lock")
+	})
+	if _, err := os.Stat(socketDir + "/X" + number); err != nil {
+		t.Fatalf("the test is not about anything: %v", err)
+	}
+	if slices.Contains(localDisplays(), server.display) {
+		t.Errorf("%s is listed", server.display)
+	}
 }
 
 func TestFindCookie(t *testing.T) {

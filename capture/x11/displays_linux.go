@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Displays asks every X display of this machine for its size. One that doesn't answer is listed with
@@ -28,7 +29,8 @@ func Displays() []Display {
 	return all
 }
 
-// localDisplays lists the displays that have a socket, in a folder or abstract.
+// localDisplays lists the displays that have a socket, in a folder or abstract. A server that was killed leaves
+// its socket in the folder; nobody listens there.
 func localDisplays() []string {
 	var numbers []int
 	add := func(s string) {
@@ -38,8 +40,8 @@ func localDisplays() []string {
 	}
 	entries, _ := os.ReadDir(socketDir)
 	for _, e := range entries {
-		if len(e.Name()) > 1 && e.Name()[0] == 'X' {
-			add(e.Name()[1:])
+		if number, ok := strings.CutPrefix(e.Name(), "X"); ok && (address{number: number}).listens() {
+			add(number)
 		}
 	}
 	sockets, _ := os.ReadFile("/proc/net/unix")

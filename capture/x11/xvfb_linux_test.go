@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -57,10 +58,13 @@ func startServer(t testing.TB, screen string, extra ...string) *xvfb {
 	return s
 }
 
+// stop lets the server go in peace: one that is killed leaves its socket and its lock behind.
 func (s *xvfb) stop() {
 	if s.cmd.ProcessState == nil {
-		s.cmd.Process.Kill()
+		s.cmd.Process.Signal(syscall.SIGTERM)
+		late := time.AfterFunc(patience, func() { s.cmd.Process.Kill() })
 		s.cmd.Wait()
+		late.Stop()
 	}
 }
 
