@@ -24,6 +24,7 @@ type committer struct {
 	raw    [recordHeaderSize]byte // scratch
 
 	index      []byte // entries since the last index
+	cover      bool   // write an index even of no entries: what lies before it need not be scanned again
 	entryAt    int64  // offset of the last entry
 	firstFrame uint64
 	frames     uint64 // since the last index
@@ -199,7 +200,7 @@ func (c *committer) align() {
 
 // writeIndex repeats the heads of all records since the last index.
 func (c *committer) writeIndex() {
-	if len(c.index) == 0 {
+	if len(c.index) == 0 && !c.cover {
 		return
 	}
 	offset := c.wallOffset

@@ -137,6 +137,7 @@ func (r *Reader) appendIndex(f storage, end int64) error {
 	c := newCommitter(w, &r.header)
 	c.index, c.entryAt = r.tail, r.tailEntry
 	c.from = r.tailFrom
+	c.cover = len(r.damage) > 0
 	c.firstFrame, c.frames = r.tailFirst, uint64(len(r.frames))-r.tailFirst
 	c.number = uint64(len(r.frames))
 	c.indexes = r.indexes
