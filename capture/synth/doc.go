@@ -21,8 +21,8 @@
 // # Time
 //
 // With pace=realtime frame n is on the screen from start + n·period on, computed from the
-// rational rate and never summed up. A frame whose whole tick has passed before it could
-// be drawn is not delivered late but missed, as a card would: its sequence number is spent.
+// rational rate and never summed up. A frame that is drawn late keeps its time, as in a card's
+// buffer; one for which a card would have had no buffer left is missed, its sequence number spent.
 // Without it, frames come as fast as the ring takes them, on a clock of their own that starts at 0.
 //
 // # Padding

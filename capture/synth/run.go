@@ -89,10 +89,14 @@ func (p *player) due(n uint64) timeline.Time {
 	return p.start.Add(p.info.Period.Duration(n))
 }
 
-// skipMissed gives up frames whose whole tick is over. The scene's last frame is always shown.
+// cardBuffers is how many frames wait for a reader that is late, as in the buffers of a capture card's driver.
+const cardBuffers = 4
+
+// skipMissed gives up frames that no card would have kept: every buffer has been filled since. The scene's last frame is
+// always shown.
 func (p *player) skipMissed() {
 	now := p.clock.Now()
-	for now >= p.due(p.next+1) && (p.total == 0 || p.next+1 < p.total) {
+	for now >= p.due(p.next+cardBuffers) && (p.total == 0 || p.next+1 < p.total) {
 		p.happen(p.next)
 		p.next++
 		p.late = true
