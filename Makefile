@@ -40,7 +40,9 @@ race:
 fuzz:
 	@.ci/fuzz 5s $(PURE)
 
-bench:
+# What this box can do and our share of it; then every benchmark of the code.
+bench: build
+	$(BIN) bench
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 
 bench-peers: build
