@@ -135,11 +135,18 @@ func printInfo(e *env, r *recording.Reader, res rig.Result) error {
 	for _, m := range r.Metadata() {
 		l.add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
 	}
-	for _, d := range r.Damage() {
+	damage := r.Damage()
+	for _, d := range damage[:min(len(damage), mostDamage)] {
 		l.add("damage", "%s", damageText(d))
+	}
+	if more := len(damage) - mostDamage; more > 0 {
+		l.add("", "and %s; --json lists all", plural(more, "more place"))
 	}
 	return l.print(e.out)
 }
+
+// mostDamage is how many damaged places a person is shown.
+const mostDamage = 10
 
 func clockText(in recording.Info) string {
 	if in.OwnClock {

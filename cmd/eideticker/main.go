@@ -73,9 +73,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "eideticker: %v\n", err)
 		return exitFailure
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
+	args = spelledOut(args)
 	parsed, err := parser.Parse(args)
 	if exited >= 0 { // --help
 		return exited
@@ -85,6 +83,19 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
 	return report(errOut, parsed.Run(e))
+}
+
+// spelledOut takes what users of other programs type first.
+func spelledOut(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	}
+	return args
 }
 
 func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {

@@ -19,17 +19,19 @@ func (e *env) phase(what string, steps int) *progress {
 		fmt.Fprintf(e.err, "%s\n", what)
 		return &progress{}
 	}
-	if steps <= 0 {
-		steps = -1
-	}
-	return &progress{bar: progressbar.NewOptions(steps,
+	options := []progressbar.Option{
 		progressbar.OptionSetWriter(e.err),
 		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(),
 		progressbar.OptionSetWidth(30),
-		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
-	)}
+	}
+	if steps > 0 {
+		options = append(options, progressbar.OptionShowCount())
+	} else {
+		steps = -1
+	}
+	return &progress{bar: progressbar.NewOptions(steps, options...)}
 }
 
 // set says how many steps are done.

@@ -12,14 +12,14 @@ import (
 )
 
 type recordCmd struct {
-	Source   string        `short:"s" required:"" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"What to record, as a URI; eideticker sources lists what there is."`
-	Output   string        `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
-	Duration time.Duration `short:"t" placeholder:"30s" help:"How long; without it until Ctrl-C or the source's end."`
-	Ring     byteSize      `placeholder:"4GiB" help:"Memory between source and disk. Chosen by the source's rate if not given."`
-	FPS      string        `name:"fps" placeholder:"N" help:"Frames a second, for sources that can choose."`
-	KeepLast time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
-	Force    bool          `help:"Overwrite the file if it exists."`
-	JSON     bool          `help:"Print the result as one JSON object."`
+	Source   string         `short:"s" required:"" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"What to record, as a URI; eideticker sources lists what there is."`
+	Output   string         `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
+	Duration *time.Duration `short:"t" placeholder:"30s" help:"How long; without it until Ctrl-C or the source's end."`
+	Ring     byteSize       `placeholder:"4GiB" help:"Memory between source and disk. Chosen by the source's rate if not given."`
+	FPS      string         `name:"fps" placeholder:"N" help:"Frames a second, for sources that can choose."`
+	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
+	Force    bool           `help:"Overwrite the file if it exists."`
+	JSON     bool           `help:"Print the result as one JSON object."`
 }
 
 func (recordCmd) Help() string {
@@ -31,11 +31,13 @@ Ctrl-C ends a recording cleanly; a second one ends the program at once. Frames t
 }
 
 func (c recordCmd) Run(e *env) error {
-	switch {
-	case c.Duration < 0:
-		return usagef("--duration %v is less than nothing", c.Duration)
-	case c.KeepLast < 0:
-		return usagef("--keep-last %v is less than nothing", c.KeepLast)
+	duration, err := positive("--duration", c.Duration)
+	if err != nil {
+		return err
+	}
+	keepLast, err := positive("--keep-last", c.KeepLast)
+	if err != nil {
+		return err
 	}
 	uri, err := c.uri()
 	if err != nil {
@@ -46,12 +48,23 @@ func (c recordCmd) Run(e *env) error {
 		return err
 	}
 	what := "recording " + uri + ", Ctrl-C ends it"
-	if c.KeepLast > 0 {
-		what = fmt.Sprintf("recording %s, Ctrl-C saves the last %v", uri, c.KeepLast)
+	if keepLast > 0 {
+		what = fmt.Sprintf("recording %s, Ctrl-C saves the last %v", uri, keepLast)
 	}
 	return e.record(src, c.Output, what, rig.Options{
-		Duration: c.Duration, RingBytes: int64(c.Ring), KeepLast: c.KeepLast, Force: c.Force,
+		Duration: duration, RingBytes: int64(c.Ring), KeepLast: keepLast, Force: c.Force,
 	}, c.JSON)
+}
+
+// positive returns a duration that was given, or 0 for none.
+func positive(flag string, d *time.Duration) (time.Duration, error) {
+	switch {
+	case d == nil:
+		return 0, nil
+	case *d <= 0:
+		return 0, usagef("%s %v is no time at all: leave it out, or give one such as 30s", flag, *d)
+	}
+	return *d, nil
 }
 
 // uri returns the source with --fps put in.
@@ -92,16 +105,19 @@ func (e *env) record(src capture.Source, path, what string, o rig.Options, asJSO
 	if n := src.Info().Frames; n < 1<<31 {
 		total = int(n)
 	}
-	p := e.phase(what, total)
+	var p *progress // begun with the first report, so that what cannot begin is not announced
 	o.Progress = func(at rig.Progress) {
-		if at.Missing > 0 {
-			p.describe(fmt.Sprintf("%s; %s lost", what, countText(at.Missing)))
+		if p == nil {
+			p = e.phase(what, total)
 		}
+		p.describe(what + progressText(at, total))
 		p.set(int(at.Frames))
 	}
 	o.Program = program()
 	res, err := rig.Record(e.ctx, src, path, o)
-	p.end()
+	if p != nil {
+		p.end()
+	}
 	err = errors.Join(err, src.Close())
 	if res.Path == "" { // nothing was begun
 		return err
@@ -110,6 +126,18 @@ func (e *env) record(src capture.Source, path, what string, o rig.Options, asJSO
 		return errors.Join(err, printJSON(e.out, recordResult(src.Info(), res, err)))
 	}
 	return errors.Join(err, printRecorded(e, res))
+}
+
+// progressText is what a bar cannot show. The number of frames is beside the bar where their total is known.
+func progressText(at rig.Progress, total int) string {
+	var text string
+	if total <= 0 {
+		text = fmt.Sprintf(": %s, %s", plural(at.Frames, "frame"), bytesText(at.Bytes))
+	}
+	if at.Missing > 0 {
+		text += fmt.Sprintf("; %s lost", countText(at.Missing))
+	}
+	return text
 }
 
 // recordJSON is what record --json and import --json print.

@@ -18,7 +18,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	}
 	unit, ok := map[string]float64{
 		"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "kb": 1e3, "m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
-		"g": 1 << 30, "gib": 1 << 30, "gb": 1e9,
+		"g": 1 << 30, "gib": 1 << 30, "gb": 1e9, "t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
 	}[strings.ToLower(strings.TrimSpace(s[i:]))]
 	n, err := strconv.ParseFloat(s[:i], 64)
 	if !ok || err != nil || n*unit > math.MaxInt64/2 || n*unit < 1 {

@@ -56,8 +56,13 @@ func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 	if c.JSON {
 		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes, describeDamage(r.Problems)})
 	}
-	for _, d := range r.Problems {
+	for _, d := range r.Problems[:min(len(r.Problems), mostDamage)] {
 		if _, err := fmt.Fprintf(e.out, "problem  %s\n", damageText(d)); err != nil {
+			return err
+		}
+	}
+	if more := len(r.Problems) - mostDamage; more > 0 {
+		if _, err := fmt.Fprintf(e.out, "         and %s; --json lists all\n", plural(more, "more problem")); err != nil {
 			return err
 		}
 	}
