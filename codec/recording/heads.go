@@ -27,7 +27,7 @@ const maxBlockRaw = 4 << 20
 
 // checkSize refuses a block that claims more than LZ4 can pack into so few bytes: a tiny file must not ask for much memory.
 func (b *blockInfo) checkSize(p *headParser) {
-	if uint64(b.raw) > 256*uint64(b.stored) {
+	if b.raw == 0 || uint64(b.raw) > 256*uint64(b.stored) {
 		p.fail(fmt.Sprintf("block of %d bytes packed into %d", b.raw, b.stored))
 	}
 }

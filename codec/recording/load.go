@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
@@ -103,6 +104,9 @@ func (r *Reader) loadIndex(at int64) error {
 	if x.from != r.tailFrom || x.to != at || x.from > at || x.firstFrame != uint64(len(r.frames)) {
 		return &CorruptError{at, fmt.Sprintf("index covers offsets %d to %d from frame %d on, want %d and frame %d", x.from, x.to, x.firstFrame, r.tailFrom, len(r.frames))}
 	}
+	if raw := rawSize(x.blocks); raw > at-x.from {
+		return &CorruptError{at, fmt.Sprintf("index of %d bytes for %d bytes of records", raw, at-x.from)}
+	}
 	heads, err := r.readBlocks(x.blocks, nil)
 	if err != nil {
 		return err
@@ -130,6 +134,14 @@ func (r *Reader) loadIndex(at int64) error {
 		r.segments[n-1].FemtoPeriod = x.femto
 	}
 	return nil
+}
+
+// rawSize is how many bytes blocks unpack to.
+func rawSize(blocks []blockInfo) (n int64) {
+	for _, b := range blocks {
+		n += int64(b.raw)
+	}
+	return n
 }
 
 // eachEntry calls take with each entry of an index of the records from one offset to another. Every record takes its room in the
@@ -340,11 +352,7 @@ func (r *Reader) addValue(h recordHeader, head []byte) error {
 	if err := v.parse(head, h.body(), h.bodyLen); err != nil {
 		return err
 	}
-	total := 0
-	for _, b := range v.blocks {
-		total += int(b.raw)
-	}
-	if total > MaxMetadata || h.typ == typeEvent && total > maxBlockRaw {
+	if total := rawSize(v.blocks); total > MaxMetadata || h.typ == typeEvent && total > timeline.MaxEventData {
 		return fmt.Errorf("carries %d bytes", total)
 	}
 	data, err := r.readBlocks(v.blocks, nil)
@@ -372,6 +380,10 @@ func (r *Reader) addValue(h recordHeader, head []byte) error {
 
 // table reads a checkpoint's table into places and returns its blocks.
 func (r *Reader) table(c *checkpointEntry, places *rowdelta.Places, l *frame.Layout, dst []blockInfo) ([]blockInfo, error) {
+	const most = 512 // bytes of table for each row: 8 pieces and a block for each of them take fewer
+	if n := rawSize(c.blocks); n > int64(most*len(l.Rows)) {
+		return dst, &CorruptError{c.offset, fmt.Sprintf("checkpoint with a table of %d bytes for %d rows", n, len(l.Rows))}
+	}
 	raw, err := r.readBlocks(c.blocks, nil)
 	if err != nil {
 		return dst, err

@@ -120,10 +120,13 @@ func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
 		v.places.Forget()
 		v.blocks = v.blocks[:0]
 	}
+	lost := -2 // the last frame on the way that is
 	for k := start; k <= n; k++ {
 		if r.frames[k].offset == 0 { // its changes are unknown, so everything is
-			v.places.Forget()
-			damaged = r.lost(k)
+			if lost != k-1 {
+				v.places.Forget()
+			}
+			lost = k
 			continue
 		}
 		if err := r.frameHead(k, &v.head); err != nil {
@@ -139,6 +142,9 @@ func (r *Reader) resolve(v *resolver, n int) (uint64, error) {
 		v.blocks = append(v.blocks, v.head.blocks...)
 	}
 	if !v.places.Known() {
+		if lost >= 0 {
+			damaged = r.lost(lost)
+		}
 		if damaged == nil {
 			damaged = &CorruptError{r.frames[n].offset, "rows of it were never stored"}
 		}

@@ -96,7 +96,7 @@ func (t *blockTable) appendTable(dst []byte, places *rowdelta.Places, rows int) 
 // within its block and every block within the first end bytes of the file.
 func parseTable(src []byte, places *rowdelta.Places, rowBytes func(y int) int, rows int, end int64, dst []blockInfo) ([]blockInfo, error) {
 	p := headParser{b: src}
-	n := p.limited(uint64(len(src)/7), "number of blocks")
+	n := p.limited(uint64(min(len(src)/7, rows*rowdelta.MaxPieces)), "number of blocks")
 	last := int64(0)
 	for range n {
 		b := blockInfo{offset: last + p.varint()}
