@@ -8,6 +8,8 @@ package capture
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -74,4 +76,20 @@ func (r Rational) Duration(n uint64) time.Duration {
 	num := uint64(r.Num) * uint64(time.Second) // fits: a period is at most some seconds
 	den := uint64(r.Den)
 	return time.Duration(n/den*num + n%den*num/den)
+}
+
+// Fits reports a ring whose slots are too small for the source's frames.
+func (i Info) Fits(ring *Ring) error {
+	if size := i.Format.Size(); ring.SlotSize() < size {
+		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", i.URI, size, ring.SlotSize())
+	}
+	return nil
+}
+
+// UnlessEnded drops an error that only says that the context has ended, which is how a source's Run is told to return.
+func UnlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
 }

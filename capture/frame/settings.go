@@ -65,3 +65,18 @@ func CheckParams(source string, params url.Values, known ...string) error {
 	}
 	return nil
 }
+
+// Query writes parameters as they stand in a source's URI, in the given order: "?size=8x8&fps=60", or nothing if
+// none is given.
+func Query(params url.Values, names ...string) string {
+	var given []string
+	for _, name := range names {
+		if params.Has(name) {
+			given = append(given, name+"="+params.Get(name))
+		}
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return "?" + strings.Join(given, "&")
+}

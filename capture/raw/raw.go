@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -37,7 +36,7 @@ func OpenRaw(path string, params url.Values) (capture.Source, error) {
 		return nil, err
 	}
 	s := &source{
-		info: capture.Info{URI: rawURI(path, params), Format: format, OwnClock: true, Period: period},
+		info: capture.Info{URI: "raw:" + path + frame.Query(params, paramNames()...), Format: format, OwnClock: true, Period: period},
 		in:   in,
 		size: layout.Size,
 		read: func(n uint64, dst []byte, _ func(timeline.Event)) error { return readFrame(in, n, dst) },
@@ -85,14 +84,4 @@ func rawParams(params url.Values) (frame.Format, capture.Rational, error) {
 		}
 	}
 	return format, period, format.Validate()
-}
-
-func rawURI(path string, params url.Values) string {
-	var q []string
-	for _, name := range paramNames() {
-		if params.Has(name) {
-			q = append(q, name+"="+params.Get(name))
-		}
-	}
-	return "raw:" + path + "?" + strings.Join(q, "&")
 }

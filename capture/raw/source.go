@@ -2,7 +2,6 @@ package raw
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -31,14 +30,14 @@ func (s *source) Close() error { return s.in.Close() }
 
 // Run delivers every frame there is.
 func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
-	if ring.SlotSize() < s.size {
-		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", s.info.URI, s.size, ring.SlotSize())
+	if err := s.info.Fits(ring); err != nil {
+		return err
 	}
 	s.in.ctx = ctx
 	for n := uint64(0); s.info.Frames == 0 || n < s.info.Frames; n++ {
 		slot, err := ring.Acquire(ctx)
 		if err != nil {
-			return unlessEnded(ctx, err)
+			return capture.UnlessEnded(ctx, err)
 		}
 		err = s.read(n, slot.Bytes()[:s.size], events)
 		if err == nil {
@@ -49,7 +48,7 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 		slot.Abandon()
 		switch {
 		case err != io.EOF:
-			return unlessEnded(ctx, fmt.Errorf("%s: %w", s.info.URI, err))
+			return capture.UnlessEnded(ctx, fmt.Errorf("%s: %w", s.info.URI, err))
 		case s.info.Frames != 0:
 			return fmt.Errorf("%s: the file was cut while it was read: it ends after %d of %d frames: %w", s.info.URI, n, s.info.Frames, io.ErrUnexpectedEOF)
 		case n == 0:
@@ -58,14 +57,6 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 		return nil
 	}
 	return nil
-}
-
-// unlessEnded drops an error that only says that the context has ended.
-func unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
 }
 
 // readFrame fills dst and says how far it got if it cannot.

@@ -148,7 +148,7 @@ func (f *file) Run(ctx context.Context, ring *capture.Ring, events func(timeline
 	if f.video == nil {
 		return fmt.Errorf("%s: %w", f.info.URI, os.ErrClosed)
 	}
-	if err := fits(f.info, ring); err != nil {
+	if err := f.info.Fits(ring); err != nil {
 		return err
 	}
 	for n := uint64(0); ; n++ {
@@ -162,7 +162,7 @@ func (f *file) Run(ctx context.Context, ring *capture.Ring, events func(timeline
 			return f.end(n, at, events)
 		}
 		if err := f.deliver(ctx, ring, n, at); err != nil {
-			return unlessEnded(ctx, err)
+			return capture.UnlessEnded(ctx, err)
 		}
 		if !more {
 			return f.end(n+1, at, events)

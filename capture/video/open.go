@@ -1,8 +1,6 @@
 package video
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -34,20 +32,4 @@ func Open(path string, params url.Values) (capture.Source, error) {
 		return nil, fmt.Errorf("a video has its own times: %w", err)
 	}
 	return openFile(path)
-}
-
-// fits reports a ring whose slots are too small.
-func fits(info capture.Info, ring *capture.Ring) error {
-	if size := info.Format.Size(); ring.SlotSize() < size {
-		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", info.URI, size, ring.SlotSize())
-	}
-	return nil
-}
-
-// unlessEnded drops an error that only says that the context has ended.
-func unlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
 }

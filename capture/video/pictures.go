@@ -175,14 +175,14 @@ func (p *pictures) Close() error { return nil }
 
 // Run delivers all pictures.
 func (p *pictures) Run(ctx context.Context, ring *capture.Ring, _ func(timeline.Event)) error {
-	if err := fits(p.info, ring); err != nil {
+	if err := p.info.Fits(ring); err != nil {
 		return err
 	}
 	size := p.info.Format.Size()
 	for n, name := range p.names {
 		slot, err := ring.Acquire(ctx)
 		if err != nil {
-			return unlessEnded(ctx, err)
+			return capture.UnlessEnded(ctx, err)
 		}
 		if err := p.read(slot.Bytes()[:size], name); err != nil {
 			slot.Abandon()

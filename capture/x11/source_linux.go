@@ -35,30 +35,15 @@ func Open(display string, params url.Values) (capture.Source, error) {
 	if err := frame.CheckParams("x11:"+display, params, paramNames()...); err != nil {
 		return nil, err
 	}
-	uri := makeURI(display, params)
 	s, err := open(display, params)
 	if err != nil {
 		return nil, fmt.Errorf("x11:%s: %w", display, err)
 	}
-	s.info.URI = uri
+	s.info.URI = "x11:" + display + frame.Query(params, paramNames()...)
 	return s, nil
 }
 
 func paramNames() []string { return []string{"region", "cursor", "fps"} }
-
-func makeURI(display string, params url.Values) string {
-	var q []string
-	for _, name := range paramNames() {
-		if params.Has(name) {
-			q = append(q, name+"="+params.Get(name))
-		}
-	}
-	uri := "x11:" + display
-	if len(q) > 0 {
-		uri += "?" + strings.Join(q, "&")
-	}
-	return uri
-}
 
 type settings struct {
 	region frame.Region // empty: all
@@ -160,8 +145,8 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, _ func(timeline.Ev
 	if s.c == nil {
 		return errors.New(s.info.URI + ": the source is closed")
 	}
-	if ring.SlotSize() < s.size {
-		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", s.info.URI, s.size, ring.SlotSize())
+	if err := s.info.Fits(ring); err != nil {
+		return err
 	}
 	// A server that hangs must not keep us when all is over.
 	socket := s.c.net // the function may still run when Run has returned
