@@ -17,6 +17,7 @@ type exportCmd struct {
 	Frames frameRange `placeholder:"A:B" help:"Only frames from A, B not included."`
 	Region string     `placeholder:"WxH+X+Y" help:"Only this part of each picture (.raw .y4m .png .mp4)."`
 	Force  bool       `help:"Overwrite what exists."`
+	JSON   bool       `help:"Print the result as one JSON object."`
 }
 
 func (exportCmd) Help() string {
@@ -102,8 +103,20 @@ func (c exportCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
+	if c.JSON {
+		return printJSON(e.out, exportResult{c.File, c.Output, ending[1:], j.from, j.to - j.from})
+	}
 	_, err = fmt.Fprintln(e.out, wrote)
 	return err
+}
+
+// exportResult is what export --json prints.
+type exportResult struct {
+	Path       string `json:"path"`
+	Output     string `json:"output"`
+	Kind       string `json:"kind"`
+	FirstFrame int    `json:"first_frame"`
+	Frames     int    `json:"frames"`
 }
 
 // layout returns the one layout that all chosen frames have.
