@@ -12,7 +12,7 @@ const (
 
 	// Pictures are a little larger than the video and shown at varying places, so that the loop is
 	// longer than there are pictures. Together they are larger than caches at full size.
-	pictures      = 32
+	pictures      = 20
 	pictureMargin = 64
 	videoCycle    = pictures * 8
 )

@@ -3,6 +3,9 @@ package recording
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -292,4 +295,45 @@ func checkGrowing(t *testing.T, tale *tale, d *memDisk, given, last int) int {
 		t.Fatal(err)
 	}
 	return r.Frames()
+}
+
+// TestLentFrameChanged: a source that writes into a frame that it has lent is found out at the next checkpoint.
+func TestLentFrameChanged(t *testing.T) {
+	f, _ := frame.NewFormat(frame.GREY, 64, 32)
+	pix := make([]byte, f.Size())
+	d := &memDisk{}
+	w := newWriter(d, testOptions())
+	if err := w.Segment(f, 1, 60); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for i := 0; i < 200 && err == nil; i++ {
+		if i == 1 {
+			pix[70]++ // the frame before it is this very memory
+		}
+		err = w.WriteFrame(pix, metaOf(i), nil)
+	}
+	if err == nil || !strings.Contains(err.Error(), "changed while it was being recorded") {
+		t.Errorf("writing went on: %v", err)
+	}
+	if cerr := w.Close(); cerr == nil {
+		t.Error("close says nothing")
+	}
+}
+
+// TestStillScreen: three minutes of a screen that stands still cost next to nothing, its heads and its checkpoints. (Flushes, which
+// are by the clock and stand still here, add up to 8192 bytes a second.)
+func TestStillScreen(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR4, 640, 360)
+	pix := make([]byte, f.Size())
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range pix {
+		pix[i] = byte(rng.Uint32()) // so that storing it once more would show
+	}
+	const seconds = 180
+	d := &memDisk{}
+	record(t, d, f, slices.Repeat([][]byte{pix}, seconds*60))
+	if perSecond := (len(d.b) - len(pix)) / seconds; perSecond > 8000 {
+		t.Errorf("a still screen grows by %d bytes a second", perSecond)
+	}
 }

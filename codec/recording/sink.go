@@ -9,7 +9,7 @@ import (
 
 const (
 	bufferSize = 4 << 20 // large enough for the disk's full speed with direct writes
-	buffers    = 12      // how much a stalled disk may hold up before the encoder waits
+	buffers    = 8       // how much a stalled disk may hold up before the encoder waits
 )
 
 // sink writes an ever-growing file. Bytes are gathered in large aligned buffers, which one goroutine writes in order;

@@ -32,6 +32,7 @@ const (
 	checkpointEvery  = timeline.Time(time.Second) // of recorded time
 	checkpointFrames = 256
 	restoreEvery     = timeline.Time(time.Minute)
+	restoreAtLast    = 15 * restoreEvery
 	fragmentation    = 3 // a checkpoint may need blocks of this many frames before all rows are stored anew
 	jobsInFlight     = 8
 )
@@ -75,6 +76,7 @@ type Writer struct {
 	gapped   bool   // a gap stands before the next frame
 	blocks   liveBlocks
 	restored timeline.Time // when all rows were last stored
+	changed  int64         // bytes of pixels stored since
 	checked  timeline.Time // when the last checkpoint was taken
 	since    int           // frames since then
 	scratch  []byte
@@ -214,15 +216,17 @@ func (w *Writer) resize(l *frame.Layout) {
 	}
 	close(w.pack.tasks) // the workers of the last segment end
 	w.pack.tasks = make(chan task, 4*w.opts.Workers)
-	longest := rowdelta.BlockSize
+	longest, widest := rowdelta.BlockSize, 0
 	for _, r := range l.Rows {
-		longest = max(longest, r.Bytes)
+		longest, widest = max(longest, r.Bytes), max(widest, r.Bytes)
 	}
-	// All blocks of one frame must find room while those of the next are being packed.
-	n := 2*(l.Size/(rowdelta.BlockSize/2)+2) + w.opts.Workers
-	if l.Size > 16<<20 {
-		n = 3*(l.Size/(rowdelta.BlockSize/2)+2)/2 + w.opts.Workers
+	// All blocks of one frame must find room while those of the next are being packed. A block is closed when the next span would
+	// not fit, so it is full but for one row.
+	least := rowdelta.BlockSize / 2
+	if longest == rowdelta.BlockSize {
+		least = max(least, rowdelta.BlockSize-widest)
 	}
+	n := 2*(l.Size/least+2) + w.opts.Workers
 	w.pack.chunks = make(chan []byte, n)
 	for range n {
 		w.pack.chunks <- make([]byte, 0, rowdelta.PackBound(longest))
@@ -282,12 +286,13 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta) {
 	}
 	j.typ, j.meta, j.number = typeFrame, m, w.number
 	j.head, w.scratch = appendFrameHead(j.head[:0], w.number, w.segment, &m, hash, &j.delta, w.scratch)
+	w.changed += int64(j.delta.Raw)
 	w.submitBlocks(j, p)
 
 	w.stats.frames.Add(1)
 	w.stats.bytesIn.Add(int64(len(p.b)))
 	if w.inSeg == 0 {
-		w.restored, w.checked = m.Sampled.Earliest, m.Sampled.Earliest
+		w.restored, w.checked, w.changed = m.Sampled.Earliest, m.Sampled.Earliest, 0
 	}
 	w.number++
 	w.inSeg++
@@ -321,12 +326,23 @@ func (w *Writer) submitBlocks(j *job, p *pixels) {
 	}
 }
 
+// restoreDue reports whether all rows should be stored once more only because the last time is long ago. Where less has changed since
+// than that would cost, a still screen above all, it can wait much longer.
+func (w *Writer) restoreDue(now timeline.Time) bool {
+	age := now - w.restored
+	return age >= restoreEvery && w.changed >= int64(w.layout.Size) || age >= restoreAtLast
+}
+
 // checkpoint plans a table of where each row of the last frame lies. After a minute, or where the rows have come to lie in too many
 // blocks, all rows are stored once more first.
 func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
+	if !w.encoder.Intact(p.b) {
+		w.sink.fail(fmt.Errorf("frame %d changed while it was being recorded: its source wrote into memory that it had lent, or memory is faulty", w.number-1))
+		return
+	}
 	live, raw := w.blocks.keep(w.encoder.Places(), len(w.layout.Rows))
-	if now-w.restored >= restoreEvery || raw > fragmentation*w.layout.Size {
-		w.restored = now
+	if w.restoreDue(now) || raw > fragmentation*w.layout.Size {
+		w.restored, w.changed = now, 0
 		j := <-w.jobs
 		w.encoder.Restore(p.b, &j.delta, w.block)
 		j.typ, j.head = typeRows, j.head[:0]

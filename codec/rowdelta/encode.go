@@ -54,15 +54,23 @@ func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	return e.hash
 }
 
-// Restore fills d with all rows of the last frame, so that its places become those of one delta. Rehashing every row from its
-// bytes also shows whether what the encoder believes is still what the source delivered: ok is false if not.
-func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) (ok bool) {
+// Restore fills d with all rows of the last frame, so that its places become those of one delta.
+func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) {
 	d.Reset()
-	was := e.hash
 	e.storeAll(cur, d)
 	e.hash = sumHashes(e.hashes, e.sum)
 	e.places.Apply(d, firstBlock)
-	return e.hash == was
+}
+
+// Intact reports whether the last frame, hashed anew from its bytes, is still the frame that was encoded. If it is not, somebody wrote
+// to it meanwhile or memory is faulty, and what was found equal to it since means nothing.
+func (e *Encoder) Intact(cur []byte) bool {
+	for y, h := range e.hashes {
+		if xxh3.Hash(e.layout.Row(cur, y)) != h {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *Encoder) storeAll(cur []byte, d *Delta) {

@@ -265,6 +265,13 @@ func (r *recorder) result(path string) Result {
 	if why := r.ended.Load(); why != nil {
 		res.Ended = *why
 	}
+	if _, circle := r.out.(*rolling); r.pump.failed && !circle {
+		// What the writer took before its disk failed is not what the disk kept.
+		if kept, err := Summarize(path); err == nil {
+			res.Account = r.pump.account.settle(kept.Stored, 0, true)
+			res.Unique, res.RawBytes, res.Span = kept.Unique, int64(kept.Stored)*r.frameBytes, kept.Span
+		}
+	}
 	return res
 }
 
