@@ -86,6 +86,7 @@ type Writer struct {
 	pixels  chan *pixels
 	ordered chan *job
 	pack    packers
+	scan    rowScan
 	wg      sync.WaitGroup
 
 	stats writerStats
@@ -140,6 +141,7 @@ func newWriter(to storage, o Options) *Writer {
 	w.pack.tasks = make(chan task, 4*o.Workers)
 	w.pack.chunks = make(chan []byte)
 	w.sink = newSink(to, 0, bufferSize)
+	w.scan.start(min(o.Workers-1, mostScanners))
 
 	offset, width := timeline.WallOffset(o.Clock)
 	header := fileHeader{
@@ -278,7 +280,10 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta) {
 	if w.prev != nil {
 		prev = w.prev.b
 	}
-	hash := w.encoder.Encode(prev, p.b, &j.delta, w.block)
+	if prev != nil {
+		w.scan.frame(w.encoder, prev, p.b, len(w.layout.Rows))
+	}
+	hash := w.encoder.EncodeScanned(prev, p.b, &j.delta, w.block)
 	w.prev.release()
 	w.prev = p
 	if w.inSeg == 0 || j.delta.Changed() {
@@ -442,6 +447,7 @@ func (w *Writer) Close() error {
 	w.ordered <- j
 	err := <-j.done
 	close(w.pack.tasks)
+	w.scan.stop()
 	w.wg.Wait()
 	if cerr := w.file.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("close recording: %w", cerr)

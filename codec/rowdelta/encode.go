@@ -20,7 +20,24 @@ type Encoder struct {
 	rows           rowTable
 	sum            []byte
 	shift          int32 // where the last copied row was found, relative to it
+
+	scan      []scanned // of each row of the frame to come
+	scanShift int32     // shift when it was scanned
 }
+
+// scanned is what can be said of a row by itself: it needs no other row of its frame.
+type scanned struct {
+	found scanResult
+	seen  Span // moved: the bytes that look different
+}
+
+type scanResult uint8
+
+const (
+	differs scanResult = iota // from the same row, and from the one that lies a shift away
+	same
+	moved // by the shift
+)
 
 // NewEncoder returns an encoder for frames of one layout that keeps places up to date.
 func NewEncoder(l *frame.Layout) *Encoder {
@@ -32,6 +49,7 @@ func NewEncoder(l *frame.Layout) *Encoder {
 		before: make([]uint64, n),
 		rows:   newRowTable(n),
 		sum:    make([]byte, 8*n),
+		scan:   make([]scanned, n),
 	}
 }
 
@@ -41,6 +59,14 @@ func (e *Encoder) Places() *Places { return e.places }
 // Encode fills d with the difference of cur from prev, both whole frames, and returns cur's [FrameHash]. A nil prev stores
 // every row. firstBlock is the number that the first block of this delta will have.
 func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
+	if prev != nil {
+		e.Scan(prev, cur, 0, len(e.scan))
+	}
+	return e.EncodeScanned(prev, cur, d, firstBlock)
+}
+
+// EncodeScanned is [Encoder.Encode] for a frame of which every row has been scanned, or for one that has no frame before it.
+func (e *Encoder) EncodeScanned(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	d.Reset()
 	if prev == nil {
 		e.storeAll(cur, d)
@@ -89,13 +115,38 @@ func (e *Encoder) newLength(y int) bool {
 	return y > 0 && e.layout.Rows[y].Bytes != e.layout.Rows[y-1].Bytes
 }
 
+// Scan compares rows from up to, and not including, to of a frame with the frame before. That is most of the work of
+// encoding and touches most of the memory, so several goroutines may scan different rows at once.
+func (e *Encoder) Scan(prev, cur []byte, from, to int) {
+	for y := from; y < to; y++ {
+		r := &e.layout.Rows[y]
+		a, b := prev[r.Offset:r.Offset+r.Bytes], cur[r.Offset:r.Offset+r.Bytes]
+		out := &e.scan[y]
+		switch {
+		case bytes.Equal(a, b):
+			out.found = same
+		case e.equals(prev, y+int(e.shift), b):
+			start, end, _ := outerDiff(a, b)
+			start, end, _ = e.layout.Tighten(y, a, b, start, end)
+			*out = scanned{moved, Span{int32(start), int32(end)}}
+		default:
+			out.found = differs
+		}
+	}
+}
+
+// equals reports whether row src of prev, if there is one, equals row. Rows are confirmed by their bytes, never by a hash alone.
+func (e *Encoder) equals(prev []byte, src int, row []byte) bool {
+	return src >= 0 && src < len(e.layout.Rows) && bytes.Equal(e.layout.Row(prev, src), row)
+}
+
+// compare makes the delta of a scanned frame.
 func (e *Encoder) compare(prev, cur []byte, d *Delta) {
 	l := e.layout
 	changed := false
+	e.scanShift = e.shift
 	for y := range l.Rows {
-		r := l.Rows[y]
-		a, b := prev[r.Offset:r.Offset+r.Bytes], cur[r.Offset:r.Offset+r.Bytes]
-		if bytes.Equal(a, b) {
+		if e.scan[y].found == same {
 			d.addSame(int32(y), 1)
 			if changed {
 				e.hashes[y] = e.before[y]
@@ -109,27 +160,39 @@ func (e *Encoder) compare(prev, cur []byte, d *Delta) {
 			e.rows.reset()
 		}
 		d.cut = e.newLength(y)
-		if src, ok := e.find(prev, b, int32(y)); ok {
-			start, end, _ := outerDiff(a, b)
-			start, end, _ = l.Tighten(y, a, b, start, end)
-			d.addCopied(int32(y), src, Span{int32(start), int32(end)})
+		if e.scan[y].found == moved {
+			src := y + int(e.scanShift)
+			e.hashes[y] = e.before[src]
+			d.addCopied(int32(y), int32(src), e.scan[y].seen)
 			continue
 		}
-		e.storeChanges(y, a, b, d)
+		e.addChanged(prev, cur, y, d)
 	}
+}
+
+// addChanged adds a row that is neither what it was nor where the last scroll would have put it.
+func (e *Encoder) addChanged(prev, cur []byte, y int, d *Delta) {
+	a, b := e.layout.Row(prev, y), e.layout.Row(cur, y)
+	if src, ok := e.find(prev, b, int32(y)); ok {
+		start, end, _ := outerDiff(a, b)
+		start, end, _ = e.layout.Tighten(y, a, b, start, end)
+		d.addCopied(int32(y), src, Span{int32(start), int32(end)})
+		return
+	}
+	e.storeChanges(y, a, b, d)
 }
 
 // find returns a row of prev that equals row, which stands at y in the new frame, and notes the row's hash. The row that lies
 // as far away as the last one that was found is tried first and without hashing: while a page scrolls that is nearly all rows.
 func (e *Encoder) find(prev, row []byte, y int32) (int32, bool) {
-	if src := y + e.shift; e.shift != 0 && src >= 0 && int(src) < len(e.before) && bytes.Equal(e.layout.Row(prev, int(src)), row) {
+	if src := y + e.shift; e.shift != e.scanShift && e.equals(prev, int(src), row) {
 		e.hashes[y] = e.before[src]
 		return src, true
 	}
 	h := xxh3.Hash(row)
 	e.hashes[y] = h
 	src := e.rows.find(h, e.before)
-	if src < 0 || !bytes.Equal(e.layout.Row(prev, int(src)), row) {
+	if src < 0 || !e.equals(prev, int(src), row) {
 		return 0, false
 	}
 	e.shift = src - y

@@ -32,7 +32,7 @@ func newRing(info capture.Info, frameBytes int, want int64) (*ringbuf.Memory, *c
 const leastSlots = 4
 
 // ringSize returns the bytes of ring memory: what the user wants, or else room for two seconds and at least 64 frames
-// of a clocked source, 16 of one that waits, but no more than a quarter of the memory that is available.
+// of a clocked source, 8 of one that waits (more would only leave the caches), but no more than a quarter of the memory that is available.
 func ringSize(info capture.Info, frameBytes int, want, available int64) (int, error) {
 	least := ringbuf.BytesFor(leastSlots, frameBytes)
 	if want > 0 {
@@ -44,7 +44,7 @@ func ringSize(info capture.Info, frameBytes int, want, available int64) (int, er
 		}
 		return int(want), nil
 	}
-	slots := 16
+	slots := 8
 	if info.Clocked {
 		slots = 64
 		if p := info.Period; p.Num > 0 && p.Den > 0 {

@@ -21,7 +21,7 @@ func TestRingSize(t *testing.T) {
 		{"two seconds", at(60, true), 0, 64 << 30, 120 * frameBytes},
 		{"slow signals have 64 slots", at(10, true), 0, 64 << 30, 64 * frameBytes},
 		{"so have unknown ones", capture.Info{Clocked: true}, 0, 64 << 30, 64 * frameBytes},
-		{"a file can wait", at(60, false), 0, 64 << 30, 16 * frameBytes},
+		{"a file can wait", at(60, false), 0, 64 << 30, 8 * frameBytes},
 		{"a quarter of the memory", at(60, true), 0, 40 * frameBytes, 10 * frameBytes},
 		{"never less than works", at(60, true), 0, 1 << 20, leastSlots * frameBytes},
 		{"memory unknown", at(60, true), 0, 0, 120 * frameBytes},
