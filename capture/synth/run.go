@@ -90,7 +90,7 @@ func (p *player) due(n uint64) timeline.Time {
 }
 
 // cardBuffers is how many frames wait for a reader that is late, as in the buffers of a capture card's driver.
-const cardBuffers = 4
+const cardBuffers = 8
 
 // skipMissed gives up frames that no card would have kept: every buffer has been filled since. The scene's last frame is
 // always shown.
