@@ -3,8 +3,8 @@
 //
 // A frame's way to disk:
 //
-//  1. [Writer.WriteFrame] compares it with the frame before (package rowdelta) and plans a record. This is the only step in which frames
-//     wait for each other.
+//  1. [Writer.WriteFrame] compares it with the frame before (package rowdelta), its rows shared out among the processors, and plans a
+//     record. This is the only step in which frames wait for each other.
 //  2. Packers compress the record's blocks, several at once.
 //  3. The committer puts records into the file in the order in which they were planned. It alone knows where a block lies, so it
 //     writes the tables: checkpoints, indexes, the directory.
