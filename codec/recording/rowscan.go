@@ -81,8 +81,9 @@ func (s *rowScan) work() (last bool) {
 		if n < 0 {
 			return last
 		}
-		claim := s.claims - 1 - n
+		claims := s.claims // not to be read once this claim is done: the next frame may have begun
+		claim := claims - 1 - n
 		s.encoder.Scan(s.prev, s.cur, int(claim*scanRows), int(min((claim+1)*scanRows, s.rows)))
-		last = s.done.Add(1) == s.claims
+		last = s.done.Add(1) == claims
 	}
 }

@@ -195,8 +195,7 @@ func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	if f.Stride > maxBlockRaw {
 		return fmt.Errorf("record %v: rows of %d bytes, limit %d", f, f.Stride, maxBlockRaw)
 	}
-	w.prev.release()
-	w.prev = nil
+	w.letGo()
 	w.resize(layout)
 	w.layout, w.encoder = layout, rowdelta.NewEncoder(layout)
 	w.inSeg, w.since = 0, 0
@@ -338,11 +337,26 @@ func (w *Writer) restoreDue(now timeline.Time) bool {
 	return age >= restoreEvery && w.changed >= int64(w.layout.Size) || age >= restoreAtLast
 }
 
+// intact holds the last frame against what was encoded of it, and fails the recording where it is another.
+func (w *Writer) intact() bool {
+	if w.prev == nil || w.encoder.Intact(w.prev.b) {
+		return true
+	}
+	w.sink.fail(fmt.Errorf("frame %d changed while it was being recorded: its source wrote into memory that it had lent, or memory is faulty", w.number-1))
+	return false
+}
+
+// letGo gives up the last frame, at the end of a segment.
+func (w *Writer) letGo() {
+	w.intact()
+	w.prev.release()
+	w.prev = nil
+}
+
 // checkpoint plans a table of where each row of the last frame lies. After a minute, or where the rows have come to lie in too many
 // blocks, all rows are stored once more first.
 func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
-	if !w.encoder.Intact(p.b) {
-		w.sink.fail(fmt.Errorf("frame %d changed while it was being recorded: its source wrote into memory that it had lent, or memory is faulty", w.number-1))
+	if !w.intact() {
 		return
 	}
 	live, raw := w.blocks.keep(w.encoder.Places(), len(w.layout.Rows))
@@ -440,8 +454,7 @@ func (w *Writer) Close() error {
 		return w.closeErr
 	}
 	w.closed = true
-	w.prev.release()
-	w.prev = nil
+	w.letGo()
 	j := <-w.jobs
 	j.done = make(chan error, 1)
 	w.ordered <- j

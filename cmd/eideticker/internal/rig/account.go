@@ -56,7 +56,7 @@ func (l *ledger) frame(sequence uint64) {
 	if !l.any {
 		l.any, l.first = true, sequence
 	}
-	l.next = sequence + 1
+	l.next = max(l.next, sequence+1)
 }
 
 // settle closes the books with what the writer says it stored, and what it knows to be missing. It drops

@@ -125,7 +125,12 @@ func (r *recorder) record(ctx context.Context, src capture.Source, path string) 
 	if err == nil {
 		err = r.run(ctx, src)
 	}
-	err = errors.Join(err, r.out.Close())
+	closeErr := r.out.Close()
+	if closeErr != nil { // what was taken is not all on disk
+		r.pump.failed = true
+		r.conclude(WriteFailed)
+	}
+	err = errors.Join(err, closeErr)
 	res := r.result(path)
 	res.Elapsed = r.clock.Now().Sub(started)
 	return res, errors.Join(err, r.check(&res))
