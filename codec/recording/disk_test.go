@@ -297,6 +297,17 @@ func checkGrowing(t *testing.T, tale *tale, d *memDisk, given, last int) int {
 	return r.Frames()
 }
 
+// settle waits until everything that was planned is in the file's buffers.
+func settle(w *Writer) {
+	var idle [jobsInFlight]*job
+	for i := range idle {
+		idle[i] = <-w.jobs
+	}
+	for _, j := range idle {
+		w.jobs <- j
+	}
+}
+
 // TestLentFrameChanged: a source that writes into a frame that it has lent is found out at the next checkpoint.
 func TestLentFrameChanged(t *testing.T) {
 	f, _ := frame.NewFormat(frame.GREY, 64, 32)
@@ -309,6 +320,7 @@ func TestLentFrameChanged(t *testing.T) {
 	var err error
 	for i := 0; i < 200 && err == nil; i++ {
 		if i == 1 {
+			settle(w) // nobody is packing it any more
 			pix[70]++ // the frame before it is this very memory
 		}
 		err = w.WriteFrame(pix, metaOf(i), nil)
