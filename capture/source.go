@@ -23,7 +23,7 @@ type Ring = ringbuf.Ring[frame.Meta]
 // Source delivers frames of one format.
 //
 // Its sub-package's Open has negotiated the format when it returns, so Info may be called at once
-// and does not change. A source is used by one goroutine.
+// and does not change, but for a [Renegotiator]. A source is used by one goroutine.
 type Source interface {
 	// Info says what the source delivers.
 	Info() Info
@@ -39,6 +39,23 @@ type Source interface {
 
 	// Close gives up what Open acquired. It is idempotent.
 	Close() error
+}
+
+// ErrFormatChanged is what the Run of a [Renegotiator] returns when the signal goes on in another format than Info's.
+// Everything that came in the old format has been committed by then.
+var ErrFormatChanged = errors.New("the signal changed its format")
+
+// Renegotiator is a source whose signal may change its format while it runs: another mode, another pixel format.
+// Whatever leaves the format as it is (a signal that is lost and comes back, a device that is unplugged and returns) it
+// mends inside Run.
+type Renegotiator interface {
+	Source
+
+	// Renegotiate follows a Run that has returned ErrFormatChanged. It settles on what the signal is now, waiting for
+	// one if need be, and changes Info; the next Run gets a ring that fits it. Sequence numbers go on where they were:
+	// for the time without frames as many are spent as should have come, at least one, and the next frame's
+	// Missed says why. It returns the context's error when that ends first. For events see Source.Run.
+	Renegotiate(ctx context.Context, events func(timeline.Event)) error
 }
 
 // Info describes a source.
