@@ -28,8 +28,13 @@
 // All copies of one drawn frame are equal. No strip is drawn on the sync markers.
 // [Spec] is the same as JSON, for pages.
 //
+// # Finding it
+//
+// A [Decoder] looks where the geometry says, in a picture that comes as it was drawn. A [Finder] looks for copies in a picture that was
+// scaled, shifted or cropped on its way, and says where they are; [Placed] then reads them there, frame after frame.
+//
 // # Ownership
 //
-// A [Decoder] belongs to one goroutine; a [Reading] is valid until the decoder's next Read. Nothing
+// A [Decoder], a [Finder] and a [Placed] belong to one goroutine each; a [Reading] is valid until the decoder's next Read. Nothing
 // here keeps a frame. Frames are outside input: any bytes may come, none may panic.
 package strip
