@@ -24,14 +24,17 @@ func layout(t testing.TB, p frame.PixelFormat, w, h int) *frame.Layout {
 }
 
 func TestPNGIsOpaqueAndExact(t *testing.T) {
-	for _, p := range []frame.PixelFormat{frame.BGR4, frame.AR24, frame.RGB3} {
+	for _, p := range []frame.PixelFormat{frame.BGR4, frame.AR24, frame.RA24, frame.RX24, frame.RGB3} {
 		t.Run(p.String(), func(t *testing.T) {
 			l := layout(t, p, 3, 2)
 			src := []byte{1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 0, 13, 14, 15, 0, 255, 254, 253, 0}
 			pix := make([]byte, l.Size)
 			frame.NewPacker(l).BGRX(pix, src)
-			if p == frame.AR24 {
-				pix[3] = 0 // a pixel that says it cannot be seen
+			switch p { // a pixel that says it cannot be seen
+			case frame.AR24:
+				pix[3] = 0
+			case frame.RA24:
+				pix[0] = 0
 			}
 			var b bytes.Buffer
 			if err := WritePNG(&b, l.View(pix)); err != nil {

@@ -92,6 +92,7 @@ func TestVideoShowsEachFrameInItsSlot(t *testing.T) {
 		{"as it is", frame.BGR4, 320, 180, VideoOptions{}, image.Pt(320, 180)},
 		{"odd", frame.RGB3, 321, 181, VideoOptions{RateNum: 60000, RateDen: 1001}, image.Pt(322, 182)},
 		{"scaled, YUV", frame.NV12, 640, 360, VideoOptions{MaxHeight: 180, RateNum: 30, RateDen: 1}, image.Pt(320, 180)},
+		{"10 bits", frame.P010, 320, 180, VideoOptions{}, image.Pt(320, 180)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "v.mp4")

@@ -14,15 +14,19 @@ func lumaOf(p frame.PixelFormat) (lumaAt, bool) {
 	switch p {
 	case frame.BGR4, frame.XR24, frame.AR24, frame.XB24, frame.AB24:
 		return lumaAt{1, 4}, true
-	case frame.RGB4, frame.BX24, frame.BA24:
+	case frame.RGB4, frame.BX24, frame.BA24, frame.RX24, frame.RA24:
 		return lumaAt{2, 4}, true
 	case frame.BGR3, frame.RGB3:
 		return lumaAt{1, 3}, true
-	case frame.YUYV:
+	case frame.YUYV, frame.YVYU:
 		return lumaAt{0, 2}, true
-	case frame.UYVY:
+	case frame.UYVY, frame.VYUY:
 		return lumaAt{1, 2}, true
-	case frame.NV12, frame.YU12, frame.P422, frame.P444, frame.GREY:
+	case frame.Y210: // the upper 8 of 10 bits
+		return lumaAt{1, 4}, true
+	case frame.P010:
+		return lumaAt{1, 2}, true
+	case frame.NV12, frame.NV16, frame.NV24, frame.YU12, frame.P422, frame.P444, frame.GREY:
 		return lumaAt{0, 1}, true
 	}
 	return lumaAt{}, false

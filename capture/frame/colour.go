@@ -1,17 +1,18 @@
 package frame
 
-// Colour arithmetic between RGB and YCbCr, 8 bits a sample, in fixed point.
+// Colour arithmetic between RGB of 8 bits a sample and YCbCr of 8 or 10, in fixed point.
 //
 // Formula (ITU-R BT.601-7, BT.709-6, BT.2020-2; Kr and Kb stand beside Matrix, Kg = 1 - Kr - Kb):
 //
 //	Y  = Kr·R + Kg·G + Kb·B     Cb = (B - Y) / (2·(1 - Kb))     Cr = (R - Y) / (2·(1 - Kr))
 //
 // with R, G, B, Y in 0…1 and Cb, Cr in -½…½. In bytes, full range is 255·Y and 128 + 255·C; limited
-// range is 16 + 219·Y and 128 + 224·C. RGB is always 0…255.
+// range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C, and limited range four
+// times that of bytes (ITU-T H.273). RGB is always 0…255.
 //
 // Each coefficient is rounded to fracBits bits. A result is the exact value of the formula,
 // computed with an error below 2^-10, rounded to the nearest integer (halves up) and clipped to
-// 0…255. So it is the correctly rounded value except where the exact one lies within
+// 0…255, or 0…1023. So it is the correctly rounded value except where the exact one lies within
 // 2^-10 of a half; there it may be the neighbour.
 
 const (
@@ -38,12 +39,14 @@ func (f Format) weights() (kr, kb float64) {
 	return 0.299, 0.114
 }
 
-// scale returns what black is, and how many steps Y and C have.
-func (r Range) scale() (black, ySteps, cSteps float64) {
+// scale returns what black is, and how many steps Y and C have, in samples of 8 or more bits.
+func (r Range) scale(depth uint) (black, ySteps, cSteps float64) {
 	if r == LimitedRange {
-		return 16, 219, 224
+		fold := float64(int(1) << (depth - 8))
+		return 16 * fold, 219 * fold, 224 * fold
 	}
-	return 0, 255, 255
+	top := float64(int(1)<<depth - 1)
+	return 0, top, top
 }
 
 func fixed(x float64) int32 {
@@ -60,20 +63,26 @@ type toRGB struct {
 }
 
 func newToRGB(f Format) *toRGB {
+	t := new(toRGB)
+	f.fillToRGB(8, t.y[:], t.rv[:], t.gu[:], t.gv[:], t.bu[:])
+	return t
+}
+
+// fillToRGB computes the tables for samples of the given depth, one entry for each value.
+func (f Format) fillToRGB(depth uint, ty, rv, gu, gv, bu []int32) {
 	kr, kb := f.weights()
 	kg := 1 - kr - kb
-	black, ySteps, cSteps := f.Range.scale()
-	t := new(toRGB)
-	for i := range 256 {
+	black, ySteps, cSteps := f.Range.scale(depth)
+	centre := float64(int(128) << (depth - 8))
+	for i := range ty {
 		y := (float64(i) - black) * 255 / ySteps
-		c := (float64(i) - 128) * 255 / cSteps
-		t.y[i] = fixed(y) + half
-		t.rv[i] = fixed(2 * (1 - kr) * c)
-		t.bu[i] = fixed(2 * (1 - kb) * c)
-		t.gu[i] = -fixed(2 * (1 - kb) * kb / kg * c)
-		t.gv[i] = -fixed(2 * (1 - kr) * kr / kg * c)
+		c := (float64(i) - centre) * 255 / cSteps
+		ty[i] = fixed(y) + half
+		rv[i] = fixed(2 * (1 - kr) * c)
+		bu[i] = fixed(2 * (1 - kb) * c)
+		gu[i] = -fixed(2 * (1 - kb) * kb / kg * c)
+		gv[i] = -fixed(2 * (1 - kr) * kr / kg * c)
 	}
-	return t
 }
 
 func (t *toRGB) convert(y, u, v byte) (r, g, b byte) {
@@ -93,9 +102,10 @@ type fromRGB struct {
 	vr, vg, vb        int32
 }
 
-func newFromRGB(f Format) *fromRGB {
+// newFromRGB computes the coefficients for samples of 8 or 10 bits.
+func newFromRGB(f Format, depth uint) *fromRGB {
 	kr, kb := f.weights()
-	black, ySteps, cSteps := f.Range.scale()
+	black, ySteps, cSteps := f.Range.scale(depth)
 	ys, cs := ySteps/255, cSteps/255
 	t := &fromRGB{
 		yr: fixed(kr * ys), yb: fixed(kb * ys), black: fixed(black) + half,

@@ -11,14 +11,18 @@ import "image"
 // and is safe for several goroutines.
 type Converter struct {
 	layout *Layout
-	yuv    *toRGB // nil for RGB
-	planes []int  // number of each plane's first row
+	yuv    *toRGB   // nil for RGB and for 10 bits
+	yuv10  *toRGB10 // nil but for 10 bits
+	planes []int    // number of each plane's first row
 }
 
 // NewConverter prepares to convert images of layout l.
 func NewConverter(l *Layout) *Converter {
 	c := &Converter{layout: l}
-	if l.traits.family != packedRGB {
+	switch {
+	case l.traits.wide > 0:
+		c.yuv10 = newToRGB10(l.Format)
+	case l.traits.family != packedRGB:
 		c.yuv = newToRGB(l.Format)
 	}
 	rows := 0
@@ -68,6 +72,10 @@ func (c *Converter) row(dst []byte, m Image, y, x0, x1 int, o pixelOrder) {
 	t := c.layout.traits
 	dst = dst[: (x1-x0)*o.size : (x1-x0)*o.size]
 	row := m.Rows[y]
+	if t.wide > 0 {
+		c.row10(dst, m, y, x0, o)
+		return
+	}
 	switch t.family {
 	case packedRGB:
 		reorder(dst, row[x0*t.pixelBytes:x1*t.pixelBytes], t, o)
@@ -108,19 +116,22 @@ func reorder(dst, src []byte, t *layoutOf, o pixelOrder) {
 }
 
 func (c *Converter) packed(dst, row []byte, x int, o pixelOrder) {
-	y0 := c.layout.traits.y0 // luma at y0 and y0+2, chroma at the other two
+	y0, u0 := c.layout.traits.y0&1, c.layout.traits.u0&3 // luma at y0 and y0+2, chroma at the other two
+	v0 := u0 ^ 2
 	for ; len(dst) >= o.size; x++ {
 		at := x >> 1 * 4
 		p := row[at : at+4 : at+4]
-		r, g, b := c.yuv.convert(p[y0+x&1*2], p[1-y0], p[3-y0])
+		r, g, b := c.yuv.convert(p[y0+x&1*2], p[u0], p[v0])
 		put(dst, r, g, b, o)
 		dst = dst[o.size:]
 	}
 }
 
 func (c *Converter) semi(dst, luma, chroma []byte, x int, o pixelOrder) {
+	even := int(c.layout.traits.subX) // 1 where two pixels share a pair, which then begins at x&^1
+	double := even - 1                // and all bits where they don't, and it begins at 2x
 	for ; len(dst) >= o.size; x++ {
-		at := x &^ 1
+		at := x&^even + x&double
 		r, g, b := c.yuv.convert(luma[x], chroma[at], chroma[at+1])
 		put(dst, r, g, b, o)
 		dst = dst[o.size:]

@@ -6,24 +6,35 @@ import (
 	"testing"
 )
 
-// exactRGB is the formula of colour.go in floating point, not rounded.
-func exactRGB(m Matrix, r Range, y, u, v byte) [3]float64 {
+// exactRGB is the formula of colour.go in floating point, not rounded, for samples of the given depth.
+func exactRGB(m Matrix, r Range, depth, y, u, v int) [3]float64 {
 	k := map[Matrix][2]float64{BT601: {0.299, 0.114}, BT709: {0.2126, 0.0722}, BT2020: {0.2627, 0.0593}}[m]
 	kr, kb := k[0], k[1]
-	l, cb, cr := float64(y)/255, (float64(u)-128)/255, (float64(v)-128)/255
-	if r == LimitedRange {
-		l, cb, cr = (float64(y)-16)/219, (float64(u)-128)/224, (float64(v)-128)/224
-	}
+	black, ySteps, cSteps, centre := exactScale(r, depth)
+	l, cb, cr := (float64(y)-black)/ySteps, (float64(u)-centre)/cSteps, (float64(v)-centre)/cSteps
 	red, blue := l+2*(1-kr)*cr, l+2*(1-kb)*cb
 	green := (l - kr*red - kb*blue) / (1 - kr - kb)
 	return [3]float64{red * 255, green * 255, blue * 255}
 }
 
+// exactScale is written down from ITU-T H.273, 8.3.
+func exactScale(r Range, depth int) (black, ySteps, cSteps, centre float64) {
+	switch {
+	case depth == 10 && r == LimitedRange:
+		return 64, 876, 896, 512
+	case depth == 10:
+		return 0, 1023, 1023, 512
+	case r == LimitedRange:
+		return 16, 219, 224, 128
+	}
+	return 0, 255, 255, 128
+}
+
 const statedError = 1.0 / 1024
 
-func checkRounded(t *testing.T, what string, got byte, exact float64) {
+func checkRounded(t *testing.T, what string, got, top int, exact float64) {
 	t.Helper()
-	exact = min(255, max(0, exact))
+	exact = min(float64(top), max(0, exact))
 	if math.Abs(float64(got)-exact) > 0.5+statedError {
 		t.Fatalf("%s: %d, want %.4f", what, got, exact)
 	}
@@ -38,7 +49,7 @@ func TestToRGBAgainstFormula(t *testing.T) {
 					for u := 0; u < 256; u += 5 {
 						for v := 0; v < 256; v += 5 {
 							red, green, blue := c.convert(byte(y), byte(u), byte(v))
-							want := exactRGB(m, r, byte(y), byte(u), byte(v))
+							want := exactRGB(m, r, 8, y, u, v)
 							for i, got := range []byte{red, green, blue} {
 								if e := min(255, max(0, want[i])); math.Abs(float64(got)-e) > 0.5+statedError {
 									t.Fatalf("YUV %d %d %d: channel %d is %d, want %.4f", y, u, v, i, got, e)
@@ -48,6 +59,78 @@ func TestToRGBAgainstFormula(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+func TestToRGBAgainstFormula10(t *testing.T) {
+	for _, m := range []Matrix{BT601, BT709, BT2020} {
+		for _, r := range []Range{FullRange, LimitedRange} {
+			t.Run(m.String()+"/"+r.String(), func(t *testing.T) {
+				c := newToRGB10(Format{Matrix: m, Range: r, Height: 1})
+				for y := 0; y < 1024; y += 3 {
+					for u := 0; u < 1024; u += 31 {
+						for v := 0; v < 1024; v += 31 {
+							red, green, blue := c.convert(uint16(y), uint16(u), uint16(v))
+							want := exactRGB(m, r, 10, y, u, v)
+							for i, got := range []byte{red, green, blue} {
+								checkRounded(t, "channel", int(got), 255, want[i])
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// A picture of 8 bits comes back from one of 10 as it was, up to one step: chroma is that of single pixels, and the
+// two bits more leave room for the rounding.
+func TestThereAndBackIn10Bits(t *testing.T) {
+	for _, m := range []Matrix{BT601, BT709, BT2020} {
+		for _, rg := range []Range{FullRange, LimitedRange} {
+			f := Format{Matrix: m, Range: rg, Height: 1}
+			there, back := newFromRGB(f, 10), newToRGB10(f)
+			for i := range 52 * 52 * 52 {
+				rgb := [3]int32{int32(i % 52 * 5), int32(i / 52 % 52 * 5), int32(i / 52 / 52 * 5)}
+				y := there.luma10(rgb[0], rgb[1], rgb[2])
+				u, v := there.chroma10(rgb[0], rgb[1], rgb[2], 0)
+				r, g, b := back.convert(y, u, v)
+				for c, got := range []byte{r, g, b} {
+					if d := int32(got) - rgb[c]; d < -1 || d > 1 || rgb[0] == rgb[1] && rgb[1] == rgb[2] && d != 0 {
+						t.Fatalf("%v %v: %v is %d %d %d in 10 bits and comes back as %d %d %d", m, rg, rgb, y, u, v, r, g, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestKnownColours10(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		m    Matrix
+		r    Range
+		yuv  [3]uint16
+		rgb  [3]byte
+	}{
+		{"709 limited black", BT709, LimitedRange, [3]uint16{64, 512, 512}, [3]byte{0, 0, 0}},
+		{"709 limited white", BT709, LimitedRange, [3]uint16{940, 512, 512}, [3]byte{255, 255, 255}},
+		{"2020 limited white", BT2020, LimitedRange, [3]uint16{940, 512, 512}, [3]byte{255, 255, 255}},
+		{"709 full white", BT709, FullRange, [3]uint16{1023, 512, 512}, [3]byte{255, 255, 255}},
+		{"709 limited red", BT709, LimitedRange, [3]uint16{250, 409, 960}, [3]byte{255, 0, 0}},
+		{"2020 limited blue", BT2020, LimitedRange, [3]uint16{116, 960, 476}, [3]byte{0, 0, 255}},
+	} {
+		f := Format{Matrix: tc.m, Range: tc.r, Height: 1}
+		r, g, b := newToRGB10(f).convert(tc.yuv[0], tc.yuv[1], tc.yuv[2])
+		if got := [3]byte{r, g, b}; got != tc.rgb {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.rgb)
+		}
+		back := newFromRGB(f, 10)
+		y := back.luma10(int32(r), int32(g), int32(b))
+		u, v := back.chroma10(int32(r), int32(g), int32(b), 0)
+		if got := [3]uint16{y, u, v}; got != tc.yuv {
+			t.Errorf("%s: back to %v, want %v", tc.name, got, tc.yuv)
 		}
 	}
 }
@@ -76,7 +159,7 @@ func TestKnownColours(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.rgb)
 		}
 		if tc.exactly {
-			back := newFromRGB(f)
+			back := newFromRGB(f, 8)
 			y := back.luma(int32(r), int32(g), int32(b))
 			u, v := back.chroma(int32(r), int32(g), int32(b), 0)
 			if got := [3]byte{y, u, v}; got != tc.yuv {
@@ -107,18 +190,18 @@ func TestConverter(t *testing.T) {
 		for y := range f.Height {
 			for x := range f.Width {
 				p, q := rgba[(y*f.Width+x)*4:][:4], bgr[(y*f.Width+x)*3:][:3]
-				s := map[byte]byte{'A': 255, 'U': 128, 'V': 128}
+				s := map[byte]int{'A': 255, 'U': 128, 'V': 128}
 				for _, o := range literalPixel(f, x, y) {
-					s[o.what] = pix[o.offset]
+					s[o.what] = o.value(pix)
 				}
 				if f.Pixel.IsRGB() {
-					if want := []byte{s['R'], s['G'], s['B'], s['A']}; !bytes.Equal(p, want) {
+					if want := []byte{byte(s['R']), byte(s['G']), byte(s['B']), byte(s['A'])}; !bytes.Equal(p, want) {
 						t.Fatalf("(%d,%d): %v, want %v", x, y, p, want)
 					}
 				} else {
-					want := exactRGB(f.Matrix, f.Range, s['Y'], s['U'], s['V'])
+					want := exactRGB(f.Matrix, f.Range, f.Pixel.Depth(), s['Y'], s['U'], s['V'])
 					for i := range 3 {
-						checkRounded(t, "RGBA", p[i], want[i])
+						checkRounded(t, "RGBA", int(p[i]), 255, want[i])
 					}
 				}
 				if q[0] != p[2] || q[1] != p[1] || q[2] != p[0] {
@@ -156,8 +239,8 @@ func TestPacker(t *testing.T) {
 		NewPacker(l).BGRX(frame, src)
 		seen := literalSeen(f)
 		for i := range frame {
-			if !seen[i] && frame[i] != 0 {
-				t.Fatalf("hidden byte %d is %d", i, frame[i])
+			if frame[i]&^seen[i] != 0 {
+				t.Fatalf("byte %d is %#x, and %#x of it is hidden", i, frame[i], ^seen[i])
 			}
 		}
 		type mean struct{ r, g, b, n float64 }
@@ -179,7 +262,7 @@ func TestPacker(t *testing.T) {
 			for x := range f.Width {
 				for _, o := range literalPixel(f, x, y) {
 					m := shared[o.offset]
-					checkRounded(t, f.String()+" "+string(rune(o.what)), frame[o.offset], exactSample(f, o.what, m.r/m.n, m.g/m.n, m.b/m.n))
+					checkRounded(t, f.String()+" "+string(rune(o.what)), o.value(frame), 1<<f.Pixel.Depth()-1, exactSample(f, o.what, m.r/m.n, m.g/m.n, m.b/m.n))
 				}
 			}
 		}
@@ -198,10 +281,8 @@ func TestPacker(t *testing.T) {
 func exactSample(f Format, what byte, r, g, b float64) float64 {
 	k := map[Matrix][2]float64{BT601: {0.299, 0.114}, BT709: {0.2126, 0.0722}}[f.Matrix]
 	y := k[0]*r + k[1]*b + (1-k[0]-k[1])*g
-	ys, cs, black := 1.0, 1.0, 0.0
-	if f.Range == LimitedRange {
-		ys, cs, black = 219.0/255, 224.0/255, 16
-	}
+	black, ySteps, cSteps, centre := exactScale(f.Range, f.Pixel.Depth())
+	ys, cs := ySteps/255, cSteps/255
 	switch what {
 	case 'R':
 		return r
@@ -214,15 +295,15 @@ func exactSample(f Format, what byte, r, g, b float64) float64 {
 	case 'Y':
 		return black + y*ys
 	case 'U':
-		return 128 + (b-y)/(2*(1-k[1]))*cs
+		return centre + (b-y)/(2*(1-k[1]))*cs
 	case 'V':
-		return 128 + (r-y)/(2*(1-k[0]))*cs
+		return centre + (r-y)/(2*(1-k[0]))*cs
 	}
 	return 0
 }
 
 func BenchmarkConvert(b *testing.B) {
-	for _, p := range []PixelFormat{BGR4, BGR3, YUYV, NV12, YU12} {
+	for _, p := range []PixelFormat{BGR4, BGR3, YUYV, NV12, YU12, P010, Y210} {
 		f, _ := NewFormat(p, 1920, 1080)
 		l, _ := NewLayout(f)
 		c, k := NewConverter(l), NewPacker(l)

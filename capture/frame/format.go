@@ -9,8 +9,8 @@ import (
 type Range uint8
 
 const (
-	FullRange    Range = iota // 0…255
-	LimitedRange              // luma 16…235, chroma 16…240
+	FullRange    Range = iota // 0…255, with 10 bits 0…1023
+	LimitedRange              // luma 16…235, chroma 16…240, with 10 bits four times that
 )
 
 func (r Range) String() string {
@@ -91,9 +91,9 @@ func (t *layoutOf) rowBytes(width int) int {
 	case packedRGB:
 		return width * t.pixelBytes
 	case packed422:
-		return width * 2
+		return width * 2 << t.wide
 	}
-	return width
+	return width << t.wide
 }
 
 // Validate reports what makes the format impossible, or nil.
@@ -135,7 +135,8 @@ func (f Format) Planes() []Plane {
 	size := first.Stride * first.Rows
 	switch t.family {
 	case semiPlanar:
-		return []Plane{first, {Offset: size, Stride: f.Stride, RowBytes: f.Width, Rows: f.Height / 2}}
+		c := Plane{Offset: size, Stride: 2 * f.Stride >> t.subX, RowBytes: 2 * first.RowBytes >> t.subX, Rows: f.Height >> t.subY}
+		return []Plane{first, c}
 	case planar:
 		round := 1<<t.subX - 1
 		c := Plane{

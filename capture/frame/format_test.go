@@ -21,6 +21,14 @@ func TestNewFormat(t *testing.T) {
 		{"odd width of packed 4:2:2", YUYV, 3, 2, "no odd widths, got 3"},
 		{"odd width of NV12", NV12, 3, 2, "no odd widths, got 3"},
 		{"odd height of NV12", NV12, 2, 3, "no odd heights, got 3"},
+		{"odd width of packed 4:2:2 in 10 bits", Y210, 3, 2, "Y210 (4:2:2 packed Y U Y V, 10 bits in 16) has no odd widths, got 3"},
+		{"odd width of VYUY", VYUY, 5, 1, "no odd widths, got 5"},
+		{"odd width of NV16", NV16, 3, 2, "no odd widths, got 3"},
+		{"odd height of NV16", NV16, 2, 3, "2x3 NV16"},
+		{"odd NV24", NV24, 3, 5, "3x5 NV24"},
+		{"odd width of P010", P010, 3, 2, "no odd widths, got 3"},
+		{"odd height of P010", P010, 2, 3, "no odd heights, got 3"},
+		{"more than a gigabyte in NV24", NV24, MaxSide, 1 << 14, "more than 1073741824 bytes"},
 		{"no width", BGR4, 0, 1, "size 0x1"},
 		{"negative height", BGR4, 1, -1, "size 1x-1"},
 		{"too wide", BGR4, MaxSide + 1, 1, "size 32769x1"},
@@ -79,6 +87,8 @@ func TestUsualColours(t *testing.T) {
 		{YU12, 1080, LimitedRange, BT709},
 		{YU12, 720, LimitedRange, BT709},
 		{NV12, 576, LimitedRange, BT601},
+		{P010, 2160, LimitedRange, BT709},
+		{RX24, 2160, FullRange, NoMatrix},
 	} {
 		if f, err := NewFormat(tc.pixel, 720, tc.height); err != nil || f.Range != tc.rng || f.Matrix != tc.matrix {
 			t.Errorf("%v: %v %v, %v", f, f.Range, f.Matrix, err)
@@ -99,6 +109,14 @@ func TestParsePixelFormat(t *testing.T) {
 		if p.IsRGB() != strings.ContainsAny(p.About(), "RB") {
 			t.Errorf("%v: IsRGB is %v", p, p.IsRGB())
 		}
+	}
+	for _, p := range []PixelFormat{P010, Y210} {
+		if p.Depth() != 10 || !strings.Contains(p.About(), "10 bits") {
+			t.Errorf("%v has %d bits a sample and is %q", p, p.Depth(), p.About())
+		}
+	}
+	if NV12.Depth() != 8 || BGR3.Depth() != 8 || PixelFormat(1).Depth() != 0 {
+		t.Error("Depth of 8-bit formats or of an unknown one is wrong")
 	}
 	for _, s := range []string{"", "BGR", "BGR44", "yuv4", "äää"} {
 		if _, err := ParsePixelFormat(s); err == nil || !strings.Contains(err.Error(), "YUYV") {

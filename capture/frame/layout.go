@@ -11,6 +11,7 @@ type Layout struct {
 	Pixels uint64
 
 	traits *layoutOf
+	seen   uint64 // as layoutOf.seen
 }
 
 // Row is one row of one plane.
@@ -28,7 +29,7 @@ func NewLayout(f Format) (*Layout, error) {
 		return nil, err
 	}
 	traits, _ := f.Pixel.traits()
-	l := &Layout{Format: f, Size: f.Size(), Pixels: uint64(f.Width) * uint64(f.Height), traits: traits}
+	l := &Layout{Format: f, Size: f.Size(), Pixels: uint64(f.Width) * uint64(f.Height), traits: traits, seen: traits.seen()}
 	for i, p := range f.Planes() {
 		for y := range p.Rows {
 			l.Rows = append(l.Rows, Row{Offset: p.Offset + y*p.Stride, Bytes: p.Stride, Seen: p.RowBytes, Plane: uint8(i), Y: y})
@@ -43,39 +44,38 @@ func (l *Layout) Row(pix []byte, y int) []byte {
 	return pix[r.Offset : r.Offset+r.Bytes : r.Offset+r.Bytes]
 }
 
-// Hides reports whether a row of the format holds bytes that no screen shows.
+// Hides reports whether a row of the format holds bits that no screen shows.
 func (l *Layout) Hides() bool {
-	return l.traits.hidden >= 0 || l.Rows[0].Bytes > l.Rows[0].Seen
+	return l.seen != ^uint64(0) || l.Rows[0].Bytes > l.Rows[0].Seen
 }
 
 // Tighten narrows the byte range [start, end) of row y to the bytes that are seen and differ between
 // a and b, both whole rows, and reports whether any is left.
 func (l *Layout) Tighten(y int, a, b []byte, start, end int) (int, int, bool) {
 	end = min(end, l.Rows[y].Seen)
-	t := l.traits
-	for start < end && !t.differs(a, b, start) {
+	for start < end && !l.differs(a, b, start) {
 		start++
 	}
-	for start < end && !t.differs(a, b, end-1) {
+	for start < end && !l.differs(a, b, end-1) {
 		end--
 	}
 	return start, end, start < end
 }
 
-func (t *layoutOf) differs(a, b []byte, i int) bool {
-	return a[i] != b[i] && (t.hidden < 0 || i&3 != t.hidden)
+func (l *Layout) differs(a, b []byte, i int) bool {
+	d := a[i] ^ b[i]
+	return d != 0 && d&byte(l.seen>>(i&7*8)) != 0
 }
 
-// RowEqual reports whether row y looks the same in a and b, both whole rows: padding and X
-// bytes are not compared.
+// RowEqual reports whether row y looks the same in a and b, both whole rows: padding, X bytes and
+// the unused bits of 10-bit samples are not compared.
 func (l *Layout) RowEqual(y int, a, b []byte) bool {
 	n := l.Rows[y].Seen
 	a, b = a[:n], b[:n]
-	t := l.traits
-	if t.hidden < 0 {
+	mask := l.seen
+	if mask == ^uint64(0) {
 		return string(a) == string(b)
 	}
-	mask := ^(uint64(0xff)<<(8*t.hidden) | uint64(0xff)<<(8*t.hidden+32))
 	i := 0
 	for ; i+8 <= n; i += 8 {
 		if (binary.LittleEndian.Uint64(a[i:])^binary.LittleEndian.Uint64(b[i:]))&mask != 0 {
@@ -83,7 +83,7 @@ func (l *Layout) RowEqual(y int, a, b []byte) bool {
 		}
 	}
 	for ; i < n; i++ {
-		if t.differs(a, b, i) {
+		if l.differs(a, b, i) {
 			return false
 		}
 	}
@@ -100,11 +100,13 @@ func (l *Layout) Rect(y, start, end int) (x0, y0, x1, y1 int) {
 	case t.family == packedRGB:
 		return start / t.pixelBytes, r.Y, min(f.Width, (end+t.pixelBytes-1)/t.pixelBytes), r.Y + 1
 	case t.family == packed422:
-		return start / 4 * 2, r.Y, min(f.Width, (end+3)/4*2), r.Y + 1
+		block := 4 << t.wide // bytes of two pixels
+		return start / block * 2, r.Y, min(f.Width, (end+block-1)/block*2), r.Y + 1
 	case r.Plane == 0:
-		return start, r.Y, min(f.Width, end), r.Y + 1
+		return start >> t.wide, r.Y, min(f.Width, (end+1<<t.wide-1)>>t.wide), r.Y + 1
 	case t.family == semiPlanar:
-		return start / 2 * 2, r.Y * 2, min(f.Width, (end+1)/2*2), min(f.Height, r.Y*2+2)
+		pair := 2 << t.wide // bytes of Cb and Cr
+		return start / pair << t.subX, r.Y << t.subY, min(f.Width, (end+pair-1)/pair<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
 	}
 	return start << t.subX, r.Y << t.subY, min(f.Width, end<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
 }

@@ -37,8 +37,16 @@ func TestRowsCoverTheFrame(t *testing.T) {
 			at += r.Bytes
 			for i := range r.Bytes {
 				want := seen[r.Offset+i]
-				if got := i < r.Seen && (l.traits.hidden < 0 || i%4 != l.traits.hidden); got != want {
-					t.Fatalf("row %d byte %d: seen %v, want %v", y, i, got, want)
+				got := byte(0)
+				for bit := range 8 { // that are seen to change
+					a, b := make([]byte, r.Bytes), make([]byte, r.Bytes)
+					b[i] = 1 << bit
+					if _, _, differs := l.Tighten(y, a, b, 0, r.Bytes); differs {
+						got |= 1 << bit
+					}
+				}
+				if got != want {
+					t.Fatalf("row %d byte %d: bits %08b are seen, want %08b", y, i, got, want)
 				}
 			}
 		}
@@ -47,7 +55,7 @@ func TestRowsCoverTheFrame(t *testing.T) {
 		}
 		hides := false
 		for _, s := range seen {
-			hides = hides || !s
+			hides = hides || s != 0xff
 		}
 		if l.Hides() != hides {
 			t.Errorf("Hides: %v, want %v", l.Hides(), hides)
@@ -73,10 +81,10 @@ func TestViewAndCopy(t *testing.T) {
 }
 
 // literalTighten looks at each byte by itself.
-func literalTighten(l *Layout, seen []bool, y int, a, b []byte, start, end int) (int, int, bool) {
+func literalTighten(l *Layout, seen []byte, y int, a, b []byte, start, end int) (int, int, bool) {
 	first, last := -1, -1
 	for i := start; i < end; i++ {
-		if seen[l.Rows[y].Offset+i] && a[i] != b[i] {
+		if (a[i]^b[i])&seen[l.Rows[y].Offset+i] != 0 {
 			if first < 0 {
 				first = i
 			}
@@ -98,9 +106,7 @@ func TestTightenAndRowEqual(t *testing.T) {
 			}
 			if round == 0 { // everything that is hidden differs
 				for i := range other {
-					if !seen[i] {
-						other[i] ^= 0xff
-					}
+					other[i] ^= ^seen[i]
 				}
 			}
 			for y, r := range l.Rows {
@@ -130,7 +136,9 @@ func TestRect(t *testing.T) {
 		for y := range l.Format.Height {
 			for x := range l.Format.Width {
 				for _, s := range literalPixel(l.Format, x, y) {
-					touch[s.offset] = touch[s.offset].Union(image.Rect(x, y, x+1, y+1))
+					for i := range s.seenBits() {
+						touch[s.offset+i] = touch[s.offset+i].Union(image.Rect(x, y, x+1, y+1))
+					}
 				}
 			}
 		}
@@ -154,7 +162,7 @@ func TestRect(t *testing.T) {
 }
 
 func BenchmarkRowEqual(b *testing.B) {
-	for _, p := range []PixelFormat{BGR4, BGR3} {
+	for _, p := range []PixelFormat{BGR4, BGR3, P010} {
 		b.Run("format="+p.String(), func(b *testing.B) {
 			f, _ := NewFormat(p, 1920, 1080)
 			l, _ := NewLayout(f)

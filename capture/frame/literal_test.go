@@ -1,15 +1,36 @@
 package frame
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 )
 
-// sample is one byte of a frame that a pixel is made of.
+// sample is one byte of a frame that a pixel is made of, or one 16-bit word of it.
 type sample struct {
 	what   byte // 'R' 'G' 'B' 'A', 'Y' 'U' 'V'; 'X' is never seen
 	offset int
+	wide   bool // 10 bits: "Data in the 10 high bits, zeros in the 6 low bits, arranged in little endian order"
+}
+
+// value reads the sample from a frame.
+func (s sample) value(pix []byte) int {
+	if s.wide {
+		return int(binary.LittleEndian.Uint16(pix[s.offset:]) >> 6)
+	}
+	return int(pix[s.offset])
+}
+
+// seenBits returns the bits that are seen of each byte of the sample, from offset on.
+func (s sample) seenBits() []byte {
+	switch {
+	case s.what == 'X':
+		return []byte{0}
+	case s.wide:
+		return []byte{0xc0, 0xff}
+	}
+	return []byte{0xff}
 }
 
 // literalPixel says which bytes make pixel (x, y), written down from the V4L2 documentation of each format
@@ -18,9 +39,15 @@ func literalPixel(f Format, x, y int) []sample {
 	w, h, s := f.Width, f.Height, f.Stride
 	pick := func(order string) (all []sample) {
 		for i := range len(order) {
-			all = append(all, sample{order[i], y*s + x*len(order) + i})
+			all = append(all, sample{what: order[i], offset: y*s + x*len(order) + i})
 		}
 		return all
+	}
+	yuv := func(luma, cb, cr int) []sample {
+		return []sample{{what: 'Y', offset: luma}, {what: 'U', offset: cb}, {what: 'V', offset: cr}}
+	}
+	words := func(luma, cb, cr int) []sample {
+		return []sample{{'Y', luma, true}, {'U', cb, true}, {'V', cr, true}}
 	}
 	switch f.Pixel {
 	case BGR4, XR24:
@@ -31,6 +58,10 @@ func literalPixel(f Format, x, y int) []sample {
 		return pick("XRGB")
 	case BA24:
 		return pick("ARGB")
+	case RX24:
+		return pick("XBGR")
+	case RA24:
+		return pick("ABGR")
 	case XB24:
 		return pick("RGBX")
 	case AB24:
@@ -40,24 +71,39 @@ func literalPixel(f Format, x, y int) []sample {
 	case RGB3:
 		return pick("RGB")
 	case YUYV:
-		return []sample{{'Y', y*s + 2*x}, {'U', y*s + x/2*4 + 1}, {'V', y*s + x/2*4 + 3}}
+		return yuv(y*s+2*x, y*s+x/2*4+1, y*s+x/2*4+3)
 	case UYVY:
-		return []sample{{'Y', y*s + 2*x + 1}, {'U', y*s + x/2*4}, {'V', y*s + x/2*4 + 2}}
+		return yuv(y*s+2*x+1, y*s+x/2*4, y*s+x/2*4+2)
+	case YVYU:
+		return yuv(y*s+2*x, y*s+x/2*4+3, y*s+x/2*4+1)
+	case VYUY:
+		return yuv(y*s+2*x+1, y*s+x/2*4+2, y*s+x/2*4)
+	case Y210:
+		return words(y*s+4*x, y*s+x/2*8+2, y*s+x/2*8+6)
 	case NV12:
 		c := h*s + y/2*s + x/2*2
-		return []sample{{'Y', y*s + x}, {'U', c}, {'V', c + 1}}
+		return yuv(y*s+x, c, c+1)
+	case NV16:
+		c := h*s + y*s + x/2*2
+		return yuv(y*s+x, c, c+1)
+	case NV24: // "If the Y plane has pad bytes after each row, then the CbCr plane has twice as many"
+		c := h*s + y*2*s + x*2
+		return yuv(y*s+x, c, c+1)
+	case P010:
+		c := h*s + y/2*s + x/2*4
+		return words(y*s+2*x, c, c+2)
 	case YU12:
 		cs, ch := (s+1)/2, (h+1)/2
 		c := h*s + y/2*cs + x/2
-		return []sample{{'Y', y*s + x}, {'U', c}, {'V', c + cs*ch}}
+		return yuv(y*s+x, c, c+cs*ch)
 	case P422:
 		cs := (s + 1) / 2
 		c := h*s + y*cs + x/2
-		return []sample{{'Y', y*s + x}, {'U', c}, {'V', c + cs*h}}
+		return yuv(y*s+x, c, c+cs*h)
 	case P444:
-		return []sample{{'Y', y*s + x}, {'U', h*s + y*s + x}, {'V', 2*h*s + y*s + x}}
+		return yuv(y*s+x, h*s+y*s+x, 2*h*s+y*s+x)
 	case GREY:
-		return []sample{{'Y', y*s + x}}
+		return []sample{{what: 'Y', offset: y*s + x}}
 	}
 	panic(fmt.Sprint("no literal layout of ", f.Pixel, w))
 }
@@ -66,26 +112,28 @@ func literalPixel(f Format, x, y int) []sample {
 func literalSize(f Format) int {
 	first := f.Stride * f.Height
 	switch f.Pixel {
-	case NV12:
+	case NV12, P010:
 		return first * 3 / 2
+	case NV16:
+		return first * 2
 	case YU12:
 		return first + 2*((f.Stride+1)/2)*((f.Height+1)/2)
 	case P422:
 		return first + 2*((f.Stride+1)/2)*f.Height
-	case P444:
+	case P444, NV24:
 		return first * 3
 	}
 	return first
 }
 
-// literalSeen says of each byte of a frame whether any pixel shows it.
-func literalSeen(f Format) []bool {
-	seen := make([]bool, literalSize(f))
+// literalSeen returns the bits of each byte of a frame that any pixel shows.
+func literalSeen(f Format) []byte {
+	seen := make([]byte, literalSize(f))
 	for y := range f.Height {
 		for x := range f.Width {
 			for _, s := range literalPixel(f, x, y) {
-				if s.what != 'X' {
-					seen[s.offset] = true
+				for i, bits := range s.seenBits() {
+					seen[s.offset+i] |= bits
 				}
 			}
 		}

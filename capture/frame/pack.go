@@ -16,13 +16,13 @@ type Packer struct {
 func NewPacker(l *Layout) *Packer {
 	p := &Packer{layout: l, planes: l.Format.Planes()}
 	if l.traits.family != packedRGB {
-		p.yuv = newFromRGB(l.Format)
+		p.yuv = newFromRGB(l.Format, uint(l.Format.Pixel.Depth()))
 	}
 	return p
 }
 
 // BGRX writes the picture src, Width×Height×4 bytes without padding, as a frame of Layout.Size bytes to
-// dst. Alpha becomes 255; X bytes and padding become 0, so that equal pictures make equal bytes.
+// dst. Alpha becomes 255; X bytes, unused bits and padding become 0, so that equal pictures make equal bytes.
 func (p *Packer) BGRX(dst, src []byte) {
 	f, t := p.layout.Format, p.layout.traits
 	line := func(y int) []byte { return src[y*f.Width*4 : (y+1)*f.Width*4 : (y+1)*f.Width*4] }
@@ -34,6 +34,10 @@ func (p *Packer) BGRX(dst, src []byte) {
 		switch {
 		case t.family == packedRGB:
 			packRGB(row, line(r.Y), t)
+		case t.wide > 0 && t.family == packed422:
+			p.packed10(row, line(r.Y))
+		case t.wide > 0 && r.Plane == 0:
+			p.luma10(row, line(r.Y))
 		case t.family == packed422:
 			p.packed(row, line(r.Y))
 		case r.Plane == 0:
@@ -69,13 +73,13 @@ func (p *Packer) luma(dst, src []byte) {
 }
 
 func (p *Packer) packed(dst, src []byte) {
-	y0 := p.layout.traits.y0
+	y0, u0 := p.layout.traits.y0&1, p.layout.traits.u0&3
 	for x := 0; x+4 <= len(dst); x += 4 {
 		d, s := dst[x:x+4:x+4], src[x*2:x*2+8:x*2+8]
 		b, g, r := int32(s[0]), int32(s[1]), int32(s[2])
 		b2, g2, r2 := int32(s[4]), int32(s[5]), int32(s[6])
 		d[y0], d[y0+2] = p.yuv.luma(r, g, b), p.yuv.luma(r2, g2, b2)
-		d[1-y0], d[3-y0] = p.yuv.chroma(r+r2, g+g2, b+b2, 1)
+		d[u0], d[u0^2] = p.yuv.chroma(r+r2, g+g2, b+b2, 1)
 	}
 }
 
@@ -102,10 +106,17 @@ func (p *Packer) chroma(dst, upper, lower []byte, twoLines bool, plane uint8) {
 			}
 			log2n++
 		}
+		if t.wide > 0 {
+			u, v := p.yuv.chroma10(r, g, b, log2n)
+			put10(dst, x>>t.subX*2, u)
+			put10(dst, x>>t.subX*2+1, v)
+			continue
+		}
 		u, v := p.yuv.chroma(r, g, b, log2n)
 		switch {
 		case t.family == semiPlanar:
-			dst[x], dst[x+1] = u, v
+			at := x >> t.subX * 2
+			dst[at], dst[at+1] = u, v
 		case plane == 1:
 			dst[x>>t.subX] = u
 		default:

@@ -101,7 +101,7 @@ func (l *Layout) NewCrop(r Region) (*Crop, error) {
 		start, top := x0, y0
 		switch {
 		case row.Plane > 0 && t.family == semiPlanar:
-			top = y0 >> t.subY // and two bytes for each block of two pixels
+			start, top = x0>>t.subX*2<<t.wide, y0>>t.subY
 		case row.Plane > 0:
 			start, top = x0>>t.subX, y0>>t.subY
 		default:

@@ -88,7 +88,7 @@ func TestCrop(t *testing.T) {
 				for x := range want.Width {
 					from := literalPixel(f, want.X+x, want.Y+y)
 					for i, s := range literalPixel(c.Layout.Format, x, y) {
-						if out[s.offset] != pix[from[i].offset] {
+						if s.value(out) != from[i].value(pix) {
 							t.Fatalf("%v: %c of (%d,%d) is not that of its origin", r, s.what, x, y)
 						}
 					}

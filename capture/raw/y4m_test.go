@@ -227,6 +227,10 @@ func TestWriterRearranges(t *testing.T) {
 	}{
 		{frame.YUYV, 9, "0a1A2b3B.4c5C6d7D.", "01234567abcdABCD", "422"},
 		{frame.UYVY, 9, "a0A1b2B3.c4C5d6D7.", "01234567abcdABCD", "422"},
+		{frame.YVYU, 9, "0A1a2B3b.4C5c6D7d.", "01234567abcdABCD", "422"},
+		{frame.VYUY, 9, "A0a1B2b3.C4c5D6d7.", "01234567abcdABCD", "422"},
+		{frame.NV16, 5, "0123.4567.aAbB.cCdD.", "01234567abcdABCD", "422"},
+		{frame.NV24, 5, "0123.4567.aAbBcCdD..eEfFgGhH..", "01234567abcdefghABCDEFGH", "444"},
 		{frame.NV12, 5, "0123.4567.aAbB.", "01234567abAB", "420jpeg"},
 		{frame.YU12, 6, "0123..4567..ab.AB.", "01234567abAB", "420jpeg"},
 		{frame.P422, 4, "01234567abcdABCD", "01234567abcdABCD", "422"},
@@ -270,6 +274,8 @@ func TestWriterRefuses(t *testing.T) {
 		want   string
 	}{
 		{"RGB", frame.BGR4, 1, "", "only YUV and grey"},
+		{"10 bits", frame.P010, 1, "", "P010 (4:2:0, Y plane and UV plane, 10 bits in 16), and only 8-bit Y4M is written"},
+		{"10 bits packed", frame.Y210, 1, "", "only 8-bit Y4M is written; export to .raw"},
 		{"no rate", frame.GREY, 0, "", "one frame rate"},
 		{"header of another size", frame.GREY, 1, "YUV4MPEG2 W4 H4 F1:1 Cmono", "the header says 4x4 GREY"},
 		{"header of another format", frame.P444, 1, "YUV4MPEG2 W2 H2 F1:1 Cmono", "2x2 GREY"},

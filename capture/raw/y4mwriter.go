@@ -27,7 +27,10 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 		return nil, fmt.Errorf("write Y4M: %w", err)
 	}
 	pixel, tag, ok := planarOf(f.Pixel)
-	if !ok {
+	switch {
+	case !ok && f.Pixel.Depth() > 8:
+		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and only 8-bit Y4M is written; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
+	case !ok:
 		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M holds only YUV and grey, to which RGB can't be turned without loss; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
 	}
 	y := &Y4MWriter{w: w, format: f, lines: []string{frameMagic}}
@@ -64,10 +67,10 @@ func planarOf(p frame.PixelFormat) (frame.PixelFormat, string, bool) {
 	switch p {
 	case frame.YU12, frame.NV12:
 		return frame.YU12, "420jpeg", true
-	case frame.P422, frame.YUYV, frame.UYVY:
+	case frame.P422, frame.NV16, frame.YUYV, frame.UYVY, frame.YVYU, frame.VYUY:
 		return frame.P422, "422", true
-	case frame.P444:
-		return p, "444", true
+	case frame.P444, frame.NV24:
+		return frame.P444, "444", true
 	case frame.GREY:
 		return p, "mono", true
 	}
@@ -90,7 +93,15 @@ func (y *Y4MWriter) WriteFrame(m frame.Image) error {
 		y.every(m, 0, 1, 2)
 		y.every(m, 0, 0, 4)
 		y.every(m, 0, 2, 4)
-	case frame.NV12:
+	case frame.YVYU:
+		y.every(m, 0, 0, 2)
+		y.every(m, 0, 3, 4)
+		y.every(m, 0, 1, 4)
+	case frame.VYUY:
+		y.every(m, 0, 1, 2)
+		y.every(m, 0, 2, 4)
+		y.every(m, 0, 0, 4)
+	case frame.NV12, frame.NV16, frame.NV24:
 		y.every(m, 0, 0, 1)
 		y.every(m, 1, 0, 2)
 		y.every(m, 1, 1, 2)

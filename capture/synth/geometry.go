@@ -42,10 +42,18 @@ func arrange(p frame.PixelFormat) []samples {
 	switch p {
 	case frame.BGR3, frame.RGB3:
 		return []samples{{unit: 3}}
-	case frame.YUYV, frame.UYVY:
+	case frame.YUYV, frame.UYVY, frame.YVYU, frame.VYUY:
 		return []samples{{4, 1, 0}}
+	case frame.Y210:
+		return []samples{{8, 1, 0}}
 	case frame.NV12:
 		return []samples{{unit: 1}, {2, 1, 1}}
+	case frame.NV16:
+		return []samples{{unit: 1}, {2, 1, 0}}
+	case frame.NV24:
+		return []samples{{unit: 1}, {unit: 2}}
+	case frame.P010:
+		return []samples{{unit: 2}, {4, 1, 1}}
 	case frame.YU12:
 		return []samples{{unit: 1}, {1, 1, 1}, {1, 1, 1}}
 	case frame.P422:

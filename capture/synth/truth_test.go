@@ -11,6 +11,8 @@ func TestChangesAgainstPixels(t *testing.T) {
 		"size=160x120",
 		"size=160x120&seed=7&markers=1&frames=200",
 		"size=34x18&seed=2&format=NV12&stride=48",
+		"size=34x18&seed=2&format=P010&stride=80",
+		"size=33x17&seed=2&format=NV24&stride=48",
 		"size=51x37&seed=3&format=YU12&markers=1",
 		"size=1x1&seed=4&format=GREY",
 		"size=2x1&seed=5&format=UYVY&frames=3&markers=1",
