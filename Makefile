@@ -4,7 +4,7 @@ GO   ?= go
 BIN  := bin/eideticker
 PURE := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/...
 
-.PHONY: deps build demo test lint cross race fuzz bench bench-peers clean
+.PHONY: deps build demo test test-rig lint cross race fuzz bench bench-peers clean
 
 deps:
 	@.ci/deps
@@ -19,10 +19,16 @@ test: deps lint cross
 	$(GO) test ./...
 	@$(MAKE) --no-print-directory race fuzz
 
+# The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
+test-rig: deps
+	$(GO) test -count=1 -v -run '^TestVM' $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... \
+		| grep deploy/rigvm | cut -d ' ' -f 1)
+
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet -tags rigvm ./...
 	$(GO) tool staticcheck ./...
 
 # The offline commands work wherever Go does, without cgo.

@@ -1,0 +1,232 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
+	"golang.org/x/sys/unix"
+)
+
+// server answers the host's calls.
+type server struct {
+	write sync.Mutex // one frame at a time
+	port  io.Writer
+	out   []byte // frame that is being written
+
+	mu      sync.Mutex
+	running map[uint32]*program // by call
+	puts    map[uint32]*os.File // used by serve alone
+}
+
+// agent loads the base modules, opens the port, greets the host, and serves it. It returns when it cannot go on.
+func agent() error {
+	b, err := readBoot()
+	if err != nil {
+		return err
+	}
+	for _, path := range b.Modules {
+		// A driver for hardware that is not here is no harm, nor is one that is there already.
+		if err := load(path, ""); err != nil && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EEXIST) {
+			return err
+		}
+	}
+	port, err := openPort()
+	if err != nil {
+		return err
+	}
+	s := &server{port: port, running: map[uint32]*program{}, puts: map[uint32]*os.File{}}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return err
+	}
+	greeting := wire.Greeting{Kernel: unix.ByteSliceToString(name.Release[:])}
+	if b.Disk != "" {
+		if err := mountDisk(b.Disk); err != nil {
+			greeting.Error = err.Error()
+		}
+	}
+	if err := s.sendJSON(0, wire.Hello, greeting); err != nil {
+		return err
+	}
+	return s.serve(bufio.NewReaderSize(port, wire.MaxPayload))
+}
+
+// openPort finds the port by its name: there is no udev here that would make a link. The file blocks, so that reads and
+// writes need nothing of the driver but that.
+func openPort() (*os.File, error) {
+	names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range names {
+		name, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(name)) != wire.PortName {
+			continue
+		}
+		dev := filepath.Join("/dev", filepath.Base(filepath.Dir(path)))
+		fd, err := unix.Open(dev, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", dev, err)
+		}
+		return os.NewFile(uintptr(fd), dev), nil
+	}
+	return nil, fmt.Errorf("there is no virtio-serial port %q", wire.PortName)
+}
+
+func (s *server) serve(r io.Reader) error {
+	frames := wire.NewReader(r)
+	for {
+		f, err := frames.Read()
+		if err != nil {
+			return fmt.Errorf("read from the host: %w", err)
+		}
+		switch f.Kind {
+		case wire.Request:
+			var c wire.Call
+			if err := f.Unmarshal(&c); err != nil {
+				return err
+			}
+			s.begin(f.Call, c)
+		case wire.Data, wire.End:
+			s.receive(f)
+		case wire.Cancel:
+			s.cancel(f.Call)
+		default:
+			return fmt.Errorf("frame of unknown kind %d", f.Kind)
+		}
+	}
+}
+
+// begin starts a call. What may take long does so in a goroutine that ends with a Done.
+func (s *server) begin(id uint32, c wire.Call) {
+	switch c.Op {
+	case wire.Run:
+		s.start(id, c)
+	case wire.Put:
+		f, err := create(c.Path, os.FileMode(c.Mode))
+		if err != nil {
+			s.done(id, err)
+			return
+		}
+		s.puts[id] = f
+	case wire.Get:
+		go func() { s.done(id, s.send(id, c.Path)) }()
+	case wire.Load:
+		go func() { s.done(id, load(c.Path, c.Params)) }()
+	case wire.Unload:
+		go func() { s.done(id, unload(c.Path)) }()
+	case wire.PowerOff:
+		go func() { s.done(id, powerOff()) }()
+	default:
+		s.done(id, fmt.Errorf("unknown call %q", c.Op))
+	}
+}
+
+// create opens a file for writing. It is no new file under another name first: files of sysfs are written too.
+func create(path string, mode os.FileMode) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode.Perm())
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// receive takes bytes of a file that the host puts. Those of a file that has failed before are dropped.
+func (s *server) receive(frame wire.Frame) {
+	f := s.puts[frame.Call]
+	if f == nil {
+		return
+	}
+	var err error
+	if frame.Kind == wire.Data {
+		if _, err = f.Write(frame.Payload); err == nil {
+			return
+		}
+	}
+	delete(s.puts, frame.Call)
+	s.done(frame.Call, errors.Join(err, f.Close()))
+}
+
+// send sends a file to the host.
+func (s *server) send(id uint32, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.CopyBuffer(struct{ io.Writer }{&stream{s, id, wire.Data}}, struct{ io.Reader }{f}, make([]byte, wire.MaxPayload))
+	return err
+}
+
+// stream writes frames of one kind.
+type stream struct {
+	s    *server
+	call uint32
+	kind wire.Kind
+}
+
+func (w *stream) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		n := min(len(rest), wire.MaxPayload)
+		if err := w.s.frame(w.call, w.kind, rest[:n]); err != nil {
+			return len(b) - len(rest), err
+		}
+		rest = rest[n:]
+	}
+	return len(b), nil
+}
+
+// done ends a call.
+func (s *server) done(id uint32, err error) {
+	var r wire.Reply
+	if err != nil {
+		r.Error = err.Error()
+		var no syscall.Errno
+		if errors.As(err, &no) {
+			r.Errno = int(no)
+		}
+	}
+	s.reply(id, r)
+}
+
+// reply ends a call. Without a way to the host there is nobody to tell, and serve ends too.
+func (s *server) reply(id uint32, r wire.Reply) {
+	if err := s.sendJSON(id, wire.Done, r); err != nil {
+		fmt.Fprintln(os.Stderr, "rigvm:", err)
+	}
+}
+
+func (s *server) sendJSON(id uint32, kind wire.Kind, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if len(b) > wire.MaxPayload {
+		return fmt.Errorf("reply of %d bytes is too long", len(b))
+	}
+	return s.frame(id, kind, b)
+}
+
+func (s *server) frame(id uint32, kind wire.Kind, payload []byte) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.out = wire.Append(s.out[:0], id, kind, payload)
+	if _, err := s.port.Write(s.out); err != nil {
+		return fmt.Errorf("write to the host: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+//go:build linux
+
+package rigvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Boot starts a machine that lives as long as the test. Where something is missing that a VM needs, the test is
+// skipped with a sentence that says what; under CI=true it fails. With -short it is skipped too.
+func Boot(t testing.TB, cfg Config) *VM {
+	t.Helper()
+	vm, err := bootFor(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vm
+}
+
+// bootFor is Boot for tests that want the error.
+func bootFor(t testing.TB, cfg Config) (*VM, error) {
+	t.Helper()
+	Need(t)
+	vm, err := Start(t.Context(), cfg)
+	var missing *MissingError
+	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
+		t.Skipf("%v: no VM is started", err)
+	}
+	if err == nil {
+		t.Cleanup(func() { _ = vm.Close() })
+	}
+	return vm, err
+}
+
+// Need skips a test, or fails it under CI=true, where programs are missing that a VM needs.
+func Need(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a VM takes its time: not with -short")
+	}
+	_, err := findPrograms()
+	var missing *MissingError
+	switch {
+	case err == nil:
+	case errors.As(err, &missing) && os.Getenv("CI") != "true":
+		t.Skipf("%v: no VM is started", err)
+	default:
+		t.Fatal(err)
+	}
+}
+
+// Tests say which tests run in the guest.
+type Tests struct {
+	Package string        // as the go command takes it; "": the package whose tests run
+	Tags    []string      // build tags beside rigvm
+	Run     string        // pattern of -test.run; "": all that the binary has
+	Args    []string      // more arguments: "-test.short", or the tests' own flags
+	Env     []string      // added to PATH, HOME, CI and RIGVM=1
+	Timeout time.Duration // of the whole run; 0: 5 minutes
+}
+
+// RunTests compiles a package's tests, runs them in the guest, in a folder of their own, and makes each a subtest of t,
+// with its log, as it runs. If the guest dies, the test that ran then fails with the reason. At the end stands a table.
+func RunTests(t *testing.T, vm *VM, tests Tests) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), orDefault(tests.Timeout, 5*time.Minute), fmt.Errorf("tests in the VM took longer than %v", orDefault(tests.Timeout, 5*time.Minute)))
+	defer cancel()
+	if tests.Package == "" {
+		tests.Package = "."
+	}
+	binary, err := TestBinary(ctx, t.TempDir(), tests.Package, tests.Tags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := vm.temporary("tests")
+	inside := dir + "/guest.test"
+	if err := vm.Put(ctx, binary, inside); err != nil {
+		t.Fatal(err)
+	}
+	c := Command{
+		Path: inside, Dir: dir, Env: append([]string{"RIGVM=1", "CI=" + os.Getenv("CI")}, tests.Env...),
+		Args: append([]string{"-test.v=test2json", "-test.run=" + tests.Run, "-test.timeout=0"}, tests.Args...),
+	}
+	var r relay
+	r.follow(ctx, t, vm, c)
+	t.Cleanup(func() {
+		_, _ = vm.Run(context.WithoutCancel(ctx), Command{Path: "rm", Args: []string{"-rf", dir}})
+	})
+	fmt.Fprint(t.Output(), table(r.rows))
+}
+
+// table lays out what the tests said, one row each.
+func table(rows []row) string {
+	var b strings.Builder
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r.name))
+	}
+	b.WriteString("\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "  %-*s  %-4s  %6.2f s\n", width, r.name, r.result, r.took.Seconds())
+	}
+	return b.String()
+}
