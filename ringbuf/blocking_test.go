@@ -92,6 +92,24 @@ func TestNextWaits(t *testing.T) {
 	}
 }
 
+func TestTryNextDoesNotWait(t *testing.T) {
+	r := newRing(t, 4)
+	rd := r.NewReader(Lossless)
+	if lease, err := rd.TryNext(); lease != nil || err != nil {
+		t.Fatalf("TryNext of an empty ring is %v, %v", lease, err)
+	}
+	put(t, r, 7)
+	lease, err := rd.TryNext()
+	if err != nil || lease == nil {
+		t.Fatalf("TryNext is %v, %v, want the frame", lease, err)
+	}
+	lease.Release()
+	r.Close(nil)
+	if lease, err := rd.TryNext(); lease != nil || err != io.EOF {
+		t.Errorf("TryNext after the end is %v, %v, want EOF", lease, err)
+	}
+}
+
 func TestNextCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRing(t, 4)

@@ -131,6 +131,9 @@ func (rd *Reader[M]) Next(ctx context.Context) (*Lease[M], error) {
 	}
 }
 
+// TryNext is Next for what is there: it returns nil without an error if there is no frame yet.
+func (rd *Reader[M]) TryNext() (*Lease[M], error) { return rd.poll() }
+
 // poll leases a frame if there is one, and returns neither lease nor error if there
 // might be one later.
 func (rd *Reader[M]) poll() (*Lease[M], error) {

@@ -146,6 +146,41 @@ func TestEveryFrameComesBack(t *testing.T) {
 	}
 }
 
+// TestAhead shows the writer frames before they are written: those that come then, and others.
+func TestAhead(t *testing.T) {
+	f := format(t, frame.BGR4, 64, 40, 0)
+	all, others := film(t, 9, f, 120), film(t, 10, f, MostAhead)
+	rng := rand.New(rand.NewPCG(9, 9))
+	d := &memDisk{}
+	w := newWriter(d, testOptions())
+	w.Ahead(all[:2]) // there is no segment yet
+	if err := w.Segment(f, 1, 60); err != nil {
+		t.Fatal(err)
+	}
+	for i, pix := range all {
+		switch rng.IntN(4) {
+		case 0:
+			w.Ahead(all[i:min(i+1+rng.IntN(MostAhead+1), len(all))])
+		case 1: // the second is not what comes
+			w.Ahead([][]byte{pix, others[i%MostAhead], pix})
+		case 2: // nothing of it comes
+			w.Ahead(others)
+		}
+		if err := w.WriteFrame(pix, metaOf(i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Ahead(all[:1])
+	r, err := newReader(d, int64(len(d.b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFrames(t, r, all)
+}
+
 // checkFrames reads every frame in each of the three ways and compares.
 func checkFrames(t *testing.T, r *Reader, all [][]byte) {
 	t.Helper()

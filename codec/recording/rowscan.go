@@ -4,35 +4,51 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
 const (
-	mostScanners = 3  // beside the planner; memory has no more to give
-	scanRows     = 32 // that are claimed at once
+	mostScanners = 3       // beside the planner; memory has no more to give
+	bandBytes    = 1 << 18 // of a frame that are claimed at once; those of two frames stay in a processor's own cache
 )
 
-// rowScan compares the rows of a frame on several goroutines. The planner takes part and never waits for a helper to wake up: whoever
-// comes claims the next rows, and if nobody does the planner claims them all.
+// MostAhead is how many frames [Writer.Ahead] takes at once.
+const MostAhead = 4
+
+// rowScan compares the rows of frames, each with the frame before, on several goroutines. What is claimed at once is a band of rows, of all
+// frames that are there: each then comes out of memory once and not twice, since it is still in the cache when the next
+// frame is compared with it. The planner takes part and never waits for a helper to wake up: whoever comes claims the next
+// band, and if nobody does the planner claims them all.
 type rowScan struct {
-	// The frame. Written by the planner before it sets left, read only by whoever has claimed rows by counting left down, which
+	// The frames. Written by the planner before it sets left, read only by whoever has claimed rows by counting left down, which
 	// orders the two. Between frames left is at most 0: a helper that comes late claims nothing and reads nothing.
-	encoder   *rowdelta.Encoder
-	prev, cur []byte
-	rows      int32
-	claims    int32
+	frames []comparison
+	rows   int // of a frame
+	band   int // rows
+	claims int32
 
 	left     atomic.Int32  // claims that nobody has taken yet
 	done     atomic.Int32  // claims whose rows have been compared
 	finished chan struct{} // told by a helper that did the last one
 
+	scans [MostAhead]*rowdelta.Scan // of the planner alone
+	used  int                       // frames whose scans have been taken
+
 	wake []chan struct{}
 	wg   sync.WaitGroup
+}
+
+// comparison is a frame, the one before, and what there is to say of the two.
+type comparison struct {
+	prev, cur []byte
+	scan      *rowdelta.Scan
 }
 
 // start makes helpers ready.
 func (s *rowScan) start(helpers int) {
 	s.finished = make(chan struct{}, 1)
+	s.frames = make([]comparison, 0, MostAhead)
 	for range helpers {
 		wake := make(chan struct{}, 1)
 		s.wake = append(s.wake, wake)
@@ -54,14 +70,43 @@ func (s *rowScan) stop() {
 	s.wg.Wait()
 }
 
-// frame has all rows of a frame compared with the frame before.
-func (s *rowScan) frame(e *rowdelta.Encoder, prev, cur []byte, rows int) {
-	s.encoder, s.prev, s.cur, s.rows = e, prev, cur, int32(rows)
-	s.claims = (s.rows + scanRows - 1) / scanRows
+// format sets the layout of the frames to come. What was compared before counts no more.
+func (s *rowScan) format(l *frame.Layout) {
+	s.frames, s.used = s.frames[:0], 0
+	s.rows = len(l.Rows)
+	s.band = max(1, bandBytes/l.Rows[0].Bytes)
+	for i := range s.scans {
+		s.scans[i] = rowdelta.NewScan(l)
+	}
+}
+
+// of returns the scan of a frame: one that was made ahead, or else it is made now.
+func (s *rowScan) of(prev, cur []byte, shift int32) *rowdelta.Scan {
+	if s.used < len(s.frames) {
+		if c := &s.frames[s.used]; &c.prev[0] == &prev[0] && &c.cur[0] == &cur[0] {
+			s.used++
+			return c.scan
+		}
+	}
+	one := [1][]byte{cur}
+	s.compare(prev, one[:], shift)
+	s.used = 1
+	return s.frames[0].scan
+}
+
+// compare makes the scans of frames that follow prev, and each other.
+func (s *rowScan) compare(prev []byte, frames [][]byte, shift int32) {
+	s.frames, s.used = s.frames[:0], 0
+	for i, cur := range frames {
+		s.scans[i].Begin(shift)
+		s.frames = append(s.frames, comparison{prev, cur, s.scans[i]})
+		prev = cur
+	}
+	s.claims = int32((s.rows + s.band - 1) / s.band)
 	s.done.Store(0)
 	s.left.Store(s.claims)
 	const worthWaking = 1 << 20 // bytes; less is compared before anybody is awake
-	if len(cur) >= worthWaking {
+	if len(prev)*len(frames) >= worthWaking {
 		for _, wake := range s.wake {
 			select {
 			case wake <- struct{}{}:
@@ -81,9 +126,13 @@ func (s *rowScan) work() (last bool) {
 		if n < 0 {
 			return last
 		}
-		claims := s.claims // not to be read once this claim is done: the next frame may have begun
-		claim := claims - 1 - n
-		s.encoder.Scan(s.prev, s.cur, int(claim*scanRows), int(min((claim+1)*scanRows, s.rows)))
+		claims := s.claims // not to be read once this claim is done: the next frames may have begun
+		from := int(claims-1-n) * s.band
+		to := min(from+s.band, s.rows)
+		for i := range s.frames {
+			c := &s.frames[i]
+			c.scan.Rows(c.prev, c.cur, from, to)
+		}
 		last = s.done.Add(1) == claims
 	}
 }

@@ -198,6 +198,7 @@ func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	w.letGo()
 	w.resize(layout)
 	w.layout, w.encoder = layout, rowdelta.NewEncoder(layout)
+	w.scan.format(layout)
 	w.inSeg, w.since = 0, 0
 	w.blocks.reset()
 	w.segment = w.stats.segments.Add(1) - 1
@@ -241,6 +242,23 @@ func (w *Writer) resize(l *frame.Layout) {
 	}
 }
 
+// Ahead shows pixels of up to MostAhead frames that WriteFrame will be given next, in that order, and that stay as they are
+// until then. Frames that are compared together take less time than one by one; nothing else depends on it.
+func (w *Writer) Ahead(pixels [][]byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.prev == nil {
+		return
+	}
+	n := 0
+	for n < min(len(pixels), MostAhead) && len(pixels[n]) == w.layout.Size {
+		n++
+	}
+	if n > 0 {
+		w.scan.compare(w.prev.b, pixels[:n], w.encoder.Shift())
+	}
+}
+
 // WriteFrame stores the next frame of the segment. pix stays in use until owner is released, which also happens
 // where an error is returned; a nil owner means that pix is never written to again.
 func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
@@ -279,10 +297,11 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta) {
 	if w.prev != nil {
 		prev = w.prev.b
 	}
+	var scan *rowdelta.Scan
 	if prev != nil {
-		w.scan.frame(w.encoder, prev, p.b, len(w.layout.Rows))
+		scan = w.scan.of(prev, p.b, w.encoder.Shift())
 	}
-	hash := w.encoder.EncodeScanned(prev, p.b, &j.delta, w.block)
+	hash := w.encoder.EncodeScanned(prev, p.b, scan, &j.delta, w.block)
 	w.prev.release()
 	w.prev = p
 	if w.inSeg == 0 || j.delta.Changed() {

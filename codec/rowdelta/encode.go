@@ -21,23 +21,8 @@ type Encoder struct {
 	sum            []byte
 	shift          int32 // where the last copied row was found, relative to it
 
-	scan      []scanned // of each row of the frame to come
-	scanShift int32     // shift when it was scanned
+	own *Scan // for those who do not bring one
 }
-
-// scanned is what can be said of a row by itself: it needs no other row of its frame.
-type scanned struct {
-	found scanResult
-	seen  Span // moved: the bytes that look different
-}
-
-type scanResult uint8
-
-const (
-	differs scanResult = iota // from the same row, and from the one that lies a shift away
-	same
-	moved // by the shift
-)
 
 // NewEncoder returns an encoder for frames of one layout that keeps places up to date.
 func NewEncoder(l *frame.Layout) *Encoder {
@@ -49,7 +34,7 @@ func NewEncoder(l *frame.Layout) *Encoder {
 		before: make([]uint64, n),
 		rows:   newRowTable(n),
 		sum:    make([]byte, 8*n),
-		scan:   make([]scanned, n),
+		own:    NewScan(l),
 	}
 }
 
@@ -60,18 +45,22 @@ func (e *Encoder) Places() *Places { return e.places }
 // every row. firstBlock is the number that the first block of this delta will have.
 func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	if prev != nil {
-		e.Scan(prev, cur, 0, len(e.scan))
+		e.own.Begin(e.Shift())
+		e.own.Rows(prev, cur, 0, len(e.layout.Rows))
 	}
-	return e.EncodeScanned(prev, cur, d, firstBlock)
+	return e.EncodeScanned(prev, cur, e.own, d, firstBlock)
 }
 
-// EncodeScanned is [Encoder.Encode] for a frame of which every row has been scanned, or for one that has no frame before it.
-func (e *Encoder) EncodeScanned(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
+// Shift is by how many rows the picture was last seen to move, for [Scan.Begin].
+func (e *Encoder) Shift() int32 { return e.shift }
+
+// EncodeScanned is [Encoder.Encode] for a frame of which s has compared every row with prev. With a nil prev s is not used.
+func (e *Encoder) EncodeScanned(prev, cur []byte, s *Scan, d *Delta, firstBlock int64) uint64 {
 	d.Reset()
 	if prev == nil {
 		e.storeAll(cur, d)
 	} else {
-		e.compare(prev, cur, d)
+		e.compare(prev, cur, s, d)
 	}
 	if !d.Still() {
 		e.hash = sumHashes(e.hashes, e.sum)
@@ -115,38 +104,17 @@ func (e *Encoder) newLength(y int) bool {
 	return y > 0 && e.layout.Rows[y].Bytes != e.layout.Rows[y-1].Bytes
 }
 
-// Scan compares rows from up to, and not including, to of a frame with the frame before. That is most of the work of
-// encoding and touches most of the memory, so several goroutines may scan different rows at once.
-func (e *Encoder) Scan(prev, cur []byte, from, to int) {
-	for y := from; y < to; y++ {
-		r := &e.layout.Rows[y]
-		a, b := prev[r.Offset:r.Offset+r.Bytes], cur[r.Offset:r.Offset+r.Bytes]
-		out := &e.scan[y]
-		switch {
-		case bytes.Equal(a, b):
-			out.found = same
-		case e.equals(prev, y+int(e.shift), b):
-			start, end, _ := outerDiff(a, b)
-			start, end, _ = e.layout.Tighten(y, a, b, start, end)
-			*out = scanned{moved, Span{int32(start), int32(end)}}
-		default:
-			out.found = differs
-		}
-	}
-}
-
 // equals reports whether row src of prev, if there is one, equals row. Rows are confirmed by their bytes, never by a hash alone.
-func (e *Encoder) equals(prev []byte, src int, row []byte) bool {
-	return src >= 0 && src < len(e.layout.Rows) && bytes.Equal(e.layout.Row(prev, src), row)
+func equals(l *frame.Layout, prev []byte, src int, row []byte) bool {
+	return src >= 0 && src < len(l.Rows) && bytes.Equal(l.Row(prev, src), row)
 }
 
 // compare makes the delta of a scanned frame.
-func (e *Encoder) compare(prev, cur []byte, d *Delta) {
+func (e *Encoder) compare(prev, cur []byte, s *Scan, d *Delta) {
 	l := e.layout
 	changed := false
-	e.scanShift = e.shift
 	for y := range l.Rows {
-		if e.scan[y].found == same {
+		if s.rows[y].found == same {
 			d.addSame(int32(y), 1)
 			if changed {
 				e.hashes[y] = e.before[y]
@@ -160,20 +128,20 @@ func (e *Encoder) compare(prev, cur []byte, d *Delta) {
 			e.rows.reset()
 		}
 		d.cut = e.newLength(y)
-		if e.scan[y].found == moved {
-			src := y + int(e.scanShift)
+		if s.rows[y].found == moved {
+			src := y + int(s.shift)
 			e.hashes[y] = e.before[src]
-			d.addCopied(int32(y), int32(src), e.scan[y].seen)
+			d.addCopied(int32(y), int32(src), s.rows[y].seen)
 			continue
 		}
-		e.addChanged(prev, cur, y, d)
+		e.addChanged(prev, cur, y, s.shift, d)
 	}
 }
 
-// addChanged adds a row that is neither what it was nor where the last scroll would have put it.
-func (e *Encoder) addChanged(prev, cur []byte, y int, d *Delta) {
+// addChanged adds a row that is neither what it was nor what lay the tried shift away.
+func (e *Encoder) addChanged(prev, cur []byte, y int, tried int32, d *Delta) {
 	a, b := e.layout.Row(prev, y), e.layout.Row(cur, y)
-	if src, ok := e.find(prev, b, int32(y)); ok {
+	if src, ok := e.find(prev, b, int32(y), tried); ok {
 		start, end, _ := outerDiff(a, b)
 		start, end, _ = e.layout.Tighten(y, a, b, start, end)
 		d.addCopied(int32(y), src, Span{int32(start), int32(end)})
@@ -184,15 +152,15 @@ func (e *Encoder) addChanged(prev, cur []byte, y int, d *Delta) {
 
 // find returns a row of prev that equals row, which stands at y in the new frame, and notes the row's hash. The row that lies
 // as far away as the last one that was found is tried first and without hashing: while a page scrolls that is nearly all rows.
-func (e *Encoder) find(prev, row []byte, y int32) (int32, bool) {
-	if src := y + e.shift; e.shift != e.scanShift && e.equals(prev, int(src), row) {
+func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
+	if src := y + e.shift; e.shift != tried && equals(e.layout, prev, int(src), row) {
 		e.hashes[y] = e.before[src]
 		return src, true
 	}
 	h := xxh3.Hash(row)
 	e.hashes[y] = h
 	src := e.rows.find(h, e.before)
-	if src < 0 || !e.equals(prev, int(src), row) {
+	if src < 0 || !equals(e.layout, prev, int(src), row) {
 		return 0, false
 	}
 	e.shift = src - y
