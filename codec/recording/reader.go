@@ -178,7 +178,8 @@ func (r *Reader) finishSegments() {
 		r.segments[i].Frames = end - r.segments[i].First
 	}
 	for i := range r.segments {
-		if s := &r.segments[i]; s.FemtoPeriod == 0 {
+		// What an index says of a segment that another followed stands only on the frames before that index.
+		if s := &r.segments[i]; s.FemtoPeriod == 0 || i+1 < len(r.segments) {
 			s.FemtoPeriod = r.fitPeriod(s)
 		}
 	}

@@ -9,6 +9,7 @@ type Account struct {
 	First, Last uint64 // sequence numbers; of no meaning where Total is 0
 	Total       uint64 // Last − First + 1
 	Stored      uint64
+	Flagged     uint64 // of Stored, those that the source delivered as damaged
 	Missing     uint64
 	Lost        []Loss // Missing by cause, in the order of causes
 }
@@ -28,7 +29,7 @@ func (a Account) Balanced() bool {
 	if a.Total > 0 && a.Total != a.Last-a.First+1 {
 		return false
 	}
-	return a.Stored+a.Missing == a.Total && sum == a.Missing
+	return a.Stored+a.Missing == a.Total && sum == a.Missing && a.Flagged <= a.Stored
 }
 
 // causes is one more than the highest cause that the ledger counts apart.
@@ -39,6 +40,7 @@ type ledger struct {
 	any         bool
 	first, next uint64         // next is the sequence number that would follow without a gap
 	written     uint64         // handed to the writer
+	flagged     uint64         // of these, delivered as damaged
 	gaps        [causes]uint64 // told to the writer as gaps
 }
 
@@ -59,24 +61,29 @@ func (l *ledger) frame(sequence uint64) {
 	l.next = max(l.next, sequence+1)
 }
 
-// settle closes the books with what the writer says it stored, and what it knows to be missing. It drops
-// frames on its own under the highest pressure; after a failure, what it did not store any more is missing too.
-func (l *ledger) settle(stored, missing uint64, failed bool) Account {
-	if !l.any {
-		return Account{Stored: stored}
+// wrote counts a frame that is handed to the writer.
+func (l *ledger) wrote(flags frame.Flags) {
+	l.written++
+	if flags&frame.FlagError != 0 {
+		l.flagged++
 	}
-	a := Account{First: l.first, Last: l.next - 1, Total: l.next - l.first, Stored: stored}
+}
+
+// settle closes the books with what the writer says it stored, and how many of these are flagged. After a failure, what it
+// did not store any more is missing too.
+func (l *ledger) settle(stored, flagged uint64, failed bool) Account {
+	flagged = min(flagged, stored) // a failed writer may have kept fewer than it was given
+	if !l.any {
+		return Account{Stored: stored, Flagged: flagged}
+	}
+	a := Account{First: l.first, Last: l.next - 1, Total: l.next - l.first, Stored: stored, Flagged: flagged}
+	lost := l.gaps
 	told := uint64(0)
 	for _, n := range l.gaps {
 		told += n
 	}
-	lost := l.gaps
-	if failed {
-		if known := stored + told; a.Total > known {
-			lost[frame.Stopped] += a.Total - known
-		}
-	} else if missing > told {
-		lost[frame.Pressure] += missing - told
+	if known := stored + told; failed && a.Total > known {
+		lost[frame.Stopped] += a.Total - known
 	}
 	for cause, n := range lost {
 		if n > 0 {

@@ -17,18 +17,9 @@ func (*idleSink) WriteFrame(_ []byte, _ frame.Meta, o recording.Owner) error {
 }
 
 func TestPumpAllocatesNothingPerFrame(t *testing.T) {
-	src := &fakeSource{clocked: true}
-	layout, err := frame.NewLayout(src.Info().Format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory, ring, err := newRing(src.Info(), layout.Size, 64<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer memory.Close()
-	r := newRecorder(src.Info(), layout, ring, &idleSink{}, Options{})
-	r.pump = pump{recorder: r, stop: func() {}}
+	r := recorderFor(t, &fakeSource{clocked: true}, &idleSink{}, Options{})
+	ring := r.at.ring
+	r.pump.from = r.at
 	sequence := uint64(0)
 	allocated := testing.AllocsPerRun(1000, func() {
 		slot, ok := ring.TryAcquire()
@@ -37,7 +28,7 @@ func TestPumpAllocatesNothingPerFrame(t *testing.T) {
 		}
 		slot.Commit(16, frame.Meta{Sequence: sequence, Sampled: timeline.At(timeline.Time(sequence) * tick)})
 		sequence++
-		lease, err := r.reader.Next(t.Context())
+		lease, err := r.at.reader.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ type copier struct {
 	dst      *recording.Writer
 	progress func(int)
 	done     int
-	format   frame.Format
+	segment  *recording.Segment // of the last frame
 	spare    chan *buffer
 }
 
@@ -87,17 +87,19 @@ func (c *copier) buffer(size int) *buffer {
 
 func (c *copier) frames(ctx context.Context, r Range) error {
 	gaps := r.Reader.Gaps()
+	begun := false
 	for _, seg := range r.Reader.Segments() {
 		from, to := max(r.From, seg.First), min(r.To, seg.First+seg.Frames)
 		if from >= to {
 			continue
 		}
-		if seg.Layout.Format != c.format {
+		// A range begins in the segment in which the one before it ended, if they are alike.
+		if begun || !alike(c.segment, &seg) {
 			if err := c.dst.Segment(seg.Layout.Format, seg.PeriodNum, seg.PeriodDen); err != nil {
 				return fmt.Errorf("copy format: %w", err)
 			}
-			c.format = seg.Layout.Format
 		}
+		begun, c.segment = true, &seg
 		if err := c.play(ctx, r, gaps, from, to); err != nil {
 			return err
 		}
@@ -106,6 +108,11 @@ func (c *copier) frames(ctx context.Context, r Range) error {
 		return c.gaps(gaps, r.To)
 	}
 	return nil
+}
+
+// alike reports whether frames of both may stand in one segment.
+func alike(a, b *recording.Segment) bool {
+	return a != nil && a.Layout.Format == b.Layout.Format && a.PeriodNum == b.PeriodNum && a.PeriodDen == b.PeriodDen
 }
 
 func (c *copier) play(ctx context.Context, r Range, gaps []recording.Gap, from, to int) error {

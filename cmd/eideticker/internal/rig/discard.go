@@ -23,7 +23,7 @@ func Dump(ctx context.Context, src capture.Source, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	memory, ring, err := newRing(info, layout.Size, 0)
+	memory, ring, err := newRing(info, layout.Size, 0, 1)
 	if err != nil {
 		return err
 	}

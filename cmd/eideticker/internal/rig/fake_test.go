@@ -22,46 +22,86 @@ type step struct {
 	lose     int         // TryAcquire calls on a full ring before it, as a clocked source does
 	missed   frame.Cause // why the source itself left a hole
 	wait     bool        // until the context ends, then go on
+	flags    frame.Flags
+	change   *mode // instead of a frame: the signal goes on like this
 }
 
-// fakeSource plays steps of 4x4 pictures whose bytes are their sequence numbers.
+// mode is what a signal changes to.
+type mode struct {
+	width, height int
+	fps           int64
+	wait          bool  // for a signal that does not come: until the context ends
+	fail          error // of Renegotiate
+}
+
+// fakeSource plays steps of GREY pictures whose bytes are their sequence numbers, 4x4 at first.
 type fakeSource struct {
 	steps   []step
 	clocked bool
 	fail    error
 	info    *capture.Info
+	now     mode
+	next    *mode // to be negotiated
 }
 
 func (s *fakeSource) Info() capture.Info {
 	if s.info != nil {
 		return *s.info
 	}
-	f, err := frame.NewFormat(frame.GREY, 4, 4)
+	m := s.now
+	if m.width == 0 {
+		m = mode{width: 4, height: 4, fps: 100}
+	}
+	f, err := frame.NewFormat(frame.GREY, m.width, m.height)
 	if err != nil {
 		panic(err)
 	}
-	return capture.Info{URI: "fake:", Format: f, Clocked: s.clocked, OwnClock: true, Period: capture.Rational{Num: 1, Den: 100}}
+	return capture.Info{URI: "fake:", Format: f, Clocked: s.clocked, OwnClock: true, Period: capture.Rational{Num: 1, Den: m.fps}}
 }
 
 func (s *fakeSource) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
-	for _, st := range s.steps {
-		if st.wait {
-			<-ctx.Done()
-		}
+	size := s.Info().Format.Size()
+	for len(s.steps) > 0 {
+		st := s.steps[0]
+		s.steps = s.steps[1:]
 		for range st.lose {
 			s.loseOne(ring)
+		}
+		if st.change != nil {
+			s.next = st.change
+			return capture.ErrFormatChanged
+		}
+		if st.wait {
+			<-ctx.Done()
 		}
 		// Unlike a real source this one goes on after the context's end, to have frames in the ring then.
 		slot, err := ring.Acquire(context.Background())
 		if err != nil {
 			return err
 		}
-		for i := range slot.Bytes()[:16] {
+		for i := range slot.Bytes()[:size] {
 			slot.Bytes()[i] = byte(st.sequence)
 		}
-		slot.Commit(16, frame.Meta{Sequence: st.sequence, Sampled: timeline.At(timeline.Time(st.sequence) * tick), Missed: st.missed})
+		slot.Commit(size, frame.Meta{
+			Sequence: st.sequence, Sampled: timeline.At(timeline.Time(st.sequence) * tick), Missed: st.missed, Flags: st.flags,
+		})
 	}
 	return s.fail
+}
+
+func (s *fakeSource) Renegotiate(ctx context.Context, events func(timeline.Event)) error {
+	m := s.next
+	s.next = nil
+	events(timeline.Event{Source: "fake", Kind: "renegotiate"})
+	if m.wait {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if m.fail != nil {
+		return m.fail
+	}
+	s.now = *m
+	return nil
 }
 
 // loseOne holds all free slots for a moment, so that one TryAcquire fails.
@@ -90,18 +130,51 @@ type fakeSink struct {
 	held   recording.Owner // the frame before, as the real writer has it
 	failAt int             // WriteFrame number that fails, from 1
 	calls  int
-	drop   int // frames to drop as under pressure
 	closed bool
+
+	formats     []frame.Format
+	failSegment int      // Segment number that fails, from 1
+	order       []string // of segments, gaps and frames
+	onEvent     func()
+	onSegment   func()
 
 	pressed int // SetPressure calls
 }
 
 var errDisk = errors.New("no space left on device")
 
-func (f *fakeSink) Metadata(string, json.RawMessage) error   { return nil }
-func (f *fakeSink) Segment(frame.Format, int64, int64) error { return nil }
-func (f *fakeSink) SetPressure(float64)                      { f.pressed++ }
-func (f *fakeSink) Gap(g frame.Gap) error                    { f.gaps = append(f.gaps, g); return nil }
+func (f *fakeSink) Metadata(string, json.RawMessage) error { return nil }
+func (f *fakeSink) SetPressure(float64)                    { f.pressed++ }
+func (f *fakeSink) Gap(g frame.Gap) error {
+	f.gaps = append(f.gaps, g)
+	f.order = append(f.order, "gap")
+	return nil
+}
+func (f *fakeSink) Ahead([][]byte) {}
+
+// Segment lets go of the frame before, as the real writer does.
+func (f *fakeSink) Segment(format frame.Format, _, _ int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.letGo()
+	if f.onSegment != nil && len(f.formats) > 0 {
+		f.onSegment()
+	}
+	f.formats = append(f.formats, format)
+	f.order = append(f.order, "segment")
+	if f.failSegment > 0 && len(f.formats) == f.failSegment {
+		return errDisk
+	}
+	return nil
+}
+
+func (f *fakeSink) letGo() {
+	if f.held != nil {
+		f.held.Release()
+		f.held = nil
+	}
+}
+
 func (f *fakeSink) WriteFrame(_ []byte, m frame.Meta, o recording.Owner) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,11 +183,10 @@ func (f *fakeSink) WriteFrame(_ []byte, m frame.Meta, o recording.Owner) error {
 		o.Release()
 		return errDisk
 	}
-	if f.held != nil {
-		f.held.Release()
-	}
+	f.letGo()
 	f.held = o
 	f.frames = append(f.frames, m)
+	f.order = append(f.order, "frame")
 	return nil
 }
 
@@ -122,13 +194,16 @@ func (f *fakeSink) Event(e timeline.Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events = append(f.events, e)
+	if f.onEvent != nil {
+		f.onEvent()
+	}
 	return e.Validate()
 }
 
 func (f *fakeSink) Stats() recording.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := recording.Stats{Frames: uint64(len(f.frames) - f.drop), Missing: uint64(f.drop)}
+	s := recording.Stats{Frames: uint64(len(f.frames))}
 	for _, g := range f.gaps {
 		s.Missing += g.Count
 	}
@@ -139,37 +214,42 @@ func (f *fakeSink) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	if f.held != nil {
-		f.held.Release()
-		f.held = nil
-	}
+	f.letGo()
 	return nil
 }
 
 // recordFake records a fake source into a fake sink, and checks what holds for every recording.
 func recordFake(t *testing.T, ctx context.Context, src *fakeSource, sink *fakeSink, o Options) (Result, error) {
 	t.Helper()
-	info := src.Info()
-	layout, err := frame.NewLayout(info.Format)
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory, ring, err := newRing(info, layout.Size, 64<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, recordErr := newRecorder(info, layout, ring, sink, o).record(ctx, src, "fake")
+	r := recorderFor(t, src, sink, o)
+	res, recordErr := r.record(ctx, src)
 	if !sink.closed {
 		t.Error("the sink was left open")
 	}
-	if n := ring.Stats().Leased(); n != 0 {
+	if n := r.ring.Load().Stats().Leased(); n != 0 {
 		t.Errorf("%d frames were not given back to the ring", n)
-	}
-	if err := memory.Close(); err != nil {
-		t.Error(err)
 	}
 	if !res.Balanced() {
 		t.Errorf("the account does not balance: %+v", res.Account)
 	}
 	return res, recordErr
+}
+
+// recorderFor returns a recorder in its first stage.
+func recorderFor(t *testing.T, src *fakeSource, sink sink, o Options) *recorder {
+	t.Helper()
+	if o.RingBytes == 0 {
+		o.RingBytes = 64 << 10
+	}
+	r := newRecorder("fake", o)
+	r.out = sink
+	if err := r.enter(src.Info()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.leave(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// newRing makes the ring between a source and the recorder.
-func newRing(info capture.Info, frameBytes int, want int64) (*ringbuf.Memory, *capture.Ring, error) {
-	size, err := ringSize(info, frameBytes, want, availableMemory())
+// newRing makes the ring between a source and the recorder. Share is how many rings there are to be at once.
+func newRing(info capture.Info, frameBytes int, want int64, share int) (*ringbuf.Memory, *capture.Ring, error) {
+	size, err := ringSize(info, frameBytes, want, availableMemory(), share)
 	if err != nil {
 		return nil, nil, err
 	}
-	// A clocked source must not pay for page faults in its first round; another one can wait.
-	memory, err := ringbuf.Map(size, ringbuf.MapOptions{Prefault: info.Clocked})
+	// A clocked source must not pay for page faults, neither in its first round nor later; another one can wait.
+	memory, err := ringbuf.Map(size, ringbuf.MapOptions{Lock: info.Clocked, Prefault: info.Clocked})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,8 +32,9 @@ func newRing(info capture.Info, frameBytes int, want int64) (*ringbuf.Memory, *c
 const leastSlots = 4
 
 // ringSize returns the bytes of ring memory: what the user wants, or else room for two seconds and at least 64 frames
-// of a clocked source, 8 of one that waits (more would only leave the caches), but no more than a quarter of the memory that is available.
-func ringSize(info capture.Info, frameBytes int, want, available int64) (int, error) {
+// of a clocked source, 8 of one that waits (more would only leave the caches), but no more than a quarter of the memory that
+// is available, which all rings share.
+func ringSize(info capture.Info, frameBytes int, want, available int64, share int) (int, error) {
 	least := ringbuf.BytesFor(leastSlots, frameBytes)
 	if want > 0 {
 		if want < int64(least) {
@@ -52,8 +53,8 @@ func ringSize(info capture.Info, frameBytes int, want, available int64) (int, er
 		}
 	}
 	size := ringbuf.BytesFor(slots, frameBytes)
-	if available > 0 && int64(size) > available/4 {
-		size = max(int(available/4), least)
+	if most := available / 4 / int64(share); available > 0 && int64(size) > most {
+		size = max(int(most), least)
 	}
 	return size, nil
 }

@@ -8,45 +8,75 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// pump takes every frame from the ring and hands it to the sink, with what is missing before it.
+// pump takes every frame from a stage's ring and hands it to the sink, with what is missing before it. Sequence numbers go
+// on from stage to stage, and so does the account.
 type pump struct {
 	*recorder
-	stop func() // ends the source
+	from *stage
 
 	account     ledger
 	first, last frame.Meta // of frames handed over
 	failed      bool       // the sink cannot go on
 	over        bool       // the duration is: what still comes is not wanted
+
+	leases []*ringbuf.Lease[frame.Meta] // gathered, in order
+	pixels [][]byte                     // theirs
 }
 
-// run works until the ring ends, which it does after the source. Also when nothing more is to be stored it takes
+// run works until the stage's ring ends, which it does after the source. Also when nothing more is to be stored it takes
 // what comes, so that the source is not left waiting for a slot.
-func (p *pump) run() error {
-	defer p.reader.Close()
+func (p *pump) run(from *stage) error {
+	p.from = from
+	defer from.reader.Close()
 	var failure error
 	for {
 		// Not the caller's context: what was committed before it ended is still to be stored.
-		lease, err := p.reader.Next(context.Background())
+		lease, err := from.reader.Next(context.Background())
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return fmt.Errorf("read the ring: %w", err)
 		}
-		if err := p.take(lease); err != nil && failure == nil {
-			failure = err
-			p.failed = true
-			p.conclude(WriteFailed)
-			p.stop()
+		for _, lease := range p.gather(lease) {
+			if err := p.take(lease); err != nil && failure == nil {
+				failure = err
+				p.recorder.failed()
+				p.stop()
+			}
 		}
 	}
 	if failure == nil && !p.over {
-		failure = p.trailing()
+		if failure = p.trailing(); failure != nil {
+			p.recorder.failed()
+		}
 	}
 	return failure
+}
+
+// gather returns first and the frames that have piled up behind it, and shows them to the sink, which is faster with several at
+// once. A source that waits is given the time to fill half of the ring; one on the clock is not.
+func (p *pump) gather(first *ringbuf.Lease[frame.Meta]) []*ringbuf.Lease[frame.Meta] {
+	p.leases, p.pixels = append(p.leases[:0], first), append(p.pixels[:0], first.Bytes())
+	reader, most := p.from.reader, min(recording.MostAhead, p.from.ring.Slots()/2)
+	for len(p.leases) < most {
+		lease, err := reader.TryNext()
+		if lease == nil && err == nil && !p.from.info.Clocked {
+			lease, err = reader.Next(context.Background())
+		}
+		if lease == nil || err != nil {
+			break // the next Next says so too
+		}
+		p.leases, p.pixels = append(p.leases, lease), append(p.pixels, lease.Bytes())
+	}
+	if len(p.leases) > 1 && !p.failed && !p.over {
+		p.out.Ahead(p.pixels)
+	}
+	return p.leases
 }
 
 // take handles one frame. It allocates nothing.
@@ -76,10 +106,11 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 		p.first = m
 	}
 	p.last = m
+	p.from.took(m)
 	p.account.frame(m.Sequence)
-	p.account.written++
-	if p.info.Clocked { // a source that waits keeps the ring full, and nothing is in danger
-		p.out.SetPressure(p.ring.Fill())
+	p.account.wrote(m.Flags)
+	if p.from.info.Clocked { // a source that waits keeps the ring full, and nothing is in danger
+		p.out.SetPressure(p.from.ring.Fill())
 	}
 	// From here on the sink owns the lease, on errors too.
 	return p.out.WriteFrame(lease.Bytes(), m, lease)
@@ -98,7 +129,7 @@ func (p *pump) holes(m frame.Meta, lostBefore uint64) error {
 		expected = m.Sequence - min(lostBefore, m.Sequence)
 	}
 	if m.Sequence < expected {
-		return fmt.Errorf("source %s delivered frame %d after frame %d: sequence numbers must not go back", p.info.URI, m.Sequence, expected-1)
+		return fmt.Errorf("source %s delivered frame %d after frame %d: sequence numbers must not go back", p.from.info.URI, m.Sequence, expected-1)
 	}
 	hole := m.Sequence - expected
 	if hole == 0 {
@@ -108,11 +139,18 @@ func (p *pump) holes(m frame.Meta, lostBefore uint64) error {
 	if err := p.gap(expected, ringLost, frame.RingFull, m.Sampled); err != nil {
 		return err
 	}
-	cause := m.Missed
-	if cause == frame.NoCause || !cause.Known() {
-		cause = frame.DriverLost
+	return p.gap(expected+ringLost, hole-ringLost, p.cause(m), m.Sampled)
+}
+
+// cause is why the source left a hole before a frame.
+func (p *pump) cause(m frame.Meta) frame.Cause {
+	switch {
+	case m.Missed != frame.NoCause && m.Missed.Known():
+		return m.Missed
+	case p.from.frames == 0: // the first of another format
+		return frame.FormatChange
 	}
-	return p.gap(expected+ringLost, hole-ringLost, cause, m.Sampled)
+	return frame.DriverLost
 }
 
 // gap records count missing frames, if any. They were on the screen after the frame before was first seen, and
@@ -130,14 +168,15 @@ func (p *pump) gap(first, count uint64, cause frame.Cause, after timeline.Interv
 	return p.out.Gap(g)
 }
 
-// trailing records what the ring lost after the last frame that it took.
+// trailing records what the ring lost after the last frame that it took: here, because the next stage has another ring, and
+// the hole before its first frame is to tell only of the change.
 func (p *pump) trailing() error {
-	lost := p.ring.Stats().Trailing
+	lost := p.from.ring.Stats().Trailing
 	if lost == 0 {
 		return nil
 	}
 	at := p.last.Sampled
-	if !p.info.OwnClock {
+	if !p.from.info.OwnClock {
 		at.Latest = max(at.Latest, p.clock.Now())
 	}
 	return p.gap(p.account.next, lost, frame.RingFull, at)

@@ -89,31 +89,21 @@ func TestHolesBecomeGaps(t *testing.T) {
 func TestLossesAfterTheLastFrame(t *testing.T) {
 	src := &fakeSource{clocked: true, steps: frames(0, 1)}
 	sink := &fakeSink{}
-	layout, err := frame.NewLayout(src.Info().Format)
-	if err != nil {
+	r := recorderFor(t, src, sink, Options{})
+	s := r.at
+	if err := src.Run(t.Context(), s.ring, nil); err != nil {
 		t.Fatal(err)
 	}
-	memory, ring, err := newRing(src.Info(), layout.Size, 64<<10)
-	if err != nil {
+	src.loseOne(s.ring)
+	src.loseOne(s.ring)
+	s.ring.Close(nil)
+	if err := r.pump.run(s); err != nil {
 		t.Fatal(err)
 	}
-	defer memory.Close()
-	r := newRecorder(src.Info(), layout, ring, sink, Options{})
-	src.steps = frames(0, 1)
-	if err := src.Run(t.Context(), ring, nil); err != nil {
+	if err := errors.Join(sink.Close(), r.leave()); err != nil {
 		t.Fatal(err)
 	}
-	src.loseOne(ring)
-	src.loseOne(ring)
-	ring.Close(nil)
-	r.pump = pump{recorder: r, stop: func() {}}
-	if err := r.pump.run(); err != nil {
-		t.Fatal(err)
-	}
-	if err := sink.Close(); err != nil {
-		t.Fatal(err)
-	}
-	res := r.result("fake")
+	res := r.result()
 	want := Account{First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}}
 	if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
 		t.Errorf("account %+v, want %+v", res.Account, want)
@@ -167,13 +157,17 @@ func TestSourceErrorKeepsTheRecording(t *testing.T) {
 	}
 }
 
-func TestFramesDroppedUnderPressureAreMissing(t *testing.T) {
-	res, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1, 2, 3)}, &fakeSink{drop: 1}, Options{})
+func TestFlaggedFramesAreCounted(t *testing.T) {
+	src := &fakeSource{clocked: true, steps: []step{
+		{sequence: 0}, {sequence: 1, flags: frame.FlagError}, {sequence: 4, flags: frame.FlagError | frame.FlagSignalLost}, {sequence: 5, flags: frame.FlagSignalLost},
+	}}
+	res, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Loss{{frame.Pressure, 1}}; !reflect.DeepEqual(res.Lost, want) {
-		t.Errorf("lost %v, want %v", res.Lost, want)
+	want := Account{First: 0, Last: 5, Total: 6, Stored: 4, Flagged: 2, Missing: 2, Lost: []Loss{{frame.DriverLost, 2}}}
+	if !reflect.DeepEqual(res.Account, want) || !res.Clocked {
+		t.Errorf("account %+v, clocked %v; want %+v", res.Account, res.Clocked, want)
 	}
 }
 

@@ -1,9 +1,9 @@
 package rig
 
 import (
+	"fmt"
 	"runtime"
-
-	"github.com/eideticker/eideticker/capture"
+	"slices"
 )
 
 // spareProcs are how many more threads may run Go code than the program may use processors while a clocked source records. Compression keeps
@@ -11,15 +11,65 @@ import (
 // sleeps most, that finds the source a processor when its tick comes, and not Go's scheduler when somebody yields.
 const spareProcs = 4
 
-// runSource runs the source. One on the clock gets a thread of its own, ahead of all others where that is permitted.
-func runSource(info capture.Info, run func() error) error {
-	if !info.Clocked {
+// host is what the program asks of the system while it records, whatever number of sources.
+type host struct {
+	share   int // recordings among which the ring memory is shared
+	lockErr error
+	restore []func()
+}
+
+// prepare gets the program ready for real time, if any source needs that. What is not permitted is no failure.
+func prepare(inputs []Input) *host {
+	h := &host{share: max(len(inputs), 1)}
+	clocked := 0
+	for _, in := range inputs {
+		if in.Source.Info().Clocked {
+			clocked++
+		}
+	}
+	if clocked == 0 {
+		return h
+	}
+	was := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs + clocked - 1)
+	h.restore = append(h.restore, func() { runtime.GOMAXPROCS(was) })
+	var unlock func()
+	if unlock, h.lockErr = lockProgram(); h.lockErr == nil {
+		h.restore = append(h.restore, unlock)
+	}
+	return h
+}
+
+// close gives the system back what prepare took.
+func (h *host) close() {
+	for _, f := range slices.Backward(h.restore) {
+		f()
+	}
+}
+
+// onThread runs the source. One on the clock gets a thread of its own, ahead of all others where that is permitted.
+func (s *stage) onThread(run func() error) error {
+	if !s.info.Clocked {
 		return run()
 	}
-	was := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
-	defer runtime.GOMAXPROCS(was)
 	runtime.LockOSThread()
-	// The thread is not unlocked: it ends with this goroutine and takes its priority along.
-	favourThread()
+	// The thread is not unlocked: it ends with this goroutine and takes its priority and its processors along.
+	s.notes.add(favourThread())
+	if len(s.options.CPUs) > 0 {
+		s.notes.add(pinThread(s.options.CPUs))
+	}
 	return run()
+}
+
+// CheckCPUs reports why a thread cannot be kept to those processors.
+func CheckCPUs(cpus []int) error {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		return err
+	}
+	for _, c := range cpus {
+		if !slices.Contains(allowed, c) {
+			return fmt.Errorf("processor %d is not one of those that this program may use: %v", c, allowed)
+		}
+	}
+	return nil
 }

@@ -92,7 +92,13 @@ func (r *rolling) Metadata(name string, value json.RawMessage) error {
 	return r.current.Metadata(name, value)
 }
 
+// Segment has the current part go on in another format. No part holds a frame of the format before when it returns, also
+// not the one that is being closed.
 func (r *rolling) Segment(f frame.Format, num, den int64) error {
+	r.closing.Wait()
+	if err := r.failure(); err != nil {
+		return err
+	}
 	r.format, r.num, r.den = f, num, den
 	return r.current.Segment(f, num, den)
 }
@@ -101,6 +107,8 @@ func (r *rolling) Gap(g frame.Gap) error {
 	r.gaps = append(r.gaps, g)
 	return nil
 }
+
+func (r *rolling) Ahead(pixels [][]byte) { r.current.Ahead(pixels) }
 
 func (r *rolling) WriteFrame(pix []byte, m frame.Meta, owner recording.Owner) error {
 	at := m.Sampled.Mid()
@@ -230,8 +238,8 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 	for _, part := range parts {
 		err = errors.Join(err, os.Remove(part))
 	}
-	res.Account, res.Span = kept.Account, kept.Span
-	res.Unique, res.RawBytes, res.Bytes = kept.Unique, kept.RawBytes, kept.Bytes
+	res.keep(kept)
+	res.Bytes = kept.Bytes
 	return res, err
 }
 
@@ -244,8 +252,8 @@ func (r *rolling) left(res Result) Result {
 		return res
 	}
 	came, any := res.Last, res.Total > 0
-	res.Account, res.Span = kept.Account, kept.Span
-	res.Unique, res.RawBytes, res.Bytes = kept.Unique, kept.RawBytes, kept.Bytes
+	res.keep(kept)
+	res.Bytes = kept.Bytes
 	if kept.Total > 0 && any && came > kept.Last {
 		n := came - kept.Last
 		res.Lost = append(res.Lost, Loss{frame.Stopped, n})

@@ -14,6 +14,7 @@ import (
 type sink interface {
 	Metadata(name string, value json.RawMessage) error
 	Segment(f frame.Format, periodNum, periodDen int64) error
+	Ahead(pixels [][]byte)
 	WriteFrame(pix []byte, m frame.Meta, owner recording.Owner) error
 	Gap(g frame.Gap) error
 	Event(e timeline.Event) error

@@ -1,8 +1,11 @@
 package rig
 
 import (
+	"encoding/json"
 	"os"
+	"time"
 
+	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -30,9 +33,16 @@ func SummarizeReader(r *recording.Reader) (Result, error) {
 	var res Result
 	n := r.Frames()
 	res.Stored = uint64(n)
+	res.Clocked = clocked(r)
+	var err error
+	if res.Segments, err = segments(r); err != nil {
+		return res, err
+	}
 	for _, s := range r.Segments() {
 		res.RawBytes += int64(s.Frames) * int64(s.Layout.Size)
-		res.Format = s.Layout.Format
+	}
+	if len(res.Segments) > 0 {
+		res.Format = res.Segments[0].Format
 	}
 	if n > 0 {
 		first, err := r.Meta(0)
@@ -52,8 +62,52 @@ func SummarizeReader(r *recording.Reader) (Result, error) {
 		if t.Number() == 0 || len(t.Change().Spans) > 0 {
 			res.Unique++
 		}
+		if t.Meta().Flags&frame.FlagError != 0 {
+			res.Flagged++
+		}
 	}
 	return res, t.Err()
+}
+
+// clocked reports whether the recording says that its source ran on the clock.
+func clocked(r *recording.Reader) bool {
+	for _, m := range r.Metadata() {
+		var about sourceMetadata
+		if m.Name == sourceMetadataName && json.Unmarshal(m.Value, &about) == nil {
+			return about.Clocked
+		}
+	}
+	return false
+}
+
+// segments says what a recording holds of each format.
+func segments(r *recording.Reader) ([]Segment, error) {
+	var all []Segment
+	for _, s := range r.Segments() {
+		seg := Segment{
+			Format: s.Layout.Format, First: s.First, Frames: s.Frames,
+			Period: capture.Rational{Num: s.PeriodNum, Den: s.PeriodDen}, FemtoPeriod: s.FemtoPeriod,
+		}
+		if s.Frames > 0 {
+			span, err := spanOf(r, s.First, s.First+s.Frames)
+			if err != nil {
+				return nil, err
+			}
+			seg.Span = span
+		}
+		all = append(all, seg)
+	}
+	return all, nil
+}
+
+// spanOf is the time from the first to the last of some frames.
+func spanOf(r *recording.Reader, from, to int) (time.Duration, error) {
+	first, err := r.Meta(from)
+	if err != nil {
+		return 0, err
+	}
+	last, err := r.Meta(to - 1)
+	return last.Sampled.Mid().Sub(first.Sampled.Mid()), err
 }
 
 // countGaps adds the gaps to an account that has its stored frames, first and last.
