@@ -59,11 +59,12 @@ const (
 	Damaged            // the bytes on disk were destroyed; found by repair
 	Pressure           // dropped by the encoder under the highest pressure
 	Stopped            // in the ring when the recording could not go on (disk full, write error)
+	DeviceGone         // the capture device was unplugged
 	numCauses
 )
 
 // causeNames is never written to.
-var causeNames = [numCauses]string{"none", "ring full", "source late", "dropped by the driver", "signal lost", "format change", "damaged on disk", "encoder under pressure", "recording stopped"}
+var causeNames = [numCauses]string{"none", "ring full", "source late", "dropped by the driver", "signal lost", "format change", "damaged on disk", "encoder under pressure", "recording stopped", "device gone"}
 
 // Known reports whether this version of the program knows the cause.
 func (c Cause) Known() bool { return c < numCauses }

@@ -33,7 +33,7 @@ func (a Account) Balanced() bool {
 }
 
 // causes is one more than the highest cause that the ledger counts apart.
-const causes = int(frame.Stopped) + 1
+const causes = int(frame.DeviceGone) + 1
 
 // ledger counts while frames flow. It is used by the pump alone.
 type ledger struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/raw"
 	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/v4l2"
 	"github.com/eideticker/eideticker/capture/video"
 	"github.com/eideticker/eideticker/capture/x11"
 )
@@ -31,6 +32,7 @@ type Scheme struct {
 // Schemes lists the kinds of sources that can be opened.
 func Schemes() []Scheme {
 	return []Scheme{
+		{"v4l2", "v4l2:/dev/video0[?input=0&format=BGR4&memory=mmap|userptr|dmabuf&edid=1920x1080@60]", "HDMI, DVI or USB, through a capture device", false, v4l2.Open},
 		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", false, openX11},
 		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", true, openRaw},
 		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", true, openY4M},
@@ -65,6 +67,12 @@ func Reads(uri, path string) bool {
 	return err == nil && scheme.file && SameFile(target, path)
 }
 
+// ReadsStandardInput reports whether a source of that URI does.
+func ReadsStandardInput(uri string) bool {
+	scheme, target, _, err := parseURI(uri)
+	return err == nil && scheme.file && target == "-"
+}
+
 // SameFile reports whether two names are of one file.
 func SameFile(a, b string) bool {
 	in, errIn := os.Stat(a)
@@ -96,9 +104,6 @@ func parseURI(uri string) (Scheme, string, url.Values, error) {
 	}
 	before, rawQuery, hasQuery := strings.Cut(uri, "?")
 	name, target, hasColon := strings.Cut(before, ":")
-	if name == "v4l2" {
-		return fail("capture devices (v4l2) come with a later version of this program; this one has %s", known())
-	}
 	schemes := Schemes()
 	i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == name })
 	if i < 0 {

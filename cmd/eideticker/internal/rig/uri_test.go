@@ -36,10 +36,12 @@ func TestParseURI(t *testing.T) {
 
 func TestBadURI(t *testing.T) {
 	for _, tc := range []struct{ name, uri, want string }{
-		{"empty", "", "known are x11 raw y4m video synth"},
-		{"unknown scheme", "ftp:x", `unknown scheme "ftp", known are x11 raw y4m video synth`},
+		{"empty", "", "known are v4l2 x11 raw y4m video synth"},
+		{"unknown scheme", "ftp:x", `unknown scheme "ftp", known are v4l2 x11 raw y4m video synth`},
 		{"a file without a scheme", "clip.y4m", `unknown scheme "clip.y4m"`},
-		{"capture card", "v4l2:/dev/video0", "come with a later version"},
+		{"no capture device", "v4l2:", "no device given"},
+		{"a capture device's memory", "v4l2:/dev/video0?memory=tape", "mmap userptr dmabuf"},
+		{"a capture device's modes", "v4l2:/dev/video0?edid=1080p", "want WxH@RATE"},
 		{"no target", "raw", "want raw:FILE"},
 		{"no file", "raw:?size=2x2", "no file given"},
 		{"no scene", "synth:", "no scene given"},

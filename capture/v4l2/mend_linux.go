@@ -1,0 +1,161 @@
+//go:build amd64 || arm64 || riscv64 || loong64
+
+package v4l2
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// mend does what is needed for the next stretch after one has ended with an error: it waits for the signal or the device,
+// or pauses. It returns capture.ErrFormatChanged where the next frames are of another format, and an error where
+// there will be none.
+func (s *source) mend(ctx context.Context, why error) error {
+	if f := (fatal{}); errors.As(why, &f) {
+		return why
+	}
+	cause := frame.DriverLost
+	switch {
+	case errors.Is(why, unix.ENODEV):
+		cause = frame.DeviceGone
+	case errors.Is(why, errSignal), errors.Is(why, unix.ENOLINK), errors.Is(why, unix.ENOLCK):
+		cause = frame.SignalLost
+	default:
+		s.failures++
+		if s.failures > mostFailures {
+			return why
+		}
+		s.told.restarting(why)
+		s.pause(s.failures)
+	}
+	s.count.restart(cause)
+	found, err := s.settle(ctx)
+	if err != nil {
+		return err
+	}
+	if !found.sameAs(s.now) {
+		return capture.ErrFormatChanged
+	}
+	s.now = found
+	return nil
+}
+
+// pause waits longer each time.
+func (s *source) pause(failures int) {
+	s.bell.sleep(min(firstPause<<(failures-1), lastPause))
+}
+
+// settle waits until there is a device, a steady signal, and a format to record it in. What it waits for it tells once. It returns the context's
+// error when that ends first.
+func (s *source) settle(ctx context.Context) (*setup, error) {
+	refusals := 0
+	for {
+		if s.dev == nil || s.gone() {
+			if err := s.returned(ctx); err != nil {
+				return nil, err
+			}
+		}
+		err := s.steady(ctx)
+		if err == nil {
+			var found *setup
+			if found, err = s.dev.negotiate(s.set); err == nil {
+				s.told.usable(found)
+				return found, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		switch {
+		case errors.Is(err, unix.ENODEV):
+			continue
+		case signalFault(err):
+			s.told.unusable(err)
+		default:
+			// A driver that is still busy with its own end of it, perhaps.
+			if refusals++; refusals > mostFailures {
+				return nil, err
+			}
+			s.told.restarting(err)
+		}
+		s.watch(waitUnusable)
+	}
+}
+
+// signalFault reports errors that another signal would mend.
+func signalFault(err error) bool {
+	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange, ErrUnsupported} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// Times of waiting for a signal.
+const (
+	settleStep   = 50 * time.Millisecond // between two looks that must agree
+	waitUnusable = 250 * time.Millisecond
+)
+
+// steady waits for a signal whose timings are the same at two looks. It returns one of this package's errors when
+// ctx ends first, or the driver's.
+func (s *source) steady(ctx context.Context) error {
+	var last *Timings
+	for looked := false; ; {
+		sig, t, err := s.dev.signal()
+		bad := sig.Err()
+		switch {
+		case errors.Is(err, unix.ENODEV):
+			return err
+		case err != nil:
+			bad = err
+		case bad == nil && t == nil && looked, bad == nil && t != nil && last != nil && t.same(*last):
+			return nil
+		}
+		last, looked = t, bad == nil
+		if bad != nil {
+			s.told.unusable(bad)
+		}
+		if ctx.Err() != nil {
+			if bad == nil {
+				bad = ErrNoLock // its timings change from one look to the next
+			}
+			return bad
+		}
+		s.watch(settleStep)
+	}
+}
+
+// watch waits for an event of the device, the end of the context, or a time.
+func (s *source) watch(d time.Duration) {
+	if s.dev == nil {
+		s.bell.sleep(d)
+		return
+	}
+	r, err := s.dev.wait(s.bell, d, false)
+	if err != nil || r.failed {
+		s.bell.sleep(d) // must not spin
+		return
+	}
+	if r.event {
+		s.dev.discardEvents()
+	}
+}
+
+// discardEvents takes events that only meant that it is time to look again.
+func (d *device) discardEvents() {
+	var ev event
+	for range maxEnum {
+		if d.ioctl(vidiocDQEvent, unsafe.Pointer(&ev)) != nil || ev.pending == 0 {
+			return
+		}
+	}
+}

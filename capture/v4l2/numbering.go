@@ -1,0 +1,95 @@
+package v4l2
+
+import (
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// numbering makes one count of 64 bits out of the driver's counts of 32, which wrap and begin anew with each stream.
+//
+// Within a stream the difference to the count before, taken in 32 bits, is what the count goes on by. A driver whose
+// clock stumbles may count two frames alike and leap over the next number: the second gets the next number, and nothing is
+// missing. One that counts backwards, stands still, or leaps further than the time allows is not believed: the frame
+// then gets the number that its time gives it.
+//
+// The first frame of a later stream gets the number that follows from the time since the last frame, at least one after
+// next, so that the hole is there to be explained.
+type numbering struct {
+	period timeline.Time // from frame to frame; 0 where it is not known
+	after  timeline.Time // and from the next frame on
+
+	last   uint64        // number given last
+	lastAt timeline.Time // and the time of that frame
+	any    bool
+
+	driver  uint32 // its count of that frame
+	count   uint64 // the same, continued; numbers given may be ahead of it by what it repeated
+	repeats int    // of a count, in a row
+	fresh   bool   // the driver's next count is the first of a stream
+
+	missed frame.Cause // why numbers are missing before the next frame that is stored
+	odd    bool        // the driver's count was not believed at least once
+}
+
+// leap is how many frames more than the time allows a count may go on by: a second's at any rate that there is.
+const leap = 256
+
+// restart says that the driver's next count is the first of a stream, and why frames are missing before.
+func (n *numbering) restart(cause frame.Cause) {
+	n.fresh = true
+	if n.any {
+		n.explain(cause)
+	}
+}
+
+// explain notes a reason for the next hole; the first one stays, but for the driver's own losses, which any other
+// reason explains better.
+func (n *numbering) explain(cause frame.Cause) {
+	if n.missed == frame.NoCause || n.missed == frame.DriverLost {
+		n.missed = cause
+	}
+}
+
+// mostRepeats is how often a count may come in a row before the driver is taken not to count.
+const mostRepeats = 2
+
+// number returns the number of a frame that the driver counts as seq and that was on the screen at about the given time.
+func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
+	before, first := n.last, !n.any
+	switch step := uint64(seq - n.driver); {
+	case first:
+		n.count, n.last = uint64(seq), uint64(seq)
+	case n.fresh:
+		n.last += max(2, n.elapsed(at))
+		n.count = n.last
+	case step == 0 && n.repeats < mostRepeats:
+		n.repeats++
+		n.last++
+	case step == 0 || step > 1<<31 || n.period > 0 && step > 2*n.elapsed(at)+leap:
+		n.odd = true
+		n.last += max(1, n.elapsed(at))
+		n.count = n.last
+	default:
+		n.count += step
+		n.last = max(n.last+1, n.count)
+		n.repeats = 0
+	}
+	if !first && n.last > before+1 {
+		n.explain(frame.DriverLost)
+	}
+	n.any, n.fresh = true, false
+	n.period = n.after
+	n.driver, n.lastAt = seq, at
+	return n.last
+}
+
+// elapsed is how many periods there are from the last frame to a time, rounded.
+func (n *numbering) elapsed(at timeline.Time) uint64 {
+	if n.period <= 0 || at <= n.lastAt {
+		return 0
+	}
+	return uint64((at - n.lastAt + n.period/2) / n.period)
+}
+
+// stored says that the frame numbered last is in the ring, and that it carries the reason.
+func (n *numbering) stored() { n.missed = frame.NoCause }

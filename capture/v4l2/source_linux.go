@@ -1,0 +1,278 @@
+//go:build amd64 || arm64 || riscv64 || loong64
+
+package v4l2
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// source is one device while it is recorded.
+type source struct {
+	path  string
+	set   settings
+	uri   string
+	info  capture.Info
+	now   *setup
+	clock timeline.Clock
+	bell  *bell
+	dev   *device // nil while it is gone, and after Close
+	same  identity
+	open  func(path string) (node, error) // openNode, but in tests
+	seek  func(identity, string) string   // where the device is now; findAgain, but in tests
+
+	subscribed bool // the driver tells of changes of the signal
+
+	count numbering
+	stamp stamper
+	told  told
+	// failures counts attempts in a row that brought no frame.
+	failures int
+}
+
+var _ capture.Renegotiator = (*source)(nil)
+
+// Open opens a capture device by its node, such as /dev/video0, or by any link to it. The parameters are
+//
+//	input=0                          which connector; as it is selected by default
+//	format=BGR4                      a pixel format by its V4L2 name; by default what the device is set to, if that can be recorded
+//	size=1920x1080                   for devices without DV timings; others have the signal's
+//	fps=60                           the same
+//	memory=mmap|userptr|dmabuf       where the driver puts frames; mmap by default
+//	buffers=6                        how many it is given
+//	edid=1920x1080@60,1280x720@60    modes to offer to the device under test, set only if they differ from what is offered
+//	wait=3s                          for a signal
+//
+// It returns with a signal that is stable, or says what is the matter, as one of this package's errors.
+func Open(target string, params url.Values) (capture.Source, error) {
+	return openWith(target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
+}
+
+func openWith(target string, params url.Values, open func(string) (node, error), seek func(identity, string) string) (capture.Source, error) {
+	name := "v4l2:" + target
+	if err := frame.CheckParams(name, params, paramNames()...); err != nil {
+		return nil, err
+	}
+	set, err := parseParams(params)
+	if err != nil {
+		return nil, &frame.ParamsError{Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	if target == "" {
+		return nil, &frame.ParamsError{Err: errors.New("v4l2: no device given, want v4l2:/dev/video0; eideticker sources lists those that there are")}
+	}
+	s := &source{path: target, set: set, uri: name + frame.Query(params, paramNames()...), clock: timeline.Monotonic(), open: open, seek: seek}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), s.Close())
+	}
+	return s, nil
+}
+
+// begin opens the device and settles on a format.
+func (s *source) begin() (err error) {
+	if s.bell, err = newBell(); err != nil {
+		return err
+	}
+	if err := s.openDevice(s.path); err != nil {
+		return err
+	}
+	if s.set.edid != nil {
+		if err := s.dev.offer(s.set.edid); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.set.wait)
+	defer cancel()
+	if err := s.steady(ctx); err != nil {
+		return err
+	}
+	found, err := s.dev.negotiate(s.set)
+	if err != nil {
+		return err
+	}
+	if err := s.tryQueue(found); err != nil {
+		return err
+	}
+	return s.adopt(found)
+}
+
+// openDevice opens a node and prepares it.
+func (s *source) openDevice(path string) error {
+	n, err := s.open(path)
+	if err != nil {
+		return err
+	}
+	d, err := newDevice(n, path)
+	if err != nil {
+		return errors.Join(err, n.close())
+	}
+	if s.set.input >= 0 {
+		if err := d.selectInput(s.set.input); err != nil {
+			return errors.Join(err, n.close())
+		}
+	}
+	s.dev, s.same = d, identify(d)
+	in, _ := d.inputNow()
+	s.subscribed = d.subscribe(eventSourceChange, in.index) == nil
+	if in.index != 0 {
+		s.subscribed = d.subscribe(eventSourceChange, 0) == nil || s.subscribed
+	}
+	_ = d.subscribe(eventEOS, 0)                // what a driver cannot tell
+	_ = d.subscribe(eventCtrl, cidPowerPresent) // is found by asking
+	return nil
+}
+
+// tryQueue makes buffers and gives them back, so that what cannot work is refused before anything is recorded.
+func (s *source) tryQueue(found *setup) error {
+	q, err := newQueue(s.dev, s.set.memory, s.set.buffers, len(found.driver.planes))
+	if err != nil {
+		return err
+	}
+	if err := q.release(); err != nil {
+		return err
+	}
+	if s.set.memory == memUserPtr {
+		return found.checkUserPtr(s.dev.path)
+	}
+	return nil
+}
+
+// checkUserPtr refuses formats that the driver cannot put into a slot of the ring by itself.
+func (s *setup) checkUserPtr(path string) error {
+	if len(s.driver.planes) > 1 {
+		return fmt.Errorf("%w: %s delivers %v in %d pieces of memory, which do not go into one slot of the ring (userptr); use memory=mmap",
+			ErrUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
+	}
+	return nil
+}
+
+// adopt makes a setup the source's own.
+func (s *source) adopt(found *setup) error {
+	s.now = found
+	s.info = capture.Info{URI: s.uri, Format: found.format, Clocked: true, Period: found.period}
+	s.stamp.period = timeline.Time(found.period.Duration(1))
+	s.count.after = s.stamp.period
+	if !s.count.any {
+		s.count.period = s.count.after
+	}
+	about, err := json.Marshal(s.describe())
+	if err != nil {
+		return err
+	}
+	s.info.Metadata = []capture.Metadata{{Name: "v4l2.device", Value: about}}
+	return nil
+}
+
+// deviceJSON is stored with a recording.
+type deviceJSON struct {
+	Driver   string `json:"driver"`
+	Card     string `json:"card"`
+	Bus      string `json:"bus"`
+	Input    string `json:"input,omitempty"`
+	Fourcc   string `json:"fourcc"`
+	Memory   string `json:"memory"`
+	Timings  string `json:"timings,omitempty"`
+	Colour   Colour `json:"colour"`
+	Audio    string `json:"audio"`
+	Planes   int    `json:"memory_planes"`
+	MultiAPI bool   `json:"multi_planar_api"`
+}
+
+func (s *source) describe() deviceJSON {
+	d := s.dev
+	j := deviceJSON{
+		Driver: d.driver, Card: d.card, Bus: d.bus, Fourcc: frame.PixelFormat(s.now.driver.fourcc).String(),
+		Memory: string(s.set.memory), Colour: s.now.driver.colour.describe(s.now.format.Pixel.IsRGB()), Audio: Device{}.Audio(),
+		Planes: len(s.now.driver.planes), MultiAPI: d.multi,
+	}
+	if in, ok := d.inputNow(); ok {
+		j.Input = text(in.name[:])
+	}
+	if s.now.timings != nil {
+		j.Timings = s.now.timings.String()
+	}
+	return j
+}
+
+func (s *source) Info() capture.Info { return s.info }
+
+// Close gives the device back.
+func (s *source) Close() error {
+	var err error
+	if s.dev != nil {
+		err = s.dev.close()
+		s.dev = nil
+	}
+	if s.bell != nil {
+		err = errors.Join(err, s.bell.close())
+		s.bell = nil
+	}
+	if err != nil {
+		return fmt.Errorf("close %s: %w", s.uri, err)
+	}
+	return nil
+}
+
+// Limits of what is tried again.
+const (
+	mostFailures = 8
+	firstPause   = 10 * time.Millisecond
+	lastPause    = time.Second
+)
+
+// Run records until ctx ends or the signal changes its format. See capture.Renegotiator.
+func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
+	if s.bell == nil {
+		return errors.New(s.uri + ": the source is closed")
+	}
+	if err := s.info.Fits(ring); err != nil {
+		return err
+	}
+	defer s.bell.ringAtEnd(ctx)()
+	s.told.events, s.told.clock = events, s.clock
+	for {
+		err := s.stretch(ctx, ring)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err = s.mend(ctx, err); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if errors.Is(err, capture.ErrFormatChanged) {
+				return err
+			}
+			return fmt.Errorf("%s: %w", s.uri, err)
+		}
+	}
+}
+
+// Renegotiate settles on what the signal is now.
+func (s *source) Renegotiate(ctx context.Context, events func(timeline.Event)) error {
+	if s.bell == nil {
+		return errors.New(s.uri + ": the source is closed")
+	}
+	defer s.bell.ringAtEnd(ctx)()
+	s.told.events, s.told.clock = events, s.clock
+	before := s.info
+	found, err := s.settle(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%s: %w", s.uri, err)
+	}
+	s.count.restart(frame.FormatChange)
+	if err := s.adopt(found); err != nil {
+		return err
+	}
+	s.told.formatChanged(before, s.info)
+	return nil
+}

@@ -1,0 +1,61 @@
+//go:build amd64 || arm64 || riscv64 || loong64
+
+package v4l2
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// stamper turns the kernel's stamp of a buffer into the interval in which its pixels were on the screen.
+//
+// A stamp of the end of a frame says that its first pixel came one period before; of the start, that the last one comes one
+// period after. The stamp is in microseconds, cut off.
+//
+// A frame cannot have ended before its buffer was queued, nor after it was taken back. A stamp outside of these by more than
+// drivers are wrong that compute stamps from a nominal rate, or one that is of an unknown clock, is not used. The frame then ended between the last look at which there was
+// none, or the queueing of its buffer, whichever is later, and its arrival.
+type stamper struct {
+	period timeline.Time // of a frame; 0 where it is not known
+	wrong  bool          // a stamp was not believed
+	last   timeline.Time // stamp of the frame before, 0 for none
+}
+
+// Slack on both sides of what a stamp may be.
+const (
+	stampUnit  = timeline.Time(time.Microsecond)
+	stampSlack = timeline.Time(5 * time.Millisecond)
+)
+
+// arrival is what is known of a frame without its stamp.
+type arrival struct {
+	queued timeline.Time // when its buffer was given to the driver
+	empty  timeline.Time // the last look at which no frame was there
+	taken  timeline.Time // when it was taken back
+}
+
+// interval returns when a frame was sampled. at is one moment to count with, and grows with time.
+func (s *stamper) interval(flags uint32, stamp timeline.Time, a arrival) (i timeline.Interval, at timeline.Time) {
+	if !s.believes(flags, stamp, a) {
+		s.wrong = true
+		s.last = 0
+		earliest := max(a.queued, a.empty) - s.period
+		return timeline.Interval{Earliest: min(earliest, a.taken), Latest: a.taken}, a.taken
+	}
+	s.last = stamp
+	i = timeline.Interval{Earliest: stamp - s.period, Latest: stamp + stampUnit}
+	if flags&bufFlagStampSourceMask == bufFlagStampStart {
+		i = timeline.Interval{Earliest: stamp, Latest: stamp + s.period + stampUnit}
+	}
+	i.Latest = min(i.Latest, a.taken)
+	i.Earliest = min(i.Earliest, i.Latest)
+	return i, stamp
+}
+
+func (s *stamper) believes(flags uint32, stamp timeline.Time, a arrival) bool {
+	return flags&bufFlagTimestampMask == bufFlagTimestampMonotonic &&
+		stamp > s.last &&
+		stamp >= a.queued-2*s.period-stampSlack &&
+		stamp <= a.taken+s.period+stampSlack
+}

@@ -1,0 +1,311 @@
+//go:build amd64 || arm64 || riscv64 || loong64
+
+package v4l2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Why a stretch of frames ended; mend decides what comes next.
+var (
+	errSignal  = errors.New("the signal has changed")
+	errStalled = errors.New("no frames come any more")
+	errEOS     = errors.New("the driver has ended the stream")
+)
+
+// Times without frames.
+const (
+	leastPatience = 500 * time.Millisecond
+	pollPeriods   = 30 // frames that may stay away before the stream counts as stalled
+	askSignal     = time.Second
+)
+
+// stretch streams from STREAMON to STREAMOFF. What it returns is never nil, but when ctx has ended.
+func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
+	if s.dev == nil {
+		return unix.ENODEV
+	}
+	q, err := s.start(ctx, ring)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if releaseErr := q.release(); releaseErr != nil {
+			err = errors.Join(err, releaseErr)
+		}
+	}()
+	st := stream{source: s, q: q, ring: ring, empty: s.clock.Now(), asked: s.clock.Now()}
+	st.heard = st.empty
+	return st.run(ctx)
+}
+
+// start makes buffers, gives them to the driver and has it begin.
+func (s *source) start(ctx context.Context, ring *capture.Ring) (*queue, error) {
+	count := s.set.buffers
+	if s.set.memory == memUserPtr {
+		if ring.SlotSize() < s.now.driver.planes[0].bytes {
+			return nil, fatal{fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap", s.now.driver.planes[0].bytes, ring.SlotSize())}
+		}
+		// The recorder needs three slots: the newest, the one it looks at, and the one before.
+		if count = min(count, ring.Slots()-3); count < 2 {
+			return nil, fatal{fmt.Errorf("a ring of %d slots has none to spare for the driver (userptr); give it more memory or use memory=mmap", ring.Slots())}
+		}
+	}
+	q, err := newQueue(s.dev, s.set.memory, count, len(s.now.driver.planes))
+	if err != nil {
+		return nil, err
+	}
+	for i := range q.all {
+		if s.set.memory == memUserPtr {
+			// Waiting here loses nothing: the time without a stream is accounted for as such.
+			if q.all[i].slot, err = ring.Acquire(ctx); err != nil {
+				return nil, errors.Join(err, q.release())
+			}
+		}
+		if err := q.giveTwice(i, s.clock.Now()); err != nil {
+			return nil, errors.Join(err, q.release())
+		}
+	}
+	if err := q.streamOn(); err != nil {
+		return nil, errors.Join(err, q.release())
+	}
+	return q, nil
+}
+
+// giveTwice tries again once: an interrupted or failed preparation of a buffer leaves it as it was.
+func (q *queue) giveTwice(i int, now timeline.Time) error {
+	err := q.give(i, now)
+	if err != nil && !errors.Is(err, unix.ENODEV) {
+		err = q.give(i, now)
+	}
+	return err
+}
+
+// stream is one stretch while it runs.
+type stream struct {
+	*source
+	q     *queue
+	ring  *capture.Ring
+	f     filled
+	ev    event
+	empty timeline.Time // the last look at which no frame was there
+	heard timeline.Time // when the last frame came
+	asked timeline.Time // when the signal was asked after last
+	since timeline.Time // when the signal changed
+}
+
+func (st *stream) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		r, err := st.dev.wait(st.bell, st.patience(), true)
+		if err != nil {
+			return fmt.Errorf("wait for %s: %w", st.path, err)
+		}
+		if r.event {
+			if err := st.events(); err != nil {
+				return errors.Join(err, st.drain(st.since))
+			}
+		}
+		if r.frame {
+			if err := st.drain(0); err != nil {
+				return err
+			}
+		} else if r.failed {
+			return st.whatFailed()
+		}
+		if err := st.quiet(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patience is how long no frame is no reason to ask questions.
+func (st *stream) patience() time.Duration {
+	return max(leastPatience, pollPeriods*time.Duration(st.stamp.period))
+}
+
+// drain takes what is filled. Frames that were on the screen after a time are not stored, if it is not 0: they are
+// of a signal that has changed.
+func (st *stream) drain(after timeline.Time) error {
+	for {
+		look := st.clock.Now()
+		ok, err := st.q.take(&st.f)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			st.empty = look
+			return nil
+		}
+		if err := st.one(after); err != nil {
+			return err
+		}
+	}
+}
+
+// one puts a buffer into the ring, if there is room, and gives another to the driver. It allocates nothing.
+func (st *stream) one(after timeline.Time) error {
+	taken := st.clock.Now()
+	sampled, at := st.stamp.interval(st.f.flags, st.f.stamp, arrival{queued: st.f.queued, empty: st.empty, taken: taken})
+	st.heard = taken
+	st.failures = 0
+	if after != 0 && at > after {
+		return nil // the queue is about to end, and so is the count: see numbering
+	}
+	meta := frame.Meta{Sequence: st.count.number(st.f.seq, at), Sampled: sampled, Missed: st.count.missed}
+	if st.f.flags&bufFlagError != 0 {
+		meta.Flags |= frame.FlagError
+	}
+	st.told.oddities(&st.stamp, &st.count, st.f.flags)
+	if st.q.memory == memUserPtr {
+		st.commitOwn(meta)
+	} else if err := st.commitCopy(meta); err != nil {
+		return err
+	}
+	return st.q.giveTwice(st.f.index, taken)
+}
+
+// commitCopy copies a buffer into a slot.
+func (st *stream) commitCopy(meta frame.Meta) error {
+	slot, ok := st.ring.TryAcquire()
+	if !ok {
+		return nil
+	}
+	if err := st.q.syncDMA(st.f.index, dmabufSyncStart); err != nil {
+		slot.Abandon()
+		return err
+	}
+	size := st.info.Format.Size()
+	whole := st.now.copyFrame(slot.Bytes()[:size], st.f.planes)
+	if err := st.q.syncDMA(st.f.index, dmabufSyncEnd); err != nil {
+		slot.Abandon()
+		return err
+	}
+	if !whole {
+		meta.Flags |= frame.FlagError
+	}
+	slot.Commit(size, meta)
+	st.count.stored()
+	return nil
+}
+
+// commitOwn commits the slot that the driver has filled, and takes another for it. If there is none the frame is lost, and its slot
+// goes back to the driver, which never starves.
+func (st *stream) commitOwn(meta frame.Meta) {
+	next, ok := st.ring.TryAcquire()
+	if !ok {
+		return
+	}
+	e := &st.q.all[st.f.index]
+	size := st.info.Format.Size()
+	whole := st.now.copyInPlace(e.slot.Bytes()[:size], st.f.planes[0])
+	if !whole {
+		meta.Flags |= frame.FlagError
+	}
+	e.slot.Commit(size, meta)
+	e.slot = next
+	st.count.stored()
+}
+
+// copyInPlace moves a frame to the start of the slot that it lies in, which it does already unless the driver has put something
+// before it, and clears what the driver did not fill.
+func (s *setup) copyInPlace(slot, data []byte) (whole bool) {
+	n := min(len(data), len(slot))
+	if n > 0 && &slot[0] != &data[0] {
+		copy(slot, data[:n])
+	}
+	clear(slot[n:])
+	return n >= s.runs[0].seen
+}
+
+// events takes the driver's events. Its error is errSignal if the signal is not what it was.
+func (st *stream) events() error {
+	var why error
+	st.since = 0
+	for range maxEnum {
+		if err := st.dev.ioctl(vidiocDQEvent, unsafe.Pointer(&st.ev)); err != nil {
+			if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EAGAIN) {
+				return why
+			}
+			return fmt.Errorf("take an event of %s: %w", st.path, err)
+		}
+		switch {
+		case st.ev.typ == eventEOS:
+			why = errEOS
+		case why == nil && (st.ev.typ == eventSourceChange || st.ev.typ == eventCtrl) && !st.unchanged():
+			why = errSignal
+			st.since = st.eventTime()
+		}
+		if st.ev.pending == 0 {
+			return why
+		}
+	}
+	return why
+}
+
+// eventTime is when the event happened, which cannot be later than now, or long ago.
+func (st *stream) eventTime() timeline.Time {
+	now := st.clock.Now()
+	if st.ev.sec < 0 || st.ev.sec >= 1<<32 || st.ev.nsec < 0 || st.ev.nsec >= 1e9 {
+		return now
+	}
+	if t := timeline.Time(st.ev.sec*1e9 + st.ev.nsec); t <= now && now.Sub(t) < time.Minute {
+		return t
+	}
+	return now
+}
+
+// unchanged asks whether the signal is still what it was.
+func (st *stream) unchanged() bool {
+	st.asked = st.clock.Now()
+	sig, t, err := st.dev.signal()
+	switch {
+	case err != nil:
+		return false
+	case st.now.timings != nil:
+		return t != nil && t.same(*st.now.timings)
+	}
+	return sig.Err() == nil
+}
+
+// quiet looks after a signal from which nothing is heard: the driver may not tell of its loss.
+func (st *stream) quiet() error {
+	now := st.clock.Now()
+	silent := now.Sub(st.heard) >= st.patience()
+	if silent || !st.subscribed && now.Sub(st.asked) >= askSignal {
+		if !st.unchanged() {
+			return errSignal
+		}
+		if silent {
+			return errStalled
+		}
+	}
+	return nil
+}
+
+// whatFailed finds the reason for an error that poll(2) only hints at.
+func (st *stream) whatFailed() error {
+	var c capability
+	if err := st.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
+		return fmt.Errorf("ask %s after an error: %w", st.path, err)
+	}
+	if _, err := st.q.take(&st.f); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s reports an error of its stream: %w", st.path, unix.EIO)
+}
+
+// fatal is an error that trying again does not mend.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }

@@ -1,0 +1,151 @@
+package v4l2
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/eideticker/eideticker/capture"
+)
+
+// Timings are those of a signal, as a receiver detects them.
+type Timings struct {
+	Width, Height int // pixels that are seen; of an interlaced signal, of both fields
+	Interlaced    bool
+	PixelClock    uint64 // Hz, as the driver says
+	// TotalWidth and TotalHeight count blanking too.
+	TotalWidth, TotalHeight int
+	// Period is the time of a frame. A clock within 100 millionths of a usual rate (24, 25, 30, 48, 50, 60, … and these
+	// divided by 1.001) is taken for it: receivers measure no better.
+	Period capture.Rational
+	VIC    int // CTA-861 video identification code, or 0
+}
+
+// TimingsCap is the range of timings that a receiver can take.
+type TimingsCap struct {
+	MinWidth, MaxWidth           int
+	MinHeight, MaxHeight         int
+	MinPixelClock, MaxPixelClock uint64 // Hz
+	Interlaced, Progressive      bool
+	ReducedBlanking, Custom      bool
+	// Modes are the timings that the driver lists, such as "1920x1080p60".
+	Modes []Timings
+}
+
+// Rate is the number of frames a second, as a fraction: 60000/1001.
+func (t Timings) Rate() capture.Rational {
+	return capture.Rational{Num: t.Period.Den, Den: t.Period.Num}
+}
+
+// String is "1920x1080p59.94".
+func (t Timings) String() string {
+	scan := "p"
+	if t.Interlaced {
+		scan = "i"
+	}
+	return fmt.Sprintf("%dx%d%s%s", t.Width, t.Height, scan, rateString(t.Period))
+}
+
+// rateString writes frames a second as people do: "60", "59.94", "23.976".
+func rateString(period capture.Rational) string {
+	if period.Num <= 0 || period.Den <= 0 {
+		return "?"
+	}
+	if period.Den%period.Num == 0 {
+		return fmt.Sprint(period.Den / period.Num)
+	}
+	milli := (period.Den*1000 + period.Num/2) / period.Num
+	s := fmt.Sprintf("%d.%03d", milli/1000, milli%1000)
+	for s[len(s)-1] == '0' && s[len(s)-2] != '.' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// Limits of what is believed of timings.
+const (
+	maxTotal      = 1 << 16 // pixels, lines
+	maxPixelClock = 1 << 36 // Hz
+)
+
+// bounded reports whether timings are such that a signal can have them: not zero, and within what can be counted with.
+func (t Timings) bounded() error {
+	switch {
+	case t.Width <= 0 || t.Height <= 0 || t.PixelClock == 0:
+		return fmt.Errorf("the driver reports timings of %dx%d at a pixel clock of %d Hz, which no signal has", t.Width, t.Height, t.PixelClock)
+	case t.TotalWidth < t.Width || t.TotalHeight < t.Height || t.TotalWidth > maxTotal || t.TotalHeight > maxTotal || t.PixelClock > maxPixelClock:
+		return fmt.Errorf("the driver reports timings of %dx%d in %dx%d at a pixel clock of %d Hz, which no signal has",
+			t.Width, t.Height, t.TotalWidth, t.TotalHeight, t.PixelClock)
+	}
+	return nil
+}
+
+// same reports whether two timings are of one mode. Clocks are compared to 1 in 2,000: receivers measure them, and not
+// twice alike, while 60 and 59.94 differ by 1 in 1,000.
+func (t Timings) same(u Timings) bool {
+	d := max(t.PixelClock, u.PixelClock) - min(t.PixelClock, u.PixelClock)
+	return t.Width == u.Width && t.Height == u.Height && t.Interlaced == u.Interlaced &&
+		t.TotalWidth == u.TotalWidth && t.TotalHeight == u.TotalHeight &&
+		d <= t.PixelClock/2000 && nearPeriod(t.Period, u.Period)
+}
+
+func nearPeriod(a, b capture.Rational) bool {
+	x, y := a.Duration(1), b.Duration(1)
+	return max(x, y)-min(x, y) <= max(x, y)/2000
+}
+
+// framePeriod returns pixels per frame ÷ pixel clock, simplified.
+func framePeriod(pixels, clock uint64, reduced bool) capture.Rational {
+	if pixels == 0 || clock == 0 {
+		return capture.Rational{}
+	}
+	num, den := pixels, clock
+	if reduced { // the clock is nominal, the signal's is slower by 1000/1001
+		num, den = num*1001, den*1000
+	}
+	return simplify(num, den)
+}
+
+// usualRates are those of CTA-861 and of monitors; each also comes divided by 1.001. It is never written to.
+var usualRates = [...]uint64{24, 25, 30, 48, 50, 60, 72, 75, 90, 96, 100, 120, 144, 165, 180, 200, 240}
+
+// simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a usual rate within 100
+// millionths, else the nearest with small terms. num and den are below 2^48.
+func simplify(num, den uint64) capture.Rational {
+	for _, rate := range usualRates {
+		for _, p := range [][2]uint64{{1, rate}, {1001, rate * 1000}} {
+			// |num/den − p0/p1| ≤ 1e-4 · p0/p1, in whole numbers
+			hi1, lo1 := bits.Mul64(num, p[1])
+			hi2, lo2 := bits.Mul64(den, p[0])
+			if hi1 != 0 || hi2 != 0 {
+				continue
+			}
+			if d := max(lo1, lo2) - min(lo1, lo2); d <= lo2/10_000 {
+				return capture.Rational{Num: int64(p[0]), Den: int64(p[1])}
+			}
+		}
+	}
+	return nearest(num, den)
+}
+
+// nearest is the last convergent of the continued fraction of num/den whose terms are small enough: their product must
+// stay below 18e9, see capture.Rational.
+func nearest(num, den uint64) capture.Rational {
+	const most = 130_000
+	var p0, q0, p1, q1 uint64 = 0, 1, 1, 0
+	for den != 0 {
+		a := num / den
+		if a > most {
+			break
+		}
+		p2, q2 := a*p1+p0, a*q1+q0
+		if p2 > most || q2 > most {
+			break
+		}
+		p0, q0, p1, q1 = p1, q1, p2, q2
+		num, den = den, num%den
+	}
+	if p1 == 0 || q1 == 0 {
+		return capture.Rational{}
+	}
+	return capture.Rational{Num: int64(p1), Den: int64(q1)}
+}

@@ -1,0 +1,30 @@
+//go:build !linux || !(amd64 || arm64 || riscv64 || loong64)
+
+package v4l2
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/eideticker/eideticker/capture"
+)
+
+var errElsewhere = fmt.Errorf("capture devices are recorded on Linux only, on processors of 64 bits: %w", errors.ErrUnsupported)
+
+// Open captures on Linux only.
+func Open(target string, params url.Values) (capture.Source, error) {
+	return nil, fmt.Errorf("v4l2:%s: %w", target, errElsewhere)
+}
+
+// List finds no devices here.
+func List() ([]Device, error) { return nil, nil }
+
+// Inspect asks devices on Linux only.
+func Inspect(path string) (Device, error) { return Device{Path: path}, errElsewhere }
+
+// SetEDID sets an EDID on Linux only.
+func SetEDID(path string, modes []Mode) error { return errElsewhere }
+
+// SetControl sets a control on Linux only.
+func SetControl(path, name string, value int64) error { return errElsewhere }
