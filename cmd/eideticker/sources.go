@@ -21,6 +21,7 @@ func (sourcesCmd) Help() string {
 
 // sourcesJSON is what sources --json prints.
 type sourcesJSON struct {
+	Devices  []deviceJSON  `json:"devices"`
 	Displays []displayJSON `json:"displays"`
 	Scenes   []sceneJSON   `json:"scenes"`
 	Kinds    []kindJSON    `json:"kinds"`
@@ -46,15 +47,19 @@ type kindJSON struct {
 }
 
 func (c sourcesCmd) Run(e *env) error {
-	list := findSources()
+	list, err := findSources()
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		return printJSON(e.out, list)
 	}
 	return list.print(e.out)
 }
 
-func findSources() sourcesJSON {
-	all := sourcesJSON{Displays: []displayJSON{}}
+func findSources() (sourcesJSON, error) {
+	devices, err := findDevices()
+	all := sourcesJSON{Devices: devices, Displays: []displayJSON{}}
 	for _, d := range x11.Displays() {
 		j := displayJSON{Source: "x11:" + d.Name, Width: d.Width, Height: d.Height, DepthBits: d.Depth}
 		if d.Err != nil {
@@ -68,11 +73,17 @@ func findSources() sourcesJSON {
 	for _, s := range rig.Schemes() {
 		all.Kinds = append(all.Kinds, kindJSON{s.Name, s.Form, s.About})
 	}
-	return all
+	return all, err
 }
 
 func (s sourcesJSON) print(w io.Writer) error {
 	var rows [][]string
+	for _, d := range s.Devices {
+		rows = append(rows, d.rows()...)
+	}
+	if len(s.Devices) == 0 {
+		rows = append(rows, []string{"v4l2:/dev/video0", "no capture device found"})
+	}
 	for _, d := range s.Displays {
 		what := fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)
 		if d.Error != "" {
