@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/eideticker/eideticker/capture/x11"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+)
+
+type doctorCmd struct {
+	Dir  string `default:"." placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to."`
+	JSON bool   `help:"Print one JSON object."`
+}
+
+func (doctorCmd) Help() string {
+	return `Examples:
+
+  eideticker doctor --dir /recordings
+  eideticker doctor --json
+
+Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, and says what to do where something is amiss. It writes to the folder for at most three seconds and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
+}
+
+// doctorJSON is what doctor --json prints.
+type doctorJSON struct {
+	OK       bool             `json:"ok"` // nothing fails
+	Level    doctor.Level     `json:"level"`
+	Dir      string           `json:"dir"`
+	Findings []doctor.Finding `json:"findings"`
+}
+
+func (c doctorCmd) Run(e *env) error {
+	box, err := c.look(e)
+	if err != nil {
+		return fmt.Errorf("doctor: %w", orInterrupted(err))
+	}
+	findings := box.Examine()
+	worst := doctor.Worst(findings)
+	if c.JSON {
+		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: c.Dir, Findings: findings})
+	} else {
+		err = printFindings(e.out, findings, columns(e.out))
+	}
+	switch {
+	case err != nil:
+		return err
+	case worst == doctor.Fail:
+		return errUnfit
+	}
+	return nil
+}
+
+// look gathers what the doctor needs to know.
+func (c doctorCmd) look(e *env) (*doctor.Box, error) {
+	box := &doctor.Box{Root: os.DirFS("/"), CPUs: runtime.NumCPU(), LookPath: exec.LookPath}
+	for _, d := range x11.Displays() {
+		box.Screens = append(box.Screens, doctor.Screen{Name: d.Name, Size: fmt.Sprintf("%dx%d", d.Width, d.Height), Err: d.Err})
+	}
+	var err error
+	if box.Devices, err = captureDevices(); err != nil {
+		return nil, err
+	}
+	e.phase("measuring the clock", 0).end()
+	if box.Clock, err = doctor.MeasureClock(e.ctx); err != nil {
+		return nil, err
+	}
+	e.phase("measuring the disk of "+c.Dir, 0).end()
+	box.Disk, err = doctor.MeasureDisk(e.ctx, c.Dir, openDirect)
+	return box, err
+}

@@ -1,0 +1,45 @@
+package doctor
+
+// program is one that a command starts.
+type program struct {
+	name   string
+	any    []string // of these one will do
+	what   string   // what needs it
+	advice string
+}
+
+func programs() []program {
+	return []program{
+		{"Xvfb", []string{"Xvfb"}, "eideticker demo plays pages on a virtual display", "Install it with sudo apt install xvfb if you want to run eideticker demo."},
+		{"browser", []string{"chromium", "chromium-browser", "google-chrome", "firefox", "firefox-esr"}, "eideticker demo plays pages in it", "Install one with sudo apt install chromium if you want to run eideticker demo."},
+		{"ffmpeg", []string{"ffmpeg"}, "eideticker bench --peers compares with it; nothing else needs it", "Install it with sudo apt install ffmpeg if you want to run eideticker bench --peers."},
+	}
+}
+
+// programs says what can be recorded without a capture card, and which programs for that are installed.
+func (b *Box) programs(g *group) {
+	if len(b.Screens) == 0 {
+		g.add(Finding{ID: "display", Level: Info, Found: "no X display on this machine", Advice: "Start one with Xvfb :9 if you want to record x11::9; capture cards need none."})
+	}
+	for _, s := range b.Screens {
+		if s.Err != nil {
+			g.add(Finding{ID: "display", Object: s.Name, Level: Warn, Found: "X display that cannot be recorded: " + s.Err.Error(),
+				Advice: "Run this as the user whose display it is, or name its key with XAUTHORITY."})
+			continue
+		}
+		g.add(Finding{ID: "display", Object: s.Name, Found: "X display of " + s.Size})
+	}
+	for _, p := range programs() {
+		found := ""
+		for _, name := range p.any {
+			if path, err := b.LookPath(name); err == nil && found == "" {
+				found = path
+			}
+		}
+		if found == "" {
+			g.add(Finding{ID: "program", Object: p.name, Level: Info, Found: "not installed; " + p.what, Advice: p.advice})
+			continue
+		}
+		g.add(Finding{ID: "program", Object: p.name, Found: found})
+	}
+}
