@@ -75,7 +75,7 @@ func signal(d Device) Finding {
 		f.Level = Warn
 		f.Advice = "Look at the cable, and whether the device at its other end is awake and sends a mode that this one can take (eideticker sources lists them)."
 	default:
-		f.Level = Info
+		f.Level, f.Found = Info, "not told by the device"
 		f.Advice = "This device does not tell whether a signal is there; record a few frames and look at them."
 	}
 	if d.Timings != "" {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -69,7 +70,7 @@ func faultyBoxes() []faultyBox {
 		{"no cable", onDevice(func(_ *testing.T, d *Device) {
 			d.Signal, d.State, d.Timings, d.Mode = SignalMissing, "no cable", "", nil
 		}), "signal", Warn, "^no cable$", "cable"},
-		{"a signal nobody tells of", onDevice(func(_ *testing.T, d *Device) { d.Signal, d.State = SignalUnknown, "unknown" }), "signal", Info, "unknown, 1920x1080p60", "record a few frames"},
+		{"a signal nobody tells of", onDevice(func(_ *testing.T, d *Device) { d.Signal, d.State = SignalUnknown, "unknown" }), "signal", Info, "not told by the device, 1920x1080p60", "record a few frames"},
 		{"no driver", files("sys/bus/usb/devices/3-2:1.0/bInterfaceClass", "0e", "sys/bus/usb/devices/3-2/product", "Some Card"), "device-without-driver", Warn, "Some Card, taken by no driver", "modprobe"},
 
 		{"USB 2", both(files(usbCard+"speed", "480"), onDevice(func(t *testing.T, d *Device) { d.Mode = mode(t, frame.YUYV, 1920, 1080, 60) })),
@@ -81,6 +82,7 @@ func faultyBoxes() []faultyBox {
 		{"USB, nobody knows what for", onDevice(func(_ *testing.T, d *Device) { d.Mode = nil }), "link-speed", Info, "carries at most 450 MB/s$", "when it has a signal"},
 		{"PCI Express", both(pci, files("sys/devices/pci0000:00/0000:03:00.0/current_link_speed", "2.5 GT/s PCIe", "sys/devices/pci0000:00/0000:03:00.0/current_link_width", "1")),
 			"link-speed", Fail, "PCI Express 0000:03:00.0 at 2.5 GT/s x1 carries at most 212 MB/s; 498 MB/s needed", "better slot: it can do 5 GT/s x4"},
+		{"links unknown", files("sys/class/video4linux/video0", "-> ../../devices/platform/hdmirx/video4linux/video0"), "link-speed", Info, "tell no speed", "own chip"},
 		{"links of nothing", noDevices, "link-speed", Info, "no capture device on a bus", "again"},
 
 		{"a folder that cannot be written", onDisk(func(d *Disk) {
@@ -297,5 +299,18 @@ func TestUnits(t *testing.T) {
 		if tc.got != tc.want {
 			t.Errorf("%q, want %q", tc.got, tc.want)
 		}
+	}
+}
+
+func TestLevels(t *testing.T) {
+	for _, l := range []Level{OK, Info, Warn, Fail} {
+		text, err := l.MarshalText()
+		var back Level
+		if err := errors.Join(err, back.UnmarshalText(text)); err != nil || back != l {
+			t.Errorf("%v comes back as %v, %v", l, back, err)
+		}
+	}
+	if new(Level).UnmarshalText([]byte("bad")) == nil {
+		t.Error("an unknown level is taken")
 	}
 }

@@ -32,6 +32,17 @@ func (l Level) String() string {
 // MarshalText makes JSON say the word.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
+// UnmarshalText reads the word.
+func (l *Level) UnmarshalText(text []byte) error {
+	for _, known := range []Level{OK, Info, Warn, Fail} {
+		if known.String() == string(text) {
+			*l = known
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown level %q", text)
+}
+
 // Finding is one thing that was looked at. The names of the JSON fields, IDs and numbers are documented in
 // cmd/eideticker/JSON.md and stay.
 type Finding struct {

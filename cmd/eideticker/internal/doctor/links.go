@@ -56,7 +56,12 @@ func (b *Box) links(g *group) {
 		}
 		g.add(f)
 	}
-	if len(g.all) == 0 {
+	switch {
+	case len(g.all) > 0:
+	case len(b.Devices) > 0:
+		g.add(Finding{ID: "link-speed", Level: Info, Found: "the buses of the capture devices tell no speed",
+			Advice: "There is nothing to do for receivers that are part of the box's own chip."})
+	default:
 		g.add(Finding{ID: "link-speed", Level: Info, Found: "no capture device on a bus whose speed is known",
 			Advice: "Run this again with the capture card plugged in."})
 	}

@@ -74,7 +74,7 @@ func (b *Box) locked(g *group, ring float64) {
 	swap, _ := b.kib("proc/meminfo", "SwapTotal")
 	limit, unlimited, ok := b.limit("Max locked memory")
 	numbers := map[string]float64{"ring_bytes": ring, "swap_bytes": swap}
-	if !unlimited && ok {
+	if !unlimited && ok && !b.capable(capIPCLock) {
 		numbers["limit_bytes"] = limit
 	}
 	switch {
