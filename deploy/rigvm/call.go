@@ -75,11 +75,18 @@ func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte),
 	if err := ctx.Err(); err != nil {
 		return wire.Reply{}, context.Cause(ctx)
 	}
+	question, err := json.Marshal(q)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	if len(question) > wire.MaxPayload {
+		return wire.Reply{}, fmt.Errorf("arguments and environment of %d bytes are more than %d", len(question), wire.MaxPayload)
+	}
 	c, err := vm.open(take)
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	if err := vm.ask(ctx, c, q, body); err != nil {
+	if err := vm.ask(ctx, c, question, body); err != nil {
 		vm.abandon(c)
 		return wire.Reply{}, err
 	}
@@ -100,15 +107,8 @@ func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte),
 }
 
 // ask sends a question and its body. An answer that comes early ends the body: it says what is wrong with it.
-func (vm *VM) ask(ctx context.Context, c *call, q wire.Call, body io.Reader) error {
-	b, err := json.Marshal(q)
-	if err != nil {
-		return err
-	}
-	if len(b) > wire.MaxPayload {
-		return fmt.Errorf("arguments and environment of %d bytes are more than %d", len(b), wire.MaxPayload)
-	}
-	if err := vm.send(c.id, wire.Request, b); err != nil || body == nil {
+func (vm *VM) ask(ctx context.Context, c *call, question []byte, body io.Reader) error {
+	if err := vm.send(c.id, wire.Request, question); err != nil || body == nil {
 		return err
 	}
 	buf := make([]byte, wire.MaxPayload)

@@ -16,7 +16,8 @@ import (
 // skipped with a sentence that says what; under CI=true it fails. With -short it is skipped too.
 func Boot(t testing.TB, cfg Config) *VM {
 	t.Helper()
-	vm, err := bootFor(t, cfg)
+	// Not the test's own context: that ends before the machine is closed, and would cut its power.
+	vm, err := bootFor(context.WithoutCancel(t.Context()), t, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,10 +25,10 @@ func Boot(t testing.TB, cfg Config) *VM {
 }
 
 // bootFor is Boot for tests that want the error.
-func bootFor(t testing.TB, cfg Config) (*VM, error) {
+func bootFor(ctx context.Context, t testing.TB, cfg Config) (*VM, error) {
 	t.Helper()
 	Need(t)
-	vm, err := Start(t.Context(), cfg)
+	vm, err := Start(ctx, cfg)
 	var missing *MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
 		t.Skipf("%v: no VM is started", err)

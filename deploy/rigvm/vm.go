@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,9 +37,10 @@ type VM struct {
 	last   uint32          // number of the last call
 	loaded map[string]bool // names of module files that the guest has
 
-	stop chan error    // why to end it; the first counts
-	done chan struct{} // closed when nothing is left of it
-	err  error         // why it ended; read after done
+	closing atomic.Bool   // the guest has been asked to turn itself off
+	stop    chan error    // why to end it; the first counts
+	done    chan struct{} // closed when nothing is left of it
+	err     error         // why it ended; read after done
 }
 
 // Start boots a machine, loads the modules and copies the files. The machine ends with ctx, with its timeout,
@@ -172,7 +174,7 @@ func (vm *VM) watch(ctx context.Context, received chan error, exited <-chan erro
 	var why error
 	select {
 	case err := <-exited:
-		return vm.console.died("the VM ended by itself"+describe(err), err)
+		return vm.exited(err)
 	case why = <-vm.stop:
 	case <-ctx.Done():
 		why = vm.console.died("the VM was ended: "+context.Cause(ctx).Error(), context.Cause(ctx))
@@ -181,7 +183,7 @@ func (vm *VM) watch(ctx context.Context, received chan error, exited <-chan erro
 		// QEMU closes the port when it exits; then its own end says more.
 		select {
 		case err := <-exited:
-			return vm.console.died("the VM ended by itself"+describe(err), err)
+			return vm.exited(err)
 		case <-time.After(time.Second):
 			why = vm.console.died("the VM was ended: "+err.Error(), err)
 		}
@@ -191,12 +193,20 @@ func (vm *VM) watch(ctx context.Context, received chan error, exited <-chan erro
 	return why
 }
 
-func describe(err error) string {
-	if err == nil {
-		return ""
+// exited says why QEMU has ended without being killed.
+func (vm *VM) exited(err error) error {
+	if vm.closing.Load() {
+		return errClosed
 	}
-	return ": " + err.Error()
+	reason := "the VM ended by itself"
+	if err != nil {
+		reason += ": " + err.Error()
+	}
+	return vm.console.died(reason, err)
 }
+
+// errClosed is why a machine has ended that was told to.
+var errClosed = fmt.Errorf("the VM was turned off: %w", os.ErrClosed)
 
 // setUp waits for the guest and gives it what the configuration says.
 func (vm *VM) setUp(ctx context.Context) error {
@@ -209,6 +219,10 @@ func (vm *VM) setUp(ctx context.Context) error {
 		return vm.err
 	case <-boot.C:
 		vm.end(vm.console.died(fmt.Sprintf("the guest did not answer within %v of its start", vm.cfg.BootTimeout), context.DeadlineExceeded))
+		return vm.err
+	}
+	if greeting.gone {
+		<-vm.done
 		return vm.err
 	}
 	if greeting.reply.Error != "" {
@@ -238,7 +252,7 @@ func (vm *VM) end(why error) {
 
 // Kill ends the machine as a power cut does: at once, nothing is flushed. It returns when nothing is left but
 // the disk's file.
-func (vm *VM) Kill() { vm.end(os.ErrClosed) }
+func (vm *VM) Kill() { vm.end(errClosed) }
 
 // Close turns the machine off: its disk is unmounted if it has one, for which it gets some seconds, then it is ended. It
 // is idempotent; a machine that has died before is no error.
@@ -246,6 +260,7 @@ func (vm *VM) Close() error {
 	if vm.cfg.Disk != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), powerOffTime)
 		defer cancel()
+		vm.closing.Store(true)
 		// The machine ends in the middle of this call if all goes well.
 		_, _ = vm.do(ctx, wire.Call{Op: wire.PowerOff}, nil, nil)
 	}
@@ -258,7 +273,8 @@ const powerOffTime = 20 * time.Second
 // Done is closed when the machine has ended and nothing is left of it.
 func (vm *VM) Done() <-chan struct{} { return vm.done }
 
-// Err returns nil while the machine runs, and then why it ended: os.ErrClosed after Close or Kill, or a *DiedError.
+// Err returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after Close
+// or Kill, or a *DiedError.
 func (vm *VM) Err() error {
 	select {
 	case <-vm.done:

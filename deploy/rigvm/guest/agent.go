@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ type server struct {
 	out   []byte // frame that is being written
 
 	mu      sync.Mutex
-	running map[uint32]*program // by call
-	puts    map[uint32]*os.File // used by serve alone
+	running map[uint32]func()      // by call; ends it early
+	puts    map[uint32]chan []byte // used by serve alone; closed after the last byte
 }
 
 // agent loads the base modules, opens the port, greets the host, and serves it. It returns when it cannot go on.
@@ -45,7 +46,7 @@ func agent() error {
 	if err != nil {
 		return err
 	}
-	s := &server{port: port, running: map[uint32]*program{}, puts: map[uint32]*os.File{}}
+	s := &server{port: port, running: map[uint32]func(){}, puts: map[uint32]chan []byte{}}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
 		return err
@@ -114,14 +115,11 @@ func (s *server) begin(id uint32, c wire.Call) {
 	case wire.Run:
 		s.start(id, c)
 	case wire.Put:
-		f, err := create(c.Path, os.FileMode(c.Mode))
-		if err != nil {
-			s.done(id, err)
-			return
-		}
-		s.puts[id] = f
+		chunks := make(chan []byte, putAhead)
+		s.puts[id] = chunks
+		go func() { s.done(id, s.put(id, c, chunks)) }()
 	case wire.Get:
-		go func() { s.done(id, s.send(id, c.Path)) }()
+		go func() { s.done(id, s.get(id, c.Path)) }()
 	case wire.Load:
 		go func() { s.done(id, load(c.Path, c.Params)) }()
 	case wire.Unload:
@@ -133,43 +131,95 @@ func (s *server) begin(id uint32, c wire.Call) {
 	}
 }
 
-// create opens a file for writing. It is no new file under another name first: files of sysfs are written too.
+// putAhead is how many frames may wait for a file that is written. So one that blocks, as a driver's may, does not keep
+// other calls from being heard.
+const putAhead = 64
+
+// receive takes bytes of a file that the host puts.
+func (s *server) receive(frame wire.Frame) {
+	chunks := s.puts[frame.Call]
+	switch {
+	case chunks == nil:
+	case frame.Kind == wire.Data:
+		chunks <- bytes.Clone(frame.Payload)
+	default:
+		delete(s.puts, frame.Call)
+		close(chunks)
+	}
+}
+
+// put writes a file. It is no new file under another name first: files of sysfs are written too.
+func (s *server) put(id uint32, c wire.Call, chunks <-chan []byte) error {
+	f, err := create(c.Path, os.FileMode(c.Mode))
+	if err == nil {
+		defer f.Close()
+		s.cancelBy(id, func() { _ = f.Close() })
+		defer s.forget(id)
+	}
+	for b := range chunks { // all, also after an error
+		if err == nil {
+			_, err = f.Write(b)
+		}
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
+
 func create(path string, mode os.FileMode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode.Perm())
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode.Perm())
 }
 
-// receive takes bytes of a file that the host puts. Those of a file that has failed before are dropped.
-func (s *server) receive(frame wire.Frame) {
-	f := s.puts[frame.Call]
-	if f == nil {
-		return
-	}
-	var err error
-	if frame.Kind == wire.Data {
-		if _, err = f.Write(frame.Payload); err == nil {
-			return
-		}
-	}
-	delete(s.puts, frame.Call)
-	s.done(frame.Call, errors.Join(err, f.Close()))
-}
-
-// send sends a file to the host.
-func (s *server) send(id uint32, path string) error {
+// get sends a file to the host.
+func (s *server) get(id uint32, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{&stream{s, id, wire.Data}}, struct{ io.Reader }{f}, make([]byte, wire.MaxPayload))
-	return err
+	s.cancelBy(id, func() { _ = f.Close() })
+	defer s.forget(id)
+	out := stream{s, id, wire.Data}
+	for buf := make([]byte, wire.MaxPayload); ; {
+		n, err := f.Read(buf)
+		if n > 0 {
+			if _, err := out.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// cancelBy says how a call that has begun is ended early.
+func (s *server) cancelBy(id uint32, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[id] = end
+}
+
+func (s *server) forget(id uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, id)
+}
+
+// cancel ends a call early; it is answered all the same.
+func (s *server) cancel(id uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end := s.running[id]; end != nil {
+		end()
+	}
 }
 
 // stream writes frames of one kind.

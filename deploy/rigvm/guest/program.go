@@ -12,9 +12,6 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 )
 
-// program is one that the host has asked for.
-type program struct{ cmd *exec.Cmd }
-
 // start starts a program in a process group of its own; its output goes to the host as it comes.
 func (s *server) start(id uint32, c wire.Call) {
 	cmd := exec.Command(c.Path, c.Args...)
@@ -43,18 +40,14 @@ func (s *server) start(id uint32, c wire.Call) {
 		s.done(id, err)
 		return
 	}
-	s.mu.Lock()
-	s.running[id] = &program{cmd}
-	s.mu.Unlock()
+	s.cancelBy(id, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	go s.await(id, cmd)
 }
 
 // await reports how a program ended.
 func (s *server) await(id uint32, cmd *exec.Cmd) {
 	err := cmd.Wait()
-	s.mu.Lock()
-	delete(s.running, id)
-	s.mu.Unlock()
+	s.forget(id)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		s.done(id, err)
@@ -66,13 +59,4 @@ func (s *server) await(id uint32, cmd *exec.Cmd) {
 		code = 128 + int(status.Signal())
 	}
 	s.reply(id, wire.Reply{ExitCode: code})
-}
-
-// cancel ends a program and what is in its group.
-func (s *server) cancel(id uint32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.running[id]; p != nil {
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	}
 }
