@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -119,13 +120,17 @@ type exportResult struct {
 	Frames     int    `json:"frames"`
 }
 
+// segments returns those that the chosen frames stand in.
+func (j *job) segments() []recording.Segment {
+	return slices.DeleteFunc(j.reader.Segments(), func(s recording.Segment) bool {
+		return s.Frames == 0 || s.First >= j.to || s.First+s.Frames <= j.from
+	})
+}
+
 // layout returns the one layout that all chosen frames have.
 func (j *job) layout() (*frame.Layout, error) {
 	var found *frame.Layout
-	for _, s := range j.reader.Segments() {
-		if s.First >= j.to || s.First+s.Frames <= j.from {
-			continue
-		}
+	for _, s := range j.segments() {
 		if found != nil && found.Format != s.Layout.Format {
 			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d: choose frames of one format with --frames", j.from, j.to, found.Format, s.Layout.Format, s.First)
 		}

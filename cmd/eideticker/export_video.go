@@ -8,6 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/raw"
+	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // exportY4M writes the frames behind a Y4M header. Formats that Y4M has no name for are refused by it.
@@ -18,8 +19,10 @@ func exportY4M(j *job) (string, error) {
 	}
 	var y4m *raw.Y4MWriter
 	err = j.pictures(func(l *frame.Layout) error {
-		var err error
-		rateNum, rateDen := j.rate()
+		rateNum, rateDen, err := j.rate()
+		if err != nil {
+			return err
+		}
 		y4m, err = raw.NewY4MWriter(out, l.Format, rateDen, rateNum, j.y4mHeader())
 		return err
 	}, func(_ int, _ frame.Meta, img frame.Image) error { return y4m.WriteFrame(img) })
@@ -42,19 +45,28 @@ func (j *job) y4mHeader() string {
 // defaultRate is written where a recording does not know its own.
 const defaultRate = 60
 
-// rate returns frames a second as num/den: the nominal rate of the first chosen frame's segment, or else the measured one.
-func (j *job) rate() (num, den int64) {
-	for _, s := range j.reader.Segments() {
-		if j.from < s.First || j.from >= s.First+s.Frames {
-			continue
+// rate returns frames a second as num/den: the nominal rate of the segment that the chosen frames stand in, or else the
+// measured one. Videos have one rate, so those of several are refused.
+func (j *job) rate() (num, den int64, err error) {
+	num, den = defaultRate, 1
+	for i, s := range j.segments() {
+		n, d := segmentRate(s)
+		if i > 0 && n*den != num*d {
+			return 0, 0, fmt.Errorf("frames %d:%d change from %.6g to %.6g frames a second at %d: choose frames of one rate with --frames",
+				j.from, j.to, float64(num)/float64(den), float64(n)/float64(d), s.First)
 		}
-		switch {
-		case s.PeriodNum > 0 && s.PeriodDen > 0:
-			return s.PeriodDen, s.PeriodNum
-		case s.FemtoPeriod > 0:
-			const milli = 1000
-			return max(1e15*milli/(s.FemtoPeriod/1e3)/1e3, 1), milli
-		}
+		num, den = n, d
+	}
+	return num, den, nil
+}
+
+func segmentRate(s recording.Segment) (num, den int64) {
+	switch {
+	case s.PeriodNum > 0 && s.PeriodDen > 0:
+		return s.PeriodDen, s.PeriodNum
+	case s.FemtoPeriod > 0:
+		const milli = 1000
+		return max(1e15*milli/(s.FemtoPeriod/1e3)/1e3, 1), milli
 	}
 	return defaultRate, 1
 }
@@ -75,8 +87,10 @@ func exportMP4(j *job) (string, error) {
 func (j *job) video(path string) error {
 	var v *render.Video
 	err := j.pictures(func(l *frame.Layout) error {
-		num, den := j.rate()
-		var err error
+		num, den, err := j.rate()
+		if err != nil {
+			return err
+		}
 		v, err = render.NewVideo(path, l, render.VideoOptions{RateNum: num, RateDen: den})
 		return err
 	}, func(n int, m frame.Meta, img frame.Image) error {

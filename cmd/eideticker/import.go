@@ -24,5 +24,6 @@ func (c importCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.record(src, c.Output, "importing "+c.Video, rig.Options{Force: c.Force}, c.JSON)
+	in := rig.Input{Source: src, Path: c.Output, Options: rig.Options{Force: c.Force}}
+	return e.record([]rig.Input{in}, "importing "+c.Video, c.JSON)
 }

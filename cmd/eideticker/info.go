@@ -49,6 +49,7 @@ type infoJSON struct {
 	WallOffsetNS  int64          `json:"wall_offset_ns"`
 	Frames        uint64         `json:"frames"`
 	UniqueFrames  uint64         `json:"unique_frames"`
+	FlaggedFrames uint64         `json:"flagged_frames"`
 	MissingFrames uint64         `json:"missing_frames"`
 	Lost          []lostJSON     `json:"lost"`
 	FirstSequence uint64         `json:"first_sequence"`
@@ -56,6 +57,7 @@ type infoJSON struct {
 	DurationNS    int64          `json:"duration_ns"`
 	Bytes         int64          `json:"bytes"`
 	RawBytes      int64          `json:"raw_bytes"`
+	Clocked       bool           `json:"clocked"`
 	Segments      []segmentJSON  `json:"segments"`
 	Gaps          int            `json:"gaps"`
 	Events        int            `json:"events"`
@@ -70,6 +72,7 @@ type segmentJSON struct {
 	PeriodNum  int64      `json:"period_num_s"`
 	PeriodDen  int64      `json:"period_den"`
 	PeriodFS   int64      `json:"fitted_period_fs"`
+	DurationNS int64      `json:"duration_ns"`
 }
 
 type metadataJSON struct {
@@ -88,13 +91,11 @@ func describeRecording(r *recording.Reader, res rig.Result) infoJSON {
 	j := infoJSON{
 		Path: res.Path, Version: in.Version, Writer: in.Writer, Codec: in.Codec, Created: in.Created,
 		Complete: in.Complete, OwnClock: in.OwnClock, WallOffsetNS: in.WallOffset,
-		Frames: res.Stored, UniqueFrames: res.Unique, MissingFrames: res.Missing, Lost: describeLost(res.Lost),
+		Frames: res.Stored, UniqueFrames: res.Unique, FlaggedFrames: res.Flagged, MissingFrames: res.Missing, Lost: describeLost(res.Lost),
 		FirstSequence: res.First, LastSequence: res.Last, DurationNS: res.Span.Nanoseconds(),
 		Bytes: res.Bytes, RawBytes: res.RawBytes, Gaps: len(r.Gaps()), Events: len(r.Events()),
-		Segments: []segmentJSON{}, Metadata: describeMetadata(r), Damage: describeDamage(r.Damage()),
-	}
-	for _, s := range r.Segments() {
-		j.Segments = append(j.Segments, segmentJSON{s.First, s.Frames, describeFormat(s.Layout.Format), s.PeriodNum, s.PeriodDen, s.FemtoPeriod})
+		Clocked: res.Clocked, Segments: describeSegments(res.Segments),
+		Metadata: describeMetadata(r), Damage: describeDamage(r.Damage()),
 	}
 	return j
 }
@@ -125,9 +126,7 @@ func printInfo(e *env, r *recording.Reader, res rig.Result) error {
 	} else {
 		l.add("state", "not closed: still being written, or left by a crash (eideticker repair closes it)")
 	}
-	for _, s := range r.Segments() {
-		l.add("format", "%s", segmentText(s, len(r.Segments()) > 1))
-	}
+	addSegments(&l, res.Segments)
 	addAccount(&l, res)
 	l.add("size", "%s", sizeText(res))
 	l.add("clock", "%s", clockText(in))
@@ -159,19 +158,19 @@ func damageText(d recording.Damage) string {
 	return fmt.Sprintf("offset %d, %d bytes: %s", d.Offset, d.Length, d.What)
 }
 
-func segmentText(s recording.Segment, several bool) string {
-	text := s.Layout.Format.String()
-	if f := s.Layout.Format; !f.Pixel.IsRGB() {
+func segmentText(s rig.Segment, several bool) string {
+	text := s.Format.String()
+	if f := s.Format; !f.Pixel.IsRGB() {
 		text += fmt.Sprintf(", %v range, %v", f.Range, f.Matrix)
 	}
-	if s.PeriodNum > 0 && s.PeriodDen > 0 {
-		text += fmt.Sprintf(", %.4g frames a second", float64(s.PeriodDen)/float64(s.PeriodNum))
+	if s.Period.Num > 0 && s.Period.Den > 0 {
+		text += fmt.Sprintf(", %.4g frames a second", float64(s.Period.Den)/float64(s.Period.Num))
 	}
 	if s.FemtoPeriod > 0 {
 		text += fmt.Sprintf(" (measured %.4f)", 1e15/float64(s.FemtoPeriod))
 	}
 	if several {
-		text += fmt.Sprintf(", frames %d:%d", s.First, s.First+s.Frames)
+		text += fmt.Sprintf(", frames %d:%d, %s", s.First, s.First+s.Frames, secondsText(s.Span))
 	}
 	return text
 }

@@ -53,9 +53,9 @@ func (s *stage) onThread(run func() error) error {
 	}
 	runtime.LockOSThread()
 	// The thread is not unlocked: it ends with this goroutine and takes its priority and its processors along.
-	s.notes.add(favourThread())
+	s.notes.add("priority", favourThread())
 	if len(s.options.CPUs) > 0 {
-		s.notes.add(pinThread(s.options.CPUs))
+		s.notes.add("processor", pinThread(s.options.CPUs))
 	}
 	return run()
 }

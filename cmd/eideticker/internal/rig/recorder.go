@@ -269,25 +269,32 @@ func (r *recorder) check(res *Result) error {
 	return fmt.Errorf("record %s: %d frames stored and %d missing do not make %d…%d: this is a bug of the program", res.Path, res.Stored, res.Missing, res.First, res.Last)
 }
 
-// notes are remarks for the user, each kept once. Any goroutine may add one.
+// notes are remarks for the user, one about each thing however many stages have it to say. Any goroutine may add one.
 type notes struct {
 	mu   sync.Mutex
-	list []string
+	list []note
 }
 
-func (n *notes) add(err error) {
+type note struct{ about, text string }
+
+// add keeps an error as the note about a thing, unless there is one.
+func (n *notes) add(about string, err error) {
 	if err == nil {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if text := err.Error(); !slices.Contains(n.list, text) {
-		n.list = append(n.list, text)
+	if !slices.ContainsFunc(n.list, func(o note) bool { return o.about == about }) {
+		n.list = append(n.list, note{about, err.Error()})
 	}
 }
 
 func (n *notes) all() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.list)
+	var all []string
+	for _, note := range n.list {
+		all = append(all, note.text)
+	}
+	return all
 }

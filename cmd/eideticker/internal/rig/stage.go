@@ -82,11 +82,10 @@ func (r *recorder) leave() error {
 		r.fullest = u
 	}
 	if s.info.Clocked {
-		r.notes.add(s.memory.HugePagesError())
-		if lock := s.memory.LockError(); lock != nil {
-			r.notes.add(lock)
-		} else if r.host != nil { // one note about memory will do
-			r.notes.add(r.host.lockErr)
+		r.notes.add("huge pages", s.memory.HugePagesError())
+		r.notes.add("locked memory", s.memory.LockError())
+		if r.host != nil {
+			r.notes.add("locked memory", r.host.lockErr)
 		}
 	}
 	if n := s.ring.Stats().Leased(); n > 0 {

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+// record records one or several sources with progress and prints the results, also those of recordings that failed on the
+// way. It closes the sources.
+func (e *env) record(inputs []rig.Input, what string, asJSON bool) error {
+	if err := refuseOutputs(inputs); err != nil {
+		return errors.Join(err, closeAll(inputs))
+	}
+	p := newJoint(e, inputs, what)
+	for i := range inputs {
+		inputs[i].Options.Program = program()
+		inputs[i].Options.Progress = func(at rig.Progress) { p.report(i, at) }
+	}
+	outcomes := rig.RecordAll(e.ctx, inputs)
+	p.end()
+	for i, in := range inputs {
+		outcomes[i].Err = errors.Join(outcomes[i].Err, in.Source.Close())
+	}
+	if len(inputs) == 1 {
+		return e.recordedOne(inputs[0], outcomes[0], asJSON)
+	}
+	return e.recordedSeveral(inputs, outcomes, asJSON)
+}
+
+// refuseOutputs finds, before anything is begun, files that must not be written to. One alone is told by the recorder
+// whether its file may be made; several are not to begin if one of them may not.
+func refuseOutputs(inputs []rig.Input) error {
+	for _, in := range inputs {
+		for _, other := range inputs {
+			if rig.Reads(other.Source.Info().URI, in.Path) {
+				return usagef("%s is what is read: choose another name for the recording", in.Path)
+			}
+		}
+		if len(inputs) == 1 {
+			continue
+		}
+		if err := refuseExisting(in.Path, in.Options.Force); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Dir(in.Path)); err != nil {
+			return fmt.Errorf("record to %s: %w", in.Path, err)
+		}
+	}
+	return nil
+}
+
+// joint is the progress of recordings that run at once.
+type joint struct {
+	env   *env
+	what  string
+	total int // frames of all together, 0 unknown
+
+	mu  sync.Mutex // reports come from each recording's goroutine
+	all []rig.Progress
+	bar *progress // begun with the first report, so that what cannot begin is not announced
+}
+
+func newJoint(e *env, inputs []rig.Input, what string) *joint {
+	j := &joint{env: e, what: what, all: make([]rig.Progress, len(inputs))}
+	for _, in := range inputs {
+		n := in.Source.Info().Frames
+		if n == 0 || n >= 1<<31 {
+			j.total = 0
+			break
+		}
+		j.total += int(n)
+	}
+	return j
+}
+
+// report takes in how far one recording is, and shows how far all are.
+func (j *joint) report(i int, at rig.Progress) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.all[i] = at
+	var sum rig.Progress
+	for _, p := range j.all {
+		sum.Frames += p.Frames
+		sum.Missing += p.Missing
+		sum.Bytes += p.Bytes
+	}
+	if j.bar == nil {
+		j.bar = j.env.phase(j.what, j.total)
+	}
+	j.bar.describe(j.what + progressText(sum, j.total))
+	j.bar.set(int(sum.Frames))
+}
+
+func (j *joint) end() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.bar != nil {
+		j.bar.end()
+	}
+}
+
+// progressText is what a bar cannot show. The number of frames is beside the bar where their total is known.
+func progressText(at rig.Progress, total int) string {
+	var text string
+	if total <= 0 {
+		text = fmt.Sprintf(": %s, %s", plural(at.Frames, "frame"), bytesText(at.Bytes))
+	}
+	if at.Missing > 0 {
+		text += fmt.Sprintf("; %s lost", countText(at.Missing))
+	}
+	return text
+}
+
+func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool) error {
+	switch {
+	case out.Result.Path == "": // nothing was begun
+		return out.Err
+	case asJSON:
+		return errors.Join(out.Err, printJSON(e.out, recordResult(in.Source.Info(), out.Result, out.Err)))
+	}
+	return errors.Join(out.Err, printRecorded(e, "", out.Result))
+}
+
+// recordedSeveral prints all results, in the order of the command line.
+func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON bool) error {
+	all := recordingsJSON{}
+	var failed error
+	printed := 0
+	for i, in := range inputs {
+		out := outcomes[i]
+		if out.Err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %s", in.Path, sentence(out.Err)))
+		}
+		result := recordResult(in.Source.Info(), out.Result, out.Err)
+		if result.Path == "" { // it was not begun
+			result.Path = in.Path
+		}
+		all.Recordings = append(all.Recordings, result)
+		if asJSON || out.Result.Path == "" {
+			continue
+		}
+		if printed++; printed > 1 {
+			fmt.Fprintln(e.out)
+		}
+		if err := printRecorded(e, in.Source.Info().URI, out.Result); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	if asJSON {
+		return errors.Join(failed, printJSON(e.out, all))
+	}
+	return failed
+}
