@@ -1,0 +1,71 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+// Options say how a path is certified.
+type Options struct {
+	Duration time.Duration    // of playing
+	Period   capture.Rational // from picture to picture; 0/0: the output's, or else the source's
+	Path     string           // of the recording, which must not exist
+	Program  string           // for the recording's header
+	Progress func(rig.Progress)
+}
+
+// DefaultPeriod is played where neither the output nor the source has a period: 60 pictures a second.
+func DefaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
+
+// Run plays on the output and records the source, in one recording, and analyses that. It closes neither. On an error the
+// recording stays as far as it got.
+func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Report, error) {
+	mode, info := out.Mode(), src.Info()
+	pattern, err := NewPattern(mode.Width, mode.Height, uint16(rand.Uint32()))
+	if err != nil {
+		return nil, err
+	}
+	painter, err := NewPainter(pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range []capture.Rational{mode.Period, info.Period, DefaultPeriod()} {
+		if o.Period.Den == 0 {
+			o.Period = p
+		}
+	}
+	meta, err := played{
+		Version: patternVersion, Output: mode.URI, Device: mode.Name, Width: mode.Width, Height: mode.Height, Nonce: pattern.Nonce,
+		PeriodNum: o.Period.Num, PeriodDen: o.Period.Den, LatchNS: mode.Latch.Nanoseconds(), Clocked: mode.Clocked,
+	}.metadata()
+	if err != nil {
+		return nil, err
+	}
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	res, err := rig.Record(playing, src, o.Path, rig.Options{
+		Program: o.Program, Metadata: []capture.Metadata{meta}, Progress: o.Progress,
+		Started: func(ctx context.Context, emit func(timeline.Event)) error {
+			defer stop() // the recording ends when all has been played
+			p := player{out, painter, o.Period, o.Duration, emit}
+			return p.play(ctx)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("record what was played on %s: %w", mode.URI, err)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if res.Stored == 0 {
+		return nil, errors.New("the source delivered no frame: is its signal there? eideticker sources tells")
+	}
+	return AnalyzeFile(ctx, o.Path)
+}

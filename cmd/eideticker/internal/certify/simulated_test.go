@@ -1,0 +1,166 @@
+package certify
+
+import (
+	"image"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+// simulated records a simulated path and returns the report on it.
+func simulated(t *testing.T, s simulation) *Report {
+	t.Helper()
+	if s.Width == 0 {
+		s.Width, s.Height = 640, 360
+	}
+	if s.Frames == 0 {
+		s.Frames = 120
+	}
+	if err := s.Open(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "a.eid")
+	if _, err := rig.Record(t.Context(), &s, path, rig.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := AnalyzeFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func rgbTo(f func(v float64) float64) effect {
+	return colours(func(c rgb) rgb {
+		for i := range c {
+			c[i] = uint8(clip(f(float64(c[i]))) + 0.5)
+		}
+		return c
+	})
+}
+
+// TestEachFaultIsNamed takes the pattern through paths with one known fault each, or two, and wants the report to name
+// what is wrong, in how many frames, and to find fault with nothing else.
+func TestEachFaultIsNamed(t *testing.T) {
+	full := frame.FullRange
+	bt709, bt601 := frame.BT709, frame.BT601
+	wide := simulation{Width: 1280, Height: 720, Frames: 16}
+	small := simulation{Frames: 16}
+	sized := func(s simulation, e ...effect) simulation { s.Picture = e; return s }
+	compress := rgbTo(func(v float64) float64 { return 16 + v*219/255 })
+	expand := rgbTo(func(v float64) float64 { return (v - 16) * 255 / 219 })
+	for _, tc := range []struct {
+		name string
+		path simulation
+		want map[string]Verdict // findings that are neither passed nor left out
+		left []string           // properties that cannot be judged
+		says map[string]string  // a part of what came
+	}{
+		{name: "none"},
+		{name: "none, 720p", path: wide},
+		{name: "a delay", path: simulation{Delay: 50 * time.Millisecond}},
+		{name: "freeze", path: simulation{Freeze: 10}, want: map[string]Verdict{PropertyDuplicates: Fail, PropertyDrops: Fail},
+			says: map[string]string{PropertyDuplicates: "12 duplicates", PropertyDrops: "11 dropped"}},
+		{name: "double", path: simulation{Double: 10}, want: map[string]Verdict{PropertyDuplicates: Fail}, says: map[string]string{PropertyDuplicates: "11 duplicates"}},
+		{name: "skip", path: simulation{Skip: 10}, want: map[string]Verdict{PropertyDrops: Fail}, says: map[string]string{PropertyDrops: "11 dropped"}},
+		{name: "lose", path: simulation{Lose: 10}, want: map[string]Verdict{PropertyLosses: Remark}, says: map[string]string{PropertyDrops: "0 dropped, 11 in losses"}},
+		{name: "swap", path: simulation{Swap: 10}, want: map[string]Verdict{PropertyOrder: Fail}, says: map[string]string{PropertyOrder: "11 out of order"}},
+		{name: "tear", path: simulation{Tear: 10}, want: map[string]Verdict{PropertyTearing: Fail}, says: map[string]string{PropertyTearing: "12 torn"}},
+		{name: "blend a little", path: simulation{Blend: 0.25}, want: map[string]Verdict{PropertyBlending: Fail}, says: map[string]string{PropertyBlending: "25 %"}},
+		{name: "a slower half", path: simulation{Later: 60}, want: map[string]Verdict{PropertyDuplicates: Fail, PropertyDelay: Fail},
+			says: map[string]string{PropertyDuplicates: "1 duplicate", PropertyDrops: "0 dropped"}},
+		{name: "a late player", path: simulation{Late: 10, Frames: 240}, want: map[string]Verdict{PropertyPlayer: Remark, PropertyDrops: Remark},
+			says: map[string]string{PropertyDrops: "0 dropped"}},
+		{name: "numbers never put", path: simulation{Unput: 10}, want: map[string]Verdict{PropertyPlayer: Remark}},
+		{name: "scaled down", path: sized(wide, scaled(960, 540)), want: map[string]Verdict{PropertyScale: Fail},
+			left: []string{PropertyDetail, PropertyChroma, PropertyBits}, says: map[string]string{PropertyScale: "0.7500 x 0.7500"}},
+		{name: "scaled up", path: sized(wide, scaled(1920, 1080)), want: map[string]Verdict{PropertyScale: Fail},
+			left: []string{PropertyDetail, PropertyChroma, PropertyBits}, says: map[string]string{PropertyScale: "1.5000 x 1.5000"}},
+		{name: "overscan", path: sized(wide, scaled(1344, 756), cutOut(image.Rect(32, 18, 1312, 738))),
+			want: map[string]Verdict{PropertyScale: Fail, PropertyPosition: Fail}, left: []string{PropertyDetail, PropertyChroma, PropertyBits},
+			says: map[string]string{PropertyScale: "1.0500 x 1.0500", PropertyPosition: "30 px cut off at the left, 17 px cut off at the top"}},
+		{name: "letterbox", path: sized(wide, cutOut(image.Rect(0, -40, 1280, 760))), want: map[string]Verdict{PropertyPosition: Remark},
+			says: map[string]string{PropertyPosition: "40 px not covered at the top, 40 px not covered at the bottom"}},
+		{name: "shift", path: sized(wide, cutOut(image.Rect(-3, 2, 1277, 722))), want: map[string]Verdict{PropertyPosition: Fail},
+			says: map[string]string{PropertyPosition: "3 px not covered at the left, 2 px cut off at the top, 3 px cut off at the right, 2 px not covered"}},
+		{name: "4:2:2", path: sized(small, through(frame.P422, full, bt709, bt709)), want: map[string]Verdict{PropertyChroma: Fail},
+			left: []string{PropertyBits}, says: map[string]string{PropertyChroma: "4:2:2"}},
+		{name: "4:2:0", path: sized(small, through(frame.YU12, full, bt709, bt709)), want: map[string]Verdict{PropertyChroma: Fail},
+			left: []string{PropertyBits}, says: map[string]string{PropertyChroma: "4:2:0"}},
+		{name: "grey", path: sized(small, colours(func(c rgb) rgb { return grey(uint8((int(c[0])*54 + int(c[1])*183 + int(c[2])*19) / 256)) })),
+			want: map[string]Verdict{PropertyColour: Fail, PropertyChroma: Fail}, left: []string{PropertyRange, PropertyBits}},
+		{name: "compressed range", path: sized(small, compress), want: map[string]Verdict{PropertyRange: Fail}, left: []string{PropertyBits},
+			says: map[string]string{PropertyRange: "16 to 235", PropertyColour: "as sent"}},
+		{name: "compressed twice", path: sized(small, compress, compress), want: map[string]Verdict{PropertyRange: Fail}, left: []string{PropertyBits},
+			says: map[string]string{PropertyRange: "twice"}},
+		{name: "expanded range", path: sized(small, expand), want: map[string]Verdict{PropertyRange: Fail}, left: []string{PropertyBits},
+			says: map[string]string{PropertyRange: "clipped"}},
+		{name: "red and blue swapped", path: sized(small, colours(func(c rgb) rgb { return rgb{c[2], c[1], c[0]} })), want: map[string]Verdict{PropertyColour: Fail},
+			left: []string{PropertyBits}, says: map[string]string{PropertyColour: "channels as BGR"}},
+		{name: "Cb and Cr swapped", path: sized(small, colours(func(c rgb) rgb {
+			y, cb, cr := c.exact().yuv(bt709)
+			v := fromYUV(y, cr, cb, bt709)
+			return rgb{uint8(v[0] + 0.5), uint8(v[1] + 0.5), uint8(v[2] + 0.5)}
+		})), want: map[string]Verdict{PropertyColour: Fail}, left: []string{PropertyBits}, says: map[string]string{PropertyColour: "Cb and Cr swapped"}},
+		{name: "wrong matrix", path: sized(small, through(frame.P444, full, bt601, bt709)), want: map[string]Verdict{PropertyColour: Fail},
+			left: []string{PropertyBits}, says: map[string]string{PropertyColour: bt601as709}},
+		{name: "hidden 4:4:4 YCbCr", path: sized(small, through(frame.P444, full, bt709, bt709)), want: map[string]Verdict{PropertyLevels: Remark, PropertyBits: Remark}},
+		{name: "6 bits", path: sized(small, colours(func(c rgb) rgb {
+			for i, v := range c {
+				c[i] = v&^3 | v>>6
+			}
+			return c
+		})), want: map[string]Verdict{PropertyLevels: Fail, PropertyBits: Fail}, says: map[string]string{PropertyLevels: "64 steps"}},
+		{name: "bit errors", path: sized(small, bitErrors(5)), want: map[string]Verdict{PropertyBits: Fail}, says: map[string]string{PropertyBits: "0 of 16 frames"}},
+		{name: "noise", path: sized(small, noise(6)), want: map[string]Verdict{PropertyBits: Fail}, left: []string{PropertyLevels}},
+		{name: "freeze and 4:2:0", path: simulation{Freeze: 10, Picture: []effect{through(frame.YU12, full, bt709, bt709)}},
+			want: map[string]Verdict{PropertyDuplicates: Fail, PropertyDrops: Fail, PropertyChroma: Fail}, left: []string{PropertyBits}},
+		{name: "recorded as YUYV", path: simulation{Format: frame.YUYV}, want: map[string]Verdict{PropertyChroma: Remark}},
+		{name: "recorded as NV12", path: simulation{Format: frame.NV12}, want: map[string]Verdict{PropertyChroma: Remark}},
+		{name: "recorded as RGB3", path: simulation{Format: frame.RGB3}},
+		{name: "recorded as P010", path: simulation{Format: frame.P010}, want: map[string]Verdict{PropertyChroma: Remark}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := simulated(t, tc.path)
+			delete(tc.want, "")
+			got := map[string]Verdict{}
+			var left []string
+			for _, f := range r.Findings {
+				switch {
+				case f.Verdict == NotJudged:
+					left = append(left, f.Property)
+				case f.Verdict != Pass || tc.want[f.Property] == Pass:
+					got[f.Property] = f.Verdict
+				}
+				if part := tc.says[f.Property]; !strings.Contains(f.Came, part) {
+					t.Errorf("%s: came %q, want %q in it", f.Property, f.Came, part)
+				}
+				if (f.Verdict == Fail || f.Verdict == Remark) && f.Advice == "" {
+					t.Errorf("%s has no advice", f.Property)
+				}
+			}
+			if !maps.Equal(got, tc.want) && len(got)+len(tc.want) > 0 {
+				t.Errorf("found %v, want %v", got, tc.want)
+			}
+			slices.Sort(left)
+			slices.Sort(tc.left)
+			if !slices.Equal(left, tc.left) {
+				t.Errorf("left out %v, want %v", left, tc.left)
+			}
+			if t.Failed() {
+				for _, f := range r.Findings {
+					t.Logf("%-10s %-10s %s -> %s", f.Property, f.Verdict, f.Sent, f.Came)
+				}
+				t.Logf("%+v\n%+v\n%+v\n%+v\n%+v", r.Time, r.Delay, r.Geometry, r.Colour, r.Detail)
+				t.Logf("%+v", r.Exactness)
+			}
+		})
+	}
+}
