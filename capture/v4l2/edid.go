@@ -156,6 +156,27 @@ func (e *EDID) dataBlock(kind byte, d []byte) {
 	}
 }
 
+// sameEDID compares two but for the physical address in HDMI's data block, which drivers set as CEC has it.
+func sameEDID(a, b []byte) bool { return bytes.Equal(withoutAddress(a), withoutAddress(b)) }
+
+// withoutAddress returns a copy of an EDID with a physical address of 0, and the sums that go with it.
+func withoutAddress(b []byte) []byte {
+	b = bytes.Clone(b)
+	for at := edidBlock; at+edidBlock <= len(b); at += edidBlock {
+		block := b[at : at+edidBlock]
+		if block[0] != 0x02 {
+			continue
+		}
+		for i := 4; i < min(int(block[2]), edidBlock-1); i += 1 + int(block[i]&31) {
+			if block[i]>>5 == dataVendor && block[i]&31 >= 5 && i+5 < edidBlock-1 && bytes.Equal(block[i+1:i+4], []byte{0x03, 0x0c, 0x00}) {
+				block[i+4], block[i+5] = 0, 0
+				block[edidBlock-1] = -edidSum(block[:edidBlock-1])
+			}
+		}
+	}
+	return b
+}
+
 // vic adds the mode of a video identification code.
 func (e *EDID) vic(v int) {
 	if v >= 129 && v <= 192 { // 1 to 64 marked as native

@@ -3,7 +3,6 @@
 package v4l2
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -43,7 +42,7 @@ func (d *device) offer(modes []Mode) error {
 	if err != nil {
 		return err
 	}
-	if have, err := d.readEDID(); err == nil && bytes.Equal(have, want) {
+	if have, err := d.readEDID(); err == nil && sameEDID(have, want) {
 		return nil
 	}
 	in, _ := d.inputNow()
@@ -55,7 +54,7 @@ func (d *device) offer(modes []Mode) error {
 		return d.explain("set the EDID of "+d.path, err)
 	}
 	have, err := d.readEDID()
-	if err == nil && !bytes.Equal(have, want) {
+	if err == nil && !sameEDID(have, want) {
 		err = errors.New("it reads back otherwise")
 	}
 	if err != nil {

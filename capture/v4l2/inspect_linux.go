@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/blackjack/webcam"
-	"golang.org/x/sys/unix"
-
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -90,7 +88,7 @@ func (d *device) inspect(out *Device) error {
 func (d *device) streamsElsewhere() bool {
 	q := queue{d: d, memory: memMMAP}
 	_, err := q.request(0)
-	return errors.Is(err, unix.EBUSY)
+	return errors.Is(err, ErrBusy)
 }
 
 // formats lists pixel formats with sizes and rates.

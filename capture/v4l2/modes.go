@@ -119,6 +119,7 @@ func (m Mode) cta() (timing, bool) {
 		case capture.Rational{Num: 1001, Den: int64(c.rate) * 1000}:
 			t := c.t
 			t.clock = (t.clock*1000 + 500) / 1001
+			t.vic = 0 // it stands for both rates, of which only one is wanted
 			return t, true
 		}
 	}

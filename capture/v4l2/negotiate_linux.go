@@ -17,6 +17,7 @@ import (
 // setup is what a device and a signal have been settled on.
 type setup struct {
 	format  frame.Format
+	size    int // bytes of a frame
 	driver  format
 	period  capture.Rational
 	timings *Timings // nil for devices without
@@ -65,7 +66,7 @@ func (d *device) negotiate(set settings) (*setup, error) {
 	s := new(setup)
 	switch t, err := d.setTimings(); {
 	case err == nil && t.Interlaced:
-		return nil, fmt.Errorf("%w: it is interlaced (%v); set the device to a progressive mode", ErrUnsupported, t)
+		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode", ErrUnsupported, t)
 	case err == nil:
 		s.timings, s.period = &t, t.Period
 	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA), errors.Is(err, unix.EINVAL):
@@ -259,7 +260,7 @@ func (s *setup) layOut() error {
 	if len(planes) == 3 && f.Stride%2 != 0 && planes[1].Stride*2 != f.Stride && planes[1].Stride != f.Stride {
 		return fmt.Errorf("%w: rows of %d bytes, which %v cannot halve for its chroma", ErrUnsupported, f.Stride, pixel)
 	}
-	s.format = f
+	s.format, s.size = f, f.Size()
 	if len(d.planes) == 1 {
 		s.runs = []run{wholeFrame(f)}
 	} else if s.runs, err = gather(d, planes); err != nil {

@@ -42,10 +42,18 @@ func (n *numbering) restart(cause frame.Cause) {
 	}
 }
 
-// explain notes a reason for the next hole; the first one stays, but for the driver's own losses, which any other
-// reason explains better.
+// changed says that what follows is of another format, which explains a hole better than the loss of the signal that comes with it.
+func (n *numbering) changed() {
+	if n.missed != frame.DeviceGone {
+		n.missed = frame.NoCause
+	}
+	n.restart(frame.FormatChange)
+}
+
+// explain notes a reason for the next hole; the first one stays, but for losses of the driver and of
+// ours, which any other reason explains better.
 func (n *numbering) explain(cause frame.Cause) {
-	if n.missed == frame.NoCause || n.missed == frame.DriverLost {
+	if n.missed == frame.NoCause || n.missed == frame.DriverLost || n.missed == frame.SourceLate && cause != frame.DriverLost {
 		n.missed = cause
 	}
 }

@@ -29,7 +29,8 @@ type source struct {
 	open  func(path string) (node, error) // openNode, but in tests
 	seek  func(identity, string) string   // where the device is now; findAgain, but in tests
 
-	subscribed bool // the driver tells of changes of the signal
+	subscribed bool          // the driver tells of changes of the signal
+	asked      timeline.Time // when the signal was asked after last
 
 	count numbering
 	stamp stamper
@@ -269,7 +270,7 @@ func (s *source) Renegotiate(ctx context.Context, events func(timeline.Event)) e
 		}
 		return fmt.Errorf("%s: %w", s.uri, err)
 	}
-	s.count.restart(frame.FormatChange)
+	s.count.changed()
 	if err := s.adopt(found); err != nil {
 		return err
 	}

@@ -35,6 +35,11 @@ func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
 	if s.dev == nil {
 		return unix.ENODEV
 	}
+	s.count.restart(frame.SourceLate) // where nothing explains better why the last stream has ended
+	if !s.unchanged() {
+		return errSignal
+	}
+	s.told.usable(s.now)
 	q, err := s.start(ctx, ring)
 	if err != nil {
 		return err
@@ -44,7 +49,7 @@ func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
 			err = errors.Join(err, releaseErr)
 		}
 	}()
-	st := stream{source: s, q: q, ring: ring, empty: s.clock.Now(), asked: s.clock.Now()}
+	st := stream{source: s, q: q, ring: ring, empty: s.clock.Now()}
 	st.heard = st.empty
 	return st.run(ctx)
 }
@@ -100,7 +105,6 @@ type stream struct {
 	ev    event
 	empty timeline.Time // the last look at which no frame was there
 	heard timeline.Time // when the last frame came
-	asked timeline.Time // when the signal was asked after last
 	since timeline.Time // when the signal changed
 }
 
@@ -185,7 +189,7 @@ func (st *stream) commitCopy(meta frame.Meta) error {
 		slot.Abandon()
 		return err
 	}
-	size := st.info.Format.Size()
+	size := st.now.size
 	whole := st.now.copyFrame(slot.Bytes()[:size], st.f.planes)
 	if err := st.q.syncDMA(st.f.index, dmabufSyncEnd); err != nil {
 		slot.Abandon()
@@ -207,7 +211,7 @@ func (st *stream) commitOwn(meta frame.Meta) {
 		return
 	}
 	e := &st.q.all[st.f.index]
-	size := st.info.Format.Size()
+	size := st.now.size
 	whole := st.now.copyInPlace(e.slot.Bytes()[:size], st.f.planes[0])
 	if !whole {
 		meta.Flags |= frame.FlagError
@@ -266,14 +270,14 @@ func (st *stream) eventTime() timeline.Time {
 }
 
 // unchanged asks whether the signal is still what it was.
-func (st *stream) unchanged() bool {
-	st.asked = st.clock.Now()
-	sig, t, err := st.dev.signal()
+func (s *source) unchanged() bool {
+	s.asked = s.clock.Now()
+	sig, t, err := s.dev.signal()
 	switch {
 	case err != nil:
 		return false
-	case st.now.timings != nil:
-		return t != nil && t.same(*st.now.timings)
+	case s.now.timings != nil:
+		return t != nil && t.same(*s.now.timings)
 	}
 	return sig.Err() == nil
 }

@@ -14,7 +14,7 @@ type Timings struct {
 	PixelClock    uint64 // Hz, as the driver says
 	// TotalWidth and TotalHeight count blanking too.
 	TotalWidth, TotalHeight int
-	// Period is the time of a frame. A clock within 100 millionths of a usual rate (24, 25, 30, 48, 50, 60, … and these
+	// Period is the time of a frame. A clock within 200 millionths of a usual rate (24, 25, 30, 48, 50, 60, … and these
 	// divided by 1.001) is taken for it: receivers measure no better.
 	Period capture.Rational
 	VIC    int // CTA-861 video identification code, or 0
@@ -36,13 +36,12 @@ func (t Timings) Rate() capture.Rational {
 	return capture.Rational{Num: t.Period.Den, Den: t.Period.Num}
 }
 
-// String is "1920x1080p59.94".
+// String is "1920x1080p59.94", of an interlaced signal "1920x1080i60", which counts fields.
 func (t Timings) String() string {
-	scan := "p"
 	if t.Interlaced {
-		scan = "i"
+		return fmt.Sprintf("%dx%di%s", t.Width, t.Height, rateString(capture.Rational{Num: t.Period.Num, Den: 2 * t.Period.Den}))
 	}
-	return fmt.Sprintf("%dx%d%s%s", t.Width, t.Height, scan, rateString(t.Period))
+	return fmt.Sprintf("%dx%dp%s", t.Width, t.Height, rateString(t.Period))
 }
 
 // rateString writes frames a second as people do: "60", "59.94", "23.976".
@@ -108,18 +107,18 @@ func framePeriod(pixels, clock uint64, reduced bool) capture.Rational {
 // usualRates are those of CTA-861 and of monitors; each also comes divided by 1.001. It is never written to.
 var usualRates = [...]uint64{24, 25, 30, 48, 50, 60, 72, 75, 90, 96, 100, 120, 144, 165, 180, 200, 240}
 
-// simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a usual rate within 100
+// simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a usual rate within 200
 // millionths, else the nearest with small terms. num and den are below 2^48.
 func simplify(num, den uint64) capture.Rational {
 	for _, rate := range usualRates {
 		for _, p := range [][2]uint64{{1, rate}, {1001, rate * 1000}} {
-			// |num/den − p0/p1| ≤ 1e-4 · p0/p1, in whole numbers
+			// |num/den − p0/p1| ≤ 2e-4 · p0/p1, in whole numbers
 			hi1, lo1 := bits.Mul64(num, p[1])
 			hi2, lo2 := bits.Mul64(den, p[0])
 			if hi1 != 0 || hi2 != 0 {
 				continue
 			}
-			if d := max(lo1, lo2) - min(lo1, lo2); d <= lo2/10_000 {
+			if d := max(lo1, lo2) - min(lo1, lo2); d <= lo2/5000 {
 				return capture.Rational{Num: int64(p[0]), Den: int64(p[1])}
 			}
 		}

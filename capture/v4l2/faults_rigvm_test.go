@@ -1,0 +1,303 @@
+//go:build linux && rigvm
+
+package v4l2
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// each runs a test with memory of the driver and with that of the ring.
+func each(t *testing.T, test func(t *testing.T, params string)) {
+	for _, memory := range []string{"mmap", "userptr"} {
+		t.Run(memory, func(t *testing.T) {
+			still(t, hdmi)
+			test(t, "format=YUYV&memory="+memory)
+		})
+	}
+}
+
+// times counts an event.
+func times(r *recording, kind string) (n int) {
+	for _, k := range r.kinds() {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func TestDroppedBuffers(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		r := record(t, openSource(t, hdmi, params))
+		set(t, hdmi, "Percentage of Dropped Buffers", 30)
+		defer set(t, hdmi, "Percentage of Dropped Buffers", 0)
+		r.some(60)
+		if holes := r.account(); holes[frame.DriverLost] == 0 {
+			t.Errorf("no frame is missing: %v", holes)
+		}
+	})
+}
+
+func TestErrorFlag(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		r := record(t, openSource(t, hdmi, params))
+		r.some(5)
+		set(t, hdmi, "Inject V4L2_BUF_FLAG_ERROR", 1)
+		flagged := func() (n int) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for _, m := range r.metas {
+				if m.Flags&frame.FlagError != 0 {
+					n++
+				}
+			}
+			return n
+		}
+		if err := r.until("a damaged frame", func() bool { return flagged() > 0 }); err != nil {
+			t.Error(err)
+		}
+		r.some(5)
+		r.account()
+		if n := times(r, "damaged frames"); n != 1 {
+			t.Errorf("it was told %d times", n)
+		}
+	})
+}
+
+func TestWrappedSequence(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		set(t, hdmi, "Wrap Sequence Number", 1)
+		defer set(t, hdmi, "Wrap Sequence Number", 0)
+		r := record(t, openSource(t, hdmi, params))
+		last := func() uint64 {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if len(r.metas) == 0 {
+				return 0
+			}
+			return r.metas[len(r.metas)-1].Sequence
+		}
+		if err := r.until("a count beyond 32 bits", func() bool { return last() > 1<<32+5 }); err != nil {
+			t.Error(err)
+		}
+		r.account()
+		if r.metas[0].Sequence >= 1<<32 {
+			t.Errorf("the first frame is %d: nothing wrapped", r.metas[0].Sequence)
+		}
+		if n := times(r, "sequence not used"); n != 0 {
+			t.Error("the count is not believed")
+		}
+	})
+}
+
+func TestWrappedTimestamp(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		set(t, hdmi, "Wrap Timestamp", 1)
+		defer set(t, hdmi, "Wrap Timestamp", 0)
+		r := record(t, openSource(t, hdmi, params))
+		before := r.src.clock.Now()
+		r.some(20)
+		after := r.src.clock.Now()
+		r.account()
+		if n := times(r, "timestamps not used"); n != 1 {
+			t.Errorf("it was told %d times", n)
+		}
+		for _, m := range r.metas {
+			if m.Sampled.Earliest < before-1e9 || m.Sampled.Latest > after {
+				t.Errorf("frame %d was sampled %v, which is not within the recording", m.Sequence, m.Sampled)
+			}
+		}
+	})
+}
+
+// A signal that goes and comes back leaves a gap with its cause, and is told once each way.
+func TestSignalLost(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		mode int64
+		want error
+	}{
+		{"no signal", modeNoSignal, ErrNoSignal},
+		{"no lock", modeNoLock, ErrNoLock},
+		{"out of range", modeRange, ErrOutOfRange},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			each(t, func(t *testing.T, params string) {
+				r := record(t, openSource(t, hdmi, params))
+				r.some(10)
+				set(t, hdmi, signalMode, tc.mode)
+				kept := 0
+				if err := r.until("the loss", func() bool { kept = r.frames(); return times(r, "signal lost") == 1 }); err != nil {
+					t.Fatal(err)
+				}
+				if d, err := Inspect(hdmi); err != nil || !errors.Is(d.Signal.Err(), tc.want) && !errors.Is(d.Signal.Err(), ErrNoCable) {
+					t.Errorf("the device says %v, %v", d.Signal, err)
+				}
+				if _, err := Open(hdmi, map[string][]string{"wait": {"100ms"}}); !errors.Is(err, tc.want) && !errors.Is(err, ErrNoCable) {
+					t.Errorf("opened: %v, want %v", err, tc.want)
+				}
+				set(t, hdmi, signalMode, modeSelected)
+				if err := r.until("the return", func() bool { return r.frames() > kept+10 }); err != nil {
+					t.Fatal(err)
+				}
+				if holes := r.account(); holes[frame.SignalLost] == 0 {
+					t.Errorf("the gap is not of a lost signal: %v", holes)
+				}
+				if times(r, "signal lost") != 1 || times(r, "signal back") != 1 {
+					t.Errorf("told %v", r.kinds())
+				}
+			})
+		})
+	}
+}
+
+// A signal that changes its mode ends one run; the next goes on in the other format and with the numbers.
+func TestTimingsChange(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		r := record(t, openSource(t, hdmi, params))
+		r.some(10)
+		first := r.src.Info().Format
+		var at []int
+		for _, name := range []string{"800x600p60", "640x480p59"} {
+			at = append(at, r.frames())
+			choose(t, hdmi, name)
+			info := r.renegotiate(r.until("the change to "+name, nil))
+			t.Log(info.Format, info.Period)
+			r.some(10)
+		}
+		if got := r.src.Info().Format; got != first {
+			t.Errorf("back in %v, want %v", got, first)
+		}
+		holes := r.account()
+		if holes[frame.FormatChange] == 0 || times(r, "format changed") != 2 {
+			t.Errorf("holes %v, told %v", holes, r.kinds())
+		}
+		for _, i := range at {
+			if r.frames() <= i {
+				t.Errorf("no frame after the change at %d", i)
+			}
+		}
+	})
+}
+
+// An interlaced signal is refused by name when opened, and waited out when it comes in the middle.
+func TestInterlaced(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		r := record(t, openSource(t, hdmi, params))
+		r.some(5)
+		choose(t, hdmi, "1920x1080i30") // vivid counts frames where others count fields
+		if err := r.until("the refusal", func() bool { return times(r, "signal lost") == 1 }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(hdmi, nil); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("opened: %v", err)
+		} else {
+			t.Log(err)
+		}
+		choose(t, hdmi, "640x480p59")
+		r.some(5)
+		if holes := r.account(); holes[frame.SignalLost] == 0 {
+			t.Errorf("holes %v", holes)
+		}
+	})
+}
+
+// Errors that the driver makes on demand are mended by beginning again.
+func TestInjectedErrors(t *testing.T) {
+	for _, name := range []string{"Inject VIDIOC_REQBUFS Error", "Inject VIDIOC_QBUF Error", "Inject VIDIOC_STREAMON Error", "Inject Fatal Streaming Error"} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, params string) {
+				r := record(t, openSource(t, hdmi, params))
+				set(t, hdmi, name, 1)
+				r.some(10)
+				set(t, hdmi, name, 1)
+				r.some(10)
+				set(t, hdmi, name, 1) // while it streams: takes effect now, or when the stream begins again
+				want := r.frames() + 10
+				if err := r.until("frames again", func() bool { return r.frames() >= want }); err != nil {
+					t.Fatal(err)
+				}
+				r.account()
+			})
+		})
+	}
+}
+
+// A device that goes away is waited for, opened again, and the recording goes on.
+func TestDisconnect(t *testing.T) {
+	each(t, func(t *testing.T, params string) {
+		r := record(t, openSource(t, hdmi, params))
+		r.some(10)
+		// The driver comes back when the last program has closed it, ours here.
+		want, pulled := 0, false
+		err := r.until("the return", func() bool {
+			if !pulled {
+				pulled = true
+				set(t, hdmi, "Disconnect", 1)
+				want = r.frames() + 30
+			}
+			return times(r, "device back") == 1 && r.frames() > want
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if holes := r.account(); holes[frame.DeviceGone] == 0 {
+			t.Errorf("holes %v", holes)
+		}
+		if times(r, "device gone") != 1 || times(r, "device back") != 1 {
+			t.Errorf("told %v", r.kinds())
+		}
+	})
+}
+
+// A device that another program streams from is refused, and the recording of the other is not disturbed.
+func TestBusy(t *testing.T) {
+	still(t, hdmi)
+	r := record(t, openSource(t, hdmi, "format=YUYV"))
+	var second error
+	tried := false
+	err := r.until("the second", func() bool {
+		if !tried && r.frames() > 5 {
+			tried = true
+			var s capture.Source
+			if s, second = Open(hdmi, nil); s != nil {
+				s.Close()
+			}
+			d, err := Inspect(hdmi)
+			if err != nil || !d.Streams {
+				t.Errorf("inspected: streams %v, %v", d.Streams, err)
+			}
+		}
+		return r.frames() > 20
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(second, ErrBusy) {
+		t.Errorf("opened twice: %v", second)
+	}
+	t.Log(second)
+	r.account()
+	if slices.Contains(r.kinds(), "stream restarted") {
+		t.Error("the recording was disturbed")
+	}
+}
+
+// Opening waits for a signal as long as it is told.
+func TestOpenWaits(t *testing.T) {
+	still(t, hdmi)
+	set(t, hdmi, signalMode, modeNoSignal)
+	back := time.AfterFunc(300*time.Millisecond, func() { set(t, hdmi, signalMode, modeSelected) })
+	defer back.Stop()
+	s, err := Open(hdmi, map[string][]string{"wait": {"1m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
