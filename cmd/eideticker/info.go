@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -132,6 +133,10 @@ func printInfo(e *env, r *recording.Reader, res rig.Result) error {
 	l.add("clock", "%s", clockText(in))
 	l.add("events", "%d", len(r.Events()))
 	for _, m := range r.Metadata() {
+		if m.Name == certify.MetadataName {
+			l.add("certificate", "%s", certify.StandingText(m.Value))
+			continue
+		}
 		l.add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
 	}
 	damage := r.Damage()

@@ -34,6 +34,7 @@ type cli struct {
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
+	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`
 	Doctor     doctorCmd     `cmd:"" help:"Find out whether this box is fit to record, and what to do where not."`
 	Bench      benchCmd      `cmd:"" help:"Measure what this box can do and how much of it recording uses."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

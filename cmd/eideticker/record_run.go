@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
@@ -19,6 +20,7 @@ func (e *env) record(inputs []rig.Input, what string, asJSON bool) error {
 	p := newJoint(e, inputs, what)
 	for i := range inputs {
 		inputs[i].Options.Program = program()
+		inputs[i].Options.Metadata = append(inputs[i].Options.Metadata, certify.Metadata(inputs[i].Source.Info())...)
 		inputs[i].Options.Progress = func(at rig.Progress) { p.report(i, at) }
 	}
 	outcomes := rig.RecordAll(e.ctx, inputs)

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+type certifyCmd struct {
+	Source   string        `arg:"" complete:"v4l2: x11:" help:"What is to be certified, as a URI that record takes."`
+	Output   string        `required:"" placeholder:"OUTPUT" complete:"x11: v4l2:" help:"What the source is connected to: x11:DISPLAY[?region=WxH+X+Y] or v4l2:DEVICE."`
+	Duration time.Duration `short:"t" default:"10s" help:"How long to play."`
+	Folder   string        `short:"o" placeholder:"FOLDER" complete:"files" help:"Keep the recording, the certificate and a picture of the worst frame there."`
+	Size     string        `placeholder:"WxH" help:"Size of what is played on an X display; all of it if not given."`
+	FPS      string        `name:"fps" placeholder:"N" help:"Pictures a second, for outputs that can choose."`
+	Store    string        `env:"EIDETICKER_CERTIFICATES" placeholder:"FOLDER" complete:"files" help:"Where certificates are kept; with the user's settings if not given."`
+	JSON     bool          `help:"Print the certificate as one JSON object."`
+}
+
+func (certifyCmd) Help() string {
+	return `Examples:
+
+  eideticker certify v4l2:/dev/video0 --output x11::0
+  eideticker certify 'x11::9?fps=60' --output x11::9 -t 5s -o evidence
+
+Plays numbered pictures on an output that the source is connected to, records the source, and says what the way between them
+repeats, drops, reorders, scales, cuts off, subsamples, recolours, and by how much it delays. The certificate is kept by device and
+mode; recordings say whether their source has one. Run it once per card, cable and adapter. The exit code is 1 where the path fails.`
+}
+
+func (c certifyCmd) Run(e *env) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Duration < minCertify || c.Duration > maxCertify {
+		return usagef("-t %v: play %v to %v", c.Duration, minCertify, maxCertify)
+	}
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	src, err := openSource(c.Source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if !certify.Needed(src.Info()) {
+		return usagef("%s is no path that could be certified: want v4l2: or x11:", c.Source)
+	}
+	o.Source = src.Info()
+	out, err := certify.OpenOutput(c.Output, o)
+	if errors.Is(err, certify.ErrOutput) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	return c.certify(e, src, out, store)
+}
+
+// How long may be played: shorter tells nothing, longer fills the disk.
+const (
+	minCertify = time.Second
+	maxCertify = time.Hour
+)
+
+func (c certifyCmd) options() (o certify.OutputOptions, err error) {
+	if c.Size != "" {
+		if o.Width, o.Height, err = frame.ParseSize(c.Size); err != nil {
+			return o, usagef("--size: %w", err)
+		}
+	}
+	if c.FPS != "" {
+		num, den, err := frame.ParseRate(c.FPS)
+		if err != nil {
+			return o, usagef("--fps: %w", err)
+		}
+		o.Period = capture.Rational{Num: num, Den: den}
+	}
+	return o, nil
+}
+
+func (c certifyCmd) store() (certify.Store, error) {
+	if c.Store != "" {
+		return certify.Store{Dir: c.Store}, nil
+	}
+	return certify.DefaultStore()
+}
+
+// certify plays, records, and keeps what came of it.
+func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, store certify.Store) (err error) {
+	folder := c.Folder
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "eideticker-certify-*"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	} else if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(folder, "recording.eid")
+	mode := out.Mode()
+	what := fmt.Sprintf("playing %dx%d on %s", mode.Width, mode.Height, mode.URI)
+	p := e.phase(what, 0)
+	rep, err := certify.Run(e.ctx, src, out, certify.Options{
+		Duration: c.Duration, Path: path, Program: program(),
+		Progress: func(at rig.Progress) { p.describe(what + progressText(at, 0)) },
+	})
+	p.end()
+	if err != nil {
+		return orInterrupted(err)
+	}
+	cert := certify.NewCertificate(src.Info(), program(), time.Now(), rep)
+	file, err := store.Save(cert)
+	if err != nil {
+		return err
+	}
+	if c.Folder != "" {
+		if err := keepEvidence(folder, path, cert); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		err = printJSON(e.out, certifyJSON{cert, file})
+	} else {
+		err = c.print(e, cert, file)
+	}
+	if err == nil && cert.Verdict == certify.Fail {
+		err = fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))
+	}
+	return err
+}
+
+// certifyJSON is what certify --json prints: the certificate and where it is.
+type certifyJSON struct {
+	certify.Certificate
+	File string `json:"file"`
+}
+
+// failed lists the properties that failed.
+func failed(r *certify.Report) []string {
+	var all []string
+	for _, f := range r.Findings {
+		if f.Verdict == certify.Fail {
+			all = append(all, f.Property)
+		}
+	}
+	return all
+}
+
+// keepEvidence writes, beside the recording, the certificate and pictures of the worst frame and of what it should have been.
+func keepEvidence(folder, path string, cert certify.Certificate) error {
+	f, err := createOut(filepath.Join(folder, "certificate.json"), true)
+	if err != nil {
+		return err
+	}
+	if err := f.finish(printJSON(f, cert)); err != nil {
+		return err
+	}
+	got, want, err := certify.WorstFrame(path, cert.Report)
+	if err != nil || got == nil {
+		return err
+	}
+	if err := writePNG(filepath.Join(folder, "worst-came.png"), got); err != nil {
+		return err
+	}
+	if want == nil {
+		return nil
+	}
+	return writePNG(filepath.Join(folder, "worst-sent.png"), want)
+}
+
+func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
+	var rows [][]string
+	for _, f := range cert.Report.Findings {
+		kind := f.Kind
+		if f.Verdict == certify.NotJudged {
+			kind = ""
+		}
+		rows = append(rows, []string{f.Property, f.Sent, f.Came, string(f.Verdict), kind})
+	}
+	if err := printTable(e.out, []string{"PROPERTY", "SENT", "CAME", "VERDICT", ""}, rows); err != nil {
+		return err
+	}
+	for _, f := range cert.Report.Findings {
+		if f.Advice != "" {
+			if _, err := fmt.Fprintf(e.out, "\n%s: %s\n", f.Property, f.Advice); err != nil {
+				return err
+			}
+		}
+	}
+	var l list
+	l.add("verdict", "%s", verdictText(cert.Verdict))
+	l.add("device", "%s", deviceText(cert.Device))
+	l.add("mode", "%v", cert.Mode)
+	l.add("certificate", "%s", file)
+	l.add("evidence", "%s", c.Folder)
+	if _, err := fmt.Fprintln(e.out); err != nil {
+		return err
+	}
+	return l.print(e.out)
+}
+
+func verdictText(v certify.Verdict) string {
+	switch v {
+	case certify.Pass:
+		return "passed"
+	case certify.Remark:
+		return "passed with remarks"
+	}
+	return "failed"
+}
+
+func deviceText(d certify.Device) string {
+	if d.Card == "" {
+		return d.Kind + ":" + d.Path
+	}
+	return fmt.Sprintf("%s (%s, %s) as %s:%s", d.Card, d.Driver, d.Bus, d.Kind, d.Path)
+}
+
+// writePNG writes a picture, over one that is there.
+func writePNG(path string, m image.Image) error {
+	f, err := createOut(path, true)
+	if err != nil {
+		return err
+	}
+	return f.finish(png.Encode(f, m))
+}
