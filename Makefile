@@ -2,7 +2,8 @@
 
 GO   ?= go
 BIN  := bin/eideticker
-PURE := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/...
+PURE := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/... ./deploy/...
+RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
 .PHONY: deps build demo test test-rig lint cross race fuzz bench bench-peers clean
 
@@ -21,8 +22,7 @@ test: deps lint cross
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps
-	$(GO) test -count=1 -v -run '^TestVM' $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... \
-		| grep deploy/rigvm | cut -d ' ' -f 1)
+	$(GO) test -count=1 -p 1 -v -run '^TestVM' $(RIG)
 
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -30,6 +30,7 @@ lint:
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet -tags rigvm ./...
 	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck -tags rigvm $(RIG)
 
 # The offline commands work wherever Go does, without cgo.
 cross:

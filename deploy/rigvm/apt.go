@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -175,37 +174,3 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	}
 	return stdout.Bytes(), nil
 }
-
-// findKernel returns what apt says of the newest kernel, and the apt that says it. The system's lists are asked first; ours
-// are fetched if they do not know it, or if fresh is true.
-func findKernel(ctx context.Context, p programs, dir string, fresh bool) (debPackage, apt, error) {
-	system, err := systemLists(p, dir)
-	if err != nil {
-		return debPackage{}, system, err
-	}
-	if !fresh {
-		d, err := system.resolve(ctx)
-		if err == nil {
-			return d, system, nil
-		}
-	}
-	own, err := ownLists(p, dir)
-	if err != nil {
-		return debPackage{}, own, err
-	}
-	d, err := own.resolve(ctx)
-	if err != nil || fresh {
-		if err := own.update(ctx); err != nil {
-			return debPackage{}, own, &MissingError{errors.Join(errNoKernel, err).Error(), kernelAdvice}
-		}
-		d, err = own.resolve(ctx)
-	}
-	if err != nil {
-		return debPackage{}, own, &MissingError{errors.Join(errNoKernel, err).Error(), kernelAdvice}
-	}
-	return d, own, nil
-}
-
-var errNoKernel = errors.New("no kernel for the VM")
-
-const kernelAdvice = "it comes from Debian's archive through apt: run apt-get update, and see that the network is there"

@@ -17,7 +17,7 @@ import (
 //
 //	lock                      locked by who reads or changes anything here
 //	NAME_VERSION_HASH.deb     the kernel's package as it came
-//	NAME_VERSION_HASH/        the package unpacked (boot, lib/modules), and SUMS
+//	NAME_VERSION_HASH-…/      the package unpacked (boot, lib/modules), and SUMS
 //	apt/                      package lists of our own, where the system's do not help
 //
 // What is here was written under another name and then renamed, so it is whole. Its hashes are checked all the same: the

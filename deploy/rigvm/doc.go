@@ -12,7 +12,7 @@
 //	                                                                                                      │
 //	test ◀──── VM.Run, Put, Get, Load ◀──── frames over a virtio-serial port (internal/wire) ◀──── agent ◀┘
 //
-// QEMU emulates the processor, so that a test sees the same machine everywhere; it boots in some 4 seconds. Time in it is
+// QEMU emulates the processor, so that a test sees the same machine everywhere; it starts in some three seconds of processor time. Time in it is
 // slow and uneven: tests hold sequence numbers and content against each other there, never speed.
 //
 // A machine leaves nothing behind: kernel and initramfs are files in memory, the port is a pair of sockets, and

@@ -98,7 +98,7 @@ func buildGuest(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "init")
-	if err := goBuild(ctx, "build", "-ldflags=-s -w", "-o", out, guestPackage); err != nil {
+	if err := goBuild(ctx, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", out, guestPackage); err != nil {
 		return nil, fmt.Errorf("build the guest's agent: %w", err)
 	}
 	return os.ReadFile(out)

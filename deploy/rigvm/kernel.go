@@ -15,10 +15,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 const sumsName = "SUMS"
+
+// treeSuffix ends the name of an unpacked package. It changes with what we make of one.
+const treeSuffix = "-unpacked-2"
 
 // kernel is an unpacked kernel package. The cache is locked until close.
 type kernel struct {
@@ -65,24 +69,11 @@ func (k *kernel) close() { _ = k.lock.Close() }
 
 // prepare fetches and unpacks what the cache does not have whole.
 func prepare(ctx context.Context, p programs, dir string) (*kernel, error) {
-	d, a, err := findKernel(ctx, p, dir, false)
+	d, err := provide(ctx, p, dir)
 	if err != nil {
 		return nil, err
 	}
-	deb := filepath.Join(dir, d.key()+".deb")
-	if checkFile(deb, d) != nil {
-		// What the lists name may have left the archive since.
-		if err := fetch(ctx, a, d, dir); err != nil {
-			if d, a, err = findKernel(ctx, p, dir, true); err != nil {
-				return nil, err
-			}
-			if err := fetch(ctx, a, d, dir); err != nil {
-				return nil, &MissingError{errors.Join(errNoKernel, err).Error(), kernelAdvice}
-			}
-		}
-		deb = filepath.Join(dir, d.key()+".deb")
-	}
-	tree := strings.TrimSuffix(deb, ".deb")
+	deb, tree := d.in(dir), filepath.Join(dir, d.key()+treeSuffix)
 	k, err := openTree(p, tree)
 	if err == nil {
 		return k, nil
@@ -92,6 +83,58 @@ func prepare(ctx context.Context, p programs, dir string) (*kernel, error) {
 	}
 	return openTree(p, tree)
 }
+
+// in returns the package's path in the cache.
+func (d debPackage) in(dir string) string { return filepath.Join(dir, d.key()+".deb") }
+
+// provide returns a package that is whole in the cache. The system's lists say which, or, where they name none that can
+// be had (they may be missing, or older than what the archive still keeps), lists of our own.
+func provide(ctx context.Context, p programs, dir string) (debPackage, error) {
+	system, err := systemLists(p, dir)
+	if err != nil {
+		return debPackage{}, err
+	}
+	own, err := ownLists(p, dir)
+	if err != nil {
+		return debPackage{}, err
+	}
+	first, errFirst := system.resolve(ctx)
+	if errFirst == nil && checkFile(first.in(dir), first) == nil {
+		return first, nil
+	}
+	if d, err := own.resolve(ctx); err == nil && checkFile(d.in(dir), d) == nil {
+		return d, nil
+	}
+	if errFirst == nil {
+		if errFirst = fetch(ctx, system, first, dir); errFirst == nil {
+			return first, nil
+		}
+	}
+	d, err := renew(ctx, own, dir)
+	if ctx.Err() != nil {
+		return d, fmt.Errorf("fetch a kernel: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return d, &MissingError{errors.Join(errNoKernel, errFirst, err).Error(), kernelAdvice}
+	}
+	return d, nil
+}
+
+// renew fetches our own lists, and the package that they name.
+func renew(ctx context.Context, own apt, dir string) (debPackage, error) {
+	if err := own.update(ctx); err != nil {
+		return debPackage{}, fmt.Errorf("fetch lists of packages: %w", err)
+	}
+	d, err := own.resolve(ctx)
+	if err != nil || checkFile(d.in(dir), d) == nil {
+		return d, err
+	}
+	return d, fetch(ctx, own, d, dir)
+}
+
+var errNoKernel = errors.New("no kernel for the VM")
+
+const kernelAdvice = "it comes from Debian's archive through apt: run apt-get update, and see that the network is there"
 
 // fetch downloads a package, checks it, and puts it in its place; kernels that it replaces are removed.
 func fetch(ctx context.Context, a apt, d debPackage, dir string) error {
@@ -107,24 +150,26 @@ func fetch(ctx context.Context, a apt, d debPackage, dir string) error {
 	if err := checkFile(path, d); err != nil {
 		return err
 	}
-	if err := prune(dir, filepath.Base(tmp)); err != nil {
+	if err := prune(dir, tmp); err != nil {
 		return err
 	}
-	return os.Rename(path, filepath.Join(dir, d.key()+".deb"))
+	return os.Rename(path, d.in(dir))
 }
 
-// prune removes kernels, and what a killed process has left. The lock says that none is in use.
-func prune(dir, keep string) error {
+// prune removes all other kernels, and what a killed process has left. The lock says that none is in use.
+func prune(dir string, keep ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		name := e.Name()
-		if name != keep && (strings.HasPrefix(name, "linux-image-") || strings.HasPrefix(name, "new-")) {
-			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-				return err
-			}
+		path := filepath.Join(dir, e.Name())
+		ours := strings.HasPrefix(e.Name(), "linux-image-") || strings.HasPrefix(e.Name(), "new-")
+		if !ours || slices.Contains(keep, path) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -165,10 +210,13 @@ func unpack(ctx context.Context, p programs, deb, tree string) error {
 	if _, err := output(exec.CommandContext(ctx, p.depmod, "-b", tmp, release)); err != nil {
 		return err
 	}
+	if err := unpackImage(ctx, filepath.Join(tmp, "boot", "vmlinuz-"+release), filepath.Join(tmp, unpackedImage)); err != nil {
+		return err
+	}
 	if err := writeSums(tmp); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(tree); err != nil {
+	if err := prune(filepath.Dir(tree), tmp, deb); err != nil {
 		return err
 	}
 	return os.Rename(tmp, tree)
@@ -239,7 +287,12 @@ func (k *kernel) read(name string) ([]byte, error) {
 }
 
 // image returns the kernel itself.
-func (k *kernel) image() ([]byte, error) { return k.read(filepath.Join("boot", "vmlinuz-"+k.release)) }
+func (k *kernel) image() ([]byte, error) {
+	if _, ok := k.sums[unpackedImage]; ok {
+		return k.read(unpackedImage)
+	}
+	return k.read(filepath.Join("boot", "vmlinuz-"+k.release))
+}
 
 // corruptError says that a file of the cache has changed since it was unpacked.
 type corruptError struct{ dir, name string }

@@ -5,6 +5,7 @@ package rigvm
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -144,13 +145,13 @@ func TestCache(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "the kernel 6.1", 2},
-		{"the list of hashes is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*/SUMS")) }, "the kernel 6.1", 1},
+		{"the list of hashes is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/SUMS")) }, "the kernel 6.1", 1},
 		{"the unpacked kernel is gone", func(t *testing.T, a *archiveOf) {
-			if err := os.RemoveAll(strings.TrimSuffix(a.cached("*.deb"), ".deb")); err != nil {
+			if err := os.RemoveAll(a.cached("*-unpacked-*")); err != nil {
 				t.Fatal(err)
 			}
 		}, "the kernel 6.1", 1},
-		{"an unpacked file is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*/boot/vmlinuz-*")) },
+		{"an unpacked file is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/boot/vmlinuz-*")) },
 			"boot/vmlinuz-6.1 in the cache is damaged: remove ", 1},
 		{"a newer kernel", func(t *testing.T, a *archiveOf) { a.publish("stale", "6.2") }, "the kernel 6.2", 2},
 		{"gone from the archive, which has a newer one", func(t *testing.T, a *archiveOf) {
@@ -178,6 +179,9 @@ func TestCache(t *testing.T) {
 			if n := a.downloads(); n != tc.downloads {
 				t.Errorf("%d downloads, want %d", n, tc.downloads)
 			}
+			if _, err := a.open(); err == nil && a.downloads() != tc.downloads {
+				t.Error("opened once more, it is downloaded again")
+			}
 			a.cached("*.deb") // one, or this fails
 			if left, _ := filepath.Glob(filepath.Join(os.Getenv("EIDETICKER_CACHE"), "rigvm", "new-*")); len(left) > 0 {
 				t.Errorf("left in the cache: %q", left)
@@ -193,7 +197,7 @@ func TestDamagedKernelIsMadeNew(t *testing.T) {
 	if _, err := a.open(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, a.cached("linux-image-6.1_*/boot/vmlinuz-*"))
+	damage(t, a.cached("linux-image-6.1_*-unpacked-*/boot/vmlinuz-*"))
 	var corrupt *corruptError
 	if _, err := readBoot(t.Context(), a.programs, Config{}, nil); !errors.As(err, &corrupt) {
 		t.Fatalf("error %v", err)
@@ -269,6 +273,39 @@ func TestKilledWhileFetching(t *testing.T) {
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// TestPayload cuts the packed kernel out of images that say where it is, or lie. What it is packed with, the
+// machines of the other tests boot from.
+func TestPayload(t *testing.T) {
+	image := func(magic string, offset, length uint32) []byte {
+		b := make([]byte, 1024+16)
+		b[0x1f1] = 1
+		copy(b[0x202:], magic)
+		binary.LittleEndian.PutUint32(b[0x248:], offset)
+		binary.LittleEndian.PutUint32(b[0x24c:], length)
+		copy(b[1024+2:], "payload1234")
+		return b
+	}
+	for _, tc := range []struct {
+		name  string
+		image []byte
+		want  string
+	}{
+		{"an image", image("HdrS", 2, 11), "payload"},
+		{"no image", image("none", 2, 11), ""},
+		{"short", []byte("MZ"), ""},
+		{"longer than the file", image("HdrS", 2, 15), ""},
+		{"length near 2^32", image("HdrS", 2, 1<<32-1), ""},
+		{"offset near 2^32", image("HdrS", 1<<32-1, 11), ""},
+		{"no room for the size", image("HdrS", 2, 3), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := string(payloadOf(tc.image)); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

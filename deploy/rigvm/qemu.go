@@ -59,7 +59,7 @@ func (d *Disk) make(ctx context.Context) error {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("disk %s is no file", d.Path)
 		}
-		return nil
+		return d.check()
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -81,6 +81,21 @@ func (d *Disk) make(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("make disk %s: %w", d.Path, err)
+	}
+	return nil
+}
+
+// check refuses a file that is no ext file system: s_magic of its superblock (Documentation/filesystems/ext4/super.rst in the
+// kernel's source). What else is wrong with one, the guest says.
+func (d *Disk) check() error {
+	f, err := os.Open(d.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	magic := make([]byte, 2)
+	if _, err := f.ReadAt(magic, 1024+0x38); err != nil || string(magic) != "\x53\xef" {
+		return fmt.Errorf("disk %s has no ext4 file system: remove it, and it is made", d.Path)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const Tag = "rigvm"
 func TestBinary(ctx context.Context, dir, pkg string, tags ...string) (string, error) {
 	out := filepath.Join(dir, "guest.test")
 	all := strings.Join(append([]string{Tag}, tags...), ",")
-	if err := goBuild(ctx, "test", "-c", "-ldflags=-s -w", "-tags", all, "-o", out, pkg); err != nil {
+	if err := goBuild(ctx, "test", "-c", "-buildvcs=false", "-ldflags=-s -w", "-tags", all, "-o", out, pkg); err != nil {
 		return "", fmt.Errorf("compile tests of %s for the VM: %w", pkg, err)
 	}
 	if _, err := os.Stat(out); err != nil {

@@ -387,7 +387,7 @@ func TestVMThatDoesNotStart(t *testing.T) {
 		{"context", 4 * time.Second, Config{Devices: stopped}, "context deadline exceeded"},
 		{"context that ends before QEMU starts", time.Nanosecond, Config{Devices: stopped}, "context deadline exceeded"},
 		{"QEMU refuses", 0, Config{Devices: []string{"-device", "nonsense"}}, "'nonsense' is not a valid device model name"},
-		{"disk is no file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "mount /dev/vda at /disk"},
+		{"disk is no file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "has no ext4 file system"},
 		{"disk is a folder", 0, Config{Disk: &Disk{Path: t.TempDir()}}, "is no file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
