@@ -64,9 +64,10 @@ const (
 	SignalNone                     // ErrNoSignal
 	SignalNoLock                   // ErrNoLock
 	SignalOutOfRange               // ErrOutOfRange
+	SignalProtected                // ErrProtected
 )
 
-// String is a word for machines and people: "present", "no cable", "no signal", "no lock", "out of range", "unknown".
+// String is a word for machines and people: "present", "no cable", "no signal", "no lock", "out of range", "protected", "unknown".
 func (s Signal) String() string {
 	switch s {
 	case SignalPresent:
@@ -79,6 +80,8 @@ func (s Signal) String() string {
 		return "no lock"
 	case SignalOutOfRange:
 		return "out of range"
+	case SignalProtected:
+		return "protected"
 	}
 	return "unknown"
 }
@@ -94,6 +97,8 @@ func (s Signal) Err() error {
 		return ErrNoLock
 	case SignalOutOfRange:
 		return ErrOutOfRange
+	case SignalProtected:
+		return ErrProtected
 	}
 	return nil
 }

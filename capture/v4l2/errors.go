@@ -10,5 +10,6 @@ var (
 	ErrNoSignal    = errors.New("no signal")
 	ErrNoLock      = errors.New("there is a signal, but the receiver finds no lock on it")
 	ErrOutOfRange  = errors.New("the signal is out of the receiver's range")
+	ErrProtected   = errors.New("the signal is protected (HDCP), and the card does not show it")
 	ErrUnsupported = errors.New("this cannot be recorded as it is") // interlaced, compressed, of an unknown matrix: the error says which
 )

@@ -91,7 +91,7 @@ func (s *source) settle(ctx context.Context) (*setup, error) {
 
 // signalFault reports errors that another signal would mend.
 func signalFault(err error) bool {
-	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange, ErrUnsupported} {
+	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange, ErrProtected, ErrUnsupported} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -109,7 +109,7 @@ const (
 // ctx ends first, or the driver's.
 func (s *source) steady(ctx context.Context) error {
 	var last *Timings
-	for looked := false; ; {
+	for looks := 0; ; {
 		sig, t, err := s.dev.signal()
 		bad := sig.Err()
 		switch {
@@ -117,18 +117,20 @@ func (s *source) steady(ctx context.Context) error {
 			return err
 		case err != nil:
 			bad = err
-		case bad == nil && t == nil && looked, bad == nil && t != nil && last != nil && t.same(*last):
+		case bad == nil && t == nil && last == nil && looks > 0, bad == nil && t != nil && last != nil && t.same(*last):
 			return nil
 		}
-		last, looked = t, bad == nil
+		last = t
+		looks++
 		if bad != nil {
+			looks = 0
 			s.told.unusable(bad)
 		}
-		if ctx.Err() != nil {
-			if bad == nil {
-				bad = ErrNoLock // its timings change from one look to the next
-			}
+		switch {
+		case ctx.Err() != nil && bad != nil:
 			return bad
+		case ctx.Err() != nil && looks > 1:
+			return ErrNoLock // its timings change from one look to the next
 		}
 		s.watch(settleStep)
 	}

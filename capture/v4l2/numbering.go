@@ -50,12 +50,24 @@ func (n *numbering) changed() {
 	n.restart(frame.FormatChange)
 }
 
-// explain notes a reason for the next hole; the first one stays, but for losses of the driver and of
-// ours, which any other reason explains better.
+// explain notes a reason for the next hole. The first one stays, but for those that say only that somebody was not in time: of
+// these the last one that says more stays, and any other reason explains better.
 func (n *numbering) explain(cause frame.Cause) {
-	if n.missed == frame.NoCause || n.missed == frame.DriverLost || n.missed == frame.SourceLate && cause != frame.DriverLost {
+	if weight(cause) > weight(n.missed) {
 		n.missed = cause
 	}
+}
+
+func weight(c frame.Cause) int {
+	switch c {
+	case frame.NoCause:
+		return 0
+	case frame.SourceLate:
+		return 1
+	case frame.DriverLost:
+		return 2
+	}
+	return 3
 }
 
 // mostRepeats is how often a count may come in a row before the driver is taken not to count.

@@ -148,6 +148,8 @@ func (d *device) signal() (Signal, *Timings, error) {
 	in, _ := d.inputNow()
 	t, err := d.queryTimings()
 	switch {
+	case in.status&inputNoAccess != 0 && !errors.Is(err, unix.ENODEV):
+		return SignalProtected, nil, nil
 	case err == nil:
 		return SignalPresent, &t, nil
 	case errors.Is(err, unix.ENOLINK):

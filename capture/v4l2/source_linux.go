@@ -101,6 +101,7 @@ func (s *source) begin() (err error) {
 	if err := s.tryQueue(found); err != nil {
 		return err
 	}
+	s.told = told{} // nobody was there to be told
 	return s.adopt(found)
 }
 
