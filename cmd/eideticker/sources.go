@@ -33,6 +33,8 @@ type displayJSON struct {
 	Height    int    `json:"height_px"`
 	DepthBits int    `json:"depth_bits"`
 	Error     string `json:"error,omitempty"` // why it cannot be recorded
+
+	Certificates []certificateJSON `json:"certificates"`
 }
 
 type sceneJSON struct {
@@ -73,6 +75,7 @@ func findSources() (sourcesJSON, error) {
 	for _, s := range rig.Schemes() {
 		all.Kinds = append(all.Kinds, kindJSON{s.Name, s.Form, s.About})
 	}
+	all.addCertificates()
 	return all, err
 }
 
@@ -80,6 +83,7 @@ func (s sourcesJSON) print(w io.Writer) error {
 	var rows [][]string
 	for _, d := range s.Devices {
 		rows = append(rows, d.rows()...)
+		rows = append(rows, []string{"", certificatesText(d.Certificates)})
 	}
 	if len(s.Devices) == 0 {
 		rows = append(rows, []string{"v4l2:/dev/video0", "no capture device found"})
@@ -88,6 +92,8 @@ func (s sourcesJSON) print(w io.Writer) error {
 		what := fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)
 		if d.Error != "" {
 			what = "X display that cannot be recorded: " + d.Error
+		} else {
+			what += ", " + certificatesText(d.Certificates)
 		}
 		rows = append(rows, []string{d.Source, what})
 	}

@@ -31,6 +31,8 @@ type deviceJSON struct {
 	InUse       bool          `json:"in_use"` // another program streams from it
 	Audio       string        `json:"audio"`
 	Error       string        `json:"error,omitempty"` // why it cannot be asked
+
+	Certificates []certificateJSON `json:"certificates"`
 }
 
 type inputJSON struct {

@@ -231,6 +231,17 @@ func (s Store) Find(d Device, m Recorded) (found Filed, ok bool, others []Record
 	return found, ok, others, nil
 }
 
+// Of returns all certificates of a device, of any of its inputs where none is named.
+func (s Store) Of(d Device) ([]Filed, error) {
+	all, err := s.All()
+	return slices.DeleteFunc(all, func(f Filed) bool {
+		if d.Input == "" {
+			f.Device.Input = ""
+		}
+		return f.Device.key() != d.key()
+	}), err
+}
+
 // MetadataName is the recording's metadata that says whether its source was certified.
 const MetadataName = "record.certificate"
 

@@ -151,7 +151,7 @@ func (p *player) play(ctx context.Context) error {
 			for tick++; start.Add(lead+p.period.Duration(tick)) < clock.Now() && !p.out.Mode().Clocked; tick++ {
 			}
 			due := start.Add(lead + p.period.Duration(tick))
-			if due >= end {
+			if max(due, clock.Now()) >= end {
 				break
 			}
 			if !p.out.Mode().Clocked || n == 1 {

@@ -18,10 +18,10 @@ const (
 const firstID = 0x5a0000
 
 // margin is the dark frame around everything, in pixels; the picture's outermost line is white. The strips stand further
-// in from the left and right, by one part in sideMargin of the width, so that what overscan cuts off is none of them.
+// in from the left and right, by sideMargin hundredths of the width, so that they are still whole where much is cut off.
 const (
 	margin     = 16
-	sideMargin = 16
+	sideMargin = 15
 )
 
 // rgb is a colour.
@@ -87,7 +87,7 @@ func NewPattern(width, height int, nonce uint16) (*Pattern, error) {
 		return nil, fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, MinWidth, MinHeight, maxSide, maxSide)
 	}
 	p := &Pattern{Width: width, Height: height, Nonce: nonce, inner: image.Rect(0, 0, width, height).Inset(margin)}
-	p.region = image.Rect(width/sideMargin, margin, width-width/sideMargin, height-margin)
+	p.region = image.Rect(width*sideMargin/100, margin, width*(100-sideMargin)/100, height-margin)
 	var err error
 	if p.geo, err = strip.NewGeometry(p.region); err != nil {
 		return nil, err

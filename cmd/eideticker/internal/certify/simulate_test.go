@@ -28,7 +28,10 @@ type simulation struct {
 	Blend   float64       // share of the picture before in each frame
 	Late    int           // each Nth picture is put half a period late: the player's own fault
 	Unput   int           // each Nth number is never put: the player's own fault
+	Stale   int           // each Nth frame shows a picture of another run
 	Picture []effect      // what happens to pixels
+
+	silent bool // the player tells nothing
 
 	painter, before *Painter
 	info            capture.Info
@@ -108,7 +111,7 @@ func (s *simulation) showing(t timeline.Time) int {
 // Run plays and delivers.
 func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
 	for n := range s.Frames {
-		if at, ok := s.put(n); ok {
+		if at, ok := s.put(n); ok && !s.silent {
 			events(putEvent(n, timeline.At(at)))
 		}
 	}
@@ -163,7 +166,12 @@ type delivery struct {
 // deliver delivers picture n, of which the lower half is older if it is torn.
 func (d *delivery) deliver(at timeline.Time, n int, torn bool) error {
 	s := d.s
+	nonce := s.painter.Nonce
+	if every(s.Stale, int(d.seq)) {
+		s.painter.Nonce++
+	}
 	pix, err := s.painter.Paint(n)
+	s.painter.Nonce = nonce
 	if err != nil {
 		return err
 	}

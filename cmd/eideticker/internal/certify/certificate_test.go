@@ -1,0 +1,89 @@
+package certify
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+func metadataOf(value string) capture.Metadata {
+	return capture.Metadata{Name: playedName, Value: json.RawMessage(value)}
+}
+
+// card is a capture card under a path.
+func card(t *testing.T, path, bus string, height int) capture.Info {
+	t.Helper()
+	f, err := frame.NewFormat(frame.BGR4, height*16/9, height)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about, err := json.Marshal(map[string]string{"driver": "uvcvideo", "card": "Some / Card: 1", "bus": bus, "input": "HDMI"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return capture.Info{URI: "v4l2:" + path + "?format=BGR4", Format: f, Period: capture.Rational{Num: 1, Den: 60}, Metadata: []capture.Metadata{{Name: deviceMetadata, Value: about}}}
+}
+
+// TestCertificateIsFound keeps one and looks for it: a card is the same under another path, and another in another place; a mode is
+// certified for itself.
+func TestCertificateIsFound(t *testing.T) {
+	s := Store{filepath.Join(t.TempDir(), "a", "b")}
+	day := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
+	if got := s.StandingOf(card(t, "/dev/video0", "usb-1", 720)); got.Certified || got.Why == "" {
+		t.Errorf("in an empty store: %+v", got)
+	}
+	path, err := s.Save(NewCertificate(card(t, "/dev/video0", "usb-1", 720), "p", day, &Report{Verdict: Remark}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name      string
+		info      capture.Info
+		certified bool
+		why       string
+	}{
+		{"the same", card(t, "/dev/video0", "usb-1", 720), true, ""},
+		{"under another path", card(t, "/dev/video7", "usb-1", 720), true, ""},
+		{"at another port", card(t, "/dev/video0", "usb-2", 720), false, "no certificate"},
+		{"in another mode", card(t, "/dev/video0", "usb-1", 1080), false, "1280x720 BGR4 at 60/s"},
+		{"a display", capture.Info{URI: "x11::9", Format: card(t, "", "", 720).Format}, false, "no certificate"},
+	} {
+		got := s.StandingOf(tc.info)
+		if got.Certified != tc.certified || !strings.Contains(got.Why, tc.why) {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+		if tc.certified && (got.Verdict != Remark || got.File != filepath.Base(path) || len(got.SHA256) != 64 || !got.Date.Equal(day.Truncate(time.Second))) {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+	if again, err := s.Save(NewCertificate(card(t, "/dev/video7", "usb-1", 720), "p", day.Add(time.Hour), &Report{Verdict: Fail})); err != nil || again != path {
+		t.Errorf("certified again: %s, %v, want %s replaced", again, err, path)
+	}
+	if got := s.StandingOf(card(t, "/dev/video0", "usb-1", 720)); got.Verdict != Fail {
+		t.Errorf("the older certificate stands: %+v", got)
+	}
+}
+
+// TestStoreIsNotTrusted puts files beside the certificates that are none.
+func TestStoreIsNotTrusted(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"text.json": "hello", "empty.json": "", "verdict.json": `{"version":1,"verdict":"fine"}`, "version.json": `{"version":9,"verdict":"pass"}`, "other.txt": `{"version":1,"verdict":"pass"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := (Store{dir}).All(); err != nil || len(all) > 0 {
+		t.Errorf("found %+v, %v", all, err)
+	}
+}

@@ -1,0 +1,88 @@
+package certify
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// property returns a finding by its name.
+func (r *Report) property(t *testing.T, name string) Finding {
+	t.Helper()
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Property == name })
+	if i < 0 {
+		t.Fatalf("no finding on %s in %+v", name, r.Findings)
+	}
+	return r.Findings[i]
+}
+
+// TestNoPattern records something that does not show the pattern at all: it fails, and says what may be the matter.
+func TestNoPattern(t *testing.T) {
+	r := simulated(t, simulation{Frames: 12, Picture: []effect{colours(func(rgb) rgb { return grey(90) })}})
+	if f := r.property(t, PropertySignal); r.Verdict != Fail || f.Verdict != Fail || !strings.Contains(f.Advice, "another window") || len(r.Findings) != 1 {
+		t.Errorf("%s: %+v", r.Verdict, r.Findings)
+	}
+}
+
+// TestStalePictures has a path that shows pictures of another run now and then, as one does that never cleared its memory.
+func TestStalePictures(t *testing.T) {
+	r := simulated(t, simulation{Frames: 70, Stale: 20})
+	if f := r.property(t, PropertySignal); f.Verdict != Fail || !strings.Contains(f.Came, "3 not of this run") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestHalfTheRate has a driver that promises each frame and delivers each second.
+func TestHalfTheRate(t *testing.T) {
+	r := simulated(t, simulation{Frames: 120, Skip: 2})
+	if f := r.property(t, PropertyDrops); f.Verdict != Fail || r.Time.Dropped < 55 {
+		t.Errorf("%+v", f)
+	}
+	if f := r.property(t, PropertyRate); f.Verdict != Fail {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestEvidenceIsNotTrusted reads recordings that claim what cannot be.
+func TestEvidenceIsNotTrusted(t *testing.T) {
+	good := `{"version":1,"output":"x","width_px":640,"height_px":360,"nonce":1,"period_num_s":1,"period_den":60,"latch_ns":0}`
+	for name, meta := range map[string]string{
+		"nothing":         "",
+		"another version": strings.Replace(good, `"version":1`, `"version":2`, 1),
+		"no period":       strings.Replace(good, `"period_den":60`, `"period_den":0`, 1),
+		"negative latch":  strings.Replace(good, `"latch_ns":0`, `"latch_ns":-1`, 1),
+		"a huge picture":  strings.Replace(good, `"width_px":640`, `"width_px":1000000`, 1),
+		"text for number": strings.Replace(good, `"width_px":640`, `"width_px":"a"`, 1),
+		"no pictures":     good,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.eid")
+			s := simulation{Width: 640, Height: 360, Frames: 3}
+			if err := s.Open(); err != nil {
+				t.Fatal(err)
+			}
+			s.info.Metadata = s.info.Metadata[:0]
+			s.silent = true
+			if meta != "" {
+				s.info.Metadata = append(s.info.Metadata, metadataOf(meta))
+			}
+			if _, err := rig.Record(t.Context(), &s, path, rig.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := recording.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if rep, err := Analyze(t.Context(), r); err == nil {
+				t.Errorf("analysed to %+v", rep)
+			} else {
+				t.Log(err)
+			}
+		})
+	}
+}
