@@ -32,8 +32,8 @@ func (a Account) Balanced() bool {
 	return a.Stored+a.Missing == a.Total && sum == a.Missing && a.Flagged <= a.Stored
 }
 
-// causes is one more than the highest cause that the ledger counts apart.
-const causes = int(frame.DeviceGone) + 1
+// causes is how many there can be: a cause is a byte, and files may hold any.
+const causes = 256
 
 // ledger counts while frames flow. It is used by the pump alone.
 type ledger struct {

@@ -112,7 +112,7 @@ func spanOf(r *recording.Reader, from, to int) (time.Duration, error) {
 
 // countGaps adds the gaps to an account that has its stored frames, first and last.
 func countGaps(a *Account, gaps []recording.Gap, frames int) {
-	var lost [256]uint64
+	var lost [causes]uint64
 	for i, g := range gaps {
 		lost[g.Cause] += g.Count
 		if (frames == 0 && i == 0) || g.First < a.First {
