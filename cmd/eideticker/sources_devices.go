@@ -122,7 +122,7 @@ func deviceOf(d v4l2.Device) deviceJSON {
 	j := deviceJSON{
 		Source: "v4l2:" + d.Path, Link: d.Link, Driver: d.Driver, Card: d.Card, Bus: d.Bus, MultiPlanar: d.MultiPlanar,
 		Inputs: []inputJSON{}, Input: d.Input, Signal: d.Signal.String(), Formats: []devFormat{}, Controls: []controlJSON{},
-		Holders: []holderJSON{}, InUse: d.Streams, Audio: d.Audio(),
+		Holders: []holderJSON{}, InUse: d.Streams, Audio: d.Audio(), Certificates: []certificateJSON{},
 	}
 	if d.Err != nil {
 		j.Error = d.Err.Error()
