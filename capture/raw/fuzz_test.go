@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/eideticker/eideticker/capture/internal/capturetest"
 )
 
 // y4mSeeds are whole, odd and broken streams.
@@ -54,9 +56,9 @@ func FuzzY4M(f *testing.F) {
 		if size := info.Format.Size(); size > len(data) {
 			t.Fatalf("frames of %d bytes in a file of %d", size, len(data))
 		}
-		g := play(t, s)
-		if g.err != nil {
-			t.Fatal(g.err)
+		g := capturetest.Play(t, s)
+		if g.Err != nil {
+			t.Fatal(g.Err)
 		}
 		if !bytes.Equal(rewrite(t, info, g), data) {
 			t.Error("the stream changed on its way")

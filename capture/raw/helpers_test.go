@@ -1,20 +1,11 @@
 package raw
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/eideticker/eideticker/capture"
-	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/ringbuf"
 )
 
 func random(seed uint64, n int) []byte {
@@ -57,53 +48,6 @@ func asStdin(t *testing.T, data []byte, hold bool) {
 		<-done
 		w.Close()
 	})
-}
-
-// got is what a source delivered.
-type got struct {
-	frames [][]byte
-	metas  []frame.Meta
-	events []timeline.Event
-	err    error
-}
-
-func (g got) bytes() []byte { return bytes.Join(g.frames, nil) }
-
-// play runs a source to its end through a small ring.
-func play(t *testing.T, s capture.Source) (g got) {
-	t.Helper()
-	size := s.Info().Format.Size()
-	ring, err := ringbuf.New[frame.Meta](make([]byte, ringbuf.BytesFor(3, size)+ringbuf.Alignment), size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rd := ring.NewReader(ringbuf.Lossless)
-	ran := make(chan error, 1)
-	go func() {
-		err := s.Run(t.Context(), ring, func(e timeline.Event) { g.events = append(g.events, e) })
-		ring.Close(nil)
-		ran <- err
-	}()
-	for {
-		l, err := rd.Next(context.Background())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.frames = append(g.frames, bytes.Clone(l.Bytes()))
-		g.metas = append(g.metas, l.Meta())
-		l.Release()
-	}
-	g.err = <-ran
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error("second Close:", err)
-	}
-	return g
 }
 
 // wantError says whether err holds each part, or is nil for an empty want.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/internal/capturetest"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/ringbuf"
 )
@@ -45,9 +46,9 @@ func TestRawEveryFormat(t *testing.T) {
 					if i := s.Info(); i.Format != f || i.Frames != 3 || i.Clocked || !i.OwnClock {
 						t.Errorf("info %+v", i)
 					}
-					g := play(t, s)
-					if g.err != nil || !bytes.Equal(g.bytes(), data) {
-						t.Errorf("%d frames, error %v", len(g.frames), g.err)
+					g := capturetest.Play(t, s)
+					if g.Err != nil || !bytes.Equal(g.Bytes(), data) {
+						t.Errorf("%d frames, error %v", len(g.Frames), g.Err)
 					}
 				})
 			}
@@ -74,14 +75,14 @@ func TestRawTimes(t *testing.T) {
 		if p := s.Info().Period; p.Num != tc.num || p.Den != tc.den {
 			t.Errorf("%q: period %v", tc.fps, p)
 		}
-		g := play(t, s)
-		for n, m := range g.metas {
+		g := capturetest.Play(t, s)
+		for n, m := range g.Metas {
 			if m.Sequence != uint64(n) || m.Sampled != timeline.At(timeline.Time(tc.want[n])) || m.Flags != 0 || m.Missed != frame.NoCause {
 				t.Errorf("%q: frame %d is %+v, want %v", tc.fps, n, m, tc.want[n])
 			}
 		}
-		if len(g.metas) != len(tc.want) {
-			t.Errorf("%q: %d frames", tc.fps, len(g.metas))
+		if len(g.Metas) != len(tc.want) {
+			t.Errorf("%q: %d frames", tc.fps, len(g.Metas))
 		}
 	}
 }
@@ -148,19 +149,19 @@ func TestRawPipe(t *testing.T) {
 			if i := s.Info(); i.Frames != 0 || i.URI != "raw:-?"+params {
 				t.Errorf("info %+v", i)
 			}
-			g := play(t, s)
-			if !bytes.Equal(g.bytes(), data[:tc.frames*45]) {
-				t.Errorf("%d frames, want %d", len(g.frames), tc.frames)
+			g := capturetest.Play(t, s)
+			if !bytes.Equal(g.Bytes(), data[:tc.frames*45]) {
+				t.Errorf("%d frames, want %d", len(g.Frames), tc.frames)
 			}
 			if tc.want == nil {
-				if g.err != nil {
-					t.Error(g.err)
+				if g.Err != nil {
+					t.Error(g.Err)
 				}
 				return
 			}
-			wantError(t, g.err, tc.want...)
-			if !errors.Is(g.err, io.ErrUnexpectedEOF) {
-				t.Errorf("%v is not an io.ErrUnexpectedEOF", g.err)
+			wantError(t, g.Err, tc.want...)
+			if !errors.Is(g.Err, io.ErrUnexpectedEOF) {
+				t.Errorf("%v is not an io.ErrUnexpectedEOF", g.Err)
 			}
 		})
 	}
@@ -184,8 +185,8 @@ func TestRawRegularStdin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := play(t, s); s.Info().Frames != 2 || g.err != nil || !bytes.Equal(g.bytes(), data[8:]) {
-		t.Errorf("%d frames of %d, %v", len(g.frames), s.Info().Frames, g.err)
+	if g := capturetest.Play(t, s); s.Info().Frames != 2 || g.Err != nil || !bytes.Equal(g.Bytes(), data[8:]) {
+		t.Errorf("%d frames of %d, %v", len(g.Frames), s.Info().Frames, g.Err)
 	}
 }
 
@@ -239,10 +240,10 @@ func TestRawFileCutMeanwhile(t *testing.T) {
 	if err := os.Truncate(path, 16); err != nil {
 		t.Fatal(err)
 	}
-	g := play(t, s)
-	wantError(t, g.err, "cut while it was read", "4 of 10 frames")
-	if len(g.frames) != 4 {
-		t.Errorf("%d frames", len(g.frames))
+	g := capturetest.Play(t, s)
+	wantError(t, g.Err, "cut while it was read", "4 of 10 frames")
+	if len(g.Frames) != 4 {
+		t.Errorf("%d frames", len(g.Frames))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/internal/capturetest"
 )
 
 // stream is a Y4M file of frames with the given lines.
@@ -25,7 +26,7 @@ func stream(header string, size int, lines ...string) []byte {
 }
 
 // rewrite writes what a source delivered as Y4M again.
-func rewrite(t *testing.T, info capture.Info, g got) []byte {
+func rewrite(t *testing.T, info capture.Info, g capturetest.Delivered) []byte {
 	t.Helper()
 	var header string
 	for _, m := range info.Metadata {
@@ -44,7 +45,7 @@ func rewrite(t *testing.T, info capture.Info, g got) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range g.frames {
+	for _, f := range g.Frames {
 		if err := w.WriteFrame(l.View(f)); err != nil {
 			t.Fatal(err)
 		}
@@ -86,11 +87,11 @@ func TestY4MRoundTrip(t *testing.T) {
 					if full := strings.Contains(tags, "FULL"); (info.Format.Range == frame.FullRange) != full {
 						t.Errorf("range %v", info.Format.Range)
 					}
-					g := play(t, s)
-					if g.err != nil || len(g.events) != 0 {
-						t.Errorf("error %v, events %v", g.err, g.events)
+					g := capturetest.Play(t, s)
+					if g.Err != nil || len(g.Events) != 0 {
+						t.Errorf("error %v, events %v", g.Err, g.Events)
 					}
-					for n, m := range g.metas {
+					for n, m := range g.Metas {
 						if m.Sequence != uint64(n) || m.Sampled.Mid().Sub(0) != info.Period.Duration(uint64(n)) {
 							t.Errorf("frame %d: %+v", n, m)
 						}
@@ -131,12 +132,12 @@ func TestY4MPipe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := play(t, s)
-			if len(g.frames) != tc.frames {
-				t.Errorf("%d frames, want %d", len(g.frames), tc.frames)
+			g := capturetest.Play(t, s)
+			if len(g.Frames) != tc.frames {
+				t.Errorf("%d frames, want %d", len(g.Frames), tc.frames)
 			}
 			var events []string
-			for _, e := range g.events {
+			for _, e := range g.Events {
 				events = append(events, string(e.Data))
 				if err := e.Validate(); err != nil || e.Kind != FrameLineEvent {
 					t.Errorf("event %+v: %v", e, err)
@@ -146,17 +147,17 @@ func TestY4MPipe(t *testing.T) {
 				t.Errorf("events %v, want %v", events, tc.events)
 			}
 			if tc.want == nil {
-				if g.err != nil {
-					t.Error(g.err)
+				if g.Err != nil {
+					t.Error(g.Err)
 				}
 				if tc.events == nil && !bytes.Equal(rewrite(t, s.Info(), g), data) {
 					t.Error("the stream changed on its way")
 				}
 				return
 			}
-			wantError(t, g.err, tc.want...)
-			if strings.HasPrefix(tc.name, "ends") && !errors.Is(g.err, io.ErrUnexpectedEOF) {
-				t.Errorf("%v is not an io.ErrUnexpectedEOF", g.err)
+			wantError(t, g.Err, tc.want...)
+			if strings.HasPrefix(tc.name, "ends") && !errors.Is(g.Err, io.ErrUnexpectedEOF) {
+				t.Errorf("%v is not an io.ErrUnexpectedEOF", g.Err)
 			}
 		})
 	}

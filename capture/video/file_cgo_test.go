@@ -95,10 +95,10 @@ func TestPresentationTimes(t *testing.T) {
 				t.Errorf("info %+v", i)
 			}
 			g := play(t, s)
-			if g.err != nil || len(g.frames) != len(probe.Frames) || len(g.events) != 0 {
-				t.Fatalf("%d frames, want %d; error %v, events %v", len(g.frames), len(probe.Frames), g.err, g.events)
+			if g.Err != nil || len(g.Frames) != len(probe.Frames) || len(g.Events) != 0 {
+				t.Fatalf("%d frames, want %d; error %v, events %v", len(g.Frames), len(probe.Frames), g.Err, g.Events)
 			}
-			for i, m := range g.metas {
+			for i, m := range g.Metas {
 				want := timeline.Time(math.Round(float64(probe.Frames[i].TS-probe.Frames[0].TS) * n / d * 1e9))
 				if got := m.Sampled.Earliest; got < want-1 || got > want+1 {
 					t.Errorf("frame %d at %d ns, want %d", i, got, want)
@@ -132,14 +132,14 @@ func TestPixelsAreExact(t *testing.T) {
 		t.Errorf("metadata %v: %+v", m, meta)
 	}
 	g := play(t, s)
-	if g.err != nil || len(g.frames) != frames {
-		t.Fatalf("%d frames, error %v", len(g.frames), g.err)
+	if g.Err != nil || len(g.Frames) != frames {
+		t.Fatalf("%d frames, error %v", len(g.Frames), g.Err)
 	}
 	for n := range want {
-		if !bytes.Equal(g.frames[n], want[n]) {
+		if !bytes.Equal(g.Frames[n], want[n]) {
 			t.Errorf("frame %d changed", n)
 		}
-		if at := g.metas[n].Sampled.Mid(); at != timeline.Time(n*40)*timeline.Time(time.Millisecond) {
+		if at := g.Metas[n].Sampled.Mid(); at != timeline.Time(n*40)*timeline.Time(time.Millisecond) {
 			t.Errorf("frame %d at %d", n, at)
 		}
 	}
@@ -164,8 +164,8 @@ func TestCutFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			whole := play(t, s)
-			if whole.err != nil {
-				t.Fatal(whole.err)
+			if whole.Err != nil {
+				t.Fatal(whole.Err)
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
@@ -183,14 +183,14 @@ func TestCutFiles(t *testing.T) {
 				s, err := Open(path, nil)
 				if err == nil {
 					g := play(t, s)
-					err = g.err
-					some = max(some, len(g.frames))
-					for n := range g.frames {
-						if n >= len(whole.frames) || !bytes.Equal(g.frames[n], whole.frames[n]) {
-							t.Errorf("cut at %d of %d: frame %d of %d is not whole", cut, len(data), n, len(g.frames))
+					err = g.Err
+					some = max(some, len(g.Frames))
+					for n := range g.Frames {
+						if n >= len(whole.Frames) || !bytes.Equal(g.Frames[n], whole.Frames[n]) {
+							t.Errorf("cut at %d of %d: frame %d of %d is not whole", cut, len(data), n, len(g.Frames))
 						}
 					}
-					if want := fmt.Sprintf("%d frames", len(g.frames)); !strings.Contains(fmt.Sprint(err), want) {
+					if want := fmt.Sprintf("%d frames", len(g.Frames)); !strings.Contains(fmt.Sprint(err), want) {
 						t.Errorf("cut at %d: error %v, want %q", cut, err, want)
 					}
 				}
@@ -198,8 +198,8 @@ func TestCutFiles(t *testing.T) {
 					t.Errorf("cut at %d of %d: error %v", cut, len(data), err)
 				}
 			}
-			if some < len(whole.frames)/2 {
-				t.Errorf("never more than %d frames of %d", some, len(whole.frames))
+			if some < len(whole.Frames)/2 {
+				t.Errorf("never more than %d frames of %d", some, len(whole.Frames))
 			}
 		})
 	}
@@ -247,10 +247,10 @@ func TestTimesMadeUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := play(t, s)
-	if g.err != nil || len(g.frames) != 25 || len(g.events) != 1 || string(g.events[0].Data) != `{"frames":24}` {
-		t.Errorf("%d frames, error %v, events %+v", len(g.frames), g.err, g.events)
+	if g.Err != nil || len(g.Frames) != 25 || len(g.Events) != 1 || string(g.Events[0].Data) != `{"frames":24}` {
+		t.Errorf("%d frames, error %v, events %+v", len(g.Frames), g.Err, g.Events)
 	}
-	for n, m := range g.metas {
+	for n, m := range g.Metas {
 		if m.Sampled.Mid() != timeline.Time(n*40e6) {
 			t.Errorf("frame %d at %v", n, m.Sampled)
 		}

@@ -91,10 +91,10 @@ func TestFolder(t *testing.T) {
 				t.Errorf("info %+v", i)
 			}
 			g := play(t, s)
-			if g.err != nil || !slices.EqualFunc(g.frames, want, bytes.Equal) {
-				t.Errorf("error %v; %d frames are not those of the files", g.err, len(g.frames))
+			if g.Err != nil || !slices.EqualFunc(g.Frames, want, bytes.Equal) {
+				t.Errorf("error %v; %d frames are not those of the files", g.Err, len(g.Frames))
 			}
-			for n, m := range g.metas {
+			for n, m := range g.Metas {
 				if d := m.Sampled.Mid().Sub(0); d != tc.times[n] {
 					t.Errorf("frame %d at %v, want %v", n, d, tc.times[n])
 				}
@@ -169,8 +169,8 @@ func TestCutPicture(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := play(t, s)
-			if len(g.frames) != 1 || g.err == nil || !strings.Contains(g.err.Error(), "b"+ending) {
-				t.Errorf("%d frames, error %v", len(g.frames), g.err)
+			if len(g.Frames) != 1 || g.Err == nil || !strings.Contains(g.Err.Error(), "b"+ending) {
+				t.Errorf("%d frames, error %v", len(g.Frames), g.Err)
 			}
 		})
 	}
