@@ -5,13 +5,16 @@
 //
 //	capture.Source → ringbuf.Ring → pump → recording.Writer
 //
-// with one goroutine for the source and one, the caller's, for the pump. The writer has workers of
-// its own.
+// with one goroutine for the source and one for the pump. The writer has workers of its own. [Record] makes one recording,
+// [RecordAll] several at once.
+//
+// A recorder is one recording. It goes through stages, one for each format that the signal has: a ring, a run of the
+// source and of the pump, a segment of the file. The pump's account goes on from stage to stage.
 //
 // # Ownership
 //
-// [Record] owns the ring's memory, its goroutines and the file from its call to its return; the source stays
-// the caller's, who closes it. Nothing of a recording runs on after Record.
+// Record owns the rings' memory, its goroutines and the file from its call to its return; the source stays
+// the caller's, who closes it. Nothing of a recording runs on after Record. Never is there more than one ring for a source.
 //
 // # Invariants
 //

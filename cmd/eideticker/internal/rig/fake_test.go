@@ -136,6 +136,7 @@ type fakeSink struct {
 	failSegment int      // Segment number that fails, from 1
 	order       []string // of segments, gaps and frames
 	onEvent     func()
+	failEvents  bool
 	onSegment   func()
 
 	pressed int // SetPressure calls
@@ -196,6 +197,9 @@ func (f *fakeSink) Event(e timeline.Event) error {
 	f.events = append(f.events, e)
 	if f.onEvent != nil {
 		f.onEvent()
+	}
+	if f.failEvents {
+		return errDisk
 	}
 	return e.Validate()
 }

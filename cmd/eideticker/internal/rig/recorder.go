@@ -213,12 +213,19 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 	}
 }
 
-// emit stores an event. It may be called from any goroutine.
+// emit stores an event. It may be called from any goroutine. Where it is the sink that fails, and not the event that cannot be
+// stored, the recording ends: while there is no signal, there may be no frame that would find out.
 func (r *recorder) emit(e timeline.Event) {
-	if err := r.out.Event(e); err != nil {
-		err = fmt.Errorf("store event %q of %s: %w", e.Kind, e.Source, err)
-		r.eventErr.CompareAndSwap(nil, &err)
+	err := r.out.Event(e)
+	if err == nil {
+		return
 	}
+	if e.Validate() == nil {
+		r.conclude(WriteFailed)
+		r.stop()
+	}
+	err = fmt.Errorf("store event %q of %s: %w", e.Kind, e.Source, err)
+	r.eventErr.CompareAndSwap(nil, &err)
 }
 
 // end notes why the recording ends; the first reason counts.

@@ -205,6 +205,13 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 			t.Errorf("%v, ended %s, %+v", err, res.Ended, res.Account)
 		}
 	})
+	t.Run("the disk fails", func(t *testing.T) {
+		src := &fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(gone))}
+		res, err := recordFake(t, t.Context(), src, &fakeSink{failEvents: true}, Options{})
+		if !errors.Is(err, errDisk) || res.Ended != WriteFailed || res.Stored != 3 {
+			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
+		}
+	})
 	t.Run("no signal that can be recorded", func(t *testing.T) {
 		refused := errors.New("out of range")
 		res, err := recordFake(t, t.Context(), &fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(mode{fail: refused}))}, &fakeSink{}, Options{})
