@@ -210,6 +210,7 @@ func TestRates(t *testing.T) {
 		{"measured, 30 millionths off", 2200 * 1125, 148_504_455, false, "60", capture.Rational{Num: 1, Den: 60}},
 		{"23.976", 2750 * 1125, 74_175_824, false, "23.976", capture.Rational{Num: 1001, Den: 24000}},
 		{"240", 2000 * 1111, 533_280_000, false, "240", capture.Rational{Num: 1, Den: 240}},
+		{"800x600", 1056 * 628, 40_000_000, false, "60.317", capture.Rational{Num: 5181, Den: 312500}},
 		{"a monitor's", 1328 * 806, 75_000_000, false, "70.069", capture.Rational{}},
 		{"640x480", 800 * 525, 25_175_000, false, "59.94", capture.Rational{Num: 1001, Den: 60000}},
 		{"the largest that is believed", maxTotal * maxTotal, maxPixelClock, true, "15.984", capture.Rational{}},

@@ -236,7 +236,7 @@ func (f *fakeDriver) mmap(fd, length int, offset int64) ([]byte, error) {
 func (f *fakeDriver) munmap([]byte) error         { f.mapped--; return nil }
 func (f *fakeDriver) syncDMA(int, uint64) error   { return nil }
 func (f *fakeDriver) closeFD(int) error           { return nil }
-func (f *fakeDriver) close() error                { f.closed++; return nil }
+func (f *fakeDriver) close() error                { f.closed++; f.on = false; return nil }
 func (f *fakeDriver) pass(periods timeline.Time)  { f.clock.now += periods * period60 }
 func (f *fakeDriver) then(steps ...func() ready)  { f.script = append(f.script, steps...) }
 func (f *fakeDriver) open(p string) (node, error) { return f, nil }

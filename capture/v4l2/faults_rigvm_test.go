@@ -301,3 +301,32 @@ func TestOpenWaits(t *testing.T) {
 	}
 	s.Close()
 }
+
+// A device that goes away between opening and the first frame is an error, not something to wait for.
+func TestVanishes(t *testing.T) {
+	still(t, hdmi)
+	fds, _ := used(t)
+	s, err := Open(hdmi, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set(t, hdmi, "Disconnect", 1)
+	err = record(t, s.(*source)).until("the end", nil)
+	if !errors.Is(err, ErrNoDevice) {
+		t.Errorf("Run returned %v", err)
+	}
+	t.Log(err)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if now, _ := used(t); now != fds {
+		t.Errorf("%d files are open, were %d", now, fds)
+	}
+	again, err := Open(hdmi, nil) // the driver comes back when the last program has closed it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -111,10 +111,12 @@ type recording struct {
 	sums   []uint64
 	last   []byte
 	events []timeline.Event
+	look   func(pix []byte) // at each frame, if not nil
+	slots  int              // of the ring
 }
 
 func record(t *testing.T, src *source) *recording {
-	return &recording{t: t, src: src, seed: maphash.MakeSeed()}
+	return &recording{t: t, src: src, seed: maphash.MakeSeed(), slots: 16}
 }
 
 func (r *recording) event(e timeline.Event) {
@@ -152,7 +154,7 @@ const patience = 60 * time.Second
 func (r *recording) until(what string, done func() bool) error {
 	r.t.Helper()
 	format := r.src.Info().Format
-	memory, err := ringbuf.Map(ringbuf.BytesFor(16, format.Size()), ringbuf.MapOptions{})
+	memory, err := ringbuf.Map(ringbuf.BytesFor(r.slots, format.Size()), ringbuf.MapOptions{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -220,6 +222,9 @@ func (r *recording) take(l *ringbuf.Lease[frame.Meta]) {
 	r.sums = append(r.sums, maphash.Bytes(r.seed, l.Bytes()))
 	r.lost += l.LostBefore()
 	r.last = append(r.last[:0], l.Bytes()...)
+	if r.look != nil {
+		r.look(l.Bytes())
+	}
 }
 
 // account holds the frames against their numbers: each larger than the one before, each interval in order, each hole explained.

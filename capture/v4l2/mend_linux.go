@@ -5,6 +5,7 @@ package v4l2
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 	"unsafe"
 
@@ -23,6 +24,8 @@ func (s *source) mend(ctx context.Context, why error) error {
 	}
 	cause := frame.DriverLost
 	switch {
+	case errors.Is(why, unix.ENODEV) && !s.count.any:
+		return fmt.Errorf("%w: it went away before its first frame (%w)", ErrNoDevice, why)
 	case errors.Is(why, unix.ENODEV):
 		cause = frame.DeviceGone
 	case errors.Is(why, errSignal), errors.Is(why, unix.ENOLINK), errors.Is(why, unix.ENOLCK):

@@ -33,6 +33,7 @@ type queued struct {
 	mem  [maxPlanes][]byte // mappings; nil for user pointers
 	fds  [maxPlanes]int    // of DMA buffers, or -1
 	slot *ringbuf.Slot[frame.Meta]
+	addr uintptr       // of the slot that the driver knows by this number, 0 for none yet
 	at   timeline.Time // when it was given to the driver
 	in   bool          // the driver has it
 }
@@ -47,9 +48,13 @@ type filled struct {
 	planes [][]byte // what the driver says it wrote, of each plane; valid until the next call
 }
 
-// newQueue has the driver make count buffers, or prepare for that many of ours.
+// newQueue has the driver make count buffers, or prepare for as many of ours as it can tell apart: a buffer whose number
+// it knows to be of the same memory need not be pinned again, which costs more than a copy of a small frame.
 func newQueue(d *device, m memory, count int, planes int) (*queue, error) {
 	q := &queue{d: d, memory: m, planes: planes}
+	if m == memUserPtr {
+		count = maxBuffers
+	}
 	got, err := q.request(uint32(count))
 	if err != nil {
 		return nil, err
@@ -150,12 +155,11 @@ func (q *queue) give(i int, now timeline.Time) error {
 	b := q.clearArg(i)
 	e := &q.all[i]
 	if q.memory == memUserPtr {
-		mem := e.slot.Bytes()
-		at := uintptr(unsafe.Pointer(unsafe.SliceData(mem))) // the ring's memory, which its owner keeps
+		length := uint32(len(e.slot.Bytes()))
 		if q.d.multi {
-			q.argPlanes[0].m, q.argPlanes[0].length = at, uint32(len(mem))
+			q.argPlanes[0].m, q.argPlanes[0].length = e.addr, length
 		} else {
-			b.m, b.length = at, uint32(len(mem))
+			b.m, b.length = e.addr, length
 		}
 	}
 	if err := q.d.ioctl(vidiocQbuf, unsafe.Pointer(b)); err != nil {
@@ -163,6 +167,33 @@ func (q *queue) give(i int, now timeline.Time) error {
 	}
 	e.at, e.in = now, true
 	return nil
+}
+
+// place finds the number under which a slot goes to the driver: that under which the driver knows its memory, else the one
+// that has not been used for the longest time.
+func (q *queue) place(slot *ringbuf.Slot[frame.Meta]) int {
+	addr := address(slot)
+	oldest := -1
+	for i := range q.all {
+		e := &q.all[i]
+		if e.slot != nil {
+			continue
+		}
+		if e.addr == addr {
+			oldest = i
+			break
+		}
+		if oldest < 0 || e.at < q.all[oldest].at {
+			oldest = i
+		}
+	}
+	q.all[oldest].slot, q.all[oldest].addr = slot, addr
+	return oldest
+}
+
+// address is where a slot's bytes are. They are the ring's memory, which its owner keeps where it is.
+func address(slot *ringbuf.Slot[frame.Meta]) uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(slot.Bytes())))
 }
 
 // take gets a filled buffer back; false is none there yet.

@@ -84,11 +84,6 @@ func (s *source) begin() (err error) {
 	if err := s.openDevice(s.path); err != nil {
 		return err
 	}
-	if s.set.edid != nil {
-		if err := s.dev.offer(s.set.edid); err != nil {
-			return err
-		}
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.set.wait)
 	defer cancel()
 	if err := s.steady(ctx); err != nil {
@@ -101,7 +96,7 @@ func (s *source) begin() (err error) {
 	if err := s.tryQueue(found); err != nil {
 		return err
 	}
-	s.told = told{} // nobody was there to be told
+	s.told = told{clock: s.clock} // nobody was there to be told
 	return s.adopt(found)
 }
 
@@ -115,10 +110,8 @@ func (s *source) openDevice(path string) error {
 	if err != nil {
 		return errors.Join(err, n.close())
 	}
-	if s.set.input >= 0 {
-		if err := d.selectInput(s.set.input); err != nil {
-			return errors.Join(err, n.close())
-		}
+	if err := d.prepare(s.set); err != nil {
+		return errors.Join(err, n.close())
 	}
 	s.dev, s.same = d, identify(d)
 	in, _ := d.inputNow()
@@ -128,6 +121,19 @@ func (s *source) openDevice(path string) error {
 	}
 	_ = d.subscribe(eventEOS, 0)                // what a driver cannot tell
 	_ = d.subscribe(eventCtrl, cidPowerPresent) // is found by asking
+	return nil
+}
+
+// prepare selects the input and has it offer the modes wanted, which a device forgets when it loses power.
+func (d *device) prepare(set settings) error {
+	if set.input >= 0 {
+		if err := d.selectInput(set.input); err != nil {
+			return err
+		}
+	}
+	if set.edid != nil {
+		return d.offer(set.edid)
+	}
 	return nil
 }
 

@@ -63,6 +63,11 @@ func TestStates(t *testing.T) {
 			f.done = append(f.done, fakeDone{index: 77})
 			return ready{frame: true}
 		}), frames(1)}, []uint64{0, 4}, frame.DriverLost, []string{"stream restarted"}, nil},
+		{"unplugged before the first frame", "", []func(*fakeDriver){do(func(f *fakeDriver) ready {
+			f.gone = true
+			f.fail[vidiocDqbuf] = []error{unix.ENODEV}
+			return ready{frame: true}
+		})}, nil, 0, nil, ErrNoDevice},
 		{"unplugged and back", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
 			f.fail[vidiocDqbuf] = []error{unix.ENODEV}
 			f.pass(5)
@@ -340,5 +345,29 @@ func TestColours(t *testing.T) {
 				t.Errorf("told %s", i.Metadata[0].Value)
 			}
 		})
+	}
+}
+
+// Every format that a frame can have comes through, also those of ten bits, whose drivers no virtual device plays.
+func TestEveryFormat(t *testing.T) {
+	tested := 0
+	for _, p := range frame.PixelFormats() {
+		if p == frame.P444 {
+			continue // V4L2 has none of that name
+		}
+		t.Run(p.String(), func(t *testing.T) {
+			f := newFake(t)
+			f.formats = []formatDesc{{uint32(p), 0, p.About()}}
+			f.frames(3)
+			played, err := f.run("format="+p.String(), 16, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			played.check(t, []uint64{0, 1, 2}, 0)
+			tested++
+		})
+	}
+	if tested < 20 {
+		t.Errorf("%d formats were tested", tested)
 	}
 }

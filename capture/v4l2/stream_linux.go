@@ -36,8 +36,8 @@ func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
 		return unix.ENODEV
 	}
 	s.count.restart(frame.SourceLate) // where nothing explains better why the last stream has ended
-	if !s.unchanged() {
-		return errSignal
+	if err := s.changed(); err != nil {
+		return err
 	}
 	s.told.usable(s.now)
 	q, err := s.start(ctx, ring)
@@ -70,12 +70,17 @@ func (s *source) start(ctx context.Context, ring *capture.Ring) (*queue, error) 
 	if err != nil {
 		return nil, err
 	}
-	for i := range q.all {
+	if s.set.memory == memMMAP || s.set.memory == memDMABUF {
+		count = len(q.all)
+	}
+	for i := range min(count, len(q.all)) {
 		if s.set.memory == memUserPtr {
 			// Waiting here loses nothing: the time without a stream is accounted for as such.
-			if q.all[i].slot, err = ring.Acquire(ctx); err != nil {
+			slot, err := ring.Acquire(ctx)
+			if err != nil {
 				return nil, errors.Join(err, q.release())
 			}
+			i = q.place(slot)
 		}
 		if err := q.giveTwice(i, s.clock.Now()); err != nil {
 			return nil, errors.Join(err, q.release())
@@ -171,12 +176,13 @@ func (st *stream) one(after timeline.Time) error {
 		meta.Flags |= frame.FlagError
 	}
 	st.told.oddities(&st.stamp, &st.count, st.f.flags)
+	next := st.f.index
 	if st.q.memory == memUserPtr {
-		st.commitOwn(meta)
+		next = st.commitOwn(meta)
 	} else if err := st.commitCopy(meta); err != nil {
 		return err
 	}
-	return st.q.giveTwice(st.f.index, taken)
+	return st.q.giveTwice(next, taken)
 }
 
 // commitCopy copies a buffer into a slot.
@@ -204,11 +210,11 @@ func (st *stream) commitCopy(meta frame.Meta) error {
 }
 
 // commitOwn commits the slot that the driver has filled, and takes another for it. If there is none the frame is lost, and its slot
-// goes back to the driver, which never starves.
-func (st *stream) commitOwn(meta frame.Meta) {
+// goes back to the driver, which never starves. It returns the number of the buffer to give to it.
+func (st *stream) commitOwn(meta frame.Meta) int {
 	next, ok := st.ring.TryAcquire()
 	if !ok {
-		return
+		return st.f.index
 	}
 	e := &st.q.all[st.f.index]
 	size := st.now.size
@@ -217,8 +223,9 @@ func (st *stream) commitOwn(meta frame.Meta) {
 		meta.Flags |= frame.FlagError
 	}
 	e.slot.Commit(size, meta)
-	e.slot = next
+	e.slot = nil
 	st.count.stored()
+	return st.q.place(next)
 }
 
 // copyInPlace moves a frame to the start of the slot that it lies in, which it does already unless the driver has put something
@@ -246,8 +253,8 @@ func (st *stream) events() error {
 		switch {
 		case st.ev.typ == eventEOS:
 			why = errEOS
-		case why == nil && (st.ev.typ == eventSourceChange || st.ev.typ == eventCtrl) && !st.unchanged():
-			why = errSignal
+		case why == nil && (st.ev.typ == eventSourceChange || st.ev.typ == eventCtrl):
+			why = st.changed()
 			st.since = st.eventTime()
 		}
 		if st.ev.pending == 0 {
@@ -269,17 +276,21 @@ func (st *stream) eventTime() timeline.Time {
 	return now
 }
 
-// unchanged asks whether the signal is still what it was.
-func (s *source) unchanged() bool {
+// changed asks whether the signal is still what it was: errSignal if not, or that the device is gone.
+func (s *source) changed() error {
 	s.asked = s.clock.Now()
 	sig, t, err := s.dev.signal()
-	switch {
-	case err != nil:
-		return false
-	case s.now.timings != nil:
-		return t != nil && t.same(*s.now.timings)
+	same := sig.Err() == nil
+	if s.now.timings != nil {
+		same = t != nil && t.same(*s.now.timings)
 	}
-	return sig.Err() == nil
+	switch {
+	case errors.Is(err, unix.ENODEV):
+		return err
+	case err != nil || !same:
+		return errSignal
+	}
+	return nil
 }
 
 // quiet looks after a signal from which nothing is heard: the driver may not tell of its loss.
@@ -287,8 +298,8 @@ func (st *stream) quiet() error {
 	now := st.clock.Now()
 	silent := now.Sub(st.heard) >= st.patience()
 	if silent || !st.subscribed && now.Sub(st.asked) >= askSignal {
-		if !st.unchanged() {
-			return errSignal
+		if err := st.changed(); err != nil {
+			return err
 		}
 		if silent {
 			return errStalled

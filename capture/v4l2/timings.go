@@ -108,7 +108,7 @@ func framePeriod(pixels, clock uint64, reduced bool) capture.Rational {
 var usualRates = [...]uint64{24, 25, 30, 48, 50, 60, 72, 75, 90, 96, 100, 120, 144, 165, 180, 200, 240}
 
 // simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a usual rate within 200
-// millionths, else the nearest with small terms. num and den are below 2^48.
+// millionths, else as it is, or the nearest with small terms. num and den are below 2^48.
 func simplify(num, den uint64) capture.Rational {
 	for _, rate := range usualRates {
 		for _, p := range [][2]uint64{{1, rate}, {1001, rate * 1000}} {
@@ -123,11 +123,24 @@ func simplify(num, den uint64) capture.Rational {
 			}
 		}
 	}
+	if g := gcd(num, den); num/g < 1<<32 && den/g < 1<<32 && (num/g)*(den/g) <= mostTerms {
+		return capture.Rational{Num: int64(num / g), Den: int64(den / g)}
+	}
 	return nearest(num, den)
 }
 
-// nearest is the last convergent of the continued fraction of num/den whose terms are small enough: their product must
-// stay below 18e9, see capture.Rational.
+// mostTerms bounds numerator × denominator of what capture.Rational can count with.
+const mostTerms = 18_000_000_000
+
+// gcd is the greatest common divisor of two numbers that are not 0.
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// nearest is the last convergent of the continued fraction of num/den whose terms are small enough.
 func nearest(num, den uint64) capture.Rational {
 	const most = 130_000
 	var p0, q0, p1, q1 uint64 = 0, 1, 1, 0

@@ -4,6 +4,8 @@ package v4l2
 
 import (
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -15,9 +17,10 @@ type told struct {
 	events func(timeline.Event) // nil: nobody listens
 	clock  timeline.Clock
 
-	trouble string // what is the matter with the signal, as told last; "" for nothing
-	away    bool   // the device
-	again   string // why the stream was restarted, as told last
+	troubles []string // what is the matter with the signal, as told since there was none
+	away     bool     // the device
+	again    string   // why the stream was restarted, as told last
+	againAt  timeline.Time
 
 	stamps, counts, damage bool // oddities that were told
 }
@@ -34,21 +37,26 @@ func (t *told) emit(kind string, data any) {
 	t.events(timeline.Event{At: t.clock.Now(), Source: "v4l2", Kind: kind, Data: b})
 }
 
-// unusable tells that there is no signal to record, and why.
+// unusable tells that there is no signal to record, and why. Where the reason changes while there is none, each is told once.
 func (t *told) unusable(why error) {
-	if t.trouble == why.Error() {
+	reason := why.Error()
+	if slices.Contains(t.troubles, reason) {
 		return
 	}
-	t.trouble = why.Error()
-	t.emit("signal lost", map[string]string{"reason": t.trouble})
+	kind := "signal lost"
+	if len(t.troubles) > 0 {
+		kind = "signal still lost"
+	}
+	t.troubles = append(t.troubles, reason)
+	t.emit(kind, map[string]string{"reason": reason})
 }
 
 // usable tells that there is one again.
 func (t *told) usable(s *setup) {
-	if t.trouble == "" {
+	if len(t.troubles) == 0 {
 		return
 	}
-	t.trouble = ""
+	t.troubles = nil
 	data := map[string]string{"format": s.format.String()}
 	if s.timings != nil {
 		data["timings"] = s.timings.String()
@@ -56,8 +64,11 @@ func (t *told) usable(s *setup) {
 	t.emit("signal back", data)
 }
 
-// formatChanged tells of the end of a renegotiation.
+// formatChanged tells of the end of a renegotiation, if it came to something else.
 func (t *told) formatChanged(from, to capture.Info) {
+	if from.Format == to.Format && from.Period == to.Period {
+		return
+	}
 	t.emit("format changed", map[string]string{
 		"from": from.Format.String(), "from_fps": rateString(from.Period),
 		"to": to.Format.String(), "to_fps": rateString(to.Period),
@@ -79,10 +90,14 @@ func (t *told) back(path string) {
 	}
 }
 
+// tellAgain is how long the same reason for beginning anew is not told again.
+const tellAgain = time.Minute
+
 // restarting tells why the stream is begun again.
 func (t *told) restarting(why error) {
-	if t.again != why.Error() {
-		t.again = why.Error()
+	now := t.clock.Now()
+	if t.again != why.Error() || now.Sub(t.againAt) >= tellAgain {
+		t.again, t.againAt = why.Error(), now
 		t.emit("stream restarted", map[string]string{"reason": t.again})
 	}
 }
