@@ -111,6 +111,9 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 		return err
 	}
 	path := filepath.Join(folder, "recording.eid")
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is evidence of another time: choose another folder, or move it away", path)
+	}
 	mode := out.Mode()
 	what := fmt.Sprintf("playing %dx%d on %s", mode.Width, mode.Height, mode.URI)
 	p := e.phase(what, 0)

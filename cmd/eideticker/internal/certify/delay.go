@@ -37,10 +37,14 @@ func (b bounds) far(d time.Duration) time.Duration {
 	return 0
 }
 
-// core is the stretch without what lies more than a quarter of a period from its middle: a delay at the edge of a wide stretch
-// is possible, but would explain a frame that the middle does not only by an accident.
-func (b bounds) core(period time.Duration) bounds {
-	return bounds{max(b.low, b.mid()-period/4), min(b.high, b.mid()+period/4)}
+// likely is the stretch without what lies more than a quarter of a period from its middle, where the output is clocked by the
+// signal: a delay at the edge of a wide stretch is possible, but would explain a frame that the middle does not only by an accident.
+// Outputs without such a clock move through all phases, which leaves the stretch narrow, and all of it counts.
+func (e *evidence) likely(b bounds) bounds {
+	if !e.played.Clocked {
+		return b
+	}
+	return bounds{max(b.low, b.mid()-e.period/4), min(b.high, b.mid()+e.period/4)}
 }
 
 // endless is a delay that nothing bounds.

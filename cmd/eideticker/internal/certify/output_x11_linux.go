@@ -89,14 +89,17 @@ func (x *x11Output) open(uri, target string, region frame.Region, o OutputOption
 	return x.openWindow(screen, region)
 }
 
-// drifting is a period a hundredth longer than the source's. The output has no clock in common with the source: at the same
-// rate the two might meet in one phase for good, between two pictures, and no time could tell which of the two should have been
-// seen. So pictures move slowly through all phases, which also bounds the delay closely.
+// drifting is a period a little longer than the source's: two pictures less in three seconds. The output has no clock in common
+// with the source: at the same rate the two might meet in one phase for good, between two pictures, and no time could tell which of
+// the two should have been seen. So pictures move slowly through all phases, which also bounds the delay closely.
 func drifting(p capture.Rational) capture.Rational {
 	if p.Den == 0 {
 		p = DefaultPeriod()
 	}
-	return capture.Rational{Num: p.Num * 101, Den: p.Den * 100}
+	if p.Den < 4*p.Num { // slower than four a second
+		return capture.Rational{Num: p.Num * 6, Den: p.Den * 5}
+	}
+	return capture.Rational{Num: 3 * p.Num, Den: 3*p.Den - 2*p.Num}
 }
 
 // latch is how long an old picture may still be sent after a new one was drawn. A source that reads the same server's memory
@@ -172,8 +175,8 @@ func (x *x11Output) openWindow(screen *xproto.ScreenInfo, r frame.Region) error 
 	if err != nil {
 		return fmt.Errorf("hide the pointer: %w", err)
 	}
-	const what = xproto.CwBackPixel | xproto.CwOverrideRedirect | xproto.CwEventMask | xproto.CwCursor
-	values := []uint32{screen.BlackPixel, 1, xproto.EventMaskExposure, uint32(cursor)}
+	const what = xproto.CwBackPixel | xproto.CwOverrideRedirect | xproto.CwCursor
+	values := []uint32{screen.BlackPixel, 1, uint32(cursor)}
 	err = xproto.CreateWindowChecked(x.conn, screen.RootDepth, window, screen.Root, int16(r.X), int16(r.Y),
 		uint16(r.Width), uint16(r.Height), 0, xproto.WindowClassInputOutput, screen.RootVisual, what, values).Check()
 	if err != nil {
@@ -189,16 +192,12 @@ func (x *x11Output) openWindow(screen *xproto.ScreenInfo, r frame.Region) error 
 	if err := xproto.MapWindowChecked(x.conn, window).Check(); err != nil {
 		return fmt.Errorf("show the window: %w", err)
 	}
-	// An override-redirect window is not held back by a window manager; the first exposure says that it can be drawn on.
-	for {
-		event, xerr := x.conn.WaitForEvent()
-		if event == nil && xerr == nil {
-			return errors.New("the display has ended")
-		}
-		if _, ok := event.(xproto.ExposeEvent); ok {
-			return nil
-		}
+	// No window manager holds an override-redirect window back, so it can be drawn on from now on.
+	above := []uint32{xproto.StackModeAbove}
+	if err := xproto.ConfigureWindowChecked(x.conn, window, xproto.ConfigWindowStackMode, above).Check(); err != nil {
+		return fmt.Errorf("put the window over all others: %w", err)
 	}
+	return nil
 }
 
 // noCursor makes a pointer of no pixels.

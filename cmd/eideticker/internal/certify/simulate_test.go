@@ -31,6 +31,7 @@ type simulation struct {
 	Stale   int           // each Nth frame shows a picture of another run
 	Picture []effect      // what happens to pixels
 
+	Free   bool // the output has a clock of its own, a fiftieth slower, and knows times to a millisecond only
 	silent bool // the player tells nothing
 
 	painter, before *Painter
@@ -66,7 +67,7 @@ func (s *simulation) Open() error {
 	}
 	period := simPeriod()
 	meta, err := played{
-		Version: patternVersion, Output: "simulation", Width: s.Width, Height: s.Height, Nonce: p.Nonce, Clocked: true,
+		Version: patternVersion, Output: "simulation", Width: s.Width, Height: s.Height, Nonce: p.Nonce, Clocked: !s.Free,
 		PeriodNum: period.Num, PeriodDen: period.Den,
 	}.metadata()
 	s.info = capture.Info{URI: "simulation", Format: f, OwnClock: true, Period: period, Metadata: []capture.Metadata{meta}}
@@ -89,6 +90,9 @@ func (s *simulation) Close() error { return nil }
 // put returns when picture n appears, or that it never does.
 func (s *simulation) put(n int) (timeline.Time, bool) {
 	at := timeline.Time(time.Second).Add(simPeriod().Duration(uint64(n)))
+	if s.Free {
+		at = at.Add(simPeriod().Duration(uint64(n)) / 50)
+	}
 	if every(s.Late, n) {
 		at = at.Add(simPeriod().Duration(1) * 2 / 3)
 	}
@@ -112,13 +116,18 @@ func (s *simulation) showing(t timeline.Time) int {
 func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
 	for n := range s.Frames {
 		if at, ok := s.put(n); ok && !s.silent {
-			events(putEvent(n, timeline.At(at)))
+			when := timeline.At(at)
+			if s.Free {
+				when = timeline.Interval{Earliest: at.Add(-time.Millisecond / 3), Latest: at.Add(time.Millisecond * 2 / 3)}
+			}
+			events(putEvent(n, when))
 		}
 	}
 	period := simPeriod().Duration(1)
 	end := timeline.Time(time.Second).Add(simPeriod().Duration(uint64(s.Frames)))
 	events(timeline.Event{At: end, Source: eventSource, Kind: eventEnd})
 	d := delivery{s: s, ctx: ctx, ring: ring, rng: rand.New(rand.NewPCG(2, 2)), packer: frame.NewPacker(s.layout)}
+	last := 0
 	for i := range s.Frames {
 		at := timeline.Time(time.Second).Add(simPeriod().Duration(uint64(i)) + period/2)
 		n := s.showing(at)
@@ -128,12 +137,13 @@ func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(ti
 		}
 		switch {
 		case every(s.Freeze, i):
-			n = max(0, n-1)
+			n = last
 		case every(s.Swap, i):
 			n = min(n+1, s.Frames-1)
 		case i > 0 && every(s.Swap, i-1):
 			n = max(0, n-1)
 		}
+		last = n
 		if every(s.Lose, i) {
 			d.seq++
 			continue

@@ -159,7 +159,7 @@ func (j *judge) state(i int) {
 		t.mark(s.frame)
 	case s.single():
 		j.good[i] = true
-		core := j.centred[i].core(j.period)
+		core := j.likely(j.centred[i])
 		j.off[i] = j.delays[i].low > core.high+j.slack || j.delays[i].high < core.low-j.slack
 	}
 }
@@ -231,10 +231,10 @@ func distance(a, b shot) (low, high time.Duration) {
 // duplicate reports whether frame i, which shows the same picture as frame b before it, should have shown a newer one: it
 // came too soon after, or the delay until then says that the picture had been replaced.
 func (j *judge) duplicate(b, i int) bool {
-	if _, high := distance(j.shots[b], j.shots[i]); high < j.period/2 {
+	if _, high := distance(j.shots[b], j.shots[i]); high < j.period/2 && j.shift(i) < -j.period*3/4 {
 		return true
 	}
-	return j.delays[i].low > j.past[i].core(j.period).high+j.slack
+	return j.delays[i].low > j.likely(j.past[i]).high+j.slack
 }
 
 // between counts pictures that no frame shows, between two that frames a and b show.
@@ -245,7 +245,7 @@ func (j *judge) between(a, b int) {
 	for i := a + 1; i <= b; i++ {
 		lost += missingBefore(j.shots[i-1], j.shots[i])
 		broken := !j.good[i] && !(j.shots[i].state == strip.Torn && j.midPut(i))
-		irregular = irregular || broken || j.isFault(i) || j.hides(i)
+		irregular = irregular || broken || j.isFault(i) || j.shift(i) > j.period*3/4
 	}
 	_, longest := distance(j.shots[a], j.shots[b])
 	for p := from; p < to; p++ {
@@ -266,10 +266,11 @@ func (j *judge) between(a, b int) {
 	}
 }
 
-// hides reports whether a frame is missing before frame i though the numbers go on: then all that follows comes a period
-// later than its number says. A source that was only late once catches up.
-func (j *judge) hides(i int) bool {
-	const look = 5
+// shift is by how much what follows from frame i on comes later than its number says, against what came before: a period where a
+// frame is missing though the numbers go on, a period less where there is one too many. A source that was only late once
+// catches up, and does not count.
+func (j *judge) shift(i int) time.Duration {
+	const look = 8
 	behind := func(from, to int) time.Duration { // the least, by the numbers
 		least := endless
 		for k := max(0, from); k < min(to, len(j.shots)); k++ {
@@ -279,7 +280,7 @@ func (j *judge) hides(i int) bool {
 		}
 		return least
 	}
-	return behind(i, i+look)-behind(i-look, i) > j.period*3/4
+	return behind(i, i+look) - behind(i-look, i)
 }
 
 func (j *judge) isFault(i int) bool {
