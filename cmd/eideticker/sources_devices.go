@@ -203,17 +203,15 @@ func (d deviceJSON) rows() [][]string {
 		more("input %d: %s%s", in.Index, in.Name, state)
 	}
 	more("signal: %s", d.signal())
-	for _, f := range d.Formats {
-		if f.StoredAs != "" {
-			more("%s", f.line())
-		}
+	for _, line := range d.formatLines() {
+		more("%s", line)
 	}
-	if names := d.unrecorded(); names != "" {
-		more("not recorded: %s", names)
+	if names := d.unrecorded(); len(names) > 0 {
+		more("not recorded: %s", some(names, " "))
 	}
 	switch {
 	case d.EDID != nil:
-		more("EDID %s %q offers %s", d.EDID.Manufacturer, d.EDID.Name, strings.Join(d.EDID.Modes, " "))
+		more("EDID %s %q offers %s", d.EDID.Manufacturer, d.EDID.Name, some(d.EDID.Modes, " "))
 	case d.EDIDError != "":
 		more("EDID: %s", d.EDIDError)
 	}
@@ -246,15 +244,38 @@ func (d deviceJSON) signal() string {
 	return s
 }
 
-// line is one format, with as many sizes as fit a line.
-func (f devFormat) line() string {
-	const most = 6
-	var sizes []string
-	for i, s := range f.Sizes {
-		if i == most {
-			sizes = append(sizes, fmt.Sprintf("and %d more", len(f.Sizes)-most))
-			break
+// formatLines has a line for all formats that come in the same sizes.
+func (d deviceJSON) formatLines() []string {
+	var order []string // of sizes, as they come first
+	names := map[string][]string{}
+	for _, f := range d.Formats {
+		if f.StoredAs == "" {
+			continue
 		}
+		sizes := f.sizes()
+		if d.TakesMax != nil {
+			sizes = "the size of the signal"
+		}
+		if names[sizes] == nil {
+			order = append(order, sizes)
+		}
+		name := f.Fourcc
+		if f.StoredAs != f.Fourcc {
+			name += " (stored as " + f.StoredAs + ")"
+		}
+		names[sizes] = append(names[sizes], name)
+	}
+	var lines []string
+	for _, sizes := range order {
+		lines = append(lines, strings.Join(names[sizes], " ")+": "+sizes)
+	}
+	return lines
+}
+
+// sizes says in which sizes and rates a format comes.
+func (f devFormat) sizes() string {
+	var all []string
+	for _, s := range f.Sizes {
 		size := fmt.Sprintf("%dx%d", s.Width, s.Height)
 		if s.MinWidth != s.Width || s.MinHeight != s.Height {
 			size = fmt.Sprintf("%dx%d…%s", s.MinWidth, s.MinHeight, size)
@@ -262,19 +283,24 @@ func (f devFormat) line() string {
 		if len(s.Rates) > 0 {
 			size += " at " + strings.Join(s.Rates, " ")
 		}
-		sizes = append(sizes, size)
+		all = append(all, size)
 	}
-	line := f.Fourcc
-	if f.StoredAs != f.Fourcc {
-		line += ", stored as " + f.StoredAs
+	if len(all) == 0 {
+		return "one size"
 	}
-	if len(sizes) == 0 {
-		return line + ": the size of the signal"
-	}
-	return line + ": " + strings.Join(sizes, ", ")
+	return some(all, ", ")
 }
 
-func (d deviceJSON) unrecorded() string {
+// some joins names, of many the first.
+func some(names []string, separator string) string {
+	const most = 8
+	if len(names) > most+1 {
+		names = append(append([]string{}, names[:most]...), fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(names, separator)
+}
+
+func (d deviceJSON) unrecorded() []string {
 	var names []string
 	for _, f := range d.Formats {
 		if f.StoredAs == "" {
@@ -285,7 +311,7 @@ func (d deviceJSON) unrecorded() string {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, " ")
+	return names
 }
 
 func (d deviceJSON) holders() string {

@@ -42,12 +42,20 @@ func TestDeviceRows(t *testing.T) {
 	for _, want := range []string{
 		"v4l2:/dev/video0 Card (hdmirx at usb-1), in use by another program", "also /dev/v4l/by-id/usb-Card",
 		"input 0: HDMI 0 (selected)", "input 1: HDMI 1 (no power)", "signal: present, 1920x1080p59.94, HDR (smpte2084)",
-		"NM12, stored as NV12: the size of the signal", "YUYV: 640x480 at 60 30000/1001", "not recorded: MJPG (compressed)",
+		"NM12 (stored as NV12) YUYV: the size of the signal", "not recorded: MJPG (compressed)",
 		`EDID EID "Eideticker" offers 1920x1080p60`, "open in obs (process 7)", "audio: not recorded",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
+	}
+	camera := receiver()
+	camera.TimingsCap = nil
+	if lines := deviceOf(camera).formatLines(); len(lines) != 2 || lines[1] != "YUYV: 640x480 at 60 30000/1001" {
+		t.Errorf("formats of a camera: %q", lines)
+	}
+	if got := some(strings.Split("a b c d e f g h i j", " "), " "); got != "a b c d e f g h and 2 more" {
+		t.Error(got)
 	}
 	broken := deviceOf(v4l2.Device{Path: "/dev/video9", Input: -1, Err: errors.New("no way in")}).rows()
 	if last := broken[len(broken)-1][1]; last != "cannot be asked: no way in" {
