@@ -4,6 +4,7 @@ package v4l2
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -18,11 +19,15 @@ func TestPathsAgree(t *testing.T) {
 	still(t, hdmiMulti)
 	tested := 0
 	stored := map[frame.Format][]byte{} // also by formats of one and of several pieces of memory
-	for _, fourcc := range recordable(t, hdmiMulti) {
+	single, multi := recordable(t, hdmi), recordable(t, hdmiMulti)
+	for _, fourcc := range multi {
 		t.Run(fourcc, func(t *testing.T) {
 			var want []byte
 			var format frame.Format
 			for _, path := range []string{hdmi, hdmiMulti} {
+				if path == hdmi && !slices.Contains(single, fourcc) {
+					continue
+				}
 				for _, memory := range []string{"mmap", "userptr", "dmabuf"} {
 					got, f := oneFrame(t, path, fourcc, memory)
 					switch {
@@ -71,20 +76,9 @@ func recordable(t *testing.T, path string) []string {
 	return all
 }
 
-// oneFrame returns a frame; nil where the device has not the format, or the way is refused by name.
+// oneFrame returns a frame; nil where the way is refused by name.
 func oneFrame(t *testing.T, path, fourcc, memory string) ([]byte, frame.Format) {
 	t.Helper()
-	d, err := Inspect(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	has := false
-	for _, f := range d.Formats {
-		has = has || f.Fourcc == fourcc
-	}
-	if !has {
-		return nil, frame.Format{}
-	}
 	s, err := Open(path, map[string][]string{"format": {fourcc}, "memory": {memory}})
 	if err != nil {
 		if memory == "userptr" && multiPlane[fourcc] != "" && strings.Contains(err.Error(), "use memory=mmap") {
@@ -95,7 +89,7 @@ func oneFrame(t *testing.T, path, fourcc, memory string) ([]byte, frame.Format) 
 	}
 	defer s.Close()
 	r := record(t, s.(*source))
-	r.some(4)
+	r.some(3)
 	r.account()
 	for i := range r.sums {
 		if r.sums[i] != r.sums[0] {

@@ -13,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/ringbuf"
 )
 
 // source is one device while it is recorded.
@@ -157,6 +158,10 @@ func (s *setup) checkUserPtr(path string) error {
 	if len(s.driver.planes) > 1 {
 		return fmt.Errorf("%w: %s delivers %v in %d pieces of memory, which do not go into one slot of the ring (userptr); use memory=mmap",
 			ErrUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
+	}
+	if slot, want := ringbuf.BytesFor(3, s.size)/3, s.driver.planes[0].bytes; want > slot {
+		return fmt.Errorf("%w: %s wants buffers of %d bytes for frames of %d, and the ring's slots have %d (userptr); use memory=mmap",
+			ErrUnsupported, path, want, s.size, slot)
 	}
 	return nil
 }

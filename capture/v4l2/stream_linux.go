@@ -287,6 +287,8 @@ func (s *source) changed() error {
 	switch {
 	case errors.Is(err, unix.ENODEV):
 		return err
+	case errors.Is(err, unix.EBUSY):
+		return nil // some drivers do not look while they stream; frames that stay away will tell
 	case err != nil || !same:
 		return errSignal
 	}
