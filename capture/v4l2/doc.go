@@ -14,6 +14,11 @@
 // it has. A signal that is protected (HDCP) is not worked around. The size of the picture is the size of the signal: cards
 // that could scale are not asked to.
 //
+// What the driver tells of a signal is named: its range and matrix stand in the format; high dynamic range, by its transfer function, in the
+// metadata "v4l2.device"; a protected signal that the card refuses is an error of its own. V4L2 has no word for a
+// variable refresh rate: frames then come with their own times, and the nominal period is that of the timings. A
+// black picture that a card delivers for a protected signal without saying so is recorded as what it is.
+//
 // # Accounting
 //
 // The driver counts frames in 32 bits, also those that it dropped. That count is continued in 64 bits over its wrap and over
