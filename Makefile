@@ -5,7 +5,7 @@ BIN  := bin/eideticker
 PURE := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/... ./deploy/...
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps build demo test test-rig lint cross race fuzz bench bench-peers clean
+.PHONY: deps build demo test test-rig lint cross race fuzz bench bench-peers bench-rig clean
 
 deps:
 	@.ci/deps
@@ -29,6 +29,7 @@ lint:
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet -tags rigvm ./...
+	CGO_ENABLED=0 $(GO) vet -tags benchrig ./capture/v4l2
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags rigvm $(RIG)
 
@@ -54,6 +55,11 @@ bench: build
 
 bench-peers: build
 	$(BIN) bench --peers
+
+# What the capture thread costs a frame, beside other programs on the same device of a VM, as far as they are installed. It takes
+# some five minutes.
+bench-rig: deps
+	$(GO) test -count=1 -v -timeout 1h -tags benchrig -run '^TestBenchRig$$' ./capture/v4l2
 
 clean:
 	rm -rf bin out

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,10 +61,11 @@ func costPlanned(t *testing.T) costPlan {
 // way is one way of getting frames, and what it costs.
 type way struct {
 	name    string
-	does    string // with a frame
+	does    string // what is done with a frame
 	measure func(frames int) (perFrame time.Duration, err error)
 	rounds  []time.Duration // processor time per frame
-	allocs  uint64          // most in a round; of ours
+	ours    bool
+	allocs  uint64 // of ours: most in a round
 }
 
 func TestCost(t *testing.T) {
@@ -74,10 +75,12 @@ func TestCost(t *testing.T) {
 	for _, fourcc := range []string{"BGR4", "YUYV"} {
 		t.Run(fourcc, func(t *testing.T) {
 			size := costSize(t, fourcc)
-			ways := []*way{{name: "one plain copy", does: "copies it", measure: func(n int) (time.Duration, error) { return plainCopies(size, n) }}}
-			for _, memory := range []string{"mmap", "dmabuf", "userptr"} {
-				ways = append(ways, ours(t, fourcc, memory))
-			}
+			ways := []*way{{name: "one plain copy", does: "copied", measure: func(n int) (time.Duration, error) { return plainCopies(size, n) }}}
+			ways = append(ways,
+				ours(t, fourcc, "mmap", "copied into the ring"),
+				ours(t, fourcc, "dmabuf", "copied into the ring"),
+				ours(t, fourcc, "userptr", "written into the ring by the driver"),
+				oursSmall(t, fourcc, "userptr", "written into the ring by the driver"))
 			ways = append(ways, peers(plan.peers, fourcc)...)
 			for range plan.rounds {
 				for _, w := range ways {
@@ -91,8 +94,11 @@ func TestCost(t *testing.T) {
 					w.rounds = append(w.rounds, cost)
 				}
 			}
-			fmt.Fprint(t.Output(), costTable(fmt.Sprintf("%s 1920x1080, %.1f MB a frame, %d frames a round, %d rounds",
-				fourcc, float64(size)/1e6, plan.frames, plan.rounds), ways))
+			err := writeCosts(t.Output(), fmt.Sprintf("%s 1920x1080, %.1f MB a frame; rounds of %d frames: %d",
+				fourcc, float64(size)/1e6, plan.frames, plan.rounds), ways)
+			if err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -118,24 +124,64 @@ const (
 	costWarmUp = costSlots + 4
 )
 
+// costPatience is far more than so many frames take on a machine that does other things.
+func costPatience(frames int) time.Duration { return patience + time.Duration(frames)*time.Second/2 }
+
 // ours is this package with a kind of memory. What it costs is the time of the thread that runs the source.
-func ours(t *testing.T, fourcc, memory string) *way {
-	w := &way{name: "eideticker " + memory, does: "copies it into the ring"}
-	if memory == "userptr" {
-		w.does = "has it written into the ring"
-	}
+func ours(t *testing.T, fourcc, memory, does string) *way {
+	w := &way{name: "eideticker " + memory, does: does, ours: true}
 	w.measure = func(frames int) (time.Duration, error) {
 		c, err := capturing(fourcc, memory, frames)
-		if c.lost > 0 {
-			t.Logf("%s: the ring had no slot for %d frames, which are left out", w.name, c.lost)
+		w.note(t, c, frames)
+		return c.perFrame, err
+	}
+	return w
+}
+
+// oursSmall is ours with a ring that has no huge pages: then a driver that writes into it has more to pin.
+func oursSmall(t *testing.T, fourcc, memory, does string) *way {
+	w := &way{name: "eideticker " + memory + ", small pages", does: does, ours: true}
+	w.measure = func(frames int) (perFrame time.Duration, err error) {
+		restore, err := withoutHugePages()
+		if err != nil {
+			return 0, err
 		}
-		// Readers of the ring and the runtime have allocations of their own, now and then.
-		if w.allocs = max(w.allocs, c.allocs); err == nil && c.allocs >= uint64(frames)/4 {
-			t.Errorf("%s: %d allocations for %d frames", w.name, c.allocs, frames)
+		defer func() { err = errors.Join(err, restore()) }()
+		c, err := capturing(fourcc, memory, frames)
+		w.note(t, c, frames)
+		if c.huge != 0 {
+			t.Errorf("%s: %d bytes of the ring are in huge pages", w.name, c.huge)
 		}
 		return c.perFrame, err
 	}
 	return w
+}
+
+// note looks at what a round has shown beside its time.
+func (w *way) note(t *testing.T, c captured, frames int) {
+	t.Helper()
+	if c.lost > 0 {
+		t.Logf("%s: the ring had no slot for %d frames, whose cost is in that of the others", w.name, c.lost)
+	}
+	// The runtime has a few of its own, now and then.
+	if w.allocs = max(w.allocs, c.allocs); c.allocs >= uint64(frames) {
+		t.Errorf("%s: %d allocations for %d frames", w.name, c.allocs, frames)
+	}
+}
+
+// withoutHugePages switches the guest's huge pages off. The function returned switches them back.
+func withoutHugePages() (restore func() error, err error) {
+	const file = "/sys/kernel/mm/transparent_hugepage/enabled"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), "[") // "always [madvise] never"
+	was, _, ok := strings.Cut(rest, "]")
+	if !ok {
+		return nil, fmt.Errorf("%s says %q", file, text)
+	}
+	return func() error { return os.WriteFile(file, []byte(was), 0o644) }, os.WriteFile(file, []byte("never"), 0o644)
 }
 
 // captured is what capturing some frames took.
@@ -143,6 +189,7 @@ type captured struct {
 	perFrame time.Duration
 	allocs   uint64 // of the whole program
 	lost     uint64 // in the ring
+	huge     int    // bytes of the ring in huge pages
 }
 
 // capturing measures the capture thread from the last frame of the warm-up on.
@@ -162,7 +209,7 @@ func capturing(fourcc, memory string, frames int) (c captured, err error) {
 	if err != nil {
 		return c, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(frames)*time.Second/4)
+	ctx, cancel := context.WithTimeout(context.Background(), costPatience(frames))
 	defer cancel()
 	reader := ring.NewReader(ringbuf.Lossless)
 	thread, ended := make(chan int), make(chan error, 1)
@@ -175,7 +222,11 @@ func capturing(fourcc, memory string, frames int) (c captured, err error) {
 	}()
 	c, err = counting(ctx, reader, <-thread, frames)
 	cancel()
-	return c, errors.Join(err, <-ended)
+	err = errors.Join(err, <-ended)
+	if err == nil {
+		c.huge, err = m.HugeBytes()
+	}
+	return c, err
 }
 
 // counting takes frames and reads the thread's clock between them.
@@ -209,13 +260,18 @@ func counting(ctx context.Context, reader *ringbuf.Reader[frame.Meta], thread, f
 }
 
 // threadTime returns the processor time, user and system, that a thread of this process has had: what getrusage(2) says
-// of RUSAGE_THREAD, of another thread than the one that asks. For the number of its clock see CPUCLOCK_PERTHREAD_MASK and
+// of RUSAGE_THREAD, of another thread than the one that asks. For the numbers of such clocks see CPUCLOCK_PERTHREAD_MASK and
 // CPUCLOCK_SCHED of linux/posix-timers.h.
-func threadTime(thread int) (time.Duration, error) {
-	const perThread, sched = 4, 2
+func threadTime(thread int) (time.Duration, error) { return clockOf(thread, 4) }
+
+// processTime is the same of a process, with all its threads.
+func processTime(pid int) (time.Duration, error) { return clockOf(pid, 0) }
+
+func clockOf(id, perThread int) (time.Duration, error) {
+	const sched = 2
 	var ts unix.Timespec
-	if err := unix.ClockGettime(int32(^thread<<3|perThread|sched), &ts); err != nil {
-		return 0, fmt.Errorf("read the clock of thread %s: %w", strconv.Itoa(thread), err)
+	if err := unix.ClockGettime(int32(^id<<3|perThread|sched), &ts); err != nil {
+		return 0, fmt.Errorf("read the processor time of %d: %w", id, err)
 	}
 	return time.Duration(ts.Nano()), nil
 }

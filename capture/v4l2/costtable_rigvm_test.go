@@ -1,0 +1,39 @@
+//go:build linux && rigvm
+
+package v4l2
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// writeCosts lays out what was measured. The first way is what the others are held against. The share of a core and the ratio are
+// of the quickest rounds, on which the rest of the machine has weighed least.
+func writeCosts(out io.Writer, title string, ways []*way) error {
+	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\twhat is done with it")
+	one := slices.Min(ways[0].rounds)
+	for _, way := range ways {
+		allocs := "-"
+		if way.ours {
+			allocs = fmt.Sprint(way.allocs)
+		}
+		least := slices.Min(way.rounds)
+		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\n", way.name, micro(least), micro(median(way.rounds)), micro(slices.Max(way.rounds)),
+			100*60*least.Seconds(), float64(least)/float64(one), allocs, way.does)
+	}
+	return w.Flush()
+}
+
+func micro(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
+
+func median(all []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
