@@ -11,6 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/netsim/site"
@@ -62,7 +63,9 @@ func (d *demo) record() (err error) {
 	serving.Go(func() error { return server.Run(ctx) })
 
 	show := show{demo: d, display: display, pages: pages, url: server.URL(), stop: stop}
-	res, err := rig.Record(ctx, src, d.recording(), rig.Options{Force: true, Program: program(), Started: show.run})
+	res, err := rig.Record(ctx, src, d.recording(), rig.Options{
+		Force: true, Program: program(), Started: show.run, Metadata: certify.Metadata(src.Info()),
+	})
 	d.played.source, d.played.result = src.Info(), res
 	stop()
 	err = errors.Join(err, show.close(), serving.Wait())
