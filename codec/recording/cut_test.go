@@ -87,7 +87,7 @@ func allReadable(tale *tale, r *Reader, want int) error {
 // checkRepaired repairs a recording whose end is torn and expects it to be perfect then.
 func checkRepaired(tale *tale, d *memDisk, frames int, whole int64) error {
 	before := slices.Clone(d.b)
-	rep, err := repair(d, int64(len(d.b)))
+	rep, err := repair(d, int64(len(d.b)), nil)
 	if err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
@@ -117,7 +117,7 @@ func checkRepaired(tale *tale, d *memDisk, frames int, whole int64) error {
 // repairIsDone expects another repair to change nothing.
 func repairIsDone(d *memDisk) error {
 	before := slices.Clone(d.b)
-	rep, err := repair(d, int64(len(d.b)))
+	rep, err := repair(d, int64(len(d.b)), nil)
 	if err != nil || rep.Repaired || !bytes.Equal(before, d.b) {
 		return fmt.Errorf("second repair: %+v, %v", rep, err)
 	}

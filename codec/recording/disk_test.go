@@ -38,7 +38,7 @@ func TestDiskFull(t *testing.T) {
 				t.Fatalf("limit %d: frame %d of %d was released %d times", limit, i, len(leases), n)
 			}
 		}
-		checkFull(t, tale, d)
+		checkFull(t, tale, d, &came{last: uint64(len(leases) - 1), until: 1 << 60})
 	}
 }
 
@@ -82,8 +82,19 @@ func writeUntilFull(t *testing.T, tale *tale, d *memDisk) (leases []*lease) {
 	return leases
 }
 
-// checkFull repairs a recording that filled its disk, first without any room, then with some.
-func checkFull(t *testing.T, tale *tale, d *memDisk) {
+func checkTail(t *testing.T, r *Reader, came *came) {
+	t.Helper()
+	missing := came.last + 1 - uint64(r.Frames())
+	switch gaps := r.Gaps(); {
+	case missing == 0 && len(gaps) == 0:
+	case len(gaps) != 1 || gaps[0].Before != r.Frames() || gaps[0].First != uint64(r.Frames()) || gaps[0].Count != missing || gaps[0].Cause != frame.Stopped:
+		t.Fatalf("%d frames kept of %d, gaps %+v", r.Frames(), came.last+1, gaps)
+	}
+}
+
+// checkFull repairs a recording that filled its disk, first without any room, then with some. Once it is complete it accounts
+// for all frames that came.
+func checkFull(t *testing.T, tale *tale, d *memDisk, came *came) {
 	t.Helper()
 	if len(d.b) < dataStart {
 		return
@@ -96,7 +107,7 @@ func checkFull(t *testing.T, tale *tale, d *memDisk) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := repair(d, int64(len(d.b)))
+		rep, err := repair(d, int64(len(d.b)), came)
 		if err != nil {
 			t.Fatalf("repair on a full disk %v: %v", full, err)
 		}
@@ -106,6 +117,9 @@ func checkFull(t *testing.T, tale *tale, d *memDisk) {
 		}
 		if r.Frames() < before.Frames() || r.Frames() != rep.Kept || !full && !r.complete {
 			t.Fatalf("%d frames of %d, complete %v, %+v", r.Frames(), before.Frames(), r.complete, rep)
+		}
+		if r.complete && len(r.segments) > 0 {
+			checkTail(t, r, came)
 		}
 		for n := range r.Frames() {
 			m, err := r.Image(n)

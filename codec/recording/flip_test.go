@@ -90,7 +90,7 @@ func checkFlip(tale *tale, all []recordAt, whole []byte, at, bit int) error {
 
 // checkRepairKeeps repairs a damaged recording: what could be read before can be read after.
 func checkRepairKeeps(tale *tale, d *memDisk, before []bool) error {
-	if _, err := repair(d, int64(len(d.b))); err != nil {
+	if _, err := repair(d, int64(len(d.b)), nil); err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
 	r, err := newReader(d, int64(len(d.b)))

@@ -93,7 +93,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		readAll(t, r)
-		if _, err := repair(d, int64(len(b))); err != nil {
+		if _, err := repair(d, int64(len(b)), nil); err != nil {
 			return // a file may be beyond repair, and says so
 		}
 		if r, err = newReader(d, int64(len(d.b))); err != nil || !r.complete {

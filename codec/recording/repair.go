@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -22,7 +23,9 @@ type RepairReport struct {
 // Repair makes a recording that was not closed complete again, in place. It reads only what was not known to be on disk when the
 // writing stopped. No byte of a whole record is changed or removed: an unfinished record at the end is cut off, destroyed
 // bytes between whole records are marked, and an index is appended.
-func Repair(path string) (RepairReport, error) {
+func Repair(path string) (RepairReport, error) { return repairFile(path, nil) }
+
+func repairFile(path string, came *came) (RepairReport, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return RepairReport{}, fmt.Errorf("open recording: %w", err)
@@ -32,7 +35,7 @@ func Repair(path string) (RepairReport, error) {
 	if err != nil {
 		return RepairReport{}, fmt.Errorf("open recording: %w", err)
 	}
-	rep, err := repair(&diskFile{File: f}, st.Size())
+	rep, err := repair(&diskFile{File: f}, st.Size(), came)
 	if err != nil {
 		return rep, fmt.Errorf("repair %s: %w", path, err)
 	}
@@ -46,7 +49,8 @@ type repairable interface {
 	Truncate(size int64) error
 }
 
-func repair(f repairable, size int64) (RepairReport, error) {
+// repair ends a file. What came and is not in it is recorded as a gap; nil is not known.
+func repair(f repairable, size int64, came *came) (RepairReport, error) {
 	var rep RepairReport
 	r, err := newReader(f, size)
 	if err != nil {
@@ -83,8 +87,8 @@ func repair(f repairable, size int64) (RepairReport, error) {
 			return rep, fmt.Errorf("cut off %d bytes of an unfinished record: %w", size-end, err)
 		}
 	}
-	if err := r.appendIndex(f, end); err != nil {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly", err))
+	if err := r.appendEnd(f, end, came.notIn(r)); err != nil {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly, and does not say what is missing at its end", err))
 		if err := f.Truncate(end); err != nil {
 			return rep, err
 		}
@@ -130,8 +134,8 @@ func voidOut(f storage, tag uint32, d Damage) error {
 	return nil
 }
 
-// appendIndex ends the file as the writer would have done.
-func (r *Reader) appendIndex(f storage, end int64) error {
+// appendEnd ends the file as the writer would have done, after a last gap if there is one.
+func (r *Reader) appendEnd(f storage, end int64, tail *frame.Gap) error {
 	s := newSink(f, end, 64<<10)
 	w := &Writer{sink: s, opts: Options{Clock: timeline.Monotonic(), SyncEvery: time.Hour}}
 	c := newCommitter(w, &r.header)
@@ -145,5 +149,39 @@ func (r *Reader) appendIndex(f storage, end int64) error {
 		c.lastIndex = r.indexes[n-1]
 	}
 	c.wallOffset = r.wallLast
+	if tail != nil {
+		head := gapHead{c.number, *tail}
+		c.commitPlain(&job{typ: typeGap, head: head.append(nil)})
+	}
 	return c.finish()
+}
+
+// came says which frames were there to be recorded.
+type came struct {
+	first, last uint64        // sequence numbers
+	until       timeline.Time // when the last was on the screen
+}
+
+// notIn returns the gap at the end of a file that holds not all of them, or nil.
+func (c *came) notIn(r *Reader) *frame.Gap {
+	if c == nil || len(r.segments) == 0 {
+		return nil
+	}
+	next := c.first
+	at := timeline.At(c.until)
+	if n := r.Frames(); n > 0 {
+		m, err := r.Meta(n - 1)
+		if err != nil {
+			return nil
+		}
+		next = m.Sequence + 1
+		at.Earliest = min(m.Sampled.Earliest, at.Latest)
+	}
+	for _, g := range r.gaps {
+		next = max(next, g.First+g.Count)
+	}
+	if next > c.last {
+		return nil
+	}
+	return &frame.Gap{First: next, Count: c.last - next + 1, Cause: frame.Stopped, At: at}
 }

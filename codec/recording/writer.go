@@ -66,6 +66,7 @@ type Writer struct {
 	mu       sync.Mutex // planning; held while the disk is waited for
 	closed   bool
 	closeErr error
+	came     *came // nil: not told
 	layout   *frame.Layout
 	encoder  *rowdelta.Encoder
 	prev     *pixels
@@ -464,6 +465,14 @@ func (w *Writer) value(t recordType, e *timeline.Event) {
 	w.ordered <- j
 }
 
+// Came tells, before Close, the numbers of the first and the last frame that there were to record, and until when. It makes a difference
+// where the disk has failed: what the file does not hold is then recorded as a last gap, if there is room for one.
+func (w *Writer) Came(first, last uint64, until timeline.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.came = &came{first, last, until}
+}
+
 // Close ends the recording and waits until all of it is on disk. It is idempotent and returns the first error there was. After an
 // error the file is cut back to its last whole record.
 func (w *Writer) Close() error {
@@ -485,7 +494,7 @@ func (w *Writer) Close() error {
 		err = fmt.Errorf("close recording: %w", cerr)
 	}
 	if err != nil && w.path != "" {
-		if _, rerr := Repair(w.path); rerr != nil {
+		if _, rerr := repairFile(w.path, w.came); rerr != nil {
 			err = fmt.Errorf("%w (and the torn end could not be cut off: %v)", err, rerr)
 		}
 	}

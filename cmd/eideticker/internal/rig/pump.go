@@ -20,8 +20,9 @@ type pump struct {
 
 	account     ledger
 	first, last frame.Meta // of frames handed over
-	failed      bool       // the sink cannot go on
-	over        bool       // the duration is: what still comes is not wanted
+	lastCame    timeline.Time
+	failed      bool // the sink cannot go on
+	over        bool // the duration is: what still comes is not wanted
 
 	leases []*ringbuf.Lease[frame.Meta] // gathered, in order
 	pixels [][]byte                     // theirs
@@ -82,6 +83,7 @@ func (p *pump) gather(first *ringbuf.Lease[frame.Meta]) []*ringbuf.Lease[frame.M
 // take handles one frame. It allocates nothing.
 func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	m := lease.Meta()
+	p.lastCame = max(p.lastCame, m.Sampled.Latest)
 	switch {
 	case p.over:
 		lease.Release()

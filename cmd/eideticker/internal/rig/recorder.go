@@ -54,6 +54,9 @@ func (r *recorder) record(ctx context.Context, src capture.Source) (Result, erro
 	if err == nil {
 		err = r.run(ctx, src)
 	}
+	if a := &r.pump.account; a.any {
+		r.out.Came(a.first, a.next-1, r.pump.lastCame)
+	}
 	closeErr := r.out.Close()
 	if closeErr != nil { // what was taken is not all on disk
 		r.failed()
@@ -253,7 +256,9 @@ func (r *recorder) result() Result {
 		// What the writer took before its disk failed is not what the disk kept.
 		if kept, err := Summarize(r.path); err == nil {
 			res.keep(kept)
-			res.Account = r.pump.account.settle(kept.Stored, kept.Flagged, true)
+			if a := r.pump.account.settle(kept.Stored, kept.Flagged, true); a.Total != kept.Total {
+				res.Account = a // there was no room to say so in the file
+			}
 		}
 	}
 	return res
