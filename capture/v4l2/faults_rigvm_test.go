@@ -274,7 +274,7 @@ func TestBusy(t *testing.T) {
 				t.Errorf("inspected: streams %v, %v", d.Streams, err)
 			}
 		}
-		return r.frames() > 20
+		return tried && r.frames() > 20
 	})
 	if err != nil {
 		t.Error(err)

@@ -164,6 +164,14 @@ func (r *recording) until(what string, done func() bool) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	var checking sync.Mutex
+	check := func() {
+		checking.Lock() // conditions may do things, and keep what they have done
+		defer checking.Unlock()
+		if done != nil && done() {
+			cancel()
+		}
+	}
 	var beside sync.WaitGroup
 	reader := ring.NewReader(ringbuf.Lossless)
 	beside.Go(func() {
@@ -174,9 +182,7 @@ func (r *recording) until(what string, done func() bool) error {
 			}
 			r.take(lease)
 			lease.Release()
-			if done != nil && done() {
-				cancel()
-			}
+			check()
 		}
 	})
 	beside.Go(func() {
@@ -184,9 +190,7 @@ func (r *recording) until(what string, done func() bool) error {
 			select {
 			case <-ctx.Done():
 			case <-tick.C:
-				if done != nil && done() {
-					cancel()
-				}
+				check()
 			}
 		}
 	})
