@@ -4,22 +4,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
-)
 
-// What the rig takes for the ring of a clocked source, see rig.ringSize: two seconds and at least 64 frames, but no more than a
-// quarter of what is available.
-const (
-	ringTime   = 2 * time.Second
-	ringSlots  = 64
-	ringsShare = 4
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
 // ringBytes is what the rings of all inputs want together.
 func (n need) ringBytes() (sum float64) {
 	for _, m := range n.modes {
-		slots := max(ringSlots, ringTime.Seconds()*float64(m.Den)/float64(m.Num))
-		sum += slots * float64(m.Format.Size())
+		info := capture.Info{Format: m.Format, Period: capture.Rational{Num: m.Num, Den: m.Den}, Clocked: true}
+		sum += float64(rig.WantedRing(info))
 	}
 	return sum
 }
@@ -36,7 +30,7 @@ func (b *Box) memory(g *group) {
 	want := n.ringBytes()
 	f := Finding{ID: "memory", Numbers: map[string]float64{"available_bytes": available, "total_bytes": total, "ring_bytes": want}}
 	f.Found = fmt.Sprintf("%s of %s available; rings for %v take %s", sizeText(available), sizeText(total), n, sizeText(want))
-	if most := available / ringsShare; want > most {
+	if most := available / rig.RingShare; want > most {
 		held := seconds(most / n.bytesPerSecond())
 		f.Numbers["ring_bytes"] = most
 		f.Level = Warn

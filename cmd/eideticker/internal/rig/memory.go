@@ -45,6 +45,20 @@ func ringSize(info capture.Info, frameBytes int, want, available int64, share in
 		}
 		return int(want), nil
 	}
+	size := wantedRing(info, frameBytes)
+	if most := available / RingShare / int64(share); available > 0 && int64(size) > most {
+		size = max(int(most), least)
+	}
+	return size, nil
+}
+
+// RingShare is what part of the memory that is available all rings together may take: one in this many.
+const RingShare = 4
+
+// WantedRing is the bytes of ring memory that a source gets where memory is no matter.
+func WantedRing(info capture.Info) int { return wantedRing(info, info.Format.Size()) }
+
+func wantedRing(info capture.Info, frameBytes int) int {
 	slots := 8
 	if info.Clocked {
 		slots = 64
@@ -52,9 +66,5 @@ func ringSize(info capture.Info, frameBytes int, want, available int64, share in
 			slots = max(slots, int(min(2*p.Den/p.Num, 1000)))
 		}
 	}
-	size := ringbuf.BytesFor(slots, frameBytes)
-	if most := available / 4 / int64(share); available > 0 && int64(size) > most {
-		size = max(int(most), least)
-	}
-	return size, nil
+	return ringbuf.BytesFor(slots, frameBytes)
 }
