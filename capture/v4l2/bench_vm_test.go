@@ -36,7 +36,7 @@ func TestBenchRig(t *testing.T) {
 		Timeout:  time.Hour,
 	})
 	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestCost$", Timeout: 45 * time.Minute, Env: []string{
-		"EIDETICKER_COST_FRAMES=100", "EIDETICKER_COST_ROUNDS=5", "EIDETICKER_COST_PEERS=" + peersInside,
+		"EIDETICKER_COST_FRAMES=100", "EIDETICKER_COST_ROUNDS=3", "EIDETICKER_COST_PEERS=" + peersInside,
 	}})
 }
 

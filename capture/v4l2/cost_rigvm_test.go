@@ -10,8 +10,10 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -66,6 +68,7 @@ type way struct {
 	rounds  []time.Duration // processor time per frame
 	ours    bool
 	allocs  uint64 // of ours: most in a round
+	pins    int    // the same
 }
 
 func TestCost(t *testing.T) {
@@ -76,11 +79,13 @@ func TestCost(t *testing.T) {
 		t.Run(fourcc, func(t *testing.T) {
 			size := costSize(t, fourcc)
 			ways := []*way{{name: "one plain copy", does: "copied", measure: func(n int) (time.Duration, error) { return plainCopies(size, n) }}}
-			ways = append(ways,
-				ours(t, fourcc, "mmap", "copied into the ring"),
-				ours(t, fourcc, "dmabuf", "copied into the ring"),
-				ours(t, fourcc, "userptr", "written into the ring by the driver"),
-				oursSmall(t, fourcc, "userptr", "written into the ring by the driver"))
+			for _, c := range []capturing{
+				{memory: "mmap"}, {memory: "dmabuf"}, {memory: "userptr"},
+				{memory: "userptr", kept: costKept}, {memory: "userptr", kept: costKept, small: true},
+			} {
+				c.fourcc = fourcc
+				ways = append(ways, ours(t, c))
+			}
 			ways = append(ways, peers(plan.peers, fourcc)...)
 			for range plan.rounds {
 				for _, w := range ways {
@@ -118,47 +123,51 @@ func costSize(t *testing.T, fourcc string) int {
 	return f.Size()
 }
 
-// costSlots are the ring's; costWarmUp lets each slot be used once before anything counts.
+// costSlots are the ring's, beside those that its reader keeps; as many frames and some more pass before anything counts.
 const (
-	costSlots  = 16
-	costWarmUp = costSlots + 4
+	costSlots  = 10
+	costWarmUp = costSlots + 10
 )
+
+// costKept is more than a queue has numbers. A driver pins our memory when it gets it under a number under which it has
+// not had it before. A reader that keeps up leaves few slots in use, and each is pinned once; one that lags
+// as far as this has every frame go to memory that must be pinned anew.
+const costKept = maxBuffers + 2
 
 // costPatience is far more than so many frames take on a machine that does other things.
 func costPatience(frames int) time.Duration { return patience + time.Duration(frames)*time.Second/2 }
 
-// ours is this package with a kind of memory. What it costs is the time of the thread that runs the source.
-func ours(t *testing.T, fourcc, memory, does string) *way {
-	w := &way{name: "eideticker " + memory, does: does, ours: true}
+// capturing is how this package is measured.
+type capturing struct {
+	fourcc, memory string
+	kept           int  // newest frames that the ring's reader keeps
+	small          bool // the ring has no huge pages: there is more to pin
+}
+
+// ours is a way of this package. What it costs is the time of the thread that runs the source.
+func ours(t *testing.T, how capturing) *way {
+	w := &way{name: "eideticker " + how.memory, does: "copied into the ring", ours: true}
+	if how.memory == "userptr" {
+		w.does = "written into the ring by the driver"
+	}
+	if how.kept > 0 {
+		w.name += ", pinned anew"
+	}
+	if how.small {
+		w.name += ", small pages"
+	}
 	w.measure = func(frames int) (time.Duration, error) {
-		c, err := capturing(fourcc, memory, frames)
-		w.note(t, c, frames)
-		return c.perFrame, err
-	}
-	return w
-}
-
-// oursSmall is ours with a ring that has no huge pages: then a driver that writes into it has more to pin.
-func oursSmall(t *testing.T, fourcc, memory, does string) *way {
-	w := &way{name: "eideticker " + memory + ", small pages", does: does, ours: true}
-	w.measure = func(frames int) (perFrame time.Duration, err error) {
-		restore, err := withoutHugePages()
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, restore()) }()
-		c, err := capturing(fourcc, memory, frames)
-		w.note(t, c, frames)
-		if c.huge != 0 {
-			t.Errorf("%s: %d bytes of the ring are in huge pages", w.name, c.huge)
+		c, err := how.run(frames)
+		if err == nil {
+			w.note(t, how, c, frames)
 		}
 		return c.perFrame, err
 	}
 	return w
 }
 
-// note looks at what a round has shown beside its time.
-func (w *way) note(t *testing.T, c captured, frames int) {
+// note looks at what a round has shown beside its time, and whether it was what its name says.
+func (w *way) note(t *testing.T, how capturing, c captured, frames int) {
 	t.Helper()
 	if c.lost > 0 {
 		t.Logf("%s: the ring had no slot for %d frames, whose cost is in that of the others", w.name, c.lost)
@@ -167,6 +176,32 @@ func (w *way) note(t *testing.T, c captured, frames int) {
 	if w.allocs = max(w.allocs, c.allocs); c.allocs >= uint64(frames) {
 		t.Errorf("%s: %d allocations for %d frames", w.name, c.allocs, frames)
 	}
+	w.pins = max(w.pins, c.pins)
+	if how.kept > 0 && c.pins < frames*9/10 { // the clock is read a little after a frame
+		t.Errorf("%s: memory was pinned %d times for %d frames", w.name, c.pins, frames)
+	}
+	if how.small && c.huge != 0 {
+		t.Errorf("%s: %d bytes of the ring are in huge pages", w.name, c.huge)
+	}
+}
+
+// pinCount counts how often a driver is given memory under a number under which it has had other memory, or none.
+// What it counts is read between frames by another goroutine.
+type pinCount struct {
+	node
+	had  [maxBuffers]uintptr
+	pins atomic.Int64
+}
+
+func (c *pinCount) ioctl(request uintptr, arg unsafe.Pointer) error {
+	if request == vidiocQbuf {
+		b := (*buffer)(arg)
+		if b.memory == memoryUserPtr && c.had[b.index] != b.m {
+			c.had[b.index] = b.m
+			c.pins.Add(1)
+		}
+	}
+	return c.node.ioctl(request, arg)
 }
 
 // withoutHugePages switches the guest's huge pages off. The function returned switches them back.
@@ -189,18 +224,30 @@ type captured struct {
 	perFrame time.Duration
 	allocs   uint64 // of the whole program
 	lost     uint64 // in the ring
+	pins     int    // how often memory was pinned
 	huge     int    // bytes of the ring in huge pages
 }
 
-// capturing measures the capture thread from the last frame of the warm-up on.
-func capturing(fourcc, memory string, frames int) (c captured, err error) {
-	s, err := Open(hdmi, url.Values{"format": {fourcc}, "memory": {memory}})
+// run measures the capture thread from the last frame of the warm-up on.
+func (how capturing) run(frames int) (c captured, err error) {
+	if how.small {
+		restore, err := withoutHugePages()
+		if err != nil {
+			return c, err
+		}
+		defer func() { err = errors.Join(err, restore()) }()
+	}
+	count := &pinCount{}
+	s, err := openWith(hdmi, url.Values{"format": {how.fourcc}, "memory": {how.memory}}, func(path string) (n node, err error) {
+		count.node, err = openNode(path)
+		return count, err
+	}, findAgain)
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	size := s.Info().Format.Size()
-	m, err := ringbuf.Map(ringbuf.BytesFor(costSlots, size), ringbuf.MapOptions{Lock: true, Prefault: true}) // as the recorder does
+	m, err := ringbuf.Map(ringbuf.BytesFor(how.kept+costSlots, size), ringbuf.MapOptions{Lock: true, Prefault: true}) // as the recorder does
 	if err != nil {
 		return c, err
 	}
@@ -211,7 +258,7 @@ func capturing(fourcc, memory string, frames int) (c captured, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), costPatience(frames))
 	defer cancel()
-	reader := ring.NewReader(ringbuf.Lossless)
+	meter := meter{reader: ring.NewReader(ringbuf.Lossless), kept: make([]*ringbuf.Lease[frame.Meta], how.kept), pins: &count.pins}
 	thread, ended := make(chan int), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // it ends with the goroutine
@@ -220,43 +267,76 @@ func capturing(fourcc, memory string, frames int) (c captured, err error) {
 		ring.Close(err)
 		ended <- err
 	}()
-	c, err = counting(ctx, reader, <-thread, frames)
+	c, err = meter.count(ctx, <-thread, frames)
 	cancel()
 	err = errors.Join(err, <-ended)
+	meter.release()
 	if err == nil {
 		c.huge, err = m.HugeBytes()
 	}
 	return c, err
 }
 
-// counting takes frames and reads the thread's clock between them.
-func counting(ctx context.Context, reader *ringbuf.Reader[frame.Meta], thread, frames int) (c captured, err error) {
+// meter reads a ring, and a thread's clock between its frames.
+type meter struct {
+	reader *ringbuf.Reader[frame.Meta]
+	kept   []*ringbuf.Lease[frame.Meta] // the newest, in a circle
+	pins   *atomic.Int64
+}
+
+func (m *meter) count(ctx context.Context, thread, frames int) (c captured, err error) {
 	var before, after runtime.MemStats
 	var start, end time.Duration
-	for n := range costWarmUp + frames {
-		lease, err := reader.Next(ctx)
+	var pins int64
+	first := len(m.kept) + costWarmUp
+	for n := range first + frames {
+		lease, err := m.reader.Next(ctx)
 		if err != nil {
-			return c, fmt.Errorf("frame %d of %d: %w", n, costWarmUp+frames, err)
+			return c, fmt.Errorf("frame %d of %d: %w", n, first+frames, err)
 		}
-		if n >= costWarmUp {
+		if n >= first {
 			c.lost += lease.LostBefore()
 		}
-		lease.Release()
+		m.keep(n, lease)
 		switch n {
-		case costWarmUp - 1:
+		case first - 1:
 			runtime.ReadMemStats(&before)
+			pins = m.pins.Load()
 			start, err = threadTime(thread)
-		case costWarmUp + frames - 1:
+		case first + frames - 1:
 			end, err = threadTime(thread)
+			pins = m.pins.Load() - pins
 			runtime.ReadMemStats(&after)
 		}
 		if err != nil {
 			return c, err
 		}
 	}
-	c.perFrame = (end - start) / time.Duration(frames)
-	c.allocs = after.Mallocs - before.Mallocs
+	c.perFrame, c.pins, c.allocs = (end-start)/time.Duration(frames), int(pins), after.Mallocs-before.Mallocs
 	return c, nil
+}
+
+// keep keeps a lease in the place of the oldest that is kept, if any are.
+func (m *meter) keep(n int, lease *ringbuf.Lease[frame.Meta]) {
+	if len(m.kept) == 0 {
+		lease.Release()
+		return
+	}
+	at := n % len(m.kept)
+	if m.kept[at] != nil {
+		m.kept[at].Release()
+	}
+	m.kept[at] = lease
+}
+
+// release gives back what is kept, so that the ring's memory may go.
+func (m *meter) release() {
+	for i, lease := range m.kept {
+		if lease != nil {
+			lease.Release()
+			m.kept[i] = nil
+		}
+	}
 }
 
 // threadTime returns the processor time, user and system, that a thread of this process has had: what getrusage(2) says

@@ -11,22 +11,22 @@ import (
 )
 
 // writeCosts lays out what was measured. The first way is what the others are held against. The share of a core and the ratio are
-// of the quickest rounds, on which the rest of the machine has weighed least.
+// of the quickest rounds, on which the rest of the machine has weighed least; allocations and pins are the most in a round.
 func writeCosts(out io.Writer, title string, ways []*way) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\twhat is done with it")
+	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\tpins\twhat is done with it")
 	one := slices.Min(ways[0].rounds)
 	for _, way := range ways {
-		allocs := "-"
+		allocs, pins := "-", "-"
 		if way.ours {
-			allocs = fmt.Sprint(way.allocs)
+			allocs, pins = fmt.Sprint(way.allocs), fmt.Sprint(way.pins)
 		}
 		least := slices.Min(way.rounds)
-		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\n", way.name, micro(least), micro(median(way.rounds)), micro(slices.Max(way.rounds)),
-			100*60*least.Seconds(), float64(least)/float64(one), allocs, way.does)
+		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\t%s\n", way.name, micro(least), micro(median(way.rounds)), micro(slices.Max(way.rounds)),
+			100*60*least.Seconds(), float64(least)/float64(one), allocs, pins, way.does)
 	}
 	return w.Flush()
 }
