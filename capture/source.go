@@ -58,6 +58,17 @@ type Renegotiator interface {
 	Renegotiate(ctx context.Context, events func(timeline.Event)) error
 }
 
+// Counter is a source that counts on where it delivers nothing: frames that were dropped after the last that came, or that
+// should have come while the signal was gone at the end.
+type Counter interface {
+	Source
+
+	// Counted follows the last Run or Renegotiate. It returns the highest sequence number that is spent by then, and why
+	// frames between the last one that came and this are missing, as far as the source itself left them out. False is that
+	// there never was a frame.
+	Counted() (last uint64, why frame.Cause, any bool)
+}
+
 // Info describes a source.
 type Info struct {
 	URI    string       // as the user would write it
