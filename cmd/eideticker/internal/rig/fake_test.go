@@ -40,8 +40,22 @@ type fakeSource struct {
 	clocked bool
 	fail    error
 	info    *capture.Info
+	counted *tail
 	now     mode
 	next    *mode // to be negotiated
+}
+
+// tail is what a source says of its count at the end.
+type tail struct {
+	last uint64
+	why  frame.Cause
+}
+
+func (s *fakeSource) Counted() (uint64, frame.Cause, bool) {
+	if s.counted == nil {
+		return 0, frame.NoCause, false
+	}
+	return s.counted.last, s.counted.why, true
 }
 
 func (s *fakeSource) Info() capture.Info {

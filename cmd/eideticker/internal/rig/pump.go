@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -21,8 +22,9 @@ type pump struct {
 	account     ledger
 	first, last frame.Meta // of frames handed over
 	lastCame    timeline.Time
-	failed      bool // the sink cannot go on
-	over        bool // the duration is: what still comes is not wanted
+	period      time.Duration // of the stage; 0 where it is not known
+	failed      bool          // the sink cannot go on
+	over        bool          // the duration is: what still comes is not wanted
 
 	leases []*ringbuf.Lease[frame.Meta] // gathered, in order
 	pixels [][]byte                     // theirs
@@ -31,7 +33,7 @@ type pump struct {
 // run works until the stage's ring ends, which it does after the source. Also when nothing more is to be stored it takes
 // what comes, so that the source is not left waiting for a slot.
 func (p *pump) run(from *stage) error {
-	p.from = from
+	p.from, p.period = from, from.info.Period.Duration(1)
 	defer from.reader.Close()
 	var failure error
 	for {
@@ -182,4 +184,21 @@ func (p *pump) trailing() error {
 		at.Latest = max(at.Latest, p.clock.Now())
 	}
 	return p.gap(p.account.next, lost, frame.RingFull, at)
+}
+
+// ending records what is missing after the last stage, as the source counts: last is the highest number that it has spent.
+func (p *pump) ending(last uint64, why frame.Cause, any bool) error {
+	if !any || !p.account.any || p.over {
+		return nil
+	}
+	if d, period := p.options.Duration, p.period; d > 0 && period > 0 { // what comes after it is not wanted, and not missed
+		last = min(last, p.first.Sequence+uint64((d+period-1)/period)-1)
+	}
+	if last < p.account.next {
+		return nil
+	}
+	if why == frame.NoCause || !why.Known() {
+		why = frame.DriverLost
+	}
+	return p.gap(p.account.next, last+1-p.account.next, why, timeline.Interval{Earliest: p.last.Sampled.Latest, Latest: max(p.last.Sampled.Latest, p.clock.Now())})
 }

@@ -134,6 +134,11 @@ func (r *recorder) run(ctx context.Context, src capture.Source) error {
 	}
 	writeErr, sourceErr := r.stages(sourceCtx, src)
 	r.sourceOver(sourceErr)
+	if counter, ok := src.(capture.Counter); ok && writeErr == nil {
+		if writeErr = r.pump.ending(counter.Counted()); writeErr != nil {
+			r.failed()
+		}
+	}
 	err := errors.Join(sourceErr, beside.Wait())
 	if failed := r.eventErr.Load(); failed != nil && writeErr == nil {
 		err = errors.Join(err, *failed)

@@ -198,6 +198,24 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
 		}
 	})
+	t.Run("the source counts on", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a.eid")
+		src := &fakeSource{clocked: true, counted: &tail{last: 9, why: frame.SignalLost}, steps: slices.Concat(run(0, 3, 0), change(gone))}
+		res, err := Record(t.Context(), src, path, Options{Duration: 50 * time.Millisecond})
+		want := Account{First: 0, Last: 4, Total: 5, Stored: 3, Missing: 2, Lost: []Loss{{frame.SignalLost, 2}}} // 5 ticks are 5 frames
+		if err != nil || res.Ended != DurationOver || !reflect.DeepEqual(res.Account, want) {
+			t.Errorf("%v, ended %s, %+v, want %+v", err, res.Ended, res.Account, want)
+		}
+		wantFile(t, path, res)
+	})
+	t.Run("the driver dropped the last frames", func(t *testing.T) {
+		src := &fakeSource{clocked: true, counted: &tail{last: 6, why: frame.NoCause}, steps: append(run(0, 3, 0), step{sequence: 4, missed: frame.DriverLost})}
+		res, err := recordFakeSource(t, src)
+		want := []Loss{{frame.DriverLost, 3}}
+		if err != nil || res.Last != 6 || !slices.Equal(res.Lost, want) || !res.Balanced() {
+			t.Errorf("%v, %+v, want a loss of %v", err, res.Account, want)
+		}
+	})
 	t.Run("duration over in the second segment", func(t *testing.T) {
 		src := &fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(large), run(5, 50, frame.FormatChange))}
 		res, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{Duration: 100 * time.Millisecond})
