@@ -79,7 +79,7 @@ func recordable(t *testing.T, path string) []string {
 // oneFrame returns a frame; nil where the way is refused by name.
 func oneFrame(t *testing.T, path, fourcc, memory string) ([]byte, frame.Format) {
 	t.Helper()
-	s, err := Open(path, map[string][]string{"format": {fourcc}, "memory": {memory}})
+	s, err := Open(t.Context(), path, map[string][]string{"format": {fourcc}, "memory": {memory}})
 	if err != nil {
 		if memory == "userptr" && multiPlane[fourcc] != "" && strings.Contains(err.Error(), "use memory=mmap") {
 			return nil, frame.Format{}
@@ -128,7 +128,7 @@ func TestCountInThePicture(t *testing.T) {
 				tap = &seqTap{node: n}
 				return tap, err
 			}
-			s, err := openWith(hdmi, map[string][]string{"format": {"BGR4"}, "memory": {memory}}, open, findAgain)
+			s, err := openWith(t.Context(), hdmi, map[string][]string{"format": {"BGR4"}, "memory": {memory}}, open, findAgain)
 			if err != nil {
 				t.Fatal(err)
 			}

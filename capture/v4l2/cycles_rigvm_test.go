@@ -40,7 +40,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		t.Fatalf("%d mappings before the test", maps)
 	}
 	for i := range 100 {
-		s, err := Open(hdmi, map[string][]string{"format": {"YUYV"}, "memory": {[]string{"mmap", "userptr", "dmabuf"}[i%3]}})
+		s, err := Open(t.Context(), hdmi, map[string][]string{"format": {"YUYV"}, "memory": {[]string{"mmap", "userptr", "dmabuf"}[i%3]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestBadInput(t *testing.T) {
 					params[name] = []string{value}
 				}
 			}
-			s, err := Open(tc.path, params)
+			s, err := Open(t.Context(), tc.path, params)
 			if err == nil {
 				s.Close()
 				t.Fatal("it opens")
@@ -157,7 +157,7 @@ func TestNoPermission(t *testing.T) {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), 1000, ^uintptr(0)); e != 0 {
 		t.Fatal(e)
 	}
-	_, err := Open(hdmi, nil)
+	_, err := Open(t.Context(), hdmi, nil)
 	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), 0, ^uintptr(0)); e != 0 {
 		t.Fatal(e)
 	}

@@ -294,7 +294,7 @@ func (f *fakeDriver) source(params string) (*source, error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := openWith("/dev/fake", q, f.open, func(identity, string) string { return "/dev/fake" })
+	s, err := openWith(f.t.Context(), "/dev/fake", q, f.open, func(identity, string) string { return "/dev/fake" })
 	if err != nil {
 		return nil, err
 	}
@@ -321,6 +321,12 @@ func (f *fakeDriver) run(params string, slots int, read bool) (p played, err err
 		}
 		return p, err
 	}
+	return f.record(s, slots, read)
+}
+
+// record is run for a source that is open.
+func (f *fakeDriver) record(s *source, slots int, read bool) (p played, err error) {
+	f.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	f.over = cancel

@@ -139,7 +139,7 @@ func TestSignalLost(t *testing.T) {
 				if d, err := Inspect(hdmi); err != nil || !errors.Is(d.Signal.Err(), tc.want) && !errors.Is(d.Signal.Err(), ErrNoCable) {
 					t.Errorf("the device says %v, %v", d.Signal, err)
 				}
-				if _, err := Open(hdmi, map[string][]string{"wait": {"100ms"}}); !errors.Is(err, tc.want) && !errors.Is(err, ErrNoCable) {
+				if _, err := Open(t.Context(), hdmi, map[string][]string{"wait": {"100ms"}}); !errors.Is(err, tc.want) && !errors.Is(err, ErrNoCable) {
 					t.Errorf("opened: %v, want %v", err, tc.want)
 				}
 				set(t, hdmi, signalMode, modeSelected)
@@ -195,7 +195,7 @@ func TestInterlaced(t *testing.T) {
 		if err := r.until("the refusal", func() bool { return times(r, "signal lost") == 1 }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(hdmi, nil); !errors.Is(err, ErrUnsupported) {
+		if _, err := Open(t.Context(), hdmi, nil); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("opened: %v", err)
 		} else {
 			t.Log(err)
@@ -266,7 +266,7 @@ func TestBusy(t *testing.T) {
 		if !tried && r.frames() > 5 {
 			tried = true
 			var s capture.Source
-			if s, second = Open(hdmi, nil); s != nil {
+			if s, second = Open(t.Context(), hdmi, nil); s != nil {
 				s.Close()
 			}
 			d, err := Inspect(hdmi)
@@ -295,7 +295,7 @@ func TestOpenWaits(t *testing.T) {
 	set(t, hdmi, signalMode, modeNoSignal)
 	back := time.AfterFunc(300*time.Millisecond, func() { set(t, hdmi, signalMode, modeSelected) })
 	defer back.Stop()
-	s, err := Open(hdmi, map[string][]string{"wait": {"1m"}})
+	s, err := Open(t.Context(), hdmi, map[string][]string{"wait": {"1m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestOpenWaits(t *testing.T) {
 func TestVanishes(t *testing.T) {
 	still(t, hdmi)
 	fds, _ := used(t)
-	s, err := Open(hdmi, nil)
+	s, err := Open(t.Context(), hdmi, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestVanishes(t *testing.T) {
 	if now, _ := used(t); now != fds {
 		t.Errorf("%d files are open, were %d", now, fds)
 	}
-	again, err := Open(hdmi, nil) // the driver comes back when the last program has closed it
+	again, err := Open(t.Context(), hdmi, nil) // the driver comes back when the last program has closed it
 	if err != nil {
 		t.Fatal(err)
 	}

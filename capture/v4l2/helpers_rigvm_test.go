@@ -87,7 +87,7 @@ func openSource(t *testing.T, path, params string) *source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(path, q)
+	s, err := Open(t.Context(), path, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,12 +53,13 @@ var _ capture.Renegotiator = (*source)(nil)
 //	edid=1920x1080@60,1280x720@60    modes to offer to the device under test, set only if they differ from what is offered
 //	wait=3s                          for a signal
 //
-// It returns with a signal that is stable, or says what is the matter, as one of this package's errors.
-func Open(target string, params url.Values) (capture.Source, error) {
-	return openWith(target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
+// It returns with a signal that is stable, or says what is the matter, as one of this package's errors. The end of ctx ends the wait
+// for a signal, and with it Open; the source that is returned knows nothing of it.
+func Open(ctx context.Context, target string, params url.Values) (capture.Source, error) {
+	return openWith(ctx, target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
 }
 
-func openWith(target string, params url.Values, open func(string) (node, error), seek func(identity, string) string) (capture.Source, error) {
+func openWith(ctx context.Context, target string, params url.Values, open func(string) (node, error), seek func(identity, string) string) (capture.Source, error) {
 	name := "v4l2:" + target
 	if err := frame.CheckParams(name, params, paramNames()...); err != nil {
 		return nil, err
@@ -71,23 +72,21 @@ func openWith(target string, params url.Values, open func(string) (node, error),
 		return nil, &frame.ParamsError{Err: errors.New("v4l2: no device given, want v4l2:/dev/video0; eideticker sources lists those that there are")}
 	}
 	s := &source{path: target, set: set, uri: name + frame.Query(params, paramNames()...), clock: timeline.Monotonic(), open: open, seek: seek}
-	if err := s.begin(); err != nil {
+	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), s.Close())
 	}
 	return s, nil
 }
 
 // begin opens the device and settles on a format.
-func (s *source) begin() (err error) {
+func (s *source) begin(ctx context.Context) (err error) {
 	if s.bell, err = newBell(); err != nil {
 		return err
 	}
 	if err := s.openDevice(s.path); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.set.wait)
-	defer cancel()
-	if err := s.steady(ctx); err != nil {
+	if err := s.await(ctx); err != nil {
 		return err
 	}
 	found, err := s.dev.negotiate(s.set)
@@ -99,6 +98,18 @@ func (s *source) begin() (err error) {
 	}
 	s.told = told{clock: s.clock} // nobody was there to be told
 	return s.adopt(found)
+}
+
+// await waits for a signal, as long as the parameters say or until ctx ends.
+func (s *source) await(ctx context.Context) error {
+	defer s.bell.ringAtEnd(ctx)() // not at the timeout's end too: two looks that must agree lie apart also then
+	limited, cancel := context.WithTimeout(ctx, s.set.wait)
+	defer cancel()
+	err := s.steady(limited)
+	if ctx.Err() != nil {
+		return fmt.Errorf("wait for a signal: %w", context.Cause(ctx))
+	}
+	return err
 }
 
 // openDevice opens a node and prepares it.

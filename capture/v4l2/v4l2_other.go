@@ -3,6 +3,7 @@
 package v4l2
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,7 +14,7 @@ import (
 var errElsewhere = fmt.Errorf("capture devices are recorded on Linux only, on processors of 64 bits: %w", errors.ErrUnsupported)
 
 // Open captures on Linux only.
-func Open(target string, params url.Values) (capture.Source, error) {
+func Open(_ context.Context, target string, params url.Values) (capture.Source, error) {
 	return nil, fmt.Errorf("v4l2:%s: %w", target, errElsewhere)
 }
 

@@ -128,7 +128,7 @@ func (b *bench) record(s *benchScene) error {
 	if err != nil {
 		return err
 	}
-	src, err := rig.OpenSource(uri)
+	src, err := rig.OpenSource(b.ctx, uri)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (b *bench) record(s *benchScene) error {
 
 // sourceAlone measures how long the source takes to deliver all frames to nobody.
 func (b *bench) sourceAlone(uri string) (time.Duration, error) {
-	src, err := rig.OpenSource(uri)
+	src, err := rig.OpenSource(b.ctx, uri)
 	if err != nil {
 		return 0, err
 	}

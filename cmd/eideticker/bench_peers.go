@@ -107,7 +107,7 @@ func (p *peerRun) run() (err error) {
 
 // draw records the scene and exports its frames.
 func (p *peerRun) draw() (err error) {
-	src, err := rig.OpenSource(fmt.Sprintf("synth:%s?size=1920x1080&format=BGR4&frames=%d", p.scene.Scene, p.scene.Frames))
+	src, err := rig.OpenSource(p.ctx, fmt.Sprintf("synth:%s?size=1920x1080&format=BGR4&frames=%d", p.scene.Scene, p.scene.Frames))
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (p *peerRun) ours() error {
 	if err != nil {
 		return err
 	}
-	src, err := rig.OpenSource(uri)
+	src, err := rig.OpenSource(p.ctx, uri)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (c certifyCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	src, err := openSource(c.Source)
+	src, err := openSource(e.ctx, c.Source)
 	if err != nil {
 		return err
 	}

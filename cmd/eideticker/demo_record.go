@@ -43,7 +43,7 @@ func (d *demo) record() (err error) {
 	}
 	defer func() { err = errors.Join(err, display.Close()) }()
 
-	src, err := rig.OpenSource(fmt.Sprintf("x11:%s?fps=%d&cursor=0", display.Name(), demoFPS))
+	src, err := rig.OpenSource(d.ctx, fmt.Sprintf("x11:%s?fps=%d&cursor=0", display.Name(), demoFPS))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ Each frame keeps the time that the file gives it.`
 }
 
 func (c importCmd) Run(e *env) error {
-	src, err := openSource("video:" + c.Video)
+	src, err := openSource(e.ctx, "video:"+c.Video)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,7 +50,7 @@ func (c recordCmd) Run(e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	inputs, err := c.open(o)
+	inputs, err := c.open(e.ctx, o)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func place(path string) string {
 }
 
 // open opens all sources, or none.
-func (c recordCmd) open(o rig.Options) (inputs []rig.Input, err error) {
+func (c recordCmd) open(ctx context.Context, o rig.Options) (inputs []rig.Input, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(inputs))
@@ -115,7 +117,7 @@ func (c recordCmd) open(o rig.Options) (inputs []rig.Input, err error) {
 		if err != nil {
 			return inputs, err
 		}
-		src, err := openSource(uri)
+		src, err := openSource(ctx, uri)
 		if err != nil {
 			return inputs, err
 		}
@@ -184,11 +186,14 @@ func (c recordCmd) uri(source string) (string, error) {
 	return uri, nil
 }
 
-// openSource tells mistakes in the URI, which are usage, from trouble with what it names.
-func openSource(uri string) (capture.Source, error) {
-	src, err := rig.OpenSource(uri)
-	if errors.Is(err, rig.ErrURI) {
+// openSource tells mistakes in the URI, which are usage, from trouble with what it names. Ctrl-C ends a wait for a signal.
+func openSource(ctx context.Context, uri string) (capture.Source, error) {
+	src, err := rig.OpenSource(ctx, uri)
+	switch {
+	case errors.Is(err, rig.ErrURI):
 		return nil, usageError{err}
+	case errors.Is(err, context.Canceled):
+		return nil, fmt.Errorf("open %s: %w", uri, orInterrupted(err))
 	}
 	return src, err
 }

@@ -47,7 +47,7 @@ func loop(t *testing.T) {
 // certifyLoop certifies the loop in one format of the input.
 func certifyLoop(t *testing.T, params url.Values) *Report {
 	t.Helper()
-	src, err := v4l2.Open(input, params)
+	src, err := v4l2.Open(t.Context(), input, params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (f fault) record(t *testing.T) (Result, []string) {
 	s := newScene(t)
 	s.do(see(cmp.Or(f.signal, usual)))
 	s.do(f.before...)
-	src, err := OpenSource("v4l2:" + hdmi + "?format=YUYV&wait=30s")
+	src, err := OpenSource(t.Context(), "v4l2:"+hdmi+"?format=YUYV&wait=30s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func accountText(r Result) string {
 
 // anotherProgram tries to record what is being recorded, and must not get it.
 func anotherProgram(s *scene) {
-	src, err := OpenSource("v4l2:" + hdmi)
+	src, err := OpenSource(s.t.Context(), "v4l2:"+hdmi)
 	if err == nil {
 		err = errors.Join(errors.New("opened twice"), src.Close())
 	}
@@ -214,7 +214,7 @@ func anotherProgram(s *scene) {
 
 // refused tries to open the source, which must fail, and say of which device.
 func refused(s *scene) {
-	src, err := OpenSource("v4l2:" + hdmi)
+	src, err := OpenSource(s.t.Context(), "v4l2:"+hdmi)
 	if err == nil {
 		err = errors.Join(errors.New("nothing"), src.Close())
 	}
@@ -237,7 +237,7 @@ func TestRecordingIntoAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	src, err := OpenSource("v4l2:" + hdmi + "?format=YUYV&wait=30s")
+	src, err := OpenSource(t.Context(), "v4l2:"+hdmi+"?format=YUYV&wait=30s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var inputs []Input
 	for i, scene := range []string{"web", "noise", "page", "checker"} {
-		src, err := OpenSource("synth:" + scene + "?size=64x48&pace=realtime")
+		src, err := OpenSource(t.Context(), "synth:"+scene+"?size=64x48&pace=realtime")
 		if err != nil {
 			t.Fatal(err)
 		}

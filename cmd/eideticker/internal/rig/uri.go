@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,7 +27,7 @@ type Scheme struct {
 	Form  string // "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]"
 	About string
 	file  bool // its target is a file
-	open  func(target string, query url.Values) (capture.Source, error)
+	open  func(ctx context.Context, target string, query url.Values) (capture.Source, error)
 }
 
 // Schemes lists the kinds of sources that can be opened.
@@ -42,13 +43,13 @@ func Schemes() []Scheme {
 }
 
 // OpenSource opens what a URI names. An error that wraps [ErrURI] is a mistake in the URI itself;
-// others are about what it names.
-func OpenSource(uri string) (capture.Source, error) {
+// others are about what it names. The end of ctx ends a wait for a signal; it has no part in the source that is returned.
+func OpenSource(ctx context.Context, uri string) (capture.Source, error) {
 	scheme, target, query, err := parseURI(uri)
 	if err != nil {
 		return nil, err
 	}
-	src, err := scheme.open(target, query)
+	src, err := scheme.open(ctx, target, query)
 	if params := new(frame.ParamsError); errors.As(err, &params) {
 		err = parameterError{err}
 	}
@@ -156,16 +157,18 @@ func needTarget(target, what string) error {
 	return nil
 }
 
-func openX11(target string, query url.Values) (capture.Source, error) { return x11.Open(target, query) }
+func openX11(_ context.Context, target string, query url.Values) (capture.Source, error) {
+	return x11.Open(target, query)
+}
 
-func openRaw(target string, query url.Values) (capture.Source, error) {
+func openRaw(_ context.Context, target string, query url.Values) (capture.Source, error) {
 	if err := needTarget(target, "file"); err != nil {
 		return nil, err
 	}
 	return raw.OpenRaw(target, query)
 }
 
-func openY4M(target string, query url.Values) (capture.Source, error) {
+func openY4M(_ context.Context, target string, query url.Values) (capture.Source, error) {
 	if err := needTarget(target, "file"); err != nil {
 		return nil, err
 	}
@@ -175,14 +178,14 @@ func openY4M(target string, query url.Values) (capture.Source, error) {
 	return raw.OpenY4M(target)
 }
 
-func openVideo(target string, query url.Values) (capture.Source, error) {
+func openVideo(_ context.Context, target string, query url.Values) (capture.Source, error) {
 	if err := needTarget(target, "file or folder"); err != nil {
 		return nil, err
 	}
 	return video.Open(target, query)
 }
 
-func openSynth(target string, query url.Values) (capture.Source, error) {
+func openSynth(_ context.Context, target string, query url.Values) (capture.Source, error) {
 	if err := needTarget(target, "scene"); err != nil {
 		return nil, err
 	}

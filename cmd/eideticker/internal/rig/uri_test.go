@@ -61,7 +61,7 @@ func TestBadURI(t *testing.T) {
 		{"a parameter that Y4M has not", "y4m:clip.y4m?fps=60", "unknown parameter"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := OpenSource(tc.uri)
+			_, err := OpenSource(t.Context(), tc.uri)
 			if !errors.Is(err, ErrURI) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one of the URI with %q", err, tc.want)
 			}
