@@ -11,22 +11,22 @@ import (
 )
 
 // writeCosts lays out what was measured. The first way is what the others are held against. The share of a core and the ratio are
-// of the quickest rounds, on which the rest of the machine has weighed least; allocations and pins are the most in a round.
+// of the medians: those of the quickest rounds differ more from run to run. Allocations and pins are the most in a round.
 func writeCosts(out io.Writer, title string, ways []*way) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  a frame\tmin\tmedian\tmax\tof a core at 60/s\tplain copies\tallocations\tpins\twhat is done with it")
-	one := slices.Min(ways[0].rounds)
+	one := median(ways[0].rounds)
 	for _, way := range ways {
 		allocs, pins := "-", "-"
 		if way.ours {
 			allocs, pins = fmt.Sprint(way.allocs), fmt.Sprint(way.pins)
 		}
-		least := slices.Min(way.rounds)
-		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\t%s\n", way.name, micro(least), micro(median(way.rounds)), micro(slices.Max(way.rounds)),
-			100*60*least.Seconds(), float64(least)/float64(one), allocs, pins, way.does)
+		mid := median(way.rounds)
+		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\t%s\n", way.name, micro(slices.Min(way.rounds)), micro(mid), micro(slices.Max(way.rounds)),
+			100*60*mid.Seconds(), float64(mid)/float64(one), allocs, pins, way.does)
 	}
 	return w.Flush()
 }
