@@ -111,7 +111,7 @@ func TestCost(t *testing.T) {
 // costSize opens the device, which also sets it to the signal for the programs beside, and returns the bytes of a frame.
 func costSize(t *testing.T, fourcc string) int {
 	t.Helper()
-	s, err := Open(hdmi, url.Values{"format": {fourcc}})
+	s, err := Open(t.Context(), hdmi, url.Values{"format": {fourcc}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func (how capturing) run(frames int) (c captured, err error) {
 		defer func() { err = errors.Join(err, restore()) }()
 	}
 	count := &pinCount{}
-	s, err := openWith(hdmi, url.Values{"format": {how.fourcc}, "memory": {how.memory}}, func(path string) (n node, err error) {
+	s, err := openWith(context.Background(), hdmi, url.Values{"format": {how.fourcc}, "memory": {how.memory}}, func(path string) (n node, err error) {
 		count.node, err = openNode(path)
 		return count, err
 	}, findAgain)
