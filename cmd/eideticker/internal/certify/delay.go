@@ -47,6 +47,11 @@ func (e *evidence) likely(b bounds) bounds {
 	return bounds{max(b.low, b.mid()-e.period/4), min(b.high, b.mid()+e.period/4)}
 }
 
+// silent returns bounds that say nothing.
+func silent() bounds { return bounds{1, 0} }
+
+func (b bounds) says() bool { return b.low <= b.high }
+
 // endless is a delay that nothing bounds.
 const endless = time.Duration(math.MaxInt64 / 4)
 
@@ -67,7 +72,7 @@ func agree(all []bounds) bounds {
 	}
 	ends := make([]end, 0, 2*len(all))
 	for _, b := range all {
-		if b.low <= b.high {
+		if b.says() {
 			ends = append(ends, end{b.low, true}, end{b.high, false})
 		}
 	}
@@ -120,7 +125,7 @@ func settleOn(all []bounds, margin time.Duration) bounds {
 	middle := agree(narrow).mid()
 	var with []bounds
 	for _, b := range all {
-		if b.low <= b.high && b.far(middle).Abs() <= margin {
+		if b.says() && b.far(middle).Abs() <= margin {
 			with = append(with, b)
 		}
 	}
@@ -134,15 +139,18 @@ const window = 24
 // delay for all is taken where it explains nearly all: the more frames, the closer it is bounded.
 func around(all []bounds, margin time.Duration) (centred, past []bounds) {
 	one := settleOn(all, margin)
-	off := 0
+	said, off := 0, 0
 	for _, b := range all {
-		if b.low <= b.high && b.far(one.mid()) != 0 {
-			off++
+		if b.says() {
+			said++
+			if b.far(one.mid()) != 0 {
+				off++
+			}
 		}
 	}
 	const nearly = 5 // a fifth may be off
 	for i := range all {
-		if off*nearly <= len(all) {
+		if off*nearly <= said {
 			centred, past = append(centred, one), append(past, one)
 			continue
 		}

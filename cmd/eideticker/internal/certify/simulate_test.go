@@ -34,10 +34,14 @@ type simulation struct {
 	Free   bool // the output has a clock of its own, a fiftieth slower, and knows times to a millisecond only
 	silent bool // the player tells nothing
 
+	shown           []delivered // what was recorded
 	painter, before *Painter
 	info            capture.Info
 	layout          *frame.Layout
 }
+
+// delivered is a frame that was recorded: the picture that it shows, and the one that was on the output.
+type delivered struct{ shows, there int }
 
 // simPeriod is the simulated mode's: 59.94 Hz.
 func simPeriod() capture.Rational { return capture.Rational{Num: 1001, Den: 60000} }
@@ -135,6 +139,7 @@ func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(ti
 		if s.Later > 0 && i >= s.Later {
 			n = s.showing(at.Add(-s.Delay - period))
 		}
+		there := n
 		switch {
 		case every(s.Freeze, i):
 			n = last
@@ -151,6 +156,7 @@ func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(ti
 		if every(s.Skip, i) {
 			continue
 		}
+		s.shown = append(s.shown, delivered{n, there})
 		if err := d.deliver(at, n, every(s.Tear, i)); err != nil {
 			return capture.UnlessEnded(ctx, err)
 		}

@@ -16,6 +16,12 @@ import (
 // simulated records a simulated path and returns the report on it.
 func simulated(t *testing.T, s simulation) *Report {
 	t.Helper()
+	return record(t, &s)
+}
+
+// record is simulated for those who want to know afterwards what the simulation did.
+func record(t *testing.T, s *simulation) *Report {
+	t.Helper()
 	if s.Width == 0 {
 		s.Width, s.Height = 640, 360
 	}
@@ -26,7 +32,7 @@ func simulated(t *testing.T, s simulation) *Report {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "a.eid")
-	if _, err := rig.Record(t.Context(), &s, path, rig.Options{}); err != nil {
+	if _, err := rig.Record(t.Context(), s, path, rig.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := AnalyzeFile(t.Context(), path)

@@ -14,8 +14,10 @@ type Temporal struct {
 	Judged int `json:"judged_frames"`
 	// Lost frames are missing and the recording says so, by cause.
 	Lost uint64 `json:"lost_frames"`
-	// Duplicates show the picture of the frame before, though its successor was on the output.
-	Duplicates int `json:"duplicate_frames"`
+	// Duplicates show the picture of the frame before, though its successor was on the output. Of OpenDuplicates, which are no
+	// part of them, the times do not tell whether it was.
+	Duplicates     int `json:"duplicate_frames"`
+	OpenDuplicates int `json:"open_duplicate_frames"`
 	// Dropped pictures were on the output and should have been sampled, but no frame shows them. Unsampled ones
 	// are in no frame either, but were there for less than the time between two samples.
 	Dropped   int `json:"dropped_pictures"`
@@ -103,6 +105,7 @@ type judge struct {
 	t             *Temporal
 	shots         []shot
 	delays        []bounds
+	repeats       []bool // shows the same picture as the frame before it
 	centred, past []bounds
 	good          []bool // shows one picture, in order
 	off           []bool // at a time that the delay around it does not explain
@@ -110,15 +113,31 @@ type judge struct {
 	faults        []int  // shots with a fault of their own
 }
 
+// readDelays bounds the delay of each frame, and the delay around it. A frame that shows the same picture as the one before it may
+// be a copy, and then tells the copier's delay: where every second frame is a copy, there are as many of those as of the others. So
+// the delay is first taken from the frames that bring a new picture. Repeats that it explains then say what they know of it as well.
 func (j *judge) readDelays() {
-	for _, s := range j.shots {
-		b := bounds{1, 0} // says nothing
-		if s.single() {
-			b = j.delayOf(s)
+	first := make([]bounds, len(j.shots))
+	j.delays, j.repeats = make([]bounds, len(j.shots)), make([]bool, len(j.shots))
+	before := -1 // the put of the frame before that shows one picture
+	for i, s := range j.shots {
+		j.delays[i], first[i] = silent(), silent()
+		if !s.single() {
+			continue
 		}
-		j.delays = append(j.delays, b)
+		j.delays[i], j.repeats[i] = j.delayOf(s), s.put == before
+		if !j.repeats[i] {
+			first[i] = j.delays[i]
+		}
+		before = s.put
 	}
-	j.centred, j.past = around(j.delays, j.period/8)
+	j.centred, j.past = around(first, j.period/8)
+	for i := range j.shots {
+		if j.repeats[i] && j.delays[i].low <= j.likely(j.past[i]).high+j.slack {
+			first[i] = j.delays[i]
+		}
+	}
+	j.centred, j.past = around(first, j.period/8)
 }
 
 // single reports whether the frame shows one picture of this run.
@@ -196,6 +215,8 @@ func (j *judge) order() {
 			case s.put == b.put && j.duplicate(before, i):
 				j.t.Duplicates++
 				j.fault(i)
+			case s.put == b.put && j.perhapsReplaced(i):
+				j.t.OpenDuplicates++
 			}
 		}
 		if newest < 0 || s.put > j.shots[newest].put {
@@ -235,6 +256,15 @@ func (j *judge) duplicate(b, i int) bool {
 		return true
 	}
 	return j.delays[i].low > j.likely(j.past[i]).high+j.slack
+}
+
+// perhapsReplaced reports whether some times within the intervals have it that the picture that frame i shows had been replaced.
+func (j *judge) perhapsReplaced(i int) bool {
+	s := j.shots[i]
+	if s.put+1 >= len(j.puts) {
+		return false
+	}
+	return s.meta.Sampled.Latest.Sub(j.puts[s.put+1].at.Earliest) > j.likely(j.past[i]).low-j.slack
 }
 
 // between counts pictures that no frame shows, between two that frames a and b show.
