@@ -20,6 +20,7 @@ type device struct {
 	driver, card, bus string
 	caps              uint32
 	multi             bool
+	shut              bool // it is there, but was closed so that it writes no more into our memory
 }
 
 // maxEnum bounds every enumeration: no driver has more of anything.

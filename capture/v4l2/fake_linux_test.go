@@ -294,7 +294,7 @@ func (f *fakeDriver) source(params string) (*source, error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := openWith(f.t.Context(), "/dev/fake", q, f.open, func(identity, string) string { return "/dev/fake" })
+	s, err := openWith(f.t.Context(), "/dev/fake", q, f.open, func(identity, string) (string, error) { return "/dev/fake", nil })
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type queue struct {
 	all    []queued
 	planes int // of memory in each buffer
 	on     bool
+	closed bool // the device is, see shut
 
 	// What ioctl reads and writes.
 	arg       buffer
@@ -255,18 +256,15 @@ func (q *queue) streamOn() error {
 	return nil
 }
 
-// release stops the stream and gives every buffer, mapping and slot back. It does all it can, whatever fails.
+// releaseError says that a stream's end went wrong. It is told also where the stream was to end anyway.
+type releaseError struct{ error }
+
+func (r releaseError) Unwrap() error { return r.error }
+
+// release stops the stream and gives every buffer, mapping and slot back. It does all it can, whatever fails. Its error is a
+// releaseError.
 func (q *queue) release() error {
-	var failed error
-	if q.on {
-		typ := int32(q.d.bufType())
-		failed = q.d.ioctl(vidiocStreamOff, unsafe.Pointer(&typ))
-		q.on = false
-	}
-	if errors.Is(failed, unix.ENODEV) {
-		// A driver that was not told to stop may write into our memory until its file is closed.
-		failed = errors.Join(failed, q.d.close())
-	}
+	failed := q.stop()
 	for i := range q.all {
 		e := &q.all[i]
 		for p := range e.mem {
@@ -281,15 +279,46 @@ func (q *queue) release() error {
 		}
 	}
 	// The driver lets go of user pointers here at the latest, so slots are given back after it.
-	_, err := q.request(0)
+	if !q.closed {
+		_, err := q.request(0)
+		if err != nil && q.memory == memUserPtr {
+			err = q.shut(err)
+		}
+		failed = errors.Join(failed, err)
+	}
 	for i := range q.all {
 		if s := q.all[i].slot; s != nil {
 			q.all[i].slot = nil
 			s.Abandon()
 		}
 	}
-	if failed = errors.Join(failed, err); errors.Is(failed, unix.ENODEV) {
+	if failed == nil || errors.Is(failed, unix.ENODEV) {
 		return nil // what is gone holds nothing
 	}
-	return failed
+	return releaseError{failed}
+}
+
+// stop is STREAMOFF.
+func (q *queue) stop() error {
+	if !q.on {
+		return nil
+	}
+	q.on = false
+	typ := int32(q.d.bufType())
+	err := q.d.ioctl(vidiocStreamOff, unsafe.Pointer(&typ))
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("stop the stream of %s: %w", q.d.path, err)
+	if q.memory == memUserPtr || errors.Is(err, unix.ENODEV) {
+		err = q.shut(err)
+	}
+	return err
+}
+
+// shut closes the device after an error: a driver that was not told to stop may write into our memory until its file is closed.
+func (q *queue) shut(why error) error {
+	q.closed = true
+	q.d.shut = !errors.Is(why, unix.ENODEV)
+	return errors.Join(why, q.d.close())
 }

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -27,8 +29,8 @@ type source struct {
 	bell  *bell
 	dev   *device // nil while it is gone, and after Close
 	same  identity
-	open  func(path string) (node, error) // openNode, but in tests
-	seek  func(identity, string) string   // where the device is now; findAgain, but in tests
+	open  func(path string) (node, error)        // openNode, but in tests
+	seek  func(identity, string) (string, error) // where the device is now; see finder
 
 	subscribed bool          // the driver tells of changes of the signal
 	asked      timeline.Time // when the signal was asked after last
@@ -36,6 +38,7 @@ type source struct {
 	count numbering
 	stamp stamper
 	told  told
+	away  absence
 	// failures counts attempts in a row that brought no frame.
 	failures int
 }
@@ -59,7 +62,7 @@ func Open(ctx context.Context, target string, params url.Values) (capture.Source
 	return openWith(ctx, target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
 }
 
-func openWith(ctx context.Context, target string, params url.Values, open func(string) (node, error), seek func(identity, string) string) (capture.Source, error) {
+func openWith(ctx context.Context, target string, params url.Values, open func(string) (node, error), seek func(identity, string) (string, error)) (capture.Source, error) {
 	name := "v4l2:" + target
 	if err := frame.CheckParams(name, params, paramNames()...); err != nil {
 		return nil, err
@@ -151,17 +154,39 @@ func (d *device) prepare(set settings) error {
 
 // tryQueue makes buffers and gives them back, so that what cannot work is refused before anything is recorded.
 func (s *source) tryQueue(found *setup) error {
+	if s.set.memory == memUserPtr {
+		if err := found.checkUserPtr(s.dev.path); err != nil {
+			return err
+		}
+	}
 	q, err := newQueue(s.dev, s.set.memory, s.set.buffers, len(found.driver.planes))
 	if err != nil {
 		return err
 	}
-	if err := q.release(); err != nil {
-		return err
-	}
 	if s.set.memory == memUserPtr {
-		return found.checkUserPtr(s.dev.path)
+		return q.trySlot(found.size)
 	}
-	return nil
+	return q.release()
+}
+
+// trySlot gives the driver a slot such as a ring has, and releases the queue. A driver whose device needs its memory in one piece
+// takes user pointers by REQBUFS and refuses most of them only when it sees them (EFAULT).
+func (q *queue) trySlot(size int) (err error) {
+	memory, err := ringbuf.Map(ringbuf.BytesFor(3, size), ringbuf.MapOptions{})
+	if err != nil {
+		return errors.Join(err, q.release())
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }() // after the driver has let go of it
+	ring, err := ringbuf.New[frame.Meta](memory.Bytes(), size)
+	if err != nil {
+		return errors.Join(err, q.release())
+	}
+	slot, _ := ring.TryAcquire() // a new ring has one
+	err = q.giveTwice(q.place(slot), 0)
+	if err != nil && !errors.Is(err, unix.ENODEV) {
+		err = fmt.Errorf("%s does not take the ring's memory (userptr: %w); use memory=mmap", q.d.path, err)
+	}
+	return errors.Join(err, q.release())
 }
 
 // checkUserPtr refuses formats that the driver cannot put into a slot of the ring by itself.
@@ -264,7 +289,7 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 	for {
 		err := s.stretch(ctx, ring)
 		if ctx.Err() != nil {
-			return nil
+			return s.endedWith(err)
 		}
 		if err = s.mend(ctx, err); err != nil {
 			if ctx.Err() != nil {
@@ -276,6 +301,14 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 			return fmt.Errorf("%s: %w", s.uri, err)
 		}
 	}
+}
+
+// endedWith returns what is left of a stretch's error when the recording was to end: only that its end went wrong.
+func (s *source) endedWith(err error) error {
+	if failed := (releaseError{}); errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", s.uri, failed)
+	}
+	return nil
 }
 
 // Renegotiate settles on what the signal is now.

@@ -11,7 +11,8 @@ import (
 // stamper turns the kernel's stamp of a buffer into the interval in which its pixels were on the screen.
 //
 // A stamp of the end of a frame says that its first pixel came one period before; of the start, that the last one comes one
-// period after. The stamp is in microseconds, cut off.
+// period after. The stamp is in microseconds, cut off. Where the period is not known, a frame began after the one
+// before had ended and after its buffer was queued, and was over when it was taken back.
 //
 // A frame cannot have ended before its buffer was queued, nor after it was taken back. A stamp outside of these by more than
 // drivers are wrong that compute stamps from a nominal rate, or one that is of an unknown clock, is not used. The frame then ended between the last look at which there was
@@ -20,6 +21,7 @@ type stamper struct {
 	period timeline.Time // of a frame; 0 where it is not known
 	wrong  bool          // a stamp was not believed
 	last   timeline.Time // stamp of the frame before, 0 for none
+	ended  timeline.Time // when the frame before cannot have ended yet, 0 for none
 }
 
 // Slack on both sides of what a stamp may be.
@@ -40,17 +42,30 @@ func (s *stamper) interval(flags uint32, stamp timeline.Time, a arrival) (i time
 	if !s.believes(flags, stamp, a) {
 		s.wrong = true
 		s.last = 0
-		earliest := max(a.queued, a.empty) - s.period
+		end := max(a.queued, a.empty)
+		earliest := s.began(end, a)
+		s.ended = end
 		return timeline.Interval{Earliest: min(earliest, a.taken), Latest: a.taken}, a.taken
 	}
-	s.last = stamp
-	i = timeline.Interval{Earliest: stamp - s.period, Latest: stamp + stampUnit}
+	i = timeline.Interval{Earliest: s.began(stamp, a), Latest: stamp + stampUnit}
 	if flags&bufFlagStampSourceMask == bufFlagStampStart {
 		i = timeline.Interval{Earliest: stamp, Latest: stamp + s.period + stampUnit}
+		if s.period == 0 {
+			i.Latest = a.taken
+		}
 	}
+	s.last, s.ended = stamp, stamp
 	i.Latest = min(i.Latest, a.taken)
 	i.Earliest = min(i.Earliest, i.Latest)
 	return i, stamp
+}
+
+// began is when a frame that ended at a time began, at the earliest.
+func (s *stamper) began(end timeline.Time, a arrival) timeline.Time {
+	if s.period > 0 {
+		return end - s.period
+	}
+	return min(end, max(s.ended, a.queued))
 }
 
 func (s *stamper) believes(flags uint32, stamp timeline.Time, a arrival) bool {

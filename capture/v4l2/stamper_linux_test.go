@@ -54,3 +54,37 @@ func TestStampsMustRise(t *testing.T) {
 		t.Error("the same stamp twice is believed")
 	}
 }
+
+// Without a period the interval is as wide as the time in which the frame can have been sent.
+func TestStampsWithoutPeriod(t *testing.T) {
+	const (
+		p     = period60
+		end   = bufFlagTimestampMonotonic
+		start = bufFlagTimestampMonotonic | bufFlagStampStart
+	)
+	base := 100 * p
+	a := arrival{queued: base - 3*p, empty: base - p, taken: base + 1000}
+	later := arrival{queued: base - 2*p, empty: base + p, taken: base + 2*p + 1000}
+	for _, tc := range []struct {
+		name          string
+		flags         uint32
+		first, second timeline.Time // stamps
+		want          [2]timeline.Interval
+	}{
+		{"ends of frames", end, base, base + 2*p,
+			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000}, {Earliest: base, Latest: base + 2*p + 1000}}},
+		{"starts of frames", start, base - p, base + p,
+			[2]timeline.Interval{{Earliest: base - p, Latest: base + 1000}, {Earliest: base + p, Latest: base + 2*p + 1000}}},
+		{"no stamps", end, 0, 0,
+			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000}, {Earliest: base - p, Latest: base + 2*p + 1000}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var s stamper
+			first, _ := s.interval(tc.flags, tc.first, a)
+			second, _ := s.interval(tc.flags, tc.second, later)
+			if got := [2]timeline.Interval{first, second}; got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -279,6 +279,7 @@ func TestRefusals(t *testing.T) {
 		{"a picture of nothing", "", func(f *fakeDriver) { f.pix.sizeimage = 0; f.fixed = true }, nil, []string{"0 bytes"}},
 		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M }, ErrUnsupported, []string{"smpte240m", "BT.709"}},
 		{"no memory of ours", "memory=userptr", func(f *fakeDriver) { f.userPtr = false }, nil, []string{"userptr", "memory=mmap"}},
+		{"no memory in pieces", "memory=userptr", func(f *fakeDriver) { f.fail[vidiocQbuf] = []error{unix.EFAULT, unix.EFAULT} }, unix.EFAULT, []string{"userptr", "use memory=mmap"}},
 		{"buffers larger than slots", "memory=userptr", func(f *fakeDriver) { f.pix.sizeimage = 3 * 4096; f.fixed = true }, ErrUnsupported, []string{"12288 bytes", "slots have 4096"}},
 		{"no export", "memory=dmabuf", nil, nil, []string{"dmabuf", "memory=mmap"}},
 		{"held", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.EBUSY} }, ErrBusy, []string{"another program"}},
