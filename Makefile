@@ -16,13 +16,14 @@ build: deps
 demo: build
 	$(BIN) demo
 
+# Packages whose tests run in a VM may take longer than the go command's own limit of ten minutes.
 test: deps lint cross
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 	@$(MAKE) --no-print-directory race fuzz
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps
-	$(GO) test -count=1 -p 1 -v -run '^TestVM' $(RIG)
+	$(GO) test -count=1 -p 1 -v -timeout 30m -run '^TestVM' $(RIG)
 
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }

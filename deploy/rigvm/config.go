@@ -23,7 +23,9 @@ type Config struct {
 	Devices      []string          // added to QEMU's arguments: "-device", "usb-ehci", …
 	Timeout      time.Duration     // of the machine's whole life, boot included; 0: 10 minutes
 	BootTimeout  time.Duration     // until the guest answers; 0: 2 minutes
-	Console      io.Writer         // gets all that the guest's kernel says; may be nil
+	// PrepareTimeout is for what comes before: the kernel is downloaded the first time, and another process may be at the same; 0: 10 minutes.
+	PrepareTimeout time.Duration
+	Console        io.Writer // gets all that the guest's kernel says; may be nil
 }
 
 // Module is a kernel module and its options.
@@ -41,11 +43,12 @@ type Disk struct {
 }
 
 const (
-	defaultMemoryMB    = 1024
-	defaultCPUs        = 2
-	defaultDiskMB      = 1024
-	defaultTimeout     = 10 * time.Minute
-	defaultBootTimeout = 2 * time.Minute
+	defaultMemoryMB       = 1024
+	defaultCPUs           = 2
+	defaultDiskMB         = 1024
+	defaultTimeout        = 10 * time.Minute
+	defaultBootTimeout    = 2 * time.Minute
+	defaultPrepareTimeout = 10 * time.Minute
 )
 
 // withDefaults returns a copy in which nothing is zero that has a default, or says what is wrong.
@@ -54,12 +57,13 @@ func (c Config) withDefaults() (Config, error) {
 	c.CPUs = orDefault(c.CPUs, defaultCPUs)
 	c.Timeout = orDefault(c.Timeout, defaultTimeout)
 	c.BootTimeout = orDefault(c.BootTimeout, defaultBootTimeout)
+	c.PrepareTimeout = orDefault(c.PrepareTimeout, defaultPrepareTimeout)
 	switch {
 	case c.MemoryMB < 64 || c.MemoryMB > 65536:
 		return c, fmt.Errorf("memory of %d MB is not between 64 and 65536", c.MemoryMB)
 	case c.CPUs < 1 || c.CPUs > 64:
 		return c, fmt.Errorf("%d processors are not between 1 and 64", c.CPUs)
-	case c.Timeout < 0 || c.BootTimeout < 0:
+	case c.Timeout < 0 || c.BootTimeout < 0 || c.PrepareTimeout < 0:
 		return c, errors.New("a timeout is negative")
 	}
 	if c.Disk != nil {

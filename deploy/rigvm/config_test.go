@@ -17,6 +17,7 @@ func TestConfig(t *testing.T) {
 		{"too little memory", Config{MemoryMB: 1}, "memory of 1 MB"},
 		{"too many processors", Config{CPUs: 1000}, "1000 processors"},
 		{"negative timeout", Config{Timeout: -time.Second}, "negative"},
+		{"no time to prepare", Config{PrepareTimeout: -time.Second}, "negative"},
 		{"disk without a path", Config{Disk: &Disk{}}, "it needs a path"},
 		{"disk too small", Config{Disk: &Disk{Path: "x", MB: 1}}, "8 to 65536 MB"},
 		{"two kernel parameters in one", Config{KernelParams: []string{"a b"}}, `"a b" is not one word`},

@@ -55,12 +55,7 @@ func Start(ctx context.Context, cfg Config) (*VM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start VM: %w", err)
 	}
-	if cfg.Disk != nil {
-		if err := cfg.Disk.make(ctx); err != nil {
-			return nil, fmt.Errorf("start VM: %w", err)
-		}
-	}
-	b, err := prepareBoot(ctx, p, cfg)
+	b, err := prepareInTime(ctx, p, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("start VM: %w", err)
 	}
@@ -79,6 +74,26 @@ func Start(ctx context.Context, cfg Config) (*VM, error) {
 type boot struct {
 	tree          string // where the kernel is from
 	image, initrd []byte
+}
+
+// prepareInTime makes the disk and what QEMU loads, within the configuration's time for that. ctx lives as long as the machine, and may
+// have no end.
+func prepareInTime(ctx context.Context, p programs, cfg Config) (boot, error) {
+	late := fmt.Errorf("the kernel was not prepared within %v: %w", cfg.PrepareTimeout, context.DeadlineExceeded)
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.PrepareTimeout, late)
+	defer cancel()
+	var err error
+	if cfg.Disk != nil {
+		err = cfg.Disk.make(ctx)
+	}
+	var b boot
+	if err == nil {
+		b, err = prepareBoot(ctx, p, cfg)
+	}
+	if err != nil && context.Cause(ctx) == late && !errors.Is(err, late) {
+		err = fmt.Errorf("%w (%w)", late, err) // what was under way was killed, and says no more than that
+	}
+	return b, err
 }
 
 // prepareBoot makes what QEMU loads. A damaged cache is made new, once.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func agent() error {
 			return err
 		}
 	}
-	port, err := openPort()
+	port, err := awaitPort("/sys/class/virtio-ports", "/dev", portTime)
 	if err != nil {
 		return err
 	}
@@ -63,10 +64,26 @@ func agent() error {
 	return s.serve(bufio.NewReaderSize(port, wire.MaxPayload))
 }
 
+// The driver asks the host for its ports after it was loaded: they appear later, on a machine under load by a second or more.
+const (
+	portTime  = 10 * time.Second
+	portPause = 20 * time.Millisecond
+)
+
+// awaitPort looks for the port until it is there, or a time has passed.
+func awaitPort(class, dev string, limit time.Duration) (*os.File, error) {
+	for began := time.Now(); ; time.Sleep(portPause) {
+		port, err := openPort(class, dev)
+		if err == nil || time.Since(began) > limit {
+			return port, err
+		}
+	}
+}
+
 // openPort finds the port by its name: there is no udev here that would make a link. The file blocks, so that reads and
 // writes need nothing of the driver but that.
-func openPort() (*os.File, error) {
-	names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
+func openPort(class, folder string) (*os.File, error) {
+	names, err := filepath.Glob(filepath.Join(class, "*/name"))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +92,7 @@ func openPort() (*os.File, error) {
 		if err != nil || strings.TrimSpace(string(name)) != wire.PortName {
 			continue
 		}
-		dev := filepath.Join("/dev", filepath.Base(filepath.Dir(path)))
+		dev := filepath.Join(folder, filepath.Base(filepath.Dir(path)))
 		fd, err := unix.Open(dev, unix.O_RDWR|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", dev, err)
