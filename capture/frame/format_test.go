@@ -125,6 +125,16 @@ func TestParsePixelFormat(t *testing.T) {
 	}
 }
 
+func TestSubsampling(t *testing.T) {
+	for p, want := range map[PixelFormat]string{
+		BGR4: "4:4:4", RGB3: "4:4:4", NV24: "4:4:4", P444: "4:4:4", UYVY: "4:2:2", Y210: "4:2:2", P422: "4:2:2", NV12: "4:2:0", P010: "4:2:0", YU12: "4:2:0", GREY: "4:0:0",
+	} {
+		if got := p.Subsampling(); got != want {
+			t.Errorf("%v: %s, want %s", p, got, want)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
 		{Flags(0).String(), ""},

@@ -140,6 +140,19 @@ func (p PixelFormat) Known() bool { _, ok := p.traits(); return ok }
 // IsRGB reports whether the format's samples are red, green and blue.
 func (p PixelFormat) IsRGB() bool { t, ok := p.traits(); return ok && t.family == packedRGB }
 
+// Subsampling names how many pixels share a colour: "4:4:4", "4:2:2", "4:2:0", and "4:0:0" where a format has none.
+func (p PixelFormat) Subsampling() string {
+	switch t, _ := p.traits(); {
+	case t.family == greyOnly:
+		return "4:0:0"
+	case t.subY > 0:
+		return "4:2:0"
+	case t.subX > 0:
+		return "4:2:2"
+	}
+	return "4:4:4"
+}
+
 // Depth returns the bits of one sample: 8 or 10, and 0 for a format that is not known.
 func (p PixelFormat) Depth() int {
 	t, ok := p.traits()
