@@ -20,7 +20,7 @@ func AnalyzeFile(ctx context.Context, path string) (*Report, error) {
 	defer r.Close() // was only read
 	rep, err := Analyze(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("analyse %s: %w", path, err)
+		return nil, fmt.Errorf("analyse the recording: %w", err)
 	}
 	return rep, nil
 }
@@ -34,7 +34,7 @@ func Analyze(ctx context.Context, r *recording.Reader) (*Report, error) {
 	}
 	rep := &Report{Played: e.judgePlayer(), Mode: e.mode(), Formats: e.formats, Exactness: Exactness{Worst: -1}, Time: Temporal{Worst: -1}}
 	for _, g := range r.Gaps() {
-		rep.addLoss(g.Cause.String(), g.Count)
+		rep.addLoss(g.Cause, g.Count)
 	}
 	at, err := e.locate()
 	if err == errNoPattern {
@@ -60,8 +60,8 @@ func (e *evidence) mode() PlayedMode {
 		Output: e.played.Output, Device: e.played.Device, Width: e.played.Width, Height: e.played.Height,
 		PeriodNum: e.played.PeriodNum, PeriodDen: e.played.PeriodDen, LatchNS: e.played.LatchNS, Clocked: e.played.Clocked,
 		CapturedWidth: f.Width, CapturedHeight: f.Height, Pixel: f.Pixel.String(), Range: f.Range.String(), Matrix: f.Matrix.String(),
-		CapturePeriodNS: e.period.Nanoseconds(), StepNS: e.medianStep().Nanoseconds(), FittedPeriodFS: e.segment.FemtoPeriod, Frames: e.segment.Frames,
-		rgb: f.Pixel.IsRGB(),
+		CapturePeriodNS: e.period.Nanoseconds(), StepNS: e.medianStep().Nanoseconds(), FittedPeriodFS: e.segment.FemtoPeriod,
+		First: e.segment.First, Frames: e.segment.Frames, Subsampling: f.Pixel.Subsampling(), rgb: f.Pixel.IsRGB(),
 	}
 }
 
@@ -85,7 +85,7 @@ func (e *evidence) watch(ctx context.Context, at placement, rep *Report) error {
 	mixing := e.newMixing(at)
 	colours := e.newPalette(at)
 	var shots []shot
-	detailed := false
+	detailed, settled := false, false
 	for player.Next() {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -99,8 +99,9 @@ func (e *evidence) watch(ctx context.Context, at placement, rep *Report) error {
 			continue
 		}
 		colours.add(p)
-		if !detailed && colours.frames > 0 && s.frame >= e.segment.First+e.segment.Frames/2 {
-			detailed = true
+		// In the middle all has settled; where no frame after it is whole, one before it does.
+		if !detailed || !settled && s.frame >= e.segment.First+e.segment.Frames/2 {
+			detailed, settled = true, s.frame >= e.segment.First+e.segment.Frames/2
 			rep.Detail = e.measureDetail(p, at, colours.contrast())
 		}
 		if compare != nil && s.blend <= blendLimit {
@@ -116,6 +117,7 @@ func (e *evidence) watch(ctx context.Context, at placement, rep *Report) error {
 	sent, came := colours.means()
 	rep.Colour = judgeColour(sent, came, l.Format)
 	rep.Exactness = compare.result()
+	rep.whole = detailed
 	return nil
 }
 

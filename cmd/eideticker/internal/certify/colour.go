@@ -115,6 +115,9 @@ func judgeColour(sent []rgb, came []colourF, f frame.Format) Colour {
 	if m == frame.NoMatrix {
 		m = frame.BT709
 	}
+	if f.Pixel == frame.GREY {
+		return judgeLuma(sent, came)
+	}
 	var best Colour
 	bestScore := math.Inf(1)
 	for _, r := range []string{kept, rangeCompressed, rangeExpanded, rangeTwice} {
@@ -128,6 +131,28 @@ func judgeColour(sent []rgb, came []colourF, f frame.Format) Colour {
 						best, bestScore = c, score
 					}
 				}
+			}
+		}
+	}
+	best.Known = len(came) > 0 && best.MaxError <= explained
+	return best
+}
+
+// judgeLuma is judgeColour for a format that holds no colour: only the range can be told, by the luma of what was sent.
+func judgeLuma(sent []rgb, came []colourF) Colour {
+	var best Colour
+	bestScore := math.Inf(1)
+	for _, m := range []frame.Matrix{frame.BT709, frame.BT601} { // the format does not say which was used, and it does not matter
+		luma := make([]rgb, len(sent))
+		for i, s := range sent {
+			y, _, _ := s.exact().yuv(m)
+			luma[i] = grey(uint8(clip(math.Round(y))))
+		}
+		for _, r := range []string{kept, rangeCompressed, rangeExpanded, rangeTwice} {
+			c := Colour{Range: r, Channels: sentChannels, ChromaUV: kept, Matrix: kept}
+			c.compare(luma, came, m)
+			if c.MeanError < bestScore {
+				best, bestScore = c, c.MeanError
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package certify
 import (
 	"image"
 	"math"
+	"slices"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -18,10 +19,15 @@ type Detail struct {
 	ChromaColumns  float64 `json:"chroma_columns"`
 	ChromaRows     float64 `json:"chroma_rows"`
 	ChromaColumns2 float64 `json:"chroma_columns_2px"`
-	Chroma         string  `json:"chroma"` // 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1, none; empty if not judged
-	// Levels is how many of 256 steps of grey, and of the channel with the fewest, are told apart.
+	ChromaColumns4 float64 `json:"chroma_columns_4px"`
+	ChromaJudged   bool    `json:"chroma_judged"`
+	Chroma         string  `json:"chroma"` // 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1, none; empty if not judged, or none of these
+	// Steps of grey of the 256 lie in the frame. Levels is how many of them, and of the channel with the fewest, are told apart.
+	Steps         int `json:"grey_steps"`
 	Levels        int `json:"grey_levels"`
 	ChannelLevels int `json:"channel_levels"`
+	// Clipped is how many steps at the dark and at the light end are as dark or as light as the outermost.
+	Clipped [2]int `json:"clipped_steps"`
 	// Dither says that steps which were sent flat are mixed of two values.
 	Dither bool `json:"dither"`
 	// Spread is the largest standard deviation within a flat patch, in sample values.
@@ -73,8 +79,8 @@ func (p *pixels) flat(r image.Rectangle) (mean colourF, spread float64, ok bool)
 }
 
 // contrast returns the difference between the means of two kinds of pixels, as a share of most. Pixels are told apart by
-// their place in the picture, value is what of them is compared.
-func (p *pixels) contrast(r image.Rectangle, shift image.Point, most float64, first func(x, y int) bool, value func(c colourF) float64) float64 {
+// their place in the picture, value is what of them is compared. It is not ok where too little of the rectangle is there.
+func (p *pixels) contrast(r image.Rectangle, shift image.Point, most float64, first func(x, y int) bool, value func(c colourF) float64) (share float64, ok bool) {
 	var sum, n [2]float64
 	p.each(r, func(x, y int, c colourF) {
 		k := 0
@@ -84,10 +90,11 @@ func (p *pixels) contrast(r image.Rectangle, shift image.Point, most float64, fi
 		sum[k] += value(c)
 		n[k]++
 	})
-	if n[0] == 0 || n[1] == 0 || most == 0 {
-		return 0
+	const least = 32 // pixels of a kind
+	if n[0] < least || n[1] < least || most == 0 {
+		return 0, false
 	}
-	return math.Abs(sum[1]/n[1]-sum[0]/n[0]) / most
+	return math.Abs(sum[1]/n[1]-sum[0]/n[0]) / most, true
 }
 
 // measureDetail measures one frame. white is how far white is from black in it.
@@ -105,75 +112,88 @@ func (e *evidence) measureDetail(p *pixels, at placement, white float64) Detail 
 	if !ok {
 		return d
 	}
-	d.Judged = true
 	luma := func(c colourF) float64 { return (c[0] + c[1] + c[2]) / 3 }
 	chroma := func(c colourF) float64 { return c[0] - c[2] }
 	columns := func(x, _ int) bool { return x&1 == 0 }
 	rows := func(_, y int) bool { return y&1 == 0 }
 	checker := func(x, y int) bool { return (x+y)&1 == 0 }
 	columns2 := func(x, _ int) bool { return x>>1&1 == 0 }
-	r := func(i int) image.Rectangle { return at.rect(q.detail[i], f) }
-	d.LumaColumns = p.contrast(r(lumaColumns), shift, white, columns, luma)
-	d.LumaRows = p.contrast(r(lumaRows), shift, white, rows, luma)
-	d.LumaChecker = p.contrast(r(lumaChecker), shift, white, checker, luma)
-	d.ChromaColumns = p.contrast(r(chromaColumns), shift, 2*white, columns, chroma)
-	d.ChromaRows = p.contrast(r(chromaRows), shift, 2*white, rows, chroma)
-	d.ChromaColumns2 = p.contrast(r(chromaColumns2), shift, 2*white, columns2, chroma)
-	d.Chroma = d.subsampling()
+	columns4 := func(x, _ int) bool { return x>>2&1 == 0 }
+	d.Judged, d.ChromaJudged = true, true
+	measure := func(share *float64, judged *bool, area int, most float64, first func(x, y int) bool, value func(c colourF) float64) {
+		v, ok := p.contrast(at.rect(q.detail[area], f), shift, most, first, value)
+		*share, *judged = v, *judged && ok
+	}
+	measure(&d.LumaColumns, &d.Judged, lumaColumns, white, columns, luma)
+	measure(&d.LumaRows, &d.Judged, lumaRows, white, rows, luma)
+	measure(&d.LumaChecker, &d.Judged, lumaChecker, white, checker, luma)
+	measure(&d.ChromaColumns, &d.ChromaJudged, chromaColumns, 2*white, columns, chroma)
+	measure(&d.ChromaRows, &d.ChromaJudged, chromaRows, 2*white, rows, chroma)
+	coarse := true // columns of several pixels tell apart only what is not 4:4:4
+	measure(&d.ChromaColumns2, &coarse, chromaColumns2, 2*white, columns2, chroma)
+	measure(&d.ChromaColumns4, &coarse, chromaColumns4, 2*white, columns4, chroma)
+	d.ChromaJudged = d.ChromaJudged && (coarse || d.ChromaColumns >= sharp && d.ChromaRows >= sharp)
+	d.ChromaJudged = d.ChromaJudged && d.Judged
+	if d.ChromaJudged {
+		d.Chroma = d.subsampling()
+	}
 	return d
 }
 
-// sharp is the share of contrast from which on detail counts as kept, and gone that below which it counts as lost.
+// sharp is the share of contrast from which on detail counts as kept, gone that below which it counts as lost, and trace that below which
+// nothing of it is left.
 const (
 	sharp = 0.7
 	gone  = 0.4
+	trace = 0.1
 )
 
-// subsampling names what chroma detail tells. It is empty where luma is not sharp either: then the picture is blurred as a whole.
+// blurred says that neighbouring pixels run into each other in brightness: nothing can be said of colour then.
+func (d Detail) blurred() bool { return d.LumaColumns < sharp || d.LumaRows < sharp }
+
+// subsampling names what chroma detail tells. It is empty where luma is not sharp either, and where chroma is coarser than 4:4:4 but
+// not by a share that has a name.
+//
+// Where 4:2:2 is filtered on the way down and on the way up, as good converters do, a quarter of the contrast of columns of two
+// pixels is left and two thirds of that of four. 4:1:1 leaves nothing of the former.
 func (d Detail) subsampling() string {
-	if d.LumaColumns < sharp || d.LumaRows < sharp {
+	if d.blurred() {
 		return ""
 	}
 	columns, rows := d.ChromaColumns >= sharp, d.ChromaRows >= sharp
+	noColumns, noRows := d.ChromaColumns < gone, d.ChromaRows < gone
+	half := noColumns && (d.ChromaColumns2 >= gone || d.ChromaColumns2 >= trace && d.ChromaColumns4 >= gone)
 	switch {
 	case columns && rows:
 		return "4:4:4"
-	case d.ChromaColumns2 < gone && d.ChromaRows < gone:
+	case d.ChromaColumns < trace && d.ChromaColumns2 < trace && d.ChromaColumns4 < trace && d.ChromaRows < trace:
 		return "none"
-	case d.ChromaColumns2 < gone:
-		return "4:1:1"
-	case rows && d.ChromaColumns < gone:
-		return "4:2:2"
-	case columns && d.ChromaRows < gone:
+	case columns && noRows:
 		return "4:4:0"
-	case d.ChromaColumns < gone && d.ChromaRows < gone:
+	case half && rows:
+		return "4:2:2"
+	case half && noRows:
 		return "4:2:0"
+	case noColumns && d.ChromaColumns2 < trace && rows:
+		return "4:1:1"
 	}
 	return ""
 }
 
-// measureRamps counts the steps of the ramps that can be told apart.
+// measureRamps counts the steps of the ramps that can be told apart, of those that lie in the frame.
 func (e *evidence) measureRamps(p *pixels, at placement, d *Detail) {
-	f := e.segment.Layout.Format
 	for i, r := range e.pattern.ramps {
-		step := r.Dx() / 256
 		var seen [256]bool
+		var came []int // of the steps that lie in the frame
 		mixed := 0
 		for v := range 256 {
-			cell := image.Rect(r.Min.X+v*step, r.Min.Y, r.Min.X+(v+1)*step, r.Max.Y)
-			area := at.rect(cell, f)
-			if area.Empty() { // narrower than the edges that are left out: its middle column
-				area = at.rect(image.Rect(cell.Min.X-8, cell.Min.Y, cell.Max.X+8, cell.Max.Y), f)
-				area.Min.X = int(at.left + at.scaleX*(float64(cell.Min.X)+float64(step)/2))
-				area.Max.X = area.Min.X + 1
-				area = area.Intersect(image.Rect(0, 0, f.Width, f.Height))
-			}
-			mean, spread, ok := p.flat(area)
+			mean, spread, ok := p.flat(e.rampStep(at, r, v))
 			if !ok {
 				continue
 			}
-			channel := max(0, i-1)
-			seen[int(clip(math.Round(mean[channel])))] = true
+			value := int(clip(math.Round(mean[max(0, i-1)])))
+			seen[value] = true
+			came = append(came, value)
 			if spread > 0.4 && spread < 4 {
 				mixed++
 			}
@@ -185,11 +205,46 @@ func (e *evidence) measureRamps(p *pixels, at placement, d *Detail) {
 			}
 		}
 		switch {
+		case len(came) == 0: // cut off
 		case i == 0:
-			d.Levels, d.ChannelLevels = levels, levels
+			d.Steps, d.Levels, d.ChannelLevels = len(came), levels, levels
 			d.Dither = mixed > 64
+			d.Clipped = [2]int{alike(came), alike(reversed(came))}
 		default:
 			d.ChannelLevels = min(d.ChannelLevels, levels)
 		}
 	}
+}
+
+// rampStep returns where one step of a ramp lies in the frame: nowhere unless its whole width does.
+func (e *evidence) rampStep(at placement, r image.Rectangle, v int) image.Rectangle {
+	f := e.segment.Layout.Format
+	step := r.Dx() / 256
+	cell := image.Rect(r.Min.X+v*step, r.Min.Y, r.Min.X+(v+1)*step, r.Max.Y)
+	const slack = 0.5
+	if at.left+at.scaleX*float64(cell.Min.X) < -slack || at.left+at.scaleX*float64(cell.Max.X) > float64(f.Width)+slack {
+		return image.Rectangle{}
+	}
+	area := at.rect(cell, f)
+	if area.Empty() { // narrower than the edges that are left out: its middle column
+		area = at.rect(image.Rect(cell.Min.X-8, cell.Min.Y, cell.Max.X+8, cell.Max.Y), f)
+		area.Min.X = int(at.left + at.scaleX*(float64(cell.Min.X)+float64(step)/2))
+		area.Max.X = area.Min.X + 1
+		area = area.Intersect(image.Rect(0, 0, f.Width, f.Height))
+	}
+	return area
+}
+
+// alike returns how many values after the first are the same as it.
+func alike(values []int) (n int) {
+	for n < len(values)-1 && values[n+1] == values[0] {
+		n++
+	}
+	return n
+}
+
+func reversed(values []int) []int {
+	out := slices.Clone(values)
+	slices.Reverse(out)
+	return out
 }

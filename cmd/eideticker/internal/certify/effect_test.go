@@ -79,6 +79,33 @@ func through(p frame.PixelFormat, r frame.Range, in, out frame.Matrix) effect {
 	}
 }
 
+// filtered422 subsamples chroma across as good converters do: the mean of three pixels around every second one is kept, and what lies
+// between two is their mean.
+func filtered422() effect {
+	return func(c canvas, _ *rand.Rand) canvas {
+		out := canvas{make([]byte, len(c.pix)), c.width}
+		type chroma struct{ u, v float64 }
+		full, half := make([]chroma, c.width), make([]chroma, c.width)
+		for y := range c.height() {
+			for x := range full {
+				_, full[x].u, full[x].v = c.at(x, y).exact().yuv(frame.BT709)
+			}
+			at := func(line []chroma, x int) chroma { return line[min(max(x, 0), (c.width-1)&^1)] }
+			for x := 0; x < c.width; x += 2 {
+				a, b, d := at(full, x-1), at(full, x), at(full, x+1)
+				half[x] = chroma{(a.u + 2*b.u + d.u) / 4, (a.v + 2*b.v + d.v) / 4}
+			}
+			for x := range full {
+				luma, _, _ := c.at(x, y).exact().yuv(frame.BT709)
+				left, right := at(half, x&^1), at(half, (x+1)&^1)
+				v := fromYUV(luma, (left.u+right.u)/2, (left.v+right.v)/2, frame.BT709)
+				out.set(x, y, rgb{uint8(v[0] + 0.5), uint8(v[1] + 0.5), uint8(v[2] + 0.5)})
+			}
+		}
+		return out
+	}
+}
+
 // bitErrors turns one bit in each of some pixels.
 func bitErrors(pixels int) effect {
 	return func(c canvas, rng *rand.Rand) canvas {

@@ -1,11 +1,15 @@
 package certify
 
 import (
+	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -36,6 +40,62 @@ func TestStalePictures(t *testing.T) {
 	}
 }
 
+// TestNoWholeFrame has no frame that shows one picture: what is then not known is not blamed on anything.
+func TestNoWholeFrame(t *testing.T) {
+	r := Report{Time: Temporal{Judged: 9, Torn: 9}, Geometry: Geometry{Unscaled: true}, Mode: PlayedMode{Subsampling: "4:4:4", StepNS: 1, FittedPeriodFS: 1e6}, Played: Player{MeanNS: 1, Pictures: 9}}
+	r.conclude()
+	for _, f := range r.Findings {
+		switch f.Property {
+		case PropertyDuplicates, PropertyDrops, PropertyOrder, PropertyDelay, PropertyDetail, PropertyChroma, PropertyRange, PropertyColour, PropertyLevels, PropertyBits:
+			if f.Verdict != NotJudged || f.Came != brokenWhy {
+				t.Errorf("%+v", f)
+			}
+		default:
+			if (f.Verdict == Fail) != (f.Property == PropertyTearing) {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+}
+
+// TestDurations refuses before anything is played what could not be judged.
+func TestDurations(t *testing.T) {
+	for _, tc := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Duration: 2 * time.Second, Period: capture.Rational{Num: 1, Den: 1}}, "play 4s or longer"},
+		{Options{Duration: 4 * time.Second, Period: capture.Rational{Num: 1, Den: 1}}, ""},
+		{Options{Duration: time.Hour, Period: capture.Rational{Num: 1, Den: 240}}, ""},
+		{Options{Duration: time.Hour, Period: capture.Rational{Num: 1, Den: 1000}}, "fewer with --fps"},
+	} {
+		if err := tc.o.check(); tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, ErrDuration) || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%v at %v: %v, want %q", tc.o.Duration, tc.o.Period, err, tc.want)
+		}
+	}
+}
+
+// TestWorstFrameOfAllFrames takes a frame of the segment that was judged, which need not be the first.
+func TestWorstFrameOfAllFrames(t *testing.T) {
+	s := simulation{Width: 640, Height: 360, Frames: 12}
+	path := filepath.Join(t.TempDir(), "a.eid")
+	if err := s.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rig.Record(t.Context(), &s, path, rig.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	fails := &Report{Verdict: Fail, Time: Temporal{Worst: -1}, Exactness: Exactness{Worst: -1}, Mode: PlayedMode{First: 6, Frames: 6}}
+	_, sent, err := WorstFrame(path, fails)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.painter.picture(9)
+	if err != nil || !reflect.DeepEqual(sent, want) {
+		t.Errorf("not frame 9 of the recording, which shows picture 9: %v", err)
+	}
+}
+
 // TestHalfTheRate has a driver that promises each frame and delivers each second.
 func TestHalfTheRate(t *testing.T) {
 	r := simulated(t, simulation{Frames: 120, Skip: 2})
@@ -49,10 +109,10 @@ func TestHalfTheRate(t *testing.T) {
 
 // TestEvidenceIsNotTrusted reads recordings that claim what cannot be.
 func TestEvidenceIsNotTrusted(t *testing.T) {
-	good := `{"version":1,"output":"x","width_px":640,"height_px":360,"nonce":1,"period_num_s":1,"period_den":60,"latch_ns":0}`
+	good := `{"version":2,"output":"x","width_px":640,"height_px":360,"nonce":1,"period_num_s":1,"period_den":60,"latch_ns":0}`
 	for name, meta := range map[string]string{
 		"nothing":         "",
-		"another version": strings.Replace(good, `"version":1`, `"version":2`, 1),
+		"another version": strings.Replace(good, `"version":2`, `"version":3`, 1),
 		"no period":       strings.Replace(good, `"period_den":60`, `"period_den":0`, 1),
 		"negative latch":  strings.Replace(good, `"latch_ns":0`, `"latch_ns":-1`, 1),
 		"a huge picture":  strings.Replace(good, `"width_px":640`, `"width_px":1000000`, 1),

@@ -1,6 +1,7 @@
 package certify
 
 import (
+	"encoding/binary"
 	"image"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -11,6 +12,7 @@ import (
 type Exactness struct {
 	Judged      bool    `json:"judged"`
 	Luma        bool    `json:"luma_only"`
+	Most        int     `json:"max_value"` // of a sample: 255 or 1023
 	Frames      int     `json:"frames"`
 	ExactFrames int     `json:"exact_frames"`
 	Pixels      uint64  `json:"pixels"`
@@ -50,7 +52,7 @@ func (e *evidence) newComparer(at placement) (*comparer, error) {
 		return nil, err
 	}
 	c := &comparer{layout: l, painter: painter, shift: shift, rgba: frame.NewConverter(l), row: make([]byte, f.Width*3)}
-	c.Judged, c.Worst, c.Luma = true, -1, !f.Pixel.IsRGB()
+	c.Judged, c.Worst, c.Luma, c.Most = true, -1, !f.Pixel.IsRGB(), 1<<f.Pixel.Depth()-1
 	if whole {
 		c.packer, c.want = frame.NewPacker(l), make([]byte, l.Size)
 		c.view = l.View(c.want)
@@ -120,13 +122,19 @@ func (c *comparer) luma(row, want []byte) (wrong uint64) {
 		step = 2
 	case frame.UYVY, frame.VYUY:
 		first, step = 1, 2
-	case frame.P010: // the upper 8 of 10 bits
-		first, step = 1, 2
+	case frame.P010:
+		step = 2
 	case frame.Y210:
-		first, step = 1, 4
+		step = 4
 	}
 	for x := range c.layout.Format.Width {
-		d := int(row[first+x*step]) - int(want[first+x*step])
+		at := first + x*step
+		d := 0
+		if c.Most > 255 { // 10 bits, the upper ones of 16
+			d = int(binary.LittleEndian.Uint16(row[at:])>>6) - int(binary.LittleEndian.Uint16(want[at:])>>6)
+		} else {
+			d = int(row[at]) - int(want[at])
+		}
 		c.note(d)
 		if d > 1 || d < -1 {
 			wrong++

@@ -92,6 +92,9 @@ func (r *Report) rate() Finding {
 }
 
 func (r *Report) duplicates() Finding {
+	if r.Time.Whole == 0 {
+		return refused(PropertyDuplicates, "each picture while it was there", brokenWhy)
+	}
 	n, open := r.Time.Duplicates, r.Time.OpenDuplicates
 	kind, came := Exact, plural(n, "duplicate")
 	if open > 0 {
@@ -102,6 +105,9 @@ func (r *Report) duplicates() Finding {
 }
 
 func (r *Report) drops() Finding {
+	if r.Time.Whole == 0 {
+		return refused(PropertyDrops, plural(r.Played.Pictures, "picture"), brokenWhy)
+	}
 	t := r.Time
 	kind, came := Exact, fmt.Sprintf("%d dropped", t.Dropped)
 	if t.Unsampled > 0 {
@@ -117,6 +123,9 @@ func (r *Report) drops() Finding {
 }
 
 func (r *Report) order() Finding {
+	if r.Time.Whole == 0 {
+		return refused(PropertyOrder, "in order", brokenWhy)
+	}
 	n := r.Time.Reordered
 	return finding(PropertyOrder, Exact, "in order", fmt.Sprintf("%d out of order", n)).
 		blame(n > 0, Fail, "frames come in the wrong order: the driver mixes its buffers up; update it, or use fewer or more buffers")
@@ -139,6 +148,9 @@ func (r *Report) blending() Finding {
 }
 
 func (r *Report) delay() Finding {
+	if r.Time.Whole == 0 {
+		return refused(PropertyDelay, "when each was put", brokenWhy)
+	}
 	d := r.Delay
 	came := fmt.Sprintf("%s in the middle", betweenMS(d.MedianLow, d.MedianTop))
 	if d.Varies > 0 {
@@ -188,13 +200,23 @@ func (r *Report) position() Finding {
 		blame(len(parts) > 0, Remark, "the picture does not fill the frame: give measures its region")
 }
 
-const scaledWhy = "not judged: the picture is scaled, single pixels are gone"
+const (
+	scaledWhy  = "not judged: the picture is scaled, single pixels are gone"
+	brokenWhy  = "not judged: no frame shows one whole picture"
+	cutWhy     = "not judged: that part of the picture is cut off"
+	blurredWhy = "not judged: neighbouring pixels run into each other in brightness too"
+)
 
 func (r *Report) detail() Finding {
 	d := r.Detail
 	const sent = "lines of one pixel"
-	if !d.Judged {
+	switch {
+	case !r.whole:
+		return refused(PropertyDetail, sent, brokenWhy)
+	case !r.Geometry.Unscaled:
 		return refused(PropertyDetail, sent, scaledWhy)
+	case !d.Judged:
+		return refused(PropertyDetail, sent, cutWhy)
 	}
 	least := min(d.LumaColumns, d.LumaRows, d.LumaChecker)
 	return finding(PropertyDetail, Exact, sent, fmt.Sprintf("%.0f %% of their contrast", 100*min(1, least))).
@@ -202,25 +224,52 @@ func (r *Report) detail() Finding {
 		blame(least < 0.95, Remark, "fine detail is softened a little")
 }
 
+// chroma holds the subsampling that is seen against that of the format, which has to do what it does.
 func (r *Report) chroma() Finding {
 	d := r.Detail
 	const sent = "4:4:4"
 	switch {
-	case !d.Judged:
+	case !r.whole:
+		return refused(PropertyChroma, sent, brokenWhy)
+	case !r.Geometry.Unscaled:
 		return refused(PropertyChroma, sent, scaledWhy)
-	case d.Chroma == "":
-		return refused(PropertyChroma, sent, "not judged: neighbouring pixels run into each other in brightness too")
+	case !d.ChromaJudged:
+		return refused(PropertyChroma, sent, cutWhy)
+	case d.blurred():
+		return refused(PropertyChroma, sent, blurredWhy)
 	}
-	hidden := r.Mode.rgb
-	return finding(PropertyChroma, Exact, sent, d.Chroma).
-		blame(d.Chroma != sent && hidden, Fail, "colour is subsampled on the way though "+r.Mode.Pixel+" frames hold it in full: have the source ask for RGB or 4:4:4 (EDID), or the output send it").
-		blame(d.Chroma != sent, Remark, r.Mode.Pixel+" holds colour for several pixels together: record an RGB format where exact colours matter")
+	kind, came := Exact, d.Chroma
+	if came == "" {
+		kind, came = Bounded, "coarser than 4:4:4, but as no usual subsampling"
+	}
+	holds := r.Mode.Pixel + " frames hold " + r.Mode.Subsampling
+	const ask = ": have the source ask for RGB or 4:4:4 (EDID), or the output send it"
+	return finding(PropertyChroma, kind, sent, came).
+		blame(r.Mode.rgb && d.Chroma != sent, Fail, "colour is subsampled on the way though "+r.Mode.Pixel+" frames hold it in full"+ask).
+		blame(coarser(d.Chroma, r.Mode.Subsampling), Fail, "colour is subsampled further on the way than it has to be, "+holds+ask).
+		blame(d.Chroma == "none", Remark, r.Mode.Pixel+" holds no colour: record another format where colours matter").
+		blame(d.Chroma != sent, Remark, holds+", colour for several pixels together: record an RGB format where exact colours matter")
+}
+
+// coarser reports whether colour of one subsampling holds less than another would, across or down. What has no name is
+// coarser than 4:4:4 only.
+func coarser(came, held string) bool {
+	pixels := map[string][2]int{"4:4:4": {1, 1}, "4:2:2": {2, 1}, "4:4:0": {1, 2}, "4:2:0": {2, 2}, "4:1:1": {4, 1}, "none": {1 << 16, 1 << 16}, "4:0:0": {1 << 16, 1 << 16}}
+	a, known := pixels[came]
+	b := pixels[held]
+	if !known {
+		return held == "4:4:4"
+	}
+	return a[0] > b[0] || a[1] > b[1]
 }
 
 func (r *Report) valueRange() Finding {
 	c := r.Colour
 	const sent = "full range, 0 to 255"
-	if !c.Known {
+	switch {
+	case !r.whole:
+		return refused(PropertyRange, sent, brokenWhy)
+	case !c.Known:
 		return refused(PropertyRange, sent, "not judged: the colours were changed in no way that is known")
 	}
 	declared := r.Mode.rgb && r.Mode.Range == "limited" && c.Range == rangeCompressed
@@ -236,6 +285,9 @@ func (r *Report) valueRange() Finding {
 func (r *Report) colour() Finding {
 	c := r.Colour
 	const sent = "red green blue"
+	if !r.whole {
+		return refused(PropertyColour, sent, brokenWhy)
+	}
 	near := fmt.Sprintf(", within %.0f of 255", math.Ceil(c.MaxError))
 	if !c.Known {
 		return finding(PropertyColour, Exact, sent, "changed: "+c.Worst).
@@ -251,50 +303,14 @@ func (r *Report) colour() Finding {
 	if c.Matrix != kept {
 		parts = append(parts, c.Matrix)
 	}
-	if len(parts) == 0 {
+	switch {
+	case r.Mode.Subsampling == "4:0:0":
+		return finding(PropertyColour, Exact, sent, "the luma of what was sent"+near+"; the format has no colour")
+	case len(parts) == 0:
 		return finding(PropertyColour, Exact, sent, "as sent"+near)
 	}
 	return finding(PropertyColour, Exact, sent, strings.Join(parts, ", ")+near).
 		blame(true, Fail, "the source reads colours as something that they are not: choose another pixel format, or correct the format's matrix or byte order in the driver")
-}
-
-// levelsExpected is how many steps of grey a faultless path of this format and range keeps.
-func (r *Report) levelsExpected() int {
-	if r.Mode.Range == "limited" || r.Colour.Range != kept {
-		return 216 // of 220: roundings meet
-	}
-	return 252
-}
-
-func (r *Report) levels() Finding {
-	d := r.Detail
-	const sent = "256 steps of grey"
-	if d.Levels == 0 {
-		return refused(PropertyLevels, sent, "not judged: the ramps cannot be seen")
-	}
-	want := r.levelsExpected()
-	if r.Colour.Range == rangeTwice {
-		want = 185
-	}
-	switch {
-	case d.Levels < want && !r.Geometry.Unscaled:
-		return refused(PropertyLevels, sent, "not judged: the picture is scaled, steps run into each other")
-	case d.Levels < want && d.Spread > 1:
-		return refused(PropertyLevels, sent, "not judged: noise hides the steps")
-	}
-	came := fmt.Sprintf("%d steps", d.Levels)
-	if d.Dither {
-		came += ", dithered"
-	}
-	bits := int(math.Floor(math.Log2(float64(d.Levels) + 0.5)))
-	colours := r.Mode.rgb && r.Colour.unchanged() && d.Chroma == "4:4:4" && d.ChannelLevels < want
-	if colours && d.Levels >= want {
-		came += fmt.Sprintf(", %d of a colour", d.ChannelLevels)
-	}
-	return finding(PropertyLevels, Exact, sent, came).
-		blame(d.Levels < want, Fail, fmt.Sprintf("brightness is reduced to about %d bits on the way: choose a format with 8 or more", bits)).
-		blame(d.Dither, Remark, "steps are mixed of two values: turn dithering off, or noise is taken for change").
-		blame(colours, Remark, "colours have fewer steps than grey has: they are converted to YCbCr and back on the way")
 }
 
 func (r *Report) bits() Finding {
@@ -304,37 +320,51 @@ func (r *Report) bits() Finding {
 		sent = "every pixel's luma"
 	}
 	switch {
+	case !r.whole || x.Judged && x.Frames == 0:
+		return refused(PropertyBits, sent, brokenWhy)
 	case !x.Judged:
 		return refused(PropertyBits, sent, "not judged: a pixel of the frame is none of the picture")
 	case !r.Colour.unchanged():
 		return refused(PropertyBits, sent, "not judged: colours or range were changed, see there")
-	case r.Mode.rgb && r.Detail.Chroma != "4:4:4":
+	case r.Detail.ChromaJudged && coarser(r.Detail.Chroma, r.Mode.Subsampling):
 		return refused(PropertyBits, sent, "not judged: colour is subsampled or detail softened, see there")
-	case x.Frames == 0:
-		return refused(PropertyBits, sent, "not judged: no frame shows one whole picture")
 	}
-	came := fmt.Sprintf("%d of %s are exact, %d wrong pixels, off by up to %d", x.ExactFrames, plural(x.Frames, "frame"), x.WrongPixels, x.MaxError)
+	are := "exact"
+	if x.Luma { // computed on the way, and rounded
+		are = fmt.Sprintf("within 1 of %d", x.Most)
+	}
+	came := fmt.Sprintf("%d of %s are %s, %d wrong pixels, off by up to %d of %d", x.ExactFrames, plural(x.Frames, "frame"), are, x.WrongPixels, x.MaxError, x.Most)
 	if x.ExactFrames == x.Frames {
-		came = fmt.Sprintf("all of %s are exact", plural(x.Frames, "frame"))
+		came = fmt.Sprintf("all of %s are %s", plural(x.Frames, "frame"), are)
 	}
 	share := float64(x.WrongPixels) / float64(max(1, x.Pixels))
 	return finding(PropertyBits, Exact, sent, came).
 		blame(x.WrongPixels > 0 && share < 0.01, Fail, "single pixels are wrong: a cable at its limit, or something small drawn over the picture").
-		blame(x.MaxError <= 2 && x.WrongPixels > 0, Remark, "values are rounded on the way: give measures a tolerance of 2").
+		blame(x.MaxError*255 <= 2*x.Most && x.WrongPixels > 0, Remark, fmt.Sprintf("values are rounded on the way: give measures a tolerance of %d", x.MaxError)).
 		blame(x.WrongPixels > 0, Fail, "noise or compression changes pixels: choose an uncompressed format, or give measures a tolerance")
 }
 
+// mostLost is the share of frames, one in so many, from which on frames that a path loses are no exception, though they are counted.
+const mostLost = 100
+
 func (r *Report) losses() Finding {
 	var parts []string
-	total := uint64(0)
+	var path, ours uint64
 	for _, l := range r.Losses {
 		parts = append(parts, fmt.Sprintf("%d %s", l.Frames, l.Cause))
-		total += l.Frames
+		if l.path {
+			path += l.Frames
+		} else {
+			ours += l.Frames
+		}
 	}
 	came := "none lost"
-	if total > 0 {
+	if path+ours > 0 {
 		came = strings.Join(parts, ", ")
 	}
+	const advice = "the path loses frames, which the recording counts: try another cable, USB port or slot, or a lower mode"
 	return finding(PropertyLosses, Exact, "every frame recorded", came).
-		blame(total > 0, Remark, "the recorder lost frames and counted them: see eideticker doctor, or record on a quieter machine")
+		blame(path*mostLost > uint64(r.Mode.Frames), Fail, advice).
+		blame(path > 0, Remark, advice).
+		blame(ours > 0, Remark, "this machine lost frames, not the path, and the recording counts them: see eideticker doctor, or record on a quieter machine")
 }

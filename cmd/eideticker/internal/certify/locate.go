@@ -28,9 +28,7 @@ func (e *evidence) locate() (placement, error) {
 	}
 	rgba := frame.NewConverter(e.segment.Layout)
 	var best placement
-	const tries = 24
-	for i := range min(tries, e.segment.Frames) {
-		n := e.segment.First + e.segment.Frames*(2*i+1)/(2*min(tries, e.segment.Frames))
+	for _, n := range e.probes() {
 		img, err := e.rec.Image(n)
 		if damaged := (*recording.CorruptError)(nil); errors.As(err, &damaged) {
 			continue
@@ -49,6 +47,21 @@ func (e *evidence) locate() (placement, error) {
 		return placement{}, errNoPattern
 	}
 	return best, nil
+}
+
+// probes are the frames that the pattern is looked for in: some all over the recording, then the first and the last ones. Those show
+// the pictures that stand while the source begins and ends, which come through whole even where each picture is mixed with the next.
+func (e *evidence) probes() []int {
+	const spread, ends = 24, 12
+	first, frames := e.segment.First, e.segment.Frames
+	var all []int
+	for i := range min(spread, frames) {
+		all = append(all, first+frames*(2*i+1)/(2*min(spread, frames)))
+	}
+	for i := range min(ends, frames) {
+		all = append(all, first+i, first+frames-1-i)
+	}
+	return all
 }
 
 // place fits the picture's place to copies that were found. It needs two whose number from the top is known.

@@ -112,7 +112,7 @@ type played struct {
 }
 
 // patternVersion changes when a pattern of the same size and nonce looks different.
-const patternVersion = 1
+const patternVersion = 2
 
 func (p played) metadata() (capture.Metadata, error) {
 	b, err := json.Marshal(p)

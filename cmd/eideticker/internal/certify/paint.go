@@ -66,6 +66,7 @@ func (p *Pattern) paintBase() {
 	c.fill(p.detail[chromaColumns], func(x, _ int) rgb { return either(x&1 == 0) })
 	c.fill(p.detail[chromaRows], func(_, y int) rgb { return either(y&1 == 0) })
 	c.fill(p.detail[chromaColumns2], func(x, _ int) rgb { return either(x>>1&1 == 0) })
+	c.fill(p.detail[chromaColumns4], func(x, _ int) rgb { return either(x>>2&1 == 0) })
 	for i, r := range p.ramps {
 		step := r.Dx() / 256
 		c.fill(r, func(x, _ int) rgb {

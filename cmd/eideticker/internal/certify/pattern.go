@@ -63,6 +63,7 @@ const (
 	chromaColumns         // red and blue columns of one pixel
 	chromaRows            // and rows
 	chromaColumns2        // columns of two pixels
+	chromaColumns4        // and of four
 	numDetails
 )
 

@@ -3,6 +3,8 @@ package certify
 import (
 	"fmt"
 	"math"
+
+	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // Report is what a path does to a signal.
@@ -21,6 +23,8 @@ type Report struct {
 	Colour    Colour    `json:"colour"`
 	Detail    Detail    `json:"detail"`
 	Exactness Exactness `json:"exactness"`
+
+	whole bool // a frame shows one picture of this run, so that pixels could be judged
 }
 
 // PlayedMode is what was played and what it was recorded as.
@@ -36,11 +40,13 @@ type PlayedMode struct {
 	CapturedWidth   int    `json:"captured_width_px"`
 	CapturedHeight  int    `json:"captured_height_px"`
 	Pixel           string `json:"pixel_format"`
+	Subsampling     string `json:"subsampling"` // of the pixel format itself
 	Range           string `json:"colour_range"`
 	Matrix          string `json:"colour_matrix"`
 	CapturePeriodNS int64  `json:"capture_period_ns"`
 	StepNS          int64  `json:"median_step_ns"`
 	FittedPeriodFS  int64  `json:"fitted_period_fs"`
+	First           int    `json:"first_frame"` // of those that are judged
 	Frames          int    `json:"frames"`
 
 	rgb bool
@@ -50,16 +56,23 @@ type PlayedMode struct {
 type Loss struct {
 	Cause  string `json:"cause"`
 	Frames uint64 `json:"frames"`
+
+	path bool // the path lost them, not this machine
 }
 
-func (r *Report) addLoss(cause string, n uint64) {
+func (r *Report) addLoss(cause frame.Cause, n uint64) {
 	for i := range r.Losses {
-		if r.Losses[i].Cause == cause {
+		if r.Losses[i].Cause == cause.String() {
 			r.Losses[i].Frames += n
 			return
 		}
 	}
-	r.Losses = append(r.Losses, Loss{cause, n})
+	path := false
+	switch cause {
+	case frame.DriverLost, frame.SignalLost, frame.FormatChange, frame.DeviceGone:
+		path = true
+	}
+	r.Losses = append(r.Losses, Loss{cause.String(), n, path})
 }
 
 // Verdict is what a finding means for who records through the path.

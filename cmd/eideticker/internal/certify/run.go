@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -24,6 +25,24 @@ type Options struct {
 // DefaultPeriod is played where neither the output nor the source has a period: 60 pictures a second.
 func DefaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
 
+// ErrDuration is wrapped by errors about a duration that tells nothing, or is more than can be judged, at a rate.
+var ErrDuration = errors.New("bad duration")
+
+// check refuses what could be played but not judged.
+func (o Options) check() error {
+	const least = 4 // the first picture stands, and two that are replaced
+	period := float64(o.Period.Num) / float64(o.Period.Den) * float64(time.Second)
+	switch shown := float64(o.Duration) / period; {
+	case shown < least:
+		return fmt.Errorf("%w: at %.4g pictures/s, %v shows hardly a picture change: play %v or longer", ErrDuration, float64(time.Second)/period, o.Duration,
+			time.Duration(math.Ceil(least*period/float64(time.Second)))*time.Second)
+	case shown > maxPuts-2:
+		return fmt.Errorf("%w: at %.4g pictures/s, %v are more than the %d pictures that can be told apart: play shorter, or fewer with --fps", ErrDuration,
+			float64(time.Second)/period, o.Duration, maxPuts)
+	}
+	return nil
+}
+
 // Run plays on the output and records the source, in one recording, and analyses that. It closes neither. On an error the
 // recording stays as far as it got.
 func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Report, error) {
@@ -40,6 +59,9 @@ func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Repor
 		if o.Period.Den == 0 {
 			o.Period = p
 		}
+	}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	meta, err := played{
 		Version: patternVersion, Output: mode.URI, Device: mode.Name, Width: mode.Width, Height: mode.Height, Nonce: pattern.Nonce,

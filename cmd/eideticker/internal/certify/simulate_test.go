@@ -21,10 +21,13 @@ type simulation struct {
 	Double  int           // each Nth frame is delivered twice within its time
 	Skip    int           // each Nth frame never comes, and the numbers hide it
 	Lose    int           // each Nth frame never comes, and the numbers tell it
+	Missed  frame.Cause   // and this is why
 	Swap    int           // each Nth frame and its successor come in the wrong order
 	Tear    int           // each Nth frame has the lower half of the one before
 	Delay   time.Duration // of the whole path
 	Later   int           // from this frame on the path is a period slower
+	Whole   int           // none of the first frames is torn
+	Pad     bool          // the lowest two bits of 10 are lost
 	Blend   float64       // share of the picture before in each frame
 	Late    int           // each Nth picture is put half a period late: the player's own fault
 	Unput   int           // each Nth number is never put: the player's own fault
@@ -151,13 +154,14 @@ func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(ti
 		last = n
 		if every(s.Lose, i) {
 			d.seq++
+			d.missed = s.Missed
 			continue
 		}
 		if every(s.Skip, i) {
 			continue
 		}
 		s.shown = append(s.shown, delivered{n, there})
-		if err := d.deliver(at, n, every(s.Tear, i)); err != nil {
+		if err := d.deliver(at, n, every(s.Tear, i) && i >= s.Whole); err != nil {
 			return capture.UnlessEnded(ctx, err)
 		}
 		if every(s.Double, i) {
@@ -177,6 +181,7 @@ type delivery struct {
 	rng    *rand.Rand
 	packer *frame.Packer
 	seq    uint64
+	missed frame.Cause
 }
 
 // deliver delivers picture n, of which the lower half is older if it is torn.
@@ -207,8 +212,14 @@ func (d *delivery) deliver(at timeline.Time, n int, torn bool) error {
 		return err
 	}
 	d.packer.BGRX(slot.Bytes()[:s.layout.Size], out.pix)
-	slot.Commit(s.layout.Size, frame.Meta{Sequence: d.seq, Sampled: timeline.At(at)})
+	if s.Pad {
+		for i := 0; i < s.layout.Size; i += 2 {
+			slot.Bytes()[i] = 0
+		}
+	}
+	slot.Commit(s.layout.Size, frame.Meta{Sequence: d.seq, Sampled: timeline.At(at), Missed: d.missed})
 	d.seq++
+	d.missed = frame.NoCause
 	return nil
 }
 

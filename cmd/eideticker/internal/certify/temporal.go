@@ -12,6 +12,8 @@ import (
 type Temporal struct {
 	// Judged frames lie between the first and the last whose picture is known, without the picture that was left standing.
 	Judged int `json:"judged_frames"`
+	// Whole frames of those show one picture of this run.
+	Whole int `json:"whole_frames"`
 	// Lost frames are missing and the recording says so, by cause.
 	Lost uint64 `json:"lost_frames"`
 	// Duplicates show the picture of the frame before, though its successor was on the output. Of OpenDuplicates, which are no
@@ -94,9 +96,27 @@ func (e *evidence) trim(shots []shot) []shot {
 		}
 	}
 	if first < 0 || last < first {
-		return nil
+		return e.amid(shots)
 	}
 	return shots[first : last+1]
+}
+
+// amid returns the frames after the last that shows the first picture, and before the first that shows the last one: where
+// pictures are mixed half and half, no number between those two can be read.
+func (e *evidence) amid(shots []shot) []shot {
+	first, last := 0, len(shots)
+	for i, s := range shots {
+		switch {
+		case s.put == 0:
+			first = i + 1
+		case s.put == len(e.puts)-1:
+			last = min(last, i)
+		}
+	}
+	if first >= last {
+		return nil
+	}
+	return shots[first:last]
 }
 
 // judge is one pass over the frames.
@@ -178,6 +198,7 @@ func (j *judge) state(i int) {
 		t.mark(s.frame)
 	case s.single():
 		j.good[i] = true
+		t.Whole++
 		core := j.likely(j.centred[i])
 		j.off[i] = j.delays[i].low > core.high+j.slack || j.delays[i].high < core.low-j.slack
 	}

@@ -16,7 +16,7 @@ func WorstFrame(path string, r *Report) (came, sent image.Image, err error) {
 		n = r.Exactness.Worst
 	}
 	if n < 0 && r.Verdict == Fail { // something that is wrong in all frames
-		n = r.Mode.Frames / 2
+		n = r.Mode.First + r.Mode.Frames/2
 	}
 	if n < 0 {
 		return nil, nil, nil
