@@ -89,6 +89,7 @@ const (
 
 	timingsCanReduceFPS       = 1 << 1
 	timingsReducedFPS         = 1 << 2
+	timingsDetectsReducedFPS  = 1 << 9
 	timingsHasVIC             = 1 << 7
 	timingsCanDetectReduced   = 1 << 9
 	timingsCapInterlaced      = 1 << 0

@@ -72,7 +72,7 @@ func abiNumbers() map[string]uint64 {
 		"V4L2_CAP_DEVICE_CAPS": capDeviceCaps, "V4L2_FIELD_NONE": fieldNone, "V4L2_BUF_FLAG_ERROR": bufFlagError, "V4L2_BUF_FLAG_TIMESTAMP_MASK": bufFlagTimestampMask,
 		"V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC": bufFlagTimestampMonotonic, "V4L2_BUF_FLAG_TSTAMP_SRC_MASK": bufFlagStampSourceMask, "V4L2_BUF_FLAG_TSTAMP_SRC_SOE": bufFlagStampStart,
 		"V4L2_IN_ST_NO_POWER": inputNoPower, "V4L2_IN_ST_NO_SIGNAL": inputNoSignal, "V4L2_IN_ST_NO_SYNC": inputNoSync, "V4L2_IN_ST_NO_ACCESS": inputNoAccess, "V4L2_IN_CAP_DV_TIMINGS": inputCapTimings,
-		"V4L2_DV_FL_REDUCED_FPS": timingsReducedFPS, "V4L2_DV_FL_HAS_CEA861_VIC": timingsHasVIC, "V4L2_EVENT_EOS": eventEOS, "V4L2_EVENT_CTRL": eventCtrl, "V4L2_EVENT_SOURCE_CHANGE": eventSourceChange,
+		"V4L2_DV_FL_REDUCED_FPS": timingsReducedFPS, "V4L2_DV_FL_CAN_DETECT_REDUCED_FPS": timingsDetectsReducedFPS, "V4L2_DV_FL_HAS_CEA861_VIC": timingsHasVIC, "V4L2_EVENT_EOS": eventEOS, "V4L2_EVENT_CTRL": eventCtrl, "V4L2_EVENT_SOURCE_CHANGE": eventSourceChange,
 		"V4L2_CID_DV_RX_POWER_PRESENT": cidPowerPresent, "V4L2_CTRL_FLAG_NEXT_CTRL": ctrlFlagNext, "V4L2_CTRL_TYPE_BITMASK": ctrlTypeBitmask, "V4L2_CTRL_TYPE_BUTTON": ctrlTypeButton,
 		"V4L2_PIX_FMT_PRIV_MAGIC": pixFormatPrivMagic, "VIDEO_MAX_PLANES": maxPlanes, "VIDEO_MAX_FRAME": maxBuffers, "V4L2_CAP_TIMEPERFRAME": capTimePerFrame, "V4L2_FRMSIZE_TYPE_DISCRETE": enumDiscrete,
 		"V4L2_FMT_FLAG_COMPRESSED": fmtFlagCompressed, "V4L2_FMT_FLAG_EMULATED": fmtFlagEmulated, "V4L2_COLORSPACE_BT2020": spaceBT2020, "V4L2_YCBCR_ENC_BT2020": encodingBT2020,

@@ -22,8 +22,9 @@ type Device struct {
 	Inputs []Input
 	Input  int // number of the input that is selected, -1 where there are none
 
-	Signal  Signal   // of that input
-	Timings *Timings // that the receiver detects, or nil
+	Signal    Signal   // of that input
+	Timings   *Timings // that the receiver detects, or nil
+	SignalErr error    // why Signal is unknown, where the receiver should know
 	// TimingsCap is what the receiver can take, nil for devices without DV timings.
 	TimingsCap *TimingsCap
 

@@ -3,6 +3,7 @@
 package v4l2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -55,6 +56,11 @@ type fakeDriver struct {
 	closed  int
 	userPtr bool
 	hold    bool // nobody reads the ring
+
+	idle    func() // at each wait without a stream
+	reqbufs func() // before buffers are made
+	padding int    // of buffers, behind the picture
+	later   int    // slots of rings after the first, if not 0
 }
 
 type fakeBuffer struct{ mem []byte }
@@ -89,7 +95,7 @@ func (f *fakeDriver) set(p frame.PixelFormat, w, h int) {
 	}
 	f.pix = pixFormat{
 		width: uint32(w), height: uint32(h), pixelformat: uint32(p), field: fieldNone,
-		bytesperline: uint32(format.Stride), sizeimage: uint32(format.Size()), priv: pixFormatPrivMagic, colorspace: spaceSRGB,
+		bytesperline: uint32(format.Stride), sizeimage: uint32(format.Size() + f.padding), priv: pixFormatPrivMagic, colorspace: spaceSRGB,
 	}
 }
 
@@ -205,6 +211,9 @@ func (f *fakeDriver) request(r *requestbuffers) error {
 	if r.memory == memoryUserPtr && !f.userPtr {
 		return unix.EINVAL
 	}
+	if f.reqbufs != nil && r.count > 0 {
+		f.reqbufs()
+	}
 	if f.mapped > 0 && r.count == 0 {
 		f.t.Errorf("buffers are given back with %d mappings", f.mapped)
 	}
@@ -245,6 +254,9 @@ func (f *fakeDriver) wait(_ *bell, d time.Duration, streaming bool) (ready, erro
 	switch {
 	case !streaming:
 		f.clock.now = f.clock.now.Add(d)
+		if f.idle != nil {
+			f.idle()
+		}
 		return ready{event: len(f.events) > 0}, nil
 	case !f.on:
 		f.t.Error("the source waits for frames of a stream that is off")
@@ -309,6 +321,8 @@ type played struct {
 	lost   []uint64
 	kinds  []string
 	events []timeline.Event
+	last   uint64 // what Counted says at the end
+	why    frame.Cause
 }
 
 // play opens a source, runs it until its script is over, follows changes of the format, and holds what it leaves.
@@ -358,7 +372,9 @@ func (f *fakeDriver) record(s *source, slots int, read bool) (p played, err erro
 		if err = s.Renegotiate(ctx, hear); err != nil {
 			break
 		}
+		slots = cmp.Or(f.later, slots)
 	}
+	p.last, p.why, _ = s.Counted()
 	if closeErr := s.Close(); closeErr != nil {
 		f.t.Error(closeErr)
 	}

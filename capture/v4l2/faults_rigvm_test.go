@@ -192,7 +192,7 @@ func TestInterlaced(t *testing.T) {
 		r := record(t, openSource(t, hdmi, params))
 		r.some(5)
 		choose(t, hdmi, "1920x1080i30") // vivid counts frames where others count fields
-		if err := r.until("the refusal", func() bool { return times(r, "signal lost") == 1 }); err != nil {
+		if err := r.until("the refusal", func() bool { return times(r, "signal refused") == 1 }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(t.Context(), hdmi, nil); !errors.Is(err, ErrUnsupported) {
@@ -202,7 +202,7 @@ func TestInterlaced(t *testing.T) {
 		}
 		choose(t, hdmi, "640x480p59")
 		r.some(5)
-		if holes := r.account(); holes[frame.SignalLost] == 0 {
+		if holes := r.account(); holes[frame.SignalRefused] == 0 {
 			t.Errorf("holes %v", holes)
 		}
 	})

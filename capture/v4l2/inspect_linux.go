@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/blackjack/webcam"
+	"golang.org/x/sys/unix"
+
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -65,8 +67,10 @@ func (d *device) inspect(out *Device) error {
 	if now, ok := d.inputNow(); ok {
 		out.Input = int(now.index)
 	}
-	if out.Signal, out.Timings, err = d.signal(); err != nil {
-		return err
+	// What a receiver does not say of its signal is no reason not to say the rest.
+	out.Signal, out.Timings, out.SignalErr = d.signal()
+	if errors.Is(out.SignalErr, unix.ENODEV) {
+		return out.SignalErr
 	}
 	out.TimingsCap = d.enumTimings()
 	out.Current = d.currentFormat()

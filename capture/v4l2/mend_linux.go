@@ -22,21 +22,23 @@ func (s *source) mend(ctx context.Context, why error) error {
 	if f := (fatal{}); errors.As(why, &f) {
 		return why
 	}
-	cause := frame.DriverLost
+	cause := causeOf(why)
 	switch {
-	case errors.Is(why, unix.ENODEV) && !s.count.any:
+	case cause == frame.DeviceGone && !s.count.any:
 		return fmt.Errorf("%w: it went away before its first frame (%w)", ErrNoDevice, why)
-	case errors.Is(why, unix.ENODEV):
-		cause = frame.DeviceGone
-	case errors.Is(why, errSignal), errors.Is(why, unix.ENOLINK), errors.Is(why, unix.ENOLCK):
-		cause = frame.SignalLost
-	default:
+	case errors.Is(why, errStalled):
+		// A driver that does as it is told, but for frames: a USB device, say, whose input sleeps. That may last.
+		s.failures = 0
+		s.stalls++
+		s.told.quiet(why)
+		s.watch(pause(s.stalls))
+	case cause == frame.DriverLost, cause == frame.FormatChange:
 		s.failures++
 		if s.failures > mostFailures {
 			return why
 		}
 		s.told.restarting(why)
-		s.pause(s.failures)
+		s.bell.sleep(pause(s.failures))
 	}
 	s.count.restart(cause)
 	found, err := s.settle(ctx)
@@ -50,9 +52,23 @@ func (s *source) mend(ctx context.Context, why error) error {
 	return nil
 }
 
-// pause waits longer each time.
-func (s *source) pause(failures int) {
-	s.bell.sleep(min(firstPause<<(failures-1), lastPause))
+// causeOf says why frames are missing after a stretch that has ended with an error.
+func causeOf(why error) frame.Cause {
+	switch {
+	case errors.Is(why, unix.ENODEV):
+		return frame.DeviceGone
+	case errors.Is(why, errSignal), errors.Is(why, errStalled), errors.Is(why, unix.ENOLINK), errors.Is(why, unix.ENOLCK):
+		return frame.SignalLost
+	case errors.Is(why, errReset):
+		return frame.FormatChange
+	}
+	return frame.DriverLost
+}
+
+// pause grows with the number of attempts in a row.
+func pause(attempts int) time.Duration {
+	const most = 16 // attempts after which it does not grow in any case
+	return min(firstPause<<min(attempts-1, most), lastPause)
 }
 
 // settle waits until there is a device, a steady signal, and a format to record it in. What it waits for it tells once. It returns the context's
@@ -79,8 +95,8 @@ func (s *source) settle(ctx context.Context) (*setup, error) {
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			continue
-		case signalFault(err):
-			s.told.unusable(err)
+		case signalFault(err) || refusal(err):
+			s.unusable(err)
 		default:
 			// A driver that is still busy with its own end of it, perhaps.
 			if refusals++; refusals > mostFailures {
@@ -94,12 +110,32 @@ func (s *source) settle(ctx context.Context) (*setup, error) {
 
 // signalFault reports errors that another signal would mend.
 func signalFault(err error) bool {
-	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange, ErrProtected, ErrUnsupported} {
+	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
 	return false
+}
+
+// refusal reports errors of a signal that is there, and is not recorded.
+func refusal(err error) bool {
+	return errors.Is(err, ErrProtected) || errors.Is(err, ErrUnsupported) || errors.As(err, new(misfit))
+}
+
+// unusable notes why there is no signal to record.
+func (s *source) unusable(why error) {
+	refused, cause := refusal(why), frame.SignalLost
+	if refused {
+		cause = frame.SignalRefused
+	}
+	if s.count.any {
+		s.count.explain(cause)
+	}
+	if errors.As(why, new(misfit)) {
+		why = fmt.Errorf("this signal does not go with these settings: %w", why)
+	}
+	s.told.unusable(why, refused)
 }
 
 // Times of waiting for a signal.
@@ -127,9 +163,11 @@ func (s *source) steady(ctx context.Context) error {
 		looks++
 		if bad != nil {
 			looks = 0
-			s.told.unusable(bad)
+			s.unusable(bad)
 		}
 		switch {
+		case ctx.Err() != nil && errors.Is(bad, ErrBusy):
+			return fmt.Errorf("%w%s", bad, heldBy(s.dev.path))
 		case ctx.Err() != nil && bad != nil:
 			return bad
 		case ctx.Err() != nil && looks > 1:

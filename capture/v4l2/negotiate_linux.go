@@ -27,8 +27,26 @@ type setup struct {
 // sameAs reports whether a recording goes on without noticing.
 func (s *setup) sameAs(t *setup) bool {
 	samePeriod := s.period == t.period || s.period.Num > 0 && t.period.Num > 0 && nearPeriod(s.period, t.period)
-	return s.format == t.format && samePeriod && s.driver.fourcc == t.driver.fourcc && slices.Equal(s.driver.planes, t.driver.planes)
+	return s.format == t.format && samePeriod && s.driver.fourcc == t.driver.fourcc && slices.Equal(s.driver.planes, t.driver.planes) &&
+		s.driver.colour.same(t.driver.colour, s.format.Pixel.IsRGB())
 }
+
+// same reports whether two colours are one to the eye: a device may say the same in more than one way.
+func (c colourNumbers) same(d colourNumbers, rgb bool) bool {
+	c, d = c.resolve(rgb), d.resolve(rgb)
+	if rgb {
+		c.encoding, d.encoding = 0, 0
+	}
+	return c == d
+}
+
+// misfit is what the signal or the device does not have just now, of what was asked for or can be stored: a size, a format, a rate.
+// When opening that is an error like any other. In the middle of a recording it is waited out: the next signal may fit again.
+type misfit struct{ error }
+
+func (m misfit) Unwrap() error { return m.error }
+
+func misfitf(format string, args ...any) error { return misfit{fmt.Errorf(format, args...)} }
 
 // run is a piece of a frame that is copied as a whole, or row by row where strides differ.
 type run struct {
@@ -64,15 +82,12 @@ func storedAs(fourcc uint32) (frame.PixelFormat, bool) {
 // negotiate sets the device to what the signal is, which must be there, and to a pixel format. The queue must be free.
 func (d *device) negotiate(set settings) (*setup, error) {
 	s := new(setup)
-	switch t, err := d.setTimings(); {
-	case err == nil && t.Interlaced:
-		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode", ErrUnsupported, t)
-	case err == nil:
-		s.timings, s.period = &t, t.Period
-	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA), errors.Is(err, unix.EINVAL):
-		// No DV timings: a USB device, say, or a camera.
-	default:
-		return nil, signalError(err)
+	t, err := d.setTimings()
+	if err != nil {
+		return nil, err
+	}
+	if s.timings = t; t != nil {
+		s.period = t.Period
 	}
 	fourcc, err := d.choose(set.fourcc)
 	if err != nil {
@@ -93,7 +108,10 @@ func (d *device) negotiate(set settings) (*setup, error) {
 			return nil, err
 		}
 	}
-	return s, s.layOut()
+	if err := s.layOut(); err != nil {
+		return nil, misfit{err}
+	}
+	return s, nil
 }
 
 // signalError turns what QUERY_DV_TIMINGS says into words.
@@ -127,7 +145,7 @@ func (d *device) choose(want string) (uint32, error) {
 		}
 	}
 	if want != "" {
-		return 0, fmt.Errorf("%s has no format %s: it has %s", d.path, want, formatList(all))
+		return 0, misfitf("%s has no format %s: it has %s", d.path, want, formatList(all))
 	}
 	if now, err := d.getFormat(); err == nil {
 		if _, ok := storedAs(now.fourcc); ok {
@@ -186,7 +204,7 @@ func formatList(all []formatDesc) string {
 func (d *device) pictureSize(set settings, t *Timings) (width, height int, err error) {
 	switch {
 	case t != nil && set.width != 0 && (set.width != t.Width || set.height != t.Height):
-		return 0, 0, fmt.Errorf("the signal at %s is %v: pictures of %dx%d would be scaled, which is not done; leave size= out", d.path, *t, set.width, set.height)
+		return 0, 0, misfitf("the signal at %s is %v: pictures of %dx%d would be scaled, which is not done; leave size= out", d.path, *t, set.width, set.height)
 	case t != nil:
 		return t.Width, t.Height, nil
 	case set.width != 0:
@@ -199,7 +217,7 @@ func (d *device) pictureSize(set settings, t *Timings) (width, height int, err e
 // refused adds to a format that the driver does not take what it has.
 func (d *device) refused(fourcc uint32, err error) error {
 	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("%w; it has %s", err, d.sizeList(fourcc))
+		return misfitf("%w; it has %s", err, d.sizeList(fourcc))
 	}
 	return err
 }
@@ -208,9 +226,9 @@ func (d *device) refused(fourcc uint32, err error) error {
 func (d *device) checkFormat(got format, fourcc uint32, width, height int) error {
 	switch {
 	case got.fourcc != fourcc:
-		return fmt.Errorf("%s was asked for %v and gives %v: it does not have it in %dx%d", d.path, frame.PixelFormat(fourcc), frame.PixelFormat(got.fourcc), width, height)
+		return misfitf("%s was asked for %v and gives %v: it does not have it in %dx%d", d.path, frame.PixelFormat(fourcc), frame.PixelFormat(got.fourcc), width, height)
 	case got.width != width || got.height != height:
-		return fmt.Errorf("%s was asked for %dx%d and gives %dx%d, cut or scaled, which is not recorded; in %v it has %s",
+		return misfitf("%s was asked for %dx%d and gives %dx%d, cut or scaled, which is not recorded; in %v it has %s",
 			d.path, width, height, got.width, got.height, frame.PixelFormat(fourcc), d.sizeList(fourcc))
 	case got.field != fieldNone:
 		return fmt.Errorf("%w: %s delivers fields (%s), not whole frames; set the device to a progressive mode", ErrUnsupported, d.path, fieldName(got.field))
@@ -233,7 +251,7 @@ func (d *device) negotiatePeriod(set settings, fourcc uint32, width, height int)
 		return got, err
 	}
 	if got.Num == 0 || !nearPeriod(got, set.period) {
-		return got, fmt.Errorf("%s was asked for %s frames a second and gives %s; in %dx%d %v it has %s", d.path, rateString(set.period), rateString(got),
+		return got, misfitf("%s was asked for %s frames a second and gives %s; in %dx%d %v it has %s", d.path, rateString(set.period), rateString(got),
 			width, height, frame.PixelFormat(fourcc), d.rateList(fourcc, width, height))
 	}
 	return got, nil

@@ -29,6 +29,8 @@ type numbering struct {
 
 	missed frame.Cause // why numbers are missing before the next frame that is stored
 	odd    bool        // the driver's count was not believed at least once
+
+	spent uint64 // the highest number that no frame gets any more: see counted
 }
 
 // leap is how many frames more than the time allows a count may go on by: a second's at any rate that there is.
@@ -42,16 +44,17 @@ func (n *numbering) restart(cause frame.Cause) {
 	}
 }
 
-// changed says that what follows is of another format, which explains a hole better than the loss of the signal that comes with it.
+// changed says that what follows is of another format, which explains a hole better than the loss of the signal that comes with
+// it, but not better than a device that was away, or a signal before it that was not recorded.
 func (n *numbering) changed() {
-	if n.missed != frame.DeviceGone {
+	if n.missed != frame.DeviceGone && n.missed != frame.SignalRefused {
 		n.missed = frame.NoCause
 	}
 	n.restart(frame.FormatChange)
 }
 
-// explain notes a reason for the next hole. The first one stays, but for those that say only that somebody was not in time: of
-// these the last one that says more stays, and any other reason explains better.
+// explain notes a reason for the next hole. Reasons that say more take the place of those that say less: that somebody was not
+// in time, that there was no signal, that something else was the matter. Of equal ones the first stays.
 func (n *numbering) explain(cause frame.Cause) {
 	if weight(cause) > weight(n.missed) {
 		n.missed = cause
@@ -66,8 +69,10 @@ func weight(c frame.Cause) int {
 		return 1
 	case frame.DriverLost:
 		return 2
+	case frame.SignalLost:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 // mostRepeats is how often a count may come in a row before the driver is taken not to count.
@@ -94,6 +99,10 @@ func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
 		n.last = max(n.last+1, n.count)
 		n.repeats = 0
 	}
+	if n.last <= n.spent && !first {
+		n.last = n.spent + 1
+		n.count = n.last
+	}
 	if !first && n.last > before+1 {
 		n.explain(frame.DriverLost)
 	}
@@ -101,6 +110,36 @@ func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
 	n.period = n.after
 	n.driver, n.lastAt = seq, at
 	return n.last
+}
+
+// leave spends a number on a frame that came and is not recorded.
+func (n *numbering) leave() {
+	if n.any {
+		n.spent = max(n.spent, n.last) + 1
+	}
+}
+
+// onItsWay is how many periods after a frame the next one may come: a stamp may be of its start, and a driver hands it over when
+// the one after it begins.
+const onItsWay = 2
+
+// counted returns the highest number that is spent at a time after the stream has ended, and why numbers up to it are missing
+// since the last frame. A stream that was cut short in the middle has lost only what should long have come.
+func (n *numbering) counted(now timeline.Time) (last uint64, why frame.Cause, any bool) {
+	if !n.any {
+		return 0, frame.NoCause, false
+	}
+	due := uint64(0)
+	if n.period > 0 && now > n.lastAt {
+		due = uint64((now - n.lastAt) / n.period)
+	}
+	if !n.fresh {
+		due -= min(due, onItsWay)
+	}
+	if n.spent = max(n.spent, n.last+due); n.spent > n.last {
+		n.explain(frame.DriverLost)
+	}
+	return n.spent, n.missed, true
 }
 
 // elapsed is how many periods there are from the last frame to a time, rounded.

@@ -135,7 +135,9 @@ func (t *dvTimings) decode() (Timings, error) {
 	if err := u.bounded(); err != nil {
 		return Timings{}, err
 	}
-	u.Period = framePeriod(uint64(u.TotalWidth)*uint64(u.TotalHeight), u.PixelClock, b.flags&timingsReducedFPS != 0)
+	// Of a receiver the one flag means something only beside the other: V4L2_DV_FL_REDUCED_FPS in the kernel's dev-capture documentation.
+	const slower = timingsReducedFPS | timingsDetectsReducedFPS
+	u.Period = framePeriod(uint64(u.TotalWidth)*uint64(u.TotalHeight), u.PixelClock, b.flags&slower == slower)
 	if u.Period.Num == 0 {
 		return Timings{}, fmt.Errorf("the driver reports %dx%d at a pixel clock of %d Hz, which is no frame rate", u.TotalWidth, u.TotalHeight, u.PixelClock)
 	}
@@ -163,6 +165,9 @@ func (d *device) signal() (Signal, *Timings, error) {
 		return SignalOutOfRange, nil, nil
 	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA), errors.Is(err, unix.EINVAL):
 		return statusSignal(in.status), nil, nil
+	case errors.Is(err, unix.EBUSY):
+		// Who holds the device is looked up where the error is shown, not at each look.
+		return SignalUnknown, nil, fmt.Errorf("%w: %s does not look at its signal meanwhile", ErrBusy, d.path)
 	}
 	return SignalUnknown, nil, err
 }
@@ -190,19 +195,31 @@ func statusSignal(status uint32) Signal {
 	return SignalUnknown
 }
 
-// setTimings sets the receiver to the timings that it detects now. The driver's own structure goes back to it, not
-// what was read out of it.
-func (d *device) setTimings() (Timings, error) {
+// setTimings sets the receiver to the timings that it detects now, nil for devices that have none. The driver's own
+// structure goes back to it, not what was read out of it.
+func (d *device) setTimings() (*Timings, error) {
 	var t dvTimings
-	if err := d.ioctl(vidiocQueryDVTimings, unsafe.Pointer(&t)); err != nil {
-		return Timings{}, err
+	switch err := d.ioctl(vidiocQueryDVTimings, unsafe.Pointer(&t)); {
+	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA), errors.Is(err, unix.EINVAL):
+		return nil, nil // a USB device, say, or a camera
+	case err != nil:
+		return nil, signalError(d.explain("ask "+d.path+" for its signal", err))
 	}
 	want, err := t.decode()
 	if err != nil {
-		return Timings{}, err
+		return nil, misfit{err}
 	}
-	if err := d.ioctl(vidiocSDVTimings, unsafe.Pointer(&t)); err != nil {
-		return Timings{}, d.explain(fmt.Sprintf("set %s to the signal's timings, %v", d.path, want), err)
+	if want.Interlaced {
+		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode", ErrUnsupported, want)
 	}
-	return want, nil
+	// What the receiver is set to still would be of another signal, so a refusal is never passed over.
+	switch err := d.ioctl(vidiocSDVTimings, unsafe.Pointer(&t)); {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
+		return nil, fmt.Errorf("%w: %s sees %v and does not take it (%w)", ErrOutOfRange, d.path, want, err)
+	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA):
+		return nil, fmt.Errorf("%w: %s sees %v and cannot be set to it (%w)", ErrUnsupported, d.path, want, err)
+	case err != nil:
+		return nil, d.explain(fmt.Sprintf("set %s to the signal's timings, %v", d.path, want), err)
+	}
+	return &want, nil
 }

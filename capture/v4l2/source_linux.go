@@ -39,11 +39,16 @@ type source struct {
 	stamp stamper
 	told  told
 	away  absence
-	// failures counts attempts in a row that brought no frame.
-	failures int
+	// Attempts in a row that brought no frame: failures are errors, stalls are those after which none came.
+	failures, stalls int
+	followed         bool          // Renegotiate was called
+	ended            timeline.Time // when Run or Renegotiate returned last
 }
 
-var _ capture.Renegotiator = (*source)(nil)
+var (
+	_ capture.Renegotiator = (*source)(nil)
+	_ capture.Counter      = (*source)(nil)
+)
 
 // Open opens a capture device by its node, such as /dev/video0, or by any link to it. The parameters are
 //
@@ -285,6 +290,7 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 		return err
 	}
 	defer s.bell.ringAtEnd(ctx)()
+	defer func() { s.ended = s.clock.Now() }()
 	s.told.events, s.told.clock = events, s.clock
 	for {
 		err := s.stretch(ctx, ring)
@@ -317,7 +323,9 @@ func (s *source) Renegotiate(ctx context.Context, events func(timeline.Event)) e
 		return errors.New(s.uri + ": the source is closed")
 	}
 	defer s.bell.ringAtEnd(ctx)()
+	defer func() { s.ended = s.clock.Now() }()
 	s.told.events, s.told.clock = events, s.clock
+	s.followed = true
 	before := s.info
 	found, err := s.settle(ctx)
 	if err != nil {
@@ -331,5 +339,9 @@ func (s *source) Renegotiate(ctx context.Context, events func(timeline.Event)) e
 		return err
 	}
 	s.told.formatChanged(before, s.info)
+	s.told.emit("signal described", s.info.Metadata[0].Value)
 	return nil
 }
+
+// Counted implements capture.Counter.
+func (s *source) Counted() (last uint64, why frame.Cause, any bool) { return s.count.counted(s.ended) }

@@ -33,7 +33,7 @@ func TestStates(t *testing.T) {
 		{"the driver loses two", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready { f.seq += 2; f.pass(2); return ready{} }), frames(2)},
 			[]uint64{0, 1, 4, 5}, frame.DriverLost, nil, nil},
 		{"a stream that stalls is begun again", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready { f.pass(60); return ready{} }), frames(2)},
-			[]uint64{0, 1, 65, 66}, frame.DriverLost, []string{"stream restarted"}, nil},
+			[]uint64{0, 1, 66, 67}, frame.SignalLost, []string{"signal lost", "signal back"}, nil},
 		{"an error of the queue", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
 			f.fail[vidiocDqbuf] = []error{unix.EIO}
 			return ready{failed: true}
@@ -269,6 +269,9 @@ func TestRefusals(t *testing.T) {
 		{"out of range", "", func(f *fakeDriver) { f.signal = unix.ERANGE }, ErrOutOfRange, nil},
 		{"protected", "", func(f *fakeDriver) { f.status = inputNoAccess }, ErrProtected, []string{"HDCP"}},
 		{"no DV timings, no signal", "", func(f *fakeDriver) { f.signal = unix.ENOTTY; f.status = inputNoSignal }, ErrNoSignal, nil},
+		{"timings that the receiver does not take", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, ErrOutOfRange, []string{"16x8p60", "does not take it"}},
+		{"timings that cannot be set", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.ENOTTY} }, ErrUnsupported, []string{"16x8p60", "cannot be set to it"}},
+		{"a receiver that is busy", "", func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = slices.Repeat([]error{unix.EBUSY}, 9) }, ErrBusy, []string{"fuser -v /dev/fake"}},
 		{"a row shorter than its pixels", "", func(f *fakeDriver) { f.pix.bytesperline = 3; f.fixed = true }, frame.ErrFormat, []string{"stride of 3"}},
 		{"an odd stride of planes", "format=YU12", func(f *fakeDriver) {
 			f.formats = []formatDesc{{uint32(frame.YU12), 0, "YU12"}}

@@ -3,9 +3,11 @@
 package v4l2
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -21,6 +23,7 @@ var (
 	errSignal  = errors.New("the signal has changed")
 	errStalled = errors.New("no frames come any more")
 	errEOS     = errors.New("the driver has ended the stream")
+	errReset   = errors.New("another program has set the device to another format")
 )
 
 // Times without frames.
@@ -51,30 +54,56 @@ func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
 	}()
 	st := stream{source: s, q: q, ring: ring, empty: s.clock.Now()}
 	st.heard = st.empty
-	return st.run(ctx)
+	if err = st.run(ctx); err != nil {
+		s.count.restart(causeOf(err)) // also where nobody mends it, because the recording ends
+	}
+	return err
+}
+
+// placement says where the driver puts frames, and how many buffers it gets. Userptr that does not go with a ring is refused
+// before anything is recorded; later, when the ring is another because the signal has changed, one copy is better than no frame.
+func (s *source) placement(ring *capture.Ring) (memory, int, error) {
+	if s.set.memory != memUserPtr {
+		return s.set.memory, s.set.buffers, nil
+	}
+	// The recorder needs three slots: the newest, the one it looks at, and the one before.
+	count := min(s.set.buffers, ring.Slots()-3)
+	why := s.now.checkUserPtr(s.path)
+	switch {
+	case why != nil:
+	case ring.SlotSize() < s.now.driver.planes[0].bytes:
+		why = fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap", s.now.driver.planes[0].bytes, ring.SlotSize())
+	case count < 2:
+		why = fmt.Errorf("a ring of %d slots has none to spare for the driver (userptr); give it more memory or use memory=mmap", ring.Slots())
+	default:
+		return memUserPtr, count, nil
+	}
+	if !s.followed {
+		return "", 0, fatal{why}
+	}
+	s.told.memoryChanged(why)
+	return memMMAP, s.set.buffers, nil
 }
 
 // start makes buffers, gives them to the driver and has it begin.
 func (s *source) start(ctx context.Context, ring *capture.Ring) (*queue, error) {
-	count := s.set.buffers
-	if s.set.memory == memUserPtr {
-		if ring.SlotSize() < s.now.driver.planes[0].bytes {
-			return nil, fatal{fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap", s.now.driver.planes[0].bytes, ring.SlotSize())}
-		}
-		// The recorder needs three slots: the newest, the one it looks at, and the one before.
-		if count = min(count, ring.Slots()-3); count < 2 {
-			return nil, fatal{fmt.Errorf("a ring of %d slots has none to spare for the driver (userptr); give it more memory or use memory=mmap", ring.Slots())}
-		}
-	}
-	q, err := newQueue(s.dev, s.set.memory, count, len(s.now.driver.planes))
+	memory, count, err := s.placement(ring)
 	if err != nil {
 		return nil, err
 	}
-	if s.set.memory == memMMAP || s.set.memory == memDMABUF {
+	q, err := newQueue(s.dev, memory, count, len(s.now.driver.planes))
+	if err != nil {
+		return nil, err
+	}
+	// From here on nobody can set another format. Who did so before would have its pixels stored as if they were of ours.
+	if err := s.stillSet(); err != nil {
+		return nil, errors.Join(err, q.release())
+	}
+	if memory != memUserPtr {
 		count = len(q.all)
 	}
 	for i := range min(count, len(q.all)) {
-		if s.set.memory == memUserPtr {
+		if memory == memUserPtr {
 			// Waiting here loses nothing: the time without a stream is accounted for as such.
 			slot, err := ring.Acquire(ctx)
 			if err != nil {
@@ -135,7 +164,7 @@ func (st *stream) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return st.drain(0) // what came before the end belongs to it
 }
 
 // patience is how long no frame is no reason to ask questions.
@@ -143,10 +172,10 @@ func (st *stream) patience() time.Duration {
 	return max(leastPatience, pollPeriods*time.Duration(st.stamp.period))
 }
 
-// drain takes what is filled. Frames that were on the screen after a time are not stored, if it is not 0: they are
+// drain takes what is filled, at most every buffer once: a driver may fill them faster than they are taken. Frames that were on the screen after a time are not stored, if it is not 0: they are
 // of a signal that has changed.
 func (st *stream) drain(after timeline.Time) error {
-	for {
+	for range st.q.all {
 		look := st.clock.Now()
 		ok, err := st.q.take(&st.f)
 		if err != nil {
@@ -160,6 +189,7 @@ func (st *stream) drain(after timeline.Time) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // one puts a buffer into the ring, if there is room, and gives another to the driver. It allocates nothing.
@@ -167,11 +197,14 @@ func (st *stream) one(after timeline.Time) error {
 	taken := st.clock.Now()
 	sampled, at := st.stamp.interval(st.f.flags, st.f.stamp, arrival{queued: st.f.queued, empty: st.empty, taken: taken})
 	st.heard = taken
-	st.failures = 0
+	st.failures, st.stalls = 0, 0
 	if after != 0 && at > after {
+		st.count.leave()
 		return nil // the queue is about to end, and so is the count: see numbering
 	}
-	meta := frame.Meta{Sequence: st.count.number(st.f.seq, at), Sampled: sampled, Missed: st.count.missed}
+	st.told.heard(st.now)
+	number := st.count.number(st.f.seq, at) // which may find that something is missing before
+	meta := frame.Meta{Sequence: number, Sampled: sampled, Missed: st.count.missed}
 	if st.f.flags&bufFlagError != 0 {
 		meta.Flags |= frame.FlagError
 	}
@@ -287,9 +320,26 @@ func (s *source) changed() error {
 	switch {
 	case errors.Is(err, unix.ENODEV):
 		return err
-	case errors.Is(err, unix.EBUSY):
+	case errors.Is(err, ErrBusy):
 		return nil // some drivers do not look while they stream; frames that stay away will tell
 	case err != nil || !same:
+		return errSignal
+	}
+	return s.stillSet()
+}
+
+// stillSet asks whether the device still has the format that was settled on: errReset if not, errSignal if only its colours are
+// others, which come with the signal.
+func (s *source) stillSet() error {
+	now, err := s.dev.getFormat()
+	if err != nil {
+		return err
+	}
+	was := &s.now.driver
+	switch {
+	case now.width != was.width || now.height != was.height || now.fourcc != was.fourcc || now.field != was.field || !slices.Equal(now.planes, was.planes):
+		return errReset
+	case !now.colour.same(was.colour, s.now.format.Pixel.IsRGB()):
 		return errSignal
 	}
 	return nil
@@ -299,15 +349,16 @@ func (s *source) changed() error {
 func (st *stream) quiet() error {
 	now := st.clock.Now()
 	silent := now.Sub(st.heard) >= st.patience()
-	if silent || !st.subscribed && now.Sub(st.asked) >= askSignal {
-		if err := st.changed(); err != nil {
-			return err
-		}
-		if silent {
-			return errStalled
-		}
+	switch {
+	case silent:
+		return cmp.Or(st.changed(), errStalled)
+	case now.Sub(st.asked) < askSignal:
+		return nil
+	case !st.subscribed:
+		return st.changed()
 	}
-	return nil
+	st.asked = now
+	return st.stillSet() // drivers tell of other timings, few of other colours
 }
 
 // whatFailed finds the reason for an error that poll(2) only hints at.

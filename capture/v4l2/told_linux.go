@@ -17,10 +17,13 @@ type told struct {
 	events func(timeline.Event) // nil: nobody listens
 	clock  timeline.Clock
 
-	troubles []string // what is the matter with the signal, as told since there was none
+	troubles []string // what is the matter with the signal, as told since there was none that could be recorded
+	lost     bool     // "signal lost" is one of these
+	silent   bool     // the driver says that there is a signal, and no frame comes
 	away     bool     // the device
 	again    string   // why the stream was restarted, as told last
 	againAt  timeline.Time
+	fellBack string // why the driver's memory is used, as told last
 
 	stamps, counts, damage bool // oddities that were told
 }
@@ -37,26 +40,48 @@ func (t *told) emit(kind string, data any) {
 	t.events(timeline.Event{At: t.clock.Now(), Source: "v4l2", Kind: kind, Data: b})
 }
 
+// mostTroubles bounds how many reasons are told while there is no signal to record: a driver may have a new one each time.
+const mostTroubles = 16
+
 // unusable tells that there is no signal to record, and why. Where the reason changes while there is none, each is told once.
-func (t *told) unusable(why error) {
+// A signal that is there and is not recorded is not said to be lost.
+func (t *told) unusable(why error, refused bool) {
 	reason := why.Error()
-	if slices.Contains(t.troubles, reason) {
+	if slices.Contains(t.troubles, reason) || len(t.troubles) >= mostTroubles {
 		return
 	}
-	kind := "signal lost"
-	if len(t.troubles) > 0 {
-		kind = "signal still lost"
+	kind := "signal refused"
+	if !refused {
+		kind = "signal lost"
+		if t.lost {
+			kind = "signal still lost"
+		}
+		t.lost = true
 	}
 	t.troubles = append(t.troubles, reason)
 	t.emit(kind, map[string]string{"reason": reason})
 }
 
+// quiet tells that no frames come from a driver that does not say why. Only a frame shows that this is over.
+func (t *told) quiet(why error) {
+	t.silent = true
+	t.unusable(why, false)
+}
+
+// heard notes a frame. It is called for every one.
+func (t *told) heard(s *setup) {
+	if t.silent {
+		t.silent = false
+		t.usable(s)
+	}
+}
+
 // usable tells that there is one again.
 func (t *told) usable(s *setup) {
-	if len(t.troubles) == 0 {
+	if len(t.troubles) == 0 || t.silent {
 		return
 	}
-	t.troubles = nil
+	t.troubles, t.lost = nil, false
 	data := map[string]string{"format": s.format.String()}
 	if s.timings != nil {
 		data["timings"] = s.timings.String()
@@ -73,6 +98,15 @@ func (t *told) formatChanged(from, to capture.Info) {
 		"from": from.Format.String(), "from_fps": rateString(from.Period),
 		"to": to.Format.String(), "to_fps": rateString(to.Period),
 	})
+}
+
+// memoryChanged tells that frames go through the driver's memory, though the ring's was asked for.
+func (t *told) memoryChanged(why error) {
+	if t.fellBack == why.Error() {
+		return
+	}
+	t.fellBack = why.Error()
+	t.emit("memory changed", map[string]string{"from": string(memUserPtr), "to": string(memMMAP), "reason": t.fellBack})
 }
 
 // gone and back tell of the device.

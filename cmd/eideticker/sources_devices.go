@@ -19,6 +19,7 @@ type deviceJSON struct {
 	Inputs      []inputJSON   `json:"inputs"`
 	Input       int           `json:"input"` // the selected one's index, -1 for none
 	Signal      string        `json:"signal"`
+	SignalError string        `json:"signal_error,omitempty"` // why it is unknown
 	Timings     *timingsJSON  `json:"timings,omitempty"`
 	TakesMin    *extremeJSON  `json:"takes_min,omitempty"`
 	TakesMax    *extremeJSON  `json:"takes_max,omitempty"`
@@ -127,6 +128,9 @@ func deviceOf(d v4l2.Device) deviceJSON {
 	if d.Err != nil {
 		j.Error = d.Err.Error()
 	}
+	if d.SignalErr != nil {
+		j.SignalError = d.SignalErr.Error()
+	}
 	if d.EDIDErr != nil {
 		j.EDIDError = d.EDIDErr.Error()
 	}
@@ -215,11 +219,35 @@ func (d deviceJSON) rows() [][]string {
 	case d.EDIDError != "":
 		more("EDID: %s", d.EDIDError)
 	}
+	if text := d.controls(); text != "" {
+		more("controls: %s", text)
+	}
 	if len(d.Holders) > 0 {
 		more("open in %s", d.holders())
 	}
 	more("audio: %s", d.Audio)
 	return rows
+}
+
+// controls names those that say something about the signal, by the kernel's names for them (v4l2-ctrls-defs.c), and counts the others.
+func (d deviceJSON) controls() string {
+	var names []string
+	others := len(d.Controls)
+	for _, c := range d.Controls {
+		if !strings.HasPrefix(c.Name, "Rx ") && c.Name != "Power Present" {
+			continue
+		}
+		others--
+		value := c.Label
+		if value == "" {
+			value = fmt.Sprint(c.Value)
+		}
+		names = append(names, c.Name+" = "+value)
+	}
+	if others > 0 {
+		names = append(names, fmt.Sprintf("%d more with --json", others))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (d deviceJSON) headline() string {
@@ -235,6 +263,9 @@ func (d deviceJSON) headline() string {
 
 func (d deviceJSON) signal() string {
 	s := d.Signal
+	if d.SignalError != "" {
+		s += " (" + d.SignalError + ")"
+	}
 	if d.Timings != nil {
 		s += ", " + d.Timings.Name
 	}

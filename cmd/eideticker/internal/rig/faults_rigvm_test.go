@@ -29,6 +29,8 @@ const (
 	outOfRange   = 3
 	selected     = 4
 	timings      = "DV Timings"
+	transfer     = "Transfer Function"
+	perceptual   = 7 // SMPTE 2084, which is HDR
 	dropped      = "Percentage of Dropped Buffers"
 	wrapSequence = "Wrap Sequence Number"
 	wrapStamp    = "Wrap Timestamp"
@@ -44,6 +46,7 @@ const (
 type fault struct {
 	name   string
 	signal string // the timings that the receiver sees at first; "" is usual
+	params string // of the source, beside the usual ones
 	before []act  // the source is opened
 	during []act  // the recording, which ends with the last of them
 	want   outcome
@@ -80,11 +83,15 @@ func faults() []fault {
 		{name: "out of range, then in it", during: acts(stored(10), set(signalMode, outOfRange), told("signal lost"), set(signalMode, selected), told("signal back"), stored(20)),
 			want: outcome{lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
 		{name: "1080p, 720p, 1080p", signal: "1920x1080p60", during: acts(stored(10), see("1280x720p60"), told("format changed"), stored(10), see("1920x1080p60"), told("format changed"), stored(10)),
-			want: outcome{lost: missing(frame.FormatChange), formats: []string{"1920x1080 YUYV", "1280x720 YUYV", "1920x1080 YUYV"}, told: events("format changed", "format changed")}},
+			want: outcome{lost: missing(frame.FormatChange), formats: []string{"1920x1080 YUYV", "1280x720 YUYV", "1920x1080 YUYV"}, told: events("format changed", "signal described", "format changed", "signal described")}},
 		{name: "no signal, then another", during: acts(stored(10), set(signalMode, noSignal), told("signal lost"), see("800x600p60"), told("format changed"), stored(10)),
-			want: outcome{formats: []string{"640x480 YUYV", "800x600 YUYV"}, told: events("signal lost", "signal back", "format changed")}},
-		{name: "interlaced, then progressive", during: acts(stored(10), see("1920x1080i30"), told("signal lost"), see(usual), told("signal back"), stored(10)),
-			want: outcome{lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
+			want: outcome{formats: []string{"640x480 YUYV", "800x600 YUYV"}, told: events("signal lost", "signal back", "format changed", "signal described")}},
+		{name: "interlaced, then progressive", during: acts(stored(10), see("1920x1080i30"), told("signal refused"), see(usual), told("signal back"), stored(10)),
+			want: outcome{lost: missing(frame.SignalRefused), told: events("signal refused", "signal back")}},
+		{name: "a size that was not asked for, then that", params: "&size=640x480", during: acts(stored(10), see("800x600p60"), told("signal refused"), see(usual), told("signal back"), stored(10)),
+			want: outcome{lost: missing(frame.SignalRefused), told: events("signal refused", "signal back")}},
+		{name: "HDR in the same mode", during: acts(stored(10), set(transfer, perceptual), told("signal described"), stored(10)),
+			want: outcome{lost: missing(frame.FormatChange), formats: []string{"640x480 YUYV", "640x480 YUYV"}, told: events("signal described")}},
 		{name: "disconnect and return", during: acts(stored(10), set(disconnect, 1), told("device back"), stored(20)),
 			want: outcome{lost: missing(frame.DeviceGone), told: events("device gone", "device back")}},
 		{name: "failing REQBUFS", before: acts(set(failReqbufs, 1), refused), during: acts(stored(10), set(failReqbufs, 1), set(failStream, 1), stored(20)),
@@ -120,7 +127,7 @@ func (f fault) record(t *testing.T) (Result, []string) {
 	s := newScene(t)
 	s.do(see(cmp.Or(f.signal, usual)))
 	s.do(f.before...)
-	src, err := OpenSource(t.Context(), "v4l2:"+hdmi+"?format=YUYV&wait=30s")
+	src, err := OpenSource(t.Context(), "v4l2:"+hdmi+"?format=YUYV&wait=30s"+f.params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (s *scene) do(list ...act) {
 func (s *scene) record(src capture.Source, path string, list []act) (Result, error) {
 	ctx, stop := context.WithTimeout(s.t.Context(), patience)
 	defer stop()
-	return Record(ctx, watched{src.(capture.Renegotiator), s}, path, Options{
+	return Record(ctx, watched{src.(accounted), s, new(bool)}, path, Options{
 		Progress: func(p Progress) { s.notice(func() { s.stored = p.Frames }) },
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
 			s.over = ctx.Done()
@@ -124,7 +124,7 @@ func set(name string, value int64) act {
 		if err := v4l2.SetControl(hdmi, name, value); err != nil {
 			s.t.Error(err)
 		}
-		if name == dropped || name == wrapSequence || name == wrapStamp {
+		if name == dropped || name == wrapSequence || name == wrapStamp || name == transfer {
 			s.t.Cleanup(func() {
 				if err := v4l2.SetControl(hdmi, name, 0); err != nil {
 					s.t.Error(err)
@@ -155,21 +155,30 @@ func see(name string) act {
 	}
 }
 
-// stalled is the reason of a stream that was begun again because the machine that emulates ours had other things to do. It
-// may come at any time, and is no part of any row.
+// stalled is the reason of a signal that counts as lost because the machine that emulates ours had other things to do. It
+// may come at any time, and is no part of any row; neither is that it is over.
 const stalled = "no frames come any more"
+
+// accounted is what a source of V4L2 is.
+type accounted interface {
+	capture.Renegotiator
+	capture.Counter
+}
 
 // watched lets a scene see a source's events.
 type watched struct {
-	capture.Renegotiator
+	accounted
 	scene *scene
+	only  *bool // that the stream has stalled is all that was the matter with the signal
 }
 
 func (w watched) tell(events func(timeline.Event)) func(timeline.Event) {
 	return func(e timeline.Event) {
 		w.scene.t.Logf("%s %s", e.Kind, e.Data)
 		events(e)
-		if strings.Contains(string(e.Data), stalled) {
+		was := *w.only
+		*w.only = strings.Contains(string(e.Data), stalled)
+		if *w.only || was && e.Kind == "signal back" {
 			return
 		}
 		w.scene.notice(func() { w.scene.seen = append(w.scene.seen, e.Kind) })
@@ -177,9 +186,9 @@ func (w watched) tell(events func(timeline.Event)) func(timeline.Event) {
 }
 
 func (w watched) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
-	return w.Renegotiator.Run(ctx, ring, w.tell(events))
+	return w.accounted.Run(ctx, ring, w.tell(events))
 }
 
 func (w watched) Renegotiate(ctx context.Context, events func(timeline.Event)) error {
-	return w.Renegotiator.Renegotiate(ctx, w.tell(events))
+	return w.accounted.Renegotiate(ctx, w.tell(events))
 }
