@@ -41,10 +41,9 @@ cross:
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/eideticker || exit 1; \
 	done
 
-# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see,
-# and building it a second time takes minutes.
+# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see.
 race:
-	$(GO) test -race -short $$($(GO) list $(PURE) | grep -v -e /capture/video$$ -e /analyze/render$$)
+	$(GO) test -race -short $$($(GO) list $(PURE) ./cmd/eideticker/internal/rig | grep -v -e /capture/video$$ -e /analyze/render$$)
 
 fuzz:
 	@.ci/fuzz 5s $(PURE)
