@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/v4l2"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
@@ -19,6 +21,7 @@ type recordCmd struct {
 	Duration *time.Duration `short:"t" placeholder:"30s" help:"How long; without it until Ctrl-C or the source's end."`
 	Ring     byteSize       `placeholder:"4GiB" help:"Memory between source and disk, for each source. Chosen by the source's rate if not given."`
 	FPS      string         `name:"fps" placeholder:"N" help:"Frames a second, for sources that can choose."`
+	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes that capture devices offer to what is plugged in, and no others, such as 1920x1080@60,1280x720@60."`
 	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor for the thread that captures; with several sources one for all or one for each."`
 	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
 	Force    bool           `help:"Overwrite the file if it exists."`
@@ -30,9 +33,11 @@ func (recordCmd) Help() string {
 
   eideticker record -s 'x11::0?fps=60' -o desk.eid -t 30s
   eideticker record -s x11::1 -o left.eid -s x11::2 -o right.eid --keep-last 1m
+  eideticker record -s v4l2:/dev/video0 --edid 1920x1080@60,1280x720@60 -o phone.eid
 
 Ctrl-C ends a recording cleanly; a second one ends the program at once. Frames that could not be kept are counted and recorded as gaps.
-Several sources are recorded on one clock and end together with Ctrl-C; one that fails leaves the others at work, and the exit code is 1.`
+Several sources are recorded on one clock and end together with Ctrl-C; one that fails leaves the others at work, and the exit code is 1.
+--edid is set only where a device offers something else, since the device under test takes it for a hot plug, and it stays set.`
 }
 
 // mostSources is how many may be recorded at once.
@@ -72,6 +77,16 @@ func (c recordCmd) check() error {
 			return usagef("--cpu: %w", err)
 		}
 	}
+	if err := c.checkEDID(); err != nil {
+		return err
+	}
+	for i, source := range c.Source {
+		for _, other := range c.Source[:i] {
+			if rig.SameDevice(source, other) {
+				return usagef("%s is given twice: a device can be recorded once at a time", source)
+			}
+		}
+	}
 	stdin := 0
 	for i, path := range c.Output {
 		for _, other := range c.Output[:i] {
@@ -85,6 +100,19 @@ func (c recordCmd) check() error {
 	}
 	if stdin > 1 {
 		return usagef("only one source can read standard input")
+	}
+	return nil
+}
+
+func (c recordCmd) checkEDID() error {
+	if c.EDID == "" {
+		return nil
+	}
+	if _, err := v4l2.ParseModes(c.EDID); err != nil {
+		return usagef("--edid: %w", err)
+	}
+	if !slices.ContainsFunc(c.Source, rig.IsDevice) {
+		return usagef("--edid goes with capture devices, and no source is one: want v4l2:")
 	}
 	return nil
 }
@@ -167,11 +195,26 @@ func positive(flag string, d *time.Duration) (time.Duration, error) {
 	return *d, nil
 }
 
-// uri returns a source with --fps put in.
+// uri returns a source with --fps and --edid put in, the latter where it is a device.
 func (c recordCmd) uri(source string) (string, error) {
-	if c.FPS == "" {
-		return source, nil
+	uri := source
+	if c.FPS != "" {
+		var err error
+		if uri, err = c.withFPS(source); err != nil {
+			return "", err
+		}
 	}
+	if c.EDID == "" || !rig.IsDevice(source) {
+		return uri, nil
+	}
+	uri, err := rig.WithParameter(uri, "edid", c.EDID)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return uri, nil
+}
+
+func (c recordCmd) withFPS(source string) (string, error) {
 	scheme, _, _ := strings.Cut(source, ":")
 	if scheme == "y4m" || scheme == "video" {
 		return "", usagef("--fps does not go with %s: its frames bring times of their own", scheme)

@@ -26,11 +26,14 @@ func receiver() v4l2.Device {
 			{Fourcc: "YUYV", Pixel: frame.YUYV, Sizes: []v4l2.Size{{Width: 640, Height: 480, MinWidth: 640, MinHeight: 480, Periods: []capture.Rational{{Num: 1, Den: 60}, {Num: 1001, Den: 30000}}}}},
 			{Fourcc: "MJPG", Compressed: true},
 		},
-		Current:  &v4l2.Current{Width: 1920, Height: 1080, Fourcc: "NM12", Stride: 1920, Field: "none", Colour: v4l2.Colour{Transfer: "smpte2084", HDR: true}},
-		EDID:     &v4l2.EDID{Manufacturer: "EID", Name: "Eideticker", Modes: []string{"1920x1080p60"}, Raw: make([]byte, 256)},
-		Controls: []v4l2.Control{{Name: "Range", Kind: "menu", Value: 1, Menu: map[int64]string{1: "Full"}}},
-		Holders:  []v4l2.Holder{{PID: 7, Command: "obs"}},
-		Streams:  true,
+		Current: &v4l2.Current{Width: 1920, Height: 1080, Fourcc: "NM12", Stride: 1920, Field: "none", Colour: v4l2.Colour{Transfer: "smpte2084", HDR: true}},
+		EDID:    &v4l2.EDID{Manufacturer: "EID", Name: "Eideticker", Modes: []string{"1920x1080p60"}, Raw: make([]byte, 256)},
+		Controls: []v4l2.Control{
+			{Name: "Rx RGB Quantization Range", Kind: "menu", Value: 1, Menu: map[int64]string{1: "Full"}}, {Name: "Power Present", Kind: "bitmask", Value: 3},
+			{Name: "Brightness", Kind: "integer", Value: 128}, {Name: "Hue", Kind: "integer"},
+		},
+		Holders: []v4l2.Holder{{PID: 7, Command: "obs"}},
+		Streams: true,
 	}
 }
 
@@ -43,7 +46,7 @@ func TestDeviceRows(t *testing.T) {
 		"v4l2:/dev/video0 Card (hdmirx at usb-1), in use by another program", "also /dev/v4l/by-id/usb-Card",
 		"input 0: HDMI 0 (selected)", "input 1: HDMI 1 (no power)", "signal: present, 1920x1080p59.94, HDR (smpte2084)",
 		"NM12 (stored as NV12) YUYV: the size of the signal", "not recorded: MJPG (compressed)",
-		`EDID EID "Eideticker" offers 1920x1080p60`, "open in obs (process 7)", "audio: not recorded",
+		`EDID EID "Eideticker" offers 1920x1080p60`, "open in obs (process 7)", "controls: Rx RGB Quantization Range = Full, Power Present = 3, 2 more with --json", "audio: not recorded",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())

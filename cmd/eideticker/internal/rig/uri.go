@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,19 +27,20 @@ type Scheme struct {
 	Name  string // "raw"
 	Form  string // "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]"
 	About string
-	file  bool // its target is a file
-	open  func(ctx context.Context, target string, query url.Values) (capture.Source, error)
+
+	file, device bool // what its target is
+	open         func(ctx context.Context, target string, query url.Values) (capture.Source, error)
 }
 
 // Schemes lists the kinds of sources that can be opened.
 func Schemes() []Scheme {
 	return []Scheme{
-		{"v4l2", "v4l2:/dev/video0[?input=0&format=BGR4&memory=mmap|userptr|dmabuf&edid=1920x1080@60]", "HDMI, DVI or USB, through a capture device", false, v4l2.Open},
-		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", false, openX11},
-		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", true, openRaw},
-		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", true, openY4M},
-		{"video", "video:FILE|DIR", "a video file or a folder of pictures, decoded to BGR", true, openVideo},
-		{"synth", "synth:SCENE[?size=…&fps=…&seed=…&frames=…&markers=1&pace=realtime|fast]", "a scene made by a script, whose truth is known", false, openSynth},
+		{"v4l2", "v4l2:/dev/video0[?input=0&format=BGR4&memory=mmap|userptr|dmabuf&edid=1920x1080@60]", "HDMI, DVI or USB, through a capture device", false, true, v4l2.Open},
+		{"x11", "x11::9[?region=1280x720+0+0&cursor=0&fps=60]", "an X display, through shared memory", false, false, openX11},
+		{"raw", "raw:FILE?size=1920x1080&format=BGR4&fps=60[&stride=N]", "raw frames from a file, or from standard input as raw:-", true, false, openRaw},
+		{"y4m", "y4m:FILE", "Y4M video from a file, or from standard input as y4m:-", true, false, openY4M},
+		{"video", "video:FILE|DIR", "a video file or a folder of pictures, decoded to BGR", true, false, openVideo},
+		{"synth", "synth:SCENE[?size=…&fps=…&seed=…&frames=…&markers=1&pace=realtime|fast]", "a scene made by a script, whose truth is known", false, false, openSynth},
 	}
 }
 
@@ -72,6 +74,22 @@ func Reads(uri, path string) bool {
 func ReadsStandardInput(uri string) bool {
 	scheme, target, _, err := parseURI(uri)
 	return err == nil && scheme.file && target == "-"
+}
+
+// SameDevice reports whether two URIs name one capture device, from which one stream can come at a time.
+func SameDevice(a, b string) bool {
+	one, target, _, err := parseURI(a)
+	two, other, _, errB := parseURI(b)
+	if err != nil || errB != nil || !one.device || !two.device {
+		return false
+	}
+	return SameFile(target, other) || filepath.Clean(target) == filepath.Clean(other)
+}
+
+// IsDevice reports whether a URI names a capture device.
+func IsDevice(uri string) bool {
+	scheme, _, _, err := parseURI(uri)
+	return err == nil && scheme.device
 }
 
 // SameFile reports whether two names are of one file.
