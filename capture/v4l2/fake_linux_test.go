@@ -151,6 +151,11 @@ func (f *fakeDriver) ioctl(request uintptr, arg unsafe.Pointer) error {
 		}
 		*as[dvTimings](arg) = f.timings
 	case vidiocSDVTimings:
+	case vidiocSParm:
+		if f.period.denominator == 0 {
+			return unix.ENOTTY
+		}
+		as[streamparm](arg).timeperframe = f.period
 	case vidiocGParm:
 		p := as[streamparm](arg)
 		if f.period.denominator != 0 {

@@ -247,7 +247,10 @@ func (d *device) negotiatePeriod(set settings, fourcc uint32, width, height int)
 		return d.getPeriod(), nil
 	}
 	got, err := d.setPeriod(set.period)
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTTY):
+		return got, misfit{err}
+	case err != nil:
 		return got, err
 	}
 	if got.Num == 0 || !nearPeriod(got, set.period) {

@@ -61,6 +61,12 @@ func TestWaitedOut(t *testing.T) {
 			f.formats = f.formats[1:]
 		}, func(f *fakeDriver) { f.formats = newFake(f.t).formats },
 			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"}, "has no format BGR4: it has YUYV"},
+		{"back on a port that is too slow for the rate", "fps=60", func(f *fakeDriver) {
+			f.fail[vidiocDqbuf] = []error{unix.ENODEV}
+			f.fail[vidiocQueryCap] = []error{unix.ENODEV}
+			f.period = fract{1, 30}
+		}, func(f *fakeDriver) { f.period = fract{1, 60} },
+			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"}, "asked for 60 frames a second and gives 30"},
 		{"no signal", "", func(f *fakeDriver) { f.signal = unix.ENOLINK }, func(f *fakeDriver) { f.signal = nil },
 			frame.SignalLost, []string{"signal lost", "signal back"}, "no signal"},
 		{"no lock, then interlaced", "", func(f *fakeDriver) {
@@ -76,6 +82,9 @@ func TestWaitedOut(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake(t)
+			if strings.HasPrefix(tc.params, "fps=") { // of DV timings the signal says the rate
+				f.signal, f.period = unix.ENOTTY, fract{1, 60}
+			}
 			f.frames(2)
 			f.then(func() ready {
 				if tc.back != nil {

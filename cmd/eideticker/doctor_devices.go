@@ -22,13 +22,13 @@ func captureDevices() ([]doctor.Device, error) {
 
 // patient is what the doctor wants to know of a device.
 func patient(d v4l2.Device) doctor.Device {
-	p := doctor.Device{Path: d.Path, Card: d.Card, Driver: d.Driver, State: d.Signal.String(), Streams: d.Streams, Err: d.Err}
+	p := doctor.Device{Path: d.Path, Card: d.Card, Driver: d.Driver, State: d.Signal.String(), Streams: d.Streams, Err: errors.Join(d.Err, d.SignalErr)}
 	var holders []string
 	for _, h := range d.Holders {
 		holders = append(holders, h.String())
 	}
 	p.Holders = strings.Join(holders, ", ")
-	if errors.Is(d.Err, v4l2.ErrBusy) || d.Streams {
+	if errors.Is(p.Err, v4l2.ErrBusy) || d.Streams {
 		p.Streams = true
 		if p.Holders == "" {
 			p.Holders = "another program"

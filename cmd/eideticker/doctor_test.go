@@ -75,6 +75,7 @@ func TestPatient(t *testing.T) {
 		{"nothing known", v4l2.Device{Err: errors.New("broken")}, `0 "" "" "" false`},
 		{"zero size", v4l2.Device{Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Fourcc: "NV12"}}, `0 "" "" "" false`},
 		{"busy", v4l2.Device{Err: fmt.Errorf("open: %w", v4l2.ErrBusy)}, `0 "" "" "another program" true`},
+		{"busy when asked for its signal", v4l2.Device{SignalErr: fmt.Errorf("ask: %w", v4l2.ErrBusy), Formats: []v4l2.PixelFormat{nv12}}, `0 "" "" "another program" true`},
 		{"streams", v4l2.Device{Streams: true, Holders: []v4l2.Holder{{PID: 7, Command: "obs"}}}, `0 "" "" "obs (process 7)" true`},
 	} {
 		p := patient(tc.d)

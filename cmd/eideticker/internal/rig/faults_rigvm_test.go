@@ -61,7 +61,8 @@ type outcome struct {
 	told     []string      // events, in order and once each
 	flagged  bool          // some frames are
 	past32   bool          // the numbers go beyond 32 bits
-	restarts bool          // the stream was begun again, for which numbers may be missing
+	reasons  []string      // why there was no signal to record, each time: what is in the reason
+	restarts []string      // why the stream was begun again, each time: what is in the reason
 }
 
 // faults is the table.
@@ -77,38 +78,42 @@ func faults() []fault {
 		{name: "buffers flagged ERROR", during: acts(stored(10), set(errorFlag, 1), told("damaged frames"), set(errorFlag, 1), stored(20)),
 			want: outcome{told: events("damaged frames"), flagged: true}},
 		{name: "no signal, then signal", during: acts(stored(10), set(signalMode, noSignal), told("signal lost"), set(signalMode, selected), told("signal back"), stored(20)),
-			want: outcome{lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
+			want: outcome{reasons: reasons("no cable"), lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
 		{name: "no lock, then lock", during: acts(stored(10), set(signalMode, noLock), told("signal lost"), set(signalMode, selected), told("signal back"), stored(20)),
-			want: outcome{lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
+			want: outcome{reasons: reasons("finds no lock"), lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
 		{name: "out of range, then in it", during: acts(stored(10), set(signalMode, outOfRange), told("signal lost"), set(signalMode, selected), told("signal back"), stored(20)),
-			want: outcome{lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
+			want: outcome{reasons: reasons("out of the receiver's range"), lost: missing(frame.SignalLost), told: events("signal lost", "signal back")}},
 		{name: "1080p, 720p, 1080p", signal: "1920x1080p60", during: acts(stored(10), see("1280x720p60"), told("format changed"), stored(10), see("1920x1080p60"), told("format changed"), stored(10)),
 			want: outcome{lost: missing(frame.FormatChange), formats: []string{"1920x1080 YUYV", "1280x720 YUYV", "1920x1080 YUYV"}, told: events("format changed", "signal described", "format changed", "signal described")}},
 		{name: "no signal, then another", during: acts(stored(10), set(signalMode, noSignal), told("signal lost"), see("800x600p60"), told("format changed"), stored(10)),
-			want: outcome{formats: []string{"640x480 YUYV", "800x600 YUYV"}, told: events("signal lost", "signal back", "format changed", "signal described")}},
+			want: outcome{reasons: reasons("no cable"), formats: []string{"640x480 YUYV", "800x600 YUYV"}, told: events("signal lost", "signal back", "format changed", "signal described")}},
 		{name: "interlaced, then progressive", during: acts(stored(10), see("1920x1080i30"), told("signal refused"), see(usual), told("signal back"), stored(10)),
-			want: outcome{lost: missing(frame.SignalRefused), told: events("signal refused", "signal back")}},
-		{name: "a size that was not asked for, then that", params: "&size=640x480", during: acts(stored(10), see("800x600p60"), told("signal refused"), see(usual), told("signal back"), stored(10)),
+			want: outcome{reasons: reasons("is interlaced"), lost: missing(frame.SignalRefused), told: events("signal refused", "signal back")}},
+		{name: "another size than asked for", params: "&size=640x480", during: acts(stored(10), see("800x600p60"), told("signal refused"), see(usual), told("signal back"), stored(10)),
 			want: outcome{lost: missing(frame.SignalRefused), told: events("signal refused", "signal back")}},
 		{name: "HDR in the same mode", during: acts(stored(10), set(transfer, perceptual), told("signal described"), stored(10)),
 			want: outcome{lost: missing(frame.FormatChange), formats: []string{"640x480 YUYV", "640x480 YUYV"}, told: events("signal described")}},
 		{name: "disconnect and return", during: acts(stored(10), set(disconnect, 1), told("device back"), stored(20)),
 			want: outcome{lost: missing(frame.DeviceGone), told: events("device gone", "device back")}},
 		{name: "failing REQBUFS", before: acts(set(failReqbufs, 1), refused), during: acts(stored(10), set(failReqbufs, 1), set(failStream, 1), stored(20)),
-			want: outcome{restarts: true}},
-		{name: "failing QBUF", before: acts(set(failQbuf, 1)), during: acts(stored(10), set(failQbuf, 1), stored(20)),
-			want: outcome{restarts: true}},
+			want: outcome{lost: missing(frame.DriverLost), restarts: reasons(takeBack, "get 6 buffers")}},
+		// A buffer is given a second time, and nothing is lost: v4l2.TestInjectedErrors sees that the driver refuses it.
+		{name: "failing QBUF", before: acts(set(failQbuf, 1)), during: acts(stored(10), set(failQbuf, 1), stored(20))},
 		{name: "failing STREAMON", before: acts(set(failStreamOn, 1)), during: acts(stored(10), set(failStreamOn, 1), set(failStream, 1), stored(20)),
-			want: outcome{restarts: true}},
+			want: outcome{lost: missing(frame.DriverLost), restarts: reasons("start the stream", takeBack, "start the stream")}},
 		{name: "fatal error of the stream", during: acts(stored(10), set(failStream, 1), stored(30)),
-			want: outcome{restarts: true}},
+			want: outcome{lost: missing(frame.DriverLost), restarts: reasons(takeBack)}},
 		{name: "asked for by another program", during: acts(stored(10), anotherProgram, stored(20))},
 	}
 }
 
+// takeBack is what a fatal error of the stream shows as.
+const takeBack = "take a buffer back from"
+
 func acts(all ...act) []act                    { return all }
 func missing(all ...frame.Cause) []frame.Cause { return all }
 func events(all ...string) []string            { return all }
+func reasons(all ...string) []string           { return all }
 
 // TestRecordings goes through the table. It prints a line for each row with what became of its frames.
 func TestRecordings(t *testing.T) {
@@ -137,7 +142,25 @@ func (f fault) record(t *testing.T) (Result, []string) {
 		t.Error(err)
 	}
 	f.check(t, res, path, s.kinds())
+	holdReasons(t, "stream restarted", s.heard("stream restarted"), f.want.restarts)
+	if f.want.reasons != nil {
+		holdReasons(t, "signal lost", append(s.heard("signal lost"), s.heard("signal refused")...), f.want.reasons)
+	}
 	return res, s.kinds()
+}
+
+// holdReasons holds the reasons of events against what must be in them. None is told more often than it happens.
+func holdReasons(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s for the reasons %q, want %q", what, got, want)
+		return
+	}
+	for i := range got {
+		if !strings.Contains(got[i], want[i]) {
+			t.Errorf("%s for the reason %q, want %q", what, got[i], want[i])
+		}
+	}
 }
 
 // check holds a recording against the row, and against what holds in all of them: the account balances, in the result and in the
@@ -159,9 +182,7 @@ func (f fault) check(t *testing.T, res Result, path string, kinds []string) {
 	if f.want.past32 != (res.Last > 1<<32) {
 		t.Errorf("the last number is %d", res.Last)
 	}
-	if f.want.restarts {
-		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "stream restarted" })
-	}
+	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "stream restarted" }) // these are held by their reasons
 	if !slices.Equal(kinds, f.want.told) {
 		t.Errorf("told %q, want %q", kinds, f.want.told)
 	}
