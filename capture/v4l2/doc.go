@@ -15,16 +15,23 @@
 // that could scale are not asked to.
 //
 // What the driver tells of a signal is named: its range and matrix stand in the format; high dynamic range, by its transfer function, in the
-// metadata "v4l2.device"; a protected signal that the card refuses is an error of its own. V4L2 has no word for a
+// metadata "v4l2.device", and where that changes in an event "signal described"; a protected signal that the card refuses is an error of its own. V4L2 has no word for a
 // variable refresh rate: frames then come with their own times, and the nominal period is that of the timings. A
 // black picture that a card delivers for a protected signal without saying so is recorded as what it is.
+//
+// # What may come back is waited for
+//
+// In the middle of a recording nothing that another signal would mend ends it, however long it takes. There is no signal, or no
+// frames come and the driver does not say why: "signal lost". There is one that is not recorded, or that does not go with the
+// parameters: "signal refused". The device is away: "device gone". Each is told once with its reason, and explains the frames that
+// are missing. Errors of the driver are tried again a few times in a row.
 //
 // # Accounting
 //
 // The driver counts frames in 32 bits, also those that it dropped. That count is continued in 64 bits over its wrap and over
 // restarts of the stream, where the driver begins anew: for the time without frames as many numbers are
 // spent as frames should have come, and the frame after it says why (see numbering). A frame for which the ring had no
-// slot is counted by the ring.
+// slot is counted by the ring. What is missing at the end, with no frame after it, Counted says (see capture.Counter).
 //
 // # Time
 //

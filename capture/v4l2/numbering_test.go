@@ -104,14 +104,21 @@ func TestPeriodChanges(t *testing.T) {
 func FuzzNumbering(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 2, 0, 0, 255, 9})
 	f.Add([]byte{0, 0, 0, 0, 200, 100})
+	f.Add([]byte{1, 1, 255, 255, 255, 255, 1, 255, 255})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := numbering{period: period60, after: period60}
-		seq, at, last := uint32(1<<32-3), timeline.Time(time.Hour), uint64(0)
+		seq, at, last, spent := uint32(1<<32-3), timeline.Time(time.Hour), uint64(0), uint64(0)
 		for i, b := range data {
 			switch {
 			case b == 255:
 				n.restart(frame.SignalLost)
 				seq = uint32(b) * uint32(i)
+				if i%2 == 0 {
+					n.leave()
+				}
+				if i%3 == 0 {
+					spent, _, _ = n.counted(at + timeline.Time(i)*period60)
+				}
 			case b > 200:
 				seq += uint32(b) << 24
 			default:
@@ -119,8 +126,8 @@ func FuzzNumbering(f *testing.F) {
 			}
 			at += timeline.Time(b%5) * period60 / 2
 			got := n.number(seq, at)
-			if i > 0 && got <= last {
-				t.Fatalf("frame %d follows %d", got, last)
+			if i > 0 && (got <= last || spent > 0 && got <= spent) {
+				t.Fatalf("frame %d follows %d, and %d is spent", got, last, spent)
 			}
 			if i > 0 && got > last+1 && n.missed == frame.NoCause {
 				t.Fatalf("nobody says why frames are missing between %d and %d", last, got)
