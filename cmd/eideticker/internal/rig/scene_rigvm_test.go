@@ -4,6 +4,7 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ type scene struct {
 	mu      sync.Mutex
 	stored  uint64
 	seen    []string // kinds of events, in order
+	reasons []string // that these give, "" for none
 	awaited int      // of these, by told
 	news    chan struct{}
 }
@@ -91,6 +93,19 @@ func (s *scene) kinds() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.seen...)
+}
+
+// heard returns the reasons of the events of a kind, in order.
+func (s *scene) heard(kind string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for i, k := range s.seen {
+		if k == kind {
+			all = append(all, s.reasons[i])
+		}
+	}
+	return all
 }
 
 // stored waits for so many more.
@@ -181,7 +196,11 @@ func (w watched) tell(events func(timeline.Event)) func(timeline.Event) {
 		if *w.only || was && e.Kind == "signal back" {
 			return
 		}
-		w.scene.notice(func() { w.scene.seen = append(w.scene.seen, e.Kind) })
+		var data struct{ Reason string }
+		_ = json.Unmarshal(e.Data, &data) // not all have such an object
+		w.scene.notice(func() {
+			w.scene.seen, w.scene.reasons = append(w.scene.seen, e.Kind), append(w.scene.reasons, data.Reason)
+		})
 	}
 }
 
