@@ -4,12 +4,18 @@ package v4l2
 
 import (
 	"errors"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // each runs a test with memory of the driver and with that of the ring.
@@ -123,7 +129,7 @@ func TestSignalLost(t *testing.T) {
 		mode int64
 		want error
 	}{
-		{"no signal", modeNoSignal, ErrNoSignal},
+		{"no signal", modeNoSignal, ErrNoCable}, // vivid's source has no power either
 		{"no lock", modeNoLock, ErrNoLock},
 		{"out of range", modeRange, ErrOutOfRange},
 	} {
@@ -136,10 +142,10 @@ func TestSignalLost(t *testing.T) {
 				if err := r.until("the loss", func() bool { kept = r.frames(); return times(r, "signal lost") == 1 }); err != nil {
 					t.Fatal(err)
 				}
-				if d, err := Inspect(hdmi); err != nil || !errors.Is(d.Signal.Err(), tc.want) && !errors.Is(d.Signal.Err(), ErrNoCable) {
+				if d, err := Inspect(hdmi); err != nil || !errors.Is(d.Signal.Err(), tc.want) {
 					t.Errorf("the device says %v, %v", d.Signal, err)
 				}
-				if _, err := Open(t.Context(), hdmi, map[string][]string{"wait": {"100ms"}}); !errors.Is(err, tc.want) && !errors.Is(err, ErrNoCable) {
+				if _, err := Open(t.Context(), hdmi, map[string][]string{"wait": {"100ms"}}); !errors.Is(err, tc.want) {
 					t.Errorf("opened: %v, want %v", err, tc.want)
 				}
 				set(t, hdmi, signalMode, modeSelected)
@@ -208,25 +214,94 @@ func TestInterlaced(t *testing.T) {
 	})
 }
 
-// Errors that the driver makes on demand are mended by beginning again.
+// Errors that the driver makes on demand, while it streams or when it begins to, are mended. That it makes them is seen where they
+// come from.
 func TestInjectedErrors(t *testing.T) {
-	for _, name := range []string{"Inject VIDIOC_REQBUFS Error", "Inject VIDIOC_QBUF Error", "Inject VIDIOC_STREAMON Error", "Inject Fatal Streaming Error"} {
-		t.Run(name, func(t *testing.T) {
+	const fatal = "Inject Fatal Streaming Error"
+	for _, tc := range []struct {
+		name    string
+		request uintptr
+		again   bool // it shows when the stream is begun again
+	}{
+		{"Inject VIDIOC_REQBUFS Error", vidiocReqbufs, true},
+		{"Inject VIDIOC_QBUF Error", vidiocQbuf, false},
+		{"Inject VIDIOC_STREAMON Error", vidiocStreamOn, true},
+		{fatal, vidiocDqbuf, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, params string) {
-				r := record(t, openSource(t, hdmi, params))
-				set(t, hdmi, name, 1)
-				r.some(10)
-				set(t, hdmi, name, 1)
-				r.some(10)
-				set(t, hdmi, name, 1) // while it streams: takes effect now, or when the stream begins again
-				want := r.frames() + 10
-				if err := r.until("frames again", func() bool { return r.frames() >= want }); err != nil {
+				src, tap := openTapped(t, hdmi, params)
+				r := record(t, src)
+				r.some(5)
+				set(t, hdmi, tc.name, 1) // between two streams, and then within one
+				want, pressed := 0, false
+				err := r.until("frames after the error", func() bool {
+					if !pressed && r.frames() >= 15 {
+						pressed = true
+						set(t, hdmi, tc.name, 1)
+						if tc.again {
+							set(t, hdmi, fatal, 1)
+						}
+						want = r.frames() + 30
+					}
+					return pressed && r.frames() >= want
+				})
+				if err != nil {
 					t.Fatal(err)
+				}
+				if tap.failed[tc.request] == 0 {
+					t.Errorf("the driver has not failed: %v", tap.failed)
+				}
+				if restarted := times(r, "stream restarted") > 0; restarted != (tc.request != vidiocQbuf) && !stalled(r) {
+					t.Errorf("told %v", r.kinds())
 				}
 				r.account()
 			})
 		})
 	}
+}
+
+// stalled reports whether the machine that emulates ours had other things to do.
+func stalled(r *recording) bool {
+	return slices.ContainsFunc(r.events, func(e timeline.Event) bool { return strings.Contains(string(e.Data), errStalled.Error()) })
+}
+
+// errorTap counts what the driver refuses, by request.
+type errorTap struct {
+	node
+	failed map[uintptr]int
+}
+
+func (e *errorTap) ioctl(request uintptr, arg unsafe.Pointer) error {
+	err := e.node.ioctl(request, arg)
+	if err != nil && !errors.Is(err, unix.EAGAIN) {
+		e.failed[request]++
+	}
+	return err
+}
+
+// openTapped is openSource with a tap.
+func openTapped(t *testing.T, path, params string) (*source, *errorTap) {
+	t.Helper()
+	q, err := url.ParseQuery(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := &errorTap{failed: map[uintptr]int{}}
+	s, err := openWith(t.Context(), path, q, func(path string) (node, error) {
+		n, err := openNode(path)
+		tap.node = n
+		return tap, err
+	}, findAgain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.(*source), tap
 }
 
 // A device that goes away is waited for, opened again, and the recording goes on.

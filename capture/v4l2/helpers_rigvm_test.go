@@ -111,7 +111,7 @@ type recording struct {
 	sums   []uint64
 	last   []byte
 	events []timeline.Event
-	look   func(pix []byte) // at each frame, if not nil
+	look   func(pix []byte) // at each frame, if not nil; sums and last are not made then
 	slots  int              // of the ring
 }
 
@@ -223,12 +223,13 @@ func (r *recording) take(l *ringbuf.Lease[frame.Meta]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.metas = append(r.metas, l.Meta())
-	r.sums = append(r.sums, maphash.Bytes(r.seed, l.Bytes()))
 	r.lost += l.LostBefore()
-	r.last = append(r.last[:0], l.Bytes()...)
 	if r.look != nil {
 		r.look(l.Bytes())
+		return
 	}
+	r.sums = append(r.sums, maphash.Bytes(r.seed, l.Bytes()))
+	r.last = append(r.last[:0], l.Bytes()...)
 }
 
 // account holds the frames against their numbers: each larger than the one before, each interval in order, each hole explained.
