@@ -117,6 +117,11 @@ func connect(a address) (*connection, error) {
 	return c, nil
 }
 
+// server names the server's program: who wrote it, and its release.
+func (c *connection) server() string {
+	return fmt.Sprintf("%s, release %d", c.setup.Vendor, c.setup.ReleaseNumber)
+}
+
 // close ends the connection and waits for the library's goroutines, but not for a server that hangs.
 func (c *connection) close() {
 	c.net.SetDeadline(time.Now().Add(patience))

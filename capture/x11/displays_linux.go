@@ -19,6 +19,7 @@ func Displays() []Display {
 			var c *connection
 			if c, err = connect(a); err == nil {
 				d.Width, d.Height = int(c.screen.WidthInPixels), int(c.screen.HeightInPixels)
+				d.Server = c.server()
 				d.Depth = int(c.screen.RootDepth)
 				c.close()
 			}

@@ -22,10 +22,19 @@ import "errors"
 // ErrResized is wrapped by the error of a Run that ended because the screen's size changed.
 var ErrResized = errors.New("screen size changed")
 
+// ServerMetadata names a recording's metadata about the X server that was recorded, a [Server].
+const ServerMetadata = "x11.server"
+
+// Server is an X server.
+type Server struct {
+	Name string `json:"name"` // vendor and release
+}
+
 // Display is an X display of this machine.
 type Display struct {
 	Name          string // ":9", as Open takes it
 	Width, Height int    // pixels of its first screen
 	Depth         int    // bits of a pixel that are colour
+	Server        string // vendor and release
 	Err           error  // why it can't be asked; the others are 0 then
 }

@@ -2,6 +2,7 @@ package x11
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -115,8 +116,15 @@ func start(c *connection, set settings) (*source, error) {
 		g.seg.close()
 		return nil, fmt.Errorf("watch the screen's size: %w", err)
 	}
+	about, err := json.Marshal(Server{Name: c.server()})
+	if err != nil {
+		g.seg.close()
+		return nil, err
+	}
 	return &source{
-		info:  capture.Info{Format: format, Clocked: true, Period: set.period},
+		info: capture.Info{
+			Format: format, Clocked: true, Period: set.period, Metadata: []capture.Metadata{{Name: ServerMetadata, Value: about}},
+		},
 		c:     c,
 		grab:  g,
 		size:  format.Size(),

@@ -50,6 +50,9 @@ func (c certifyCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if err := store.Probe(); err != nil {
+		return err
+	}
 	src, err := openSource(e.ctx, c.Source)
 	if err != nil {
 		return err
@@ -79,6 +82,9 @@ const (
 func (c certifyCmd) options() (o certify.OutputOptions, err error) {
 	if c.Size != "" {
 		if o.Width, o.Height, err = frame.ParseSize(c.Size); err != nil {
+			return o, usagef("--size: %w", err)
+		}
+		if err := certify.CheckSize(o.Width, o.Height); err != nil {
 			return o, usagef("--size: %w", err)
 		}
 	}
@@ -122,34 +128,45 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 		Progress: func(at rig.Progress) { p.describe(what + progressText(at, 0)) },
 	})
 	p.end()
-	if err != nil {
+	switch {
+	case errors.Is(err, certify.ErrDuration):
+		return usagef("-t: %w", err)
+	case err != nil:
 		return orInterrupted(err)
 	}
 	cert := certify.NewCertificate(src.Info(), program(), time.Now(), rep)
-	file, err := store.Save(cert)
-	if err != nil {
-		return err
+	// What was found out is printed whatever becomes of the files.
+	var file string
+	var kept error
+	if rep.Tells() {
+		file, kept = store.Save(cert)
 	}
 	if c.Folder != "" {
-		if err := keepEvidence(folder, path, cert); err != nil {
-			return err
-		}
+		kept = errors.Join(kept, keepEvidence(folder, path, cert))
 	}
 	if c.JSON {
 		err = printJSON(e.out, certifyJSON{cert, file})
 	} else {
 		err = c.print(e, cert, file)
 	}
-	if err == nil && cert.Verdict == certify.Fail {
-		err = fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))
+	return errors.Join(err, kept, c.failure(rep))
+}
+
+// failure is the error of a path that fails, or of which nothing is known.
+func (c certifyCmd) failure(rep *certify.Report) error {
+	switch {
+	case !rep.Tells():
+		return fmt.Errorf("%s cannot be certified: it does not show what was played, and no certificate is kept", c.Source)
+	case rep.Verdict == certify.Fail:
+		return fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))
 	}
-	return err
+	return nil
 }
 
 // certifyJSON is what certify --json prints: the certificate and where it is.
 type certifyJSON struct {
 	certify.Certificate
-	File string `json:"file"`
+	File string `json:"file,omitempty"` // where one is kept
 }
 
 // failed lists the properties that failed.
@@ -165,12 +182,14 @@ func failed(r *certify.Report) []string {
 
 // keepEvidence writes, beside the recording, the certificate and pictures of the worst frame and of what it should have been.
 func keepEvidence(folder, path string, cert certify.Certificate) error {
-	f, err := createOut(filepath.Join(folder, "certificate.json"), true)
-	if err != nil {
-		return err
-	}
-	if err := f.finish(printJSON(f, cert)); err != nil {
-		return err
+	if cert.Report.Tells() {
+		f, err := createOut(filepath.Join(folder, "certificate.json"), true)
+		if err != nil {
+			return err
+		}
+		if err := f.finish(printJSON(f, cert)); err != nil {
+			return err
+		}
 	}
 	got, want, err := certify.WorstFrame(path, cert.Report)
 	if err != nil || got == nil {
@@ -188,32 +207,39 @@ func keepEvidence(folder, path string, cert certify.Certificate) error {
 func (c certifyCmd) print(e *env, cert certify.Certificate, file string) error {
 	var rows [][]string
 	for _, f := range cert.Report.Findings {
-		kind := f.Kind
-		if f.Verdict == certify.NotJudged {
-			kind = ""
+		came := f.Sent + " → " + f.Came
+		if f.Verdict != certify.NotJudged {
+			came += " (" + f.Kind + ")"
 		}
-		rows = append(rows, []string{f.Property, f.Sent, f.Came, string(f.Verdict), kind})
-	}
-	if err := printTable(e.out, []string{"PROPERTY", "SENT", "CAME", "VERDICT", ""}, rows); err != nil {
-		return err
-	}
-	for _, f := range cert.Report.Findings {
+		rows = append(rows, []string{f.Property, string(f.Verdict), came})
 		if f.Advice != "" {
-			if _, err := fmt.Fprintf(e.out, "\n%s: %s\n", f.Property, f.Advice); err != nil {
-				return err
-			}
+			rows = append(rows, []string{"", "", f.Advice})
 		}
+	}
+	if err := printWrapped(e.out, []string{"PROPERTY", "VERDICT", "SENT → CAME"}, rows, columns(e.out)); err != nil {
+		return err
 	}
 	var l list
 	l.add("verdict", "%s", verdictText(cert.Verdict))
 	l.add("device", "%s", deviceText(cert.Device))
 	l.add("mode", "%v", cert.Mode)
-	l.add("certificate", "%s", file)
+	l.add("certificate", "%s", certificateText(file, cert.Report))
 	l.add("evidence", "%s", c.Folder)
 	if _, err := fmt.Fprintln(e.out); err != nil {
 		return err
 	}
 	return l.print(e.out)
+}
+
+// certificateText says where a certificate is, or why there is none.
+func certificateText(file string, r *certify.Report) string {
+	switch {
+	case file != "":
+		return file
+	case r.Tells():
+		return "not kept"
+	}
+	return "none: nothing is known of the path; one that was kept before stands"
 }
 
 func verdictText(v certify.Verdict) string {

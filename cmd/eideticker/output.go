@@ -17,7 +17,7 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// list prints names and values in two columns. Empty values are left out.
+// list prints names and values, cleaned, in two columns. Empty values are left out.
 type list struct{ rows [][2]string }
 
 func (l *list) add(name, format string, args ...any) {
@@ -32,14 +32,14 @@ func (l *list) print(w io.Writer) error {
 		width = max(width, utf8.RuneCountInString(r[0]))
 	}
 	for _, r := range l.rows {
-		if _, err := fmt.Fprintf(w, "%-*s  %s\n", width, r[0], r[1]); err != nil {
+		if _, err := fmt.Fprintf(w, "%-*s  %s\n", width, r[0], clean(r[1])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// printTable prints rows in columns under a heading; columns whose name starts with > stand to the right.
+// printTable prints rows, cleaned, in columns under a heading; columns whose name starts with > stand to the right.
 func printTable(w io.Writer, heading []string, rows [][]string) error {
 	widths := make([]int, len(heading))
 	right := make([]bool, len(heading))
@@ -49,12 +49,13 @@ func printTable(w io.Writer, heading []string, rows [][]string) error {
 	}
 	for _, row := range append([][]string{names}, rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], utf8.RuneCountInString(clean(cell)))
 		}
 	}
 	for _, row := range append([][]string{names}, rows...) {
 		var line strings.Builder
 		for i, cell := range row {
+			cell = clean(cell)
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if right[i] {
 				line.WriteString(pad + cell)

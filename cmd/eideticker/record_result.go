@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
@@ -17,30 +19,31 @@ type recordingsJSON struct {
 
 // recordJSON is what record --json and import --json print of one.
 type recordJSON struct {
-	Path          string        `json:"path"`
-	Source        string        `json:"source"`
-	Format        formatJSON    `json:"format"`
-	Ended         string        `json:"ended"`
-	Frames        uint64        `json:"frames"`
-	UniqueFrames  uint64        `json:"unique_frames"`
-	FlaggedFrames uint64        `json:"flagged_frames"`
-	MissingFrames uint64        `json:"missing_frames"`
-	Lost          []lostJSON    `json:"lost"`
-	FirstSequence uint64        `json:"first_sequence"`
-	LastSequence  uint64        `json:"last_sequence"`
-	DurationNS    int64         `json:"duration_ns"`
-	ElapsedNS     int64         `json:"elapsed_ns"`
-	Bytes         int64         `json:"bytes"`
-	RawBytes      int64         `json:"raw_bytes"`
-	DirectIO      bool          `json:"direct_io"`
-	DirectIONote  string        `json:"direct_io_note,omitempty"`
-	RingBytes     int           `json:"ring_bytes"`
-	RingSlots     int           `json:"ring_slots"`
-	RingHighWater int           `json:"ring_high_water_slots"`
-	Clocked       bool          `json:"clocked"`
-	Segments      []segmentJSON `json:"segments"`
-	Notes         []string      `json:"notes"`
-	Error         string        `json:"error,omitempty"`
+	Path          string          `json:"path"`
+	Source        string          `json:"source"`
+	Format        formatJSON      `json:"format"`
+	Ended         string          `json:"ended"`
+	Frames        uint64          `json:"frames"`
+	UniqueFrames  uint64          `json:"unique_frames"`
+	FlaggedFrames uint64          `json:"flagged_frames"`
+	MissingFrames uint64          `json:"missing_frames"`
+	Lost          []lostJSON      `json:"lost"`
+	FirstSequence uint64          `json:"first_sequence"`
+	LastSequence  uint64          `json:"last_sequence"`
+	DurationNS    int64           `json:"duration_ns"`
+	ElapsedNS     int64           `json:"elapsed_ns"`
+	Bytes         int64           `json:"bytes"`
+	RawBytes      int64           `json:"raw_bytes"`
+	DirectIO      bool            `json:"direct_io"`
+	DirectIONote  string          `json:"direct_io_note,omitempty"`
+	RingBytes     int             `json:"ring_bytes"`
+	RingSlots     int             `json:"ring_slots"`
+	RingHighWater int             `json:"ring_high_water_slots"`
+	Clocked       bool            `json:"clocked"`
+	Segments      []segmentJSON   `json:"segments"`
+	Notes         []string        `json:"notes"`
+	Certificate   json.RawMessage `json:"certificate,omitempty"`
+	Error         string          `json:"error,omitempty"`
 }
 
 type formatJSON struct {
@@ -77,6 +80,16 @@ func describeSegments(segments []rig.Segment) []segmentJSON {
 	return all
 }
 
+// certificate returns what a recording of an input says of its source's certificate, or nothing where none is needed.
+func certificate(in rig.Input) json.RawMessage {
+	for _, m := range in.Options.Metadata {
+		if m.Name == certify.MetadataName {
+			return m.Value
+		}
+	}
+	return nil
+}
+
 func recordResult(info capture.Info, r rig.Result, err error) recordJSON {
 	j := recordJSON{
 		Path: r.Path, Source: info.URI, Format: describeFormat(r.Format), Ended: string(r.Ended),
@@ -93,8 +106,8 @@ func recordResult(info capture.Info, r rig.Result, err error) recordJSON {
 	return j
 }
 
-// printRecorded prints a result for people; source is named where there are several.
-func printRecorded(e *env, source string, r rig.Result) error {
+// printRecorded prints a result for people; source is named where there are several, certificate is what [certificate] returns.
+func printRecorded(e *env, source string, certificate json.RawMessage, r rig.Result) error {
 	var l list
 	l.add("recording", "%s", r.Path)
 	l.add("source", "%s", source)
@@ -105,6 +118,9 @@ func printRecorded(e *env, source string, r rig.Result) error {
 	l.add("ring", "%d slots, %s; at most %d in use", r.RingSlots, bytesText(r.RingBytes), r.RingHighWater)
 	if !r.Direct {
 		l.add("disk", "%s", r.DirectNote)
+	}
+	if certificate != nil {
+		l.add("certificate", "%s", certify.StandingText(certificate))
 	}
 	for _, note := range r.Notes {
 		l.add("note", "%s", note)

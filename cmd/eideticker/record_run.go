@@ -123,9 +123,11 @@ func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool) error {
 	case out.Result.Path == "": // nothing was begun
 		return out.Err
 	case asJSON:
-		return errors.Join(out.Err, printJSON(e.out, recordResult(in.Source.Info(), out.Result, out.Err)))
+		result := recordResult(in.Source.Info(), out.Result, out.Err)
+		result.Certificate = certificate(in)
+		return errors.Join(out.Err, printJSON(e.out, result))
 	}
-	return errors.Join(out.Err, printRecorded(e, "", out.Result))
+	return errors.Join(out.Err, printRecorded(e, "", certificate(in), out.Result))
 }
 
 // recordedSeveral prints all results, in the order of the command line.
@@ -139,6 +141,7 @@ func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON
 			failed = errors.Join(failed, fmt.Errorf("%s: %s", in.Path, sentence(out.Err)))
 		}
 		result := recordResult(in.Source.Info(), out.Result, out.Err)
+		result.Certificate = certificate(in)
 		if result.Path == "" { // it was not begun
 			result.Path = in.Path
 		}
@@ -149,7 +152,7 @@ func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON
 		if printed++; printed > 1 {
 			fmt.Fprintln(e.out)
 		}
-		if err := printRecorded(e, in.Source.Info().URI, out.Result); err != nil {
+		if err := printRecorded(e, in.Source.Info().URI, certificate(in), out.Result); err != nil {
 			return errors.Join(failed, err)
 		}
 	}

@@ -29,6 +29,7 @@ type sourcesJSON struct {
 
 type displayJSON struct {
 	Source    string `json:"source"`
+	Server    string `json:"server"` // vendor and release
 	Width     int    `json:"width_px"`
 	Height    int    `json:"height_px"`
 	DepthBits int    `json:"depth_bits"`
@@ -56,14 +57,14 @@ func (c sourcesCmd) Run(e *env) error {
 	if c.JSON {
 		return printJSON(e.out, list)
 	}
-	return list.print(e.out)
+	return list.print(e.out, columns(e.out))
 }
 
 func findSources() (sourcesJSON, error) {
 	devices, err := findDevices()
 	all := sourcesJSON{Devices: devices, Displays: []displayJSON{}}
 	for _, d := range x11.Displays() {
-		j := displayJSON{Source: "x11:" + d.Name, Width: d.Width, Height: d.Height, DepthBits: d.Depth}
+		j := displayJSON{Source: "x11:" + d.Name, Server: d.Server, Width: d.Width, Height: d.Height, DepthBits: d.Depth}
 		if d.Err != nil {
 			j.Error = d.Err.Error()
 		}
@@ -79,31 +80,30 @@ func findSources() (sourcesJSON, error) {
 	return all, err
 }
 
-func (s sourcesJSON) print(w io.Writer) error {
+func (s sourcesJSON) print(w io.Writer, width int) error {
 	var rows [][]string
 	for _, d := range s.Devices {
 		rows = append(rows, d.rows()...)
-		rows = append(rows, []string{"", certificatesText(d.Certificates)})
+		rows = append(rows, certificateRows(d.Certificates)...)
 	}
 	if len(s.Devices) == 0 {
-		rows = append(rows, []string{"v4l2:/dev/video0", "no capture device found"})
+		rows = append(rows, []string{"(no device)", "no capture device found"})
 	}
 	for _, d := range s.Displays {
-		what := fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)
 		if d.Error != "" {
-			what = "X display that cannot be recorded: " + d.Error
-		} else {
-			what += ", " + certificatesText(d.Certificates)
+			rows = append(rows, []string{d.Source, "X display that cannot be recorded: " + d.Error})
+			continue
 		}
-		rows = append(rows, []string{d.Source, what})
+		rows = append(rows, []string{d.Source, fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)})
+		rows = append(rows, certificateRows(d.Certificates)...)
 	}
 	if len(s.Displays) == 0 {
-		rows = append(rows, []string{"x11::0", "no X display found; Xvfb :0 starts one"})
+		rows = append(rows, []string{"(no display)", "no X display found; Xvfb :0 starts one"})
 	}
 	for _, scene := range s.Scenes {
 		rows = append(rows, []string{scene.Source, scene.About})
 	}
-	if err := printTable(w, []string{"SOURCE", "WHAT IT IS"}, rows); err != nil {
+	if err := printWrapped(w, []string{"SOURCE", "WHAT IT IS"}, rows, width); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
@@ -113,5 +113,5 @@ func (s sourcesJSON) print(w io.Writer) error {
 	for _, k := range s.Kinds {
 		rows = append(rows, []string{k.Form, k.About})
 	}
-	return printTable(w, []string{"FORM", "WHAT IT IS"}, rows)
+	return printWrapped(w, []string{"FORM", "WHAT IT IS"}, rows, width)
 }

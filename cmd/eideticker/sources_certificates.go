@@ -29,7 +29,7 @@ func (s *sourcesJSON) addCertificates() {
 	}
 	for i := range s.Displays {
 		d := &s.Displays[i]
-		d.Certificates = certificatesOf(store, certify.Device{Kind: "x11", Path: strings.TrimPrefix(d.Source, "x11:")})
+		d.Certificates = certificatesOf(store, certify.Device{Kind: "x11", Path: strings.TrimPrefix(d.Source, "x11:"), Driver: d.Server})
 	}
 }
 
@@ -45,14 +45,14 @@ func certificatesOf(store certify.Store, d certify.Device) []certificateJSON {
 	return all
 }
 
-// certificatesText tells them in one line.
-func certificatesText(all []certificateJSON) string {
+// certificateRows tells them in a line each.
+func certificateRows(all []certificateJSON) [][]string {
 	if len(all) == 0 {
-		return "not certified"
+		return [][]string{{"", "not certified"}}
 	}
-	var parts []string
+	var rows [][]string
 	for _, c := range all {
-		parts = append(parts, fmt.Sprintf("%v %s on %s", c.Mode, verdictText(c.Verdict), c.Date.Local().Format("2006-01-02")))
+		rows = append(rows, []string{"", fmt.Sprintf("certificate: %v %s on %s", c.Mode, verdictText(c.Verdict), c.Date.Local().Format("2006-01-02"))})
 	}
-	return "certificates: " + strings.Join(parts, "; ")
+	return rows
 }

@@ -64,30 +64,52 @@ func (m Recorded) String() string {
 // deviceMetadata is the source's own word on a capture device: capture/v4l2 stores it with each recording.
 const deviceMetadata = "v4l2.device"
 
+// serverMetadata is the same of an X display, by capture/x11.
+const serverMetadata = "x11.server"
+
 // Identify names the device and the mode of an opened source.
 func Identify(info capture.Info) (Device, Recorded) {
 	before, _, _ := strings.Cut(info.URI, "?")
 	kind, path, _ := strings.Cut(before, ":")
+	if kind == "x11" {
+		path = display(path)
+	}
 	d := Device{Kind: kind, Path: path}
 	for _, m := range info.Metadata {
-		if m.Name == deviceMetadata {
+		switch m.Name {
+		case deviceMetadata:
 			// What cannot be read leaves the device without a name, and so without a certificate.
 			_ = json.Unmarshal(m.Value, &d)
+		case serverMetadata:
+			var s struct {
+				Name string `json:"name"`
+			}
+			_ = json.Unmarshal(m.Value, &s)
+			d.Driver = s.Name
 		}
 	}
 	return d, recordedAs(info.Format, info.Period)
+}
+
+// display spells an X display in one way: ":9" for ":9.0", "unix:9" and what DISPLAY says where none is named.
+func display(name string) string {
+	if name == "" {
+		name = os.Getenv("DISPLAY")
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(name, "unix"), ".0")
 }
 
 func recordedAs(f frame.Format, p capture.Rational) Recorded {
 	return Recorded{Width: f.Width, Height: f.Height, PixelFormat: f.Pixel.String(), PeriodNum: p.Num, PeriodDen: p.Den}
 }
 
-// key is what makes two devices the same: not the path, where the driver says more.
+// key is what makes two devices the same: not the path, where the driver says more. Of an X display it is the number and the server's
+// program: another server may have the number next week.
 func (d Device) key() string {
 	if d.Card != "" || d.Bus != "" {
 		return strings.Join([]string{d.Kind, d.Driver, d.Card, d.Bus, d.Input}, "\n")
 	}
-	return d.Kind + "\n" + d.Path
+	return strings.Join([]string{d.Kind, d.Path, d.Driver}, "\n")
 }
 
 // Store is a folder of certificates.
@@ -149,6 +171,21 @@ func (c Certificate) fileName() string {
 	m := c.Mode
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%+v", c.Device.key(), [...]any{m.Width, m.Height, m.PixelFormat, m.PeriodNum, m.PeriodDen}))
 	return fmt.Sprintf("%s-%.40s-%dx%d-%s-%s.json", c.Device.Kind, strings.Trim(clean, "-."), m.Width, m.Height, m.PixelFormat, hex.EncodeToString(sum[:4]))
+}
+
+// Probe makes the folder and finds out whether a certificate can be kept in it, so that nothing is played in vain.
+func (s Store) Probe() error {
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return fmt.Errorf("no certificate can be kept: %w", err)
+	}
+	tmp, err := os.CreateTemp(s.Dir, ".certificate.*")
+	if err != nil {
+		if inner := new(os.PathError); errors.As(err, &inner) { // whose name was made up
+			err = inner.Err
+		}
+		return fmt.Errorf("no certificate can be kept in %s: %w", s.Dir, err)
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
 // Filed is a certificate and the file that it is in.

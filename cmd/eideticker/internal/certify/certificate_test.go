@@ -70,6 +70,57 @@ func TestCertificateIsFound(t *testing.T) {
 	}
 }
 
+// TestDisplaysAreTold apart by their number and the server's program, however the number is spelled.
+func TestDisplaysAreTold(t *testing.T) {
+	t.Setenv("DISPLAY", ":77.0")
+	screen := func(uri, server string) capture.Info {
+		about, err := json.Marshal(map[string]string{"name": server})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return capture.Info{URI: uri, Format: card(t, "", "", 720).Format, Metadata: []capture.Metadata{{Name: serverMetadata, Value: about}}}
+	}
+	s := Store{t.TempDir()}
+	if _, err := s.Save(NewCertificate(screen("x11::77", "Xorg, release 1"), "p", time.Now(), &Report{Verdict: Pass})); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		uri, server string
+		certified   bool
+	}{
+		{"x11::77?fps=60", "Xorg, release 1", true},
+		{"x11::77.0", "Xorg, release 1", true},
+		{"x11:unix:77", "Xorg, release 1", true},
+		{"x11:", "Xorg, release 1", true},
+		{"x11::77.1", "Xorg, release 1", false},
+		{"x11::78", "Xorg, release 1", false},
+		{"x11::77", "Xorg, release 2", false},
+		{"x11::77", "Xvnc, release 1", false},
+	} {
+		if got := s.StandingOf(screen(tc.uri, tc.server)); got.Certified != tc.certified {
+			t.Errorf("%s of %s: %+v", tc.uri, tc.server, got)
+		}
+	}
+}
+
+// TestProbe finds out that nothing can be kept, and leaves nothing where it can.
+func TestProbe(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	if err := (Store{dir}).Probe(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Store{filepath.Join(file, "store")}).Probe(); err == nil {
+		t.Error("certificates can be kept in a file")
+	}
+}
+
 // TestStoreIsNotTrusted puts files beside the certificates that are none.
 func TestStoreIsNotTrusted(t *testing.T) {
 	dir := t.TempDir()

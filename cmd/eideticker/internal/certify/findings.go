@@ -98,7 +98,7 @@ func (r *Report) duplicates() Finding {
 	n, open := r.Time.Duplicates, r.Time.OpenDuplicates
 	kind, came := Exact, plural(n, "duplicate")
 	if open > 0 {
-		kind, came = Bounded, fmt.Sprintf("%d to %s", n, plural(n+open, "duplicate"))
+		kind, came = Bounded, fmt.Sprintf("%d to %d duplicates", n, n+open)
 	}
 	return finding(PropertyDuplicates, kind, "each picture while it was there", came).
 		blame(n > 0, Fail, "the path repeats frames that its source did not: framerates read from it are too low. Try another USB port, a lower mode, or another card")

@@ -42,6 +42,12 @@ func openX11Output(uri, target string, query url.Values, o OutputOptions) (Outpu
 		if region, err = frame.ParseRegion(query.Get("region")); err != nil {
 			return nil, fmt.Errorf("%w %q: %w", ErrOutput, uri, err)
 		}
+		if err := CheckSize(region.Width, region.Height); err != nil {
+			return nil, fmt.Errorf("%w %q: region: %w", ErrOutput, uri, err)
+		}
+		if o.Width > 0 {
+			return nil, fmt.Errorf("%w %q: its region says how much is played, give that or --size", ErrOutput, uri)
+		}
 	}
 	// The library logs to stderr where there is no authority file; what matters comes back as errors.
 	xgb.Logger.SetOutput(io.Discard)
@@ -66,8 +72,6 @@ func (x *x11Output) open(uri, target string, region frame.Region, o OutputOption
 		region = frame.Region{Width: o.Width, Height: o.Height}
 	case region == (frame.Region{}):
 		region = frame.Region{Width: width, Height: height}
-	case o.Width > 0:
-		return errors.New("give a size or a region, not both")
 	}
 	if !region.In(width, height) {
 		return fmt.Errorf("%v does not lie on the screen, which is %dx%d", region, width, height)

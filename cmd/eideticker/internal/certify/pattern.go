@@ -82,10 +82,18 @@ func flatColours() (greys, colours []rgb) {
 	}
 }
 
+// CheckSize says why there is no pattern of a size, or nil.
+func CheckSize(width, height int) error {
+	if width < MinWidth || height < MinHeight || width > maxSide || height > maxSide {
+		return fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, MinWidth, MinHeight, maxSide, maxSide)
+	}
+	return nil
+}
+
 // NewPattern lays the pattern out for a size.
 func NewPattern(width, height int, nonce uint16) (*Pattern, error) {
-	if width < MinWidth || height < MinHeight || width > maxSide || height > maxSide {
-		return nil, fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, MinWidth, MinHeight, maxSide, maxSide)
+	if err := CheckSize(width, height); err != nil {
+		return nil, err
 	}
 	p := &Pattern{Width: width, Height: height, Nonce: nonce, inner: image.Rect(0, 0, width, height).Inset(margin)}
 	p.region = image.Rect(width*sideMargin/100, margin, width*(100-sideMargin)/100, height-margin)

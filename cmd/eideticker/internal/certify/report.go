@@ -27,6 +27,9 @@ type Report struct {
 	whole bool // a frame shows one picture of this run, so that pixels could be judged
 }
 
+// Tells reports whether anything is known of the path: a recording of something else tells nothing of it.
+func (r *Report) Tells() bool { return r.NoPattern == "" && r.Time.Judged > 0 }
+
 // PlayedMode is what was played and what it was recorded as.
 type PlayedMode struct {
 	Output          string `json:"output"`

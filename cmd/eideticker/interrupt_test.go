@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSignals wants the first to end the work, those that come with it to count as that one, and a later one to end the program.
+func TestSignals(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		after []time.Duration // of each signal since the one before
+		first bool
+		again bool
+	}{
+		{"none", nil, false, false},
+		{"one", []time.Duration{time.Second}, true, false},
+		{"one that a wrapper passes on and the terminal sends too", []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond}, true, false},
+		{"two", []time.Duration{0, time.Second}, true, true},
+		{"two that came together, and one", []time.Duration{0, 0, time.Second}, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				signals, done := make(chan os.Signal, 2), make(chan struct{})
+				first, again := false, false
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					obey(signals, done, func() { first = true }, func() { again = true })
+				}()
+				for _, d := range tc.after {
+					time.Sleep(d)
+					signals <- os.Interrupt
+					synctest.Wait()
+				}
+				close(done)
+				<-ended
+				if first != tc.first || again != tc.again {
+					t.Errorf("ended the work: %v, the program: %v", first, again)
+				}
+			})
+		})
+	}
+}

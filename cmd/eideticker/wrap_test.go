@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	rows := [][]string{
+		{"v4l2:/dev/video0", strings.Repeat("some words ", 20)},
+		{"", "evil\x1b[31m\u202ename\nand more"},
+		{"x11::9[?region=1280x720+0+0&cursor=0&fps=60]&memory=mmap|userptr|dmabuf", "an X display"},
+	}
+	for _, width := range []int{40, 60, 80, 100} {
+		var b strings.Builder
+		if err := printWrapped(&b, []string{"SOURCE", "WHAT IT IS"}, rows, width); err != nil {
+			t.Fatal(err)
+		}
+		widest := len("v4l2:/dev/video0  ") + leastText // less is left to the terminal
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > max(width, widest) {
+				t.Errorf("width %d: %d columns: %q", width, n, line)
+			}
+			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == '\u202e' }) {
+				t.Errorf("a terminal would obey %q", line)
+			}
+		}
+		if got := strings.Count(b.String(), "words"); got != 20 {
+			t.Errorf("width %d: %d of 20 words in\n%s", width, got, b.String())
+		}
+		if joined := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\n", ""), " ", ""); !strings.Contains(joined, "memory=mmap|userptr|dmabuf") {
+			t.Errorf("width %d: the form is not whole:\n%s", width, b.String())
+		}
+	}
+	var b strings.Builder
+	if err := printTable(&b, []string{"A", ">B"}, [][]string{{"x\x1b[2J", "y\nz"}}); err != nil || strings.Contains(b.String(), "\x1b") || strings.Count(b.String(), "\n") != 2 {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	b.Reset()
+	var l list
+	l.add("device", "%s", "card\x1b[2J")
+	if err := l.print(&b); err != nil || strings.Contains(b.String(), "\x1b") {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
