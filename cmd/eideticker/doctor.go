@@ -5,23 +5,25 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/x11"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
 )
 
 type doctorCmd struct {
-	Dir  string `default:"." placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to."`
-	JSON bool   `help:"Print one JSON object."`
+	Dir      string        `default:"." placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to."`
+	DiskTime time.Duration `default:"3s" placeholder:"30s" help:"How long to write to that disk: many are fast for some seconds only."`
+	JSON     bool          `help:"Print one JSON object."`
 }
 
 func (doctorCmd) Help() string {
 	return `Examples:
 
   eideticker doctor --dir /recordings
-  eideticker doctor --json
+  eideticker doctor --disk-time 1m --json
 
-Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, and says what to do where something is amiss. It writes to the folder for at most three seconds and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
+Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, and says what to do where something is amiss. It writes to the folder for three seconds, or for --disk-time, using no more than a tenth of its free space, and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
 }
 
 // doctorJSON is what doctor --json prints.
@@ -33,6 +35,9 @@ type doctorJSON struct {
 }
 
 func (c doctorCmd) Run(e *env) error {
+	if c.DiskTime < doctor.LeastDiskTime || c.DiskTime > doctor.MostDiskTime {
+		return usagef("--disk-time %v: write for %v to %v", c.DiskTime, doctor.LeastDiskTime, doctor.MostDiskTime)
+	}
 	box, err := c.look(e)
 	if err != nil {
 		return fmt.Errorf("doctor: %w", orInterrupted(err))
@@ -68,6 +73,6 @@ func (c doctorCmd) look(e *env) (*doctor.Box, error) {
 		return nil, err
 	}
 	e.phase("measuring the disk of "+c.Dir, 0).end()
-	box.Disk, err = doctor.MeasureDisk(e.ctx, c.Dir, openDirect)
+	box.Disk, err = doctor.MeasureDisk(e.ctx, c.Dir, c.DiskTime, openDirect)
 	return box, err
 }

@@ -112,7 +112,7 @@ func (n need) period() time.Duration {
 func (n need) String() string {
 	switch {
 	case n.assumed:
-		return "one input of 1920x1080 BGR4 at 60 frames/s, taken as no input has a signal"
+		return "one assumed input of 1920x1080 BGR4 at 60 frames/s (no input has a signal)"
 	case len(n.modes) == 1:
 		return n.modes[0].String()
 	}

@@ -26,6 +26,9 @@ func (b *Box) disk(g *group) {
 		switch {
 		case errors.Is(d.Err, fs.ErrPermission):
 			f.Advice = "Name a folder that you may write to with --dir, or make this one yours with sudo chown."
+		case errors.Is(d.Err, errNoFiles):
+			g.add(f)
+			return // there is no space to speak of
 		case errors.Is(d.Err, fs.ErrNotExist):
 			f.Advice = "Make the folder, or name another with --dir."
 		}
@@ -38,10 +41,10 @@ func (b *Box) disk(g *group) {
 	speed := d.BytesPerSecond()
 	f := Finding{ID: "disk-speed", Object: d.Dir, Numbers: map[string]float64{
 		"available_bytes_per_s": speed, "needed_most_bytes_per_s": raw, "needed_busy_bytes_per_s": raw / packed,
-		"written_bytes": float64(d.Written), "longest_write_ns": float64(d.Longest),
+		"written_bytes": float64(d.Written), "written_ns": float64(d.Took), "longest_write_ns": float64(d.Longest),
 	}}
-	f.Found = fmt.Sprintf("takes %s (%s written, longest write %v); needed %s if every pixel is noise, %s for busy pictures, with %v",
-		speedText(speed), sizeText(float64(d.Written)), d.Longest.Round(time.Millisecond), speedText(raw), speedText(raw/packed), n)
+	f.Found = fmt.Sprintf("takes %s (%s written in %.1f s, longest write %v); needed %s if every pixel is noise, %s for busy pictures, with %v",
+		speedText(speed), sizeText(float64(d.Written)), d.Took.Seconds(), d.Longest.Round(time.Millisecond), speedText(raw), speedText(raw/packed), n)
 	switch {
 	case speed < raw/packed && !n.assumed:
 		f.Level = Fail

@@ -15,13 +15,21 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// Bounds of the measurement, whichever is reached first.
+// How long a disk may be written to. Many have a cache that takes seconds to fill.
 const (
-	diskTime  = 3 * time.Second
+	LeastDiskTime = time.Second
+	MostDiskTime  = 10 * time.Minute
+)
+
+// Bounds of the file that is written, from its beginning again when it is full.
+const (
 	diskBytes = 4 << 30
 	diskBlock = 4 << 20 // of one write; recordings are written in such
 	diskShare = 10      // at most this part of the free space
 )
+
+// errNoFiles says that a folder is there and takes no files, as those of the kernel do.
+var errNoFiles = errors.New("no file can be made there: it is not on a disk")
 
 // Disk is what was measured of the disk that a folder is on.
 type Disk struct {
@@ -42,12 +50,13 @@ func (d Disk) BytesPerSecond() float64 {
 	return float64(d.Written) / max(d.Took.Seconds(), 1e-9)
 }
 
-// MeasureDisk writes bytes that do not compress to a file in the folder for a few seconds. The file has a name only until it is
+// MeasureDisk writes bytes that do not compress to a file in the folder, for as long as is asked, in a circle that takes no more than a
+// tenth of the free space. What goes through the page cache has to be on the disk before it is written over. The file has a name only until it is
 // open (on systems where an open file can be removed), so that nothing stays whatever ends the program. openDirect opens
 // a new file past the page cache, or fails with errors.ErrUnsupported.
 //
 // What goes wrong with the disk stands in the result. An error is returned when ctx ends.
-func MeasureDisk(ctx context.Context, dir string, openDirect func(string) (*os.File, error)) (Disk, error) {
+func MeasureDisk(ctx context.Context, dir string, duration time.Duration, openDirect func(string) (*os.File, error)) (Disk, error) {
 	d := Disk{Dir: dir}
 	most := int64(diskBytes)
 	if d.Free, d.SpaceErr = freeBytes(dir); d.SpaceErr == nil {
@@ -59,7 +68,7 @@ func MeasureDisk(ctx context.Context, dir string, openDirect func(string) (*os.F
 		return d, ctx.Err()
 	}
 	if most > 0 {
-		err = d.write(ctx, f, most)
+		err = d.write(ctx, f, most, duration)
 	} else {
 		err = fmt.Errorf("not measured: only %s are free", sizeText(float64(d.Free)))
 	}
@@ -88,6 +97,9 @@ func (d *Disk) open(openDirect func(string) (*os.File, error)) (f *os.File, name
 		f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	}
 	if err != nil {
+		if _, there := os.Stat(d.Dir); there == nil && errors.Is(err, os.ErrNotExist) {
+			return nil, false, errNoFiles
+		}
 		// The name was made up; the folder is what the user knows.
 		if inner := new(os.PathError); errors.As(err, &inner) {
 			err = fmt.Errorf("cannot be written to: %w", inner.Err)
@@ -97,7 +109,8 @@ func (d *Disk) open(openDirect func(string) (*os.File, error)) (f *os.File, name
 	return f, os.Remove(path) == nil, nil
 }
 
-func (d *Disk) write(ctx context.Context, f *os.File, most int64) error {
+// write writes for a time, in a circle of so many bytes, which are a multiple of a block.
+func (d *Disk) write(ctx context.Context, f *os.File, circle int64, duration time.Duration) error {
 	block, err := ringbuf.Map(diskBlock, ringbuf.MapOptions{Prefault: true}) // page-aligned, as O_DIRECT wants it
 	if err != nil {
 		return err
@@ -109,16 +122,21 @@ func (d *Disk) write(ctx context.Context, f *os.File, most int64) error {
 		binary.LittleEndian.PutUint64(bytes[i:], random.Uint64())
 	}
 	started := time.Now()
-	for d.Written < most && time.Since(started) < diskTime && ctx.Err() == nil {
+	for time.Since(started) < duration && ctx.Err() == nil {
 		for i := 0; i < len(bytes); i += 4096 {
 			binary.LittleEndian.PutUint64(bytes[i:], random.Uint64()) // no page twice, for disks that would notice
 		}
 		before := time.Now()
-		n, err := f.Write(bytes)
+		n, err := f.WriteAt(bytes, d.Written%circle)
 		d.Longest = max(d.Longest, time.Since(before))
 		d.Written += int64(n)
 		if err != nil {
 			return fmt.Errorf("write: %w", pathless(err))
+		}
+		if !d.Direct && d.Written%circle == 0 { // or memory would be written over, and the disk see none of it
+			if err := f.Sync(); err != nil {
+				return fmt.Errorf("sync: %w", pathless(err))
+			}
 		}
 	}
 	if err := f.Sync(); err != nil {
