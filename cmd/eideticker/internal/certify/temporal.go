@@ -285,7 +285,8 @@ func (j *judge) perhapsReplaced(i int) bool {
 	if s.put+1 >= len(j.puts) {
 		return false
 	}
-	return s.meta.Sampled.Latest.Sub(j.puts[s.put+1].at.Earliest) > j.likely(j.past[i]).low-j.slack
+	least := max(0, j.likely(j.past[i]).low) // no picture arrives before it is put
+	return s.meta.Sampled.Latest.Sub(j.puts[s.put+1].at.Earliest) > least-j.slack
 }
 
 // between counts pictures that no frame shows, between two that frames a and b show.
