@@ -125,13 +125,20 @@ func TestCountInThePicture(t *testing.T) {
 				choose(t, path, "1920x1080p60")
 				const countersOnly = 1
 				set(t, path, "OSD Text Mode", countersOnly)
-				countInThePicture(t, path, memory)
+				for try := 0; !countInThePicture(t, path, memory); try++ {
+					if try == 8 {
+						t.Fatal("no recording in which the driver counts each frame")
+					}
+				}
 			})
 		}
 	}
 }
 
-func countInThePicture(t *testing.T, path, memory string) {
+// countInThePicture reports false where number and picture may differ for good reasons: the stream was begun again, so that the driver
+// counts anew; or vivid, which is late under load, has given two frames one number.
+func countInThePicture(t *testing.T, path, memory string) bool {
+	t.Helper()
 	var tap *seqTap
 	open := func(path string) (node, error) {
 		n, err := openNode(path)
@@ -158,11 +165,15 @@ func countInThePicture(t *testing.T, path, memory string) {
 	}
 	r.some(30) // a machine that emulates ours may lose others between them: each that is stored has its number
 	r.account()
+	if len(r.kinds()) > 0 || len(slices.Compact(slices.Clone(tap.seen))) < len(tap.seen) {
+		return false
+	}
 	first, digits := uint64(tap.seen[0]), countDigits{}
 	for i, m := range r.metas {
 		digits.add(t, first+m.Sequence-r.metas[0].Sequence, seen[i])
 	}
 	digits.check(t, 20)
+	return true
 }
 
 // countDigits is how the digits look that were seen.

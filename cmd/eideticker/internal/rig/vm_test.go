@@ -16,9 +16,9 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm"
 )
 
-// vivid is an HDMI receiver with DV timings.
+// vivid is two HDMI receivers with DV timings, the second of which speaks the multi-planar API.
 func vivid() rigvm.Module {
-	return rigvm.Module{Name: "vivid", Options: []string{"n_devs=1", "node_types=0x1", "num_inputs=1", "input_types=0x3"}}
+	return rigvm.Module{Name: "vivid", Options: []string{"n_devs=2", "node_types=0x1,0x1", "num_inputs=1,1", "input_types=0x3,0x3", "multiplanar=1,2"}}
 }
 
 // TestVMRecordings runs the table of faults in a VM: recordings of the kernel's virtual capture device while it misbehaves.
