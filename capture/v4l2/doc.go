@@ -23,7 +23,7 @@
 //
 // In the middle of a recording nothing that another signal would mend ends it, however long it takes. There is no signal, or no
 // frames come and the driver does not say why: "signal lost". There is one that is not recorded, or that does not go with the
-// parameters: "signal refused". The device is away: "device gone". Each is told once with its reason, and explains the frames that
+// parameters: "signal refused". The device is away: "device gone"; it is back and cannot be opened: "device not usable". Each is told once with its reason, and explains the frames that
 // are missing. Errors of the driver are tried again a few times in a row.
 //
 // # Accounting
