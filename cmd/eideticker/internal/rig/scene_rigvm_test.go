@@ -22,12 +22,13 @@ type scene struct {
 	t    *testing.T
 	over <-chan struct{} // the recording is
 
-	mu      sync.Mutex
-	stored  uint64
-	seen    []string // kinds of events, in order
-	reasons []string // that these give, "" for none
-	awaited int      // of these, by told
-	news    chan struct{}
+	mu       sync.Mutex
+	stored   uint64
+	progress int      // how often that was told
+	seen     []string // kinds of events, in order
+	reasons  []string // that these give, "" for none
+	awaited  int      // of these, by told
+	news     chan struct{}
 }
 
 type act func(*scene)
@@ -50,7 +51,7 @@ func (s *scene) record(src capture.Source, path string, list []act) (Result, err
 	ctx, stop := context.WithTimeout(s.t.Context(), patience)
 	defer stop()
 	return Record(ctx, watched{src.(accounted), s, new(bool)}, path, Options{
-		Progress: func(p Progress) { s.notice(func() { s.stored = p.Frames }) },
+		Progress: func(p Progress) { s.notice(func() { s.stored = p.Frames; s.progress++ }) },
 		Started: func(ctx context.Context, _ func(timeline.Event)) error {
 			s.over = ctx.Done()
 			s.do(list...)
@@ -108,9 +109,14 @@ func (s *scene) heard(kind string) []string {
 	return all
 }
 
-// stored waits for so many more.
+// stored waits for so many more than there are now: what was told last may be older than what happened last, and so may what is being
+// told.
 func stored(n uint64) act {
 	return func(s *scene) {
+		s.mu.Lock()
+		told := s.progress
+		s.mu.Unlock()
+		s.wait("progress was told", func() bool { return s.progress > told+1 })
 		s.mu.Lock()
 		want := s.stored + n
 		s.mu.Unlock()
