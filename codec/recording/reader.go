@@ -17,18 +17,10 @@ import (
 )
 
 // Segment is a run of frames of one format.
-type Segment struct {
-	First, Frames        int // number of the first frame, and how many there are
-	Layout               *frame.Layout
-	PeriodNum, PeriodDen int64 // nominal time from frame to frame, as a fraction of seconds; 0/0 unknown
-	FemtoPeriod          int64 // fitted to the frames' times, in femtoseconds; 0 unknown
-}
+type Segment = frame.Segment
 
 // Gap is a run of missing frames and the number of the frame that it stands before.
-type Gap struct {
-	Before int
-	frame.Gap
-}
+type Gap = frame.Hole
 
 // Metadata is a named JSON value of the recording as a whole.
 type Metadata struct {

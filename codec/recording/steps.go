@@ -1,0 +1,53 @@
+package recording
+
+import (
+	"iter"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Changes goes through the changes of frames from up to, and not including, to, without reading a pixel: see [Reader.Timeline].
+// After an error there is no further step.
+func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		t := r.Timeline(from, to)
+		step := frame.Step{Change: t.Change()}
+		for t.Next() {
+			step.Number, step.Meta = t.Number(), t.Meta()
+			step.Image.Layout = r.segments[t.seg].Layout
+			step.Previous.Layout = step.Image.Layout
+			if !yield(&step, nil) {
+				return
+			}
+		}
+		if t.Err() != nil {
+			yield(nil, t.Err())
+		}
+	}
+}
+
+// Steps decodes frames from up to, and not including, to, in turn: see [Reader.Play]. After an error there is no further step.
+func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		p, err := r.Play(from, to)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer p.Close()
+		step := frame.Step{Change: p.Change()}
+		for p.Next() {
+			step.Number, step.Meta, step.Image = p.Number(), p.Meta(), p.Image()
+			step.Previous = frame.Image{Layout: step.Image.Layout}
+			if previous, ok := p.Previous(); ok {
+				step.Previous = previous
+			}
+			if !yield(&step, nil) {
+				return
+			}
+		}
+		if p.Err() != nil {
+			yield(nil, p.Err())
+		}
+	}
+}
