@@ -1,0 +1,162 @@
+package report
+
+import "github.com/eideticker/eideticker/analyze"
+
+const (
+	// Schema names what a results.json is.
+	Schema = "eideticker.results"
+	// Version is that of the schema: fields may be added to it, one that changes its meaning or goes away makes another version.
+	Version = 1
+	// FileName is that of the results in a run folder.
+	FileName = "results.json"
+)
+
+// Results are what was found in one recording. Frames are counted from 0 through the recording; times are on its clock, in nanoseconds.
+type Results struct {
+	Schema      string      `json:"schema"`  // Schema
+	Version     int         `json:"version"` // Version
+	Recording   Recording   `json:"recording"`
+	Environment Environment `json:"environment"`
+	Settings    Settings    `json:"settings"`
+	// Quality is about the whole recording, and is shown above every other number.
+	Quality     analyze.Result `json:"quality"`
+	Windows     []Window       `json:"windows"`
+	Video       *Video         `json:"video,omitempty"`
+	Pictures    []Picture      `json:"pictures"`     // that belong to no window
+	RetriedRuns int            `json:"retried_runs"` // how often this run was begun again before it came out
+	Notes       []string       `json:"notes"`        // sentences about the run as a whole
+}
+
+// Recording says what was analysed.
+type Recording struct {
+	ID            string `json:"id"`           // the recording's own; empty where it has none
+	Name          string `json:"name"`         // for people
+	File          string `json:"file"`         // in the run folder; empty where it is not there
+	Frames        int    `json:"frames"`       // stored
+	Lost          uint64 `json:"lost"`         // produced by the source and not stored
+	Width         int    `json:"width_px"`     // of the first format
+	Height        int    `json:"height_px"`    // of the first format
+	PixelFormat   string `json:"pixel_format"` // V4L2 fourcc
+	PeriodNS      int64  `json:"period_ns"`    // fitted time from frame to frame; 0 unknown
+	StartedWallNS int64  `json:"started_wall_ns"`
+	DurationNS    int64  `json:"duration_ns"` // first frame to last
+	OwnClock      bool   `json:"own_clock"`   // times are those of an imported file, not of this rig
+}
+
+// Environment is what is known of where a run took place: a value for some of the Env keys. What is not known is left out.
+type Environment map[string]string
+
+// Keys of an Environment.
+const (
+	EnvDUT           = "dut"            // device under test: its name or model
+	EnvOS            = "os"             // the device's system and version
+	EnvKernel        = "kernel"         // the device's
+	EnvBrowser       = "browser"        // name and build
+	EnvNetwork       = "network"        // profile of the test network
+	EnvSignal        = "signal"         // mode, such as 1920x1080p59.94
+	EnvSource        = "source"         // kind of the source: v4l2, x11, video, synth
+	EnvCard          = "card"           // the capture device
+	EnvRig           = "rig"            // name of the rig
+	EnvRigBuild      = "rig_build"      // version of the program that recorded
+	EnvRigOS         = "rig_os"         // the rig's system and kernel
+	EnvAnalysisBuild = "analysis_build" // version of the program that analysed
+	EnvTemperature   = "temperature"    // the device's, with its unit
+	EnvGovernor      = "governor"       // of the device's processors
+	EnvMachineShared = "machine_shared" // "yes" where browser and recorder took each other's time, else "no"
+)
+
+// EnvironmentKeys returns the documented keys in the order in which people want to read them.
+func EnvironmentKeys() []string {
+	return []string{
+		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS, EnvAnalysisBuild,
+		EnvTemperature, EnvGovernor, EnvMachineShared,
+	}
+}
+
+// Settings are what the analysis was asked for.
+type Settings struct {
+	Region    []int    `json:"region"`     // x, y, width, height; empty where it was found or is everything
+	Masks     [][]int  `json:"masks"`      // x, y, width, height each
+	Tolerance int      `json:"tolerance"`  // τ, of an 8-bit sample; 0 is exact
+	MinPixels int      `json:"min_pixels"` // m: so many pixels may differ in frames that are taken for equal
+	Strict    bool     `json:"strict"`     // a lost frame in a window is an error
+	Measures  []string `json:"measures"`   // that were asked for; empty: all that apply
+}
+
+// Kinds of windows.
+const (
+	Markers = "markers" // between green and red
+	Frames  = "frames"  // a range that was given
+	All     = "all"     // everything
+)
+
+// Window is a part of the recording, and what the measures say of it.
+type Window struct {
+	Name string `json:"name"` // for people, such as the page's
+	Kind string `json:"kind"` // Markers, Frames or All
+	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first that differs, the last of the
+	// content, the first full red. Green and Red are -1 where there is none.
+	Green   int                `json:"green_frame"`
+	Start   int                `json:"start_frame"`
+	End     int                `json:"end_frame"`
+	Red     int                `json:"red_frame"`
+	StartNS int64              `json:"start_ns"` // time of s
+	EndNS   int64              `json:"end_ns"`   // time of r, or of e where there is no r
+	Region  []int              `json:"region"`   // x, y, width, height of the content
+	T0      *T0                `json:"t0,omitempty"`
+	Times   FrameTimes         `json:"frame_times"`
+	Results []analyze.Result   `json:"results"`
+	Claims  map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
+	// Pictures are of this window.
+	Pictures []Picture `json:"pictures"`
+	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker
+}
+
+// T0 is the command from which load figures count.
+type T0 struct {
+	AtNS          int64  `json:"at_ns"`
+	UncertaintyNS int64  `json:"uncertainty_ns"`
+	Source        string `json:"source"` // what it was: "navigation", "input", …
+}
+
+// FrameTimes are the times of a window's stored frames, which follow each other in number. Times are relative to the window's
+// start_ns. The three lists are of one length.
+type FrameTimes struct {
+	First    int     `json:"first_frame"`
+	Time     []int64 `json:"time_ns"` // sequence × fitted period
+	Earliest []int64 `json:"earliest_ns"`
+	Latest   []int64 `json:"latest_ns"`
+	Lost     []Loss  `json:"lost"`
+}
+
+// Loss is a hole among the frames.
+type Loss struct {
+	Before int    `json:"before_frame"` // number of the stored frame behind it
+	Frames uint64 `json:"frames"`
+	Cause  string `json:"cause"`
+}
+
+// Video shows the recording; the page seeks in it by the map that package render writes beside it.
+type Video struct {
+	File string `json:"file"`
+	Map  string `json:"map"`
+}
+
+// Kinds of pictures.
+const (
+	PictureHeatMap    = "heatmap"
+	PictureFilmstrip  = "filmstrip"
+	PictureProgress   = "progress"
+	PictureFrameTimes = "frametimes"
+	PictureEvidence   = "evidence"
+)
+
+// Picture is a file that shows something.
+type Picture struct {
+	Kind    string `json:"kind"`
+	File    string `json:"file"`
+	Data    string `json:"data,omitempty"` // the numbers behind it, such as heatmap.npy
+	Text    string `json:"text"`           // what it shows, a sentence
+	Measure string `json:"measure"`        // whose it is; empty where it is of no single one
+	Frame   int    `json:"frame"`          // which it shows; -1 where it is about several
+}

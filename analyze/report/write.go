@@ -1,0 +1,112 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// Write writes a results.json so that it is there as a whole or not at all. It sets schema and version, makes lists of those that are
+// nil, and refuses what Decode would refuse.
+func Write(path string, r *Results) error {
+	b, err := Encode(r)
+	if err != nil {
+		return err
+	}
+	return replace(path, b)
+}
+
+// Encode returns what Write writes.
+func Encode(r *Results) ([]byte, error) {
+	full := *r
+	full.Schema, full.Version = Schema, Version
+	full.fill()
+	if err := full.Validate(); err != nil {
+		return nil, fmt.Errorf("write results: %w", err)
+	}
+	b, err := json.Marshal(&full)
+	if err != nil {
+		return nil, fmt.Errorf("write results: %w", err)
+	}
+	if len(b) >= maxBytes {
+		return nil, fmt.Errorf("write results: %d MiB, at most %d are read; analyze fewer frames at a time", len(b)>>20, maxBytes>>20)
+	}
+	b = append(b, '\n')
+	if err := bounded(b); err != nil {
+		return nil, fmt.Errorf("write results: %w", err)
+	}
+	return b, nil
+}
+
+// replace writes a file beside the one that is meant, and puts it in its place.
+func replace(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = bytes.NewReader(b).WriteTo(f)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// fill makes empty lists of those that are nil. What r points to is copied before it is changed.
+func (r *Results) fill() {
+	if r.Environment == nil {
+		r.Environment = Environment{}
+	}
+	r.Settings.Region, r.Settings.Masks, r.Settings.Measures = some(r.Settings.Region), some(r.Settings.Masks), some(r.Settings.Measures)
+	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
+	fillResult(&r.Quality)
+	r.Windows = append([]Window{}, r.Windows...)
+	for i := range r.Windows {
+		r.Windows[i].fill()
+	}
+}
+
+func (w *Window) fill() {
+	w.Region, w.Pictures, w.Warnings = some(w.Region), some(w.Pictures), some(w.Warnings)
+	if w.Claims == nil {
+		w.Claims = map[string]float64{}
+	}
+	t := &w.Times
+	t.Time, t.Earliest, t.Latest, t.Lost = some(t.Time), some(t.Earliest), some(t.Latest), some(t.Lost)
+	w.Results = append([]analyze.Result{}, w.Results...)
+	for i := range w.Results {
+		fillResult(&w.Results[i])
+	}
+}
+
+func fillResult(r *analyze.Result) {
+	r.Warnings = some(r.Warnings)
+	r.Values = append([]analyze.Value{}, r.Values...)
+	for i := range r.Values {
+		r.Values[i].Frames = some(r.Values[i].Frames)
+	}
+	r.Series = append([]analyze.Series{}, r.Series...)
+	for i := range r.Series {
+		r.Series[i].Frames, r.Series[i].Values = some(r.Series[i].Frames), some(r.Series[i].Values)
+	}
+	r.Evidence = append([]analyze.Evidence{}, r.Evidence...)
+	for i := range r.Evidence {
+		r.Evidence[i].Rows, r.Evidence[i].Region = some(r.Evidence[i].Rows), some(r.Evidence[i].Region)
+	}
+}
+
+// some returns the list, which is not nil then.
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
