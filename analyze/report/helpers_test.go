@@ -1,0 +1,56 @@
+package report
+
+import (
+	"encoding/json"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// sample returns results in which every field has a value.
+func sample() *Results {
+	return &Results{
+		Schema: Schema, Version: Version,
+		Recording: Recording{
+			ID: "5f1c9a4e", Name: "canvas.eid", File: "recording.eid", Frames: 300, Lost: 2, Width: 1280, Height: 720,
+			PixelFormat: "BGR4", PeriodNS: 16_683_350, StartedWallNS: 1_700_000_000_000_000_000, DurationNS: 5_021_688_350, OwnClock: true,
+		},
+		Environment: Environment{EnvBrowser: "Chromium 140.0.7339.185", EnvOS: "Debian 12", EnvMachineShared: "yes"},
+		Settings: Settings{
+			Region: []int{0, 0, 1280, 720}, Masks: [][]int{{10, 20, 30, 40}}, Tolerance: 3, MinPixels: 12, Strict: true, Measures: []string{"fps"},
+		},
+		Quality: analyze.Result{
+			Measure: "quality", Version: 1, State: analyze.Exact,
+			Values: []analyze.Value{{
+				Name: "lost", Unit: "frames", Value: 2, Low: 2, High: 2, State: analyze.Exact, Better: analyze.Lower, Frames: []int{120},
+			}},
+			Warnings: []string{"2 frames were lost before frame 120: ring full"},
+		},
+		Windows: []Window{{
+			Name: "canvas", Kind: Markers, Green: 100, Start: 101, End: 104, Red: 106, StartNS: 1_000_000_000, EndNS: 1_083_416_750,
+			Region: []int{0, 0, 1280, 720}, T0: &T0{AtNS: 900_000_000, UncertaintyNS: 50_000, Source: "navigation"},
+			Times: FrameTimes{
+				First: 100, Time: []int64{-16_683_350, 0, 16_683_350}, Earliest: []int64{-17_000_000, -300_000, 16_400_000},
+				Latest: []int64{-16_600_000, 10_000, 16_700_000}, Lost: []Loss{{Before: 102, Frames: 2, Cause: "ring full"}},
+			},
+			Results: []analyze.Result{
+				{
+					Measure: "fps", Version: 1, State: analyze.Bounded,
+					Values: []analyze.Value{{
+						Name: "framerate", Unit: "frames/s", Value: 59.9, Low: 58, High: 60.1, State: analyze.Bounded, Better: analyze.Higher,
+						Threshold: 0.02, Frames: []int{101, 104}, Note: "two frames are missing",
+					}},
+					Series:   []analyze.Series{{Name: "frame_time", Unit: "ms", Holds: true, Frames: []int{101, 102}, Values: []float64{16.7, 33.4}}},
+					Evidence: []analyze.Evidence{{Kind: "freeze", Frame: 102, Rows: []int{7}, Region: []int{1, 2, 3, 4}, Text: "stands for 2 frames"}},
+					Warnings: []string{"few frames"}, Detail: json.RawMessage(`{"unique":4}`),
+				},
+				{Measure: "tearing", Version: 1, State: analyze.Refused, Refusal: "no images are given; name them with --images"},
+			},
+			Claims:   map[string]float64{"fps.framerate": 60},
+			Pictures: []Picture{{Kind: PictureHeatMap, File: "pictures/heatmap.png", Data: "pictures/heatmap.npy", Text: "Changes.", Measure: "heatmap", Frame: -1}},
+			Warnings: []string{"the green is torn at line 300 in frame 101"},
+		}},
+		Video:       &Video{File: "video.mp4", Map: "video.mp4.json"},
+		Pictures:    []Picture{{Kind: PictureFilmstrip, File: "pictures/filmstrip.png", Text: "All of it.", Frame: 3}},
+		RetriedRuns: 1, Notes: []string{"begun again once: the browser did not start"},
+	}
+}

@@ -1,0 +1,284 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+const golden = "testdata/results.golden.json"
+
+func TestGolden(t *testing.T) {
+	b, err := Encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, b, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, pretty.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(pretty.Bytes(), want) {
+		t.Errorf("results.json changed. A changed or removed field needs another Version; an added one goes with -update. Now it is\n%s", pretty.Bytes())
+	}
+	got, err := Read(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Encode(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again, b) {
+		t.Errorf("read and written again it is\n%s\nwant\n%s", again, b)
+	}
+}
+
+// TestSampleIsComplete makes sure that the golden file shows every field.
+func TestSampleIsComplete(t *testing.T) {
+	seen := map[string]bool{}
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				name := v.Type().Name() + "." + v.Type().Field(i).Name
+				seen[name] = seen[name] || !v.Field(i).IsZero()
+				walk(v.Field(i))
+			}
+		}
+	}
+	walk(reflect.ValueOf(sample()))
+	for name, filled := range seen {
+		if !filled && name != "Result.Heat" {
+			t.Errorf("%s has no value in the sample", name)
+		}
+	}
+}
+
+// TestDocument holds RESULTS.md against the structs: a section each, with a row for each field, in order.
+func TestDocument(t *testing.T) {
+	doc, err := os.ReadFile("RESULTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := documented(string(doc))
+	structs := map[string]reflect.Type{}
+	collect(reflect.TypeFor[Results](), structs)
+	for name, typ := range structs {
+		if got, want := sections[name], fieldNames(typ); !reflect.DeepEqual(got, want) {
+			t.Errorf("section %s has rows for %q, the struct has %q", name, got, want)
+		}
+		delete(sections, name)
+	}
+	if got := sections["Environment"]; !reflect.DeepEqual(got, EnvironmentKeys()) {
+		t.Errorf("section Environment has %q, EnvironmentKeys returns %q", got, EnvironmentKeys())
+	}
+	delete(sections, "Environment")
+	for name := range sections {
+		t.Errorf("section %s documents nothing", name)
+	}
+}
+
+// documented returns the first column of each section's table.
+func documented(doc string) map[string][]string {
+	sections := map[string][]string{}
+	name := ""
+	for line := range strings.Lines(doc) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			name = strings.TrimSpace(heading)
+			sections[name] = nil
+		}
+		if row, ok := strings.CutPrefix(line, "| `"); ok {
+			field, _, _ := strings.Cut(row, "`")
+			sections[name] = append(sections[name], field)
+		}
+	}
+	return sections
+}
+
+// collect finds the structs that a type is made of.
+func collect(t reflect.Type, into map[string]reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		collect(t.Elem(), into)
+	case reflect.Struct:
+		into[t.Name()] = t
+		for i := range t.NumField() {
+			if t.Field(i).Tag.Get("json") != "-" {
+				collect(t.Field(i).Type, into)
+			}
+		}
+	}
+}
+
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestWriteAndRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	r := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Exact}}
+	if err := Write(path, r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Windows != nil || r.Schema != "" {
+		t.Error("Write changed what it was given")
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("null")) {
+		t.Errorf("a list is null: %s", b)
+	}
+	if _, err := Read(path); err != nil {
+		t.Error(err)
+	}
+	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
+		t.Errorf("%d files are left", len(files))
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "no")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	valid, err := Encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(old, new string) string { return strings.Replace(string(valid), old, new, 1) }
+	for _, tc := range []struct{ name, in, want string }{
+		{"nothing", "", "unexpected end"},
+		{"no object", "7", "cannot unmarshal"},
+		{"another file", `{"schema_version":3}`, "is this a results.json?"},
+		{"another version", change(`"version":1`, `"version":2`), "version 2, this program reads 1; analyze the recording again"},
+		{"cut", string(valid[:len(valid)/2]), "unexpected"},
+		{"more behind it", string(valid) + "{}", "after top-level value"},
+		{"too deep", strings.Repeat("[", 100), "32 levels"},
+		{"many structs", `{"windows":[` + strings.Repeat("null,", maxThings+1), "200000 objects"},
+		{"no end of a string", `{"a":"\`, "unexpected EOF"},
+		{"infinite", change(`59.9`, `1e999`), "1e999"},
+		{"bounds", change(`"low":58`, `"low":59.95`), "59.9 is not between 59.95 and 60.1"},
+		{"no such frame", change(`"red_frame":106`, `"red_frame":300`), "red_frame is 300"},
+		{"frames of a value", change(`[101,104]`, `[101,300]`), "frame 300, the recording has 300"},
+		{"lists of two lengths", change(`[16.7,33.4]`, `[16.7]`), "2 frames and 1 values"},
+		{"series not ascending", change(`[101,102]`, `[102,102]`), "frame 102 stands behind 102"},
+		{"times not in order", change(`[-16683350,0,`, `[1,0,`), "not in order"},
+		{"frames overflow", change(`"first_frame":100`, `"first_frame":9223372036854775807`), "3 frames from"},
+		{"state", change(`"bounded"`, `"sure"`), `state is "sure"`},
+		{"region", change(`[1,2,3,4]`, `[1,2,3]`), "want x, y, width, height"},
+		{"link up", change(`"video.mp4"`, `"../video.mp4"`), "not the name of a file in the run folder"},
+		{"link to a host", change(`"video.mp4"`, `"//example.org/video.mp4"`), "not the name of a file"},
+		{"link with a scheme", change(`"video.mp4"`, `"javascript:alert(1)"`), "not the name of a file"},
+		{"link on another system", change(`"video.mp4"`, `"..\\video.mp4"`), "not the name of a file"},
+		{"kind", change(`"kind":"markers"`, `"kind":"guess"`), `kind is "guess"`},
+		{"long name", change(`"canvas.eid"`, `"`+strings.Repeat("x", 301)+`"`), "301 bytes"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Decode(strings.NewReader(tc.in))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+			if errors.Is(err, ErrVersion) != (tc.name == "another version") {
+				t.Errorf("ErrVersion or not: %v", err)
+			}
+		})
+	}
+}
+
+func TestDecodeBoundsSize(t *testing.T) {
+	if _, err := Decode(endless{}); err == nil || !strings.Contains(err.Error(), "over 128 MiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// endless is a reader of spaces.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestDecodeSkipsUnknownFields(t *testing.T) {
+	b, err := Encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = bytes.Replace(b, []byte(`{"schema"`), []byte(`{"later":[{"a \" }":null}],"schema"`), 1)
+	if _, err := Decode(bytes.NewReader(b)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWriteRefusesWhatIsNotFinite(t *testing.T) {
+	r := sample()
+	r.Windows[0].Results[0].Values[0].High = math.Inf(1)
+	if err := Write(filepath.Join(t.TempDir(), FileName), r); err == nil || !strings.Contains(err.Error(), "windows[0] results[0] fps framerate: high is +Inf") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	b, err := Encode(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"schema":"eideticker.results","version":1,"quality":{"measure":"quality","state":"exact"}}`))
+	f.Add([]byte(`{"schema":"eideticker.results","version":2}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r, err := Decode(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		once, err := Encode(r)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		again, err := Decode(bytes.NewReader(once))
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if twice, err := Encode(again); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%v\n%s\n%s", err, once, twice)
+		}
+	})
+}
