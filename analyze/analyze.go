@@ -1,0 +1,180 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Options of an analysis. The zero value measures all that applies, exactly, in all of the window's region.
+type Options struct {
+	Measures  []string       // names; empty: all that apply
+	Region    frame.Region   // in place of the window's; empty: the window's
+	Masks     []frame.Region // pixels that do not count
+	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
+	OwnClock  bool           // the recording's times are its source's own
+
+	Progress func(frames int) // told how many more frames were gone through; from several goroutines
+	Workers  int              // goroutines; 0: one per processor
+}
+
+// measures lists all there are, in the order in which they are shown.
+func measures() []measure {
+	return []measure{
+		fpsMeasure(),
+	}
+}
+
+// Names returns the names of all measures, in the order in which they are shown.
+func Names() []string {
+	var names []string
+	for _, m := range measures() {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// choose returns the measures with these names, or all.
+func choose(names []string) ([]measure, error) {
+	all := measures()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		if !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("no measure is called %q: there are %s", name, strings.Join(Names(), " "))
+		}
+	}
+	return slices.DeleteFunc(all, func(m measure) bool { return !slices.Contains(names, m.name) }), nil
+}
+
+// Analyze measures one window. A measure that cannot be taken is refused in its result, and the others still come out; the error is
+// about the window as a whole, or the recording.
+func Analyze(ctx context.Context, rec Recording, w Window, o Options) ([]Result, error) {
+	chosen, err := choose(o.Measures)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCase(rec, w, &o)
+	if err != nil {
+		return nil, err
+	}
+	run := run{Case: c}
+	results := make([]Result, len(chosen))
+	var at []int // place of each of run.parts in results
+	for i := range chosen {
+		p, err := chosen[i].begin(c)
+		if err != nil {
+			results[i] = refused(&chosen[i], err)
+			continue
+		}
+		run.parts, at = append(run.parts, p), append(at, i)
+		run.pixels = run.pixels || chosen[i].pixels
+	}
+	run.pixels = run.pixels || o.Tolerance > 0 || w.MinPixels > 0
+	if err := run.all(ctx); err != nil {
+		return nil, err
+	}
+	for k, p := range run.parts {
+		i := at[k]
+		results[i] = p.result()
+		results[i].Measure, results[i].Version = chosen[i].name, chosen[i].version
+		results[i] = results[i].complete()
+	}
+	return results, nil
+}
+
+// run takes a window's frames through the measures' parts.
+type run struct {
+	*Case
+	parts  []part
+	pixels bool
+}
+
+// leastShare is the fewest frames for which a part of its own is worth it: it begins with decoding one frame out of order.
+const leastShare = 120
+
+// all splits the window, goes through the shares side by side, and merges what they found in their order. There are more shares than
+// goroutines, since some are much more work than others.
+func (r *run) all(ctx context.Context) error {
+	from, to := r.Window.Start, r.Window.End+1
+	workers := r.Options.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	shares := max(1, min(4*workers, (to-from)/leastShare))
+	if workers == 1 || !r.pixels {
+		shares = 1
+	}
+	forks := make([][]part, shares)
+	forks[0] = r.parts
+	for k := 1; k < shares; k++ {
+		for _, p := range r.parts {
+			forks[k] = append(forks[k], p.fork())
+		}
+	}
+	var next atomic.Int32
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(workers, shares) {
+		group.Go(func() error {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= shares {
+					return nil
+				}
+				if err := r.share(ctx, forks[k], from+(to-from)*k/shares, from+(to-from)*(k+1)/shares); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, later := range forks[1:] {
+		for i, p := range later {
+			r.parts[i].merge(p)
+		}
+	}
+	return nil
+}
+
+// share takes frames from up to, and not including, to through some parts.
+func (r *run) share(ctx context.Context, parts []part, from, to int) error {
+	feed := feed{Case: r.Case, pixels: r.pixels}
+	steps := r.Recording.Changes
+	if r.pixels {
+		steps = r.Recording.Steps
+	}
+	told := from
+	for step, err := range steps(from, to) {
+		if err != nil {
+			return err
+		}
+		f, err := feed.frame(step)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			p.add(f)
+		}
+		const often = 64
+		if step.Number+1-told >= often || step.Number+1 == to {
+			if r.Options.Progress != nil {
+				r.Options.Progress(step.Number + 1 - told)
+			}
+			told = step.Number + 1
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package analyze
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Area is the pixels of a frame that count: a region, without the masks that lie in it.
+//
+// A region snaps inward to whole blocks of pixels that share their chroma, a mask outward: what remains depends on no
+// sample of a pixel that does not count.
+type Area struct {
+	Layout *frame.Layout
+	Region frame.Region // after snapping
+	Pixels int          // how many count
+	words  int          // of a line
+	bits   []uint64     // a bit per pixel, line by line
+	masked bool         // some pixels of the region don't count
+}
+
+// NewArea returns the area of a region, all of the frame if it is empty, without masks. It fails if the region does not lie in the
+// frame, or if no pixel is left.
+func NewArea(l *frame.Layout, region frame.Region, masks []frame.Region) (*Area, error) {
+	f := l.Format
+	if region == (frame.Region{}) {
+		region = frame.Region{Width: f.Width, Height: f.Height}
+	}
+	crop, err := l.NewCrop(region)
+	if err != nil {
+		return nil, err
+	}
+	a := &Area{Layout: l, Region: crop.Region, words: l.Words()}
+	a.bits = make([]uint64, a.words*f.Height)
+	r := crop.Region
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		setBits(a.line(y), r.X, r.X+r.Width)
+	}
+	bx, by := l.Block()
+	for _, m := range masks {
+		x0, x1 := m.X/bx*bx, (m.X+m.Width+bx-1)/bx*bx
+		y0, y1 := m.Y/by*by, (m.Y+m.Height+by-1)/by*by
+		for y := max(y0, r.Y); y < min(y1, r.Y+r.Height); y++ {
+			if x0, x1 := max(x0, r.X), min(x1, r.X+r.Width); x0 < x1 {
+				clearBits(a.line(y), x0, x1)
+			}
+		}
+	}
+	for _, w := range a.bits {
+		a.Pixels += bits.OnesCount64(w)
+	}
+	a.masked = a.Pixels < r.Width*r.Height
+	if a.Pixels == 0 {
+		return nil, fmt.Errorf("masks cover all of region %v: no pixel is left to look at", r)
+	}
+	return a, nil
+}
+
+// line returns the bits of picture line y.
+func (a *Area) line(y int) []uint64 { return a.bits[y*a.words : (y+1)*a.words] }
+
+// Holds reports whether a pixel counts.
+func (a *Area) Holds(x, y int) bool { return a.bits[y*a.words+x/64]>>(x&63)&1 != 0 }
+
+// clip narrows pixels [x0, x1) of line y to those within the region.
+func (a *Area) clip(y, x0, x1 int) (int, int, bool) {
+	r := a.Region
+	x0, x1 = max(x0, r.X), min(x1, r.X+r.Width)
+	return x0, x1, x0 < x1 && y >= r.Y && y < r.Y+r.Height
+}
+
+// eachWord calls do with each word that has bits of [from, to), and these bits.
+func eachWord(from, to int, do func(word int, mask uint64)) {
+	for w := from / 64; w*64 < to; w++ {
+		mask := ^uint64(0)
+		if lo := from - w*64; lo > 0 {
+			mask &= ^uint64(0) << lo
+		}
+		if hi := to - w*64; hi < 64 {
+			mask &= 1<<hi - 1
+		}
+		do(w, mask)
+	}
+}
+
+func setBits(line []uint64, from, to int) {
+	eachWord(from, to, func(w int, mask uint64) { line[w] |= mask })
+}
+
+func clearBits(line []uint64, from, to int) {
+	eachWord(from, to, func(w int, mask uint64) { line[w] &^= mask })
+}

@@ -1,0 +1,132 @@
+package analyze
+
+import (
+	"math/bits"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Diff is the pixels of an area in which two images differ. It is valid until it is made anew.
+type Diff struct {
+	// Lines are the lines in which anything changed, from top to bottom. Every pixel that changed at all, whatever the tolerance,
+	// stands within the words of its line.
+	Lines  []Line
+	Pixels int // that differ beyond the tolerance
+}
+
+// Line is what differs in one line of the picture.
+type Line struct {
+	Y, Word int      // of the picture; number of the first word
+	Bits    []uint64 // bit i of word w is pixel 64·(Word+w)+i, set where it counts and differs beyond the tolerance
+}
+
+// differ makes diffs out of changes. It belongs to one goroutine and allocates nothing per frame.
+type differ struct {
+	area  *Area
+	pixel *frame.Differ
+	first []int32 // of each picture line: the range of words that changed
+	end   []int32
+	lines []int32 // those of which first < end, unordered
+	bits  []uint64
+	diff  Diff
+}
+
+func newDiffer(a *Area, tolerance int) *differ {
+	f := a.Layout.Format
+	return &differ{
+		area: a, pixel: frame.NewDiffer(a.Layout, tolerance),
+		first: make([]int32, f.Height), end: make([]int32, f.Height),
+		bits: make([]uint64, a.words*f.Height),
+	}
+}
+
+// of returns the diff between two images that differ in nothing but a change. The result belongs to the differ until its next call.
+func (d *differ) of(c *frame.Change, before, now frame.Image) *Diff {
+	d.diff.Lines, d.diff.Pixels = d.diff.Lines[:0], 0
+	if len(c.Spans) == 0 {
+		return &d.diff
+	}
+	top, bottom := d.collect(c)
+	for y := top; y < bottom; y++ {
+		if d.first[y] >= d.end[y] {
+			continue
+		}
+		w0, w1 := int(d.first[y]), int(d.end[y])
+		d.first[y], d.end[y] = 0, 0
+		line := Line{Y: y, Word: w0, Bits: d.bits[y*d.area.words+w0 : y*d.area.words+w1]}
+		d.pixel.Line(line.Bits, y, w0, w1, before, now)
+		for i, counts := range d.area.line(y)[w0:w1] {
+			line.Bits[i] &= counts
+			d.diff.Pixels += bits.OnesCount64(line.Bits[i])
+		}
+		d.diff.Lines = append(d.diff.Lines, line)
+	}
+	return &d.diff
+}
+
+// collect notes which words of which lines of the region a change touches, and returns the range of lines.
+func (d *differ) collect(c *frame.Change) (top, bottom int) {
+	top = d.area.Layout.Format.Height
+	for _, s := range c.Spans {
+		x0, y0, x1, y1 := d.area.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
+		for y := y0; y < y1; y++ {
+			from, to, ok := d.area.clip(y, x0, x1)
+			if !ok {
+				continue
+			}
+			w0, w1 := int32(from/64), int32((to+63)/64)
+			if d.first[y] < d.end[y] {
+				w0, w1 = min(w0, d.first[y]), max(w1, d.end[y])
+			}
+			d.first[y], d.end[y] = w0, w1
+			top, bottom = min(top, y), max(bottom, y+1)
+		}
+	}
+	return top, bottom
+}
+
+// certainly says what spans alone tell of whether two frames differ, exactly, in a pixel that counts.
+type certainly uint8
+
+const (
+	equal certainly = iota
+	different
+	unsure // a span reaches over pixels that count, and neither of its ends does
+)
+
+// judge looks at a change. A span's first and last byte differ; of those between nothing is known.
+func (a *Area) judge(c *frame.Change) certainly {
+	verdict := equal
+	for _, s := range c.Spans {
+		x0, y0, x1, y1 := a.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
+		for y := y0; y < y1; y++ {
+			from, to, ok := a.clip(y, x0, x1)
+			if !ok {
+				continue
+			}
+			if a.endsCount(s, y, x0, x1) {
+				return different
+			}
+			if verdict == equal && a.any(y, from, to) {
+				verdict = unsure
+			}
+		}
+	}
+	return verdict
+}
+
+// endsCount reports whether a pixel at either end of a span counts. The span's outer bytes belong to all pixels of the chroma block there, and to
+// these alone, as blocks are wholly in the area or not at all.
+func (a *Area) endsCount(s frame.Span, y, x0, x1 int) bool {
+	return a.Holds(x0, y) || a.Holds(x1-1, y)
+}
+
+func (a *Area) any(y, from, to int) bool {
+	if !a.masked {
+		return true
+	}
+	found := false
+	line := a.line(y)
+	eachWord(from, to, func(w int, mask uint64) { found = found || line[w]&mask != 0 })
+	return found
+}

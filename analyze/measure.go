@@ -1,0 +1,149 @@
+package analyze
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// measure is one row of the table of measures.
+type measure struct {
+	name    string
+	version int  // of the definition
+	pixels  bool // changes are not enough for it
+	// begin prepares to measure a window. Its error is the sentence with which the measure is refused.
+	begin func(*Case) (part, error)
+}
+
+// part is a measure at work on consecutive frames of a window. It belongs to one goroutine.
+type part interface {
+	// add takes the next frame. The first one of a window is s.
+	add(*Frame)
+	// fork returns an empty part for frames that follow; it may share with its origin what neither changes.
+	fork() part
+	// merge takes what the part behind this one has found, which is not used afterwards.
+	merge(next part)
+	// result is called once, after all frames of the window and all merges.
+	result() Result
+}
+
+// Frame is a frame of a window on its way through the measures. It is valid during add.
+type Frame struct {
+	*frame.Step
+	Lost   int  // frames that are missing just before it
+	Unique bool // it differs from the stored frame before it in more than m pixels of the area
+	// Diff is where it differs. Nil where no measure needs pixels, and in the first frame of a segment, which
+	// has none before it.
+	Diff *Diff
+}
+
+// Case is all that a measure is told about a window. It does not change while frames are added.
+type Case struct {
+	Recording Recording
+	Window    Window
+	Options   *Options
+	Layout    *frame.Layout
+	Area      *Area
+	Times     *Times
+
+	final func() (frame.Image, error)
+}
+
+func newCase(rec Recording, w Window, o *Options) (*Case, error) {
+	segment, err := w.check(rec)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{Recording: rec, Window: w, Options: o, Layout: segment.Layout}
+	region := o.Region
+	if region == (frame.Region{}) {
+		region = w.Region
+	}
+	if c.Area, err = NewArea(segment.Layout, region, o.Masks); err != nil {
+		return nil, err
+	}
+	c.Window.Region = c.Area.Region
+	c.Times = newTimes(rec, segment, w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
+	c.final = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.End) })
+	return c, nil
+}
+
+// Final returns the last content frame, fe. All measures share it; its bytes must not be changed.
+func (c *Case) Final() (frame.Image, error) { return c.final() }
+
+// Lost returns how many frames are missing within the window, from behind its first frame to its end.
+func (c *Case) Lost() (n int) {
+	for i := c.Window.first() + 1; i <= max(c.Window.End, c.Window.Red); i++ {
+		n += c.Times.Lost(i)
+	}
+	return n
+}
+
+// Origin returns T0, and true, or the time of s where T0 is not known.
+func (c *Case) Origin() (timeline.Interval, bool) {
+	if t := c.Window.T0; t != nil {
+		return timeline.Interval{Earliest: t.At.Add(-t.Uncertainty), Latest: t.At.Add(t.Uncertainty)}, true
+	}
+	return c.Times.Since(c.Window.Start), false
+}
+
+// refused is the result of a measure that cannot be taken.
+func refused(m *measure, err error) Result {
+	return Result{Measure: m.name, Version: m.version, State: Refused, Refusal: err.Error()}.complete()
+}
+
+// complete gives a result its state, the least of its values', and makes no list of it null in JSON.
+func (r Result) complete() Result {
+	if r.State == "" {
+		r.State = Exact
+	}
+	for i := range r.Values {
+		v := &r.Values[i]
+		if v.State == Bounded && r.State == Exact {
+			r.State = Bounded
+		}
+		v.Frames = orEmpty(v.Frames)
+	}
+	for i := range r.Series {
+		s := &r.Series[i]
+		s.Frames, s.Values = orEmpty(s.Frames), orEmpty(s.Values)
+	}
+	for i := range r.Evidence {
+		e := &r.Evidence[i]
+		e.Rows, e.Region = orEmpty(e.Rows), orEmpty(e.Region)
+	}
+	r.Values, r.Series, r.Evidence, r.Warnings = orEmpty(r.Values), orEmpty(r.Series), orEmpty(r.Evidence), orEmpty(r.Warnings)
+	return r
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// exactly is a value without doubt; between one with bounds, which is exact if they meet.
+func exactly(name, unit string, value float64, better Better, threshold float64) Value {
+	return between(name, unit, value, value, value, better, threshold)
+}
+
+func between(name, unit string, value, low, high float64, better Better, threshold float64) Value {
+	v := Value{Name: name, Unit: unit, Value: value, Low: low, High: high, State: Bounded, Better: better, Threshold: threshold}
+	if low == high {
+		v.State = Exact
+	}
+	return v
+}
+
+// detail turns what only one measure knows into JSON.
+func detail(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("detail of a result: %v", err)) // a type of ours that cannot be encoded
+	}
+	return b
+}

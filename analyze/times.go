@@ -1,0 +1,138 @@
+package analyze
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Times says when a window's frames were on the screen. A signal has a steady beat, and the stamps of its frames jitter: so a frame's
+// time is its sequence number times the fitted period, and the stamps give its bounds. Frames of a file that brings times of its own, and
+// that do not follow a beat, are taken at their stamps.
+type Times struct {
+	first  int // number of the first frame that is known
+	metas  []frame.Meta
+	femto  int64 // 0: stamps are taken as they are
+	period time.Duration
+	origin timeline.Time // of sequence number base
+	base   uint64
+}
+
+const femtosPerNano = 1_000_000
+
+// newTimes reads the stamps of frames from to to, to not included, of a segment. Frames that cannot be read take part with the number
+// that they would have.
+func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Times {
+	t := &Times{first: from, metas: make([]frame.Meta, to-from), femto: s.FemtoPeriod}
+	if t.femto == 0 && s.PeriodDen != 0 {
+		t.femto = int64(float64(s.PeriodNum) / float64(s.PeriodDen) * 1e15)
+	}
+	t.period = time.Duration((t.femto + femtosPerNano/2) / femtosPerNano)
+	known := 0
+	for i := range t.metas {
+		m, err := rec.Meta(from + i)
+		if err != nil {
+			if i > 0 {
+				m = frame.Meta{Sequence: t.metas[i-1].Sequence + 1, Sampled: t.metas[i-1].Sampled}
+			}
+		} else {
+			known++
+		}
+		t.metas[i] = m
+	}
+	if t.base = t.metas[0].Sequence; known > 0 {
+		t.fit()
+	}
+	if ownClock && !t.steady() {
+		t.femto = 0
+	}
+	return t
+}
+
+// fit finds the origin for which the stamps' middles lie around the beat.
+func (t *Times) fit() {
+	zero := t.metas[0].Sampled.Mid()
+	var sum int64
+	for i := range t.metas {
+		m := &t.metas[i]
+		sum += int64(m.Sampled.Mid().Sub(zero)) - t.beats(m.Sequence)
+	}
+	t.origin = zero.Add(time.Duration(sum / int64(len(t.metas))))
+}
+
+func (t *Times) beats(seq uint64) int64 {
+	n := int64(seq - t.base)
+	return n*(t.femto/femtosPerNano) + n*(t.femto%femtosPerNano)/femtosPerNano
+}
+
+// steady reports whether no stamp is further than half a period from its beat.
+func (t *Times) steady() bool {
+	for i := range t.metas {
+		if d := t.metas[i].Sampled.Mid().Sub(t.onBeat(t.metas[i].Sequence)); 2*d > t.period || -2*d > t.period {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *Times) onBeat(seq uint64) timeline.Time { return t.origin.Add(time.Duration(t.beats(seq))) }
+
+// Meta returns what is known of frame n, which must be one of the window.
+func (t *Times) Meta(n int) frame.Meta { return t.metas[n-t.first] }
+
+// At returns when frame n was on the screen.
+func (t *Times) At(n int) timeline.Time {
+	m := &t.metas[n-t.first]
+	if t.femto == 0 {
+		return m.Sampled.Mid()
+	}
+	return t.onBeat(m.Sequence)
+}
+
+// Bounds returns between which times frame n was sampled. At(n) lies in it.
+func (t *Times) Bounds(n int) timeline.Interval {
+	at, in := t.At(n), t.metas[n-t.first].Sampled
+	return timeline.Interval{Earliest: min(at, in.Earliest), Latest: max(at, in.Latest)}
+}
+
+// Period returns the time from one frame to the next, or 0 where there is no beat.
+func (t *Times) Period() time.Duration {
+	if t.femto == 0 {
+		return 0
+	}
+	return t.period
+}
+
+// Lost returns how many frames are missing just before frame n.
+func (t *Times) Lost(n int) int {
+	if n <= t.first {
+		return 0
+	}
+	return int(t.metas[n-t.first].Sequence - t.metas[n-1-t.first].Sequence - 1)
+}
+
+// Since returns the bounds of the first moment at which what frame n shows may have been there: after the last frame before it that was seen, where
+// frames are missing just before n, and as Bounds says elsewhere.
+func (t *Times) Since(n int) timeline.Interval {
+	b := t.Bounds(n)
+	if lost := t.Lost(n); lost > 0 && t.femto != 0 {
+		b.Earliest = min(b.Earliest, t.onBeat(t.metas[n-t.first].Sequence-uint64(lost)))
+	} else if lost > 0 {
+		b.Earliest = min(b.Earliest, t.metas[n-1-t.first].Sampled.Latest)
+	}
+	return b
+}
+
+// end returns when the window's last frame gave way: with r, or after one period.
+func (t *Times) end(w *Window) (timeline.Time, timeline.Interval) {
+	if w.Red != None {
+		return t.At(w.Red), t.Since(w.Red)
+	}
+	d := t.period
+	if t.femto == 0 && w.End > t.first { // as long as the frame before it
+		d = t.At(w.End).Sub(t.At(w.End - 1))
+	}
+	b := t.Bounds(w.End)
+	return t.At(w.End).Add(d), timeline.Interval{Earliest: b.Earliest.Add(d), Latest: b.Latest.Add(d)}
+}
