@@ -55,9 +55,26 @@ func choose(names []string) ([]measure, error) {
 	return slices.DeleteFunc(all, func(m measure) bool { return !slices.Contains(names, m.name) }), nil
 }
 
+// Outcome is what was found in one window.
+type Outcome struct {
+	Window  Window // with the region that was looked at
+	Times   *Times
+	Results []Result // one per measure that was asked for
+}
+
+// Find returns the result of a measure.
+func (o *Outcome) Find(measure string) (*Result, bool) {
+	for i := range o.Results {
+		if o.Results[i].Measure == measure {
+			return &o.Results[i], true
+		}
+	}
+	return nil, false
+}
+
 // Analyze measures one window. A measure that cannot be taken is refused in its result, and the others still come out; the error is
 // about the window as a whole, or the recording.
-func Analyze(ctx context.Context, rec Recording, w Window, o Options) ([]Result, error) {
+func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome, error) {
 	chosen, err := choose(o.Measures)
 	if err != nil {
 		return nil, err
@@ -88,7 +105,7 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) ([]Result,
 		results[i].Measure, results[i].Version = chosen[i].name, chosen[i].version
 		results[i] = results[i].complete()
 	}
-	return results, nil
+	return &Outcome{c.Window, c.Times, results}, nil
 }
 
 // run takes a window's frames through the measures' parts.

@@ -158,11 +158,11 @@ func (m *film) change(n int) *frame.Change {
 func one(t testing.TB, rec Recording, w Window, o Options, name string) Result {
 	t.Helper()
 	o.Measures = []string{name}
-	results, err := Analyze(t.Context(), rec, w, o)
+	found, err := Analyze(t.Context(), rec, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return results[0]
+	return found.Results[0]
 }
 
 // wantValue fails the test if a value is not exactly this.

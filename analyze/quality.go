@@ -1,0 +1,176 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// QualityName is the name of the measure of a whole recording. It is not one of those that a window has.
+const QualityName = "quality"
+
+const qualityVersion = 1
+
+// Quality says how far the recording itself can be trusted. It stands above every other number.
+//
+// # quality: capture quality
+//
+//	produced_frames      last − first sequence number + 1, of all segments, and frames lost behind the last
+//	stored_frames        in the recording
+//	lost_frames          produced and not stored; Detail has them by cause
+//	flagged_frames       stored, and the source said that they are damaged, or that it had no signal
+//	unreadable_frames    stored, and destroyed since
+//	jitter_p50, jitter_p99, jitter_max   how far the middle of a frame's stamps lies from sequence number × fitted period, ms; nearest rank
+//	sampling_max         the widest interval in which a frame is known to have been sampled, ms
+//	stalls               frames whose stamp lies more than half a period from its beat
+//	segments             runs of frames of one format, named in Detail with their modes
+//
+// Frames that bring times of their own (videos) are not expected on a beat and have no jitter.
+func Quality(rec Recording, ownClock bool) Result {
+	q := quality{lost: map[string]uint64{}}
+	for _, s := range rec.Segments() {
+		q.segment(rec, s, ownClock)
+	}
+	for _, h := range rec.Gaps() {
+		q.lost[h.Cause.String()] += h.Count
+	}
+	r := q.result()
+	r.Measure, r.Version = QualityName, qualityVersion
+	return r.complete()
+}
+
+type quality struct {
+	stored, flagged, unreadable, stalls int
+	flaggedFrames, stalledFrames        []int
+	lost                                map[string]uint64 // by cause
+	jitter                              []time.Duration
+	widest                              time.Duration
+	modes                               []qualityMode
+}
+
+// qualityMode is a segment in Detail.
+type qualityMode struct {
+	FirstFrame int    `json:"first_frame"`
+	Frames     int    `json:"frames"`
+	Format     string `json:"format"`
+	PeriodNS   int64  `json:"period_ns"`
+}
+
+// mostNamed is how many frames a list names.
+const mostNamed = 1000
+
+func (q *quality) segment(rec Recording, s frame.Segment, ownClock bool) {
+	q.modes = append(q.modes, qualityMode{s.First, s.Frames, s.Layout.Format.String(), (s.FemtoPeriod + femtosPerNano/2) / femtosPerNano})
+	if s.Frames == 0 {
+		return
+	}
+	times := newTimes(rec, s, s.First, s.First+s.Frames, ownClock)
+	for n := s.First; n < s.First+s.Frames; n++ {
+		m, err := rec.Meta(n)
+		if err != nil {
+			q.unreadable++
+			continue
+		}
+		q.stored++
+		if m.Flags&(frame.FlagError|frame.FlagSignalLost) != 0 {
+			q.flagged++
+			q.flaggedFrames = name(q.flaggedFrames, n)
+		}
+		q.widest = max(q.widest, m.Sampled.Width())
+		if ownClock || times.femto == 0 {
+			continue
+		}
+		off := away(m.Sampled, times.At(n))
+		q.jitter = append(q.jitter, off)
+		if 2*off > times.period {
+			q.stalls++
+			q.stalledFrames = name(q.stalledFrames, n)
+		}
+	}
+}
+
+func name(list []int, n int) []int {
+	if len(list) < mostNamed {
+		return append(list, n)
+	}
+	return list
+}
+
+func away(i timeline.Interval, t timeline.Time) time.Duration {
+	if d := i.Mid().Sub(t); d < 0 {
+		return -d
+	} else {
+		return d
+	}
+}
+
+func (q *quality) result() Result {
+	missing := uint64(0)
+	for _, n := range q.lost {
+		missing += n
+	}
+	count := func(name string, n uint64, better Better, frames []int) Value {
+		v := exactly(name, "frames", float64(n), better, 0)
+		v.Frames = frames
+		return v
+	}
+	r := Result{Values: []Value{
+		count("produced_frames", uint64(q.stored+q.unreadable)+missing, Neither, nil),
+		count("stored_frames", uint64(q.stored), Neither, nil),
+		count("lost_frames", missing, Lower, nil),
+		count("flagged_frames", uint64(q.flagged), Lower, q.flaggedFrames),
+		count("unreadable_frames", uint64(q.unreadable), Lower, nil),
+		count("stalls", uint64(q.stalls), Lower, q.stalledFrames),
+		exactly("segments", "segments", float64(len(q.modes)), Neither, 0),
+		exactly("sampling_max", "ms", ms(q.widest), Lower, 0.1),
+	}}
+	if n := len(q.jitter); n > 0 {
+		slices.Sort(q.jitter)
+		r.Values = append(r.Values,
+			exactly("jitter_p50", "ms", ms(q.jitter[(n+1)/2-1]), Lower, 0.1),
+			exactly("jitter_p99", "ms", ms(q.jitter[(99*n+99)/100-1]), Lower, 0.1),
+			exactly("jitter_max", "ms", ms(q.jitter[n-1]), Lower, 0.1))
+	}
+	if missing > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames were lost: %s", missing, uint64(q.stored+q.unreadable)+missing, causes(q.lost)))
+	}
+	if q.flagged > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames were delivered as damaged, or without a signal", q.flagged))
+	}
+	if q.unreadable > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames were destroyed in the file", q.unreadable))
+	}
+	if q.stored == 0 {
+		r.State, r.Refusal = Refused, "the recording has no frame that can be read"
+	}
+	r.Detail = detail(struct {
+		Lost  map[string]uint64 `json:"lost_frames_by_cause"`
+		Modes []qualityMode     `json:"segments"`
+	}{q.lost, append([]qualityMode{}, q.modes...)})
+	return r
+}
+
+// causes lists what was lost, the most first.
+func causes(lost map[string]uint64) string {
+	var names []string
+	for cause := range lost {
+		names = append(names, cause)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if lost[a] != lost[b] {
+			return int(lost[b]) - int(lost[a])
+		}
+		return len(a) - len(b)
+	})
+	text := ""
+	for i, cause := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%d %s", lost[cause], cause)
+	}
+	return text
+}
