@@ -87,13 +87,14 @@ type Settings struct {
 const (
 	Markers = "markers" // between green and red
 	Frames  = "frames"  // a range that was given
+	End     = "end"     // from a green to a stillness, an event or a time limit
 	All     = "all"     // everything
 )
 
 // Window is a part of the recording, and what the measures say of it.
 type Window struct {
 	Name string `json:"name"` // for people, such as the page's
-	Kind string `json:"kind"` // Markers, Frames or All
+	Kind string `json:"kind"` // Markers, Frames, End or All
 	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first that differs, the last of the
 	// content, the first full red. Green and Red are -1 where there is none.
 	Green   int                `json:"green_frame"`

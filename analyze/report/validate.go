@@ -119,7 +119,7 @@ func (c *checker) region(r []int, optional bool) {
 
 func (c *checker) window(w *Window) {
 	c.name("name", w.Name)
-	c.require(w.Kind == Markers || w.Kind == Frames || w.Kind == All, "kind is %.40q", w.Kind)
+	c.require(w.Kind == Markers || w.Kind == Frames || w.Kind == End || w.Kind == All, "kind is %.40q", w.Kind)
 	c.require(w.Green >= -1 && w.Green <= w.Start, "green_frame is %d, start_frame %d", w.Green, w.Start)
 	c.require(w.Start >= 0 && w.Start <= w.End && w.End < max(c.frames, 1), "frames %d to %d of %d", w.Start, w.End, c.frames)
 	c.require(w.Red == -1 || w.Red > w.End && w.Red < c.frames, "red_frame is %d, end_frame %d", w.Red, w.End)
