@@ -1,0 +1,227 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// Verdict is what a comparison comes to.
+type Verdict string
+
+const (
+	// Regressed: Holm-adjusted p below Alpha, the difference at least the measure's threshold, in the worse direction.
+	Regressed Verdict = "regressed"
+	// Improved: the same in the better direction.
+	Improved Verdict = "improved"
+	// Different: the same of a measure that has no better direction; or single runs whose bounds do not overlap and whose
+	// values are at least the threshold apart.
+	Different Verdict = "different"
+	// Unchanged: the interval of the difference, or for single runs all that the bounds allow, lies within the threshold; or all
+	// runs of both sets have one value.
+	Unchanged Verdict = "unchanged"
+	// Inconclusive: none of these. Of sets with fewer than FewestRuns nothing else can be said unless all runs have one value.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Direction says for whom a difference is.
+type Direction string
+
+const (
+	Worse  Direction = "worse"
+	Better Direction = "better"
+)
+
+// Pair is one measure in both sets; A is the base.
+type Pair struct {
+	Measure Measure
+	A, B    Sample
+}
+
+// Difference is what is known of B against A in one measure.
+type Difference struct {
+	Measure Measure
+	A, B    Sample
+	// MedianA and MedianB are in the measure's unit. Single runs have their own bounds instead of an interval: Exists is false then.
+	MedianA, MedianB Interval
+	// Shift is B − A, in the measure's unit; for single runs within their bounds, with no confidence.
+	Shift Interval
+	// Change is B ÷ A − 1. Where a value is 0 or below, it is Shift ÷ |median of A|. HasChange is false where that is 0.
+	Change    Interval
+	HasChange bool
+	Delta     float64 // Cliff's: CliffsDelta
+	// P is Mann and Whitney's, and AdjustedP what Holm's method makes of it. Tested is false, and both are 1, for what had too
+	// few runs, or one value in all runs, and takes no part in the adjustment.
+	P, AdjustedP float64
+	Tested       bool
+	Verdict      Verdict
+	Direction    Direction // of what is Regressed, Improved or Different; empty where a measure has none
+	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see runsWanted. Both are 0 where no
+	// number up to MostRuns would, and at least one is not otherwise.
+	MoreA, MoreB int
+}
+
+// Single says that one run is compared with one.
+func (d *Difference) Single() bool { return len(d.A) == 1 && len(d.B) == 1 }
+
+// Compare holds B against A in all measures, which share one level by Holm's method. A measure that all runs of both sets agree
+// on cannot have a p below 1 however the runs are dealt out, so it takes no part. Time and memory go with the product of
+// the sets' sizes.
+func Compare(pairs []Pair) ([]Difference, error) {
+	all := make([]Difference, len(pairs))
+	for i, p := range pairs {
+		if len(p.A) == 0 || len(p.B) == 0 {
+			return nil, fmt.Errorf("compare %s: %d and %d runs have it, want at least one each", p.Measure.Name, len(p.A), len(p.B))
+		}
+		for _, s := range []Sample{p.A, p.B} {
+			if err := s.check(); err != nil {
+				return nil, fmt.Errorf("compare %s: %w", p.Measure.Name, err)
+			}
+		}
+		all[i] = describe(p)
+	}
+	adjust(all)
+	family := testable(all)
+	for i := range all {
+		if d := &all[i]; d.Single() {
+			d.judgeByBounds()
+		} else {
+			d.judge(family)
+		}
+	}
+	return all, nil
+}
+
+// testable counts what would take part in Holm's method if there were enough runs of all.
+func testable(all []Difference) (n int) {
+	for i := range all {
+		if !all[i].Single() && !all[i].oneValue() {
+			n++
+		}
+	}
+	return n
+}
+
+func describe(p Pair) Difference {
+	a, b := p.A.Values(), p.B.Values()
+	d := Difference{
+		Measure: p.Measure, A: p.A, B: p.B, MedianA: Summarize(a), MedianB: Summarize(b),
+		Delta: CliffsDelta(a, b), P: 1, AdjustedP: 1,
+	}
+	if d.Single() {
+		d.Shift, d.Change, d.HasChange = bounds(p.A[0], p.B[0])
+		return d
+	}
+	d.Shift = Shift(a, b)
+	if ratio, ok := Ratio(a, b); ok {
+		ratio.Estimate, ratio.Low, ratio.High = ratio.Estimate-1, ratio.Low-1, ratio.High-1
+		if !ratio.Exists {
+			ratio.Low, ratio.High = 0, 0
+		}
+		d.Change, d.HasChange = ratio, true
+	} else {
+		d.Change, d.HasChange = d.Shift.over(d.MedianA.Estimate)
+	}
+	if len(a) >= FewestRuns && len(b) >= FewestRuns && !d.oneValue() {
+		d.P, d.Tested = MannWhitney(a, b), true
+	}
+	return d
+}
+
+// over returns the interval as a fraction of a base.
+func (i Interval) over(base float64) (Interval, bool) {
+	base = math.Abs(base)
+	i.Estimate, i.Low, i.High = i.Estimate/base, i.Low/base, i.High/base
+	for _, v := range []float64{i.Estimate, i.Low, i.High} {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return Interval{}, false
+		}
+	}
+	return i, true
+}
+
+// adjust sets AdjustedP of all that were tested.
+func adjust(all []Difference) {
+	var p []float64
+	for _, d := range all {
+		if d.Tested {
+			p = append(p, d.P)
+		}
+	}
+	adjusted := Holm(p)
+	for i := range all {
+		if all[i].Tested {
+			all[i].AdjustedP, adjusted = adjusted[0], adjusted[1:]
+		}
+	}
+}
+
+// oneValue says that all runs of both sets agree.
+func (d *Difference) oneValue() bool {
+	first := d.A[0].Value
+	other := func(p Point) bool { return p.Value != first }
+	return !slices.ContainsFunc(d.A, other) && !slices.ContainsFunc(d.B, other)
+}
+
+func (d *Difference) judge(family int) {
+	switch {
+	case d.oneValue():
+		d.Verdict = Unchanged
+	case !d.Tested:
+		d.Verdict = Inconclusive
+	case d.AdjustedP < Alpha && d.reaches(d.estimate()):
+		d.Direction = d.direction()
+		d.Verdict = map[Direction]Verdict{Worse: Regressed, Better: Improved, "": Different}[d.Direction]
+	case d.within(d.interval()):
+		d.Verdict = Unchanged
+	default:
+		d.Verdict = Inconclusive
+	}
+	if d.Verdict == Inconclusive {
+		d.MoreA, d.MoreB = d.runsWanted(family)
+	}
+}
+
+// interval is what is held against the threshold: the change, or the shift where there is none.
+func (d *Difference) interval() Interval {
+	if d.HasChange {
+		return d.Change
+	}
+	return d.Shift
+}
+
+func (d *Difference) estimate() float64 { return d.interval().Estimate }
+
+// limit is the threshold in the interval's terms. With a base of 0 every difference is one.
+func (d *Difference) limit() float64 {
+	if !d.HasChange {
+		return 0
+	}
+	return max(0, d.Measure.Threshold)
+}
+
+// rounding is by how much a fraction may miss the threshold for having been computed: 103 ÷ 100 − 1 is 3 %.
+const rounding = 1e-9
+
+// reaches says that a difference is one, and at least the threshold.
+func (d *Difference) reaches(change float64) bool {
+	return change != 0 && math.Abs(change) >= d.limit()-rounding
+}
+
+// within says that nothing in the interval reaches the threshold.
+func (d *Difference) within(i Interval) bool {
+	return i.Exists && !d.reaches(i.Low) && !d.reaches(i.High)
+}
+
+func (d *Difference) direction() Direction {
+	up := d.estimate() > 0
+	switch d.Measure.Better {
+	case analyze.Lower:
+		return map[bool]Direction{true: Worse, false: Better}[up]
+	case analyze.Higher:
+		return map[bool]Direction{true: Better, false: Worse}[up]
+	}
+	return ""
+}

@@ -1,0 +1,152 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// Sentence says it in words: "slower by 12 % (8–17 %), 10 runs each".
+func (d *Difference) Sentence() string {
+	switch {
+	case d.oneValue() && (!d.Single() || d.Verdict == Unchanged):
+		return "the same, " + d.runs()
+	case d.Verdict == Inconclusive:
+		return "cannot be told" + d.signedSize() + ", " + d.runs() + d.advice()
+	case d.Verdict == Unchanged:
+		return "unchanged" + d.signedSize() + ", " + d.runs()
+	}
+	return fmt.Sprintf("%s by %s, %s", d.word(), d.size(), d.runs())
+}
+
+func (d *Difference) runs() string {
+	switch a, b := len(d.A), len(d.B); {
+	case d.Single():
+		return "single runs"
+	case a == b:
+		return fmt.Sprintf("%d runs each", a)
+	default:
+		return fmt.Sprintf("%d and %d runs", a, b)
+	}
+}
+
+// advice says what to do where nothing can be told.
+func (d *Difference) advice() string {
+	switch {
+	case d.MoreA == 0 && d.MoreB == 0:
+		return fmt.Sprintf("; no number of runs up to %d would do", MostRuns)
+	case d.MoreA == d.MoreB:
+		return fmt.Sprintf("; %s each would do", moreRuns(d.MoreA))
+	case d.MoreB == 0:
+		return fmt.Sprintf("; %s of A would do", moreRuns(d.MoreA))
+	case d.MoreA == 0:
+		return fmt.Sprintf("; %s of B would do", moreRuns(d.MoreB))
+	}
+	return fmt.Sprintf("; %s of A and %d of B would do", moreRuns(d.MoreA), d.MoreB)
+}
+
+func moreRuns(n int) string {
+	if n == 1 {
+		return "about 1 more run"
+	}
+	return fmt.Sprintf("about %d more runs", n)
+}
+
+// word says how B differs: in time and rates by speed, in everything else by amount.
+func (d *Difference) word() string {
+	time := slices.Contains([]string{"ns", "µs", "us", "ms", "s"}, d.Measure.Unit) && d.Measure.Better != analyze.Higher
+	rate := strings.HasSuffix(d.Measure.Unit, "/s") && d.Measure.Better == analyze.Higher
+	up := d.estimate() > 0
+	switch {
+	case time && d.Measure.Better == analyze.Lower && up, rate && !up:
+		return "slower"
+	case time && d.Measure.Better == analyze.Lower, rate:
+		return "faster"
+	case up:
+		return "higher"
+	}
+	return "lower"
+}
+
+// size is how much B differs, the sign left to the word before it.
+func (d *Difference) size() string {
+	i, format := d.scale()
+	if i.Estimate < 0 {
+		i.Estimate, i.Low, i.High = -i.Estimate, -i.High, -i.Low
+	}
+	size := format(i.Estimate, true)
+	if !i.Exists || i.Low == i.High {
+		return size
+	}
+	if i.Low < 0 {
+		return fmt.Sprintf("%s (%s to %s)", size, format(i.Low, false), format(i.High, true))
+	}
+	return fmt.Sprintf("%s (%s–%s)", size, format(i.Low, false), format(i.High, true))
+}
+
+// signedSize is how much B differs, with its sign.
+func (d *Difference) signedSize() string {
+	i, format := d.scale()
+	signed := func(v float64, unit bool) string {
+		if v > 0 {
+			return "+" + format(v, unit)
+		}
+		return format(v, unit)
+	}
+	if !i.Exists || i.Low == i.High {
+		return ": " + signed(i.Estimate, true)
+	}
+	return fmt.Sprintf(": %s (%s to %s)", signed(i.Estimate, true), signed(i.Low, false), signed(i.High, true))
+}
+
+// scale returns the interval that people are told, with how its numbers are written.
+func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
+	i := d.interval()
+	unit := " " + d.Measure.Unit
+	if d.HasChange {
+		percent := func(fraction float64) float64 { return math.Round(fraction*1e11) / 1e9 } // 103 ÷ 100 − 1 is 3 %
+		i.Estimate, i.Low, i.High = percent(i.Estimate), percent(i.Low), percent(i.High)
+		unit = " %"
+	}
+	digits := digitsFor(i)
+	return i, func(v float64, withUnit bool) string {
+		s := strconv.FormatFloat(v, 'f', digits, 64)
+		if v < 0 && strings.Trim(s, "-0.") == "" {
+			s = s[1:] // no minus before a zero
+		}
+		s = strings.Replace(s, "-", "−", 1)
+		if withUnit {
+			s = strings.TrimRight(s+unit, " ")
+		}
+		return s
+	}
+}
+
+// digitsFor returns how many digits behind the point an interval is told with: two figures of what is largest in it, more where
+// its ends would look the same, none where all are whole.
+func digitsFor(i Interval) int {
+	shown := []float64{i.Estimate}
+	if i.Exists {
+		shown = append(shown, i.Low, i.High)
+	}
+	largest, whole := 0.0, true
+	for _, v := range shown {
+		largest = max(largest, math.Abs(v))
+		whole = whole && v == math.Round(v)
+	}
+	digits := 0
+	for ; !whole && digits < mostDigits && largest*math.Pow10(digits) < 9.95; digits++ {
+	}
+	same := func() bool {
+		return strconv.FormatFloat(i.Low, 'f', digits, 64) == strconv.FormatFloat(i.High, 'f', digits, 64)
+	}
+	for ; i.Exists && i.Low != i.High && digits < mostDigits && same(); digits++ {
+	}
+	return digits
+}
+
+const mostDigits = 3
