@@ -110,3 +110,6 @@ func (l *Layout) Rect(y, start, end int) (x0, y0, x1, y1 int) {
 	}
 	return start << t.subX, r.Y << t.subY, min(f.Width, end<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
 }
+
+// Block returns the width and height of the blocks of pixels that share their chroma; 1, 1 where each has its own.
+func (l *Layout) Block() (width, height int) { return 1 << l.traits.subX, 1 << l.traits.subY }
