@@ -14,8 +14,18 @@ type Account struct {
 	page     uint8
 	sum      Summary
 	seen     map[uint32]*Sighting
-	last     uint32 // id of the last frame that was whole
+	first    arrival // the first frame of the page
+	last     uint32  // highest id of the last frame of the page
 	haveLast bool
+}
+
+// arrival is what a frame of the page is judged by, together with the one before it.
+type arrival struct {
+	frame   int
+	changed bool
+	torn    bool
+	id      uint32 // of the topmost copy that can be read
+	newest  uint32 // the highest id among its copies: in a torn frame, the one that was coming
 }
 
 // Sighting is one drawn frame as the recorder saw it.
@@ -84,19 +94,38 @@ func (a *Account) Add(n int, changed bool, r Reading) {
 		s.Foreign++
 		return
 	}
-	fresh := a.sight(n, r)
-	repeats := !fresh && a.haveLast && r.State != Torn && r.Code.ID == a.last
+	a.sight(n, r)
+	at := arrival{frame: n, changed: changed, torn: r.State == Torn, id: r.Code.ID, newest: newestID(r)}
+	if !a.haveLast {
+		a.first = at
+	}
+	a.judge(at)
+	a.last, a.haveLast = at.newest, true
+}
+
+// judge holds a frame against the one before it.
+func (a *Account) judge(at arrival) {
+	s := &a.sum
+	repeats := a.repeats(at)
 	if repeats {
 		s.Repeated++
 	}
-	if repeats == changed {
-		a.disagree(Disagreement{Frame: n, Changed: changed, ID: r.Code.ID})
+	if repeats == at.changed {
+		s.Disagree = keep(s.Disagree, at.disagreement(), &s.Truncated)
 	}
-	newest := newestID(r)
-	if a.haveLast && newest < a.last {
-		s.OutOfOrder = keep(s.OutOfOrder, n, &s.Truncated)
+	if a.backward(at) {
+		s.OutOfOrder = keep(s.OutOfOrder, at.frame, &s.Truncated)
 	}
-	a.last, a.haveLast = newest, true
+}
+
+// repeats reports whether a frame shows only what the one before it showed last.
+func (a *Account) repeats(at arrival) bool { return a.haveLast && !at.torn && at.id == a.last }
+
+// backward reports whether a frame shows only ids below one that was there before.
+func (a *Account) backward(at arrival) bool { return a.haveLast && at.newest < a.last }
+
+func (at arrival) disagreement() Disagreement {
+	return Disagreement{Frame: at.frame, Changed: at.changed, ID: at.id}
 }
 
 // foreign reports whether any copy belongs to another page.
@@ -120,8 +149,8 @@ func newestID(r Reading) uint32 {
 	return id
 }
 
-// sight notes each id of a frame, and reports whether one of them is new.
-func (a *Account) sight(n int, r Reading) (fresh bool) {
+// sight notes each id of a frame.
+func (a *Account) sight(n int, r Reading) {
 	for i, c := range r.Copies {
 		if !c.OK || slices.ContainsFunc(r.Copies[:i], func(p Copy) bool { return p.OK && p.Code.ID == c.Code.ID }) {
 			continue
@@ -132,25 +161,24 @@ func (a *Account) sight(n int, r Reading) (fresh bool) {
 				copies++
 			}
 		}
-		s := a.seen[c.Code.ID]
-		if s == nil {
-			if len(a.seen) >= maxListed {
-				a.sum.Truncated = true
-				continue
-			}
-			s = &Sighting{ID: c.Code.ID, First: n}
-			a.seen[c.Code.ID] = s
-			fresh = true
-		}
-		s.Last = n
-		s.Frames++
-		s.Copies = max(s.Copies, copies)
+		a.note(Sighting{ID: c.Code.ID, First: n, Last: n, Frames: 1, Copies: copies})
 	}
-	return fresh
 }
 
-func (a *Account) disagree(d Disagreement) {
-	a.sum.Disagree = keep(a.sum.Disagree, d, &a.sum.Truncated)
+// note adds frames in which an id was seen, all behind those in which it was seen before.
+func (a *Account) note(more Sighting) {
+	s := a.seen[more.ID]
+	if s == nil {
+		if len(a.seen) >= maxListed {
+			a.sum.Truncated = true
+			return
+		}
+		a.seen[more.ID] = &more
+		return
+	}
+	s.Last = more.Last
+	s.Frames += more.Frames
+	s.Copies = max(s.Copies, more.Copies)
 }
 
 func keep[T any](list []T, v T, truncated *bool) []T {
@@ -166,11 +194,7 @@ func keep[T any](list []T, v T, truncated *bool) []T {
 func (a *Account) Close(drawn []uint32) Summary {
 	s := a.sum
 	s.Distinct = len(a.seen)
-	s.Sightings = make([]Sighting, 0, len(a.seen))
-	for _, v := range a.seen {
-		s.Sightings = append(s.Sightings, *v)
-	}
-	slices.SortFunc(s.Sightings, func(p, q Sighting) int { return cmp.Compare(p.ID, q.ID) })
+	s.Sightings = a.sightings(func(p, q Sighting) int { return cmp.Compare(p.ID, q.ID) })
 	s.Runts = []uint32{}
 	for _, v := range s.Sightings {
 		if v.Copies < Copies {

@@ -1,5 +1,10 @@
 package strip
 
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
 // Code is what one copy of the strip says.
 type Code struct {
 	ID    uint32 `json:"id"`       // number of the drawn frame, 24 bits
@@ -9,6 +14,36 @@ type Code struct {
 
 // Page returns the page number: which of the pages of a run drew the frame.
 func (c Code) Page() uint8 { return uint8(c.Free >> 8) }
+
+// Marker says on which sync marker a code stands: the lower 8 free bits.
+type Marker uint8
+
+const (
+	Green Marker = 1
+	Red   Marker = 2
+)
+
+func (m Marker) String() string {
+	switch m {
+	case Green:
+		return "green"
+	case Red:
+		return "red"
+	}
+	return fmt.Sprintf("marker(%d)", uint8(m))
+}
+
+// MarkerCode returns the code that a page draws as copy 0 on its green or red, so that a marker which another run has
+// left standing is not taken for this one's: id and clock are bytes 0–2 and 3–5 of the SHA-256 of the run's nonce, each
+// with the most significant byte first.
+func MarkerCode(nonce string, page uint8, m Marker) Code {
+	sum := sha256.Sum256([]byte(nonce))
+	number := func(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+	return Code{ID: number(sum[0:3]), Clock: number(sum[3:6]), Free: uint16(page)<<8 | uint16(m)}
+}
+
+// IsMarker reports whether the code is that of a run's marker of this kind, whatever its page.
+func (c Code) IsMarker(nonce string, m Marker) bool { return c == MarkerCode(nonce, c.Page(), m) }
 
 // Cells of a copy and the numbers in it; see the package documentation.
 const (

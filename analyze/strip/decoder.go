@@ -84,11 +84,20 @@ func (d *Decoder) Geometry() Geometry { return d.geo }
 // Read decodes the strip of one frame. An image of another layout, or with rows that are missing
 // or short, is read as far as it goes.
 func (d *Decoder) Read(img frame.Image) Reading {
-	r := Reading{Copies: d.copies[:]}
-	good := 0
 	for k, top := range d.geo.Tops {
-		c := d.readCopy(img, top)
-		d.copies[k] = c
+		d.copies[k] = d.readCopy(img, top)
+	}
+	return readingOf(d.copies[:])
+}
+
+// ReadCopy reads only copy k, as [Decoder.Read] does.
+func (d *Decoder) ReadCopy(img frame.Image, k int) Copy { return d.readCopy(img, d.geo.Tops[k]) }
+
+// readingOf says how copies go together.
+func readingOf(copies []Copy) Reading {
+	r := Reading{Copies: copies}
+	good := 0
+	for _, c := range copies {
 		if !c.OK {
 			continue
 		}
@@ -100,7 +109,7 @@ func (d *Decoder) Read(img frame.Image) Reading {
 		}
 		good++
 	}
-	if good == Copies && r.State == Partial {
+	if good == len(copies) && r.State == Partial {
 		r.State = Whole
 	}
 	return r

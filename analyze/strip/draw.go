@@ -14,25 +14,44 @@ func Draw(img frame.Image, region image.Rectangle, code Code) error {
 	if err != nil {
 		return fmt.Errorf("draw code strip: %w", err)
 	}
+	for k := range Copies {
+		d.draw(img, k, code)
+	}
+	return nil
+}
+
+// DrawCopy draws only copy k, as a page does on its markers with copy 0: see [MarkerCode].
+func DrawCopy(img frame.Image, region image.Rectangle, k int, code Code) error {
+	d, err := NewDecoder(img.Layout, region)
+	if err != nil {
+		return fmt.Errorf("draw code strip: %w", err)
+	}
+	if k < 0 || k >= Copies {
+		return fmt.Errorf("draw code strip: there is no copy %d, they are 0 to %d", k, Copies-1)
+	}
+	d.draw(img, k, code)
+	return nil
+}
+
+// draw draws copy k where the decoder looks for it.
+func (d *Decoder) draw(img frame.Image, k int, code Code) {
 	f := img.Layout.Format
 	low, high := byte(0), byte(255)
 	if f.Range == frame.LimitedRange {
 		low, high = 16, 235
 	}
 	cells := encode(code)
-	for _, top := range d.geo.Tops {
-		for y := top; y < top+d.geo.Cell; y++ {
-			row := img.Rows[y]
-			for x := range Cells * d.geo.Cell {
-				v := low
-				if cells.cell(x / d.geo.Cell) {
-					v = high
-				}
-				setGrey(row, f.Pixel, d.luma, d.geo.Left+x, v)
+	top := d.geo.Tops[k]
+	for y := top; y < top+d.geo.Cell; y++ {
+		row := img.Rows[y]
+		for x := range Cells * d.geo.Cell {
+			v := low
+			if cells.cell(x / d.geo.Cell) {
+				v = high
 			}
+			setGrey(row, f.Pixel, d.luma, d.geo.Left+x, v)
 		}
 	}
-	return nil
 }
 
 // setGrey makes a pixel grey: every byte of it in RGB formats (the one that no screen shows, or is

@@ -32,27 +32,11 @@ func NewPlaced(l *frame.Layout, lines []Line) (*Placed, error) {
 
 // Read decodes the copies of one frame. The reading's copies belong to the decoder until its next Read.
 func (p *Placed) Read(img frame.Image) Reading {
-	r := Reading{Copies: p.copies}
-	good := 0
 	for i, at := range p.lines {
-		c := Copy{Top: at.First}
-		c.Code, c.OK = p.readLine(img, at)
-		p.copies[i] = c
-		if !c.OK {
-			continue
-		}
-		switch {
-		case good == 0:
-			r.Code, r.State = c.Code, Partial
-		case c.Code != r.Code:
-			r.State = Torn
-		}
-		good++
+		code, ok := p.readLine(img, at)
+		p.copies[i] = Copy{Top: at.First, Code: code, OK: ok}
 	}
-	if good == len(p.lines) && r.State == Partial {
-		r.State = Whole
-	}
-	return r
+	return readingOf(p.copies)
 }
 
 // readLine tries the middle of a copy, then what is above and below it.

@@ -1,0 +1,138 @@
+package strip
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"image"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// TestMergeIsOneAccount cuts random frames anywhere and holds the merged account against a single one.
+func TestMergeIsOneAccount(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		n := rng.IntN(30)
+		readings, changed := make([]Reading, n), make([]bool, n)
+		id := 0
+		for i := range n {
+			id = max(0, id+rng.IntN(4)-1)
+			switch rng.IntN(8) {
+			case 0:
+				readings[i] = reading(-1, -1, -1, -1, -1)
+			case 1:
+				readings[i] = reading(id+1, id+1, id, id, -1)
+			case 2:
+				readings[i] = all(id)
+				readings[i].Copies[4].Code.Free = 2 << 8
+			default:
+				readings[i] = all(id)
+			}
+			changed[i] = rng.IntN(3) > 0
+		}
+		single, merged := NewAccount(1), NewAccount(1)
+		for at := 0; at < n || at == 0; {
+			end := min(n, at+rng.IntN(8))
+			part := NewAccount(1)
+			for i := at; i < end; i++ {
+				single.Add(i, changed[i], readings[i])
+				part.Add(i, changed[i], readings[i])
+			}
+			before := part.Close(nil)
+			merged.Merge(part)
+			if after := part.Close(nil); !reflect.DeepEqual(before, after) {
+				t.Fatalf("merging changed a part: %+v, was %+v", after, before)
+			}
+			if at = end; n == 0 {
+				break
+			}
+		}
+		drawn := []uint32{0, 1, 2, 3}
+		if got, want := merged.Close(drawn), single.Close(drawn); !reflect.DeepEqual(got, want) {
+			t.Fatalf("merged %+v\nsingle %+v", got, want)
+		}
+	}
+}
+
+func TestMergeIsBounded(t *testing.T) {
+	a, b := NewAccount(1), NewAccount(1)
+	for n := range maxListed {
+		a.Add(n, false, all(maxListed-n))
+		b.Add(maxListed+n, false, all(2*maxListed-n))
+	}
+	a.Merge(b)
+	if s := a.Close(nil); len(s.Sightings) != maxListed || len(s.OutOfOrder) != maxListed || len(s.Disagree) != maxListed || !s.Truncated {
+		t.Errorf("%d sightings, %d out of order, %d disagree, truncated %v", len(s.Sightings), len(s.OutOfOrder), len(s.Disagree), s.Truncated)
+	}
+}
+
+// TestMarkerCode holds the code against one that is put together bit by bit.
+func TestMarkerCode(t *testing.T) {
+	sum := sha256.Sum256([]byte("ABC"))
+	all := binary.BigEndian.Uint64(sum[:8])
+	want := Code{ID: uint32(all >> 40), Clock: uint32(all >> 16 & 0xffffff), Free: 0x0702}
+	got := MarkerCode("ABC", 7, Red)
+	if got != want || got.ID != 0xb5d404 || got.Page() != 7 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, tc := range []struct {
+		nonce string
+		m     Marker
+		want  bool
+	}{{"ABC", Red, true}, {"ABC", Green, false}, {"ABD", Red, false}} {
+		if got.IsMarker(tc.nonce, tc.m) != tc.want {
+			t.Errorf("%q %v: not %v", tc.nonce, tc.m, tc.want)
+		}
+	}
+}
+
+func TestDrawCopy(t *testing.T) {
+	l := layout(t, frame.NV12, 1280, 720)
+	img := l.View(grey(l, 90))
+	want := MarkerCode("run", 3, Green)
+	if err := DrawCopy(img, image.Rectangle{}, 0, want); err != nil {
+		t.Fatal(err)
+	}
+	d := decoder(t, l, image.Rectangle{})
+	if r := d.Read(img); r.State != Partial || r.Code != want || !r.Copies[0].OK || r.Copies[1].OK {
+		t.Errorf("read %+v", r)
+	}
+	if c := d.ReadCopy(img, 0); !c.OK || c.Code != want {
+		t.Errorf("read %+v", c)
+	}
+	if err := DrawCopy(img, image.Rectangle{}, Copies, want); err == nil {
+		t.Error("a copy was drawn that there is not")
+	}
+}
+
+// FuzzFind gives a finder, and a decoder placed by it, whatever bytes there are.
+func FuzzFind(f *testing.F) {
+	l := layout(f, frame.GREY, 200, 20)
+	good := grey(l, 0)
+	if err := Draw(l.View(good), image.Rect(4, 2, 198, 19), Code{ID: 3}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, 200)
+	f.Add(good[:1003], 100)
+	f.Add([]byte{}, 0)
+	f.Fuzz(func(t *testing.T, pix []byte, rowBytes int) {
+		var rows [][]byte // whatever their number and length
+		for len(pix) > 0 {
+			n := min(len(pix), max(1, rowBytes))
+			rows = append(rows, pix[:n])
+			pix = pix[n:]
+		}
+		img := frame.Image{Layout: l, Rows: rows}
+		finder, err := NewFinder(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := finder.Find(img)
+		if placed, err := NewPlaced(l, lines); err == nil {
+			placed.Read(img)
+		}
+	})
+}
