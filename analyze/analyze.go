@@ -41,16 +41,24 @@ func Names() []string {
 	return names
 }
 
+// CheckNames reports a name that is neither a measure's nor that of the capture's quality.
+func CheckNames(names []string) error {
+	for _, name := range names {
+		if name != QualityName && !slices.Contains(Names(), name) {
+			return fmt.Errorf("no measure is called %q: there are %s and %s", name, strings.Join(Names(), " "), QualityName)
+		}
+	}
+	return nil
+}
+
 // choose returns the measures with these names, or all.
 func choose(names []string) ([]measure, error) {
 	all := measures()
 	if len(names) == 0 {
 		return all, nil
 	}
-	for _, name := range names {
-		if !slices.Contains(Names(), name) {
-			return nil, fmt.Errorf("no measure is called %q: there are %s", name, strings.Join(Names(), " "))
-		}
+	if err := CheckNames(names); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(all, func(m measure) bool { return !slices.Contains(names, m.name) }), nil
 }

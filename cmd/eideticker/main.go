@@ -31,6 +31,7 @@ type cli struct {
 	Info       infoCmd       `cmd:"" help:"Tell what is in a recording."`
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of a recording and decode every frame."`
 	Repair     repairCmd     `cmd:"" help:"Close a recording that a crash left open, in place."`
+	Analyze    analyzeCmd    `cmd:"" help:"Measure what was seen: framerate, load, tearing and more."`
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
@@ -81,10 +82,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exited
 	}
 	if err != nil {
-		return report(errOut, usageError{err})
+		return exitCode(errOut, usageError{err})
 	}
 	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
-	return report(errOut, parsed.Run(e))
+	return exitCode(errOut, parsed.Run(e))
 }
 
 // spelledOut takes what users of other programs type first.
@@ -110,8 +111,8 @@ func newParser(out, errOut io.Writer, exit func(int)) (*kong.Kong, error) {
 	)
 }
 
-// report prints the error as one sentence and returns the exit code.
-func report(errOut io.Writer, err error) int {
+// exitCode prints the error as one sentence and returns the exit code.
+func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}

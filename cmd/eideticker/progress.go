@@ -42,6 +42,13 @@ func (p *progress) set(done int) {
 	}
 }
 
+// add says how many more steps are done. It may be called from several goroutines.
+func (p *progress) add(more int) {
+	if p.bar != nil {
+		_ = p.bar.Add(more)
+	}
+}
+
 // describe changes the words beside the bar.
 func (p *progress) describe(what string) {
 	if p.bar != nil {

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+type analyzeCmd struct {
+	File      string        `arg:"" name:"file" complete:"files" help:"A recording."`
+	Measures  []string      `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll quality; all that apply if none is named."`
+	Output    string        `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
+	Region    string        `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
+	Mask      []string      `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
+	Tolerance string        `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green."`
+	Frames    frameRange    `placeholder:"A:B" help:"Only frames from A, B not included."`
+	Window    string        `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
+	Still     time.Duration `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
+	Event     string        `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
+	Limit     time.Duration `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
+	T0        string        `placeholder:"KIND" help:"Load figures count from the last event of this kind; by default navigation, launch or input."`
+	Strict    bool          `help:"Fail if a frame is missing in what is measured."`
+	Force     bool          `help:"Overwrite what is in DIR."`
+	JSON      bool          `help:"Print the results as one JSON object."`
+}
+
+func (analyzeCmd) Help() string {
+	return `Examples:
+
+  eideticker analyze run.eid
+  eideticker analyze run.eid fps tearing --frames 120:600 --json
+  eideticker analyze run.eid -o out/run --strict
+
+Measures what is between green and red, each window on its own; without such markers all that was recorded. Each number stands with its bounds. What cannot be measured says why; the others still come out.`
+}
+
+func (c analyzeCmd) Run(e *env) error {
+	s, err := c.settings()
+	if err != nil {
+		return err
+	}
+	r, err := recording.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer r.Close() // was only read
+	if c.Frames.given {
+		if s.From, s.To, err = c.Frames.in(r.Frames()); err != nil {
+			return err
+		}
+	} else if c.Window == "all" {
+		s.To = r.Frames()
+	}
+	found, err := analysis.Run(e.ctx, r, s, program(), e)
+	var lost *analysis.LostError
+	if err != nil && !errors.As(err, &lost) {
+		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
+	}
+	if c.JSON {
+		if err := printResultsJSON(e, &found.Results); err != nil {
+			return err
+		}
+	} else if err := printResults(e.out, &found.Results); err != nil {
+		return err
+	}
+	if lost != nil {
+		return fmt.Errorf("analyze %s: %w", c.File, lost)
+	}
+	return nil
+}
+
+func (c analyzeCmd) settings() (s analysis.Settings, err error) {
+	s = analysis.Settings{
+		Measures: c.Measures, Strict: c.Strict, Markers: c.Window == "markers", T0: c.T0,
+		Still: c.Still, EndEvent: c.Event, Limit: c.Limit,
+		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
+	}
+	if err := analyze.CheckNames(c.Measures); err != nil {
+		return s, usageError{err}
+	}
+	if c.Region != "auto" {
+		r, err := frame.ParseRegion(c.Region)
+		if err != nil {
+			return s, usageError{err}
+		}
+		s.Region = &r
+	}
+	for _, m := range c.Mask {
+		r, err := frame.ParseRegion(m)
+		if err != nil {
+			return s, usageError{err}
+		}
+		s.Masks = append(s.Masks, r)
+	}
+	n, err := strconv.ParseUint(c.Tolerance, 10, 8)
+	if err != nil {
+		return s, usagef("--tolerance %s: want a number from 0 to 255, or auto", c.Tolerance)
+	}
+	s.Tolerance = int(n)
+	return s, nil
+}
+
+// Phase makes the environment tell how far an analysis is.
+func (e *env) Phase(what string, frames int) (advance func(int), end func()) {
+	p := e.phase(what, frames)
+	return p.add, p.end
+}
+
+func printResultsJSON(e *env, r *report.Results) error {
+	b, err := report.Encode(r)
+	if err != nil {
+		return err
+	}
+	_, err = e.out.Write(b)
+	return err
+}
+
+// figure formats a value so that as many digits stand as mean something.
+func figure(v float64) string {
+	digits := 3
+	switch a := math.Abs(v); {
+	case a >= 1000:
+		digits = 1
+	case a < 1:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	scale := math.Pow10(digits)
+	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// printResults writes results for people: quality first, then a table for each window.
+func printResults(w io.Writer, r *report.Results) error {
+	if err := printQuality(w, r); err != nil {
+		return err
+	}
+	for i := range r.Windows {
+		if err := printWindow(w, &r.Windows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printQuality(w io.Writer, r *report.Results) error {
+	stored, _ := r.Quality.Find("stored_frames")
+	lost, _ := r.Quality.Find("lost_frames")
+	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost\n", figure(stored.Value), figure(lost.Value)); err != nil {
+		return err
+	}
+	return printLines(w, append(r.Quality.Warnings, r.Notes...))
+}
+
+func printLines(w io.Writer, lines []string) error {
+	const bullet = "  ! "
+	for _, line := range lines {
+		lead := bullet
+		for _, part := range wrap(line, columns(w)-len(bullet)) {
+			if _, err := fmt.Fprintf(w, "%s%s\n", lead, part); err != nil {
+				return err
+			}
+			lead = "    "
+		}
+	}
+	return nil
+}
+
+func printWindow(w io.Writer, win *report.Window) error {
+	title := "frames"
+	if win.Name != "" {
+		title = win.Name + ", frames"
+	}
+	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s\n", title, win.Start, win.End, regionText(win.Region)); err != nil {
+		return err
+	}
+	if err := printLines(w, win.Warnings); err != nil {
+		return err
+	}
+	var rows [][]string
+	var said []string
+	for i := range win.Results {
+		res := &win.Results[i]
+		if res.State == analyze.Refused {
+			said = append(said, res.Measure+": "+res.Refusal)
+			continue
+		}
+		for k, v := range res.Values {
+			name := ""
+			if k == 0 {
+				name = res.Measure
+			}
+			rows = append(rows, []string{name, v.Name, figure(v.Value), v.Unit, bounds(v)})
+		}
+		for _, warning := range res.Warnings {
+			said = append(said, res.Measure+": "+warning)
+		}
+	}
+	if len(rows) > 0 {
+		if err := printTable(w, []string{"", "", ">value", "unit", "bounds"}, rows); err != nil {
+			return err
+		}
+	}
+	return printLines(w, said)
+}
+
+func bounds(v analyze.Value) string {
+	if v.State == analyze.Exact {
+		return "exact"
+	}
+	return figure(v.Low) + " – " + figure(v.High)
+}
+
+func regionText(r []int) string {
+	if len(r) != 4 {
+		return "all of the picture"
+	}
+	return frame.Region{X: r[0], Y: r[1], Width: r[2], Height: r[3]}.String()
+}

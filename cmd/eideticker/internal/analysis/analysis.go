@@ -1,0 +1,169 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// Found is what an analysis found: the results for a file, and what pictures are made of.
+type Found struct {
+	Results  report.Results
+	Outcomes []*analyze.Outcome // one for each of Results.Windows
+	Masks    [][]frame.Region   // of each window
+}
+
+// Told is how an analysis tells how far it is.
+type Told interface {
+	// Phase begins something that goes through so many frames; the function that it returns is told how many more are done. It may be called
+	// from several goroutines.
+	Phase(what string, frames int) (advance func(frames int), end func())
+}
+
+// LostError says that frames are missing where, with Settings.Strict, none may.
+type LostError struct {
+	Lost   int
+	Before []int // stored frames just before which frames are missing
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("%d frames are missing in what is measured, before frame %s: --strict does not let that pass", e.Lost, numbers(e.Before))
+}
+
+func numbers(list []int) string {
+	const most = 8
+	text := fmt.Sprint(list[:min(len(list), most)])
+	text = text[1 : len(text)-1]
+	if len(list) > most {
+		text += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return text
+}
+
+// analysis is one at work.
+type analysis struct {
+	Settings
+	reader *recording.Reader
+	told   Told
+}
+
+// Run analyses a recording. With Settings.Strict the results are returned along with a *LostError.
+func Run(ctx context.Context, r *recording.Reader, s Settings, program string, told Told) (*Found, error) {
+	a := &analysis{Settings: s, reader: r, told: told}
+	own := r.Info().OwnClock
+	found := &Found{Results: report.Results{
+		Recording: describeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: analyze.Quality(r, own),
+	}}
+	found.Results.Recording.Name = s.Name
+	if slices.Equal(s.Measures, []string{analyze.QualityName}) {
+		return found, nil
+	}
+	windows, notes, err := a.windows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found.Results.Notes = notes
+	var lost LostError
+	for i := range windows {
+		outcome, err := a.measure(ctx, &windows[i])
+		if err != nil {
+			return nil, err
+		}
+		described := a.describeWindow(&windows[i], outcome)
+		for _, l := range described.Times.Lost {
+			lost.Lost += int(l.Frames)
+			lost.Before = append(lost.Before, l.Before)
+		}
+		found.Results.Windows = append(found.Results.Windows, described)
+		found.Outcomes = append(found.Outcomes, outcome)
+		found.Masks = append(found.Masks, windows[i].masks)
+	}
+	if s.Strict && lost.Lost > 0 {
+		return found, &lost
+	}
+	return found, nil
+}
+
+func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, error) {
+	what := "measuring"
+	if w.Name != "" {
+		what += " " + w.Name
+	}
+	advance, end := a.told.Phase(what, w.End-w.Start+1)
+	defer end()
+	o := analyze.Options{
+		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
+		Masks:     append(slices.Clone(a.Masks), w.masks...),
+		Tolerance: a.Tolerance, OwnClock: a.reader.Info().OwnClock, Progress: advance,
+	}
+	if a.Region != nil {
+		o.Region = *a.Region
+	}
+	return analyze.Analyze(ctx, a.reader, w.Window, o)
+}
+
+func describeRecording(r *recording.Reader) report.Recording {
+	in := r.Info()
+	d := report.Recording{
+		ID: fmt.Sprintf("%x", in.ID), Frames: r.Frames(), StartedWallNS: in.Created.UnixNano(), OwnClock: in.OwnClock,
+	}
+	for _, g := range r.Gaps() {
+		d.Lost += g.Count
+	}
+	if s := r.Segments(); len(s) > 0 {
+		f := s[0].Layout.Format
+		d.Width, d.Height, d.PixelFormat = f.Width, f.Height, f.Pixel.String()
+		d.PeriodNS = (s[0].FemtoPeriod + 500_000) / 1_000_000
+	}
+	first, errFirst := r.Meta(0)
+	last, errLast := r.Meta(r.Frames() - 1)
+	if errFirst == nil && errLast == nil {
+		d.DurationNS = last.Sampled.Mid().Sub(first.Sampled.Mid()).Nanoseconds()
+	}
+	return d
+}
+
+func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
+	d := report.Window{
+		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: o.Window.Red, Region: box(o.Window.Region),
+		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
+		Results: o.Results, Warnings: w.warnings,
+	}
+	if t := w.T0; t != nil {
+		d.T0 = &report.T0{AtNS: int64(t.At), UncertaintyNS: int64(t.Uncertainty), Source: t.Source}
+	}
+	first := w.Start
+	if w.Green != analyze.None {
+		first = w.Green
+	}
+	last := max(w.End, o.Window.Red)
+	d.Times = a.frameTimes(o.Times, o.Times.At(w.Start), first, last)
+	return d
+}
+
+func (a *analysis) frameTimes(times *analyze.Times, zero timeline.Time, first, last int) report.FrameTimes {
+	t := report.FrameTimes{First: first}
+	for n := first; n <= last; n++ {
+		b := times.Bounds(n)
+		t.Time = append(t.Time, int64(times.At(n)-zero))
+		t.Earliest = append(t.Earliest, int64(b.Earliest-zero))
+		t.Latest = append(t.Latest, int64(b.Latest-zero))
+	}
+	for _, g := range a.reader.Gaps() {
+		if g.Before > first && g.Before <= last {
+			t.Lost = append(t.Lost, report.Loss{Before: g.Before, Frames: g.Count, Cause: g.Cause.String()})
+		}
+	}
+	return t
+}
+
+func rectangle(r frame.Region) image.Rectangle {
+	return image.Rect(r.X, r.Y, r.X+r.Width, r.Y+r.Height)
+}

@@ -1,0 +1,43 @@
+package analysis
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Settings are what an analysis is asked for. The zero value measures all that applies: between markers where there are any, else
+// everything.
+type Settings struct {
+	Measures  []string
+	Region    *frame.Region // in place of the content region
+	Masks     []frame.Region
+	Tolerance int
+	MinPixels int
+	Strict    bool // a lost frame in a window is an error
+
+	From, To  int // frames, To not included; 0, 0 for windows by markers
+	Markers   bool
+	Still     time.Duration // where no red comes: the content ends before a stillness this long
+	EndEvent  string        // or with the last event of this kind
+	Limit     time.Duration // or so long after s
+	T0        string        // kind of the event that began it; empty for navigation, launch and input
+	Nonce     string        // that markers must carry
+	Name      string        // of the only window, or of the recording
+	KeepStrip bool          // the code strip counts as content
+}
+
+// describe is how the settings stand in results.json.
+func (s *Settings) describe() report.Settings {
+	d := report.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures}
+	if s.Region != nil {
+		d.Region = box(*s.Region)
+	}
+	for _, m := range s.Masks {
+		d.Masks = append(d.Masks, box(m))
+	}
+	return d
+}
+
+func box(r frame.Region) []int { return []int{r.X, r.Y, r.Width, r.Height} }

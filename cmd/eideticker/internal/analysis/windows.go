@@ -1,0 +1,182 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// window is one that is to be measured, and what was found when it was looked for.
+type window struct {
+	analyze.Window
+	kind     string
+	masks    []frame.Region // the code strip, where there is one
+	warnings []string
+}
+
+// windows says what is to be measured, and in sentences what was found on the way.
+func (a *analysis) windows(ctx context.Context) (found []window, notes []string, err error) {
+	switch {
+	case a.reader.Frames() == 0:
+		return nil, nil, errors.New("the recording has no frames to measure")
+	case a.To > 0:
+		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: report.Frames}}
+	default:
+		if found, notes, err = a.byMarkers(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(found) == 0 {
+		found = a.everything()
+	}
+	for i := range found {
+		a.complete(&found[i])
+	}
+	return found, notes, nil
+}
+
+// byMarkers looks for green and red. Without any there is no window, which is an error only where markers were asked for.
+func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []string, err error) {
+	markers, err := a.findMarkers(ctx)
+	var problems *marker.Error
+	if err != nil && !errors.As(err, &problems) {
+		return nil, nil, err
+	}
+	if problems != nil {
+		if a.Markers && len(markers) == 0 {
+			return nil, nil, problems
+		}
+		if a.Markers || len(markers) > 0 || !onlyMissing(problems) {
+			notes = append(notes, problems.Error())
+		}
+	}
+	for _, m := range markers {
+		found = append(found, markerWindow(m))
+	}
+	if len(found) == 0 {
+		notes = append(notes, "no sync markers were found: all frames are measured")
+	}
+	return found, notes, nil
+}
+
+// onlyMissing reports whether nothing like a marker was seen at all.
+func onlyMissing(e *marker.Error) bool {
+	return !slices.ContainsFunc(e.Problems, func(p marker.Problem) bool { return p.Kind != marker.Missing || p.First > 0 })
+}
+
+func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
+	d := marker.New(marker.Options{})
+	for step, err := range a.reader.Steps(0, a.reader.Frames()) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.Add(step.Number, step.Image, step.Change)
+	}
+	return d.Finish()
+}
+
+func markerWindow(m marker.Window) window {
+	w := window{kind: report.Markers, Window: analyze.Window{
+		Kind: analyze.ByMarkers, Green: m.Green, Start: m.Start, End: m.End, Red: m.Red,
+		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
+	}}
+	if t := m.TornGreen; t != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("the green is torn in frame %d at line %d", t.Frame, t.Row))
+	}
+	if t := m.TornRed; t != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("the red is torn in frame %d at line %d", t.Frame, t.Row))
+	}
+	if !m.Exact {
+		w.warnings = append(w.warnings, "the held green is not the same in all its frames: the capture is noisy, see --tolerance auto")
+	}
+	return w
+}
+
+// everything is a window per run of frames of one format.
+func (a *analysis) everything() (found []window) {
+	for _, s := range a.reader.Segments() {
+		if s.Frames > 0 {
+			w := analyze.FramesWindow(a.reader, s.First, s.First+s.Frames)
+			w.Red = analyze.None
+			found = append(found, window{Window: w, kind: report.All})
+		}
+	}
+	return found
+}
+
+// complete adds what is the same for all windows: m, T0, and where the code strip lies.
+func (a *analysis) complete(w *window) {
+	w.MinPixels = a.MinPixels
+	if a.Name != "" {
+		w.Name = a.Name
+	}
+	if w.Kind == analyze.ByMarkers {
+		w.T0 = a.t0(w.Window)
+	}
+	if !a.KeepStrip {
+		a.maskStrip(w)
+	}
+}
+
+// t0 finds the command that began what a window shows: the last one after the frame before its green was held until its first change.
+func (a *analysis) t0(w analyze.Window) *analyze.Moment {
+	kinds := []string{"navigation", "launch", "input"}
+	if a.T0 != "" {
+		kinds = []string{a.T0}
+	}
+	start, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return nil
+	}
+	var found *timeline.Event
+	for _, e := range a.reader.Events() {
+		if slices.Contains(kinds, e.Kind) && e.At <= start.Sampled.Latest && (found == nil || e.At >= found.At) {
+			found = &e
+		}
+	}
+	if found == nil || a.beforeGreen(found.At, w) {
+		return nil
+	}
+	return &analyze.Moment{At: found.At, Uncertainty: found.Uncertainty, Source: found.Source + " " + found.Kind}
+}
+
+// beforeGreen reports whether a time lies so long before a window's green that it belongs to something else.
+func (a *analysis) beforeGreen(t timeline.Time, w analyze.Window) bool {
+	const longest = 60e9 // from a command to the first change
+	m, err := a.reader.Meta(w.Green)
+	return err != nil || m.Sampled.Earliest.Sub(t) > longest
+}
+
+// maskStrip takes the code strip out of a window, if its frames have one.
+func (a *analysis) maskStrip(w *window) {
+	segment, err := a.reader.SegmentOf(w.Start)
+	if err != nil {
+		return
+	}
+	region := rectangle(w.Region)
+	d, err := strip.NewDecoder(segment.Layout, region)
+	if err != nil {
+		return // too small for one
+	}
+	for _, n := range []int{w.Start, (w.Start + w.End) / 2, w.End} {
+		img, err := a.reader.Image(n)
+		if err != nil || d.Read(img).State == strip.None {
+			continue
+		}
+		for _, b := range d.Geometry().Bounds() {
+			w.masks = append(w.masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
+		}
+		return
+	}
+}
