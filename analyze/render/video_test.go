@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// level is how bright frame n is.
-func level(n int) byte { return byte(20 + n*12) }
+// grey is how bright frame n is.
+func grey(n int) byte { return byte(20 + n*12) }
 
 func flat(l *frame.Layout, v byte) frame.Image {
 	src := make([]byte, l.Format.Width*l.Format.Height*4)
@@ -39,7 +39,7 @@ func play(t *testing.T, path string, l *frame.Layout, o VideoOptions, sequences 
 		t.Fatal(err)
 	}
 	for i, s := range sequences {
-		if err := v.Add(flat(l, level(i)), Slot{Frame: i, Sequence: s}); err != nil {
+		if err := v.Add(flat(l, grey(i)), Slot{Frame: i, Sequence: s}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,8 +120,8 @@ func TestVideoShowsEachFrameInItsSlot(t *testing.T) {
 				switch {
 				case n < 0 && red-blue < 4:
 					t.Errorf("slot %d: blue %d, red %d, want hatching", i, blue, red)
-				case n >= 0 && (max(blue-int(level(n)), int(level(n))-blue) > 5):
-					t.Errorf("slot %d: blue %d, want %d", i, blue, level(n))
+				case n >= 0 && (max(blue-int(grey(n)), int(grey(n))-blue) > 5):
+					t.Errorf("slot %d: blue %d, want %d", i, blue, grey(n))
 				}
 			}
 		})

@@ -1,0 +1,73 @@
+package render
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// NumPy's file format, version 1.0 (numpy.lib.format): the magic "\x93NUMPY", the version 1 0, the length of the header as
+// a 16-bit little-endian number, the header: a Python dictionary with the keys descr, fortran_order and shape, padded with
+// spaces and ended by a newline so that the data begin at a multiple of 64 bytes. Then the data.
+
+// npyHeader returns what stands before the data of rows×columns numbers of 4 bytes.
+func npyHeader(descr string, rows, columns int) []byte {
+	const fixed = 6 + 2 + 2 // magic, version, length
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, columns)
+	pad := 63 - (fixed+len(dict))%64
+	dict += strings.Repeat(" ", pad) + "\n"
+	head := append([]byte("\x93NUMPY\x01\x00"), byte(len(dict)), byte(len(dict)>>8))
+	return append(head, dict...)
+}
+
+// WriteNPY writes the counts as an array of uint32, shape (Height, Width), that numpy.load reads.
+func WriteNPY(w io.Writer, h *analyze.Heat) error {
+	if err := checkHeat(h); err != nil {
+		return fmt.Errorf("write counts: %w", err)
+	}
+	return writeNPY(w, "<u4", h.Width, h.Counts)
+}
+
+// WriteDifferenceNPY writes b's counts less a's as an array of int32, shape (Height, Width), that numpy.load reads. What
+// int32 cannot hold is written as the nearest that it can.
+func WriteDifferenceNPY(w io.Writer, a, b *analyze.Heat) error {
+	if err := checkPair(a, b); err != nil {
+		return fmt.Errorf("write difference of counts: %w", err)
+	}
+	row := make([]uint32, a.Width)
+	out := bufio.NewWriterSize(w, 1<<16)
+	_, _ = out.Write(npyHeader("<i4", a.Height, a.Width)) // Flush tells
+	for y := range a.Height {
+		for x := range row {
+			d := int64(b.Counts[y*a.Width+x]) - int64(a.Counts[y*a.Width+x])
+			row[x] = uint32(int32(min(max(d, math.MinInt32), math.MaxInt32)))
+		}
+		if err := binary.Write(out, binary.LittleEndian, row); err != nil {
+			return fmt.Errorf("write difference of counts: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write difference of counts: %w", err)
+	}
+	return nil
+}
+
+func writeNPY(w io.Writer, descr string, width int, counts []uint32) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	_, _ = out.Write(npyHeader(descr, len(counts)/width, width)) // Flush tells
+	for len(counts) > 0 {
+		if err := binary.Write(out, binary.LittleEndian, counts[:width]); err != nil {
+			return fmt.Errorf("write counts: %w", err)
+		}
+		counts = counts[width:]
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write counts: %w", err)
+	}
+	return nil
+}
