@@ -23,12 +23,15 @@ type Options struct {
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
+
+	share int // fewest frames of a share; 0: leastShare
 }
 
 // measures lists all there are, in the order in which they are shown.
 func measures() []measure {
 	return []measure{
 		fpsMeasure(),
+		loadhistMeasure(),
 	}
 }
 
@@ -93,23 +96,32 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 	}
 	run := run{Case: c}
 	results := make([]Result, len(chosen))
-	var at []int // place of each of run.parts in results
+	parts := make([]part, len(chosen))
 	for i := range chosen {
 		p, err := chosen[i].begin(c)
 		if err != nil {
 			results[i] = refused(&chosen[i], err)
 			continue
 		}
-		run.parts, at = append(run.parts, p), append(at, i)
+		parts[i] = p
+		if !slices.Contains(run.parts, p) {
+			run.parts = append(run.parts, p)
+		}
 		run.pixels = run.pixels || chosen[i].pixels
 	}
 	run.pixels = run.pixels || o.Tolerance > 0 || w.MinPixels > 0
 	if err := run.all(ctx); err != nil {
 		return nil, err
 	}
-	for k, p := range run.parts {
-		i := at[k]
-		results[i] = p.result()
+	for i, p := range parts {
+		if p == nil {
+			continue
+		}
+		if s, ok := p.(shared); ok {
+			results[i] = s.resultOf(chosen[i].name)
+		} else {
+			results[i] = p.result()
+		}
 		results[i].Measure, results[i].Version = chosen[i].name, chosen[i].version
 		results[i] = results[i].complete()
 	}
@@ -134,7 +146,11 @@ func (r *run) all(ctx context.Context) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	shares := max(1, min(4*workers, (to-from)/leastShare))
+	least := r.Options.share
+	if least == 0 {
+		least = leastShare
+	}
+	shares := max(1, min(4*workers, (to-from)/least))
 	if workers == 1 || !r.pixels {
 		shares = 1
 	}

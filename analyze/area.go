@@ -70,6 +70,26 @@ func (a *Area) clip(y, x0, x1 int) (int, int, bool) {
 	return x0, x1, x0 < x1 && y >= r.Y && y < r.Y+r.Height
 }
 
+// runs calls do with each run of pixels of [x0, x1) in line y that count.
+func (a *Area) runs(y, x0, x1 int, do func(from, to int)) {
+	if !a.masked {
+		do(x0, x1)
+		return
+	}
+	for x := x0; x < x1; {
+		for x < x1 && !a.Holds(x, y) {
+			x++
+		}
+		from := x
+		for x < x1 && a.Holds(x, y) {
+			x++
+		}
+		if from < x {
+			do(from, x)
+		}
+	}
+}
+
 // eachWord calls do with each word that has bits of [from, to), and these bits.
 func eachWord(from, to int, do func(word int, mask uint64)) {
 	for w := from / 64; w*64 < to; w++ {

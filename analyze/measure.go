@@ -30,6 +30,11 @@ type part interface {
 	result() Result
 }
 
+// shared is a part that several measures begin with. It is added to, forked and merged once, and asked for the result of each.
+type shared interface {
+	resultOf(measure string) Result
+}
+
 // Frame is a frame of a window on its way through the measures. It is valid during add.
 type Frame struct {
 	*frame.Step
@@ -50,6 +55,7 @@ type Case struct {
 	Times     *Times
 
 	final func() (frame.Image, error)
+	load  func() (*load, error)
 }
 
 func newCase(rec Recording, w Window, o *Options) (*Case, error) {
@@ -68,6 +74,7 @@ func newCase(rec Recording, w Window, o *Options) (*Case, error) {
 	c.Window.Region = c.Area.Region
 	c.Times = newTimes(rec, segment, w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
 	c.final = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.End) })
+	c.load = sync.OnceValues(func() (*load, error) { return newLoad(c) })
 	return c, nil
 }
 

@@ -1,0 +1,192 @@
+package analyze
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/eideticker/eideticker/analyze/visual"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// load follows how far a window's frames have come on their way to its last one, fe. It serves three measures: loadhist, speedindex
+// and windowopen. One pass feeds all of them, and what a frame does not change costs nothing.
+//
+// What is known of a frame is kept as a state that changes move on: for each pixel whether it differs from fe, and a histogram. A share's
+// state begins with the frame before its first one, so that its results need no other share's.
+type load struct {
+	*Case
+	variants LoadOptions
+	final    frame.Image
+	differ   *frame.Differ
+	conv     *frame.Converter
+	bounds   *loadBounds // of the histograms
+
+	begun   bool
+	unequal []uint64 // a bit per pixel of the area, set where the frame before differs from fe
+	count   int      // how many
+	hist    visual.Histogram
+	old     []byte // pixels on their way into a histogram, as R G B A
+	now     []byte
+
+	// What was found, for each frame in which something changed.
+	frames  []int
+	equal   []int             // pixels that do not differ from fe: H[i]
+	matched []visual.Progress // of histograms
+}
+
+// LoadOptions say which of the costlier progresses are computed; that by pixels always is.
+type LoadOptions struct {
+	Histogram bool // RGB-histogram progress
+}
+
+// loadBounds are the histograms of the first and the last frame.
+type loadBounds struct{ first, last visual.Histogram }
+
+func newLoad(c *Case) (*load, error) {
+	final, err := c.Final()
+	if err != nil {
+		return nil, fmt.Errorf("the last content frame cannot be read: %w", err)
+	}
+	l := &load{Case: c, variants: LoadOptions{Histogram: true}, final: final, conv: frame.NewConverter(c.Layout), bounds: new(loadBounds)}
+	l.prepare()
+	first, err := c.Recording.Image(c.Window.first())
+	if err != nil {
+		return nil, fmt.Errorf("the first frame cannot be read: %w", err)
+	}
+	if l.variants.Histogram {
+		l.histogram(&l.bounds.first, first)
+		l.histogram(&l.bounds.last, final)
+	}
+	return l, nil
+}
+
+// prepare makes what a part does not share.
+func (l *load) prepare() {
+	l.differ = frame.NewDiffer(l.Layout, l.Options.Tolerance)
+	l.unequal = make([]uint64, l.Area.words*l.Layout.Format.Height)
+	l.old, l.now = make([]byte, 4*l.Layout.Format.Width), make([]byte, 4*l.Layout.Format.Width)
+}
+
+func (l *load) fork() part {
+	f := &load{Case: l.Case, variants: l.variants, final: l.final, conv: l.conv, bounds: l.bounds}
+	f.prepare()
+	return f
+}
+
+func (l *load) add(f *Frame) {
+	if !l.begun {
+		l.begun = true
+		switch {
+		case f.Number > l.Window.Start:
+			l.begin(f.Previous)
+		case l.Window.Green != None && f.Previous.Rows != nil:
+			l.begin(f.Previous)
+			l.note(l.Window.Green)
+		default:
+			l.begin(f.Image)
+			l.note(f.Number)
+			return
+		}
+	}
+	if f.Diff == nil || len(f.Diff.Lines) == 0 {
+		return
+	}
+	for i := range f.Diff.Lines {
+		l.line(f, &f.Diff.Lines[i])
+	}
+	l.note(f.Number)
+}
+
+// begin takes the state from a whole frame.
+func (l *load) begin(m frame.Image) {
+	r := l.Area.Region
+	w0, w1 := r.X/64, (r.X+r.Width+63)/64
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		l.compare(m, y, w0, w1)
+	}
+	if l.variants.Histogram {
+		l.histogram(&l.hist, m)
+	}
+}
+
+// compare finds where words of a line differ from fe.
+func (l *load) compare(m frame.Image, y, w0, w1 int) {
+	at := y * l.Area.words
+	row := l.unequal[at+w0 : at+w1]
+	for _, w := range row {
+		l.count -= bits.OnesCount64(w)
+	}
+	l.differ.Line(row, y, w0, w1, l.final, m)
+	for i, counts := range l.Area.line(y)[w0:w1] {
+		row[i] &= counts
+		l.count += bits.OnesCount64(row[i])
+	}
+}
+
+// line moves the state on by what changed in a line.
+func (l *load) line(f *Frame, line *Line) {
+	w0, w1 := line.Word, line.Word+len(line.Bits)
+	l.compare(f.Image, line.Y, w0, w1)
+	if !l.variants.Histogram {
+		return
+	}
+	exact := l.Options.Tolerance == 0
+	for w := w0; w < w1; {
+		end := w
+		for end < w1 && !(exact && line.Bits[end-w0] == 0) {
+			end++
+		}
+		if end > w {
+			l.recount(f, line.Y, w, end)
+		}
+		w = end + 1
+	}
+}
+
+// recount moves the histogram on by words of a line.
+func (l *load) recount(f *Frame, y, w0, w1 int) {
+	x0, x1, ok := l.Area.clip(y, w0*64, w1*64)
+	if !ok {
+		return
+	}
+	n := 4 * (x1 - x0)
+	l.conv.RGBARow(l.old[:n], f.Previous, y, x0, x1)
+	l.conv.RGBARow(l.now[:n], f.Image, y, x0, x1)
+	l.Area.runs(y, x0, x1, func(from, to int) {
+		a, b := 4*(from-x0), 4*(to-x0)
+		l.hist.Update(l.old[a:b], l.now[a:b], 4)
+	})
+}
+
+// histogram counts all pixels of the area.
+func (l *load) histogram(h *visual.Histogram, m frame.Image) {
+	r := l.Area.Region
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		l.conv.RGBARow(l.now[:4*r.Width], m, y, r.X, r.X+r.Width)
+		l.Area.runs(y, r.X, r.X+r.Width, func(from, to int) {
+			h.Add(l.now[4*(from-r.X):4*(to-r.X)], 4)
+		})
+	}
+}
+
+// note keeps how far a frame has come.
+func (l *load) note(n int) {
+	l.frames = append(l.frames, n)
+	l.equal = append(l.equal, l.Area.Pixels-l.count)
+	if l.variants.Histogram {
+		l.matched = append(l.matched, visual.HistogramProgress(&l.hist, &l.bounds.first, &l.bounds.last))
+	}
+}
+
+func (l *load) merge(next part) {
+	n := next.(*load)
+	l.frames = append(l.frames, n.frames...)
+	l.equal = append(l.equal, n.equal...)
+	l.matched = append(l.matched, n.matched...)
+}
+
+func (l *load) result() Result { return l.resultOf("loadhist") }
+
+func (l *load) resultOf(measure string) Result {
+	return l.histogramOfLoad()
+}

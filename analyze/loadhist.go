@@ -1,0 +1,48 @@
+package analyze
+
+// # loadhist: load histogram
+//
+// H[i] = size(R) − pixelDiff(fe, fi), from g to e: how many pixels of frame i look as they do in the last content frame. As pixels
+// (series "equal_pixels"), and as the fraction p(i) = H[i] / size(R) (series "progress"). Masked pixels are in neither.
+//
+//	region_pixels    size(R)
+//	equal_at_start   p of the first frame: what looked right before anything happened
+//
+// Both hold from one frame in which something changed to the next.
+func loadhistMeasure() measure {
+	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad}
+}
+
+func beginLoad(c *Case) (part, error) {
+	l, err := c.load()
+	if err != nil {
+		return nil, err // and no part that is not nil and holds nothing
+	}
+	return l, nil
+}
+
+// histogramOfLoad is the result of loadhist.
+func (l *load) histogramOfLoad() Result {
+	size := float64(l.Area.Pixels)
+	pixels := Series{Name: "equal_pixels", Unit: "pixels", Holds: true, Frames: l.frames}
+	progress := Series{Name: "progress", Unit: "fraction", Holds: true, Frames: l.frames, Values: l.progress()}
+	for _, n := range l.equal {
+		pixels.Values = append(pixels.Values, float64(n))
+	}
+	return Result{
+		Values: []Value{
+			exactly("region_pixels", "pixels", size, Neither, 0),
+			exactly("equal_at_start", "fraction", progress.Values[0], Neither, 0),
+		},
+		Series: []Series{progress, pixels},
+	}
+}
+
+// progress returns p of the frames that were noted.
+func (l *load) progress() []float64 {
+	p := make([]float64, len(l.equal))
+	for i, n := range l.equal {
+		p[i] = float64(n) / float64(l.Area.Pixels)
+	}
+	return p
+}
