@@ -6,6 +6,7 @@ import (
 	"image"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	}
 	defer os.RemoveAll(tmp)
 	t.Setenv("TMPDIR", tmp)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // for a machine that is busy with other things
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // for a machine that is busy with other things
 	defer cancel()
 	display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: width, Height: height})
 	need(t, err)
@@ -56,7 +57,7 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	seen := make(chan map[uint8]*strip.Account, 1)
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
-	go func() { seen <- watch(t, watching, display.Name()) }()
+	go func() { seen <- watch(t, watching, display.Name(), len(s.Playlist())) }()
 
 	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: "chromium", Display: display, URL: server.URL()})
 	need(t, err)
@@ -104,8 +105,30 @@ func checkReport(t *testing.T, r site.Report) {
 	if r.Page.Cadence == site.CadenceSteps && len(r.Drawn) > len(r.Page.Steps) {
 		t.Errorf("%s: %d frames drawn in %d steps", r.Page.Name, len(r.Drawn), len(r.Page.Steps))
 	}
+	checkTruth(t, r)
 	if r.Requested >= r.Received || r.GreenFrom.Latest < r.Requested || r.RedTo.Earliest > r.Received {
 		t.Errorf("%s: asked for at %d, green from %v, red to %v, report at %d", r.Page.Name, r.Requested, r.GreenFrom, r.RedTo, r.Received)
+	}
+}
+
+// checkTruth holds what a page says of its pictures against its manifest.
+func checkTruth(t *testing.T, r site.Report) {
+	const strip = 5 * 96 * 8 * 8
+	truth := r.Truth
+	if truth.Pixels != width*height-strip {
+		t.Errorf("%s: %d pixels outside the strip, want %d", r.Page.Name, truth.Pixels, width*height-strip)
+	}
+	if r.Page.Cadence == site.CadenceParts {
+		last := len(truth.Counts) - 1
+		if len(truth.StepIDs) != len(r.Page.Steps) || last != len(r.Drawn)-1 || truth.Counts[last] != truth.Pixels || !slices.IsSorted(truth.Counts) {
+			t.Errorf("%s: steps in pictures %v, final pixels %v of %d", r.Page.Name, truth.StepIDs, truth.Counts, truth.Pixels)
+		}
+	}
+	if r.Page.Checker != nil && (len(truth.Counts) != len(r.Drawn) || len(truth.Tiles) < 20) {
+		t.Errorf("%s: %d counts, %d tiles", r.Page.Name, len(truth.Counts), len(truth.Tiles))
+	}
+	if r.Page.Flip != nil && r.Page.Flip.Torn != (len(truth.Tears) > 0) {
+		t.Errorf("%s: %d pictures drawn torn", r.Page.Name, len(truth.Tears))
 	}
 }
 
@@ -120,9 +143,12 @@ func checkSeen(t *testing.T, r site.Report, s strip.Summary) {
 	}
 }
 
-// watch reads the strip from the screen until ctx ends, and returns what it saw of pages 1 and 2.
-func watch(t *testing.T, ctx context.Context, display string) map[uint8]*strip.Account {
-	accounts := map[uint8]*strip.Account{1: strip.NewAccount(1), 2: strip.NewAccount(2)}
+// watch reads the strip from the screen until ctx ends, and returns what it saw of each page.
+func watch(t *testing.T, ctx context.Context, display string, pages int) map[uint8]*strip.Account {
+	accounts := map[uint8]*strip.Account{}
+	for n := uint8(1); int(n) <= pages; n++ {
+		accounts[n] = strip.NewAccount(n)
+	}
 	c, err := xgb.NewConnDisplay(display)
 	if err != nil {
 		t.Error(err)

@@ -12,6 +12,29 @@
 // The geometry of the strip belongs to whoever decodes it and comes in as a JSON value
 // ([Options.Strip]) that is handed to the pages as it is.
 //
+// # The pages and their truth
+//
+// What a page will draw is in its manifest ([Page]); what it has drawn, picture by picture, in its report ([Truth]); what it says
+// of itself, right or wrong, are the report's claims. An id of the strip stands for a picture that differs from the one before.
+//
+//	framerate    a new picture in every animation frame, in every second, in an uneven known order, and in every
+//	             third while callbacks are claimed as frames
+//	load         blocks, letters, a spinner and a late picture in known steps; counts the pixels that are final
+//	tearing      a set of pairwise disjoint images ([TearingImage]) drawn by elements, a canvas, a video, and all three in bands
+//	checkerboard tiles that show a grid of two colours until they are painted; counts the pixels of the grid
+//	animation    everything moves, with soft edges
+//
+// On the tearing pages, each layer draws the copies of the strip that lie in it, a video into its own pictures. So a frame whose
+// copies disagree shows parts of two pictures, whatever way each layer took to the screen; and what one copy says is true of the
+// rows around it.
+//
+// # The code on the markers
+//
+// With [Options.MarkCode], green and red carry copy 0 of the strip, at the top of the region and nowhere else, which is less than
+// one part in a hundred of the marker. Of its numbers, id and clock are those of [MarkCode], that is of the run's nonce; the free bits
+// are the page number times 256, plus [MarkGreen] or [MarkRed]. The code is there from the first frame in which the page has its script,
+// and goes with the green: a marker may be seen without it shortly before.
+//
 // # What is trusted
 //
 // Nothing that comes from the browser. Requests are matched against a fixed table of names (there

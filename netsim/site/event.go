@@ -23,10 +23,10 @@ func (r Report) Events() []timeline.Event {
 		at("content-end", r.Drawn[len(r.Drawn)-1].At),
 		at("red", r.RedFrom),
 	}
-	// A report of 20,000 frames is too long for an event; the frames are in the strip anyway.
+	// A report of 20,000 frames is too long for an event; their times are in the strip anyway.
 	whole, err := json.Marshal(r)
 	if err != nil || len(whole) > timeline.MaxEventData {
-		r.Drawn = nil
+		r.Drawn, r.Truth = nil, Truth{Claims: r.Truth.Claims}
 		if whole, err = json.Marshal(r); err != nil {
 			return events // floats were checked to be finite: cannot happen
 		}

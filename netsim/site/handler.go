@@ -28,7 +28,8 @@ type file struct {
 	body []byte
 }
 
-// files returns every embedded file by its path on the site.
+// files returns every embedded file by its path on the site, and each page by its own, also where several are drawn by
+// one file.
 func files() map[string]file {
 	all := map[string]file{}
 	err := fs.WalkDir(embedded, "pages", func(name string, d fs.DirEntry, err error) error {
@@ -42,6 +43,20 @@ func files() map[string]file {
 	})
 	if err != nil {
 		panic(err) // embedded files cannot fail to be read
+	}
+	drawings := map[string]file{}
+	for _, p := range Pages() {
+		if p.file != "" {
+			drawings[p.file] = all[p.file]
+		}
+	}
+	for name := range drawings {
+		delete(all, name) // without a page's manifest it could not play
+	}
+	for _, p := range Pages() {
+		if p.file != "" {
+			all[p.Path] = drawings[p.file]
+		}
 	}
 	return all
 }
@@ -73,6 +88,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sendJSON(w, struct {
 			Pages []Page `json:"pages"`
 		}{Pages()})
+	case tearingPath:
+		serveTearing(w, r.URL.Query())
 	case "/clock":
 		s.serveClock(w, r)
 	case "/report":
@@ -104,6 +121,7 @@ type config struct {
 	Entry  int             `json:"entry"`
 	Number uint8           `json:"number"` // in the strip's free bits; 0 outside a run
 	Strip  json.RawMessage `json:"strip"`
+	Mark   *mark           `json:"mark"` // null: none
 }
 
 // servePage sends a page with its configuration. Without run and entry, as somebody who looks at
@@ -117,7 +135,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 			refuse(w, http.StatusNotFound, errors.New("this page does not belong to the run that is being played"))
 			return
 		}
-		c.Run, c.Entry, c.Number = s.nonce, entry, uint8(entry+1)
+		c.Run, c.Entry, c.Number, c.Mark = s.nonce, entry, uint8(entry+1), s.mark
 		s.opened(entry)
 	}
 	// json.Marshal escapes <, > and &, so the value cannot end the element it stands in.

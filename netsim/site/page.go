@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Page is the manifest of one test page: the truth that measures are held against.
+// Page is the manifest of one test page: the truth that measures are held against. Lengths are CSS pixels of a
+// viewport of 1280x720.
 type Page struct {
 	Name    string `json:"name"`  // as in a playlist
 	Title   string `json:"title"` // for people
@@ -21,9 +22,20 @@ type Page struct {
 	DurationMillis int `json:"duration_ms"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
-	// Steps are the changes of a page with cadence CadenceSteps, in order, the first at 0. Each is drawn
-	// in the first animation frame at or after its time; steps that fall into one frame are one change.
+	// Gaps are, for CadenceGaps, the animation frames from one picture to the next, over and over.
+	Gaps []int `json:"gaps,omitempty"`
+	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the first at 0. Each is
+	// drawn in the first animation frame at or after its time; steps that fall into one frame are one change.
 	Steps []Step `json:"steps,omitempty"`
+	// ClaimsCallbacks says that the frame rate which the page claims counts its callbacks and not its pictures: it
+	// claims more than it draws, on purpose.
+	ClaimsCallbacks bool `json:"claims_callbacks,omitempty"`
+
+	Parts   []Part   `json:"parts,omitempty"`   // what a load page is made of, the lower ones first
+	Flip    *Flip    `json:"flip,omitempty"`    // of a tearing page
+	Checker *Checker `json:"checker,omitempty"` // of a checkerboard page
+
+	file string // embedded page that draws it; "": the one at Path
 }
 
 // Cadence is how often a page changes what it shows.
@@ -32,6 +44,9 @@ type Cadence string
 const (
 	EveryFrame   Cadence = "every-frame" // each animation frame is a new picture
 	CadenceSteps Cadence = "steps"       // at the times of its steps only
+	CadenceParts Cadence = "parts"       // at the times of its steps, and whenever a part turns
+	CadenceTiles Cadence = "tiles"       // whenever a tile is painted
+	CadenceGaps  Cadence = "gaps"        // so many animation frames after the last change
 )
 
 // Step is one change of a page.
@@ -40,28 +55,67 @@ type Step struct {
 	Draws    string `json:"draws"`
 }
 
-// Pages returns the manifests of all test pages, in the order in which they are played.
-func Pages() []Page {
-	return []Page{
-		{
-			Name: "animation", Title: "Animation", Path: "/animation.html",
-			Draws:   "a ball, a ring, bars and a counter, all of which move in every frame",
-			Markers: true, Strip: true, HoldFrames: 30, HoldMillis: 500, DurationMillis: 1500,
-			Cadence: EveryFrame,
-		},
-		{
-			Name: "load", Title: "Load", Path: "/load.html",
-			Draws:   "a news page that appears in 12 steps: frames, then words, then pictures",
-			Markers: true, Strip: true, HoldFrames: 30, HoldMillis: 500, DurationMillis: 1500,
-			Cadence: CadenceSteps,
-			Steps: []Step{
-				{0, "title bar"}, {120, "article's frame"}, {240, "headline"}, {360, "first paragraph"},
-				{480, "second paragraph"}, {600, "author"}, {720, "large picture"}, {840, "two cards"},
-				{960, "words on them"}, {1080, "pictures on them"}, {1200, "two more cards with words"},
-				{1320, "pictures on them"},
-			},
-		},
-	}
+// Area is a rectangle in CSS pixels.
+type Area struct {
+	X      int `json:"x"`
+	Y      int `json:"y"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+// Part is a rectangle of a load page, complete from one frame to the next. In a viewport of another size its
+// edges are scaled and rounded to pixels.
+type Part struct {
+	Kind PartKind `json:"kind"`
+	Step int      `json:"step"` // that shows it
+	Area
+	Colour string `json:"colour"` // #rrggbb of a box, of letters, of the spinner's lit square
+	// Ground is what lies around letters and squares.
+	Ground string `json:"ground,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Size   int    `json:"size,omitempty"` // of letters
+	Bold   bool   `json:"bold,omitempty"`
+	// Until is the step that takes a spinner away, and TurnMillis how long it stands still in between.
+	Until      int `json:"until,omitempty"`
+	TurnMillis int `json:"turn_ms,omitempty"`
+}
+
+// PartKind is how a part looks.
+type PartKind string
+
+const (
+	Box     PartKind = "box"     // Width·Height pixels of one colour
+	Letters PartKind = "letters" // how many pixels differ from the ground depends on fonts: the page counts
+	Picture PartKind = "picture"
+	Spinner PartKind = "spinner"
+)
+
+// Flip says how a tearing page draws its images.
+type Flip struct {
+	Images int     `json:"images"` // picture id shows image id mod Images; see [TearingImage]
+	Layers []Layer `json:"layers"` // from top to bottom, bands of equal height
+	// Torn says that the page draws torn pictures on purpose. They are in its report.
+	Torn bool `json:"torn,omitempty"`
+}
+
+// Layer is with which of a browser's means something is drawn.
+type Layer string
+
+const (
+	DOM    Layer = "dom"    // elements that are shown and hidden
+	Canvas Layer = "canvas" // a canvas that is painted over
+	Video  Layer = "video"  // a video element that plays a stream
+)
+
+// Checker says how a checkerboard page shows what it has not painted yet.
+type Checker struct {
+	Cell    int       `json:"cell"`    // side of a cell
+	Colours [2]string `json:"colours"` // #rrggbb; the page uses them nowhere else
+	Width   int       `json:"width"`   // of a tile
+	Height  int       `json:"height"`
+	// Scroll is by how much each picture is moved up against the one before, while the page scrolls; a multiple of
+	// two cells, so that the grid stands still.
+	Scroll int `json:"scroll,omitempty"`
 }
 
 // Find returns the page with a name, or an error that lists the names there are.

@@ -43,6 +43,7 @@ type Report struct {
 	Height     int               `json:"height"`
 	PixelRatio float64           `json:"pixel_ratio"` // device pixels per CSS pixel
 	Warnings   []string          `json:"warnings"`
+	Truth      Truth             `json:"truth"` // what its pictures hold
 }
 
 // Drawn is a frame that a page drew.
@@ -77,6 +78,7 @@ type wire struct {
 	PixelRatio float64  `json:"pixel_ratio"`
 	Isolated   bool     `json:"isolated"`
 	Warnings   []string `json:"warnings"`
+	Truth      Truth    `json:"truth"`
 }
 
 // sample is one question for the rig's time: asked and answered on the page's clock.
@@ -108,6 +110,9 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 	if err := in.check(); err != nil {
 		return Report{}, err
 	}
+	if err := in.checkTruth(s.playlist[in.Entry]); err != nil {
+		return Report{}, err
+	}
 	offset, warning, err := in.offset(s.started, received)
 	if err != nil {
 		return Report{}, err
@@ -118,7 +123,7 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 		Width: in.Width, Height: in.Height, PixelRatio: in.PixelRatio, Warnings: in.Warnings,
 		GreenFrom: offset.rig(in.Green[0]), GreenTo: offset.rig(in.Green[1]),
 		RedFrom: offset.rig(in.Red[0]), RedTo: offset.rig(in.Red[1]),
-		Drawn: make([]Drawn, len(in.IDs)),
+		Drawn: make([]Drawn, len(in.IDs)), Truth: in.Truth,
 	}
 	for i, id := range in.IDs {
 		r.Drawn[i] = Drawn{id, offset.rig(in.Times[i])}

@@ -21,6 +21,9 @@ type Options struct {
 	Strip    json.RawMessage // geometry and code of the strip (strip.Spec), or nil for none
 	Clock    timeline.Clock  // the rig's; nil for timeline.Monotonic
 	Nonce    string          // letters and digits that name this run; "" for random ones
+	// MarkCode has each page draw copy 0 of the strip on its green and red, with the code that the package
+	// documentation gives, so that a marker of another run is not taken for this one's. It needs Strip.
+	MarkCode bool
 }
 
 // Site is the test pages of one run, as an http.Handler.
@@ -28,6 +31,7 @@ type Site struct {
 	clock    timeline.Clock
 	nonce    string
 	strip    json.RawMessage
+	mark     *mark // nil: markers carry no code
 	playlist []Page
 	files    map[string]file // by path
 	started  timeline.Time
@@ -56,6 +60,13 @@ func New(o Options) (*Site, error) {
 		if err := json.Unmarshal(s.strip, &object); err != nil {
 			return nil, fmt.Errorf("code strip's geometry is not a JSON object: %w", err)
 		}
+	}
+	if o.MarkCode {
+		if s.strip == nil {
+			return nil, errors.New("markers cannot carry a code without the code strip's geometry")
+		}
+		s.mark = &mark{}
+		s.mark.ID, s.mark.Clock = MarkCode(s.nonce)
 	}
 	names := o.Playlist
 	if names == nil {

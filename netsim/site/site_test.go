@@ -85,6 +85,17 @@ func TestServesOnlyItsTable(t *testing.T) {
 		{"HEAD", "/assets/hills.svg", 200, ""},
 		{"GET", "/clock?run=abc", 200, `"now_ns":"`},
 		{"GET", "/clock?run=abcd", 403, "nonce"},
+		{"GET", "/framerate.html", 200, `"cadence":"every-frame"`},
+		{"GET", "/framerate-half.html", 200, `"gaps":[2]`},
+		{"GET", "/tearing-combined.html", 200, `"layers":["dom","canvas","video"]`},
+		{"GET", "/checkerboard-scroll.html", 200, `"scroll":32`},
+		{"GET", "/tearing.html", 404, ""},
+		{"GET", "/tearing.png?page=tearing-dom&image=3&width=64&height=64", 200, "PNG"},
+		{"GET", "/tearing.png?page=tearing-dom&image=4&width=64&height=64", 400, "no image 4"},
+		{"GET", "/tearing.png?page=load&image=0&width=64&height=64", 400, "no image 0"},
+		{"GET", "/tearing.png?page=other&image=0&width=64&height=64", 404, "no test page"},
+		{"GET", "/tearing.png?page=tearing-dom&image=0&width=5000&height=64", 400, "64 to 4096"},
+		{"GET", "/tearing.png?page=tearing-dom&image=0&width=64", 400, "no number"},
 		{"GET", "/index.html", 404, ""},
 		{"GET", "/assets/", 404, ""},
 		{"GET", "/assets", 404, ""},
@@ -214,7 +225,7 @@ func TestReportWarnings(t *testing.T) {
 }
 
 func TestRefusesReports(t *testing.T) {
-	s := newSite(t)
+	s := newSite(t, "animation", "load")
 	for _, tc := range []struct {
 		name   string
 		change func(m map[string]any)

@@ -2,9 +2,12 @@
 //
 //   green, held → content, each drawn frame with a new strip → red, held → report → next page
 //
-// A page calls Rig.play({prepare, draw}). draw(t, n) is called in each animation frame with the
-// milliseconds since the content began and the number of frames drawn so far; it returns whether it
-// changed a pixel. Only then does the strip get a new id, so an id stands for a different picture.
+// A page calls Rig.play({prepare, draw, report}). draw(t, id, now) is called in each animation frame with the
+// milliseconds since the content began, the id of the picture that would be next and the frame's time; it returns
+// whether it changed a pixel. Only then does the strip get a new id, so an id stands for a different picture. report()
+// returns what the page knows of its pictures and what it claims: {truth, fps}, both optional.
+//
+// A page whose layers draw copies of the strip themselves takes them in prepare: Rig.strip.take(k).
 'use strict';
 
 const Rig = (() => {
@@ -47,23 +50,15 @@ const Rig = (() => {
     return samples;
   }
 
-  // stripOf draws the code strip: geometry and code are defined by the rig and only carried out here.
+  // stripOf draws the code strip: geometry and code are defined by the rig and only carried out here. It is laid out for
+  // the viewport as it is now.
   function stripOf(spec) {
+    if (!spec) return { holes: [], take() {}, paint() {}, overlay() {}, show() {} };
     const ratio = window.devicePixelRatio;
     const width = Math.round(innerWidth * ratio), height = Math.round(innerHeight * ratio);
     const cell = Math.max(spec.min_cell, Math.min(spec.max_cell, Math.floor(width / spec.width_per_cell)));
-    const contexts = [];
-    for (let k = 0; k < spec.copies; k++) {
-      const c = document.createElement('canvas');
-      c.className = 'strip';
-      c.width = spec.cells * cell;
-      c.height = cell;
-      c.style.width = `${c.width / ratio}px`;
-      c.style.height = `${cell / ratio}px`;
-      c.style.top = `${Math.floor(k * (height - cell) / (spec.copies - 1)) / ratio}px`;
-      document.body.append(c);
-      contexts.push(c.getContext('2d', { alpha: false }));
-    }
+    const tops = [...Array(spec.copies).keys()].map((k) => Math.floor(k * (height - cell) / (spec.copies - 1)));
+    const taken = new Set(), overlays = [];
     const binary = (value, bits) => value.toString(2).padStart(bits, '0').slice(-bits);
     function crc(body) {
       let sum = spec.crc_start;
@@ -74,31 +69,75 @@ const Rig = (() => {
       }
       return binary(sum, spec.crc_bits);
     }
-    return (id, ms) => {
+    function cellsOf(id, ms, free) {
       const body = binary(id % 2 ** spec.id_bits, spec.id_bits)
         + binary(Math.floor(ms) % 2 ** spec.clock_bits, spec.clock_bits)
-        + binary(config.number << 8, spec.free_bits);
-      const cells = spec.lead + body + crc(body) + spec.tail;
-      for (const context of contexts) {
-        context.fillStyle = '#000';
-        context.fillRect(0, 0, cells.length * cell, cell);
-        context.fillStyle = '#fff';
-        for (let i = 0; i < cells.length; i++) if (cells[i] === '1') context.fillRect(i * cell, 0, cell, cell);
-      }
+        + binary(config.number << 8 | free, spec.free_bits);
+      return spec.lead + body + crc(body) + spec.tail;
+    }
+    function paintCells(context, cells, y) {
+      context.fillStyle = '#000';
+      context.fillRect(0, y, cells.length * cell, cell);
+      context.fillStyle = '#fff';
+      for (let i = 0; i < cells.length; i++) if (cells[i] === '1') context.fillRect(i * cell, y, cell, cell);
+    }
+    // element makes a canvas of its own for a copy.
+    function element(k) {
+      const c = document.createElement('canvas');
+      c.className = 'strip';
+      c.width = spec.cells * cell;
+      c.height = cell;
+      c.style.width = `${c.width / ratio}px`;
+      c.style.height = `${cell / ratio}px`;
+      c.style.top = `${tops[k] / ratio}px`;
+      document.body.append(c);
+      return c;
+    }
+    return {
+      tops: tops.map((y) => y / ratio),
+      cell: cell / ratio,
+      // What the copies cover, in CSS pixels.
+      holes: tops.map((y) => ({ x: 0, y: y / ratio, width: spec.cells * cell / ratio, height: cell / ratio })),
+      take(k) { taken.add(k); },
+      // paint draws a copy into a picture of the page whose first row is row `above` of the viewport.
+      paint(context, k, above, id, ms) { paintCells(context, cellsOf(id, ms, 0), tops[k] - above); },
+      overlay() { for (const k of tops.keys()) if (!taken.has(k)) overlays.push(element(k).getContext('2d', { alpha: false })); },
+      show(id, ms) {
+        const cells = cellsOf(id, ms, 0);
+        for (const context of overlays) paintCells(context, cells, 0);
+      },
+      // code is the copy that stands on a marker.
+      code() {
+        const c = element(0), context = c.getContext('2d', { alpha: false });
+        c.classList.add('code');
+        return {
+          show(mark, free) { paintCells(context, cellsOf(mark.id, mark.clock, free), 0); c.hidden = false; },
+          hide() { c.hidden = true; },
+          remove() { c.remove(); },
+        };
+      },
     };
   }
 
+  // marks draws the run's code on green (1) and red (2), where the rig wants one.
+  function marksOf(strip) {
+    if (!config.mark || !strip.code) return { green() {}, red() {}, hide() {}, remove() {} };
+    const code = strip.code();
+    return { green() { code.show(config.mark, 1); }, red() { code.show(config.mark, 2); }, hide: code.hide, remove: code.remove };
+  }
+
   // content runs the page. The strip and the marker change in the same frame as the picture.
-  async function content(draw, strip) {
+  async function content(draw, marks) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0;
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
-      const changed = draw(now - start, ids.length);
+      const changed = draw(now - start, ids.length, now);
       if (!changed && ids.length > 0) continue;
-      if (strip) strip(ids.length, now);
+      rig.strip.show(ids.length, now);
       marker.hidden = true;
+      marks.hide();
       ids.push(ids.length);
       times.push(micros(now));
     } while (now - start < page.duration_ms);
@@ -119,26 +158,37 @@ const Rig = (() => {
     return (await answer.json()).next;
   }
 
-  async function run({ prepare, draw }) {
+  async function run({ prepare, draw, report }) {
+    let marks = marksOf(stripOf(config.strip)); // from the first frame on; once more when the size is known
+    marks.green();
     await settle();
-    const strip = config.strip && stripOf(config.strip);
+    marks.remove();
+    rig.strip = stripOf(config.strip);
+    marks = marksOf(rig.strip);
+    marks.green();
     if (prepare) await prepare(page);
+    rig.strip.overlay();
     const samples = await clock();
     const warnings = [];
     addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
     const green = await hold();
-    const { ids, times, frames } = await content(draw, strip);
+    const { ids, times, frames } = await content(draw, marks);
     marker.className = 'red';
     marker.hidden = false;
+    marks.red();
     const red = await hold();
+    const { truth = {}, fps = claimedRate(times) } = report ? report() : {};
+    rig.told = { ids, truth, fps };
     if (!config.run) return;
+    const holes = rig.strip.holes.reduce((sum, h) => sum + h.width * h.height, 0);
     const next = await send({
       run: config.run, entry: config.entry, ids, times_us: times, callbacks: frames,
       green_us: green.map(micros), red_us: red.map(micros), clock: samples,
-      claimed_fps: claimedRate(times), agent: navigator.userAgent.slice(0, 500),
+      claimed_fps: fps, agent: navigator.userAgent.slice(0, 500),
       width: innerWidth, height: innerHeight, pixel_ratio: devicePixelRatio,
       isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20),
+      truth: { pixels: Math.round(innerWidth * innerHeight - holes), ...truth },
     });
     if (next) location.replace(next);
   }
@@ -151,5 +201,6 @@ const Rig = (() => {
     marker.textContent = `This test page failed: ${err}`;
   }
 
-  return { page, play: (hooks) => run(hooks).catch(fail) };
+  const rig = { page, strip: null, play: (hooks) => run(hooks).catch(fail) };
+  return rig;
 })();
