@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,12 +12,15 @@ import (
 )
 
 type exportCmd struct {
-	File   string     `arg:"" name:"file" complete:"files" help:"A recording."`
-	Output string     `short:"o" required:"" placeholder:"OUT" complete:"files" help:"Where to. Its ending says what: .raw .y4m .png .mp4 .json .csv .eid"`
-	Frames frameRange `placeholder:"A:B" help:"Only frames from A, B not included."`
-	Region string     `placeholder:"WxH+X+Y" help:"Only this part of each picture (.raw .y4m .png .mp4)."`
-	Force  bool       `help:"Overwrite what exists."`
-	JSON   bool       `help:"Print the result as one JSON object."`
+	File     string     `arg:"" name:"file" complete:"files" help:"A recording."`
+	Output   string     `short:"o" required:"" placeholder:"OUT" complete:"files" help:"Where to. Its ending says what: .raw .y4m .png .mp4 .json .csv .trace.json .eid"`
+	Frames   frameRange `placeholder:"A:B" help:"Only frames from A, B not included."`
+	Region   string     `placeholder:"WxH+X+Y" help:"Only this part of each picture (.raw .y4m .png .mp4 .eid)."`
+	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint this part of each picture over; may be given several times (.raw .y4m .png .mp4 .eid)."`
+	NoEvents bool       `help:"Leave out events, which may hold what was typed (.json .trace.json .eid)."`
+	Results  string     `placeholder:"FILE" complete:"files" help:"A results.json of the same recording, for a column of each of its series (.csv)."`
+	Force    bool       `help:"Overwrite what exists."`
+	JSON     bool       `help:"Print the result as one JSON object."`
 }
 
 func (exportCmd) Help() string {
@@ -26,16 +28,21 @@ func (exportCmd) Help() string {
 
   eideticker export desk.eid -o desk.mp4
   eideticker export desk.eid -o 'pictures/%06d.png' --frames 0:60 --region 640x360+0+0
+  eideticker export desk.eid -o share.eid --frames 120:600 --redact 400x40+80+60 --no-events
 
 OUT's ending says what is written:
 
-  .raw   the frames' bytes as they were captured, one after the other
-  .y4m   the same with a header, for YUV formats
-  .png   a picture per frame; a %06d in OUT is its number, or else the number is added
-  .mp4   a video; missing frames are shown as such
-  .json  events, gaps and metadata
-  .csv   a line per frame: number, time, what changed
-  .eid   a recording of the chosen frames`
+  .raw         the frames' bytes as they were captured, one after the other
+  .y4m         the same with a header, for YUV formats
+  .png         a picture per frame; a %06d in OUT is its number, or else the number is added
+  .mp4         a video; missing frames are shown as such
+  .json        events, gaps and metadata
+  .csv         a line per frame: number, time, what changed, and with --results the series of its measures
+  .trace.json  frames, gaps and events over time, for ui.perfetto.dev and chrome://tracing
+  .eid         a recording of the chosen frames
+
+What is painted over is grey in every frame; nothing of it is left in OUT. The region grows to whole blocks of pixels that share
+their chroma. Events and metadata stay as they are, unless --no-events leaves the events out.`
 }
 
 // job is what all kinds of export work on.
@@ -44,52 +51,64 @@ type job struct {
 	cmd      exportCmd
 	reader   *recording.Reader
 	from, to int
-	region   *frame.Region // nil: all
+	edit     rig.Edit
 }
 
-// exporter writes one kind of output and says what it wrote.
-type exporter func(*job) (string, error)
+// exportKind is one kind of output.
+type exportKind struct {
+	ending   string
+	run      func(*job) (string, error) // says what it wrote
+	pictures bool                       // has pictures, so takes --region and --redact
+	events   bool                       // has events, so takes --no-events
+	series   bool                       // has series, so takes --results
+}
 
-// exporters lists the kinds of output by ending, and whether they take a region.
-func exporters() map[string]struct {
-	run    exporter
-	region bool
-} {
-	return map[string]struct {
-		run    exporter
-		region bool
-	}{
-		".raw":  {exportRaw, true},
-		".y4m":  {exportY4M, true},
-		".png":  {exportPNG, true},
-		".mp4":  {exportMP4, true},
-		".json": {exportJSON, false},
-		".csv":  {exportCSV, false},
-		".eid":  {exportEID, false},
+// exportKinds lists them. An ending that ends with another one's stands before it.
+func exportKinds() []exportKind {
+	return []exportKind{
+		{ending: ".raw", run: exportRaw, pictures: true},
+		{ending: ".y4m", run: exportY4M, pictures: true},
+		{ending: ".png", run: exportPNG, pictures: true},
+		{ending: ".mp4", run: exportMP4, pictures: true},
+		{ending: ".trace.json", run: exportTrace, events: true},
+		{ending: ".json", run: exportJSON, events: true},
+		{ending: ".csv", run: exportCSV, series: true},
+		{ending: ".eid", run: exportEID, pictures: true, events: true},
 	}
+}
+
+// kind returns the one that OUT's ending names, if all flags go with it.
+func (c exportCmd) kind() (exportKind, error) {
+	kinds := exportKinds()
+	i := slices.IndexFunc(kinds, func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
+	if i < 0 {
+		return exportKind{}, usagef("cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv .trace.json or .eid", c.Output)
+	}
+	k := kinds[i]
+	for _, f := range []struct {
+		flag        string
+		given, goes bool
+	}{
+		{"--region", c.Region != "", k.pictures}, {"--redact", len(c.Redact) > 0, k.pictures},
+		{"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.series},
+	} {
+		if f.given && !f.goes {
+			return k, usagef("%s does not go with %s", f.flag, k.ending)
+		}
+	}
+	return k, nil
 }
 
 func (c exportCmd) Run(e *env) error {
-	ending := strings.ToLower(filepath.Ext(c.Output))
-	if strings.HasSuffix(strings.ToLower(c.Output), ".trace.json") {
-		return usagef("cannot write %s: traces come with a later version of this program; .json without .trace has events, gaps and metadata", c.Output)
+	kind, err := c.kind()
+	if err != nil {
+		return err
 	}
-	kind, ok := exporters()[ending]
-	if !ok {
-		return usagef("cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv or .eid", c.Output)
+	cut, redact, err := c.regions()
+	if err != nil {
+		return usageError{err}
 	}
 	j := &job{env: e, cmd: c}
-	if c.Region != "" {
-		region, err := frame.ParseRegion(c.Region)
-		if err != nil {
-			return usageError{err}
-		}
-		if !kind.region {
-			return usagef("--region does not go with %s", ending)
-		}
-		j.region = &region
-	}
-	var err error
 	if j.reader, err = recording.Open(c.File); err != nil {
 		return err
 	}
@@ -100,15 +119,50 @@ func (c exportCmd) Run(e *env) error {
 	if j.from, j.to, err = c.Frames.in(j.reader.Frames()); err != nil {
 		return err
 	}
+	if j.edit, err = rig.NewEdit(j.segments(), redact, cut); err != nil {
+		return usageError{err}
+	}
+	j.tell(redact, cut)
 	wrote, err := kind.run(j)
 	if err != nil {
 		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
 	if c.JSON {
-		return printJSON(e.out, exportResult{c.File, c.Output, ending[1:], j.from, j.to - j.from})
+		return printJSON(e.out, exportResult{c.File, c.Output, kind.ending[1:], j.from, j.to - j.from})
 	}
 	_, err = fmt.Fprintln(e.out, wrote)
 	return err
+}
+
+// regions reads the regions of the command line.
+func (c exportCmd) regions() (cut *frame.Region, redact []frame.Region, err error) {
+	if c.Region != "" {
+		r, err := frame.ParseRegion(c.Region)
+		if err != nil {
+			return nil, nil, err
+		}
+		cut = &r
+	}
+	for _, s := range c.Redact {
+		r, err := frame.ParseRegion(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		redact = append(redact, r)
+	}
+	return cut, redact, nil
+}
+
+// tell says what is done otherwise than asked for, and what is not.
+func (j *job) tell(redact []frame.Region, cut *frame.Region) {
+	if j.edit.Cut != nil && *j.edit.Cut != *cut {
+		fmt.Fprintf(j.err, "the region shrinks to %v, whole blocks of chroma\n", *j.edit.Cut)
+	}
+	for i, r := range j.edit.Redact {
+		if r != redact[i] {
+			fmt.Fprintf(j.err, "%v is painted over, whole blocks of chroma\n", r)
+		}
+	}
 }
 
 // exportResult is what export --json prints.
@@ -142,25 +196,18 @@ func (j *job) layout() (*frame.Layout, error) {
 	return found, nil
 }
 
-// pictures plays the chosen frames, cut to the region, all of one layout. Its start is told that layout; each gets the
+// pictures plays the chosen frames, edited, all of one layout. Its start is told that layout; each gets the
 // pictures, which are valid until it returns.
 func (j *job) pictures(start func(*frame.Layout) error, each func(n int, m frame.Meta, img frame.Image) error) error {
 	layout, err := j.layout()
 	if err != nil {
 		return err
 	}
-	cut := func(img frame.Image) frame.Image { return img }
-	if j.region != nil {
-		crop, err := layout.NewCrop(*j.region)
-		if err != nil {
-			return usageError{err}
-		}
-		if crop.Region != *j.region {
-			fmt.Fprintf(j.err, "the region shrinks to %v, whole blocks of chroma\n", crop.Region)
-		}
-		layout, cut = crop.Layout, crop.Image
+	editor, err := j.edit.For(layout)
+	if err != nil {
+		return err
 	}
-	if err := start(layout); err != nil {
+	if err := start(editor.Layout); err != nil {
 		return err
 	}
 	player, err := j.reader.Play(j.from, j.to)
@@ -174,7 +221,7 @@ func (j *job) pictures(start func(*frame.Layout) error, each func(n int, m frame
 		if err := j.ctx.Err(); err != nil {
 			return err
 		}
-		if err := each(player.Number(), player.Meta(), cut(player.Image())); err != nil {
+		if err := each(player.Number(), player.Meta(), editor.Image(player.Image())); err != nil {
 			return err
 		}
 		p.set(player.Number() - j.from + 1)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -52,10 +51,8 @@ func exportJSON(j *job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, e := range j.reader.Events() {
-		if e.At >= from && e.At < to {
-			doc.Events = append(doc.Events, eventJSON{int64(e.At), e.Uncertainty.Nanoseconds(), e.Source, e.Kind, e.Data})
-		}
+	for _, e := range j.events(from, to) {
+		doc.Events = append(doc.Events, eventJSON{int64(e.At), e.Uncertainty.Nanoseconds(), e.Source, e.Kind, e.Data})
 	}
 	for _, g := range j.gaps() {
 		doc.Gaps = append(doc.Gaps, gapJSON{g.Before, g.First, g.Count, g.Cause.String(), int64(g.At.Earliest), int64(g.At.Latest)})
@@ -88,6 +85,14 @@ func (j *job) times() (from, to timeline.Time, err error) {
 	return from, to, nil
 }
 
+// events returns those of a time, without its end, unless none are wanted.
+func (j *job) events(from, to timeline.Time) []timeline.Event {
+	if j.cmd.NoEvents {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(j.reader.Events()), func(e timeline.Event) bool { return e.At < from || e.At >= to })
+}
+
 // gaps returns those between the chosen frames; one after the last frame counts where that is chosen.
 func (j *job) gaps() []recording.Gap {
 	return slices.DeleteFunc(slices.Clone(j.reader.Gaps()), func(g recording.Gap) bool {
@@ -109,8 +114,15 @@ func exportCSV(j *job) (string, error) {
 }
 
 func (j *job) writeCSV(w *csv.Writer) error {
-	err := w.Write([]string{"frame", "sequence", "earliest_ns", "latest_ns", "changed_bytes", "changed_rows", "moved_rows", "unique", "missing_before", "missing_cause", "flags"})
+	columns, err := j.seriesColumns()
 	if err != nil {
+		return err
+	}
+	line := []string{"frame", "sequence", "earliest_ns", "latest_ns", "changed_bytes", "changed_rows", "moved_rows", "unique", "missing_before", "missing_cause", "flags"}
+	for _, c := range columns {
+		line = append(line, c.name)
+	}
+	if err := w.Write(line); err != nil {
 		return err
 	}
 	gaps := j.gaps()
@@ -122,13 +134,16 @@ func (j *job) writeCSV(w *csv.Writer) error {
 		n, m := t.Number(), t.Meta()
 		missing, cause := gapBefore(gaps, n)
 		changedBytes, rows, moved := changeSize(t.Change())
-		err := w.Write([]string{
+		line = append(line[:0],
 			strconv.Itoa(n), strconv.FormatUint(m.Sequence, 10),
 			strconv.FormatInt(int64(m.Sampled.Earliest), 10), strconv.FormatInt(int64(m.Sampled.Latest), 10),
 			strconv.FormatInt(changedBytes, 10), strconv.Itoa(rows), strconv.Itoa(moved),
 			strconv.FormatBool(n == 0 || changedBytes > 0), strconv.FormatUint(missing, 10), cause, m.Flags.String(),
-		})
-		if err != nil {
+		)
+		for i := range columns {
+			line = append(line, columns[i].at(n))
+		}
+		if err := w.Write(line); err != nil {
 			return err
 		}
 	}
@@ -161,25 +176,4 @@ func changeSize(c *frame.Change) (bytes int64, rows, moved int) {
 		moved += int(m.Rows)
 	}
 	return bytes, rows, moved
-}
-
-// exportEID writes the chosen frames as a recording of their own.
-func exportEID(j *job) (string, error) {
-	out, err := stage(j.cmd.Output, j.cmd.Force)
-	if err != nil {
-		return "", err
-	}
-	err = out.finish(j.writeEID(out.name()))
-	return fmt.Sprintf("%s in %s", plural(j.to-j.from, "frame"), j.cmd.Output), err
-}
-
-func (j *job) writeEID(path string) error {
-	dst, err := recording.Create(path, recording.Options{OwnClock: j.reader.Info().OwnClock, Program: program()})
-	if err != nil {
-		return err
-	}
-	p := j.phase("writing "+j.cmd.Output, j.to-j.from)
-	defer p.end()
-	err = rig.Copy(j.ctx, dst, []rig.Range{{Reader: j.reader, From: j.from, To: j.to}}, p.set)
-	return errors.Join(err, dst.Close())
 }

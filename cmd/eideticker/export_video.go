@@ -35,7 +35,7 @@ func exportY4M(j *job) (string, error) {
 func (j *job) y4mHeader() string {
 	for _, m := range j.reader.Metadata() {
 		var header string
-		if m.Name == raw.HeaderMetadata && j.region == nil && j.from == 0 && json.Unmarshal(m.Value, &header) == nil {
+		if m.Name == raw.HeaderMetadata && j.edit.Cut == nil && j.from == 0 && json.Unmarshal(m.Value, &header) == nil {
 			return header
 		}
 	}

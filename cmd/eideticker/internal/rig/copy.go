@@ -19,21 +19,32 @@ type Range struct {
 	From, To int
 }
 
+// CopyOptions say what a copy leaves out or changes. The zero value changes nothing.
+type CopyOptions struct {
+	Edit     Edit
+	NoEvents bool           // leave all events out
+	Progress func(done int) // told how many frames are done; may be nil
+}
+
 // Copy writes ranges of recordings, one after the other, to dst: frames with their numbers and times, the
-// gaps between them, and the events of that time. Metadata is the first one's. The
+// gaps between them, and the events of that time. Metadata is the first one's, and says what was edited. The
 // caller closes dst.
-func Copy(ctx context.Context, dst *recording.Writer, ranges []Range, progress func(done int)) error {
+func Copy(ctx context.Context, dst *recording.Writer, ranges []Range, o CopyOptions) error {
 	if len(ranges) == 0 {
 		return errors.New("nothing to copy")
 	}
-	for _, m := range ranges[0].Reader.Metadata() {
+	metadata, err := o.Edit.metadata(ranges[0].Reader.Metadata(), ranges[0].From > 0)
+	if err != nil {
+		return fmt.Errorf("copy metadata: %w", err)
+	}
+	for _, m := range metadata {
 		if err := dst.Metadata(m.Name, m.Value); err != nil {
 			return fmt.Errorf("copy metadata %s: %w", m.Name, err)
 		}
 	}
-	c := copier{dst: dst, progress: progress}
-	for i, r := range ranges {
-		if err := c.events(r, i == 0, i == len(ranges)-1); err != nil {
+	c := copier{dst: dst, options: o}
+	for _, r := range ranges {
+		if err := c.events(r); err != nil {
 			return err
 		}
 		if err := c.frames(ctx, r); err != nil {
@@ -45,11 +56,12 @@ func Copy(ctx context.Context, dst *recording.Writer, ranges []Range, progress f
 
 // copier carries what goes on from one range to the next.
 type copier struct {
-	dst      *recording.Writer
-	progress func(int)
-	done     int
-	segment  *recording.Segment // of the last frame
-	spare    chan *buffer
+	dst     *recording.Writer
+	options CopyOptions
+	done    int
+	segment *recording.Segment // of the last frame
+	editor  *Editor            // of that segment
+	spare   chan *buffer
 }
 
 // buffer lends the writer one frame's bytes.
@@ -95,7 +107,7 @@ func (c *copier) frames(ctx context.Context, r Range) error {
 		}
 		// A range begins in the segment in which the one before it ended, if they are alike.
 		if begun || !alike(c.segment, &seg) {
-			if err := c.dst.Segment(seg.Layout.Format, seg.PeriodNum, seg.PeriodDen); err != nil {
+			if err := c.begin(&seg); err != nil {
 				return fmt.Errorf("copy format: %w", err)
 			}
 		}
@@ -108,6 +120,14 @@ func (c *copier) frames(ctx context.Context, r Range) error {
 		return c.gaps(gaps, r.To)
 	}
 	return nil
+}
+
+// begin starts a segment of the copy.
+func (c *copier) begin(s *recording.Segment) (err error) {
+	if c.editor, err = c.options.Edit.For(s.Layout); err != nil {
+		return err
+	}
+	return c.dst.Segment(c.editor.Layout.Format, s.PeriodNum, s.PeriodDen)
 }
 
 // alike reports whether frames of both may stand in one segment.
@@ -135,15 +155,15 @@ func (c *copier) play(ctx context.Context, r Range, gaps []recording.Gap, from, 
 		if n == r.From && n > 0 && c.done == 0 {
 			m.Flags &^= frame.FlagGapBefore
 		}
-		img := p.Image()
+		img := c.editor.Image(p.Image())
 		b := c.buffer(img.Layout.Size)
 		img.CopyTo(b.pix)
 		if err := c.dst.WriteFrame(b.pix, m, b); err != nil {
 			return fmt.Errorf("copy frame %d: %w", n, err)
 		}
 		c.done++
-		if c.progress != nil {
-			c.progress(c.done)
+		if c.options.Progress != nil {
+			c.options.Progress(c.done)
 		}
 	}
 	if err := p.Err(); err != nil {
@@ -165,8 +185,8 @@ func (c *copier) gaps(all []recording.Gap, n int) error {
 
 // events copies those that happened while the range's frames were on the screen. What happened before the first frame of
 // the first recording, or after the last of the last, comes along where the range begins or ends there.
-func (c *copier) events(r Range, first, last bool) error {
-	if r.From >= r.To {
+func (c *copier) events(r Range) error {
+	if r.From >= r.To || c.options.NoEvents {
 		return nil
 	}
 	from, to := timeline.Time(-1<<63), timeline.Time(1<<63-1)
@@ -217,7 +237,7 @@ func assemble(path string, o recording.Options, window time.Duration, parts []st
 	if err != nil {
 		return Result{}, err
 	}
-	err = Copy(context.Background(), dst, ranges, nil)
+	err = Copy(context.Background(), dst, ranges, CopyOptions{})
 	if err = errors.Join(err, dst.Close()); err != nil {
 		return Result{}, errors.Join(err, os.Remove(path)) // the parts have it all
 	}

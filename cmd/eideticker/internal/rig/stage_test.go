@@ -359,7 +359,7 @@ func TestCopyKeepsSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Copy(t.Context(), dst, []Range{{Reader: r, From: 5, To: r.Frames()}}, nil)
+	err = Copy(t.Context(), dst, []Range{{Reader: r, From: 5, To: r.Frames()}}, CopyOptions{})
 	if err = errors.Join(err, dst.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+	results "github.com/eideticker/eideticker/analyze/report"
+)
+
+// seriesColumn is a column of numbers from an analysis: the series of one name, of one or more windows.
+type seriesColumn struct {
+	name string
+	runs []seriesRun // in order of frames, none of which two share
+}
+
+// seriesRun is the series of one window.
+type seriesRun struct {
+	analyze.Series
+	last int // frame to which the last value holds
+	next int // place of the first value not yet passed
+}
+
+// seriesColumns reads what --results names. Without it there are none.
+func (j *job) seriesColumns() ([]seriesColumn, error) {
+	if j.cmd.Results == "" {
+		return nil, nil
+	}
+	r, err := results.Read(j.cmd.Results)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.belongs(r.Recording); err != nil {
+		return nil, fmt.Errorf("%s: %w", j.cmd.Results, err)
+	}
+	var columns []seriesColumn
+	add := func(window string, result *analyze.Result, last int) {
+		for _, s := range result.Series {
+			if len(s.Frames) > 0 && len(s.Values) == len(s.Frames) {
+				columns = addSeries(columns, columnName(result.Measure, s), window, s, last)
+			}
+		}
+	}
+	add("", &r.Quality, r.Recording.Frames-1)
+	for _, w := range r.Windows {
+		for i := range w.Results {
+			add(w.Name, &w.Results[i], max(w.End, w.Red))
+		}
+	}
+	return columns, nil
+}
+
+// belongs says why results are not of the recording that is exported.
+func (j *job) belongs(r results.Recording) error {
+	id := fmt.Sprintf("%x", j.reader.Info().ID)
+	switch {
+	case r.ID != "" && !strings.EqualFold(strings.ReplaceAll(r.ID, "-", ""), id):
+		return fmt.Errorf("the results are of recording %s, and %s is %s: analyze it again", r.ID, j.cmd.File, id)
+	case r.Frames != j.reader.Frames():
+		return fmt.Errorf("the results are of a recording of %s, and %s has %d: analyze it again", plural(r.Frames, "frame"), j.cmd.File, j.reader.Frames())
+	}
+	return nil
+}
+
+// columnName is measure.name_unit, such as loadhist.progress_fraction.
+func columnName(measure string, s analyze.Series) string {
+	name := measure + "." + s.Name
+	if s.Unit != "" {
+		name += "_" + strings.NewReplacer("/", "_per_", "%", "percent", " ", "_").Replace(s.Unit)
+	}
+	return name
+}
+
+// addSeries appends to the column of a name, or begins one: windows follow each other, and where two have the same frames, the
+// later one's column is named with the window.
+func addSeries(columns []seriesColumn, name, window string, s analyze.Series, last int) []seriesColumn {
+	run := seriesRun{Series: s, last: max(last, s.Frames[len(s.Frames)-1])}
+	used := 0
+	for i := range columns {
+		c := &columns[i]
+		if c.name != name && !strings.HasPrefix(c.name, name+" ") {
+			continue
+		}
+		if c.runs[len(c.runs)-1].last < s.Frames[0] {
+			c.runs = append(c.runs, run)
+			return columns
+		}
+		used++
+	}
+	if used > 0 {
+		name = fmt.Sprintf("%s (%s)", name, window)
+	}
+	return append(columns, seriesColumn{name, []seriesRun{run}})
+}
+
+// at returns the value of frame n, or nothing. Frames are asked for in order.
+func (c *seriesColumn) at(n int) string {
+	for len(c.runs) > 0 && n > c.runs[0].last {
+		c.runs = c.runs[1:]
+	}
+	if len(c.runs) == 0 {
+		return ""
+	}
+	r := &c.runs[0]
+	for r.next < len(r.Frames) && r.Frames[r.next] <= n {
+		r.next++
+	}
+	if r.next == 0 || !r.Holds && r.Frames[r.next-1] != n {
+		return ""
+	}
+	return strconv.FormatFloat(r.Values[r.next-1], 'g', -1, 64)
+}

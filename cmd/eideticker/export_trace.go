@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"path/filepath"
+	"slices"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// A trace is in the Trace Event Format of Chrome's trace viewer, as a JSON object, which Perfetto reads too. It has one process,
+// the recording, with a track ("thread") of frames, one of gaps, one of formats, and one for each source of events; frames
+// and gaps are complete events (X), events are instants (i), and what changed are counters (C).
+//
+// Times are microseconds with three decimals, so nothing of a nanosecond is lost, and count from the recording's first frame. If an
+// event or a gap was before it they count from that, since Perfetto leaves out what has a negative time; otherData tells
+// when the first frame was.
+//
+// A frame lasts until the next one. Where frames are missing between two, all of them, stored and missing, last equally long: that is
+// how a screen shows them, and the gaps' own intervals stand beside them.
+
+// The tracks.
+const (
+	tracePID      = 1
+	frameTID      = 1
+	gapTID        = 2
+	formatTID     = 3
+	firstEventTID = 10 // of the first source of events
+)
+
+// traceEvent is one line of a trace.
+type traceEvent struct {
+	Phase    string  `json:"ph"`
+	Name     string  `json:"name"`
+	Category string  `json:"cat,omitempty"`
+	PID      int     `json:"pid"`
+	TID      int     `json:"tid"`
+	Time     micros  `json:"ts"`
+	Duration *micros `json:"dur,omitempty"` // of X
+	Scope    string  `json:"s,omitempty"`   // of i
+	Args     any     `json:"args"`
+}
+
+// micros are nanoseconds, written as microseconds.
+type micros int64
+
+func (m micros) MarshalJSON() ([]byte, error) {
+	sign, n := "", uint64(m)
+	if m < 0 {
+		sign, n = "-", -n
+	}
+	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
+}
+
+func exportTrace(j *job) (string, error) {
+	out, err := createOut(j.cmd.Output, j.cmd.Force)
+	if err != nil {
+		return "", err
+	}
+	t := traceWriter{job: j, w: out}
+	if err := out.finish(t.write()); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, %s and %s in %s", plural(j.to-j.from, "frame"), plural(t.gapCount, "gap"), plural(t.eventCount, "event"), j.cmd.Output), nil
+}
+
+// traceWriter writes one trace, line by line: it holds no more than one frame.
+type traceWriter struct {
+	*job
+	w    io.Writer
+	line bytes.Buffer
+	some bool // a line was written
+
+	origin     timeline.Time
+	firstFrame timeline.Time
+	gaps       []recording.Gap // not yet written
+	held       heldFrame
+	counter    pixelCounter
+
+	gapCount, eventCount int
+}
+
+// heldFrame is a frame whose end is not known yet.
+type heldFrame struct {
+	begun  bool
+	name   string
+	at     timeline.Time
+	period uint64 // of its segment, in nanoseconds; 0 unknown
+	args   frameArgs
+}
+
+type frameArgs struct {
+	Number        int    `json:"number"`
+	Sequence      uint64 `json:"sequence"`
+	Unique        bool   `json:"unique"`
+	Earliest      micros `json:"earliest_us"`
+	Latest        micros `json:"latest_us"`
+	Flags         string `json:"flags"`
+	ChangedPixels int    `json:"changed_pixels"`
+	ChangedBytes  int64  `json:"changed_bytes"`
+	ChangedRows   int    `json:"changed_rows"`
+	MovedRows     int    `json:"moved_rows"`
+}
+
+type gapArgs struct {
+	Cause         string `json:"cause"`
+	Frames        uint64 `json:"frames"`
+	FirstSequence uint64 `json:"first_sequence"`
+	Before        int    `json:"before_frame"`
+	Earliest      micros `json:"earliest_us"`
+	Latest        micros `json:"latest_us"`
+}
+
+type eventArgs struct {
+	Uncertainty micros          `json:"uncertainty_us"`
+	Data        json.RawMessage `json:"data,omitempty"`
+}
+
+type nameArgs struct {
+	Name string `json:"name"`
+}
+
+type sortArgs struct {
+	Index int `json:"sort_index"`
+}
+
+type traceInfo struct {
+	Recording    string `json:"recording"`
+	Program      string `json:"program"`
+	WallOffsetNS int64  `json:"wall_offset_ns"`
+	OriginNS     int64  `json:"origin_ns"`
+	FirstFrame   micros `json:"first_frame_us"`
+}
+
+func (t *traceWriter) write() error {
+	from, to, err := t.times()
+	if err != nil {
+		return err
+	}
+	t.gaps = t.job.gaps()
+	t.gapCount = len(t.gaps)
+	events := t.events(from, to)
+	t.eventCount = len(events)
+	if err := t.findOrigin(events); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(t.w, `{"displayTimeUnit":"ms","traceEvents":[`); err != nil {
+		return err
+	}
+	tracks := eventTracks(events)
+	for _, step := range []func() error{
+		func() error { return t.names(tracks) },
+		t.frames,
+		func() error { return t.instants(events, tracks) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	info, err := json.Marshal(traceInfo{
+		Recording: filepath.Base(t.cmd.File), Program: program(), WallOffsetNS: t.reader.Info().WallOffset,
+		OriginNS: int64(t.origin), FirstFrame: t.since(t.firstFrame),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.w, "\n],\"otherData\":%s}\n", info)
+	return err
+}
+
+// findOrigin sets what times count from.
+func (t *traceWriter) findOrigin(events []timeline.Event) error {
+	if t.reader.Frames() > 0 {
+		m, err := t.reader.Meta(0)
+		if err != nil {
+			return err
+		}
+		t.firstFrame = m.Sampled.Mid()
+	} else if len(events) > 0 {
+		t.firstFrame = events[0].At
+	}
+	t.origin = t.firstFrame
+	for _, e := range events {
+		t.origin = min(t.origin, e.At)
+	}
+	for _, g := range t.gaps {
+		t.origin = min(t.origin, g.At.Earliest)
+	}
+	return nil
+}
+
+// since returns the time from the origin, which only the earliest end of an interval can lie before. A file may claim any
+// two times; what is further apart than can be told is so far.
+func (t *traceWriter) since(at timeline.Time) micros {
+	d := at - t.origin
+	switch {
+	case at > t.origin && d < 0:
+		return math.MaxInt64
+	case at < t.origin && d > 0:
+		return math.MinInt64
+	}
+	return micros(d)
+}
+
+// put writes one line.
+func (t *traceWriter) put(e traceEvent) error {
+	e.PID = tracePID
+	t.line.Reset()
+	separator := ",\n"
+	if !t.some {
+		t.some, separator = true, "\n"
+	}
+	t.line.WriteString(separator)
+	enc := json.NewEncoder(&t.line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	t.line.Truncate(t.line.Len() - 1) // Encode ends the line
+	_, err := t.w.Write(t.line.Bytes())
+	return err
+}
+
+// eventTracks gives each source of events a track, in the order of their names.
+func eventTracks(events []timeline.Event) map[string]int {
+	var sources []string
+	for _, e := range events {
+		sources = append(sources, e.Source)
+	}
+	slices.Sort(sources)
+	tracks := map[string]int{}
+	for i, s := range slices.Compact(sources) {
+		tracks[s] = firstEventTID + i
+	}
+	return tracks
+}
+
+// names writes what process and tracks are called and in which order they stand.
+func (t *traceWriter) names(tracks map[string]int) error {
+	if err := t.put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{filepath.Base(t.cmd.File)}}); err != nil {
+		return err
+	}
+	type track struct {
+		tid  int
+		name string
+	}
+	all := []track{{frameTID, "frames"}, {gapTID, "gaps"}, {formatTID, "format"}}
+	for source, tid := range tracks {
+		all = append(all, track{tid, cmp.Or(source, "events")})
+	}
+	slices.SortFunc(all, func(a, b track) int { return cmp.Compare(a.tid, b.tid) })
+	for _, tr := range all {
+		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", TID: tr.tid, Args: nameArgs{tr.name}}); err != nil {
+			return err
+		}
+		if err := t.put(traceEvent{Phase: "M", Name: "thread_sort_index", TID: tr.tid, Args: sortArgs{tr.tid}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *traceWriter) instants(events []timeline.Event, tracks map[string]int) error {
+	for _, e := range events {
+		err := t.put(traceEvent{
+			Phase: "i", Name: e.Kind, Category: e.Source, TID: tracks[e.Source], Time: t.since(e.At), Scope: "t",
+			Args: eventArgs{micros(max(e.Uncertainty, 0)), e.Data},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frames writes the chosen frames, the gaps between them, and the formats they have.
+func (t *traceWriter) frames() error {
+	segments := t.segments()
+	changes := t.reader.Timeline(t.from, t.to)
+	p := t.phase("writing "+t.cmd.Output, t.to-t.from)
+	defer p.end()
+	var format traceEvent
+	for changes.Next() {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		n, at := changes.Number(), changes.Meta().Sampled.Mid()
+		if err := t.until(n, at); err != nil {
+			return err
+		}
+		for len(segments) > 0 && n >= segments[0].First {
+			if err := t.endFormat(&format, at); err != nil {
+				return err
+			}
+			s := segments[0]
+			segments = segments[1:]
+			format = traceEvent{Phase: "X", Name: s.Layout.Format.String(), TID: formatTID, Time: t.since(at), Args: struct{}{}}
+			t.held.period = segmentPeriod(s)
+			t.counter.start(s.Layout)
+		}
+		t.hold(n, changes.Meta(), changes.Change())
+		if err := t.count(); err != nil {
+			return err
+		}
+		p.set(n - t.from + 1)
+	}
+	if err := changes.Err(); err != nil {
+		return err
+	}
+	end, err := t.last()
+	return errors.Join(err, t.endFormat(&format, end))
+}
+
+// endFormat writes a format that was begun.
+func (t *traceWriter) endFormat(format *traceEvent, at timeline.Time) error {
+	if format.Phase == "" {
+		return nil
+	}
+	lasted := max(t.since(at)-format.Time, 0)
+	format.Duration = &lasted
+	return t.put(*format)
+}
+
+// segmentPeriod returns the time from frame to frame, measured where it is known.
+func segmentPeriod(s recording.Segment) uint64 {
+	const femtoPerNano = 1_000_000
+	switch {
+	case s.FemtoPeriod > 0:
+		return uint64(s.FemtoPeriod) / femtoPerNano
+	case s.PeriodNum > 0 && s.PeriodDen > 0:
+		num, den := segmentRate(s)
+		return uint64(float64(den) / float64(num) * 1e9)
+	}
+	return 0
+}
+
+// hold begins a frame.
+func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
+	a := frameArgs{
+		Number: n, Sequence: m.Sequence, Earliest: t.since(m.Sampled.Earliest), Latest: t.since(m.Sampled.Latest),
+		Flags: m.Flags.String(), ChangedPixels: t.counter.count(c),
+	}
+	a.ChangedBytes, a.ChangedRows, a.MovedRows = changeSize(c)
+	a.Unique = n == 0 || a.ChangedBytes > 0
+	name := "repeated"
+	if a.Unique {
+		name = "unique"
+	}
+	t.held.begun, t.held.at, t.held.args = true, m.Sampled.Mid(), a
+	t.held.name = fmt.Sprintf("%s %d", name, n) // viewers give names that differ only in numbers one colour
+}
+
+// count writes the counters of the frame that is held.
+func (t *traceWriter) count() error {
+	at := t.since(t.held.at)
+	err := t.put(traceEvent{Phase: "C", Name: "changed pixels", Time: at, Args: map[string]int{"pixels": t.held.args.ChangedPixels}})
+	if err != nil {
+		return err
+	}
+	return t.put(traceEvent{Phase: "C", Name: "changed bytes", Time: at, Args: map[string]int64{"bytes": t.held.args.ChangedBytes}})
+}
+
+// until ends the frame that is held, if any, and the gaps after it, where frame n begins.
+func (t *traceWriter) until(n int, at timeline.Time) error {
+	gaps := t.gapsBefore(n)
+	begin, frames := at, uint64(0)
+	if t.held.begun {
+		begin, frames = t.held.at, 1
+	} else if len(gaps) > 0 {
+		begin = gaps[0].At.Earliest
+	}
+	return t.share(begin, max(at, begin), frames, gaps)
+}
+
+// last ends the last frame and the gaps after it, of which nobody knows how long they were but by their own intervals and the
+// frames' period. It returns when all ends.
+func (t *traceWriter) last() (timeline.Time, error) {
+	if !t.held.begun {
+		return t.origin, nil
+	}
+	gaps := t.gapsBefore(t.to)
+	end := t.held.at + timeline.Time(min(t.held.period, 1<<40))
+	for _, g := range gaps {
+		end = max(end, g.At.Latest)
+	}
+	return end, t.share(t.held.at, end, 1, gaps)
+}
+
+// gapsBefore takes those that stand before frame n.
+func (t *traceWriter) gapsBefore(n int) []recording.Gap {
+	i := 0
+	for i < len(t.gaps) && t.gaps[i].Before <= n {
+		i++
+	}
+	gaps := t.gaps[:i]
+	t.gaps = t.gaps[i:]
+	return gaps
+}
+
+// share gives the time from begin to end to the frame that is held, if frames is 1, and to missing ones, each as much.
+func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []recording.Gap) error {
+	whole := frames
+	for _, g := range gaps {
+		whole = addSaturated(whole, g.Count)
+	}
+	start, span := t.since(begin), uint64(t.since(end)-t.since(begin))
+	done := uint64(0)
+	slice := func(e traceEvent, part uint64) error {
+		next := addSaturated(done, part)
+		from, to := shareOf(span, done, whole), shareOf(span, next, whole)
+		lasted := micros(to - from)
+		e.Phase, e.Time, e.Duration, done = "X", start+micros(from), &lasted, next
+		return t.put(e)
+	}
+	if frames > 0 {
+		if err := slice(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args}, frames); err != nil {
+			return err
+		}
+	}
+	for _, g := range gaps {
+		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}
+		if err := slice(traceEvent{Name: g.Cause.String(), Category: "gap", TID: gapTID, Args: a}, g.Count); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addSaturated adds up to the largest number there is: a file may claim any.
+func addSaturated(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	if carry > 0 {
+		return 1<<64 - 1
+	}
+	return sum
+}
+
+// shareOf returns span × part / whole for part ≤ whole, rounded down.
+func shareOf(span, part, whole uint64) uint64 {
+	if whole == 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(span, part)
+	quotient, _ := bits.Div64(hi, lo, whole) // hi < part ≤ whole
+	return quotient
+}
