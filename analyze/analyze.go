@@ -21,6 +21,8 @@ type Options struct {
 	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
 	OwnClock  bool           // the recording's times are its source's own
 
+	Response ResponseOptions
+
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
 
@@ -32,6 +34,7 @@ func measures() []measure {
 	return []measure{
 		fpsMeasure(),
 		loadhistMeasure(),
+		responseMeasure(),
 	}
 }
 
