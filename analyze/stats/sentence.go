@@ -127,7 +127,7 @@ func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 }
 
 // digitsFor returns how many digits behind the point an interval is told with: two figures of what is largest in it, more where
-// its ends would look the same, none where all are whole.
+// its parts would look the same, none where all are whole.
 func digitsFor(i Interval) int {
 	shown := []float64{i.Estimate}
 	if i.Exists {
@@ -141,10 +141,10 @@ func digitsFor(i Interval) int {
 	digits := 0
 	for ; !whole && digits < mostDigits && largest*math.Pow10(digits) < 9.95; digits++ {
 	}
-	same := func() bool {
-		return strconv.FormatFloat(i.Low, 'f', digits, 64) == strconv.FormatFloat(i.High, 'f', digits, 64)
+	same := func(a, b float64) bool {
+		return a != b && strconv.FormatFloat(a, 'f', digits, 64) == strconv.FormatFloat(b, 'f', digits, 64)
 	}
-	for ; i.Exists && i.Low != i.High && digits < mostDigits && same(); digits++ {
+	for ; i.Exists && digits < mostDigits && (same(i.Low, i.Estimate) || same(i.Estimate, i.High) || same(i.Low, i.High)); digits++ {
 	}
 	return digits
 }

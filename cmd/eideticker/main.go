@@ -22,6 +22,9 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
+
+	exitRegression   = 3 // of compare --fail-on-regression
+	exitInconclusive = 4
 )
 
 // cli is the command line: kong reads commands and flags from the fields' tags.
@@ -34,6 +37,7 @@ type cli struct {
 	Analyze    analyzeCmd    `cmd:"" help:"Measure what was seen: framerate, load, tearing and more."`
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
+	Compare    compareCmd    `cmd:"" help:"Say whether runs differ from others, by how much, and how sure that is."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`
 	Doctor     doctorCmd     `cmd:"" help:"Find out whether this box is fit to record, and what to do where not."`
@@ -121,6 +125,10 @@ func exitCode(errOut io.Writer, err error) int {
 	if errors.As(err, &usage) {
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
 		return exitUsage
+	}
+	var verdict verdictError
+	if errors.As(err, &verdict) {
+		return verdict.code
 	}
 	return exitFailure
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/stats"
+)
+
+type compareCmd struct {
+	Base             string   `placeholder:"A" complete:"files" help:"What to compare with; the same as naming it first."`
+	Runs             []string `arg:"" name:"runs" complete:"files" help:"A, the base, and B: a run folder, a results.json, or a folder of run folders each."`
+	Threshold        fraction `placeholder:"3%" help:"Smaller differences are of no interest; each measure has its own otherwise."`
+	Primary          string   `placeholder:"MEASURE" help:"Measure to show first, such as fps.framerate: the run closest to its median is shown for all, and it alone decides about exit code 4."`
+	FailOnRegression bool     `help:"Exit with 3 if a measure got worse, and with 4 if that cannot be told."`
+	JSON             bool     `help:"Print one JSON object."`
+	JUnit            string   `name:"junit" placeholder:"FILE" complete:"files" help:"Write a test case per measure as JUnit XML."`
+	Perfherder       string   `placeholder:"FILE" complete:"files" help:"Write B's values as Perfherder JSON."`
+	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write the difference of the heat maps and the first frames that differ into this folder."`
+}
+
+func (compareCmd) Help() string {
+	return `Examples:
+
+  eideticker compare runs/before runs/after
+  eideticker compare --base runs/release runs/nightly --threshold 5% --fail-on-regression --junit compare.xml
+  eideticker compare before/results.json after/results.json
+  eideticker compare monday/run-3 tuesday/run-1 -o difference
+
+A and B are sets of runs or single runs. A measure of two sets has regressed or improved if Holm-adjusted p is below 0.05 over
+all measures and the difference is at least its threshold; it is unchanged if the 95 % interval of the difference lies within the
+threshold, and inconclusive otherwise: then it says how many more runs would do. Below 6 runs each nothing else can be said.
+Single runs are compared by the bounds of their values, without statistics.
+
+With --fail-on-regression the exit code is 3 if any measure got worse; by their bounds, for single runs. Otherwise it is 4 if a
+measure is inconclusive: the one that --primary names, or any. Measures without a better direction never decide.`
+}
+
+// fraction is a threshold on the command line: 3% or 0.03.
+type fraction struct {
+	value float64
+	given bool
+}
+
+func (f *fraction) UnmarshalText(text []byte) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || math.IsNaN(v) || v < 0 || v > 10 {
+		return fmt.Errorf("%q is no threshold, want one such as 3%%", text)
+	}
+	*f = fraction{v, true}
+	return nil
+}
+
+// verdictError ends the program with the exit code of a comparison.
+type verdictError struct {
+	code int
+	what string
+}
+
+func (v verdictError) Error() string { return v.what }
+
+func (c compareCmd) Run(e *env) error {
+	pathA, pathB, err := c.paths()
+	if err != nil {
+		return err
+	}
+	a, err := loadRuns(e.ctx, pathA)
+	if err != nil {
+		return fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	b, err := loadRuns(e.ctx, pathB)
+	if err != nil {
+		return fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	cmp, err := compareRuns(a, b, c.Threshold, c.Primary)
+	if err != nil {
+		return err
+	}
+	if err := c.write(e, cmp); err != nil {
+		return fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	if c.JSON {
+		err = printJSON(e.out, cmp.json())
+	} else {
+		err = cmp.print(e.out)
+	}
+	if err != nil || !c.FailOnRegression {
+		return err
+	}
+	return cmp.failure()
+}
+
+// paths returns where A and B are.
+func (c compareCmd) paths() (a, b string, err error) {
+	runs := c.Runs
+	if c.Base != "" {
+		runs = append([]string{c.Base}, runs...)
+	}
+	if len(runs) != 2 {
+		return "", "", usagef("compare takes two runs or sets of runs, A and B, and got %d", len(runs))
+	}
+	return runs[0], runs[1], nil
+}
+
+// write writes what was asked for beside the table.
+func (c compareCmd) write(e *env, cmp *comparison) error {
+	if c.Output != "" {
+		if err := os.MkdirAll(c.Output, 0o755); err != nil {
+			return err
+		}
+		if err := cmp.pictures(e, c.Output); err != nil {
+			return err
+		}
+	}
+	if c.JUnit != "" {
+		if err := writeWhole(c.JUnit, cmp.writeJUnit); err != nil {
+			return fmt.Errorf("write %s: %w", c.JUnit, err)
+		}
+	}
+	if c.Perfherder != "" {
+		if err := writeWhole(c.Perfherder, cmp.writePerfherder); err != nil {
+			return fmt.Errorf("write %s: %w", c.Perfherder, err)
+		}
+	}
+	return nil
+}
+
+// writeWhole writes a file that is there as a whole or not at all. What is written here is made anew with every
+// comparison, so one that is there is overwritten.
+func writeWhole(path string, write func(*outFile) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	out, err := createOut(path, true)
+	if err != nil {
+		return err
+	}
+	return out.finish(write(out))
+}
+
+// outcome is what a whole comparison comes to.
+func (c *comparison) outcome() (name string, decisive []*compared) {
+	var worse, untold []*compared
+	for i := range c.measures {
+		m := &c.measures[i]
+		switch {
+		case !m.Judged():
+		case m.Regression():
+			worse = append(worse, m)
+		case m.Verdict == stats.Inconclusive && (c.primaryName == "" || m.called(c.primaryName)):
+			untold = append(untold, m)
+		}
+	}
+	switch {
+	case len(worse) > 0:
+		return "regressed", worse
+	case len(untold) > 0:
+		return "inconclusive", untold
+	}
+	return "passed", nil
+}
+
+// failure is the outcome as an error, nil if it passed.
+func (c *comparison) failure() error {
+	name, decisive := c.outcome()
+	if name == "passed" {
+		return nil
+	}
+	what := fmt.Sprintf("%s: %s: %s", name, decisive[0].fullName(), decisive[0].Sentence())
+	if more := len(decisive) - 1; more > 0 {
+		what += fmt.Sprintf(" (and %s)", plural(more, "more measure"))
+	}
+	return verdictError{map[string]int{"regressed": exitRegression, "inconclusive": exitInconclusive}[name], what}
+}
+
+var errNothingToCompare = errors.New("A and B have no value in common; analyze both with the same measures")

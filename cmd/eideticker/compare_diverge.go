@@ -1,0 +1,271 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/bits"
+	"path/filepath"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// divergence is the first pair of frames in which two windows differ. Frames belong together whose sequence numbers lie equally
+// far behind those of their window's start; where one of the two was lost there is no pair, and the next is looked at.
+type divergence struct {
+	found      bool
+	a, b       divergedFrame
+	pixels     int          // that differ
+	box        frame.Region // around them, in the frame
+	pairs      int          // that were looked at and are alike
+	unpaired   int          // frames of either without a partner
+	pictures   [2]string
+	refusal    string
+	runA, runB string
+}
+
+// divergedFrame is a frame of one of the two.
+type divergedFrame struct {
+	number int
+	since  time.Duration // from the window's start to the middle of its sampling interval
+}
+
+// compareDivergenceJSON is a divergence for --json.
+type compareDivergenceJSON struct {
+	RunA     string   `json:"run_a"`
+	RunB     string   `json:"run_b"`
+	Found    bool     `json:"found"`
+	FrameA   int      `json:"frame_a"` // -1: none
+	FrameB   int      `json:"frame_b"`
+	SinceA   int64    `json:"since_start_a_ns"`
+	SinceB   int64    `json:"since_start_b_ns"`
+	Pixels   int      `json:"pixels"`
+	Region   []int    `json:"region"` // x, y, width, height around them
+	Alike    int      `json:"alike_frames"`
+	Unpaired int      `json:"unpaired_frames"`
+	Pictures []string `json:"pictures"`
+	Refusal  string   `json:"refusal"`
+}
+
+func (d *divergence) json() *compareDivergenceJSON {
+	if d == nil {
+		return nil
+	}
+	j := &compareDivergenceJSON{
+		RunA: d.runA, RunB: d.runB, Found: d.found, FrameA: -1, FrameB: -1, Region: []int{}, Alike: d.pairs, Unpaired: d.unpaired,
+		Pictures: []string{}, Refusal: d.refusal,
+	}
+	if d.found {
+		j.FrameA, j.FrameB, j.SinceA, j.SinceB = d.a.number, d.b.number, int64(d.a.since), int64(d.b.since)
+		j.Pixels, j.Region = d.pixels, []int{d.box.X, d.box.Y, d.box.Width, d.box.Height}
+		j.Pictures = d.pictures[:]
+	}
+	return j
+}
+
+func (d *divergence) text() string {
+	switch {
+	case d.refusal != "":
+		return "first difference not looked for: " + d.refusal
+	case !d.found:
+		return fmt.Sprintf("none in %s", plural(d.pairs, "pair")+" of frames")
+	}
+	text := fmt.Sprintf("frame %d of A (%s after the start) and %d of B (%s) are the first that differ, in %s within %s, after %s alike; %s and %s",
+		d.a.number, secondsText(d.a.since), d.b.number, secondsText(d.b.since), plural(d.pixels, "pixel"), d.box, plural(d.pairs, "pair"),
+		d.pictures[0], d.pictures[1])
+	if d.unpaired > 0 {
+		text += fmt.Sprintf("; %s before had no partner", plural(d.unpaired, "frame"))
+	}
+	return text
+}
+
+// writeDivergence looks for the first frames that differ and writes them as pictures. What makes that impossible is a refusal.
+func (c *comparison) writeDivergence(e *env, dir string, a, b *runResults, wa, wb *report.Window) error {
+	c.divergence = &divergence{runA: a.name, runB: b.name}
+	pathA, errA := recordingOf(a)
+	pathB, errB := recordingOf(b)
+	if err := errors.Join(errA, errB); err != nil {
+		c.divergence.refusal = sentence(err)
+		return nil
+	}
+	ra, err := recording.Open(pathA)
+	if err != nil {
+		return err
+	}
+	defer ra.Close() // was only read
+	rb, err := recording.Open(pathB)
+	if err != nil {
+		return err
+	}
+	defer rb.Close() // was only read
+	p, err := newPairer(ra, rb, wa, wb, max(a.settings.Tolerance, b.settings.Tolerance), max(a.settings.MinPixels, b.settings.MinPixels))
+	if err != nil {
+		c.divergence.refusal = err.Error()
+		return nil
+	}
+	bar := e.phase("looking for the first difference", min(wa.End-wa.Start, wb.End-wb.Start)+1)
+	defer bar.end()
+	return p.find(e, c.divergence, dir, bar)
+}
+
+// pairer walks through two windows side by side.
+type pairer struct {
+	a, b   *recording.Reader
+	wa, wb *report.Window
+	area   frame.Region
+	differ *frame.Differ
+	line   []uint64
+	most   int // pixels that may differ in frames that are alike
+}
+
+// newPairer refuses windows of which no pixel lies on one of the other.
+func newPairer(a, b *recording.Reader, wa, wb *report.Window, tolerance, most int) (*pairer, error) {
+	la, err := layoutOf(a, wa)
+	if err != nil {
+		return nil, fmt.Errorf("A: %w", err)
+	}
+	lb, err := layoutOf(b, wb)
+	if err != nil {
+		return nil, fmt.Errorf("B: %w", err)
+	}
+	area, areaB := regionOf(la, wa), regionOf(lb, wb)
+	switch {
+	case la.Format != lb.Format:
+		return nil, fmt.Errorf("A's frames are %dx%d %s and B's %dx%d %s, or have other colours",
+			la.Format.Width, la.Format.Height, la.Format.Pixel, lb.Format.Width, lb.Format.Height, lb.Format.Pixel)
+	case area != areaB:
+		return nil, fmt.Errorf("the content of A lies at %v and that of B at %v", area, areaB)
+	case !area.In(la.Format.Width, la.Format.Height):
+		return nil, fmt.Errorf("the content lies at %v, outside the frame", area)
+	}
+	return &pairer{a, b, wa, wb, area, frame.NewDiffer(la, tolerance), make([]uint64, la.Words()), most}, nil
+}
+
+// layoutOf returns that of a window's frames, of which there must be one.
+func layoutOf(r *recording.Reader, w *report.Window) (*frame.Layout, error) {
+	if w.End >= r.Frames() {
+		return nil, fmt.Errorf("results speak of frame %d, and the recording has %d; analyze it again", w.End, r.Frames())
+	}
+	s, err := r.SegmentOf(w.Start)
+	if err != nil {
+		return nil, err
+	}
+	if w.End >= s.First+s.Frames {
+		return nil, fmt.Errorf("its window has frames of two formats")
+	}
+	return s.Layout, nil
+}
+
+func regionOf(l *frame.Layout, w *report.Window) frame.Region {
+	if len(w.Region) != 4 {
+		return frame.Region{Width: l.Format.Width, Height: l.Format.Height}
+	}
+	return frame.Region{X: w.Region[0], Y: w.Region[1], Width: w.Region[2], Height: w.Region[3]}
+}
+
+// side is one of two sequences of frames.
+type side struct {
+	next    func() (*frame.Step, error, bool)
+	step    *frame.Step
+	first   frame.Meta
+	began   bool
+	changed bool // since the last pair
+	move    bool // the other one does not lag behind
+}
+
+// forward goes to the next frame, unless this one waits for the other side.
+func (s *side) forward() (ok bool, err error) {
+	if !s.move {
+		return true, nil
+	}
+	step, err, ok := s.next()
+	if !ok || err != nil {
+		return false, err
+	}
+	if s.step = step; !s.began {
+		s.began, s.first = true, step.Meta
+	}
+	s.changed = s.changed || len(step.Change.Spans) > 0
+	return true, nil
+}
+
+// place is how many frames of the source lie between the window's start and this one.
+func (s *side) place() uint64 { return s.step.Meta.Sequence - s.first.Sequence }
+
+func (s *side) at() divergedFrame {
+	return divergedFrame{s.step.Number, time.Duration(s.step.Meta.Sampled.Mid() - s.first.Sampled.Mid())}
+}
+
+// find goes through both windows up to the first difference.
+func (p *pairer) find(e *env, d *divergence, dir string, bar *progress) error {
+	nextA, stopA := iter.Pull2(p.a.Steps(p.wa.Start, p.wa.End+1))
+	defer stopA()
+	nextB, stopB := iter.Pull2(p.b.Steps(p.wb.Start, p.wb.End+1))
+	defer stopB()
+	a, b := &side{next: nextA, changed: true}, &side{next: nextB, changed: true}
+	for a.move, b.move = true, true; ; {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
+		for _, s := range []*side{a, b} {
+			if ok, err := s.forward(); !ok {
+				return err
+			}
+		}
+		a.move, b.move = a.place() <= b.place(), b.place() <= a.place()
+		if a.place() != b.place() {
+			d.unpaired++
+			continue
+		}
+		if a.changed || b.changed { // else they are as alike as the pair before
+			if d.pixels, d.box = p.compare(a.step.Image, b.step.Image); d.pixels > p.most {
+				d.found, d.a, d.b = true, a.at(), b.at()
+				return d.write(dir, a.step.Image, b.step.Image)
+			}
+		}
+		a.changed, b.changed = false, false
+		d.pairs++
+		bar.set(d.pairs)
+	}
+}
+
+// compare counts the pixels of the content that differ, and returns the smallest region around them.
+func (p *pairer) compare(a, b frame.Image) (pixels int, box frame.Region) {
+	x0, x1, y0, y1 := p.area.X+p.area.Width, p.area.X, p.area.Y+p.area.Height, p.area.Y
+	w0, w1 := p.area.X/64, (p.area.X+p.area.Width+63)/64
+	for y := p.area.Y; y < p.area.Y+p.area.Height; y++ {
+		line := p.line[:w1-w0]
+		p.differ.Line(line, y, w0, w1, a, b)
+		line[0] &= ^uint64(0) << (p.area.X - 64*w0)
+		if over := 64*w1 - (p.area.X + p.area.Width); over > 0 {
+			line[len(line)-1] &= ^uint64(0) >> over
+		}
+		for i, word := range line {
+			if word == 0 {
+				continue
+			}
+			pixels += bits.OnesCount64(word)
+			left := 64 * (w0 + i)
+			x0, x1 = min(x0, left+bits.TrailingZeros64(word)), max(x1, left+64-bits.LeadingZeros64(word))
+			y0, y1 = min(y0, y), max(y1, y+1)
+		}
+	}
+	if pixels == 0 {
+		return 0, frame.Region{}
+	}
+	return pixels, frame.Region{X: x0, Y: y0, Width: x1 - x0, Height: y1 - y0}
+}
+
+func (d *divergence) write(dir string, images ...frame.Image) error {
+	for i, name := range []string{"first-difference-a.png", "first-difference-b.png"} {
+		d.pictures[i] = filepath.Join(dir, name)
+		if err := writeWhole(d.pictures[i], func(out *outFile) error { return render.WritePNG(out, images[i]) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
