@@ -27,20 +27,32 @@ func BenchmarkAdd(b *testing.B) {
 	green, content := fill([4]byte{0, 255, 0, 0}), fill([4]byte{200, 210, 220, 0})
 	unchanged := &frame.Change{}
 	changed := &frame.Change{Spans: []frame.Span{{Row: 500, Start: 0, End: 400}}}
+	everything := &frame.Change{}
+	for y := range l.Rows {
+		everything.Spans = append(everything.Spans, frame.Span{Row: int32(y), End: int32(l.Rows[y].Seen)})
+	}
 	for _, tc := range []struct {
 		kind string
 		img  frame.Image
 		c    *frame.Change
-	}{{"unchanged", content, unchanged}, {"content", content, changed}} {
+	}{{"unchanged", content, unchanged}, {"small", content, changed}, {"all", content, everything}} {
 		b.Run(fmt.Sprintf("frame=%s", tc.kind), func(b *testing.B) {
 			d := New(Options{})
-			for n := range 4 {
-				d.Add(n, green, unchanged)
+			add := func(step *frame.Step) {
+				if err := d.Add(step, nil); err != nil {
+					b.Fatal(err)
+				}
 			}
-			d.Add(4, content, changed)
+			for n := range 4 {
+				add(&frame.Step{Number: n, Image: green, Change: unchanged})
+			}
+			add(&frame.Step{Number: 4, Image: content, Change: everything})
+			add(&frame.Step{Number: 5, Image: content, Change: changed})
 			b.ReportAllocs()
-			for n := 5; b.Loop(); n++ {
-				d.Add(n, tc.img, tc.c)
+			step := frame.Step{Number: 6, Image: tc.img, Change: tc.c}
+			for b.Loop() {
+				add(&step)
+				step.Number++
 			}
 		})
 	}

@@ -1,8 +1,10 @@
 package marker
 
 import (
+	"fmt"
 	"image"
 
+	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -40,17 +42,33 @@ type eye struct {
 	layout *frame.Layout
 	conv   *frame.Converter
 	line   []byte  // one line as B G R
-	col    []int32 // green pixels by column; scratch of box
-	row    []int32 // green pixels by row; scratch of box
+	col    []int32 // pixels of a hue by column; scratch of box
+	row    []int32 // pixels of a hue by row; scratch of box
+
+	decoder *strip.Decoder // of codes in decodes; nil: it can hold none
+	decodes image.Rectangle
 }
 
 func newEye(l *frame.Layout) *eye {
 	f := l.Format
-	return &eye{l, frame.NewConverter(l), make([]byte, 3*f.Width), make([]int32, f.Width), make([]int32, f.Height)}
+	return &eye{layout: l, conv: frame.NewConverter(l), line: make([]byte, 3*f.Width), col: make([]int32, f.Width), row: make([]int32, f.Height)}
 }
 
 func (e *eye) all() image.Rectangle {
 	return image.Rect(0, 0, e.layout.Format.Width, e.layout.Format.Height)
+}
+
+// check reports an image that is not a whole frame of the layout.
+func (e *eye) check(m frame.Image) error {
+	if m.Layout == nil || m.Layout.Format != e.layout.Format || len(m.Rows) != len(e.layout.Rows) {
+		return fmt.Errorf("its pixels are not those of a frame of %v", e.layout.Format)
+	}
+	for y, row := range m.Rows {
+		if len(row) < e.layout.Rows[y].Seen {
+			return fmt.Errorf("row %d of its pixels has %d bytes, want %d", y, len(row), e.layout.Rows[y].Seen)
+		}
+	}
+	return nil
 }
 
 // read returns pixels of a line as B G R, valid until the next read.
@@ -60,164 +78,115 @@ func (e *eye) read(m frame.Image, y, x0, x1 int) []byte {
 	return b
 }
 
-// counts are pixels by hue.
-type counts [numHues]int
-
-// share returns how many of all pixels have a hue, in 0…1.
-func (c counts) share(h hue) float64 {
-	return float64(c[h]) / float64(max(1, c[noHue]+c[greenHue]+c[redHue]))
+// hueAt classifies the pixel at a place.
+func (e *eye) hueAt(m frame.Image, x, y int) hue {
+	p := e.read(m, y, x, x+1)
+	return hueOf(int(p[0]), int(p[1]), int(p[2]))
 }
 
-func countHues(line []byte, c *counts) {
+// count returns how many pixels of a line have a hue.
+func (e *eye) count(m frame.Image, y, x0, x1 int, h hue) (n int) {
+	line := e.read(m, y, x0, x1)
 	for i := 0; i+3 <= len(line); i += 3 {
-		c[hueOf(int(line[i]), int(line[i+1]), int(line[i+2]))]++
-	}
-}
-
-// Samples that are looked at before a frame is read whole: a grid of so many pixels.
-const (
-	sampleColumns = 32
-	sampleRows    = 24
-)
-
-// sample counts the hues of a grid over r, its edges included.
-func (e *eye) sample(m frame.Image, r image.Rectangle) (c counts) {
-	for i := range sampleRows {
-		y := r.Min.Y + i*(r.Dy()-1)/(sampleRows-1)
-		for j := range sampleColumns {
-			x := r.Min.X + j*(r.Dx()-1)/(sampleColumns-1)
-			countHues(e.read(m, y, x, x+1), &c)
+		if hueOf(int(line[i]), int(line[i+1]), int(line[i+2])) == h {
+			n++
 		}
 	}
-	return c
+	return n
 }
 
-// count counts the hues of every pixel of r.
-func (e *eye) count(m frame.Image, r image.Rectangle) (c counts) {
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		countHues(e.read(m, y, r.Min.X, r.Max.X), &c)
+// field is a region without the place in its upper left corner where a code stands.
+type field struct {
+	image.Rectangle
+	code image.Rectangle // empty: none
+}
+
+// line returns the columns of the field in a line.
+func (f field) line(y int) (x0, x1 int) {
+	if y < f.code.Max.Y {
+		return f.code.Max.X, f.Max.X
 	}
-	return c
+	return f.Min.X, f.Max.X
 }
 
-const (
-	full         = 0.99 // share of R's pixels that makes a marker full
-	fullOfSample = 0.90 // share of samples below which it is not worth counting
-)
+func (f field) pixels() int { return area(f.Rectangle) - area(f.code) }
 
-// fullOf returns which marker fills r, or noHue.
-func (e *eye) fullOf(m frame.Image, r image.Rectangle) hue {
-	s := e.sample(m, r)
-	for _, h := range [...]hue{greenHue, redHue} {
-		if s.share(h) >= fullOfSample && e.count(m, r).share(h) >= full {
-			return h
+func area(r image.Rectangle) int { return r.Dx() * r.Dy() }
+
+// onePercent: a marker is full if at most one pixel in so many has not its colour.
+const onePercent = 100
+
+// fills reports whether 99 % of a field have a hue, and how many more pixels might lack it.
+func (e *eye) fills(m frame.Image, f field, h hue) (spare int, ok bool) {
+	spare = f.pixels() / onePercent
+	for y := f.Min.Y; y < f.Max.Y && spare >= 0; y++ {
+		if x0, x1 := f.line(y); x0 < x1 {
+			spare -= x1 - x0 - e.count(m, y, x0, x1, h)
 		}
 	}
-	return noHue
+	return spare, spare >= 0 && f.pixels() > 0
 }
 
-// leastArea is the part of a frame that a green must cover to be a marker at all.
-const leastArea = 0.2
-
-// box returns the bounding box of the green, or an empty one if what is in it is not full green.
-// Rows and columns with less than half as much green as the fullest are left out, so that a green spot
-// in a browser's bar does not stretch it.
-func (e *eye) box(m frame.Image) image.Rectangle {
-	clear(e.col)
-	for y := range e.row {
-		line := e.read(m, y, 0, len(e.col))
-		n := int32(0)
-		for x := range e.col {
-			if hueOf(int(line[3*x]), int(line[3*x+1]), int(line[3*x+2])) == greenHue {
-				e.col[x]++
-				n++
-			}
-		}
-		e.row[y] = n
+// full reports whether a marker fills a region, not counting the code in it if one can be read; spare is how many
+// more pixels might change and leave it full.
+func (e *eye) full(m frame.Image, r image.Rectangle, h hue) (spare int, ok bool) {
+	if spare, ok = e.fills(m, field{Rectangle: r}, h); ok {
+		return spare, true
 	}
-	x0, x1 := ends(e.col)
-	y0, y1 := ends(e.row)
-	r := image.Rect(x0, y0, x1, y1)
-	if float64(r.Dx()*r.Dy()) < leastArea*float64(len(e.col)*len(e.row)) || e.count(m, r).share(greenHue) < full {
-		return image.Rectangle{}
+	if _, place, coded := e.code(m, r); coded {
+		_, ok = e.fills(m, field{r, place}, h)
 	}
-	return r
+	return 0, ok
 }
 
-// ends returns the range outside of which no number is at least half of the highest.
-func ends(n []int32) (first, end int) {
-	var most int32
-	for _, v := range n {
-		most = max(most, v)
-	}
-	if most == 0 {
-		return 0, 0
-	}
-	first = -1
-	for i, v := range n {
-		if 2*v >= most {
-			if first < 0 {
-				first = i
-			}
-			end = i + 1
+// code reads copy 0 of the strip in a region, and says which place it takes.
+func (e *eye) code(m frame.Image, r image.Rectangle) (c strip.Code, place image.Rectangle, ok bool) {
+	if r != e.decodes {
+		e.decodes = r
+		if e.decoder, ok = nil, !r.Empty(); ok {
+			e.decoder, _ = strip.NewDecoder(e.layout, r) // it fails where no code can stand
 		}
 	}
-	return first, end
+	if e.decoder == nil {
+		return strip.Code{}, image.Rectangle{}, false
+	}
+	read := e.decoder.ReadCopy(m, 0)
+	if !read.OK {
+		return strip.Code{}, image.Rectangle{}, false
+	}
+	return read.Code, e.decoder.Geometry().Bounds()[0], true
 }
 
-// band returns which lines of r are all of a hue: the longest run of them, as [y0, y1).
-func (e *eye) band(m frame.Image, r image.Rectangle, h hue) (y0, y1 int) {
-	start := -1
-	for y := r.Min.Y; y <= r.Max.Y; y++ {
-		if y < r.Max.Y && e.lineIs(m, r, y, h) {
-			if start < 0 {
-				start = y
-			}
-			continue
-		}
-		if start >= 0 && y-start > y1-y0 {
-			y0, y1 = start, y
-		}
-		start = -1
+// codeLines returns how many lines at the top of a region a code would take.
+func codeLines(r image.Rectangle) int {
+	g, err := strip.NewGeometry(r)
+	if err != nil {
+		return 0
 	}
-	return y0, y1
+	return g.Cell
 }
 
-// lineIs reports whether a line of r has the hue, looking at a few pixels first.
-func (e *eye) lineIs(m frame.Image, r image.Rectangle, y int, h hue) bool {
-	const looks = 8
-	var c counts
-	for j := range looks {
-		x := r.Min.X + j*(r.Dx()-1)/(looks-1)
-		countHues(e.read(m, y, x, x+1), &c)
-	}
-	if c[h] < looks-1 {
-		return false
-	}
-	c = counts{}
-	countHues(e.read(m, y, r.Min.X, r.Max.X), &c)
-	return c.share(h) >= full
-}
-
-// mean returns the mean colour of r.
-func (e *eye) mean(m frame.Image, r image.Rectangle) (bgr [3]int) {
+// mean returns the mean colour of a field.
+func (e *eye) mean(m frame.Image, f field) (bgr [3]int) {
 	var sum [3]int
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		line := e.read(m, y, r.Min.X, r.Max.X)
+	for y := f.Min.Y; y < f.Max.Y; y++ {
+		x0, x1 := f.line(y)
+		line := e.read(m, y, x0, x1)
 		for i := 0; i+3 <= len(line); i += 3 {
 			sum[0] += int(line[i])
 			sum[1] += int(line[i+1])
 			sum[2] += int(line[i+2])
 		}
 	}
-	n := r.Dx() * r.Dy()
+	n := max(1, f.pixels())
 	return [3]int{sum[0] / n, sum[1] / n, sum[2] / n}
 }
 
-// strays counts pixels of r that differ from a colour by more than tolerance in any channel.
-func (e *eye) strays(m frame.Image, r image.Rectangle, bgr [3]int, tolerance int) (n int) {
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		line := e.read(m, y, r.Min.X, r.Max.X)
+// strays counts pixels of a field that differ from a colour by more than tolerance in any channel.
+func (e *eye) strays(m frame.Image, f field, bgr [3]int, tolerance int) (n int) {
+	for y := f.Min.Y; y < f.Max.Y; y++ {
+		x0, x1 := f.line(y)
+		line := e.read(m, y, x0, x1)
 		for i := 0; i+3 <= len(line); i += 3 {
 			if far(int(line[i])-bgr[0], tolerance) || far(int(line[i+1])-bgr[1], tolerance) || far(int(line[i+2])-bgr[2], tolerance) {
 				n++

@@ -3,6 +3,7 @@ package marker
 import (
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -14,13 +15,17 @@ type Options struct {
 	Tolerance int
 	// Region is where markers are looked for, in pixels of the frame; empty for their bounding box.
 	Region image.Rectangle
+	// Nonce names the run whose markers are wanted: those with the code of another one are refused as stale, and one without
+	// a code is named in the window's warnings. Empty: codes are read, and any will do.
+	Nonce string
+	// Stop is asked by [Find] before each frame, as a context's Err: an error ends the search. May be nil.
+	Stop func() error
 }
 
 const (
-	heldFrames  = 3  // frames from which on a marker is held
-	tornFrames  = 3  // most frames in which a red may be torn
-	spareStrays = 8  // pixels by which a noisy green may exceed its own strays
-	maxProblems = 20 // kept; the rest is counted
+	heldFrames  = 3 // frames from which on a marker is held
+	tornFrames  = 3 // most frames in which a red may be torn
+	spareStrays = 8 // pixels by which a noisy green may exceed its own strays
 )
 
 // state is what the detector waits for.
@@ -37,30 +42,32 @@ const (
 type Detector struct {
 	o     Options
 	eye   *eye
+	looks *looks
+	every bool // look at every frame that changed, trusting no bound: for tests
 	state state
 	w     Window // in the making
 	done  []Window
 	errs  Error
 
-	count int // frames seen
-	last  int // number of the last one
+	count    int    // frames seen
+	last     int    // number of the last one
+	sequence uint64 // of the last one
+	asked    int    // frames whose pixels were asked for
 
-	// seeking
-	box      image.Rectangle // of the green in the last frame; empty for none
-	boxFrom  int             // first frame with this box
-	boxEqual bool            // no frame since changed anything in the box
-	stray    hue             // marker that fills the frame where none is due
-	strayAt  int
-	greenest float64 // highest share of green among samples so far
-	greenAt  int
+	// The frame that is being added.
+	n       int
+	change  *frame.Change
+	touched touched
+	lost    int // frames that are missing just before it
+	pixels  func() (frame.Image, error)
+	step    frame.Image
+	image   frame.Image // its rows are nil until the frame is looked at
+	err     error       // why it could not be
 
-	// inGreen
-	ref  [3]int // mean colour
-	most int    // strays of any held frame
-
-	// inContent
-	band     [2]int // lines of full-width red in the last frame
-	bandFrom int    // first frame with any, or -1
+	seek    seekState
+	green   greenState
+	content contentState
+	red     redState
 }
 
 // New returns a detector that has seen nothing.
@@ -68,276 +75,225 @@ func New(o Options) *Detector {
 	if o.Tolerance <= 0 {
 		o.Tolerance = 32
 	}
-	return &Detector{o: o, last: -1, bandFrom: -1, greenAt: -1}
+	d := &Detector{o: o, last: -1}
+	d.seek.greenAt = -1
+	return d
 }
 
-// Add takes the next frame: its number, its pixels, and how it changed from the frame before (nil if that is
-// not known). Frames must be whole; numbers must ascend. Where the format changes, a window in the
-// making ends with an error.
-func (d *Detector) Add(n int, m frame.Image, c *frame.Change) {
-	fresh := d.eye == nil || d.eye.layout.Format != m.Layout.Format
-	if fresh {
-		d.newFormat(n, m.Layout)
+// Add takes the next frame. Of the step, its number, its metadata, its change (nil if that is not known) and its image's layout
+// are needed. pixels is asked for the frame's image if the change alone does not tell enough, at most once; nil stands for the
+// step's own image. Numbers must ascend. Where the format changes, a window in the making ends with an error.
+//
+// An error says that the frame could not be looked at. The detector goes on as if the frame had been what could be known
+// of it without.
+func (d *Detector) Add(step *frame.Step, pixels func() (frame.Image, error)) error {
+	switch {
+	case step.Image.Layout == nil:
+		return fmt.Errorf("look for markers in frame %d: its layout is not known", step.Number)
+	case step.Number <= d.last:
+		return fmt.Errorf("look for markers in frame %d: frame %d was there before it", step.Number, d.last)
 	}
-	changed := fresh || d.changes(m.Layout, c)
+	fresh := d.eye == nil || d.eye.layout.Format != step.Image.Layout.Format
+	d.n, d.change, d.pixels, d.step, d.err, d.lost = step.Number, step.Change, pixels, step.Image, nil, 0
+	if gap := step.Meta.Sequence - d.sequence - 1; d.count > 0 && step.Meta.Sequence > d.sequence && gap < 1<<31 {
+		d.lost = int(gap)
+	}
+	if fresh {
+		d.newFormat(step.Image.Layout)
+		d.change = nil
+	}
+	d.touch()
 	switch d.state {
 	case seeking:
-		d.seek(n, m, changed)
+		d.doSeek()
 	case inGreen:
-		d.green(n, m, c, changed)
+		d.doGreen()
 	case inContent:
-		d.content(n, m, changed)
+		d.doContent()
 	case inRed:
-		d.red(n, m, changed)
+		d.doRed()
 	}
 	d.count++
-	d.last = n
+	d.last, d.sequence = d.n, step.Meta.Sequence
+	d.image, d.step, d.pixels, d.change = frame.Image{}, frame.Image{}, nil, nil
+	if d.err != nil {
+		return fmt.Errorf("look for markers in frame %d: %w", d.n, d.err)
+	}
+	return nil
+}
+
+// Looked returns how many frames were asked for their pixels.
+func (d *Detector) Looked() int { return d.asked }
+
+// look sees to it that the frame's pixels are there, and reports whether they are.
+func (d *Detector) look() bool {
+	if d.image.Rows != nil {
+		return true
+	}
+	if d.err != nil {
+		return false
+	}
+	d.asked++
+	m := d.step
+	if d.pixels != nil {
+		if m, d.err = d.pixels(); d.err != nil {
+			return false
+		}
+	}
+	if d.err = d.eye.check(m); d.err != nil {
+		return false
+	}
+	d.image = m
+	return true
 }
 
 // newFormat begins anew with frames of another format.
-func (d *Detector) newFormat(n int, l *frame.Layout) {
-	if d.eye != nil && d.state != seeking {
-		d.finishWindow(fmt.Sprintf("the format changed to %v in frame %d", l.Format, n))
+func (d *Detector) newFormat(l *frame.Layout) {
+	if d.eye != nil {
+		d.finish(fmt.Sprintf("the format changed to %v in frame %d", l.Format, d.n))
 	}
 	d.eye = newEye(l)
-	d.box, d.stray = image.Rectangle{}, noHue
+	d.looks = newLooks(d.eye)
+	d.begin()
 }
 
-// changes reports whether anything changed where it matters: in the region once it is known.
-func (d *Detector) changes(l *frame.Layout, c *frame.Change) bool {
-	if c == nil {
+// begin looks for a green from here on.
+func (d *Detector) begin() {
+	d.state = seeking
+	d.seek.candidate, d.seek.red = candidate{}, false
+	d.looks.reset(d.searched())
+}
+
+// searched is where markers are looked for.
+func (d *Detector) searched() image.Rectangle {
+	if r := d.o.Region.Intersect(d.eye.all()); !r.Empty() {
+		return r
+	}
+	return d.eye.all()
+}
+
+// tracks reports whether a marker is where its bounding box is.
+func (d *Detector) tracks() bool { return d.o.Region.Empty() }
+
+// touched says how much of a frame changed: pixels, some of them twice where a format keeps colour apart.
+type touched struct {
+	in  int // in the field that the state is about
+	out int // anywhere else
+}
+
+func (t touched) any() bool { return t.in+t.out > 0 }
+
+// touch takes the frame's spans into account.
+func (d *Detector) touch() {
+	f := d.field()
+	if d.change == nil { // anything may have changed
+		d.looks.forget(d.looks.area)
+		d.touched = touched{f.pixels(), max(1, area(d.eye.all())-f.pixels())}
+		return
+	}
+	d.touched = touched{}
+	for i := range d.change.Spans {
+		r := d.eye.rect(&d.change.Spans[i])
+		in := area(r.Intersect(f.Rectangle)) - area(r.Intersect(f.code))
+		d.touched.in += in
+		d.touched.out += area(r) - in
+		d.looks.forget(r)
+	}
+	if d.every && d.touched.any() {
+		d.looks.forget(d.looks.area)
+	}
+}
+
+// rect returns the pixels of a span, and none for one that lies outside the frame.
+func (e *eye) rect(s *frame.Span) image.Rectangle {
+	if s.Row < 0 || int(s.Row) >= len(e.layout.Rows) {
+		return image.Rectangle{}
+	}
+	start, end := max(0, int(s.Start)), min(int(s.End), e.layout.Rows[s.Row].Seen)
+	if start >= end {
+		return image.Rectangle{}
+	}
+	x0, y0, x1, y1 := e.layout.Rect(int(s.Row), start, end)
+	return image.Rect(x0, y0, x1, y1)
+}
+
+// touches reports whether the frame changed in a field.
+func (d *Detector) touches(f field) bool {
+	if d.change == nil {
 		return true
 	}
-	if d.state == seeking {
-		return len(c.Spans) > 0
-	}
-	return touches(l, c, d.w.Region)
-}
-
-func touches(l *frame.Layout, c *frame.Change, r image.Rectangle) bool {
-	for _, s := range c.Spans {
-		if int(s.Row) >= len(l.Rows) {
-			continue
-		}
-		x0, y0, x1, y1 := l.Rect(int(s.Row), int(s.Start), int(s.End))
-		if image.Rect(x0, y0, x1, y1).Overlaps(r) {
+	for i := range d.change.Spans {
+		r := d.eye.rect(&d.change.Spans[i])
+		if area(r.Intersect(f.Rectangle)) > area(r.Intersect(f.code)) {
 			return true
 		}
 	}
 	return false
 }
 
-// seek looks for a green whose bounding box stays the same.
-func (d *Detector) seek(n int, m frame.Image, changed bool) {
-	if changed {
-		d.lookForGreen(n, m)
-	}
-	if d.box.Empty() || n-d.boxFrom+1 < heldFrames {
-		return
-	}
-	d.w = Window{GreenFrom: d.boxFrom, Region: d.box, Exact: d.boxEqual}
-	d.ref = d.eye.mean(m, d.box)
-	d.most = d.eye.strays(m, d.box, d.ref, d.o.Tolerance)
-	d.state = inGreen
-}
-
-func (d *Detector) lookForGreen(n int, m frame.Image) {
-	area := d.eye.all()
-	if r := d.o.Region.Intersect(area); !r.Empty() {
-		area = r
-	}
-	s := d.eye.sample(m, area)
-	if share := s.share(greenHue); share > d.greenest {
-		d.greenest, d.greenAt = share, n
-	}
-	var box image.Rectangle
-	switch {
-	case s[greenHue] == 0:
-	case !d.o.Region.Empty():
-		if d.eye.fullOf(m, area) == greenHue {
-			box = area
-		}
-	default:
-		box = d.eye.box(m)
-	}
-	if box != d.box {
-		if box.Empty() {
-			d.lostGreen(n)
-		}
-		d.box, d.boxFrom, d.boxEqual = box, n, true
-	} else if !box.Empty() {
-		d.boxEqual = false
-	}
-	d.strayRed(n, s.share(redHue) >= full)
-}
-
-// lostGreen reports a green that went without having been held. One that grew, because it was torn or bars
-// slid away, is not lost.
-func (d *Detector) lostGreen(n int) {
-	if !d.box.Empty() && n-d.boxFrom < heldFrames {
-		d.problem(TooShort, d.boxFrom, n-1, fmt.Sprintf("the green of %s covers %v and is gone in frame %d, want it in at least %d frames", frames(d.boxFrom, n-1), d.box, n, heldFrames))
-	}
-}
-
-// strayRed reports a red where a green is due, once it is over.
-func (d *Detector) strayRed(n int, isRed bool) {
-	switch {
-	case isRed && d.stray != redHue:
-		d.stray, d.strayAt = redHue, n
-	case !isRed && d.stray == redHue:
-		d.stray = noHue
-		d.problem(Missing, d.strayAt, n-1, fmt.Sprintf("%s are red, without a green before them", frames(d.strayAt, n-1)))
-	}
-}
-
-// green waits for the first frame that differs from the held green.
-func (d *Detector) green(n int, m frame.Image, c *frame.Change, changed bool) {
-	if !changed {
-		return
-	}
-	strays := d.eye.strays(m, d.w.Region, d.ref, d.o.Tolerance)
-	// Without knowing what changed, equal bit by bit cannot be told from noise.
-	if exact := d.w.Exact && c != nil; !exact && strays <= d.most+spareStrays {
-		d.most = max(d.most, strays)
-		d.w.Exact = false
-		return
-	}
-	d.w.Green, d.w.Start, d.w.End = d.last, n, d.last
-	d.w.TornGreen = d.tear(n, m, greenHue)
-	d.state, d.bandFrom = inContent, -1
-	d.content(n, m, true)
-}
-
-// tear returns where full-width rows of a marker at the top or bottom meet something else.
-func (d *Detector) tear(n int, m frame.Image, h hue) *Tear {
-	r := d.w.Region
-	y0, y1 := d.eye.band(m, r, h)
-	switch {
-	case y0 == y1, y0 == r.Min.Y && y1 == r.Max.Y:
-		return nil
-	case y0 == r.Min.Y:
-		return &Tear{n, y1}
-	}
-	return &Tear{n, y0}
-}
-
-// content waits for the red.
-func (d *Detector) content(n int, m frame.Image, changed bool) {
-	if changed {
-		switch d.eye.fullOf(m, d.w.Region) {
-		case redHue:
-			d.endContent(n)
-			return
-		case greenHue:
-			// The first content may leave almost all of the green; a green that comes later returned.
-			if n > d.w.Start+tornFrames {
-				d.greenAgain(n, m)
-				return
-			}
-		}
-		d.band[0], d.band[1] = d.eye.band(m, d.w.Region, redHue)
-	}
-	switch torn := d.band[1] > d.band[0]; {
-	case !torn:
-		d.w.End, d.bandFrom = n, -1
-	case d.bandFrom < 0:
-		d.bandFrom = n
-	}
-}
-
-// endContent begins the red.
-func (d *Detector) endContent(n int) {
-	d.w.Red, d.w.RedTo = n, n
-	if d.bandFrom >= 0 {
-		r := d.w.Region
-		if n-d.bandFrom > tornFrames {
-			d.w.End = d.last // it stood too long to be a tear
-		} else if d.band[0] == r.Min.Y {
-			d.w.TornRed = &Tear{d.last, d.band[1]}
-		} else {
-			d.w.TornRed = &Tear{d.last, d.band[0]}
-		}
-	}
-	d.state = inRed
-}
-
-// greenAgain takes a green in place of a red for the beginning of another window.
-func (d *Detector) greenAgain(n int, m frame.Image) {
-	d.problem(Returned, n, n, fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", n, d.w.Start))
-	d.restart(n, m)
-}
-
-// restart looks for a green again, from this frame on.
-func (d *Detector) restart(n int, m frame.Image) {
-	d.state, d.box, d.stray = seeking, image.Rectangle{}, noHue
-	d.seek(n, m, true)
-}
-
-// red waits until the red has been held and is over.
-func (d *Detector) red(n int, m frame.Image, changed bool) {
-	if !changed || d.eye.fullOf(m, d.w.Region) == redHue {
-		d.w.RedTo = n
-		return
-	}
-	if n-d.w.Red < heldFrames {
-		d.problem(TooShort, d.w.Red, d.last, fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(d.w.Red, d.last), n, heldFrames))
-		d.w.End, d.w.TornRed = d.last, nil
-		d.state, d.bandFrom = inContent, -1
-		d.content(n, m, true)
-		return
-	}
-	d.done = append(d.done, d.w)
-	d.restart(n, m)
-}
-
-func (d *Detector) problem(kind string, first, last int, text string) {
-	if len(d.errs.Problems) >= maxProblems {
-		d.errs.More++
-		return
-	}
-	d.errs.Problems = append(d.errs.Problems, Problem{kind, first, last, text})
-}
-
-// finishWindow ends a window in the making; because says what cut it off.
-func (d *Detector) finishWindow(because string) {
+// field is what the state is about: the green's box, without its code, or the region.
+func (d *Detector) field() field {
 	switch d.state {
+	case seeking:
+		return d.seek.candidate.field
 	case inGreen:
-		d.problem(Missing, d.w.GreenFrom, d.last, fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because))
+		return d.green.held.field
+	}
+	return field{Rectangle: d.w.Region}
+}
+
+// emit ends the window in the making, which has a red that was held. What is measured lies in both markers' boxes.
+func (d *Detector) emit(w Window) {
+	w.Region = w.GreenRegion.Intersect(w.RedRegion)
+	if p, stale := d.stale(&w); stale {
+		d.errs.add(p, w.Green, w.Red)
+		return
+	}
+	d.done = append(d.done, w)
+}
+
+// Windows returns the windows that are complete by now, in order; the last one's red may still stand.
+func (d *Detector) Windows() []Window {
+	all := slices.Clone(d.done)
+	if w := d.w; d.state == inRed && w.RedTo-w.Red+1 >= heldFrames {
+		w.Region, w.Warnings = w.GreenRegion.Intersect(w.RedRegion), slices.Clone(w.Warnings)
+		if _, stale := d.stale(&w); !stale {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// finish ends a window in the making; because says what cut it off.
+func (d *Detector) finish(because string) {
+	switch d.state {
+	case seeking:
+		d.lostGreen(d.last + 1)
+		d.strayRed(d.last+1, false)
+	case inGreen:
+		d.errs.add(Problem{Kind: Missing, First: d.w.GreenFrom, Last: d.last, Text: fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because)})
 	case inContent:
-		d.problem(Missing, d.w.Start, d.last, fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", d.w.Green, d.w.Start, because))
+		d.noRed(d.last, because)
 	case inRed:
 		if d.w.RedTo-d.w.Red+1 < heldFrames {
-			d.problem(TooShort, d.w.Red, d.w.RedTo, fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s", frames(d.w.Red, d.w.RedTo), heldFrames, because))
+			d.errs.add(Problem{Kind: TooShort, First: d.w.Red, Last: d.w.RedTo, Text: fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s", frames(d.w.Red, d.w.RedTo), heldFrames, because)}, d.w.End)
 		} else {
-			d.done = append(d.done, d.w)
+			d.emit(d.w)
 		}
 	}
-	d.state = seeking
+	d.state, d.seek.candidate, d.seek.red = seeking, candidate{}, false
 }
 
 // Finish returns the windows in order. Those that are complete are returned also when something
 // was wrong with others; then the error is an *Error. Nothing may be added afterwards.
 func (d *Detector) Finish() ([]Window, error) {
-	if d.state == seeking {
-		d.lostGreen(d.last + 1)
-		d.strayRed(d.last+1, false)
-	}
-	d.finishWindow("the recording ends")
+	d.finish("the recording ends")
 	if len(d.done) == 0 && len(d.errs.Problems) == 0 {
-		d.problem(Missing, 0, d.last, d.noGreen())
+		text, shown := d.noGreen()
+		d.errs.add(Problem{Kind: Missing, First: 0, Last: d.last, Text: text}, shown)
 	}
 	if len(d.errs.Problems) > 0 {
 		return d.done, &d.errs
 	}
 	return d.done, nil
-}
-
-func (d *Detector) noGreen() string {
-	switch {
-	case d.count == 0:
-		return "no green, and no frames at all"
-	case d.greenAt < 0:
-		return fmt.Sprintf("no green in %d frames: nothing in them is green", d.count)
-	}
-	return fmt.Sprintf("no green in %d frames: the most of it is %.0f %% of frame %d", d.count, 100*d.greenest, d.greenAt)
 }

@@ -56,7 +56,10 @@ func (d *demo) findWindows(r *recording.Reader) ([]marker.Window, error) {
 		if err := d.ctx.Err(); err != nil {
 			return nil, err
 		}
-		m.Add(player.Number(), player.Image(), player.Change())
+		step := frame.Step{Number: player.Number(), Meta: player.Meta(), Change: player.Change(), Image: player.Image()}
+		if err := m.Add(&step, nil); err != nil {
+			return nil, err
+		}
 		p.set(player.Number() + 1)
 	}
 	if err := player.Err(); err != nil {

@@ -73,24 +73,14 @@ func onlyMissing(e *marker.Error) bool {
 }
 
 func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
-	d := marker.New(marker.Options{})
-	for step, err := range a.reader.Steps(0, a.reader.Frames()) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		d.Add(step.Number, step.Image, step.Change)
-	}
-	return d.Finish()
+	return marker.Find(a.reader, 0, a.reader.Frames(), marker.Options{Stop: ctx.Err})
 }
 
 func markerWindow(m marker.Window) window {
 	w := window{kind: report.Markers, Window: analyze.Window{
 		Kind: analyze.ByMarkers, Green: m.Green, Start: m.Start, End: m.End, Red: m.Red,
 		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
-	}}
+	}, warnings: m.Warnings}
 	if t := m.TornGreen; t != nil {
 		w.warnings = append(w.warnings, fmt.Sprintf("the green is torn in frame %d at line %d", t.Frame, t.Row))
 	}

@@ -1,0 +1,107 @@
+package marker
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Sequence is where [Find] takes frames from.
+type Sequence interface {
+	// Changes goes through frames from up to, and not including, to. Their images have a layout, and need no rows.
+	Changes(from, to int) iter.Seq2[*frame.Step, error]
+	// Image returns a frame's pixels.
+	Image(n int) (frame.Image, error)
+}
+
+// Player is a [Sequence] that decodes frames in turn for less than one by one.
+type Player interface {
+	Steps(from, to int) iter.Seq2[*frame.Step, error]
+}
+
+const (
+	playAfter = 3  // frames in a row whose pixels were needed, after which the next are played
+	skimAfter = 12 // frames in a row that were played for nothing, after which pixels are asked for one by one
+)
+
+// Find looks for markers in frames from up to, and not including, to. It goes through the changes and asks for the pixels of
+// frames that may be part of a marker; where many in a row are needed, and the sequence is a [Player], it plays them.
+//
+// The windows that are complete are returned with an error, too: an *Error if something is wrong with markers, or what
+// kept frames from being read, wrapped.
+func Find(seq Sequence, from, to int, o Options) ([]Window, error) {
+	return New(o).find(seq, from, to)
+}
+
+func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
+	player, _ := seq.(Player)
+	var err error
+	for at := from; at < to && err == nil; {
+		next := at
+		if next, err = d.skim(seq, at, to, player != nil); next < to && err == nil {
+			next, err = d.play(player, next, to)
+		}
+		if next == at { // an iterator without frames
+			break
+		}
+		at = next
+	}
+	if err != nil {
+		return d.Windows(), fmt.Errorf("look for sync markers: %w", err)
+	}
+	return d.Finish()
+}
+
+// skim goes through changes, and returns the frame from which on it is better to play.
+func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err error) {
+	n, row := from, 0
+	pixels := func() (frame.Image, error) { return seq.Image(n) }
+	for step, err := range seq.Changes(from, to) {
+		if err := d.mayGoOn(err); err != nil {
+			return n, err
+		}
+		n = step.Number
+		before := d.asked
+		if err := d.Add(step, pixels); err != nil {
+			return n, err
+		}
+		if row++; d.asked == before {
+			row = 0
+		}
+		if mayPlay && row >= playAfter {
+			return n + 1, nil
+		}
+	}
+	return to, nil
+}
+
+// mayGoOn returns what keeps a frame from being looked at: that it could not be read, or that nobody wants to know any more.
+func (d *Detector) mayGoOn(err error) error {
+	if err == nil && d.o.Stop != nil {
+		return d.o.Stop()
+	}
+	return err
+}
+
+// play decodes frames in turn, and returns the frame from which on it is better to skim.
+func (d *Detector) play(p Player, from, to int) (next int, err error) {
+	n, row := from, 0
+	for step, err := range p.Steps(from, to) {
+		if err := d.mayGoOn(err); err != nil {
+			return n, err
+		}
+		n = step.Number
+		before := d.asked
+		if err := d.Add(step, nil); err != nil {
+			return n, err
+		}
+		if row++; d.asked != before {
+			row = 0
+		}
+		if row >= skimAfter {
+			return n + 1, nil
+		}
+	}
+	return to, nil
+}
