@@ -1,26 +1,45 @@
 package main
 
 import (
+	"errors"
+	"net/url"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/video"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
 type importCmd struct {
 	Video  string `arg:"" name:"video" complete:"files" help:"A video file, or a folder of pictures such as ms_000920.png."`
 	Output string `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
+	FPS    string `name:"fps" placeholder:"N" help:"Pictures in a second, such as 25 or 59.94, where their names have no times; 60 if not given."`
 	Force  bool   `help:"Overwrite the file if it exists."`
 	JSON   bool   `help:"Print the result as one JSON object."`
 }
 
 func (importCmd) Help() string {
-	return `Example:
+	return `Examples:
 
   eideticker import screencast.mp4 -o screencast.eid
+  eideticker import frames/ -o frames.eid
 
-Each frame keeps the time that the file gives it.`
+Each frame keeps the time that the file gives it, and pictures the time in their names: ms_000920.png was on the screen at 920 ms. Other
+pictures follow each other in the order of the numbers in their names.`
 }
 
 func (c importCmd) Run(e *env) error {
-	src, err := openSource(e.ctx, "video:"+c.Video)
+	if rig.SameFile(c.Video, c.Output) {
+		return usagef("%s is what is read: choose another name for the recording", c.Output)
+	}
+	params := url.Values{}
+	if c.FPS != "" {
+		params.Set("fps", c.FPS)
+	}
+	// Not by a URI, in which a question mark in the name would mean something else.
+	src, err := video.Open(c.Video, params)
+	if wrong := new(frame.ParamsError); errors.As(err, &wrong) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}
