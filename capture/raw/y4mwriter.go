@@ -3,6 +3,7 @@ package raw
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -12,6 +13,7 @@ import (
 type Y4MWriter struct {
 	w      io.Writer
 	format frame.Format // of the frames that come
+	order  string       // of the samples of two pixels, where they are packed: the format's name spells it
 	lines  []string     // of the frames; the last one for all the rest
 	n      int          // frames written
 	buf    []byte
@@ -33,7 +35,7 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 	case !ok:
 		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M holds only YUV and grey, to which RGB can't be turned without loss; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
 	}
-	y := &Y4MWriter{w: w, format: f, lines: []string{frameMagic}}
+	y := &Y4MWriter{w: w, format: f, order: f.Pixel.String(), lines: []string{frameMagic}}
 	if header == "" {
 		if periodNum <= 0 || periodDen <= 0 {
 			return nil, fmt.Errorf("write Y4M: it has one frame rate for all frames, and that of these is not known or varies")
@@ -85,22 +87,10 @@ func (y *Y4MWriter) WriteFrame(m frame.Image) error {
 	y.buf = append(y.buf[:0], y.lines[min(y.n, len(y.lines)-1)]...)
 	y.buf = append(y.buf, '\n')
 	switch y.format.Pixel {
-	case frame.YUYV:
-		y.every(m, 0, 0, 2)
-		y.every(m, 0, 1, 4)
-		y.every(m, 0, 3, 4)
-	case frame.UYVY:
-		y.every(m, 0, 1, 2)
-		y.every(m, 0, 0, 4)
-		y.every(m, 0, 2, 4)
-	case frame.YVYU:
-		y.every(m, 0, 0, 2)
-		y.every(m, 0, 3, 4)
-		y.every(m, 0, 1, 4)
-	case frame.VYUY:
-		y.every(m, 0, 1, 2)
-		y.every(m, 0, 2, 4)
-		y.every(m, 0, 0, 4)
+	case frame.YUYV, frame.UYVY, frame.YVYU, frame.VYUY:
+		y.every(m, 0, strings.IndexByte(y.order, 'Y'), 2)
+		y.every(m, 0, strings.IndexByte(y.order, 'U'), 4)
+		y.every(m, 0, strings.IndexByte(y.order, 'V'), 4)
 	case frame.NV12, frame.NV16, frame.NV24:
 		y.every(m, 0, 0, 1)
 		y.every(m, 1, 0, 2)
