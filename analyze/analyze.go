@@ -34,6 +34,7 @@ func measures() []measure {
 	return []measure{
 		fpsMeasure(),
 		loadhistMeasure(),
+		heatmapMeasure(),
 		responseMeasure(),
 	}
 }

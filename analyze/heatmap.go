@@ -1,0 +1,192 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// # heatmap: heat map
+//
+// M[x][y] is the number of i, s < i ≤ e, in which pixel (x, y) of R changed. Masked pixels have none.
+//
+//	total_heat     Σ M
+//	excess_heat    Σ max(0, M − 1): a pixel that is drawn once and for all adds nothing to it
+//	max_heat       max M
+//	changed        pixels with M > 0, of all that count
+//
+// Evidence are the hottest tiles: R is cut into tiles of 64x64 pixels from its corner on, and the five of the most heat are named, the upper and
+// then the left one first where two are equal. Result.Heat is M.
+//
+// With L frames lost between two stored ones, a pixel that is the same in both changed between no and L + 1 times, and one that is not
+// between once and L + 1 times. Frames lost before s, or between e and r, add up to L changes of each pixel.
+func heatmapMeasure() measure {
+	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) { return newHeatmap(c), nil }}
+}
+
+const (
+	heatTile     = 64 // pixels
+	hottestTiles = 5  // tiles that are named
+)
+
+type heatmap struct {
+	*Case
+	lines []tally // of the region, from its top
+	gaps  int     // changes of each pixel that may have been, in the gaps
+	seen  int     // pixels that are known to have changed over a gap
+}
+
+func newHeatmap(c *Case) *heatmap {
+	return &heatmap{Case: c, lines: make([]tally, c.Area.Region.Height)}
+}
+
+func (p *heatmap) fork() part { return newHeatmap(p.Case) }
+
+func (p *heatmap) add(f *Frame) {
+	if f.Number == p.Window.Start {
+		p.gaps += f.Lost
+		return
+	}
+	if f.Lost > 0 {
+		p.gaps += f.Lost + 1
+		p.seen += f.Diff.Pixels
+	}
+	for i := range f.Diff.Lines {
+		l := &f.Diff.Lines[i]
+		p.lines[l.Y-p.Area.Region.Y].add(l.Bits, l.Word, p.Area.words)
+	}
+}
+
+func (p *heatmap) merge(next part) {
+	n := next.(*heatmap)
+	for y := range p.lines {
+		p.lines[y].merge(n.lines[y])
+	}
+	p.gaps += n.gaps
+	p.seen += n.seen
+}
+
+// tally counts for each pixel of a line how often it changed, 64 pixels at once: word w of level k holds bit k of the counts of pixels
+// 64·w on. A line in which nothing changes takes no memory, one in which everything changes n times takes log2(n) bits a pixel, and
+// counting up takes two steps a word on the average where all of it changes.
+type tally [][]uint64
+
+// add counts one change of each pixel that is set in bits, which begin at word first of a line.
+func (t *tally) add(bits []uint64, first, words int) {
+	for i, carry := range bits {
+		for k := 0; carry != 0; k++ {
+			if k == len(*t) {
+				*t = append(*t, make([]uint64, words))
+			}
+			level := &(*t)[k][first+i]
+			carry, *level = carry&*level, carry^*level
+		}
+	}
+}
+
+// merge adds what another line has counted.
+func (t *tally) merge(n tally) {
+	if len(*t) < len(n) {
+		*t, n = n, *t
+	}
+	if len(n) == 0 {
+		return
+	}
+	for w := range n[0] {
+		carry := uint64(0)
+		for k := 0; k < len(n) || carry != 0; k++ {
+			if k == len(*t) {
+				*t = append(*t, make([]uint64, len(n[0])))
+			}
+			a, b := (*t)[k][w], uint64(0)
+			if k < len(n) {
+				b = n[k][w]
+			}
+			(*t)[k][w] = a ^ b ^ carry
+			carry = a&b | carry&(a|b)
+		}
+	}
+}
+
+// counts writes the counts of pixels x0 on, as many as dst holds.
+func (t tally) counts(dst []uint32, x0 int) {
+	for k, level := range t {
+		eachWord(x0, x0+len(dst), func(w int, mask uint64) {
+			for left := level[w] & mask; left != 0; left &= left - 1 {
+				dst[64*w+bits.TrailingZeros64(left)-x0] |= 1 << k
+			}
+		})
+	}
+}
+
+func (p *heatmap) result() Result {
+	if p.Window.Red != None {
+		p.gaps += p.Times.Lost(p.Window.Red)
+	}
+	r := p.Area.Region
+	heat := &Heat{X: r.X, Y: r.Y, Width: r.Width, Height: r.Height, Counts: make([]uint32, r.Width*r.Height)}
+	var total, changed, most float64
+	for y := range p.lines {
+		row := heat.Counts[y*r.Width : (y+1)*r.Width]
+		p.lines[y].counts(row, r.X)
+		for _, n := range row {
+			total += float64(n)
+			most = max(most, float64(n))
+			if n > 0 {
+				changed++
+			}
+		}
+	}
+	size, gaps := float64(p.Area.Pixels), float64(p.gaps)
+	totalHigh, excessHigh, changedHigh := total, total-changed, changed
+	if p.gaps > 0 { // then every pixel may have changed, and as often as there were chances
+		changedHigh = size
+		totalHigh = total - float64(p.seen) + size*gaps
+		excessHigh = totalHigh - size
+	}
+	return Result{
+		Heat: heat,
+		Values: []Value{
+			between("total_heat", "changes", total, total, totalHigh, Lower, 0.05),
+			between("excess_heat", "changes", total-changed, total-changed, excessHigh, Lower, 0.05),
+			between("max_heat", "changes", most, most, most+gaps, Lower, 0.05),
+			between("changed", "fraction", changed/size, changed/size, changedHigh/size, Neither, 0.05),
+		},
+		Evidence: p.hottest(heat),
+	}
+}
+
+// hottest names the tiles with the most heat.
+func (p *heatmap) hottest(h *Heat) []Evidence {
+	type tile struct {
+		x, y int // of its corner, within the region
+		heat uint64
+	}
+	across := (h.Width + heatTile - 1) / heatTile
+	var tiles []tile
+	for y := 0; y < h.Height; y++ {
+		if y%heatTile == 0 {
+			for i := range across {
+				tiles = append(tiles, tile{x: i * heatTile, y: y})
+			}
+		}
+		row := tiles[len(tiles)-across:]
+		for x, n := range h.Counts[y*h.Width : (y+1)*h.Width] {
+			row[x/heatTile].heat += uint64(n)
+		}
+	}
+	slices.SortStableFunc(tiles, func(a, b tile) int { return cmp.Compare(b.heat, a.heat) })
+	var found []Evidence
+	for _, t := range tiles[:min(hottestTiles, len(tiles))] {
+		if t.heat == 0 {
+			break
+		}
+		w, height := min(heatTile, h.Width-t.x), min(heatTile, h.Height-t.y)
+		found = append(found, Evidence{
+			Kind: "hot", Frame: p.Window.End, Region: []int{h.X + t.x, h.Y + t.y, w, height},
+			Text: fmt.Sprintf("%d changes in a tile of %dx%d pixels: %.1f a pixel", t.heat, w, height, float64(t.heat)/float64(w*height)),
+		})
+	}
+	return found
+}
