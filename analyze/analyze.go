@@ -21,6 +21,7 @@ type Options struct {
 	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
 	OwnClock  bool           // the recording's times are its source's own
 
+	Load     LoadOptions
 	Response ResponseOptions
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
@@ -35,6 +36,8 @@ func measures() []measure {
 		fpsMeasure(),
 		loadhistMeasure(),
 		heatmapMeasure(),
+		speedIndexMeasure(),
+		windowOpenMeasure(),
 		responseMeasure(),
 	}
 }

@@ -15,7 +15,7 @@ import (
 // state begins with the frame before its first one, so that its results need no other share's.
 type load struct {
 	*Case
-	variants LoadOptions
+	variants variants
 	final    frame.Image
 	differ   *frame.Differ
 	conv     *frame.Converter
@@ -27,16 +27,14 @@ type load struct {
 	hist    visual.Histogram
 	old     []byte // pixels on their way into a histogram, as R G B A
 	now     []byte
+	luma    *lumas // nil unless a variant looks at luma
 
 	// What was found, for each frame in which something changed.
 	frames  []int
 	equal   []int             // pixels that do not differ from fe: H[i]
 	matched []visual.Progress // of histograms
-}
-
-// LoadOptions say which of the costlier progresses are computed; that by pixels always is.
-type LoadOptions struct {
-	Histogram bool // RGB-histogram progress
+	similar []float64         // SSIM to fe
+	edges   []int
 }
 
 // loadBounds are the histograms of the first and the last frame.
@@ -47,29 +45,39 @@ func newLoad(c *Case) (*load, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the last content frame cannot be read: %w", err)
 	}
-	l := &load{Case: c, variants: LoadOptions{Histogram: true}, final: final, conv: frame.NewConverter(c.Layout), bounds: new(loadBounds)}
-	l.prepare()
+	l := &load{Case: c, final: final, conv: frame.NewConverter(c.Layout), bounds: new(loadBounds)}
+	if l.variants, err = c.chooseVariants(); err != nil {
+		return nil, err
+	}
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	if !l.variants.histogram {
+		return l, nil
+	}
 	first, err := c.Recording.Image(c.Window.first())
 	if err != nil {
 		return nil, fmt.Errorf("the first frame cannot be read: %w", err)
 	}
-	if l.variants.Histogram {
-		l.histogram(&l.bounds.first, first)
-		l.histogram(&l.bounds.last, final)
-	}
+	l.histogram(&l.bounds.first, first)
+	l.histogram(&l.bounds.last, final)
 	return l, nil
 }
 
 // prepare makes what a part does not share.
-func (l *load) prepare() {
+func (l *load) prepare() (err error) {
 	l.differ = frame.NewDiffer(l.Layout, l.Options.Tolerance)
 	l.unequal = make([]uint64, l.Area.words*l.Layout.Format.Height)
 	l.old, l.now = make([]byte, 4*l.Layout.Format.Width), make([]byte, 4*l.Layout.Format.Width)
+	l.luma, err = newLumas(l)
+	return err
 }
 
 func (l *load) fork() part {
 	f := &load{Case: l.Case, variants: l.variants, final: l.final, conv: l.conv, bounds: l.bounds}
-	f.prepare()
+	if err := f.prepare(); err != nil {
+		panic(fmt.Sprintf("fork: %v", err)) // what could be prepared once can be again
+	}
 	return f
 }
 
@@ -94,6 +102,9 @@ func (l *load) add(f *Frame) {
 	for i := range f.Diff.Lines {
 		l.line(f, &f.Diff.Lines[i])
 	}
+	if l.luma != nil {
+		l.luma.move(f.Image, f.Diff)
+	}
 	l.note(f.Number)
 }
 
@@ -104,8 +115,11 @@ func (l *load) begin(m frame.Image) {
 	for y := r.Y; y < r.Y+r.Height; y++ {
 		l.compare(m, y, w0, w1)
 	}
-	if l.variants.Histogram {
+	if l.variants.histogram {
 		l.histogram(&l.hist, m)
+	}
+	if l.luma != nil {
+		l.luma.begin(m)
 	}
 }
 
@@ -127,7 +141,7 @@ func (l *load) compare(m frame.Image, y, w0, w1 int) {
 func (l *load) line(f *Frame, line *Line) {
 	w0, w1 := line.Word, line.Word+len(line.Bits)
 	l.compare(f.Image, line.Y, w0, w1)
-	if !l.variants.Histogram {
+	if !l.variants.histogram {
 		return
 	}
 	exact := l.Options.Tolerance == 0
@@ -173,8 +187,14 @@ func (l *load) histogram(h *visual.Histogram, m frame.Image) {
 func (l *load) note(n int) {
 	l.frames = append(l.frames, n)
 	l.equal = append(l.equal, l.Area.Pixels-l.count)
-	if l.variants.Histogram {
+	if l.variants.histogram {
 		l.matched = append(l.matched, visual.HistogramProgress(&l.hist, &l.bounds.first, &l.bounds.last))
+	}
+	if l.variants.perceptual {
+		l.similar = append(l.similar, l.luma.ssim.Value())
+	}
+	if l.variants.contentful {
+		l.edges = append(l.edges, l.luma.edges.Count())
 	}
 }
 
@@ -183,10 +203,21 @@ func (l *load) merge(next part) {
 	l.frames = append(l.frames, n.frames...)
 	l.equal = append(l.equal, n.equal...)
 	l.matched = append(l.matched, n.matched...)
+	l.similar = append(l.similar, n.similar...)
+	l.edges = append(l.edges, n.edges...)
 }
 
 func (l *load) result() Result { return l.resultOf("loadhist") }
 
 func (l *load) resultOf(measure string) Result {
+	switch measure {
+	case "speedindex":
+		return l.figures()
+	case "windowopen":
+		r := l.histogramOfLoad()
+		figures := l.figures()
+		r.Values, r.Warnings = append(r.Values, figures.Values...), figures.Warnings
+		return r
+	}
 	return l.histogramOfLoad()
 }

@@ -1,0 +1,175 @@
+package analyze
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/visual"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// thumbnails are the frames of a window that change, as the script sees them: cut to the region, shrunk. They are read again whenever they
+// are asked for, so that a long window needs no more memory than a short one.
+type thumbnails struct {
+	load   *load
+	crop   visual.Picture // the region, as R G B A
+	scaler *visual.Scaler
+	kept   [3]visual.Picture // the last ones that were asked for
+	number [3]int
+	next   int
+}
+
+func (l *load) thumbnails() (*thumbnails, error) {
+	r := l.Area.Region
+	w, h := visual.ThumbnailSize(r.Width, r.Height, visual.ThumbnailSide)
+	t := &thumbnails{load: l, number: [3]int{None, None, None}}
+	var err error
+	if t.crop, err = visual.NewPicture(r.Width, r.Height); err != nil {
+		return nil, err
+	}
+	if t.scaler, err = visual.NewScaler(r.Width, r.Height, w, h); err != nil {
+		return nil, err
+	}
+	for i := range t.kept {
+		if t.kept[i], err = visual.NewPicture(w, h); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *thumbnails) Len() int { return len(t.load.frames) }
+
+func (t *thumbnails) Picture(i int) (visual.Picture, error) {
+	n := t.load.frames[i]
+	for k, have := range t.number {
+		if have == n {
+			return t.kept[k], nil
+		}
+	}
+	m, err := t.load.Recording.Image(n)
+	if err != nil {
+		return visual.Picture{}, err
+	}
+	t.cut(m)
+	k := t.next
+	t.next = (t.next + 1) % len(t.kept)
+	if err := t.scaler.Scale(t.kept[k], t.crop); err != nil {
+		return visual.Picture{}, err
+	}
+	t.number[k] = n
+	return t.kept[k], nil
+}
+
+// cut copies the region. Masked pixels are black in every frame.
+func (t *thumbnails) cut(m frame.Image) {
+	r := t.load.Area.Region
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		t.load.Area.runs(y, r.X, r.X+r.Width, func(from, to int) {
+			t.load.conv.RGBARow(t.crop.Row(y-r.Y, from-r.X, to-r.X), m, y, from, to)
+		})
+	}
+}
+
+// script adds what browsertime's script would say of the window.
+func (l *load) script(r *Result) {
+	if err := l.scriptFigures(r); err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("script: %v", err))
+	}
+}
+
+func (l *load) scriptFigures(r *Result) error {
+	t, err := l.thumbnails()
+	if err != nil {
+		return err
+	}
+	kept, err := visual.ScriptRules().Keep(t)
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	s, err := t.look(kept)
+	if err != nil {
+		return err
+	}
+	f := visual.NewScriptFigures(s.points)
+	add := func(name string, value int, some bool) {
+		if some {
+			r.Values = append(r.Values, exactly("script."+name, "ms", float64(value), Lower, 0.03))
+		}
+	}
+	add("first_visual_change", f.FirstChange, true)
+	add("last_visual_change", f.LastChange, true)
+	add("speed_index", f.SpeedIndex, true)
+	add("complete_85", f.Complete85, f.Has85)
+	add("complete_95", f.Complete95, f.Has95)
+	add("complete_99", f.Complete99, f.Has99)
+	add("perceptual_speed_index", visual.ScriptPerceptual(s.ms, s.similar), true)
+	add("contentful_speed_index", visual.ScriptContentful(s.ms, s.edges), true)
+	return nil
+}
+
+// scriptLook is what the script finds in the frames that it keeps.
+type scriptLook struct {
+	points  []visual.ScriptPoint
+	ms      []int
+	similar []float64
+	edges   []int
+}
+
+// look goes through the kept frames, once for all three progresses.
+func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
+	times := t.load.Times
+	last, err := t.Picture(kept[len(kept)-1])
+	if err != nil {
+		return s, err
+	}
+	w, h := last.Width, last.Height
+	luma := make([]byte, w*h)
+	all := frame.Region{Width: w, Height: h}
+	grey := func(p visual.Picture) {
+		for y := range h {
+			visual.Luma(luma[y*w:(y+1)*w], p.Row(y, 0, w))
+		}
+	}
+	count := func(p visual.Picture) (hist visual.Histogram) {
+		for y := range h {
+			hist.Add(p.Row(y, 0, w), 4)
+		}
+		return hist
+	}
+	grey(last)
+	final := count(last)
+	ssim, err := visual.NewSSIM(luma, w, w, h, visual.PySSIM)
+	if err != nil {
+		return s, err
+	}
+	edges, err := visual.NewEdges(w, h)
+	if err != nil {
+		return s, err
+	}
+	var first visual.Histogram
+	zero := times.At(t.load.frames[kept[0]])
+	for i, k := range kept {
+		p, err := t.Picture(k)
+		if err != nil {
+			return s, err
+		}
+		hist := count(p)
+		if i == 0 {
+			first = hist
+		}
+		at := int(times.At(t.load.frames[k]).Sub(zero) / time.Millisecond)
+		grey(p)
+		similar, err := ssim.Update(luma, w, all)
+		if err != nil {
+			return s, err
+		}
+		found, err := edges.Update(luma, w, all)
+		if err != nil {
+			return s, err
+		}
+		s.points = append(s.points, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgress(&hist, &first, &final).Percent()})
+		s.ms, s.similar, s.edges = append(s.ms, at), append(s.similar, similar), append(s.edges, found)
+	}
+	return s, nil
+}

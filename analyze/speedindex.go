@@ -1,0 +1,203 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/visual"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// # speedindex: load figures
+//
+// They count from T0, the command that began the load. Without one they count from the first visual change, and are named
+// from_first_change.… .
+//
+//	first_visual_change, last_visual_change   ms; the first and the last frame that differs from the one before it
+//	VARIANT.speed_index                       Σ Δt·(1 − p), ms
+//	VARIANT.complete_85, _95, _99, _100       ms; first time p reaches this and stays
+//	VARIANT.crossed_85, _95, _99, _100        ms; first time p reaches this
+//
+// p is, by variant,
+//
+//	pixel        H[i] / size(R), see loadhist
+//	histogram    RGB-histogram progress of the full picture, as browsertime's script computes it from a small one: see package visual
+//	perceptual   SSIM of luma to the last frame (Wang et al. 2004)
+//	contentful   number of Canny's edges, of the largest there is
+//	script       browsertime's script in all its steps, of whole ms and per cents: its rules of which frames count, on thumbnails of
+//	             400 pixels, scaled by visual.Scaler where the script has ffmpeg scale: see package visual. script.perceptual_speed_index and
+//	             script.contentful_speed_index are its other two.
+//
+// pixel and histogram always come. The other three look at all that changes several times over: unless they are asked for, they are left
+// out of windows in which more than [costlyFrames] frames change.
+func speedIndexMeasure() measure {
+	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad}
+}
+
+// LoadOptions say which variants of progress are computed.
+type LoadOptions struct {
+	Variants []string // of pixel, histogram, perceptual, contentful, script; empty: as speedindex says
+}
+
+// Variants returns the names of the variants of progress.
+func Variants() []string { return []string{"pixel", "histogram", "perceptual", "contentful", "script"} }
+
+// costlyFrames is how many frames of a window may change for all variants to be computed unasked.
+const costlyFrames = 120
+
+// variants are those that were chosen.
+type variants struct {
+	pixel, histogram, perceptual, contentful, script bool
+	left                                             int // frames that change, if variants are left out for that
+}
+
+// chooseVariants says which variants are computed in a window.
+func (c *Case) chooseVariants() (v variants, err error) {
+	asked := c.Options.Load.Variants
+	for _, name := range asked {
+		if !slices.Contains(Variants(), name) {
+			return v, fmt.Errorf("no variant of progress is called %q: there are %s", name, strings.Join(Variants(), " "))
+		}
+	}
+	if len(asked) > 0 {
+		has := func(name string) bool { return slices.Contains(asked, name) }
+		return variants{has("pixel"), has("histogram"), has("perceptual"), has("contentful"), has("script"), 0}, nil
+	}
+	if !c.wants("speedindex") && !c.wants("windowopen") {
+		return v, nil
+	}
+	changed := 0
+	for step, err := range c.Recording.Changes(c.Window.Start, c.Window.End+1) {
+		if err != nil {
+			return v, err
+		}
+		if len(step.Change.Spans) > 0 {
+			changed++
+		}
+	}
+	if changed > costlyFrames {
+		return variants{pixel: true, histogram: true, left: changed}, nil
+	}
+	all := variants{true, true, true, true, true, 0}
+	if r := c.Area.Region; r.Width < 16 || r.Height < 16 {
+		all.perceptual, all.script = false, false // no window of SSIM fits
+	}
+	return all, nil
+}
+
+func (c *Case) wants(measure string) bool {
+	return len(c.Options.Measures) == 0 || slices.Contains(c.Options.Measures, measure)
+}
+
+// figures is the result of speedindex.
+func (l *load) figures() Result {
+	var r Result
+	prefix := ""
+	start := visual.Start{}
+	if t0, known := l.Origin(); known {
+		start.T0 = t0
+	} else {
+		prefix = "from_first_change."
+		start.FirstChange = true
+		r.Warnings = append(r.Warnings, "no navigation, launch or input is known: times count from the first change")
+	}
+	for _, c := range l.curves() {
+		f, err := visual.NewFigures(start, l.points(c.p), l.end())
+		if err != nil {
+			return Result{State: Refused, Refusal: refusalOf(err)}
+		}
+		if len(r.Values) == 0 {
+			r.elapsed(prefix+"first_visual_change", f.FirstChange, l.frames)
+			r.elapsed(prefix+"last_visual_change", f.LastChange, l.frames)
+		}
+		r.curve(prefix+c.name, f, l.frames)
+		r.Series = append(r.Series, Series{Name: c.name + ".progress", Unit: "fraction", Holds: true, Frames: l.frames, Values: c.p})
+	}
+	if l.variants.script {
+		l.script(&r)
+	}
+	if n := l.variants.left; n > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change: perceptual, contentful and script are computed only if asked for, with --variants", n))
+	}
+	return r
+}
+
+// refusalOf says what follows for the user from a progress that is none.
+func refusalOf(err error) string {
+	if errors.Is(err, visual.ErrProgress) {
+		return err.Error() + ": choose a window in which something changes after the command that begins it"
+	}
+	return err.Error()
+}
+
+// curve is a variant of progress over the frames that were noted.
+type curve struct {
+	name string
+	p    []float64
+}
+
+func (l *load) curves() (all []curve) {
+	if l.variants.pixel {
+		all = append(all, curve{"pixel", l.progress()})
+	}
+	if l.variants.histogram {
+		p := make([]float64, len(l.matched))
+		for i, m := range l.matched {
+			p[i] = m.Fraction()
+		}
+		all = append(all, curve{"histogram", p})
+	}
+	if l.variants.perceptual {
+		all = append(all, curve{"perceptual", l.similar})
+	}
+	if l.variants.contentful {
+		most := slices.Max(l.edges)
+		p := make([]float64, len(l.edges))
+		for i, n := range l.edges {
+			p[i] = visual.Contentfulness(n, most)
+		}
+		all = append(all, curve{"contentful", p})
+	}
+	return all
+}
+
+// points are a progress with its times. A frame behind a loss may have been there as early as what was lost.
+func (l *load) points(p []float64) []visual.Point {
+	points := make([]visual.Point, len(p))
+	for i, n := range l.frames {
+		points[i] = visual.Point{At: around(l.Times.At(n), l.Times.Since(n)), P: p[i]}
+	}
+	return points
+}
+
+// around widens an interval so that its middle is a time: figures take middles for values.
+func around(t timeline.Time, in timeline.Interval) timeline.Interval {
+	half := max(t.Sub(in.Earliest), in.Latest.Sub(t))
+	return timeline.Interval{Earliest: t.Add(-half), Latest: t.Add(half)}
+}
+
+func (l *load) end() timeline.Interval {
+	t, in := l.Times.end(&l.Window)
+	return around(t, in)
+}
+
+// elapsed adds a time, if it came to that.
+func (r *Result) elapsed(name string, e visual.Elapsed, frames []int) {
+	if !e.Some {
+		return
+	}
+	v := between(name, "ms", ms(e.Value), ms(e.Low), ms(e.High), Lower, 0.03)
+	v.Frames = []int{frames[e.Point]}
+	r.Values = append(r.Values, v)
+}
+
+// curve adds the figures of one variant.
+func (r *Result) curve(name string, f visual.Figures, frames []int) {
+	r.Values = append(r.Values, between(name+".speed_index", "ms", f.SpeedIndex.Value, f.SpeedIndex.Low, f.SpeedIndex.High, Lower, 0.03))
+	for i, level := range visual.Levels() {
+		r.elapsed(fmt.Sprintf("%s.complete_%.0f", name, 100*level), f.Complete[i], frames)
+		r.elapsed(fmt.Sprintf("%s.crossed_%.0f", name, 100*level), f.Crossed[i], frames)
+	}
+}
