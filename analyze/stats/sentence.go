@@ -79,7 +79,7 @@ func (d *Difference) size() string {
 		i.Estimate, i.Low, i.High = -i.Estimate, -i.High, -i.Low
 	}
 	size := format(i.Estimate, true)
-	if !i.Exists || i.Low == i.High {
+	if !i.Exists {
 		return size
 	}
 	if i.Low < 0 {
@@ -97,7 +97,7 @@ func (d *Difference) signedSize() string {
 		}
 		return format(v, unit)
 	}
-	if !i.Exists || i.Low == i.High {
+	if !i.Exists {
 		return ": " + signed(i.Estimate, true)
 	}
 	return fmt.Sprintf(": %s (%s to %s)", signed(i.Estimate, true), signed(i.Low, false), signed(i.High, true))
@@ -112,7 +112,8 @@ func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 		i.Estimate, i.Low, i.High = percent(i.Estimate), percent(i.Low), percent(i.High)
 		unit = " %"
 	}
-	digits := digitsFor(i)
+	digits, apart := digitsFor(i)
+	i.Exists = i.Exists && apart
 	return i, func(v float64, withUnit bool) string {
 		s := strconv.FormatFloat(v, 'f', digits, 64)
 		if v < 0 && strings.Trim(s, "-0.") == "" {
@@ -126,9 +127,9 @@ func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 	}
 }
 
-// digitsFor returns how many digits behind the point an interval is told with: two figures of what is largest in it, more where
-// its parts would look the same, none where all are whole.
-func digitsFor(i Interval) int {
+// digitsFor returns how many digits behind the point an interval is told with: two figures of what is largest in it, none where
+// all is whole, more where its parts would look the same. apart is false where its ends look the same even so: then it is left out.
+func digitsFor(i Interval) (digits int, apart bool) {
 	shown := []float64{i.Estimate}
 	if i.Exists {
 		shown = append(shown, i.Low, i.High)
@@ -138,15 +139,18 @@ func digitsFor(i Interval) int {
 		largest = max(largest, math.Abs(v))
 		whole = whole && v == math.Round(v)
 	}
-	digits := 0
 	for ; !whole && digits < mostDigits && largest*math.Pow10(digits) < 9.95; digits++ {
 	}
-	same := func(a, b float64) bool {
-		return a != b && strconv.FormatFloat(a, 'f', digits, 64) == strconv.FormatFloat(b, 'f', digits, 64)
+	same := func(a, b float64, digits int) bool {
+		return strconv.FormatFloat(a, 'f', digits, 64) == strconv.FormatFloat(b, 'f', digits, 64)
 	}
-	for ; i.Exists && digits < mostDigits && (same(i.Low, i.Estimate) || same(i.Estimate, i.High) || same(i.Low, i.High)); digits++ {
+	alike := func(a, b float64) bool { return a != b && same(a, b, digits) }
+	if !i.Exists || same(i.Low, i.High, mostDigits) {
+		return digits, false
 	}
-	return digits
+	for ; digits < mostDigits && (alike(i.Low, i.Estimate) || alike(i.Estimate, i.High) || alike(i.Low, i.High)); digits++ {
+	}
+	return digits, true
 }
 
 const mostDigits = 3

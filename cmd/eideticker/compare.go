@@ -182,4 +182,4 @@ func (c *comparison) failure() error {
 	return verdictError{map[string]int{"regressed": exitRegression, "inconclusive": exitInconclusive}[name], what}
 }
 
-var errNothingToCompare = errors.New("A and B have no value in common; analyze both with the same measures")
+var errNothingToCompare = errors.New("no value is common to A and B; analyze both with the same measures")

@@ -126,16 +126,16 @@ type pairer struct {
 func newPairer(a, b *recording.Reader, wa, wb *report.Window, tolerance, most int) (*pairer, error) {
 	la, err := layoutOf(a, wa)
 	if err != nil {
-		return nil, fmt.Errorf("A: %w", err)
+		return nil, fmt.Errorf("run A: %w", err)
 	}
 	lb, err := layoutOf(b, wb)
 	if err != nil {
-		return nil, fmt.Errorf("B: %w", err)
+		return nil, fmt.Errorf("run B: %w", err)
 	}
 	area, areaB := regionOf(la, wa), regionOf(lb, wb)
 	switch {
 	case la.Format != lb.Format:
-		return nil, fmt.Errorf("A's frames are %dx%d %s and B's %dx%d %s, or have other colours",
+		return nil, fmt.Errorf("frames of A are %dx%d %s and of B %dx%d %s, or have other colours",
 			la.Format.Width, la.Format.Height, la.Format.Pixel, lb.Format.Width, lb.Format.Height, lb.Format.Pixel)
 	case area != areaB:
 		return nil, fmt.Errorf("the content of A lies at %v and that of B at %v", area, areaB)

@@ -57,6 +57,9 @@ func loadRuns(ctx context.Context, path string) (*runSet, error) {
 			return nil, err
 		}
 		dir := filepath.Join(path, f)
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			continue
+		}
 		file := filepath.Join(dir, report.FileName)
 		switch _, err := os.Stat(file); {
 		case err == nil:
@@ -88,7 +91,7 @@ func isRun(dir string) bool {
 	return false
 }
 
-// sortedRuns returns the names of folders, run-2 before run-10. Hidden ones are work in progress.
+// sortedRuns returns the names of entries, run-2 before run-10. Hidden ones are work in progress.
 func sortedRuns(entries []os.DirEntry) []string {
 	var names []string
 	for _, e := range entries {

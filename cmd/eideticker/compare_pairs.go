@@ -158,6 +158,9 @@ func (s *runSet) values(oneWindow bool) (order []valueKey, all map[valueKey][]fo
 	return order, all
 }
 
+// usualThreshold is that of values which have no better direction, and so no threshold of their own.
+const usualThreshold = 0.03
+
 // pairOf makes a pair of what both sets say, or says why that cannot be compared.
 func pairOf(key valueKey, a, b []found, threshold fraction) (m compared, p stats.Pair, why string) {
 	first := a[0]
@@ -170,8 +173,11 @@ func pairOf(key valueKey, a, b []found, threshold fraction) (m compared, p stats
 		}
 	}
 	measure := stats.Measure{Name: key.String(), Unit: first.value.Unit, Better: first.value.Better, Threshold: first.value.Threshold}
-	if threshold.given {
+	switch {
+	case threshold.given:
 		measure.Threshold = threshold.value
+	case measure.Threshold == 0 && measure.Better != analyze.Higher && measure.Better != analyze.Lower:
+		measure.Threshold = usualThreshold
 	}
 	points := func(all []found) (s stats.Sample) {
 		for _, f := range all {
