@@ -27,7 +27,8 @@
 //  1. The viewport is looked for in the first frame that gives one of more than 100x100 pixels, among the first 60 ([Viewport]).
 //  2. ffmpeg crops to it, scales so that the frame fits into 400x400, smaller or larger ([ThumbnailSize]), with its default
 //     (bicubic) scaler in the video's own pixel format, and drops frames with mpdecimate=0:64:640:0.001: those in which
-//     no block of 8x8 samples differs by a sum of more than 64 from the last one kept. Times are rounded down to whole ms.
+//     no block of 8x8 samples differs by a sum of more than 64 from the last one kept (the 8 leftmost columns are in no block). Times
+//     are rounded down to whole ms.
 //  3. Frames before the first orange one, if there is one among the first 21, and orange ones at both ends go.
 //  4. Frames that look like the first one go, until one does not; time counts from the first one.
 //  5. Frames that look like the last one go, until one does not, and leave the earliest of them ([Rules.Keep] for 3 to 5).

@@ -269,11 +269,9 @@ func BenchmarkEdges(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprintf("dirty=%dx%d", r.Width, r.Height), func(b *testing.B) {
-			cur := text
+			cur, next := text, other
 			for b.Loop() {
-				if cur = text; e.Count()%2 == 0 {
-					cur = other
-				}
+				cur, next = next, cur
 				if _, err := e.Update(cur, width, r); err != nil {
 					b.Fatal(err)
 				}

@@ -91,15 +91,15 @@ func checkProgress(start Start, points []Point, end timeline.Interval) error {
 		return fmt.Errorf("%w: it has no points", ErrProgress)
 	case start.FirstChange && len(points) < 2:
 		return fmt.Errorf("%w: time is to count from the first change, and nothing changes", ErrProgress)
-	case !end.Valid() || !start.FirstChange && !start.T0.Valid():
-		return fmt.Errorf("%w: its start or end is later at the earliest than at the latest", ErrProgress)
+	case !sane(end) || !start.FirstChange && !sane(start.T0):
+		return fmt.Errorf("%w: its start or end is no interval, or more than 70 years from the clock's zero", ErrProgress)
 	}
 	for i, p := range points {
 		switch {
 		case math.IsNaN(p.P) || p.P < -1 || p.P > 1:
 			return fmt.Errorf("%w: point %d is %v, not from -1 to 1", ErrProgress, i, p.P)
-		case !p.At.Valid():
-			return fmt.Errorf("%w: point %d is later at the earliest than at the latest", ErrProgress, i)
+		case !sane(p.At):
+			return fmt.Errorf("%w: the time of point %d is no interval, or more than 70 years from the clock's zero", ErrProgress, i)
 		case i > 0 && p.At.Mid() < points[i-1].At.Mid():
 			return fmt.Errorf("%w: point %d comes before point %d", ErrProgress, i, i-1)
 		case i > 0 && !start.FirstChange && p.At.Latest < start.T0.Earliest:
@@ -109,6 +109,12 @@ func checkProgress(start Start, points []Point, end timeline.Interval) error {
 		}
 	}
 	return nil
+}
+
+// sane reports whether an interval is one, and so near to 0 that differences of times are durations.
+func sane(i timeline.Interval) bool {
+	const far = 1 << 61
+	return i.Valid() && i.Earliest >= -far && i.Latest <= far
 }
 
 // origin returns what time is counted from.

@@ -168,6 +168,7 @@ func TestFiguresRefuse(t *testing.T) {
 		{"before the start", Start{T0: at(5)}, []Point{{at(1), 0}, {at(2), 1}}, at(9)},
 		{"after the end", Start{}, []Point{{at(1), 0}, {at(10), 1}}, at(9)},
 		{"an interval the wrong way round", Start{}, []Point{{within(3, 1), 0}}, at(9)},
+		{"a time that no clock shows", Start{}, []Point{{at(1), 0}}, timeline.At(1 << 62)},
 		{"an end the wrong way round", Start{}, []Point{{at(1), 0}}, within(9, 8)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
