@@ -1,0 +1,163 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/visual"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// literalFigures computes Speed Index and visually complete as the definitions say, frame by frame, from progresses of all frames.
+func literalFigures(m *film, w Window, t0 float64, p []float64) (index float64, complete, crossed [4]float64) {
+	at := func(n int) float64 { return ms(time.Duration(m.metas[n].Sampled.Mid())) }
+	from := t0
+	for n := w.Start; n <= w.End; n++ {
+		before := p[0]
+		if n > w.Start {
+			before = p[n-w.Start-1]
+		}
+		index += (at(n) - from) * (1 - before)
+		from = at(n)
+	}
+	for i, level := range visual.Levels() {
+		complete[i], crossed[i] = math.NaN(), math.NaN()
+		for n := w.End; n >= w.Start && p[n-w.Start] >= level; n-- {
+			complete[i] = at(n) - t0
+		}
+		for n := w.End; n >= w.Start; n-- {
+			if p[n-w.Start] >= level {
+				crossed[i] = at(n) - t0
+			}
+		}
+	}
+	return index, complete, crossed
+}
+
+// TestLoadFiguresLiteral holds the figures by pixels and by histogram against the formulas, with T0, on random films.
+func TestLoadFiguresLiteral(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		m := scribble(t, rng, []frame.PixelFormat{frame.BGR4, frame.NV12, frame.RGB3}[seed%3])
+		o := randomLook(rng, m.layout)
+		o.Load.Variants = []string{"pixel", "histogram"}
+		w := FramesWindow(m, 2, 24)
+		w.Red = None
+		t0 := m.metas[2].Sampled.Mid()
+		w.T0 = &Moment{At: t0}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := one(t, m, w, o, "speedindex")
+			if r.State == Refused {
+				t.Fatal(r.Refusal)
+			}
+			area, err := NewArea(m.layout, o.Region, o.Masks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pixel, hist []float64
+			first, last := m.literalHistogram(area, w.Start), m.literalHistogram(area, w.End)
+			for n := w.Start; n <= w.End; n++ {
+				pixel = append(pixel, float64(m.literalEqual(area, n, w.End, o.Tolerance))/float64(area.Pixels))
+				h := m.literalHistogram(area, n)
+				hist = append(hist, visual.HistogramProgress(h, first, last).Fraction())
+			}
+			for name, p := range map[string][]float64{"pixel": pixel, "histogram": hist} {
+				index, complete, crossed := literalFigures(m, w, ms(time.Duration(t0)), p)
+				nearly(t, r, name+".speed_index", index)
+				for i, level := range visual.Levels() {
+					nearly(t, r, fmt.Sprintf("%s.complete_%.0f", name, 100*level), complete[i])
+					nearly(t, r, fmt.Sprintf("%s.crossed_%.0f", name, 100*level), crossed[i])
+				}
+			}
+		})
+	}
+}
+
+func (m *film) literalHistogram(a *Area, n int) *visual.Histogram {
+	var h visual.Histogram
+	conv := frame.NewConverter(m.layout)
+	var p [4]byte
+	for y := range m.layout.Format.Height {
+		for x := range m.layout.Format.Width {
+			if a.Holds(x, y) {
+				conv.RGBARow(p[:], m.layout.View(m.pix[n]), y, x, x+1)
+				h.Add(p[:], 4)
+			}
+		}
+	}
+	return &h
+}
+
+// nearly fails the test if a value is off by more than the rounding of a sum; NaN is a value that there must not be.
+func nearly(t *testing.T, r Result, name string, want float64) {
+	t.Helper()
+	v, ok := r.Find(name)
+	if math.IsNaN(want) {
+		if ok {
+			t.Errorf("%s is %v, want none", name, v.Value)
+		}
+		return
+	}
+	if !ok || math.Abs(v.Value-want) > 1e-6*(1+math.Abs(want)) {
+		t.Errorf("%s is %v (%v), want %v", name, v.Value, ok, want)
+	}
+	if v.Low > v.Value || v.High < v.Value {
+		t.Errorf("%s: %v is not within %v to %v", name, v.Value, v.Low, v.High)
+	}
+}
+
+// TestLoadTruth holds the figures of scene page against its list of blocks: what is there when, by their area.
+func TestLoadTruth(t *testing.T) {
+	for seed := range 10 {
+		m, truth := filmScene(t, "static", fmt.Sprintf("size=320x180&frames=60&markers=1&seed=%d", seed), nil)
+		w := m.content(truth)
+		w.T0 = &Moment{At: m.metas[w.Green].Sampled.Mid()}
+		r := one(t, m, w, Options{}, "speedindex")
+		// One change, a frame after T0: from green, of which nothing is equal, to all of it.
+		wantValue(t, r, "pixel.complete_100", ms(m.period))
+		wantValue(t, r, "first_visual_change", ms(m.period))
+		wantValue(t, r, "last_visual_change", ms(m.period))
+	}
+}
+
+// TestAllVariants looks at every variant, over shares of a few frames and in one: they must be the same to the last bit.
+func TestAllVariants(t *testing.T) {
+	m, truth := filmScene(t, "page", "size=320x180&frames=90&markers=1&seed=3", func(n uint64) bool { return n%17 == 5 })
+	w := m.content(truth)
+	var first Result
+	for i, share := range []int{0, 7} {
+		r := one(t, m, w, Options{Load: LoadOptions{Variants: Variants()}, share: share}, "speedindex")
+		if i == 0 {
+			first = r
+			for _, name := range []string{"pixel", "histogram", "perceptual", "contentful"} {
+				if _, ok := r.Find("from_first_change." + name + ".speed_index"); !ok {
+					t.Errorf("no Speed Index by %s: %+v", name, r)
+				}
+			}
+			continue
+		}
+		for k, v := range r.Values {
+			if v.Value != first.Values[k].Value || v.Name != first.Values[k].Name {
+				t.Errorf("in shares %s is %v, in one %s is %v", v.Name, v.Value, first.Values[k].Name, first.Values[k].Value)
+			}
+		}
+	}
+}
+
+// TestWindowOpenNeedsACommand is refused without T0, and counts from it else.
+func TestWindowOpenNeedsACommand(t *testing.T) {
+	m, truth := filmScene(t, "static", "size=64x64&frames=10&markers=1", nil)
+	w := m.content(truth)
+	if r := one(t, m, w, Options{}, "windowopen"); r.State != Refused {
+		t.Errorf("without a command: %+v", r)
+	}
+	w.T0 = &Moment{At: m.metas[w.Green].Sampled.Mid().Add(-time.Second), Uncertainty: time.Millisecond}
+	r := one(t, m, w, Options{}, "windowopen")
+	v, _ := r.Find("first_visual_change")
+	if want := 1000 + ms(m.period); v.Value != want || v.Low != want-1 || v.High != want+1 {
+		t.Errorf("first change after %v (%v to %v), want %v ± 1", v.Value, v.Low, v.High, want)
+	}
+}
