@@ -1,0 +1,234 @@
+//go:build cgo
+
+package report
+
+import (
+	"flag"
+	"fmt"
+	"image/png"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+var keep = flag.String("keep", "", "write the run folders of the page's tests into this folder, to be looked at")
+
+// A run folder as an analysis leaves it: a synthetic page with markers, of which some frames are lost.
+const (
+	runFrames = 240
+	runPeriod = 16_683_350
+	runLost   = 3 // before frame lostBefore
+	lostAt    = 120
+	runBegin  = 40_000_000_000_000
+)
+
+// sequence is the source's number of a stored frame.
+func sequence(n int) int {
+	if n >= lostAt {
+		return n + runLost
+	}
+	return n
+}
+
+func runTime(n int) int64 { return runBegin + int64(sequence(n))*runPeriod }
+
+// newRun makes a run folder and its results.
+func newRun(t *testing.T, size string) (string, *Results) {
+	t.Helper()
+	dir := t.TempDir()
+	if *keep != "" {
+		dir = filepath.Join(*keep, t.Name())
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "pictures"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 30)}, "markers": {"1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := frame.NewLayout(s.Info().Format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	video, err := render.NewVideo(filepath.Join(dir, "video.mp4"), l, render.VideoOptions{RateNum: 60000, RateDen: 1001})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pix := make([]byte, l.Size)
+	show := func(n int) frame.Image { s.Render(uint64(sequence(n)), pix); return l.View(pix) }
+	for n := range runFrames {
+		slot := render.Slot{Frame: n, Sequence: uint64(sequence(n)), Time: timeline.Time(runTime(n))}
+		if err := video.Add(show(n), slot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := video.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{60, 130} {
+		f, err := os.Create(filepath.Join(dir, "pictures", fmt.Sprintf("evidence_%d.png", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(f, render.Picture(show(n))); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := runResults(s.Info().Format, s.Truth())
+	if err := Write(filepath.Join(dir, FileName), r); err != nil {
+		t.Fatal(err)
+	}
+	return dir, r
+}
+
+func runResults(f frame.Format, truth synth.Truth) *Results {
+	r := sample()
+	r.Recording = Recording{
+		ID: "5f1c9a4e", Name: "canvas-framerate, run 3", Frames: runFrames, Lost: runLost, Width: f.Width, Height: f.Height,
+		PixelFormat: "BGR4", PeriodNS: runPeriod, StartedWallNS: 1_790_000_000_000_000_000, DurationNS: runTime(runFrames-1) - runBegin,
+	}
+	r.Environment = Environment{
+		EnvDUT: "local", EnvOS: "Debian 12", EnvKernel: "6.1.0-39-amd64", EnvBrowser: "Chromium 148.0.7778.167", EnvNetwork: "cable, 28 ms",
+		EnvSignal: "1280x720p59.94", EnvRigBuild: "0.4.0", EnvMachineShared: "yes", EnvGovernor: "performance",
+	}
+	r.Settings = Settings{}
+	r.Quality = runQuality()
+	first, second := 30, 150
+	r.Windows = []Window{
+		runWindow(f, truth, "Canvas animation", first, 139),
+		runWindow(f, truth, "Page load", second, runFrames-31),
+	}
+	r.Windows[0].Claims = map[string]float64{"fps.framerate": 60, "drawn": 118}
+	r.Windows[0].T0, r.Windows[0].Pictures = nil, []Picture{
+		{Kind: PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},
+		{Kind: PictureEvidence, File: "pictures/evidence_130.png", Text: "Frame 130.", Measure: "tearing", Frame: 130},
+		{Kind: PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.", Measure: "heatmap", Frame: -1},
+	}
+	r.Windows[1].T0 = &T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
+	r.Video, r.Pictures, r.Notes = &Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
+	return r
+}
+
+func exactly(name, unit string, x float64, frames ...int) analyze.Value {
+	return analyze.Value{Name: name, Unit: unit, Value: x, Low: x, High: x, State: analyze.Exact, Better: analyze.Lower, Frames: frames}
+}
+
+func between(name, unit string, x, low, high float64, frames ...int) analyze.Value {
+	return analyze.Value{Name: name, Unit: unit, Value: x, Low: low, High: high, State: analyze.Bounded, Better: analyze.Higher, Frames: frames}
+}
+
+func runQuality() analyze.Result {
+	return analyze.Result{
+		Measure: "quality", Version: 1, State: analyze.Exact,
+		Values: []analyze.Value{
+			exactly("produced_frames", "frames", runFrames+runLost), exactly("stored_frames", "frames", runFrames),
+			exactly("lost_frames", "frames", runLost, lostAt), exactly("flagged_frames", "frames", 0), exactly("jitter_p50", "ms", 0.041),
+			exactly("jitter_p99", "ms", 0.63),
+		},
+		Warnings: []string{"3 of 243 frames were lost: 3 ring full"},
+	}
+}
+
+func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) Window {
+	w := Window{
+		Name: name, Kind: Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start), EndNS: runTime(end + 1),
+		Region: []int{0, 0, f.Width, f.Height}, Times: FrameTimes{First: start - 1},
+	}
+	for n := start - 1; n <= end+1; n++ {
+		at := runTime(n) - w.StartNS
+		w.Times.Time = append(w.Times.Time, at)
+		w.Times.Earliest, w.Times.Latest = append(w.Times.Earliest, at-120_000), append(w.Times.Latest, at+40_000)
+	}
+	if start < lostAt && lostAt <= end {
+		w.Times.Lost = []Loss{{Before: lostAt, Frames: runLost, Cause: "ring full"}}
+	}
+	w.Results = []analyze.Result{runFPS(truth, start, end), runLoad(start, end), runTearing(f, start)}
+	w.Results = append(w.Results,
+		analyze.Result{Measure: "heatmap", Version: 1, State: analyze.Exact, Values: []analyze.Value{
+			exactly("total_heat", "pixels", 48_211_930), exactly("excess_heat", "pixels", 1_204_448),
+		}},
+		analyze.Result{Measure: "checkerboard", Version: 1, State: analyze.Refused,
+			Refusal: "no colour of checkerboard is given and no grid of two colours was found; name one with --checker-colour"})
+	return w
+}
+
+func runFPS(truth synth.Truth, start, end int) analyze.Result {
+	r := analyze.Result{Measure: "fps", Version: 1, State: analyze.Bounded}
+	times := analyze.Series{Name: "frame_time", Unit: "ms", Holds: true}
+	for n := start; n <= end; {
+		next := n + 1
+		for next <= end && (!truth.Changed(uint64(sequence(next))) || next%23 == 0) {
+			next++
+		}
+		times.Frames = append(times.Frames, n)
+		times.Values = append(times.Values, float64(runTime(next)-runTime(n))/1e6)
+		n = next
+	}
+	u := float64(len(times.Frames))
+	seconds := float64(runTime(end+1)-runTime(start)) / 1e9
+	longest := 0
+	for i := range times.Values {
+		if times.Values[i] > times.Values[longest] {
+			longest = i
+		}
+	}
+	r.Series = []analyze.Series{times}
+	long := exactly("long_frames", "frames", 7)
+	for i := range 7 {
+		long.Frames = append(long.Frames, times.Frames[len(times.Frames)/8*i])
+	}
+	r.Values = []analyze.Value{
+		exactly("frames", "frames", float64(end-start+1)), between("unique_frames", "frames", u, u, u+3, lostAt),
+		between("framerate", "frames/s", u/seconds, u/seconds-0.08, (u+3)/seconds+0.08),
+		exactly("longest_freeze", "ms", times.Values[longest], times.Frames[longest]), long,
+		exactly("unchanged_mean", "fraction", 0.0413),
+	}
+	r.Warnings = []string{"3 frames were lost just before frame 120: what they showed is not known"}
+	return r
+}
+
+func runLoad(start, end int) analyze.Result {
+	r := analyze.Result{Measure: "speedindex", Version: 1, State: analyze.Bounded}
+	p := analyze.Series{Name: "pixel", Unit: "fraction", Holds: true}
+	h := analyze.Series{Name: "histogram", Unit: "fraction", Holds: true}
+	for n := start; n <= end; n += 4 {
+		x := float64(n-start) / float64(end-start)
+		p.Frames, p.Values = append(p.Frames, n), append(p.Values, min(1, 1.2*x*x*(1.8-x)))
+		h.Frames, h.Values = append(h.Frames, n), append(h.Values, min(1, 0.15+x*1.1))
+	}
+	r.Series = []analyze.Series{p, h}
+	at := func(n int) float64 { return float64(runTime(n)-runTime(start))/1e6 + 140 }
+	for i, name := range []string{"first_visual_change", "visually_complete_85", "visually_complete_95", "last_visual_change"} {
+		n := start + i*(end-start)/4
+		r.Values = append(r.Values, between(name, "ms", at(n), at(n)-1.3, at(n)+0.9, n))
+	}
+	v := between("speed_index", "ms", 1204.7, 1203.1, 1206)
+	v.Note = "p is pixel-exact"
+	r.Values = append([]analyze.Value{v}, r.Values...)
+	return r
+}
+
+func runTearing(f frame.Format, start int) analyze.Result {
+	r := analyze.Result{Measure: "tearing", Version: 1, State: analyze.Exact, Values: []analyze.Value{exactly("torn_frames", "frames", 2, 60, 130)}}
+	for i, n := range []int{60, 130} {
+		r.Evidence = append(r.Evidence, analyze.Evidence{
+			Kind: "torn", Frame: max(n, start), Rows: []int{f.Height/3 + i*40}, Text: fmt.Sprintf("image 1 above line %d, image 2 below", f.Height/3+i*40),
+		})
+	}
+	r.Evidence[1].Region = []int{f.Width / 4, f.Height / 4, f.Width / 2, f.Height / 2}
+	return r
+}

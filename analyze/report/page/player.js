@@ -1,0 +1,105 @@
+// The player keeps the video and the timeline together: whichever moves takes the other along.
+
+class Player {
+  constructor(film, timeline) {
+    this.timeline = timeline;
+    this.video = film ? document.getElementById('video') : null;
+    this.until = null; // place at which to stop
+    if (this.video) {
+      this.video.src = film.source.startsWith('data:') ? objectURL(film.source) : film.source;
+      this.follow();
+    }
+  }
+
+  follow() {
+    const moved = () => this.moved();
+    for (const event of ['seeked', 'timeupdate', 'pause', 'ended']) {
+      this.video.addEventListener(event, moved);
+    }
+    this.video.addEventListener('play', () => this.watch());
+    this.video.addEventListener('error', () => document.body.classList.add('no-video'));
+  }
+
+  // watch follows a playing video frame by frame.
+  watch() {
+    if (this.video.paused || this.video.ended) {
+      return;
+    }
+    this.moved();
+    requestAnimationFrame(() => this.watch());
+  }
+
+  moved() {
+    if (this.video.seeking) {
+      return; // where it goes to is known already
+    }
+    // A video's frame is there from its time on; the little more is for times that were rounded down.
+    const place = Math.floor(this.video.currentTime * this.timeline.rate + 0.01);
+    if (this.until !== null && place >= this.until && !this.video.paused) {
+      const stop = this.until;
+      this.pause();
+      this.seek(stop);
+      return;
+    }
+    this.timeline.stand(place);
+  }
+
+  // seek goes to a place; the video shows the middle of its frame, so that rounding never shows a neighbour.
+  seek(place) {
+    this.until = null;
+    this.timeline.stand(place);
+    if (this.video && this.timeline.rate) {
+      this.video.currentTime = (this.timeline.place + 0.5) / this.timeline.rate;
+    }
+  }
+
+  seekFrame(frame) {
+    this.pause();
+    this.seek(this.timeline.placeFor(frame));
+  }
+
+  step(n) {
+    this.pause();
+    this.seek(this.timeline.stepped(n));
+  }
+
+  pause() {
+    if (this.video) {
+      this.video.pause();
+    }
+  }
+
+  toggle() {
+    if (!this.video) {
+      return;
+    }
+    if (this.video.paused) {
+      this.until = null;
+      this.play();
+    } else {
+      this.video.pause();
+    }
+  }
+
+  // playRange plays from a frame to another and stays there.
+  playRange(from, to) {
+    this.seek(this.timeline.placeFor(from));
+    this.until = this.timeline.placeFor(to);
+    this.play();
+  }
+
+  play() {
+    this.video.play().catch(() => {}); // refused or interrupted: it stands still, which is seen
+  }
+}
+
+// objectURL makes a file in memory of a data URI: not every browser plays and seeks in those.
+function objectURL(uri) {
+  const comma = uri.indexOf(',');
+  const text = atob(uri.slice(comma + 1));
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    bytes[i] = text.charCodeAt(i);
+  }
+  return URL.createObjectURL(new Blob([bytes], {type: uri.slice(5, uri.indexOf(';'))}));
+}
