@@ -102,6 +102,9 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 		}
 		s.Masks = append(s.Masks, r)
 	}
+	if s.AutoTolerance = c.Tolerance == "auto"; s.AutoTolerance {
+		return s, nil
+	}
 	n, err := strconv.ParseUint(c.Tolerance, 10, 8)
 	if err != nil {
 		return s, usagef("--tolerance %s: want a number from 0 to 255, or auto", c.Tolerance)

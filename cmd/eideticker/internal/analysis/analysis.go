@@ -101,7 +101,7 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 	o := analyze.Options{
 		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
 		Masks:     append(slices.Clone(a.Masks), w.masks...),
-		Tolerance: a.Tolerance, OwnClock: a.reader.Info().OwnClock, Progress: advance,
+		Tolerance: w.tolerance, OwnClock: a.reader.Info().OwnClock, Progress: advance,
 	}
 	if a.Region != nil {
 		o.Region = *a.Region

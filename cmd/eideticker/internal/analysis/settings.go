@@ -10,12 +10,13 @@ import (
 // Settings are what an analysis is asked for. The zero value measures all that applies: between markers where there are any, else
 // everything.
 type Settings struct {
-	Measures  []string
-	Region    *frame.Region // in place of the content region
-	Masks     []frame.Region
-	Tolerance int
-	MinPixels int
-	Strict    bool // a lost frame in a window is an error
+	Measures      []string
+	Region        *frame.Region // in place of the content region
+	Masks         []frame.Region
+	Tolerance     int
+	MinPixels     int
+	AutoTolerance bool // both are calibrated on each window's held green
+	Strict        bool // a lost frame in a window is an error
 
 	From, To  int // frames, To not included; 0, 0 for windows by markers
 	Markers   bool

@@ -17,9 +17,12 @@ import (
 // window is one that is to be measured, and what was found when it was looked for.
 type window struct {
 	analyze.Window
-	kind     string
-	masks    []frame.Region // the code strip, where there is one
-	warnings []string
+	kind  string
+	masks []frame.Region // the code strip, where there is one
+	// tolerance is τ; greenFrom is the first frame of the held green, on which it can be calibrated.
+	tolerance, greenFrom int
+	noise                *analyze.Noise // nil where nothing was calibrated
+	warnings             []string
 }
 
 // windows says what is to be measured, and in sentences what was found on the way.
@@ -38,7 +41,9 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 		found = a.everything()
 	}
 	for i := range found {
-		a.complete(&found[i])
+		if err := a.complete(&found[i]); err != nil {
+			return nil, nil, err
+		}
 	}
 	return found, notes, nil
 }
@@ -73,7 +78,9 @@ func onlyMissing(e *marker.Error) bool {
 }
 
 func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
-	return marker.Find(a.reader, 0, a.reader.Frames(), marker.Options{Stop: ctx.Err})
+	_, end := a.told.Phase("looking for green and red", 0)
+	defer end()
+	return marker.Find(a.reader, 0, a.reader.Frames(), marker.Options{Nonce: a.Nonce, Stop: ctx.Err})
 }
 
 func markerWindow(m marker.Window) window {
@@ -90,6 +97,8 @@ func markerWindow(m marker.Window) window {
 	if !m.Exact {
 		w.warnings = append(w.warnings, "the held green is not the same in all its frames: the capture is noisy, see --tolerance auto")
 	}
+	w.warnings = append(w.warnings, m.Warnings...)
+	w.greenFrom = m.GreenFrom
 	return w
 }
 
@@ -106,8 +115,8 @@ func (a *analysis) everything() (found []window) {
 }
 
 // complete adds what is the same for all windows: m, T0, and where the code strip lies.
-func (a *analysis) complete(w *window) {
-	w.MinPixels = a.MinPixels
+func (a *analysis) complete(w *window) error {
+	w.MinPixels, w.tolerance = a.MinPixels, a.Tolerance
 	if a.Name != "" {
 		w.Name = a.Name
 	}
@@ -117,6 +126,29 @@ func (a *analysis) complete(w *window) {
 	if !a.KeepStrip {
 		a.maskStrip(w)
 	}
+	if a.AutoTolerance {
+		return a.calibrate(w)
+	}
+	return nil
+}
+
+// calibrate takes τ and m from the held green.
+func (a *analysis) calibrate(w *window) error {
+	if w.Kind != analyze.ByMarkers {
+		return errors.New("--tolerance auto calibrates on the held green, and there is none: give a number with --tolerance N")
+	}
+	region := w.Region
+	if a.Region != nil {
+		region = *a.Region
+	}
+	n, err := analyze.Calibrate(a.reader, w.greenFrom, w.Green+1, region, append(slices.Clone(a.Masks), w.masks...))
+	if err != nil {
+		return err
+	}
+	w.noise, w.tolerance, w.MinPixels = n, n.Tolerance, n.MinPixels
+	w.warnings = append(w.warnings, fmt.Sprintf("calibrated on %d frames of green: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
+		n.Frames, n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
+	return nil
 }
 
 // t0 finds the command that began what a window shows: the last one after the frame before its green was held until its first change.
