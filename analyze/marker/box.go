@@ -41,7 +41,7 @@ func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 		return image.Rectangle{}, 0
 	}
 	up := r
-	up.Min.Y = max(0, up.Min.Y-codeLines(r))
+	up.Min.Y = max(0, up.Min.Y-codeCell(r.Dx()))
 	f := field{Rectangle: r}
 	if _, place, ok := e.code(m, up); ok {
 		f = field{up, place}

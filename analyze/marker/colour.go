@@ -157,6 +157,9 @@ func (e *eye) code(m frame.Image, r image.Rectangle) (c strip.Code, place image.
 	return read.Code, e.decoder.Geometry().Bounds()[0], true
 }
 
+// codeCell returns the lines that a code takes at the top of a region of this width, whatever its height; 0: none fits.
+func codeCell(width int) int { return codeLines(image.Rect(0, 0, width, frame.MaxSide)) }
+
 // codeLines returns how many lines at the top of a region a code would take.
 func codeLines(r image.Rectangle) int {
 	g, err := strip.NewGeometry(r)

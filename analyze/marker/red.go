@@ -9,11 +9,13 @@ import (
 
 // redState is what is known while a red stands.
 type redState struct {
-	spare int // pixels that may change and leave it full, counted from when it was looked at
+	spare    int // pixels that may change and leave it full, counted from when it was looked at
+	warnings int // of the window before the red
 }
 
 // startRed begins the red with this frame.
 func (d *Detector) startRed(spare int) {
+	d.red = redState{spare, len(d.w.Warnings)}
 	if a := &d.content.aside; !a.box.Empty() && d.n-a.first.Red > tornFrames { // it was there, beside a bar that slid away
 		d.w = a.first
 		d.w.RedTo = d.n
@@ -21,7 +23,6 @@ func (d *Detector) startRed(spare int) {
 		d.w = d.reddened()
 		d.w.RedRegion = d.redRegion()
 	}
-	d.red = redState{spare}
 	d.readRedCode()
 	d.state = inRed
 }
@@ -39,11 +40,30 @@ func (d *Detector) redRegion() image.Rectangle {
 	return box
 }
 
+// redCodes is where a code may stand: a page draws it in what it covers now.
+func (d *Detector) redCodes() [2]image.Rectangle {
+	return [...]image.Rectangle{d.w.RedRegion, d.w.Region}
+}
+
+// drawsCode reports whether the frame changed where a code may stand that has not been read yet.
+func (d *Detector) drawsCode() bool {
+	if d.w.RedCode != nil {
+		return false
+	}
+	for _, r := range d.redCodes() {
+		r.Max.Y = r.Min.Y + codeLines(r)
+		if d.touches(field{Rectangle: r}) {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *Detector) readRedCode() {
 	if d.w.RedCode != nil {
 		return
 	}
-	for _, where := range [...]image.Rectangle{d.w.RedRegion, d.w.Region} { // a page draws it in what it covers now
+	for _, where := range d.redCodes() {
 		if code, _, ok := d.eye.code(d.image, where); ok {
 			d.w.RedCode = &code
 			return
@@ -64,8 +84,10 @@ func (d *Detector) doRed() {
 				return
 			}
 			d.red.spare = spare
-			d.readRedCode()
 		}
+	}
+	if d.touched.any() && d.drawsCode() && d.look() {
+		d.readRedCode()
 	}
 	d.w.RedTo = d.n
 }
@@ -80,6 +102,7 @@ func (d *Detector) redOver() {
 	}
 	d.errs.add(Problem{Kind: TooShort, First: w.Red, Last: d.last, Text: fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(w.Red, d.last), d.n, heldFrames)}, w.End, d.n)
 	w.End, w.TornRed, w.RedCode, w.LostBeforeRed = d.last, nil, nil, 0
+	w.Warnings, w.RedRegion = w.Warnings[:d.red.warnings], image.Rectangle{}
 	d.state = inContent
 	d.content = contentState{bandFrom: -1, changedAt: d.n, reddest: 1, reddestAt: w.Red}
 	d.doContent()
