@@ -52,7 +52,7 @@ func newRun(t *testing.T, size string) (string, *Results) {
 	if err := os.MkdirAll(filepath.Join(dir, "pictures"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 30)}, "markers": {"1"}})
+	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 60)}, "markers": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
