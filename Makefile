@@ -48,9 +48,10 @@ race:
 fuzz:
 	@.ci/fuzz 5s $(PURE)
 
-# What this box can do and our share of it; then every benchmark of the code.
+# What this box can do and our share of it, and how fast recordings are analysed; then every benchmark of the code.
 bench: build
 	$(BIN) bench
+	$(BIN) bench --analyze
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 
 bench-peers: build

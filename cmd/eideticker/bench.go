@@ -15,25 +15,30 @@ type benchCmd struct {
 	Dir   string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
 	Peers bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
 	Paced bool   `help:"Also record scenes in real time; takes ten minutes and 60 GB."`
-	JSON  bool   `help:"Print one JSON object."`
+	Analyze bool `help:"Only measure how fast recordings are analysed, a minute of 1920x1080 at 60 frames a second; takes minutes and 15 GB."`
+	Quick   bool `help:"With --analyze: shorter recordings."`
+	JSON    bool `help:"Print one JSON object."`
 }
 
 func (benchCmd) Help() string {
-	return `Example:
+	return `Examples:
 
   eideticker bench --dir /recordings
+  eideticker bench --analyze --quick
 
 Measures what this box can do at most, and then how fast frames of 1920x1080 come from memory into a file. Nothing else should run meanwhile. It takes about half a minute and 3 GB of disk, which it gives back.`
 }
 
 // benchJSON is what bench --json prints.
 type benchJSON struct {
-	Ceilings []ceilingJSON `json:"ceilings"`
-	Scenes   []benchScene  `json:"scenes"`
-	Reading  []readingJSON `json:"reading"`
-	Peers    []peerJSON    `json:"peers,omitempty"`
-	Paced    []pacedJSON   `json:"paced,omitempty"`
-	Notes    []string      `json:"notes"`
+	Ceilings []ceilingJSON  `json:"ceilings"`
+	Scenes   []benchScene   `json:"scenes"`
+	Reading  []readingJSON  `json:"reading"`
+	Peers    []peerJSON     `json:"peers,omitempty"`
+	Paced    []pacedJSON    `json:"paced,omitempty"`
+	Analyses []analysisJSON `json:"analyses,omitempty"`
+	Against  []againstJSON  `json:"against,omitempty"`
+	Notes    []string       `json:"notes"`
 }
 
 type ceilingJSON struct {
@@ -61,8 +66,11 @@ func (c benchCmd) Run(e *env) (err error) {
 		return fmt.Errorf("bench: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := bench{env: e, dir: dir, result: benchJSON{Notes: []string{}}}
+	b := bench{env: e, dir: dir, quick: c.Quick, result: benchJSON{Ceilings: []ceilingJSON{}, Scenes: []benchScene{}, Reading: []readingJSON{}, Notes: []string{}}}
 	steps := []func() error{b.memory, b.disk, b.scenes}
+	if c.Analyze {
+		steps = []func() error{b.analyses}
+	}
 	if c.Peers {
 		steps = append(steps, b.peers)
 	}
@@ -84,6 +92,7 @@ func (c benchCmd) Run(e *env) (err error) {
 type bench struct {
 	*env
 	dir    string
+	quick  bool
 	result benchJSON
 }
 

@@ -35,15 +35,18 @@ func (r benchJSON) tables() []benchTable {
 		{[]string{"READ BACK", ">ANY FRAME, P50", ">P99", ">IN TURN", ">CHANGES ONLY, COLD"}, reading},
 		{[]string{"SCENE", "ENCODER", ">TOOK", ">NET OF READER", ">SIZE", ">NET RATIO", ">SIZE RATIO"}, peerRows(r.Peers)},
 		{[]string{"IN REAL TIME", ">AT ONCE", ">LASTED", ">FRAMES", ">LOST", ">CPU S/S", ">FILE", ">RING, MOST", ">MEMORY BUT RING"}, pacedRows(r.Paced)},
+		{[]string{"ANALYSED", "MEASURES", ">FRAMES", ">TOOK", ">FRAMES/S", ">X REAL TIME", "WANTED", ">HEAP, MOST"}, analysisRows(r.Analyses)},
+		{[]string{"FRAMERATE OF", ">FRAMES", "BESIDE", ">TOOK", ">OURS", ">RATIO", "WANTED"}, againstRows(r.Against)},
 	}
 }
 
 func (r benchJSON) print(w io.Writer) error {
-	for i, t := range r.tables() {
+	printed := false
+	for _, t := range r.tables() {
 		if len(t.rows) == 0 {
 			continue
 		}
-		if i > 0 {
+		if printed {
 			if _, err := fmt.Fprintln(w); err != nil {
 				return err
 			}
@@ -51,8 +54,9 @@ func (r benchJSON) print(w io.Writer) error {
 		if err := printTable(w, t.heading, t.rows); err != nil {
 			return err
 		}
+		printed = true
 	}
-	for _, n := range r.Notes {
+	for _, n := range append(refusals(r.Analyses), r.Notes...) {
 		if _, err := fmt.Fprintln(w, "note: "+n); err != nil {
 			return err
 		}
