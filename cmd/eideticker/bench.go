@@ -12,12 +12,12 @@ import (
 )
 
 type benchCmd struct {
-	Dir   string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
-	Peers bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
-	Paced bool   `help:"Also record scenes in real time; takes ten minutes and 60 GB."`
-	Analyze bool `help:"Only measure how fast recordings are analysed, a minute of 1920x1080 at 60 frames a second; takes minutes and 15 GB."`
-	Quick   bool `help:"With --analyze: shorter recordings."`
-	JSON    bool `help:"Print one JSON object."`
+	Dir     string `placeholder:"DIR" complete:"files" help:"Folder on the disk to measure; the one for temporary files if not given."`
+	Peers   bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
+	Paced   bool   `help:"Also record scenes in real time; takes ten minutes and 60 GB."`
+	Analyze bool   `help:"Only measure how fast recordings are analysed, a minute of 1920x1080 at 60 frames a second; takes minutes and 15 GB."`
+	Quick   bool   `help:"With --analyze: shorter recordings."`
+	JSON    bool   `help:"Print one JSON object."`
 }
 
 func (benchCmd) Help() string {
