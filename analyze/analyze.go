@@ -23,6 +23,7 @@ type Options struct {
 
 	Load     LoadOptions
 	Response ResponseOptions
+	Tearing  TearingOptions
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
@@ -36,6 +37,7 @@ func measures() []measure {
 		fpsMeasure(),
 		loadhistMeasure(),
 		heatmapMeasure(),
+		tearingMeasure(),
 		speedIndexMeasure(),
 		windowOpenMeasure(),
 		responseMeasure(),
@@ -114,7 +116,8 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 		if !slices.Contains(run.parts, p) {
 			run.parts = append(run.parts, p)
 		}
-		run.pixels = run.pixels || chosen[i].pixels
+		l, depends := p.(looker)
+		run.pixels = run.pixels || chosen[i].pixels || depends && l.needsPixels()
 	}
 	run.pixels = run.pixels || o.Tolerance > 0 || w.MinPixels > 0
 	if err := run.all(ctx); err != nil {

@@ -35,6 +35,11 @@ type shared interface {
 	resultOf(measure string) Result
 }
 
+// looker is a part that knows only when it begins whether changes are enough for it.
+type looker interface {
+	needsPixels() bool
+}
+
 // Frame is a frame of a window on its way through the measures. It is valid during add.
 type Frame struct {
 	*frame.Step

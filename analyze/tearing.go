@@ -1,0 +1,318 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// # tearing
+//
+// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R; that is checked. With such a set, fi is torn
+// if its lines match two or more images of the set. A line matches an image if none of its pixels that count differs from the image's. With a
+// tolerance a line can match several images at once; then fi is torn if no single image matches all of its lines that match any. A frame that
+// could be whole is never called torn. A line that matches no image, such as one in which the scan-out changed images halfway,
+// is passed over: the tear row is the first line that counts behind the last one of the image above it.
+//
+//	images         in the set
+//	torn_frames    of s ≤ i ≤ e
+//	torn           the same, of all stored frames
+//	other_frames   frames that are neither torn nor, in all of their lines, an image of the set
+//	pair_frames    by the pair rule of the 2011 specification: s < i ≤ e, f(i-1) and fi differ and share an equal pixel at some place.
+//	               A whole frame behind a torn one counts as well. It means something on disjoint images only, and is left out elsewhere
+//	suspected_frames        for any content: the rows above a line change in fi and those below it in f(i+1), neither in both: the last line in
+//	                        which fi differs from f(i-1) lies above the first in which f(i+1) differs from fi. s < i < e, no frame missing in between
+//	suspected_below_first   the same upside down: a scan-out that is overtaken by a new picture shows the new one below the tear first
+//
+// What is suspected is not found: blocks of a page that appear one below the other look the same.
+//
+// The images are frames that were named, of the same format. Where none were, they are looked for: s and the frames that differ from the one before,
+// up to 64 of them, are held against each other, and a picture that two or more of the window's frames show is taken for an image. Those that are shown longest
+// come first; one that is torn of those before it is left out; any other that is not disjoint from them means that there is no set. There must be 2
+// to 16. An image that is never whole in two frames cannot be found like that. Where there is no set only what is suspected is told, and why.
+//
+// With frames lost, each of them may have been torn, and the two beside a gap are neither pairs nor suspected, and may have been.
+//
+// Frames are not decoded unless there is a set.
+func tearingMeasure() measure {
+	return measure{name: "tearing", version: 1, begin: beginTearing}
+}
+
+// TearingOptions say what is known of the content.
+type TearingOptions struct {
+	Images []int // numbers of frames that show the images of a disjoint set, each whole; empty: they are looked for
+	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the pair rule is applied unchecked.
+	Disjoint bool
+}
+
+// Tear is a torn frame.
+type Tear struct {
+	Frame  int   `json:"frame"`  // number
+	Rows   []int `json:"rows"`   // lines of the picture at which another image begins
+	Images []int `json:"images"` // of the set, from top to bottom: one more than rows
+}
+
+// TearingDetail is the Detail of the measure.
+type TearingDetail struct {
+	Images    []int       `json:"images"`    // numbers of frames that show the images of the set
+	Torn      []Tear      `json:"torn"`      // ascending
+	Pairs     []int       `json:"pairs"`     // torn by the pair rule
+	Suspected []Suspicion `json:"suspected"` // ascending
+}
+
+// Suspicion is a frame that looks as if it were torn.
+type Suspicion struct {
+	Frame int  `json:"frame"`
+	Row   int  `json:"row"`         // first line of what lies below the tear
+	Below bool `json:"below_first"` // what is below changed first
+}
+
+type tearing struct {
+	*Case
+	set      *imageSet // nil: there is none
+	why      string    // there is none
+	pairRule bool
+	pixels   bool // changes alone leave too much open
+
+	frames  int
+	matcher *matcher // with a set
+	shape   shape    // of the frame before
+	torn    []Tear
+	other   int
+	pairs   []int
+	noPairs int // frames that have lost ones before them
+	suspects
+}
+
+func beginTearing(c *Case) (part, error) {
+	t := &tearing{Case: c, suspects: suspects{Case: c}}
+	scan, err := scanChanges(c)
+	if err != nil {
+		return nil, err
+	}
+	if numbers := c.Options.Tearing.Images; len(numbers) > 0 {
+		t.set, err = namedImages(c, numbers)
+	} else {
+		t.set, t.why, err = findImages(c, scan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.pairRule = t.set != nil || c.Options.Tearing.Disjoint
+	const few = 16 // frames that may be decoded one by one
+	t.pixels = t.set != nil || scan.unsure > few || t.pairRule && scan.covering > few
+	return t, nil
+}
+
+func (t *tearing) needsPixels() bool { return t.pixels }
+
+func (t *tearing) fork() part {
+	return &tearing{Case: t.Case, set: t.set, pairRule: t.pairRule, suspects: suspects{Case: t.Case}}
+}
+
+func (t *tearing) add(f *Frame) {
+	t.frames++
+	if t.set != nil {
+		t.hold(f)
+	}
+	if t.pairRule && f.Number > t.Window.Start {
+		t.pair(f)
+	}
+	t.suspects.add(f)
+}
+
+// hold holds a frame against the images.
+func (t *tearing) hold(f *Frame) {
+	switch {
+	case t.matcher != nil:
+		t.matcher.update(f)
+	case f.Number == t.Window.Start:
+		t.matcher = newMatcher(t.Case, t.set)
+		t.matcher.begin(f.Image)
+	default:
+		t.matcher = newMatcher(t.Case, t.set)
+		t.matcher.begin(f.Previous)
+		t.matcher.update(f)
+	}
+	if t.matcher.stale {
+		t.shape = t.matcher.shape()
+	}
+	switch {
+	case len(t.shape.rows) > 0:
+		t.torn = append(t.torn, Tear{f.Number, t.shape.rows, t.shape.images})
+	case !t.shape.whole:
+		t.other++
+	}
+}
+
+// pair applies the pair rule.
+func (t *tearing) pair(f *Frame) {
+	if f.Lost > 0 {
+		t.noPairs++
+		return
+	}
+	if !f.Unique {
+		return
+	}
+	shares := true
+	if f.Diff != nil {
+		shares = f.Diff.Pixels < t.Area.Pixels
+	} else if t.Area.covers(f.Change) {
+		shares = t.look(f.Number).Pixels < t.Area.Pixels
+	}
+	if shares {
+		t.pairs = append(t.pairs, f.Number)
+	}
+}
+
+func (t *tearing) merge(next part) {
+	n := next.(*tearing)
+	t.frames += n.frames
+	t.torn, t.other = append(t.torn, n.torn...), t.other+n.other
+	t.pairs, t.noPairs = append(t.pairs, n.pairs...), t.noPairs+n.noPairs
+	t.suspects.merge(&n.suspects)
+}
+
+func (t *tearing) result() Result {
+	if t.err != nil {
+		return Result{State: Refused, Refusal: t.err.Error()}
+	}
+	d := TearingDetail{Images: []int{}, Torn: orEmpty(t.torn), Pairs: orEmpty(t.pairs), Suspected: orEmpty(t.found)}
+	var r Result
+	lost := float64(t.Lost())
+	if t.set != nil {
+		d.Images = t.set.numbers
+		t.report(&r, lost)
+	} else {
+		r.Warnings = append(r.Warnings, "torn frames can be told from others only on pairwise disjoint images: "+t.why+
+			"; what is told is suspected, or name frames that show such images whole")
+	}
+	if t.pairRule {
+		n := float64(len(t.pairs))
+		pairs := between("pair_frames", "frames", n, n, n+lost+float64(t.noPairs), Lower, 0.05)
+		pairs.Frames = t.pairs
+		pairs.Note = "the pair rule of 2011: a frame differs from the one before and shares a pixel with it"
+		if t.set == nil {
+			pairs.Note += "; that the images are disjoint was taken for granted"
+		}
+		r.Values = append(r.Values, pairs)
+	}
+	t.suspects.report(&r, lost, t.set == nil)
+	r.Detail = detail(d)
+	return r
+}
+
+// report tells of torn frames.
+func (t *tearing) report(r *Result, lost float64) {
+	n, all := float64(len(t.torn)), float64(t.frames)
+	torn := between("torn_frames", "frames", n, n, n+lost, Lower, 0.05)
+	row := Series{Name: "tear_row", Unit: "line"}
+	const shown = 100
+	for i, tear := range t.torn {
+		torn.Frames = append(torn.Frames, tear.Frame)
+		row.Frames, row.Values = append(row.Frames, tear.Frame), append(row.Values, float64(tear.Rows[0]))
+		if i < shown {
+			r.Evidence = append(r.Evidence, Evidence{Kind: "torn", Frame: tear.Frame, Rows: tear.Rows, Text: tear.String()})
+		}
+	}
+	r.Values = append(r.Values,
+		exactly("images", "images", float64(len(t.set.numbers)), Neither, 0), torn,
+		between("torn", "fraction", n/all, n/(all+lost), (n+lost)/(all+lost), Lower, 0.05),
+		exactly("other_frames", "frames", float64(t.other), Neither, 0))
+	r.Series = append(r.Series, row)
+	if t.other > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames show something else than the %d images, in some lines at least",
+			t.other, t.frames, len(t.set.numbers)))
+	}
+}
+
+// String says which image lies where.
+func (t Tear) String() string {
+	parts := []string{fmt.Sprintf("image %d above line %d", t.Images[0], t.Rows[0])}
+	for i, row := range t.Rows[:len(t.Rows)-1] {
+		parts = append(parts, fmt.Sprintf("image %d from line %d to %d", t.Images[i+1], row, t.Rows[i+1]-1))
+	}
+	last := len(t.Rows) - 1
+	return strings.Join(append(parts, fmt.Sprintf("image %d from line %d on", t.Images[last+1], t.Rows[last])), ", ")
+}
+
+// matcher knows which images each line of a frame matches. It belongs to one goroutine.
+type matcher struct {
+	*lineEqual
+	set   *imageSet
+	lines []uint16 // of the region: a bit per image
+	empty []bool   // the line has no pixel that counts
+	stale bool     // the lines have changed since shape
+}
+
+func newMatcher(c *Case, set *imageSet) *matcher {
+	r := c.Area.Region
+	m := &matcher{lineEqual: newLineEqual(c), set: set, lines: make([]uint16, r.Height), empty: make([]bool, r.Height)}
+	for y := range m.empty {
+		m.empty[y] = !slices.ContainsFunc(c.Area.line(r.Y+y), func(w uint64) bool { return w != 0 })
+	}
+	return m
+}
+
+// begin looks at a whole frame.
+func (m *matcher) begin(i frame.Image) {
+	for y := range m.lines {
+		m.look(i, y)
+	}
+	m.stale = true
+}
+
+// update looks at the lines in which a frame differs from the one before.
+func (m *matcher) update(f *Frame) {
+	for i := range f.Diff.Lines {
+		m.look(f.Image, f.Diff.Lines[i].Y-m.area.Region.Y)
+	}
+}
+
+func (m *matcher) look(i frame.Image, y int) {
+	was := m.lines[y]
+	m.lines[y] = 0
+	for k, image := range m.set.images {
+		if m.equal(image, i, m.area.Region.Y+y) {
+			m.lines[y] |= 1 << k
+		}
+	}
+	m.stale = m.stale || m.lines[y] != was
+}
+
+// shape is how a frame is made up of images.
+type shape struct {
+	whole  bool // one image matches all lines
+	rows   []int
+	images []int
+}
+
+// shape tells what the lines say. Going down, an image lasts for as long as there is one that matches all lines since it began.
+func (m *matcher) shape() shape {
+	m.stale = false
+	const all = 1<<maxImages - 1
+	s := shape{whole: true}
+	now, row := uint16(all), 0
+	for y, match := range m.lines {
+		switch {
+		case m.empty[y]:
+			continue
+		case match == 0:
+			s.whole = false
+			continue
+		case now&match == 0:
+			s.rows, s.images = append(s.rows, row), append(s.images, lowest(now))
+			now = all
+		}
+		now &= match
+		for row = m.area.Region.Y + y + 1; row-m.area.Region.Y < len(m.empty) && m.empty[row-m.area.Region.Y]; {
+			row++
+		}
+	}
+	if len(s.rows) > 0 {
+		s.whole, s.images = false, append(s.images, lowest(now))
+	}
+	return s
+}
