@@ -70,9 +70,9 @@ func drawn(r *rand.Rand, n int, of func(*rand.Rand) float64) []float64 {
 // TestMedianCoverage: intervals cover the true median as often as their confidence says, which is 95 ± 1 % for the sizes that
 // have such a step, and more for the others.
 func TestMedianCoverage(t *testing.T) {
-	const trials = 20_000
+	const trials = 12_000
 	for i, d := range continuous() {
-		for _, n := range []int{6, 8, 10, 16, 30, 49, 51} {
+		for _, n := range []int{6, 10, 16, 30, 51} {
 			t.Run(fmt.Sprintf("%s/n=%d", d.name, n), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(3, uint64(100*i+n)))
 				covered, promised := 0, 0.0
@@ -87,7 +87,7 @@ func TestMedianCoverage(t *testing.T) {
 				if math.Abs(got-promised) > 0.01 || got < Level-0.005 {
 					t.Errorf("covers in %.2f %%, and promises %.2f %%", 100*got, 100*promised)
 				}
-				if fine := n == 16 || n >= 49; fine && math.Abs(got-Level) > 0.015 {
+				if fine := n == 16 || n == 51; fine && math.Abs(got-Level) > 0.015 {
 					t.Errorf("covers in %.2f %%, want 95 ± 1", 100*got)
 				}
 			})
@@ -99,7 +99,7 @@ func TestMedianCoverage(t *testing.T) {
 func TestShiftCoverage(t *testing.T) {
 	const trials, shift, ratio = 4_000, 42.5, 1.12
 	for i, d := range continuous() {
-		for _, size := range [][2]int{{6, 6}, {10, 10}, {8, 15}, {20, 20}, {35, 32}} {
+		for _, size := range [][2]int{{6, 6}, {10, 10}, {8, 15}} {
 			t.Run(fmt.Sprintf("%s/n=%d,%d", d.name, size[0], size[1]), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(4, uint64(1000*i+size[0])))
 				shifts, ratios, promised := 0, 0, 0.0
