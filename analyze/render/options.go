@@ -7,21 +7,24 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// VideoOptions say how a video is made; the zero value is 60 frames a second and at most 720 lines.
+// VideoOptions say how a video is made; the zero value is 60 frames a second and at most 720 lines of content.
 type VideoOptions struct {
-	// RateNum/RateDen are slots a second; 0/0 for 60. OpenCV rounds the rate to a thousandth, so
-	// 60000/1001 is written as 59.94; exact times stand in the map.
+	// RateNum/RateDen are slots a second; 0/0 for 60.
 	RateNum, RateDen int64
-	MaxHeight        int // lines above which frames are scaled down; 0 for 720, negative for no limit
+	// MaxHeight is how many lines of content there may be; frames that have more are scaled down, none is scaled up. 0 for 720 (in a
+	// pair 540 each), negative for no limit.
+	MaxHeight int
+	// Overlay is written into a bar below the content, which it does not hide; nil for none.
+	Overlay *Overlay
 }
 
 // withDefaults fills in and checks.
-func (o VideoOptions) withDefaults() (VideoOptions, error) {
+func (o VideoOptions) withDefaults(lines int) (VideoOptions, error) {
 	if o.RateNum == 0 && o.RateDen == 0 {
 		o.RateNum, o.RateDen = 60, 1
 	}
 	if o.MaxHeight == 0 {
-		o.MaxHeight = 720
+		o.MaxHeight = lines
 	}
 	if o.RateNum < 1 || o.RateDen < 1 || o.RateNum/o.RateDen > 1000 || o.RateDen/o.RateNum > 1000 {
 		return o, fmt.Errorf("make video: rate of %d/%d frames a second, want 1/1000 to 1000", o.RateNum, o.RateDen)
@@ -32,10 +35,25 @@ func (o VideoOptions) withDefaults() (VideoOptions, error) {
 	return o, nil
 }
 
-// sizes returns the size at which frames of a format go in, and the size of the video. H.264 with 4:2:0
+const (
+	videoLines = 720
+	pairLines  = 540
+	// keySeconds is the time from keyframe to keyframe: what a player has to decode at most to seek.
+	keySeconds = 1
+	// fewestFrames are between keyframes at least, which matters where there are few frames a second.
+	fewestFrames = 12
+)
+
+// keyInterval returns how many frames there are from keyframe to keyframe.
+func (o VideoOptions) keyInterval() int {
+	return int(max(fewestFrames, (o.RateNum*keySeconds+o.RateDen/2)/o.RateDen))
+}
+
+func even(n int) int { return n + n&1 }
+
+// sizes returns the size at which frames of a format go in, and the size of the content in the video. H.264 with 4:2:0
 // chroma has even sides only: a frame that is not scaled gets a black line instead.
 func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
-	even := func(n int) int { return n + n&1 }
 	in = image.Pt(even(f.Width), even(f.Height))
 	if o.MaxHeight < 0 || f.Height <= o.MaxHeight {
 		return in, in
@@ -44,16 +62,17 @@ func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	return in, image.Pt(max(2, even(f.Width*height/f.Height)), height)
 }
 
-// hatch draws what stands for a missing frame: dark stripes, B G R.
-func hatch(pix []byte, size image.Point) {
+// hatch draws what stands for a missing frame: dark stripes, B G R, into a part of a picture whose lines are stride bytes apart.
+func hatch(pix []byte, stride int, r image.Rectangle) {
 	const stripe = 16
-	for y := range size.Y {
-		for x := range size.X {
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		row := pix[y*stride+3*r.Min.X : y*stride+3*r.Max.X]
+		for i := 0; i < len(row); i += 3 {
 			bgr := [3]byte{36, 36, 72}
-			if (x+y)/stripe%2 == 0 {
+			if (i/3+y-r.Min.Y)/stripe%2 == 0 {
 				bgr = [3]byte{60, 60, 140}
 			}
-			copy(pix[3*(y*size.X+x):], bgr[:])
+			copy(row[i:], bgr[:])
 		}
 	}
 }

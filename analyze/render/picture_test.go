@@ -70,7 +70,7 @@ func TestSizes(t *testing.T) {
 		{"narrow and down", 1, 1440, VideoOptions{}, image.Pt(2, 1440), image.Pt(2, 720)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o, err := tc.o.withDefaults()
+			o, err := tc.o.withDefaults(videoLines)
 			if err != nil {
 				t.Fatal(err)
 			}

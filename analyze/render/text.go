@@ -32,7 +32,7 @@ type glyph struct {
 const maxGlyphs = 1024
 
 // fonts are what everything is set in.
-type fonts struct{ small, label, value, title, big *typeface }
+type fonts struct{ small, label, frame, value, title, big *typeface }
 
 // newFonts loads the fonts, k times as large as on a picture 1280 pixels wide.
 func newFonts(k float64) (*fonts, error) {
@@ -44,6 +44,7 @@ func newFonts(k float64) (*fonts, error) {
 	}{
 		{&f.small, goregular.TTF, 13},
 		{&f.label, goregular.TTF, 15},
+		{&f.frame, goregular.TTF, 18},
 		{&f.value, gomedium.TTF, 21},
 		{&f.title, gobold.TTF, 16},
 		{&f.big, gobold.TTF, 30},

@@ -138,7 +138,7 @@ func TestVideoIsWhatBrowsersPlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"codec_name=h264", "pix_fmt=yuv420p", "avg_frame_rate=2997/50" /* what OpenCV makes of 59.94006 */, "nb_read_frames=3"} {
+	for _, want := range []string{"codec_name=h264", "pix_fmt=yuv420p", "avg_frame_rate=60000/1001", "nb_read_frames=3"} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("ffprobe says %q, want %s", out, want)
 		}
@@ -200,26 +200,49 @@ func TestVideoRefusals(t *testing.T) {
 	})
 }
 
+// BenchmarkVideo adds frames of which all, a caret's worth, or nothing changes, by what is known of the change or without that.
 func BenchmarkVideo(b *testing.B) {
 	for _, size := range []image.Point{{1280, 720}, {1920, 1080}} {
-		b.Run("size="+size.String(), func(b *testing.B) {
-			l := layout(b, frame.BGR4, size.X, size.Y)
-			v, err := NewVideo(filepath.Join(b.TempDir(), "v.mp4"), l, VideoOptions{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			pictures := []frame.Image{flat(l, 40), flat(l, 200)}
-			b.SetBytes(int64(l.Size))
-			n := 0
-			for b.Loop() {
-				if err := v.Add(pictures[n&1], Slot{Frame: n, Sequence: uint64(n)}); err != nil {
+		l := layout(b, frame.BGR4, size.X, size.Y)
+		all := []frame.Image{flat(l, 40), flat(l, 200)}
+		whole := &frame.Change{}
+		for y := range l.Rows {
+			whole.Spans = append(whole.Spans, frame.Span{Row: int32(y), End: int32(l.Rows[y].Seen)})
+		}
+		caret := &frame.Change{Spans: whole.Spans[400:416]}
+		for _, tc := range []struct {
+			name   string
+			frames []frame.Image
+			change *frame.Change
+			known  bool
+		}{
+			{"whole/known=no", all, nil, false}, {"whole/known=yes", all, whole, true},
+			{"caret/known=no", all[:1], nil, false}, {"caret/known=yes", all[:1], caret, true},
+			{"none/known=no", all[:1], nil, false}, {"none/known=yes", all[:1], &frame.Change{}, true},
+		} {
+			b.Run("size="+size.String()+"/change="+tc.name, func(b *testing.B) {
+				o := overlayOf("bench", 1000, 10, 900)
+				v, err := NewVideo(filepath.Join(b.TempDir(), "v.mp4"), l, VideoOptions{Overlay: &o})
+				if err != nil {
 					b.Fatal(err)
 				}
-				n++
-			}
-			if err := v.Close(); err != nil {
-				b.Fatal(err)
-			}
-		})
+				b.SetBytes(int64(l.Size))
+				b.ReportAllocs()
+				for n := 0; b.Loop(); n++ {
+					img, s := tc.frames[n%len(tc.frames)], Slot{Frame: n, Sequence: uint64(n)}
+					if tc.known {
+						err = v.Step(&frame.Step{Number: n, Image: img, Change: tc.change, Meta: frame.Meta{Sequence: s.Sequence}})
+					} else {
+						err = v.Add(img, s)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := v.Close(); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
 	}
 }

@@ -1,0 +1,150 @@
+//go:build cgo
+
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"image/color"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// seekPage goes to the middle of slots in no order, and sends what is seen in three places of each.
+const seekPage = `<!doctype html><video id=v src=v.mp4 muted preload=auto></video><script>
+const order = [130, 0, 149, 61, 60, 59, 1, 100, 75, 2, 148, 90, 31];
+v.onerror = () => fetch("done", {method: "POST", body: JSON.stringify({error: v.error.message})});
+v.onloadedmetadata = async () => {
+	const c = document.createElement("canvas"); c.width = v.videoWidth; c.height = v.videoHeight;
+	const g = c.getContext("2d"), seen = [];
+	for (const n of order) {
+		v.currentTime = (n + 0.5) * 1001 / 60000;
+		await new Promise(r => v.onseeked = r);
+		g.drawImage(v, 0, 0);
+		const at = (x, y) => [...g.getImageData(x * c.width, y * c.height, 1, 1).data.slice(0, 3)];
+		seen.push({slot: n, low: at(0.2, 0.2), high: at(0.8, 0.2), colour: at(0.5, 0.8)});
+	}
+	fetch("done", {method: "POST", body: JSON.stringify({duration: v.duration, width: c.width, height: c.height, seen})});
+};
+</script>`
+
+// numbered is a frame that says its number in two greys, and has a colour that shows which matrix was used.
+func numbered(l *frame.Layout, n int, c color.RGBA) frame.Image {
+	w, h := l.Format.Width, l.Format.Height
+	src := make([]byte, 4*w*h)
+	for y := range h {
+		for x := range w {
+			p := src[4*(y*w+x):]
+			v := byte(30 + n%16*12)
+			if x >= w/2 {
+				v = byte(30 + n/16*12)
+			}
+			p[0], p[1], p[2] = v, v, v
+			if y >= h/2 {
+				p[0], p[1], p[2] = c.B, c.G, c.R
+			}
+		}
+	}
+	pix := make([]byte, l.Size)
+	frame.NewPacker(l).BGRX(pix, src)
+	return l.View(pix)
+}
+
+func near(a, b byte, by int) bool { return max(int(a)-int(b), int(b)-int(a)) <= by }
+
+// TestBrowserSeeks plays a video of 720 lines in a real browser: each slot is found at its time, with the colours that went in.
+func TestBrowserSeeks(t *testing.T) {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") != "true" {
+			t.Skip("chromium is not installed (apt-get install chromium): the video is not played")
+		}
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l := layout(t, frame.BGR4, 1280, 720)
+	v, err := NewVideo(filepath.Join(dir, "v.mp4"), l, VideoOptions{RateNum: 60000, RateDen: 1001})
+	if err != nil {
+		t.Fatal(err)
+	}
+	teal := color.RGBA{R: 0x12, G: 0xa0, B: 0x70, A: 255}
+	for n := range 150 {
+		if err := v.Add(numbered(l, n, teal), Slot{Frame: n, Sequence: uint64(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(seekPage), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Error         string
+		Duration      float64
+		Width, Height int
+		Seen          []struct {
+			Slot              int
+			Low, High, Colour []int
+		}
+	}
+	open(t, browser, dir, &got)
+	if got.Error != "" || got.Width != 1280 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 || len(got.Seen) != 13 {
+		t.Fatalf("the browser says %+v", got)
+	}
+	for _, s := range got.Seen {
+		if low, high := byte(30+s.Slot%16*12), byte(30+s.Slot/16*12); !near(byte(s.Low[1]), low, 5) || !near(byte(s.High[1]), high, 5) {
+			t.Errorf("slot %d shows %v %v, want %d %d", s.Slot, s.Low, s.High, low, high)
+		}
+		for i, want := range []byte{teal.R, teal.G, teal.B} {
+			if !near(byte(s.Colour[i]), want, 6) {
+				t.Errorf("slot %d has the colour %v, want %v", s.Slot, s.Colour, teal)
+				break
+			}
+		}
+	}
+}
+
+// open serves a folder to a browser until its page sends something.
+func open(t *testing.T, browser, dir string, got any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(dir)))
+	mux.HandleFunc("POST /done", func(w http.ResponseWriter, r *http.Request) {
+		err := json.NewDecoder(r.Body).Decode(got)
+		select {
+		case done <- err:
+		default:
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+		"--no-first-run", "--user-data-dir="+t.TempDir(), server.URL)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // has done its work
+		_ = cmd.Wait()
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-ctx.Done():
+		t.Fatal(errors.Join(errors.New("the page did not send what it saw"), ctx.Err()))
+	}
+}

@@ -1,0 +1,133 @@
+//go:build cgo
+
+package render
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// load is a run of a made-up page: green, content that comes bit by bit, red.
+func load(t testing.TB, w, h, frames, first, done int, lost func(int) bool) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		l := layout(t, frame.BGR4, w, h)
+		before, now := make([]byte, l.Size), make([]byte, l.Size)
+		for n, stored := 0, 0; n < frames; n++ {
+			if lost(n) {
+				continue
+			}
+			copy(before, now)
+			switch {
+			case n < first:
+				solid(l, now, 0, 255, 0)
+			case n >= frames-4:
+				solid(l, now, 255, 0, 0)
+			default:
+				page(t, w, h, min(1, float64(n-first)/float64(done-first))).CopyTo(now)
+			}
+			at := timeline.Time(n) * 1e9 / 60
+			step := &frame.Step{
+				Number: stored, Change: changeBetween(l, before, now), Image: l.View(now),
+				Meta: frame.Meta{Sequence: 100 + uint64(n), Sampled: timeline.Interval{Earliest: at, Latest: at}},
+			}
+			if stored == 0 {
+				step.Change = nil
+			}
+			stored++
+			if !yield(step, nil) {
+				return
+			}
+		}
+	}
+}
+
+func solid(l *frame.Layout, pix []byte, r, g, b byte) {
+	for i := 0; i < len(pix); i += 4 {
+		pix[i], pix[i+1], pix[i+2] = b, g, r
+	}
+}
+
+func never(int) bool { return false }
+
+func overlayOf(title string, frames, first, done int) Overlay {
+	progress := analyze.Series{Name: "visually complete", Unit: "fraction", Holds: true}
+	changed := analyze.Series{Name: "pixels changed", Unit: "pixels"}
+	for n := range frames {
+		progress.Frames, changed.Frames = append(progress.Frames, n), append(changed.Frames, n)
+		progress.Values = append(progress.Values, max(0, min(1, float64(n-first)/float64(done-first))))
+		changed.Values = append(changed.Values, float64(n*7919%921600))
+	}
+	return Overlay{
+		Title: title, Zero: timeline.Time(first) * 1e9 / 60, First: 0, Last: frames - 1,
+		Series: []analyze.Series{progress, changed},
+		Values: []analyze.Value{
+			{Name: "Speed Index", Unit: "ms", Value: 1204, Low: 1188, High: 1221, State: analyze.Bounded},
+			{Name: "framerate", Unit: "frames/s", Value: 57.31, Low: 57.31, High: 57.31, State: analyze.Exact},
+			{Name: "longest freeze", Unit: "ms", Value: 116.7, Low: 100, High: 133.3, State: analyze.Bounded},
+			{Name: "torn", Unit: "frames", Value: 2, Low: 2, High: 2, State: analyze.Exact},
+		},
+		Marks: []Mark{
+			{first, "T0", Neutral}, {first, "s start", Begin}, {first + 4, "first change", Visual}, {first + 30, "torn", Fault},
+			{done, "last change", Visual}, {frames - 5, "e end", End}, {frames - 4, "r red", End},
+		},
+	}
+}
+
+func galleryFolder(t *testing.T) string {
+	if dir := os.Getenv(galleryVariable); dir != "" {
+		return dir
+	}
+	return t.TempDir()
+}
+
+func TestGalleryVideo(t *testing.T) {
+	const frames = 150
+	dir := galleryFolder(t)
+	for _, tc := range []struct {
+		name string
+		w, h int
+	}{{"video", 1280, 720}, {"video-narrow", 360, 640}, {"video-1080", 1920, 1080}} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := overlayOf("release 128, cable, run 3", frames, 12, 120)
+			v, err := NewVideo(filepath.Join(dir, tc.name+".mp4"), layout(t, frame.BGR4, tc.w, tc.h), VideoOptions{Overlay: &o})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for step, err := range load(t, tc.w, tc.h, frames, 12, 120, func(n int) bool { return n > 80 && n < 90 }) {
+				if err == nil {
+					err = v.Step(step)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := v.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if v.Slots() != frames {
+				t.Errorf("%d slots, want %d", v.Slots(), frames)
+			}
+		})
+	}
+}
+
+func TestGalleryPair(t *testing.T) {
+	const w, h = 1280, 720
+	side := func(title string, frames, first, done int, lost func(int) bool) Side {
+		return Side{
+			Layout: layout(t, frame.BGR4, w, h), Steps: load(t, w, h, frames, first, done, lost), Start: first, Before: uint64(first),
+			Overlay: overlayOf(title, frames, first, done),
+		}
+	}
+	path := filepath.Join(galleryFolder(t), "pair.mp4")
+	err := WritePair(path, side("release 127", 120, 10, 90, never), side("release 128", 90, 20, 60, func(n int) bool { return n == 70 }), VideoOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Overlay is what a video says beside its content. The caller's slices are not changed and not kept beyond the video.
+type Overlay struct {
+	Title string        // which run it is; empty for none
+	Zero  timeline.Time // the moment that times count from, such as T0
+	// First and Last are the frames at the ends of the position line; without them, 0 and 0, there is none.
+	First, Last int
+	Series      []analyze.Series // each with its value at the frame shown
+	Values      []analyze.Value  // of the whole run
+	Marks       []Mark
+}
+
+// Mark names a frame.
+type Mark struct {
+	Frame int    // number
+	Label string // short: "T0", "start", "torn"
+	Tone  Tone
+}
+
+// ErrOverlay is wrapped where an overlay cannot be drawn.
+var ErrOverlay = errors.New("bad overlay")
+
+const (
+	maxShown  = 64      // series and values that are looked at
+	maxMarks  = 1 << 20 // of a video
+	maxLabels = 64      // of different marks
+)
+
+func (o *Overlay) check() error {
+	if len(o.Series) > maxShown || len(o.Values) > maxShown || len(o.Marks) > maxMarks {
+		return fmt.Errorf("%w: %d series, %d values and %d marks, want at most %d, %d and %d",
+			ErrOverlay, len(o.Series), len(o.Values), len(o.Marks), maxShown, maxShown, maxMarks)
+	}
+	if o.First < 0 || o.Last < o.First {
+		return fmt.Errorf("%w: it goes from frame %d to %d", ErrOverlay, o.First, o.Last)
+	}
+	for _, s := range o.Series {
+		if len(s.Frames) != len(s.Values) || !slices.IsSorted(s.Frames) {
+			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", ErrOverlay, s.Name, len(s.Frames), len(s.Values))
+		}
+	}
+	labels := map[string]bool{}
+	for _, m := range o.Marks {
+		labels[m.Label] = true
+	}
+	if len(labels) > maxLabels {
+		return fmt.Errorf("%w: %d different marks, want at most %d", ErrOverlay, len(labels), maxLabels)
+	}
+	return nil
+}
+
+// sortedByFrame returns the marks in order of frames.
+func sortedByFrame(marks []Mark) []Mark {
+	marks = slices.Clone(marks)
+	slices.SortStableFunc(marks, func(a, b Mark) int { return a.Frame - b.Frame })
+	return marks
+}
+
+// chip is a mark that is shown, and whether its frame is the one that is.
+type chip struct {
+	label string
+	tone  Tone
+	now   bool
+}
+
+// chipsAt appends the marks of frame n and of those up to hold before it, the latest first, each label once.
+func chipsAt(dst []chip, marks []Mark, n, hold int) []chip {
+	end, _ := slices.BinarySearchFunc(marks, n+1, func(m Mark, n int) int {
+		if m.Frame < n {
+			return -1
+		}
+		return 1
+	})
+	for i := end - 1; i >= 0 && marks[i].Frame > n-hold && len(dst) < maxChips+1; i-- {
+		m := marks[i]
+		if !slices.ContainsFunc(dst, func(c chip) bool { return c.label == m.Label }) {
+			dst = append(dst, chip{m.Label, m.Tone, m.Frame == n})
+		}
+	}
+	return dst
+}

@@ -1,0 +1,195 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/bits"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Side is one of two runs that are shown beside each other.
+type Side struct {
+	Layout *frame.Layout
+	// Steps are the frames to show, all of Layout, in order. Those before the start are shown too.
+	Steps iter.Seq2[*frame.Step, error]
+	// Start is the number of the frame at which the two runs line up: the first that differs from the green. It is among Steps.
+	Start int
+	// Before is how many frames the source produced from the first of Steps to Start: the difference of their sequence numbers.
+	Before uint64
+	// RateNum/RateDen are frames a second; 0/0 for the video's.
+	RateNum, RateDen int64
+	Overlay          Overlay
+}
+
+// ErrPair is wrapped where two runs cannot be lined up.
+var ErrPair = errors.New("runs cannot be lined up")
+
+const (
+	notBegun = "not begun"
+	ended    = "ended"
+	// maxPairHole bounds how many slots are spent before a start or on a hole: it cannot be cut, as the other run goes on.
+	maxPairHole = 1 << 20
+)
+
+func (s *Side) check(o VideoOptions) error {
+	if s.Layout == nil || s.Steps == nil {
+		return fmt.Errorf("%w: one has no frames", ErrPair)
+	}
+	if s.RateNum == 0 && s.RateDen == 0 {
+		s.RateNum, s.RateDen = o.RateNum, o.RateDen
+	}
+	if s.RateNum < 1 || s.RateDen < 1 {
+		return fmt.Errorf("%w: rate of %d/%d frames a second", ErrPair, s.RateNum, s.RateDen)
+	}
+	if s.Before > maxPairHole {
+		return fmt.Errorf("%w: one starts %d frames after its first, want at most %d", ErrPair, s.Before, maxPairHole)
+	}
+	return nil
+}
+
+// scaled returns x·num/den for 0 < num, den, rounded down. Results beyond 62 bits are cut there.
+func scaled(x, num, den int64) int64 {
+	negative := x < 0
+	if negative {
+		x = -x
+	}
+	hi, lo := bits.Mul64(uint64(x), uint64(num))
+	if hi >= uint64(den) {
+		hi, lo = 0, 1<<62
+		den = 1
+	}
+	q, r := bits.Div64(hi, lo, uint64(den))
+	q = min(q, 1<<62)
+	switch {
+	case !negative:
+		return int64(q)
+	case r > 0:
+		return -int64(q) - 1
+	}
+	return -int64(q)
+}
+
+// follower takes a run's frames as the video's time goes on.
+type follower struct {
+	side    *Side
+	num     int64 // frames of the run in den slots of the video
+	den     int64
+	next    func() (*frame.Step, error, bool)
+	stop    func()
+	pending *frame.Step // what comes next; nil at the end
+	origin  int64       // sequence number at the start, less that of the first frame: Before; positions are relative to the start
+	first   uint64      // sequence number of the first frame
+	last    Slot        // shown
+	begun   bool
+	lined   bool // the frame of the start was seen where it should be
+}
+
+func newFollower(s *Side, o VideoOptions) (*follower, error) {
+	f := &follower{side: s, origin: int64(s.Before)}
+	var ok1, ok2 bool
+	f.num, ok1 = product(s.RateNum, o.RateDen)
+	f.den, ok2 = product(s.RateDen, o.RateNum)
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("%w: rate of %d/%d frames a second", ErrPair, s.RateNum, s.RateDen)
+	}
+	f.next, f.stop = iter.Pull2(s.Steps)
+	if err := f.fetch(); err != nil {
+		f.stop()
+		return nil, err
+	}
+	if f.pending == nil {
+		f.stop()
+		return nil, fmt.Errorf("%w: one has no frames", ErrPair)
+	}
+	f.first = f.pending.Meta.Sequence
+	return f, nil
+}
+
+func product(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return int64(lo), hi == 0 && lo < 1<<62
+}
+
+func (f *follower) fetch() error {
+	step, err, ok := f.next()
+	f.pending = nil
+	if !ok {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if step.Image.Layout == nil || step.Image.Layout.Format != f.side.Layout.Format {
+		return fmt.Errorf("%w: frame %d is not %v as the first", ErrPair, step.Number, f.side.Layout.Format)
+	}
+	if step.Image.Rows == nil {
+		return fmt.Errorf("%w: frame %d comes without its picture", ErrPair, step.Number)
+	}
+	f.pending = step
+	return nil
+}
+
+// place is where a frame stands, counted from the start.
+func (f *follower) place(sequence uint64) int64 { return int64(sequence-f.first) - f.origin }
+
+// lead returns how many slots before the start the first frame comes.
+func (f *follower) lead() int64 { return -scaled(-f.origin, f.den, f.num) }
+
+// advance goes to slot n, counted from the start, gives the frames up to there to show, and says what is to be seen: the last
+// frame given, with a note where it is held, or, with Frame -1, nothing.
+func (f *follower) advance(n int64, show func(*frame.Step)) (s Slot, note string, err error) {
+	at := scaled(n, f.num, f.den)
+	if !f.begun && f.place(f.pending.Meta.Sequence) > at { // the first frame, ahead of its time
+		f.take(show)
+		if err := f.fetch(); err != nil {
+			return s, "", err
+		}
+	}
+	for f.pending != nil && f.place(f.pending.Meta.Sequence) <= at {
+		if hole := f.place(f.pending.Meta.Sequence) - f.place(f.last.Sequence); f.begun && hole > maxPairHole {
+			return s, "", fmt.Errorf("%w: %d frames are missing before frame %d", ErrPair, hole-1, f.pending.Number)
+		}
+		f.take(show)
+		if err := f.fetch(); err != nil {
+			return s, "", err
+		}
+	}
+	s = f.last
+	switch shown := f.place(f.last.Sequence); {
+	case shown == at:
+		return s, "", nil
+	case shown > at:
+		s.Held = true
+		return s, notBegun, nil
+	case f.pending == nil:
+		s.Held = true
+		return s, ended, nil
+	}
+	if f.pending != nil && f.place(f.pending.Meta.Sequence)-f.place(f.last.Sequence) > maxPairHole {
+		return s, "", fmt.Errorf("%w: too many frames are missing before frame %d", ErrPair, f.pending.Number)
+	}
+	return Slot{Frame: -1, Sequence: f.first + uint64(at+f.origin)}, notRecorded, nil
+}
+
+func (f *follower) take(show func(*frame.Step)) {
+	p := f.pending
+	f.last = Slot{Frame: p.Number, Sequence: p.Meta.Sequence, Time: p.Meta.Sampled.Mid()}
+	f.begun = true
+	f.lined = f.lined || p.Number == f.side.Start && f.place(p.Meta.Sequence) == 0
+	show(p)
+}
+
+// done reports whether slot n is the last that shows something new.
+func (f *follower) done(n int64) bool {
+	return f.pending == nil && scaled(n+1, f.num, f.den) > f.place(f.last.Sequence)
+}
+
+// checkLined makes sure that the start was where it was said to be.
+func (f *follower) checkLined() error {
+	if !f.lined {
+		return fmt.Errorf("%w: frame %d does not come %d frames after the first", ErrPair, f.side.Start, f.origin)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+//go:build cgo
+
+package render
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// changeBetween finds what differs between two frames, row by row.
+func changeBetween(l *frame.Layout, a, b []byte) *frame.Change {
+	c := new(frame.Change)
+	for y, r := range l.Rows {
+		if start, end, ok := l.Tighten(y, l.Row(a, y), l.Row(b, y), 0, r.Bytes); ok {
+			c.Spans = append(c.Spans, frame.Span{Row: int32(y), Start: int32(start), End: int32(end)})
+		}
+	}
+	return c
+}
+
+// scribble changes some rectangles of a frame's bytes.
+func scribble(r *rand.Rand, l *frame.Layout, pix []byte) {
+	for range r.IntN(4) {
+		y, n := r.IntN(len(l.Rows)), 1+r.IntN(5)
+		for ; n > 0 && y < len(l.Rows); y, n = y+1, n-1 {
+			row := l.Row(pix, y)[:l.Rows[y].Seen]
+			from := r.IntN(len(row))
+			for i := from; i < min(len(row), from+1+r.IntN(40)); i++ {
+				row[i] = byte(r.UintN(256))
+			}
+		}
+	}
+}
+
+// TestChangesAreEnough holds the canvas of a pane that is told what changed against that of one that draws everything.
+func TestChangesAreEnough(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		p    frame.PixelFormat
+		w, h int
+		o    VideoOptions
+	}{
+		{"as it is", frame.BGR4, 64, 48, VideoOptions{}},
+		{"odd", frame.RGB3, 33, 27, VideoOptions{}},
+		{"3 to 2", frame.BGR4, 96, 54, VideoOptions{MaxHeight: 36}},
+		{"half", frame.NV12, 96, 64, VideoOptions{MaxHeight: 32}},
+		{"nothing in common", frame.BGR4, 70, 53, VideoOptions{MaxHeight: 40}},
+		{"YUYV, odd", frame.YUYV, 62, 55, VideoOptions{MaxHeight: 42}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := layout(t, tc.p, tc.w, tc.h)
+			o, err := tc.o.withDefaults(videoLines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var panes [2]*pane
+			for i := range panes {
+				g, b, size, err := single(l.Format, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := newCanvas(size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.close()
+				if panes[i], err = newPane(c, l, g, b); err != nil {
+					t.Fatal(err)
+				}
+				defer panes[i].close()
+			}
+			r := rand.New(rand.NewPCG(1, uint64(tc.w)))
+			now, before := make([]byte, l.Size), make([]byte, l.Size)
+			for n := range 200 {
+				copy(before, now)
+				scribble(r, l, now)
+				panes[0].convert(l.View(now), changeBetween(l, before, now))
+				panes[1].convert(l.View(now), nil)
+				if r.IntN(5) == 0 { // several frames for one slot
+					continue
+				}
+				panes[0].scale()
+				panes[1].scale()
+				if !bytes.Equal(panes[0].canvas.pix, panes[1].canvas.pix) {
+					t.Fatalf("frame %d differs", n)
+				}
+				if r.IntN(8) == 0 {
+					panes[0].hatch()
+					panes[1].hatch()
+				}
+			}
+		})
+	}
+}
