@@ -25,7 +25,7 @@ type load struct {
 	unequal []uint64 // a bit per pixel of the area, set where the frame before differs from fe
 	count   int      // how many
 	hist    visual.Histogram
-	old     []byte // pixels on their way into a histogram, as R G B A
+	old     []byte // pixels on their way into a histogram, where they have to be converted
 	now     []byte
 	luma    *lumas // nil unless a variant looks at luma
 
@@ -163,12 +163,10 @@ func (l *load) recount(f *Frame, y, w0, w1 int) {
 	if !ok {
 		return
 	}
-	n := 4 * (x1 - x0)
-	l.conv.RGBARow(l.old[:n], f.Previous, y, x0, x1)
-	l.conv.RGBARow(l.now[:n], f.Image, y, x0, x1)
+	old, now := l.conv.Colours(l.old, f.Previous, y, x0, x1), l.conv.Colours(l.now, f.Image, y, x0, x1)
 	l.Area.runs(y, x0, x1, func(from, to int) {
 		a, b := 4*(from-x0), 4*(to-x0)
-		l.hist.Update(l.old[a:b], l.now[a:b], 4)
+		l.hist.Update(old[a:b], now[a:b], 4)
 	})
 }
 
@@ -176,9 +174,9 @@ func (l *load) recount(f *Frame, y, w0, w1 int) {
 func (l *load) histogram(h *visual.Histogram, m frame.Image) {
 	r := l.Area.Region
 	for y := r.Y; y < r.Y+r.Height; y++ {
-		l.conv.RGBARow(l.now[:4*r.Width], m, y, r.X, r.X+r.Width)
+		row := l.conv.Colours(l.now, m, y, r.X, r.X+r.Width)
 		l.Area.runs(y, r.X, r.X+r.Width, func(from, to int) {
-			h.Add(l.now[4*(from-r.X):4*(to-r.X)], 4)
+			h.Add(row[4*(from-r.X):4*(to-r.X)], 4)
 		})
 	}
 }

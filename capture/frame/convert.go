@@ -52,6 +52,17 @@ func (c *Converter) RGBARow(dst []byte, m Image, y, x0, x1 int) { c.row(dst, m, 
 // BGRRow writes pixels x0 ≤ x < x1 of picture line y to dst, (x1-x0)×3 bytes.
 func (c *Converter) BGRRow(dst []byte, m Image, y, x0, x1 int) { c.row(dst, m, y, x0, x1, bgr()) }
 
+// Colours returns pixels x0 ≤ x < x1 of picture line y as 4 bytes each, of which the first three are the colours in an order that is the same for
+// all images of the layout, and the fourth is anything. Where the format has them so already they are returned in place, and must
+// not be changed; else they are written to dst, (x1-x0)×4 bytes.
+func (c *Converter) Colours(dst []byte, m Image, y, x0, x1 int) []byte {
+	if t := c.layout.traits; t.family == packedRGB && t.pixelBytes == 4 && max(t.r, t.g, t.b) == 2 {
+		return m.Rows[y][4*x0 : 4*x1 : 4*x1]
+	}
+	c.row(dst, m, y, x0, x1, rgba())
+	return dst[:4*(x1-x0)]
+}
+
 // Picture returns the image as Go's image package has it, for encoders.
 func (c *Converter) Picture(m Image) *image.NRGBA {
 	f := c.layout.Format

@@ -324,3 +324,21 @@ func BenchmarkConvert(b *testing.B) {
 		})
 	}
 }
+
+// TestColours holds pixels in place against converted ones, up to an order of the colours that is the same for a format.
+func TestColours(t *testing.T) {
+	eachFormat(t, func(t *testing.T, l *Layout) {
+		m, c, width := l.View(random(7, l.Size)), NewConverter(l), l.Format.Width
+		rgba, dst := make([]byte, 4*width), make([]byte, 4*width)
+		c.RGBARow(rgba, m, 0, 0, width)
+		for i, p := range c.Colours(dst, m, 0, 0, width) {
+			a, at := rgba[i/4*4:], i%4
+			if at == 3 {
+				continue
+			}
+			if p != a[at] && p != a[2-at] {
+				t.Fatalf("%v: byte %d is %d, of the pixel %v", l.Format, i, p, a[:4])
+			}
+		}
+	})
+}
