@@ -66,6 +66,9 @@ func (c analyzeCmd) Run(e *env) error {
 	if err != nil && !errors.As(err, &lost) {
 		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
 	}
+	if err := c.writeFolder(e, r, found); err != nil {
+		return err
+	}
 	if c.JSON {
 		if err := printResultsJSON(e, &found.Results); err != nil {
 			return err
@@ -75,6 +78,17 @@ func (c analyzeCmd) Run(e *env) error {
 	}
 	if lost != nil {
 		return fmt.Errorf("analyze %s: %w", c.File, lost)
+	}
+	return nil
+}
+
+// writeFolder writes the run folder that was asked for.
+func (c analyzeCmd) writeFolder(e *env, r *recording.Reader, found *analysis.Found) error {
+	if c.Output == "" {
+		return nil
+	}
+	if err := analysis.WriteFolder(e.ctx, c.Output, r, found, analysis.FolderOptions{Force: c.Force, Source: c.File}, e); err != nil {
+		return fmt.Errorf("analyze %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
 	return nil
 }

@@ -1,0 +1,146 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// around is how many frames of a video stand before the first window and behind the last, so that green and red are seen.
+const around = 15
+
+// video shows all windows of the first one's format, with what lies between them.
+func (f *folder) video(ctx context.Context) error {
+	windows := f.found.Results.Windows
+	if len(windows) == 0 {
+		return nil
+	}
+	segment, err := f.reader.SegmentOf(windows[0].Start)
+	if err != nil {
+		return err
+	}
+	from, to := f.span(segment)
+	advance, end := f.told.Phase("writing the video", to-from)
+	defer end()
+	num, den := rate(segment)
+	v, err := render.NewVideo(f.path(VideoFile), segment.Layout, render.VideoOptions{RateNum: num, RateDen: den, Overlay: f.overlay(from, to)})
+	if errors.Is(err, errors.ErrUnsupported) {
+		f.note("there is no video: this program was built without OpenCV")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for step, stepErr := range f.reader.Steps(from, to) {
+		if err = errors.Join(stepErr, ctx.Err()); err == nil {
+			err = v.Step(step)
+		}
+		if err != nil {
+			break
+		}
+		advance(1)
+	}
+	if err = errors.Join(err, v.Close()); err != nil {
+		return fmt.Errorf("write the video: %w", err)
+	}
+	f.found.Results.Video = &report.Video{File: VideoFile, Map: VideoFile + ".json"}
+	return nil
+}
+
+// span returns the frames of a segment that the video shows.
+func (f *folder) span(s recording.Segment) (from, to int) {
+	from, to = s.First+s.Frames, s.First
+	for _, w := range f.found.Results.Windows {
+		if w.Start < s.First || w.Start >= s.First+s.Frames {
+			continue
+		}
+		from = min(from, w.Start-around)
+		to = max(to, max(w.End, w.Red)+1+around)
+	}
+	return max(from, s.First), min(to, s.First+s.Frames)
+}
+
+// rate returns frames a second as num/den, for a video.
+func rate(s recording.Segment) (num, den int64) {
+	switch {
+	case s.PeriodNum > 0 && s.PeriodDen > 0:
+		return s.PeriodDen, s.PeriodNum
+	case s.FemtoPeriod > 0:
+		const milli = 1000
+		return max(int64(1e15*milli)/s.FemtoPeriod, 1), milli
+	}
+	return 0, 0
+}
+
+// overlay says what stands below the picture.
+func (f *folder) overlay(from, to int) *render.Overlay {
+	first := f.found.Outcomes[0]
+	o := &render.Overlay{Title: f.found.Results.Recording.Name, Zero: first.Times.At(first.Window.Start), First: from, Last: to - 1}
+	if t0 := first.Window.T0; t0 != nil {
+		o.Zero = t0.At
+	}
+	byName := map[string]int{}
+	for _, found := range f.found.Outcomes {
+		w := found.Window
+		if w.Start < from || w.Start >= to {
+			continue
+		}
+		o.Marks = append(o.Marks, windowMarks(&w)...)
+		for i := range found.Results {
+			o.Marks = append(o.Marks, torn(&found.Results[i])...)
+			for _, s := range found.Results[i].Series {
+				if shown := found.Results[i].Measure == "fps" && s.Name == "frame_time" || s.Name == "pixel.progress"; !shown {
+					continue
+				}
+				k, ok := byName[s.Name]
+				if !ok {
+					k = len(o.Series)
+					byName[s.Name] = k
+					o.Series = append(o.Series, analyze.Series{Name: s.Name, Unit: s.Unit, Holds: s.Holds})
+				}
+				o.Series[k].Frames = append(o.Series[k].Frames, s.Frames...)
+				o.Series[k].Values = append(o.Series[k].Values, s.Values...)
+			}
+		}
+	}
+	if len(f.found.Outcomes) == 1 {
+		o.Values = headline(first)
+	}
+	slices.SortStableFunc(o.Marks, func(a, b render.Mark) int { return a.Frame - b.Frame })
+	return o
+}
+
+func windowMarks(w *analyze.Window) []render.Mark {
+	marks := []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin}, {Frame: w.End, Label: "end", Tone: render.End}}
+	if w.Red != analyze.None && w.Kind == analyze.ByMarkers {
+		marks = append(marks, render.Mark{Frame: w.Red, Label: "red", Tone: render.Neutral})
+	}
+	return marks
+}
+
+func torn(r *analyze.Result) (marks []render.Mark) {
+	for _, e := range r.Evidence {
+		if e.Kind == "torn" {
+			marks = append(marks, render.Mark{Frame: e.Frame, Label: "torn", Tone: render.Fault})
+		}
+	}
+	return marks
+}
+
+// headline picks the numbers that fit beside a picture.
+func headline(o *analyze.Outcome) (values []analyze.Value) {
+	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"tearing", "torn_frames"}} {
+		if r, ok := o.Find(want[0]); ok {
+			if v, ok := r.Find(want[1]); ok {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
