@@ -45,7 +45,7 @@ func (h *heatDifference) text() string {
 	if h.refusal != "" {
 		return "no difference of heat maps: " + h.refusal
 	}
-	return fmt.Sprintf("B has %s more and %s fewer, in %s and %s", plural(h.more, "change of a pixel"), countText(h.less), h.picture, h.numbers)
+	return fmt.Sprintf("pixels of B change %s more and %s fewer; see %s and %s", plural(h.more, "time"), countText(h.less), h.picture, h.numbers)
 }
 
 // window returns the window of a run that the primary measure is of.
