@@ -37,6 +37,8 @@ type cli struct {
 	Analyze    analyzeCmd    `cmd:"" help:"Measure what was seen: framerate, load, tearing and more."`
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
+	Report     reportCmd     `cmd:"" help:"Make the page of a run: video beside graphs, every number with its frames."`
+	View       viewCmd       `cmd:"" help:"Show a run in the browser."`
 	Compare    compareCmd    `cmd:"" help:"Say whether runs differ from others, by how much, and how sure that is."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze/report"
+)
+
+type reportCmd struct {
+	Dir        string `arg:"" name:"dir" complete:"files" help:"A run folder: with results.json, and video and pictures where there are any."`
+	SingleFile bool   `help:"Put video and pictures into the page, so that it can be shared as one file."`
+	Output     string `short:"o" placeholder:"FILE" complete:"files" help:"The page; report.html in the run folder if not given."`
+	Force      bool   `help:"Overwrite FILE."`
+}
+
+func (reportCmd) Help() string {
+	return `Examples:
+
+  eideticker report out/run
+  eideticker report out/run --single-file -o shared.html
+
+Writes the page anew from results.json and the files beside it. It needs no server and no network.`
+}
+
+func (c reportCmd) Run(e *env) error {
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	run, err := openRun(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	if err := report.WritePage(path, run.root.FS(), run.results, report.PageOptions{SingleFile: c.SingleFile}); err != nil {
+		return fmt.Errorf("report %s: %w", c.Dir, err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "%s, %s\n", path, bytesText(st.Size()))
+	return err
+}
+
+// path is where the page goes. One that refers to the run's files stands beside them.
+func (c reportCmd) path() (string, error) {
+	own := filepath.Join(c.Dir, report.PageName)
+	if c.Output == "" {
+		return own, nil
+	}
+	if !c.SingleFile {
+		beside, err := sameFolder(c.Output, own)
+		if err != nil {
+			return "", err
+		}
+		if !beside {
+			return "", usagef("%s is not in %s, where the video and the pictures are: add --single-file to put them into the page", c.Output, c.Dir)
+		}
+	}
+	return c.Output, refuseExisting(c.Output, c.Force)
+}
+
+func sameFolder(a, b string) (bool, error) {
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return filepath.Dir(a) == filepath.Dir(b), errors.Join(errA, errB)
+}
+
+// runDir is a run folder. Nothing outside it is read, whatever links there are.
+type runDir struct {
+	root    *os.Root
+	results *report.Results
+}
+
+// openRun opens a run folder and reads its results.
+func openRun(dir string) (*runDir, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	results, err := readResults(root)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dir, err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: no run folder; make one with: eideticker analyze FILE.eid -o DIR", err)
+		}
+		return nil, errors.Join(err, root.Close())
+	}
+	return &runDir{root, results}, nil
+}
+
+func (r *runDir) Close() error { return r.root.Close() }
+
+func readResults(root *os.Root) (*report.Results, error) {
+	f, err := root.Open(report.FileName)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // was only read
+	return report.Decode(f)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report"
+)
+
+type viewCmd struct {
+	Path   string `arg:"" name:"dir" complete:"files" help:"A run folder, as analyze -o writes it."`
+	NoOpen bool   `help:"Only print the address; open no browser."`
+	Port   uint16 `help:"Serve on this port, such as one that SSH forwards; any free one if not given."`
+}
+
+func (viewCmd) Help() string {
+	return `Examples:
+
+  eideticker view out/run
+  eideticker view out/run --no-open --port 8080
+
+Shows the page in the browser until Ctrl-C. Only this machine is served, only files of that folder, and only who knows the address.`
+}
+
+func (c viewCmd) Run(e *env) error {
+	st, err := os.Stat(c.Path)
+	if err != nil {
+		return err
+	}
+	if !st.IsDir() {
+		return usagef("%s is no run folder: analyze it first, with: eideticker analyze %s -o DIR", c.Path, c.Path)
+	}
+	run, err := openRun(c.Path)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	return c.serve(e, run)
+}
+
+// serve shows a run folder until the context ends.
+func (c viewCmd) serve(e *env, run *runDir) error {
+	page, err := report.Page(run.root.FS(), run.results, report.PageOptions{})
+	if err != nil {
+		return fmt.Errorf("view %s: %w", c.Path, err)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(c.Port))))
+	if err != nil {
+		return fmt.Errorf("view %s: %w", c.Path, err)
+	}
+	handler := newFolderHandler(run.root, page, listener.Addr().String(), rand.Text())
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if err := c.announce(e, handler.address()); err != nil {
+		return errors.Join(err, server.Close(), closed(<-served))
+	}
+	select {
+	case <-e.ctx.Done():
+		return errors.Join(server.Close(), closed(<-served))
+	case err := <-served:
+		return fmt.Errorf("view %s: %w", c.Path, err)
+	}
+}
+
+// closed is nil where a server ended because it was told to.
+func closed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (c viewCmd) announce(e *env, address string) error {
+	if _, err := fmt.Fprintln(e.out, address); err != nil {
+		return err
+	}
+	if !c.NoOpen {
+		if err := openBrowser(e.ctx, address); err != nil {
+			fmt.Fprintf(e.err, "no browser was opened (%v): open the address above\n", err)
+		}
+	}
+	fmt.Fprintln(e.err, "Ctrl-C ends it")
+	return nil
+}
+
+// openBrowser asks the desktop to show an address. The browser outlives this program.
+func openBrowser(ctx context.Context, address string) error {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}

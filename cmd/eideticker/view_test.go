@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+)
+
+// runFolder makes a run folder with a file of everything that is served or is not, beside a secret.
+func runFolder(t *testing.T) string {
+	t.Helper()
+	outside := t.TempDir()
+	dir := filepath.Join(outside, "run")
+	for name, text := range map[string]string{
+		"run/video.mp4": "0123456789", "run/pictures/a.png": "picture", "run/.hidden": "hidden", "run/pictures/.git/config": "hidden",
+		"run/report.html": "<script>alert(1)</script>", "run/other.html": "<script>alert(1)</script>", "secret": "secret",
+	} {
+		path := filepath.Join(outside, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "link.png")); err != nil {
+		t.Fatal(err)
+	}
+	r := &report.Results{
+		Recording: report.Recording{Name: "a run", Frames: 3},
+		Quality:   analyze.Result{Measure: "quality", State: analyze.Exact},
+	}
+	if err := report.Write(filepath.Join(dir, report.FileName), r); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestFolderHandler(t *testing.T) {
+	run, err := openRun(runFolder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	h := newFolderHandler(run.root, []byte("the page"), "127.0.0.1:80", "key")
+	for _, tc := range []struct {
+		name, method, host, path, bytes string
+		code                            int
+		kind, body                      string
+	}{
+		{"page", "GET", "127.0.0.1:80", "/key/report.html", "", 200, "text/html; charset=utf-8", "the page"},
+		{"page without a name", "GET", "127.0.0.1:80", "/key/", "", 200, "text/html; charset=utf-8", "the page"},
+		{"file", "GET", "127.0.0.1:80", "/key/pictures/a.png", "", 200, "image/png", "picture"},
+		{"head", "HEAD", "127.0.0.1:80", "/key/pictures/a.png", "", 200, "image/png", ""},
+		{"range", "GET", "127.0.0.1:80", "/key/video.mp4", "bytes=3-5", 206, "video/mp4", "345"},
+		{"range that is not there", "GET", "127.0.0.1:80", "/key/video.mp4", "bytes=30-", 416, "", ""},
+		{"foreign page is text", "GET", "127.0.0.1:80", "/key/other.html", "", 200, "text/plain; charset=utf-8", "<script>alert(1)</script>"},
+		{"no secret", "GET", "127.0.0.1:80", "/report.html", "", 403, "", ""},
+		{"wrong secret", "GET", "127.0.0.1:80", "/kex/report.html", "", 403, "", ""},
+		{"other name of the host", "GET", "evil.example:80", "/key/report.html", "", 403, "", ""},
+		{"nothing there", "GET", "127.0.0.1:80", "/key/no.png", "", 404, "", ""},
+		{"no listing", "GET", "127.0.0.1:80", "/key/pictures", "", 404, "", ""},
+		{"no listing with a slash", "GET", "127.0.0.1:80", "/key/pictures/", "", 404, "", ""},
+		{"up", "GET", "127.0.0.1:80", "/key/../secret", "", 404, "", ""},
+		{"up, encoded", "GET", "127.0.0.1:80", "/key/%2e%2e/secret", "", 404, "", ""},
+		{"up, from below", "GET", "127.0.0.1:80", "/key/pictures/../../secret", "", 404, "", ""},
+		{"absolute", "GET", "127.0.0.1:80", "/key//etc/passwd", "", 404, "", ""},
+		{"link that leads out", "GET", "127.0.0.1:80", "/key/link.png", "", 404, "", ""},
+		{"hidden", "GET", "127.0.0.1:80", "/key/.hidden", "", 404, "", ""},
+		{"in a hidden folder", "GET", "127.0.0.1:80", "/key/pictures/.git/config", "", 404, "", ""},
+		{"a name with zero", "GET", "127.0.0.1:80", "/key/video.mp4%00.png", "", 404, "", ""},
+		{"post", "POST", "127.0.0.1:80", "/key/report.html", "", 405, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := httptest.NewRequest(tc.method, "http://"+tc.host+tc.path, nil)
+			if tc.bytes != "" {
+				r.Header.Set("Range", tc.bytes)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != tc.code {
+				t.Errorf("code %d, want %d", w.Code, tc.code)
+			}
+			if got := w.Header().Get("Content-Type"); tc.kind != "" && got != tc.kind {
+				t.Errorf("type %q, want %q", got, tc.kind)
+			}
+			if got := w.Body.String(); w.Code < 300 && got != tc.body || strings.Contains(got, "secret\n") || got == "secret" || got == "hidden" {
+				t.Errorf("body %q, want %q", got, tc.body)
+			}
+			if w.Header().Get("X-Content-Type-Options") != "nosniff" {
+				t.Error("types may be guessed")
+			}
+		})
+	}
+}
+
+// TestView serves a folder, reads the page at the address that is printed, and ends with Ctrl-C.
+func TestView(t *testing.T) {
+	dir := runFolder(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, printed := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"view", dir, "--no-open"}, strings.NewReader(""), printed, io.Discard)
+	}()
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get(strings.TrimSpace(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if page := string(body); !strings.Contains(page, "a run") || strings.Contains(page, "alert(1)") {
+		t.Errorf("the page is %.200s", page)
+	}
+	if !strings.HasPrefix(address, "http://127.0.0.1:") {
+		t.Errorf("served at %s", address)
+	}
+	interrupt()
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+}
