@@ -57,6 +57,17 @@ func TestBarsThatSlide(t *testing.T) {
 			content(f, 40)
 			f.show(4, barred(40, red))
 		}, Window{Green: 4, Start: 5, End: 13, Red: 14, RedTo: 17, Region: below(40), GreenRegion: whole, RedRegion: below(40)}, "the red covers (0,40)-(320,180) only"},
+		{"half a line further", func(f *film) {
+			f.show(5, barred(32, green))
+			f.show(4, func(x, y int) [3]int {
+				if y == 31 && x < 165 {
+					return green(x, y)
+				}
+				return barred(32, green)(x, y)
+			})
+			content(f, 31)
+			f.show(4, barred(31, red))
+		}, Window{Green: 8, Start: 9, End: 14, Red: 15, RedTo: 18, Region: below(31), GreenRegion: below(31), RedRegion: below(31)}, "from frame 5 on"},
 		{"over the green's edge, and away again", func(f *film) {
 			f.show(5, green)
 			f.show(2, barred(30, green))

@@ -12,7 +12,7 @@ import (
 )
 
 // marked is a reel of 2 white frames, 6 green ones, 6 of content and 6 red ones, in a region of the frame, with codes on the
-// markers; nil for none. A page draws its code late frames after the green came.
+// markers; nil for none. A page draws a code late frames after the marker came.
 func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle, green, red *strip.Code, late int) *reel {
 	t.Helper()
 	f, err := frame.NewFormat(p, w, h)
@@ -35,14 +35,17 @@ func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle,
 		case n >= 8 && n < 14:
 			colour = [3]byte{200, byte(20 * n), 30}
 		case n >= 14:
-			colour, code = [3]byte{0, 0, 255}, red
+			colour = [3]byte{0, 0, 255}
+			if n >= 14+late {
+				code = red
+			}
 		}
 		src := make([]byte, 4*w*h)
 		for y := range h {
 			for x := range w {
-				c := colour
+				c := &colour
 				if !image.Pt(x, y).In(region) {
-					c = [3]byte{90, 90, 90}
+					c = &[3]byte{90, 90, 90}
 				}
 				copy(src[4*(y*w+x):], c[:])
 			}
@@ -70,6 +73,7 @@ func TestCodesAreReadAndSpoilNothing(t *testing.T) {
 		}{
 			{192, 10, image.Rect(0, 0, 192, 10)}, {200, 40, image.Rect(0, 0, 200, 40)}, {320, 180, image.Rect(0, 0, 320, 180)},
 			{800, 90, image.Rect(0, 0, 800, 90)}, {500, 120, image.Rect(20, 30, 480, 120)}, {1600, 100, image.Rect(0, 20, 1600, 100)},
+			{1600, 500, image.Rect(0, 0, 1600, 500)},
 		} {
 			for _, late := range []int{0, 1, 4} {
 				t.Run(fmt.Sprintf("%v/%dx%d/%d late", p, s.w, s.h, late), func(t *testing.T) {

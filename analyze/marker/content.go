@@ -34,7 +34,7 @@ type aside struct {
 // doContent waits for the red.
 //
 // A frame is looked at if it may be all red or green, or have a line that is all red, or a red box beside a bar; see looks for how that
-// is known without pixels. While something of that kind stands, each change is looked at.
+// is known without pixels. What was there at the last look is so still in the bounds, so that each change of it is looked at.
 func (d *Detector) doContent() {
 	c, l := &d.content, d.looks
 	if c.slides && d.slid() {
@@ -42,8 +42,7 @@ func (d *Detector) doContent() {
 	}
 	if d.touched.in > 0 {
 		c.changedAt = d.n
-		if (d.every || c.band[1] > c.band[0] || l.redLines > 0 || !c.aside.box.Empty() ||
-			l.bound(redHue) >= similarShare || l.bound(greenHue) >= fullLooks) && d.look() && d.judge() {
+		if (d.every || l.redLines > 0 || l.bound(redHue) >= similarShare || l.bound(greenHue) >= fullLooks) && d.look() && d.judge() {
 			return
 		}
 	}
@@ -149,7 +148,7 @@ func (d *Detector) noRed(last int, because string) {
 	}
 	text := fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", w.Green, w.Start, because)
 	if c.reddest >= 0.01 {
-		text += fmt.Sprintf("; the most red is %.0f %% of frame %d", 100*c.reddest, c.reddestAt)
+		text += fmt.Sprintf("; the most red is about %.0f %% of frame %d", 100*c.reddest, c.reddestAt)
 	}
 	if c.changedAt < last {
 		text += fmt.Sprintf("; nothing changes after frame %d", c.changedAt)

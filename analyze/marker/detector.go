@@ -204,16 +204,18 @@ func (d *Detector) touch() {
 	}
 }
 
-// rect returns the pixels of a span, and none for one that lies outside the frame.
-func (e *eye) rect(s *frame.Span) image.Rectangle {
-	if s.Row < 0 || int(s.Row) >= len(e.layout.Rows) {
+func (e *eye) rect(s *frame.Span) image.Rectangle { return rectOf(e.layout, s) }
+
+// rectOf returns the pixels of a span, and none for one that lies outside the frame.
+func rectOf(l *frame.Layout, s *frame.Span) image.Rectangle {
+	if s.Row < 0 || int(s.Row) >= len(l.Rows) {
 		return image.Rectangle{}
 	}
-	start, end := max(0, int(s.Start)), min(int(s.End), e.layout.Rows[s.Row].Seen)
+	start, end := max(0, int(s.Start)), min(int(s.End), l.Rows[s.Row].Seen)
 	if start >= end {
 		return image.Rectangle{}
 	}
-	x0, y0, x1, y1 := e.layout.Rect(int(s.Row), start, end)
+	x0, y0, x1, y1 := l.Rect(int(s.Row), start, end)
 	return image.Rect(x0, y0, x1, y1)
 }
 

@@ -5,6 +5,7 @@ import (
 	"image"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -311,30 +312,38 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 		kind    string
 		text    string
 		windows int
+		frames  []int // to be shown
 	}{
-		{"no frames", func(f *film) {}, Missing, "no frames at all", 0},
-		{"nothing green", func(f *film) { f.show(4, white) }, Missing, "nothing in them is green", 0},
-		{"some green", func(f *film) { f.show(4, torn(18, green, white)) }, Missing, "no green in 4 frames: the most of it is", 0},
-		{"green too short", func(f *film) { f.show(2, green); f.show(2, white) }, TooShort, "the green of frames 0–1", 0},
-		{"green too short at the end", func(f *film) { f.show(1, white); f.show(2, green) }, TooShort, "the green of frames 1–2", 0},
-		{"nothing after green", func(f *film) { f.show(5, green) }, Missing, "nothing follows the green of frames 0–4", 0},
-		{"no red", func(f *film) { f.show(3, green); f.show(4, page(1)) }, Missing, "no red after the green that ends with frame 2: content from frame 3 on, until the recording ends", 0},
+		{"no frames", func(f *film) {}, Missing, "no frames at all", 0, []int{}},
+		{"nothing green", func(f *film) { f.show(4, white) }, Missing, "nothing in them is green", 0, []int{0, 3}},
+		{"some green", func(f *film) { f.show(4, torn(18, green, white)) }, Missing, "no green in 4 frames: the most of it is", 0, []int{0, 3}},
+		{"green too short", func(f *film) { f.show(2, green); f.show(2, white) }, TooShort, "the green of frames 0–1", 0, []int{0, 1, 2}},
+		{"green too short at the end", func(f *film) { f.show(1, white); f.show(2, green) }, TooShort, "the green of frames 1–2", 0, []int{1, 2}},
+		{"nothing after green", func(f *film) { f.show(5, green) }, Missing, "nothing follows the green of frames 0–4", 0, []int{0, 4}},
+		{"no red", func(f *film) { f.show(3, green); f.show(4, page(1)) }, Missing, "no red after the green that ends with frame 2: content from frame 3 on, until the recording ends; nothing changes after frame 3", 0, []int{2, 3, 6}},
 		{"red too short", func(f *film) {
 			f.show(3, green)
 			f.show(2, page(1))
 			f.show(2, red)
 			f.show(2, page(1))
 			f.show(3, red)
-		}, TooShort, "the red of frames 5–6 is gone in frame 7", 1},
-		{"red cut off", func(f *film) { f.show(3, green); f.show(2, page(1)); f.show(2, red) }, TooShort, "the red of frames 5–6 is cut off", 0},
-		{"red first", func(f *film) { f.show(3, red); f.run() }, Missing, "frames 0–2 are red, without a green before them", 1},
+		}, TooShort, "the red of frames 5–6 is gone in frame 7", 1, []int{4, 5, 6, 7}},
+		{"red returns", func(f *film) { f.run(); f.show(3, page(1)); f.show(2, red); f.show(2, white) }, Returned, "the red of frames 13–17 returned in frames 22–23", 1, []int{21, 22, 23}},
+		{"no red, but much of it", func(f *film) {
+			f.show(3, green)
+			f.show(2, page(1))
+			f.show(4, within(image.Rect(40, 30, 320, 180), red))
+			f.show(3, page(2))
+		}, Missing, "; the most red is about 74 % of frame 5; nothing changes after frame 9", 0, []int{2, 3, 5, 9, 11}},
+		{"red cut off", func(f *film) { f.show(3, green); f.show(2, page(1)); f.show(2, red) }, TooShort, "the red of frames 5–6 is cut off", 0, []int{4, 5, 6}},
+		{"red first", func(f *film) { f.show(3, red); f.run() }, Missing, "frames 0–2 are red, without a green before them", 1, []int{0, 2}},
 		{"green returns", func(f *film) {
 			f.show(3, green)
 			for n := range 5 {
 				f.show(1, page(n))
 			}
 			f.run()
-		}, Returned, "green returned in frame 10", 1},
+		}, Returned, "green returned in frame 10", 1, []int{3, 9, 10}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFilm(t, frame.BGR4, clean)
@@ -346,6 +355,9 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 			}
 			if len(got) != tc.windows || len(problems.Problems) != 1 || problems.Problems[0].Kind != tc.kind || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("windows %+v, error %v, want %d windows and %q of kind %s", got, err, tc.windows, tc.text, tc.kind)
+			}
+			if p := problems.Problems[0]; !slices.Equal(p.Frames, tc.frames) {
+				t.Errorf("frames %v, want %v", p.Frames, tc.frames)
 			}
 		})
 	}

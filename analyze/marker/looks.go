@@ -9,7 +9,8 @@ import (
 
 // Whether a marker can be in a frame is decided in two steps, so that most frames need no pixels at all.
 //
-// A marker fills an area only if it shows in at least 90 % of the looks: of 8 places in each line. A line has a marker's colour
+// A marker fills an area only if it shows in at least 80 % of the looks: of 8 places in each line (one column of them may stand on a
+// border). A line has a marker's colour
 // only if 7 of its 8 looks have. What a frame showed there is remembered; a change that touches a look
 // makes it unknown. So, without any pixel of the frames since, the looks that had the colour and those that are
 // unknown together bound how many have it now. While that bound stays under what a marker needs, there is none: the
@@ -20,7 +21,7 @@ import (
 const (
 	lookColumns = 8
 	lineLooks   = 7   // of 8 in a line that may be a marker's
-	fullLooks   = 0.9 // of all in an area that a marker may fill
+	fullLooks   = 0.8 // of all in an area that a marker may fill
 )
 
 // looks are what is known of the places that are looked at, in an area of the frame.

@@ -62,7 +62,7 @@ func (p *painter) some() image.Rectangle {
 	case 2:
 		return image.Rect(0, p.h/10+n(3), p.w, p.h)
 	case 3:
-		return image.Rect(n(20), 0, p.w, p.h)
+		return image.Rect(n(p.w/3), 0, p.w, p.h)
 	case 4, 5:
 		x, y := n(p.w), n(p.h)
 		return image.Rect(x, y, x+1+n(12), y+1+n(5))
@@ -95,10 +95,13 @@ func (p *painter) act() {
 		for range 1 + p.rng.IntN(5) {
 			p.fill(p.some(), p.rng.IntN(256), p.rng.IntN(256), p.rng.IntN(256))
 		}
-	case 3: // a bar above a marker
-		bar := p.rng.IntN(p.h / 3)
+	case 3: // a bar above a marker, or beside it
 		p.fill(p.all(), b, g, r)
-		p.fill(image.Rect(0, 0, p.w, bar), 90, 90, 90)
+		bar := image.Rect(0, 0, p.w, p.rng.IntN(p.h/3))
+		if p.rng.IntN(2) == 0 {
+			bar = image.Rect(0, 0, p.rng.IntN(p.w/3), p.h)
+		}
+		p.fill(bar, 90, 90, 90)
 	case 4: // a code on it
 		c := strip.MarkerCode([]string{"this", "other"}[p.rng.IntN(2)], 1, strip.Marker(1+p.rng.IntN(2)))
 		p.mark, p.markIn = &c, image.Rect(0, p.rng.IntN(2)*p.h/10&^1, p.w, p.h)

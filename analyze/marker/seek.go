@@ -60,8 +60,8 @@ type seekState struct {
 // doSeek looks for a green whose bounding box stays the same.
 func (d *Detector) doSeek() {
 	s, l := &d.seek, d.looks
-	// A box needs at least leastShare of the looks, a red fullLooks. What stands is watched until it goes.
-	if d.touched.any() && (d.every || !s.candidate.Empty() || s.red || l.bound(greenHue) >= leastShare || l.bound(redHue) >= fullLooks) && d.look() {
+	// A box needs at least leastShare of the looks, a red fullLooks. A candidate has them, so that each change is looked at.
+	if d.touched.any() && (d.every || l.bound(greenHue) >= leastShare || l.bound(redHue) >= fullLooks) && d.look() {
 		d.lookForGreen()
 	}
 	if s.candidate.held(d.n) {
