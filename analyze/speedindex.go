@@ -44,6 +44,16 @@ type LoadOptions struct {
 // Variants returns the names of the variants of progress.
 func Variants() []string { return []string{"pixel", "histogram", "perceptual", "contentful", "script"} }
 
+// CheckVariants reports a name that is no variant's.
+func CheckVariants(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(Variants(), name) {
+			return fmt.Errorf("no variant of load figures is called %q: there are %s", name, strings.Join(Variants(), " "))
+		}
+	}
+	return nil
+}
+
 // costlyFrames is how many frames of a window may change for all variants to be computed unasked.
 const costlyFrames = 120
 
@@ -56,10 +66,8 @@ type variants struct {
 // chooseVariants says which variants are computed in a window.
 func (c *Case) chooseVariants() (v variants, err error) {
 	asked := c.Options.Load.Variants
-	for _, name := range asked {
-		if !slices.Contains(Variants(), name) {
-			return v, fmt.Errorf("no variant of progress is called %q: there are %s", name, strings.Join(Variants(), " "))
-		}
+	if err := CheckVariants(asked); err != nil {
+		return v, err
 	}
 	if len(asked) > 0 {
 		has := func(name string) bool { return slices.Contains(asked, name) }
@@ -103,16 +111,16 @@ func (l *load) figures() Result {
 		start.FirstChange = true
 		r.Warnings = append(r.Warnings, "no navigation, launch or input is known: times count from the first change")
 	}
-	for _, c := range l.curves() {
+	for i, c := range l.curves() {
 		f, err := visual.NewFigures(start, l.points(c.p), l.end())
 		if err != nil {
 			return Result{State: Refused, Refusal: refusalOf(err)}
 		}
-		if len(r.Values) == 0 {
+		r.curve(prefix+c.name, f, l.frames)
+		if i == 0 { // these two are the same for all
 			r.elapsed(prefix+"first_visual_change", f.FirstChange, l.frames)
 			r.elapsed(prefix+"last_visual_change", f.LastChange, l.frames)
 		}
-		r.curve(prefix+c.name, f, l.frames)
 		r.Series = append(r.Series, Series{Name: c.name + ".progress", Unit: "fraction", Holds: true, Frames: l.frames, Values: c.p})
 	}
 	if l.variants.script {

@@ -28,7 +28,8 @@ type analyzeCmd struct {
 	Still     time.Duration `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
 	Event     string        `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
 	Limit     time.Duration `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
-	T0        string        `placeholder:"KIND" help:"Load figures count from the last event of this kind; by default navigation, launch or input."`
+	T0        string        `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind; by default navigation, launch or input."`
+	Variants  []string      `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
 	Strict    bool          `help:"Fail if a frame is missing in what is measured."`
 	Force     bool          `help:"Overwrite what is in DIR."`
 	JSON      bool          `help:"Print the results as one JSON object."`
@@ -96,10 +97,10 @@ func (c analyzeCmd) writeFolder(e *env, r *recording.Reader, found *analysis.Fou
 func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 	s = analysis.Settings{
 		Measures: c.Measures, Strict: c.Strict, Markers: c.Window == "markers", T0: c.T0,
-		Still: c.Still, EndEvent: c.Event, Limit: c.Limit,
+		Variants: c.Variants, Still: c.Still, EndEvent: c.Event, Limit: c.Limit,
 		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
 	}
-	if err := analyze.CheckNames(c.Measures); err != nil {
+	if err := errors.Join(analyze.CheckNames(c.Measures), analyze.CheckVariants(c.Variants)); err != nil {
 		return s, usageError{err}
 	}
 	if c.Region != "auto" {

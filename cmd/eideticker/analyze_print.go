@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
@@ -28,7 +29,23 @@ func printQuality(w io.Writer, r *report.Results) error {
 	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost\n", figure(stored.Value), figure(lost.Value)); err != nil {
 		return err
 	}
-	return printLines(w, append(r.Quality.Warnings, r.Notes...))
+	if err := printLines(w, append(slices.Clone(r.Quality.Warnings), r.Notes...)); err != nil || len(r.Windows) > 0 {
+		return err
+	}
+	return printTable(w, valueHeading(), valueRows(&r.Quality))
+}
+
+// valueHeading is that of the rows of valueRows.
+func valueHeading() []string { return []string{"", "", ">value", "unit", "bounds"} }
+
+// valueRows are a result's values; only the first has the measure's name.
+func valueRows(r *analyze.Result) (rows [][]string) {
+	name := r.Measure
+	for _, v := range r.Values {
+		rows = append(rows, []string{name, v.Name, figure(v.Value), v.Unit, bounds(v)})
+		name = ""
+	}
+	return rows
 }
 
 func printLines(w io.Writer, lines []string) error {
@@ -64,19 +81,13 @@ func printWindow(w io.Writer, win *report.Window) error {
 			said = append(said, res.Measure+": "+res.Refusal)
 			continue
 		}
-		for k, v := range res.Values {
-			name := ""
-			if k == 0 {
-				name = res.Measure
-			}
-			rows = append(rows, []string{name, v.Name, figure(v.Value), v.Unit, bounds(v)})
-		}
+		rows = append(rows, valueRows(res)...)
 		for _, warning := range res.Warnings {
 			said = append(said, res.Measure+": "+warning)
 		}
 	}
 	if len(rows) > 0 {
-		if err := printTable(w, []string{"", "", ">value", "unit", "bounds"}, rows); err != nil {
+		if err := printTable(w, valueHeading(), rows); err != nil {
 			return err
 		}
 	}

@@ -102,6 +102,7 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
 		Masks:     append(slices.Clone(a.Masks), w.masks...),
 		Tolerance: w.tolerance, OwnClock: a.reader.Info().OwnClock, Progress: advance,
+		Load: analyze.LoadOptions{Variants: a.Variants},
 	}
 	if a.Region != nil {
 		o.Region = *a.Region

@@ -11,6 +11,7 @@ import (
 // everything.
 type Settings struct {
 	Measures      []string
+	Variants      []string      // of load figures; empty as analyze.LoadOptions says
 	Region        *frame.Region // in place of the content region
 	Masks         []frame.Region
 	Tolerance     int
