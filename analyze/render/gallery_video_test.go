@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -54,30 +53,6 @@ func solid(l *frame.Layout, pix []byte, r, g, b byte) {
 }
 
 func never(int) bool { return false }
-
-func overlayOf(title string, frames, first, done int) Overlay {
-	progress := analyze.Series{Name: "visually complete", Unit: "fraction", Holds: true}
-	changed := analyze.Series{Name: "pixels changed", Unit: "pixels"}
-	for n := range frames {
-		progress.Frames, changed.Frames = append(progress.Frames, n), append(changed.Frames, n)
-		progress.Values = append(progress.Values, max(0, min(1, float64(n-first)/float64(done-first))))
-		changed.Values = append(changed.Values, float64(n*7919%921600))
-	}
-	return Overlay{
-		Title: title, Zero: timeline.Time(first) * 1e9 / 60, First: 0, Last: frames - 1,
-		Series: []analyze.Series{progress, changed},
-		Values: []analyze.Value{
-			{Name: "Speed Index", Unit: "ms", Value: 1204, Low: 1188, High: 1221, State: analyze.Bounded},
-			{Name: "framerate", Unit: "frames/s", Value: 57.31, Low: 57.31, High: 57.31, State: analyze.Exact},
-			{Name: "longest freeze", Unit: "ms", Value: 116.7, Low: 100, High: 133.3, State: analyze.Bounded},
-			{Name: "torn", Unit: "frames", Value: 2, Low: 2, High: 2, State: analyze.Exact},
-		},
-		Marks: []Mark{
-			{first, "T0", Neutral}, {first, "s start", Begin}, {first + 4, "first change", Visual}, {first + 30, "torn", Fault},
-			{done, "last change", Visual}, {frames - 5, "e end", End}, {frames - 4, "r red", End},
-		},
-	}
-}
 
 func galleryFolder(t *testing.T) string {
 	if dir := os.Getenv(galleryVariable); dir != "" {

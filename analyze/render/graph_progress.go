@@ -118,6 +118,9 @@ func thin(points []point, n int) []point {
 		return points
 	}
 	from, width := points[0].x, (points[len(points)-1].x-points[0].x)/float64(n)
+	if width <= 0 { // all at one time
+		width = 1
+	}
 	out := make([]point, 0, 4*n)
 	for start := 0; start < len(points); {
 		column := math.Floor((points[start].x - from) / width)

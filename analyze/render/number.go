@@ -23,6 +23,9 @@ func decimals(size float64) int {
 
 // number formats x with a fixed number of digits behind the point, and commas between thousands.
 func number(x float64, digits int) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "–"
+	}
 	s := strconv.FormatFloat(x, 'f', digits, 64)
 	sign := ""
 	if strings.HasPrefix(s, "-") {

@@ -19,7 +19,7 @@ import (
 )
 
 // grey is how bright frame n is.
-func grey(n int) byte { return byte(20 + n*12) }
+func grey(n int) byte { return byte(20 + n%20*11) }
 
 func flat(l *frame.Layout, v byte) frame.Image {
 	src := make([]byte, l.Format.Width*l.Format.Height*4)
@@ -141,6 +141,39 @@ func TestVideoIsWhatBrowsersPlay(t *testing.T) {
 	for _, want := range []string{"codec_name=h264", "pix_fmt=yuv420p", "avg_frame_rate=60000/1001", "nb_read_frames=3"} {
 		if !strings.Contains(string(out), want+"\n") {
 			t.Errorf("ffprobe says %q, want %s", out, want)
+		}
+	}
+}
+
+// TestKeyframesComeEverySecond reads the file's own index.
+func TestKeyframesComeEverySecond(t *testing.T) {
+	for _, tc := range []struct {
+		num, den int64
+		frames   int
+		most     int // frames from one to the next
+	}{{60, 1, 150, 60}, {30000, 1001, 70, 30}, {5, 1, 30, 12}} {
+		path := filepath.Join(t.TempDir(), "v.mp4")
+		play(t, path, layout(t, frame.BGR4, 64, 48), VideoOptions{RateNum: tc.num, RateDen: tc.den}, upTo(0, uint64(tc.frames))...)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		st, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := readClip(f, st.Size(), tc.frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := 0
+		for _, s := range c.frames {
+			if s.key {
+				last = int(s.shown)
+			} else if int(s.shown)-last >= tc.most {
+				t.Fatalf("%d/%d a second: frame %d is %d after a keyframe, want less than %d", tc.num, tc.den, s.shown, int(s.shown)-last, tc.most)
+			}
 		}
 	}
 }
