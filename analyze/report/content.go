@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -53,9 +54,11 @@ type windowView struct {
 	ID       string
 	Title    string
 	About    []string
-	Tiles    []valueView // the first value of each measure
+	Tiles    []valueView   // one value of each measure
+	Strips   []pictureView // filmstrips
 	Results  []resultView
-	Claims   []fact // on nothing that was measured
+	Refused  []resultView // those that say nothing but why
+	Claims   []fact       // on nothing that was measured
 	Pictures []pictureView
 	Warnings sentences
 	HasTimes bool
@@ -86,6 +89,8 @@ type chartView struct {
 
 type valueView struct {
 	Measure  string
+	Group    string // what the name begins with
+	Begins   bool   // the group, which the value before is not in
 	Name     string
 	Text     string // with its unit
 	Number   string // without
@@ -108,10 +113,10 @@ type frameLink struct {
 }
 
 type evidenceView struct {
-	Kind  string
-	Frame frameLink
-	Text  string
-	Image template.URL
+	Frame  frameLink
+	Told   []fact // kind and sentence
+	Untold int
+	Image  template.URL
 }
 
 type pictureView struct {
@@ -131,6 +136,7 @@ const (
 	mostFrames    = 4    // linked beside a value
 	mostLinked    = 400  // on demand
 	mostEvidence  = 24   // shown as cards
+	mostTold      = 6    // sentences on a card
 	mostTiles     = 6    // of a window
 	mostText      = 2000 // sentences in all of a list
 )
@@ -244,31 +250,55 @@ func newWindow(i int, w *Window, from *files) windowView {
 		var own []Picture
 		own, left = ofMeasure(left, w.Results[k].Measure)
 		r.addPictures(own, from)
-		if len(r.Values) > 0 && len(v.Tiles) < mostTiles {
-			v.Tiles = append(v.Tiles, headline(&w.Results[k], r.Values))
+		if i := headline(&w.Results[k]); i >= 0 && len(v.Tiles) < mostTiles {
+			v.Tiles = append(v.Tiles, r.Values[i])
 		}
-		v.Results = append(v.Results, r)
+		if r.silent() {
+			v.Refused = append(v.Refused, r)
+		} else {
+			v.Results = append(v.Results, r)
+		}
 	}
 	for _, name := range sortedKeys(claims) {
 		v.Claims = append(v.Claims, fact{words(name), trimZeros(strconv.FormatFloat(claims[name], 'f', 3, 64))})
 	}
-	v.Pictures = pictures(left, from)
+	for _, p := range pictures(left, from) {
+		if p.Kind == PictureFilmstrip {
+			v.Strips = append(v.Strips, p)
+		} else {
+			v.Pictures = append(v.Pictures, p)
+		}
+	}
 	return v
 }
 
-// headline is the value that stands for a measure: the first that users want to be high or low.
-func headline(r *analyze.Result, views []valueView) valueView {
+// headline finds the value that stands for a measure: what the measure is called for, or the first that users want to be high or
+// low. It returns -1 where there is none.
+func headline(r *analyze.Result) int {
+	first := -1
 	for i, v := range r.Values {
-		if v.Name == "framerate" { // what the measure is called for
-			return views[i]
+		if v.State == analyze.Refused {
+			continue
+		}
+		if _, name := parted(v.Name); name == "framerate" || name == "speed_index" {
+			return i
+		}
+		if first < 0 && (v.Better == analyze.Higher || v.Better == analyze.Lower) {
+			first = i
 		}
 	}
-	for i, v := range r.Values {
-		if (v.Better == analyze.Higher || v.Better == analyze.Lower) && v.State != analyze.Refused {
-			return views[i]
-		}
-	}
-	return views[0]
+	return first
+}
+
+// parted parts the last word of a name with points from what stands before.
+func parted(name string) (group, last string) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:max(i, 0)], name[i+1:]
+}
+
+// silent reports whether a result says nothing but why it has nothing to say.
+func (v *resultView) silent() bool {
+	return v.Refusal != "" && len(v.Values) == 0 && len(v.Charts) == 0 && len(v.Evidence) == 0 && len(v.Pictures) == 0
 }
 
 func windowAbout(w *Window) []string {
@@ -306,7 +336,7 @@ func newResult(r *analyze.Result, claims map[string]float64) resultView {
 	for _, c := range charts(r) {
 		view := chartView{Title: chartTitle(c)}
 		for _, s := range c.Series {
-			view.Series = append(view.Series, words(s.Name))
+			view.Series = append(view.Series, strings.ReplaceAll(words(s.Name), ".", " · "))
 		}
 		v.Charts = append(v.Charts, view)
 	}
@@ -317,31 +347,45 @@ func newResult(r *analyze.Result, claims map[string]float64) resultView {
 			view.Claim, v.HasClaim = number(claim, analyze.Value{Unit: value.Unit})+unitText(value.Unit), true
 			delete(claims, name)
 		}
+		view.Begins = view.Group != "" && (len(v.Values) == 0 || v.Values[len(v.Values)-1].Group != view.Group)
 		v.Values = append(v.Values, view)
 	}
-	for i, e := range r.Evidence {
-		at := frameLink{e.Frame, "frame " + count(e.Frame)}
+	v.addEvidence(r.Evidence)
+	return v
+}
+
+// addEvidence makes a card for each frame, as far as there is room.
+func (v *resultView) addEvidence(all []analyze.Evidence) {
+	card := map[int]int{}
+	for _, e := range all {
+		i, there := card[e.Frame]
 		switch {
-		case i < mostEvidence:
-			v.Evidence = append(v.Evidence, evidenceView{Kind: words(e.Kind), Frame: at, Text: e.Text})
-		case i < mostEvidence+mostLinked:
+		case there && len(v.Evidence[i].Told) < mostTold:
+			v.Evidence[i].Told = append(v.Evidence[i].Told, fact{words(e.Kind), e.Text})
+		case there:
+			v.Evidence[i].Untold++
+		case len(v.Evidence) < mostEvidence:
+			card[e.Frame] = len(v.Evidence)
+			v.Evidence = append(v.Evidence, evidenceView{
+				Frame: frameLink{e.Frame, "frame " + count(e.Frame)}, Told: []fact{{words(e.Kind), e.Text}},
+			})
+		case len(v.More) < mostLinked:
 			v.More = append(v.More, frameLink{e.Frame, count(e.Frame)})
 		default:
 			v.Unlisted++
 		}
 	}
-	return v
 }
 
 // chartTitle names a graph of one series by it, and one of several by its measure.
 func chartTitle(c chartData) string {
 	title := measureTitle(c.Measure)
 	if len(c.Series) == 1 {
-		title = titled(words(c.Series[0].Name))
+		title = titled(strings.ReplaceAll(words(c.Series[0].Name), ".", " · "))
 	}
-	switch c.Unit {
-	case "":
-	case "fraction":
+	switch {
+	case c.Unit == "" || strings.HasSuffix(title, c.Unit):
+	case c.Unit == "fraction":
 		title += ", %"
 	default:
 		title += ", " + c.Unit
@@ -350,8 +394,9 @@ func chartTitle(c chartData) string {
 }
 
 func newValue(measure string, v analyze.Value) valueView {
+	group, name := parted(v.Name)
 	view := valueView{
-		Measure: measureTitle(measure), Name: titled(words(v.Name)), Text: valueText(v), Number: number(v.Value, v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
+		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: titled(words(name)), Text: valueText(v), Number: number(v.Value, v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
 		State: string(v.State), Note: v.Note, All: frameLink{0, "all frames"},
 	}
 	if v.State == analyze.Refused {

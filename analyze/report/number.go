@@ -18,7 +18,16 @@ func boundsText(v analyze.Value) string {
 	if v.State != analyze.Bounded {
 		return ""
 	}
-	return number(v.Low, v) + " – " + number(v.High, v) + unitText(v.Unit)
+	low, high := number(v.Low, v), number(v.High, v)
+	if low == high && v.Low != v.High { // narrower than the digits that are shown
+		off := max(v.Value-v.Low, v.High-v.Value)
+		if v.Unit == "fraction" {
+			off *= 100
+		}
+		digits := max(0, -int(math.Floor(math.Log10(off))))
+		return "± " + strconv.FormatFloat(off, 'f', min(digits, 9), 64) + unitText(v.Unit)
+	}
+	return low + " – " + high + unitText(v.Unit)
 }
 
 // number formats x with the digits that are right for v.

@@ -5,7 +5,7 @@ class Chart {
     Object.assign(this, {box, data, view, timeline, player});
     this.height = 170;
     this.series = data.series.map((s) => ({
-      ...s, times: s.frames.map((n) => view.timeOf(n)), label: s.name.replaceAll('_', ' '),
+      ...s, times: s.frames.map((n) => view.timeOf(n)), label: s.name.replaceAll('_', ' ').replaceAll('.', ' · '),
     }));
     this.drawLegend(legend);
     this.svg = element('svg', {class: 'plot', height: this.height}, box);
