@@ -132,8 +132,12 @@ func describeRecording(r *recording.Reader) report.Recording {
 }
 
 func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
+	red := analyze.None // of other kinds it is only the frame behind the last
+	if w.Kind == analyze.ByMarkers {
+		red = w.Red
+	}
 	d := report.Window{
-		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: o.Window.Red, Region: box(o.Window.Region),
+		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: red, Region: box(o.Window.Region),
 		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
 		Results: o.Results, Warnings: w.warnings,
 	}

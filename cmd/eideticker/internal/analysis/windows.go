@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
@@ -127,9 +128,11 @@ func (a *analysis) complete(w *window) error {
 		a.maskStrip(w)
 	}
 	if a.AutoTolerance {
-		return a.calibrate(w)
+		if err := a.calibrate(w); err != nil {
+			return err
+		}
 	}
-	return nil
+	return a.end(w)
 }
 
 // calibrate takes τ and m from the held green.
@@ -149,6 +152,72 @@ func (a *analysis) calibrate(w *window) error {
 	w.warnings = append(w.warnings, fmt.Sprintf("calibrated on %d frames of green: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
 		n.Frames, n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
 	return nil
+}
+
+// end moves a window's end forward to where its content ends, for pages that cannot draw the red themselves: before a stillness, with
+// an event or after a time. What comes behind it, down to a red that the rig has loaded, does not count.
+func (a *analysis) end(w *window) error {
+	last := w.End
+	switch {
+	case a.Still > 0:
+		segment, err := a.reader.SegmentOf(w.Start)
+		if err != nil {
+			return err
+		}
+		o := marker.StillOptions{For: a.Still, FemtoPeriod: segment.FemtoPeriod, Region: rectangle(w.Region)}
+		for _, m := range append(slices.Clone(a.Masks), w.masks...) {
+			o.Ignore = append(o.Ignore, rectangle(m))
+		}
+		still, err := marker.FindStill(a.reader, w.Start, w.End+1, o)
+		if err != nil {
+			return err
+		}
+		last = still.End
+		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, before a stillness of %v", last, still.For.Round(time.Millisecond)))
+	case a.EndEvent != "":
+		at, err := a.lastEvent(w)
+		if err != nil {
+			return err
+		}
+		last = a.reader.Find(at)
+		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, at the event %s", last, a.EndEvent))
+	case a.Limit > 0:
+		start, err := a.reader.Meta(w.Start)
+		if err != nil {
+			return err
+		}
+		last = a.reader.Find(start.Sampled.Mid().Add(a.Limit))
+		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %v after its first", last, a.Limit))
+	default:
+		return nil
+	}
+	if last < w.End {
+		w.End = max(last, w.Start)
+		w.Kind, w.Red = analyze.ByEnd, w.End+1
+	}
+	return nil
+}
+
+// lastEvent returns when the last event that ends the content came within a window.
+func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
+	first, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return 0, err
+	}
+	last, err := a.reader.Meta(w.End)
+	if err != nil {
+		return 0, err
+	}
+	found := timeline.Time(-1)
+	for _, e := range a.reader.Events() {
+		if e.Kind == a.EndEvent && e.At >= first.Sampled.Earliest && e.At <= last.Sampled.Latest {
+			found = max(found, e.At)
+		}
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("no event %s lies between frames %d and %d: end the content with --still or --limit, or name another event", a.EndEvent, w.Start, w.End)
+	}
+	return found, nil
 }
 
 // t0 finds the command that began what a window shows: the last one after the frame before its green was held until its first change.
