@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,7 +143,10 @@ const (
 )
 
 func newSentences(all []string) sentences {
-	all = all[:min(len(all), mostText)]
+	all = slices.Clone(all[:min(len(all), mostText)])
+	for i := range all {
+		all[i] = titled(all[i])
+	}
 	n := min(len(all), mostSentences)
 	if len(all) == n+1 {
 		n++ // one more takes no more room than to say that there is one
@@ -331,7 +335,7 @@ func milliseconds(ns int64) string {
 // newResult takes the claims that are on one of its values out of claims.
 func newResult(r *analyze.Result, claims map[string]float64) resultView {
 	v := resultView{
-		Measure: r.Measure, Title: measureTitle(r.Measure), State: string(r.State), Refusal: r.Refusal, Warnings: newSentences(r.Warnings),
+		Measure: r.Measure, Title: measureTitle(r.Measure), State: string(r.State), Refusal: titled(r.Refusal), Warnings: newSentences(r.Warnings),
 	}
 	for _, c := range charts(r) {
 		view := chartView{Title: chartTitle(c)}
@@ -396,7 +400,7 @@ func chartTitle(c chartData) string {
 func newValue(measure string, v analyze.Value) valueView {
 	group, name := parted(v.Name)
 	view := valueView{
-		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: titled(words(name)), Text: valueText(v), Number: number(v.Value, v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
+		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: number(v.Value, v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
 		State: string(v.State), Note: v.Note, All: frameLink{0, "all frames"},
 	}
 	if v.State == analyze.Refused {

@@ -25,7 +25,7 @@ func boundsText(v analyze.Value) string {
 			off *= 100
 		}
 		digits := max(0, -int(math.Floor(math.Log10(off))))
-		return "± " + strconv.FormatFloat(off, 'f', min(digits, 9), 64) + unitText(v.Unit)
+		return "± " + trimZeros(strconv.FormatFloat(off, 'f', min(digits, 9), 64)) + unitText(v.Unit)
 	}
 	return low + " – " + high + unitText(v.Unit)
 }
@@ -101,6 +101,17 @@ func count(n int) string { return grouped(strconv.Itoa(n)) }
 
 // words turns a name of the schema into words.
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// valueTitle is what people call a value.
+func valueTitle(name string) string {
+	if percent, ok := strings.CutPrefix(name, "complete_"); ok {
+		return percent + " % complete"
+	}
+	if percent, ok := strings.CutPrefix(name, "crossed_"); ok {
+		return percent + " % first reached"
+	}
+	return titled(words(strings.ReplaceAll(name, "_1pct", "_1_%")))
+}
 
 // titled begins with a capital letter, if it begins with a letter of ASCII.
 func titled(s string) string {

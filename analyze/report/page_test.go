@@ -38,8 +38,8 @@ func TestPageSaysEverything(t *testing.T) {
 	quality := strings.Index(page, "2 frames are missing from this recording.")
 	for _, want := range []string{
 		"canvas.eid", "2 frames were lost before frame 120: ring full", "59.9 frames/s", "58.0 – 60.1 frames/s", "60 frames/s", "two frames are missing",
-		"no images are given; name them with --images", "few frames", "stands for 2 frames", `data-frame="104"`, "pictures/heatmap.png",
-		"heatmap.npy", "the green is torn at line 300 in frame 101", "begun again once: the browser did not start", "Chromium 140.0.7339.185",
+		"No images are given; name them with --images", "Few frames", "stands for 2 frames", `data-frame="104"`, "pictures/heatmap.png",
+		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start", "Chromium 140.0.7339.185",
 		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
 	} {
 		at := strings.Index(page, want)
@@ -152,7 +152,7 @@ func TestProgramFitsIntoAScript(t *testing.T) {
 func TestPageOfNothing(t *testing.T) {
 	r := &Results{Schema: Schema, Version: Version, Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
 	page := pageOf(t, fstest.MapFS{}, r, PageOptions{})
-	for _, want := range []string{"Nothing was measured in this recording.", "Nothing is known about the quality", "there are no frames"} {
+	for _, want := range []string{"Nothing was measured in this recording.", "Nothing is known about the quality", "There are no frames"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

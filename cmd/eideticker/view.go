@@ -9,15 +9,19 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type viewCmd struct {
-	Path   string `arg:"" name:"dir" complete:"files" help:"A run folder, as analyze -o writes it."`
+	Path   string `arg:"" name:"file|dir" complete:"files" help:"A recording, or a run folder as analyze -o writes it."`
 	NoOpen bool   `help:"Only print the address; open no browser."`
 	Port   uint16 `help:"Serve on this port, such as one that SSH forwards; any free one if not given."`
 }
@@ -25,10 +29,10 @@ type viewCmd struct {
 func (viewCmd) Help() string {
 	return `Examples:
 
-  eideticker view out/run
+  eideticker view run.eid
   eideticker view out/run --no-open --port 8080
 
-Shows the page in the browser until Ctrl-C. Only this machine is served, only files of that folder, and only who knows the address.`
+Shows the page in the browser until Ctrl-C. A recording is analysed first, into a folder that is removed at the end. Only this machine is served, only files of that folder, and only who knows the address.`
 }
 
 func (c viewCmd) Run(e *env) error {
@@ -36,10 +40,41 @@ func (c viewCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if !st.IsDir() {
-		return usagef("%s is no run folder: analyze it first, with: eideticker analyze %s -o DIR", c.Path, c.Path)
+	if st.IsDir() {
+		return c.show(e, c.Path)
 	}
-	run, err := openRun(c.Path)
+	tmp, err := os.MkdirTemp("", "eideticker-view-*")
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(tmp, "run")
+	if err = c.analyze(e, dir); err == nil {
+		err = c.show(e, dir)
+	}
+	return errors.Join(err, os.RemoveAll(tmp))
+}
+
+// analyze measures all that applies, as the command of that name does.
+func (c viewCmd) analyze(e *env, dir string) error {
+	r, err := recording.Open(c.Path)
+	if err != nil {
+		return err
+	}
+	defer r.Close() // was only read
+	name := strings.TrimSuffix(filepath.Base(c.Path), filepath.Ext(c.Path))
+	found, err := analysis.Run(e.ctx, r, analysis.Settings{Name: name}, program(), e)
+	if err == nil {
+		err = analysis.WriteFolder(e.ctx, dir, r, found, analysis.FolderOptions{}, e)
+	}
+	if err != nil {
+		return fmt.Errorf("view %s: %w", c.Path, orInterrupted(err))
+	}
+	return nil
+}
+
+// show serves a run folder until the context ends.
+func (c viewCmd) show(e *env, dir string) error {
+	run, err := openRun(dir)
 	if err != nil {
 		return err
 	}
@@ -47,7 +82,7 @@ func (c viewCmd) Run(e *env) error {
 	return c.serve(e, run)
 }
 
-// serve shows a run folder until the context ends.
+// serve listens, says where, and ends with the context.
 func (c viewCmd) serve(e *env, run *runDir) error {
 	page, err := report.Page(run.root.FS(), run.results, report.PageOptions{})
 	if err != nil {

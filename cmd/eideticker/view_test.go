@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -103,39 +104,57 @@ func TestFolderHandler(t *testing.T) {
 	}
 }
 
-// TestView serves a folder, reads the page at the address that is printed, and ends with Ctrl-C.
+// TestView shows a folder and a recording, reads the page at the address that is printed, and ends with Ctrl-C.
 func TestView(t *testing.T) {
-	dir := runFolder(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	out, printed := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		code <- run(ctx, []string{"view", dir, "--no-open"}, strings.NewReader(""), printed, io.Discard)
-	}()
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
+	file := filepath.Join(t.TempDir(), "short.eid")
+	if code := run(t.Context(), []string{"record", "-s", "synth:page?size=64x48&frames=12", "-o", file}, nil, io.Discard, io.Discard); code != exitOK {
+		t.Fatalf("record: exit code %d", code)
 	}
-	resp, err := http.Get(strings.TrimSpace(address))
+	for _, tc := range []struct{ name, path, want string }{
+		{"folder", runFolder(t), "a run"},
+		{"recording", file, "Framerate"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			out, printed := io.Pipe()
+			code := make(chan int, 1)
+			go func() {
+				code <- run(ctx, []string{"view", tc.path, "--no-open"}, nil, printed, io.Discard)
+				printed.Close() // never fails
+			}()
+			address, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatalf("%v, exit code %d", err, <-code)
+			}
+			if !strings.HasPrefix(address, "http://127.0.0.1:") {
+				t.Errorf("served at %s", address)
+			}
+			page := fetch(t, strings.TrimSpace(address))
+			if !strings.Contains(page, tc.want) || strings.Contains(page, "alert(1)") {
+				t.Errorf("the page is %.200s", page)
+			}
+			interrupt()
+			if got := <-code; got != exitOK {
+				t.Errorf("exit code %d", got)
+			}
+			if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
+				t.Errorf("%d files are left", len(left))
+			}
+		})
+	}
+}
+
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := resp.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if page := string(body); !strings.Contains(page, "a run") || strings.Contains(page, "alert(1)") {
-		t.Errorf("the page is %.200s", page)
-	}
-	if !strings.HasPrefix(address, "http://127.0.0.1:") {
-		t.Errorf("served at %s", address)
-	}
-	interrupt()
-	if got := <-code; got != exitOK {
-		t.Errorf("exit code %d", got)
-	}
+	return string(body)
 }
