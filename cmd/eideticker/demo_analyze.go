@@ -2,30 +2,30 @@ package main
 
 import (
 	"fmt"
+	"image"
 
-	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// analyze reads the recording back: where green and red stand, and what each frame between them says.
+// analyze measures what stands between each green and its red, reads the strip of the same frames, and holds the two against each other.
 func (d *demo) analyze(r *recording.Reader) error {
-	layout, err := singleLayout(r)
+	found, err := analysis.Run(d.ctx, r, analysis.Settings{Name: "demo", Markers: true, Nonce: d.played.nonce}, program(), d.env)
 	if err != nil {
 		return err
 	}
-	windows, err := d.findWindows(r)
-	if err != nil {
-		return err
-	}
-	if len(windows) != len(d.played.reports) {
-		return fmt.Errorf("%s played and %s found between green and red", plural(len(d.played.reports), "page was"), plural(len(windows), "window"))
+	if len(found.Outcomes) != len(d.played.reports) {
+		return fmt.Errorf("%s played and %s found between green and red %q",
+			plural(len(d.played.reports), "page was"), plural(len(found.Outcomes), "window"), found.Results.Notes)
 	}
 	d.summary = d.summarize(r)
-	for i, w := range windows {
-		page, err := d.readPage(r, layout, w, d.played.reports[i])
+	d.summary.Notes = append(d.summary.Notes, found.Results.Notes...)
+	for i, o := range found.Outcomes {
+		page, err := d.readPage(r, o, found.Masks[i], d.played.reports[i])
 		if err != nil {
 			return fmt.Errorf("page %q: %w", d.played.reports[i].Page.Name, err)
 		}
@@ -35,88 +35,73 @@ func (d *demo) analyze(r *recording.Reader) error {
 	return nil
 }
 
-func singleLayout(r *recording.Reader) (*frame.Layout, error) {
-	segments := r.Segments()
-	if len(segments) != 1 {
-		return nil, fmt.Errorf("the recording has %s of format, want 1", plural(len(segments), "segment"))
-	}
-	return segments[0].Layout, nil
-}
-
-func (d *demo) findWindows(r *recording.Reader) ([]marker.Window, error) {
-	m := marker.New(marker.Options{})
-	p := d.phase("looking for green and red", r.Frames())
-	defer p.end()
-	player, err := r.Play(0, r.Frames())
-	if err != nil {
-		return nil, err
-	}
-	defer player.Close()
-	for player.Next() {
-		if err := d.ctx.Err(); err != nil {
-			return nil, err
-		}
-		step := frame.Step{Number: player.Number(), Meta: player.Meta(), Change: player.Change(), Image: player.Image()}
-		if err := m.Add(&step, nil); err != nil {
-			return nil, err
-		}
-		p.set(player.Number() + 1)
-	}
-	if err := player.Err(); err != nil {
-		return nil, err
-	}
-	return m.Finish()
-}
-
 // readPage reads the strip of every frame of a page, from the first content frame to the last.
-func (d *demo) readPage(r *recording.Reader, l *frame.Layout, w marker.Window, report site.Report) (demoPage, error) {
-	decoder, err := strip.NewDecoder(l, w.Region)
+func (d *demo) readPage(r *recording.Reader, o *analyze.Outcome, masks []frame.Region, report site.Report) (demoPage, error) {
+	segment, err := r.SegmentOf(o.Window.Start)
+	if err != nil {
+		return demoPage{}, err
+	}
+	region := o.Window.Region
+	decoder, err := strip.NewDecoder(segment.Layout, image.Rect(region.X, region.Y, region.X+region.Width, region.Y+region.Height))
 	if err != nil {
 		return demoPage{}, err
 	}
 	account := strip.NewAccount(report.Number)
-	player, err := r.Play(w.Start, w.End+1)
-	if err != nil {
-		return demoPage{}, err
-	}
-	defer player.Close()
-	for player.Next() {
-		if err := d.ctx.Err(); err != nil {
+	truth := demoTruth{report: report, outcome: o}
+	for step, err := range r.Steps(o.Window.Start, o.Window.End+1) {
+		if err == nil {
+			err = d.ctx.Err()
+		}
+		if err != nil {
 			return demoPage{}, err
 		}
-		account.Add(player.Number(), len(player.Change().Spans) > 0, decoder.Read(player.Image()))
+		reading := decoder.Read(step.Image)
+		account.Add(step.Number, len(step.Change.Spans) > 0, reading)
+		truth.add(step.Number, reading)
 	}
-	if err := player.Err(); err != nil {
-		return demoPage{}, err
+	if report.Page.Flip != nil {
+		if err := d.measureTearing(r, &truth, masks); err != nil {
+			return demoPage{}, err
+		}
 	}
-	return describePage(r, w, report, account.Close(report.IDs()))
+	return describePage(r, &truth, account.Close(report.IDs())), nil
 }
 
-// describePage puts the window, the page's own report and the strip's account side by side.
-func describePage(r *recording.Reader, w marker.Window, report site.Report, sum strip.Summary) (demoPage, error) {
-	start, err := r.Meta(w.Start)
-	if err != nil {
-		return demoPage{}, err
+// measureTearing measures tearing once more, with the images that the strip tells: those that are torn most of the time are not found otherwise.
+func (d *demo) measureTearing(r *recording.Reader, t *demoTruth, masks []frame.Region) error {
+	images := t.imageFrames()
+	old, ok := t.outcome.Find("tearing")
+	if images == nil || !ok {
+		return nil
 	}
-	red, err := r.Meta(w.Red)
-	if err != nil {
-		return demoPage{}, err
+	o, err := analyze.Analyze(d.ctx, r, t.outcome.Window, analyze.Options{
+		Measures: []string{"tearing"}, Masks: masks, Tearing: analyze.TearingOptions{Images: images},
+	})
+	if err == nil {
+		*old = o.Results[0]
 	}
+	return err
+}
+
+// describePage puts what was measured, what the strip says and what the page says of itself side by side.
+func describePage(r *recording.Reader, t *demoTruth, sum strip.Summary) demoPage {
+	o, report := t.outcome, t.report
+	w := o.Window
 	page := demoPage{
 		Name: report.Page.Name, Title: report.Page.Title,
 		GreenFrame: w.Green, FirstFrame: w.Start, LastFrame: w.End, RedFrame: w.Red,
 		demoCounts: demoCounts{
-			Frames: sum.Frames, UniqueFrames: sum.Changed, DistinctIDs: sum.Distinct,
+			Frames: sum.Frames, UniqueFrames: len(t.unique()), DistinctIDs: sum.Distinct,
 			DrawnFrames: sum.Drawn, UnseenFrames: len(sum.Unseen), LostFrames: lostBetween(r.Gaps(), w.Start, w.End),
-			Disagreements: len(sum.Disagree) + len(sum.Undrawn),
+			Disagreements: len(t.disagreements()) + len(sum.Undrawn) + sum.Foreign,
 		},
-		DurationNS: red.Sampled.Mid().Sub(start.Sampled.Mid()).Nanoseconds(),
-		ClaimedFPS: report.ClaimedFPS, Strip: sum, Warnings: report.Warnings,
+		DurationNS: o.Times.At(w.Red).Sub(o.Times.At(w.Start)).Nanoseconds(),
+		ClaimedFPS: report.ClaimedFPS, Strip: sum, Warnings: report.Warnings, Results: o.Results, Checks: t.checks(),
 	}
 	if page.DurationNS > 0 {
 		page.SeenFPS = float64(page.UniqueFrames) / (float64(page.DurationNS) / 1e9)
 	}
-	return page, nil
+	return page
 }
 
 // lostBetween sums the gaps that stand between the first frame and the last.

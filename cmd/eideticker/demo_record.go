@@ -20,6 +20,7 @@ import (
 // played is what happened while the demo recorded.
 type played struct {
 	browser, version string
+	nonce            string // of the site, and in its markers
 	reports          []site.Report
 	source           capture.Info
 	result           rig.Result
@@ -33,6 +34,14 @@ const (
 	// redTail is recorded after the last report, which the page sends while its red is held.
 	redTail = 300 * time.Millisecond
 )
+
+// demoPlaylist lists the pages whose truth the demo holds measures against.
+func demoPlaylist() []string {
+	return []string{
+		"framerate", "framerate-half", "framerate-uneven", "framerate-boast", "load",
+		"tearing-dom", "tearing-canvas", "tearing-video", "tearing-combined", "tearing-drawn", "checkerboard", "checkerboard-scroll",
+	}
+}
 
 // record has a browser play all pages and records its display meanwhile. What it starts has ended when it returns.
 func (d *demo) record() (err error) {
@@ -49,10 +58,11 @@ func (d *demo) record() (err error) {
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 
-	pages, err := site.New(site.Options{Strip: strip.Spec(), Clock: timeline.Monotonic()})
+	pages, err := site.New(site.Options{Playlist: demoPlaylist(), Strip: strip.Spec(), Clock: timeline.Monotonic(), MarkCode: true})
 	if err != nil {
 		return err
 	}
+	d.played.nonce = pages.Nonce()
 	server, err := site.Listen(pages, "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -60,6 +61,9 @@ type demoPage struct {
 	ClaimedFPS float64       `json:"claimed_fps"` // by the page itself
 	Strip      strip.Summary `json:"strip"`
 	Warnings   []string      `json:"warnings"`
+	Checks     []demoCheck   `json:"checks"` // measured beside drawn beside claimed
+
+	Results []analyze.Result `json:"results"`
 }
 
 func (d *demo) summarize(r *recording.Reader) demoSummary {
@@ -72,9 +76,19 @@ func (d *demo) summarize(r *recording.Reader) demoSummary {
 	return s
 }
 
-// agree reports whether every distinct id that was seen is a unique frame, and the other way round.
-func (s *demoSummary) agree() bool {
-	return s.Total.Disagreements == 0 && s.Total.DistinctIDs == s.Total.UniqueFrames
+// agree reports whether every frame that shows another picture than the one before is unique, and the other way round.
+func (s *demoSummary) agree() bool { return s.Total.Disagreements == 0 }
+
+// failed lists what was measured otherwise than it was drawn.
+func (s *demoSummary) failed() (list []string) {
+	for _, p := range s.Pages {
+		for _, c := range p.Checks {
+			if !c.Agrees {
+				list = append(list, p.Name+": "+c.What)
+			}
+		}
+	}
+	return list
 }
 
 // verdict is the error with which the demo ends if it did not show what it claims.
@@ -84,24 +98,58 @@ func (s *demoSummary) verdict() error {
 		return errors.New("demo: the recording does not verify")
 	case !s.agree():
 		return fmt.Errorf("demo: strip and pixels disagree in %s; %s has them", plural(s.Total.Disagreements, "place"), s.Summary)
+	case len(s.failed()) > 0:
+		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(s.failed(), ", "), s.Summary)
 	}
 	return nil
 }
 
 func (s *demoSummary) print(w io.Writer) error {
-	rows := [][]string{}
-	for _, p := range s.Pages {
-		rows = append(rows, append(p.cells(p.Title), fmt.Sprintf("%.1f", p.SeenFPS), fmt.Sprintf("%.1f", p.ClaimedFPS)))
-	}
-	rows = append(rows, append(s.Total.cells("total"), "", ""))
-	err := printTable(w, []string{"PAGE", ">FRAMES", ">UNIQUE", ">IDS SEEN", ">DRAWN", ">UNSEEN", ">LOST", ">FPS SEEN", ">PAGE SAYS"}, rows)
-	if err != nil {
+	if err := s.printCounts(w); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
+	if err := s.printChecks(w); err != nil {
 		return err
 	}
 	return s.list().print(w)
+}
+
+// printCounts tells how many frames and pictures there were, page by page.
+func (s *demoSummary) printCounts(w io.Writer) error {
+	rows := [][]string{}
+	for _, p := range s.Pages {
+		rows = append(rows, p.cells(p.Title))
+	}
+	rows = append(rows, s.Total.cells("total"))
+	if err := printTable(w, []string{"PAGE", ">FRAMES", ">UNIQUE", ">IDS SEEN", ">DRAWN", ">UNSEEN", ">LOST"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// printChecks puts what was measured beside what was drawn beside what the page says.
+func (s *demoSummary) printChecks(w io.Writer) error {
+	rows := [][]string{}
+	for _, p := range s.Pages {
+		title := p.Title
+		for _, c := range p.Checks {
+			claimed, verdict := "", "="
+			if c.Claimed != nil {
+				claimed = figureText(*c.Claimed)
+			}
+			if !c.Agrees {
+				verdict = "DIFFERS"
+			}
+			rows = append(rows, []string{title, c.What, c.Measured.String(), verdict, c.Drawn.String(), c.Unit, claimed, c.Note})
+			title = ""
+		}
+	}
+	if err := printTable(w, []string{"PAGE", "", ">MEASURED", "", "DRAWN", "", ">PAGE SAYS", ""}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 func (c demoCounts) cells(name string) []string {
@@ -121,7 +169,7 @@ func (s *demoSummary) list() *list {
 	l.add("lost", "%s, %s of them while a page played", lostCauses(rec), countText(s.Total.LostFrames))
 	l.add("size", "%s for %s of pixels, %s", bytesText(rec.Bytes), bytesText(rec.RawBytes), ratioText(rec.RawBytes, rec.Bytes))
 	if s.agree() {
-		l.add("strip", "every id seen is a unique frame and every unique frame has an id of its own")
+		l.add("strip", "every frame with a picture of its own is unique, and every unique frame has one")
 	} else {
 		l.add("strip", "%s between ids and pixels", plural(s.Total.Disagreements, "disagreement"))
 	}

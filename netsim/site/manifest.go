@@ -46,18 +46,18 @@ func frameratePages() []Page {
 
 func tearingPages() []Page {
 	page := func(name, title, draws string, f Flip) Page {
-		f.Images = tearingImages
+		f.Images, f.Still = tearingImages, 8
 		return Page{
 			Name: name, Title: title, Path: "/" + name + ".html", file: "/tearing.html",
-			Draws: draws, Cadence: EveryFrame, DurationMillis: 2000, Flip: &f,
+			Draws: draws, Cadence: CadenceFlips, DurationMillis: 2400, Flip: &f,
 		}
 	}
 	return []Page{
-		page("tearing-dom", "Tearing, DOM", "another of four images in every animation frame, by showing and hiding elements", Flip{Layers: []Layer{DOM}}),
-		page("tearing-canvas", "Tearing, canvas", "another of four images in every animation frame, painted on a canvas", Flip{Layers: []Layer{Canvas}}),
-		page("tearing-video", "Tearing, video", "another of four images in every picture of a video", Flip{Layers: []Layer{Video}}),
-		page("tearing-combined", "Tearing, combined", "one image in three bands: elements, a canvas, a video", Flip{Layers: []Layer{DOM, Canvas, Video}}),
-		page("tearing-drawn", "Tearing, drawn", "whole images, and torn ones on purpose, whose rows are known", Flip{Layers: []Layer{Canvas}, Torn: true}),
+		page("tearing-dom", "Tearing, DOM", "four images in turn, another one in every animation frame, by showing and hiding elements", Flip{Layers: []Layer{DOM}}),
+		page("tearing-canvas", "Tearing, canvas", "four images in turn, another one in every animation frame, painted on a canvas", Flip{Layers: []Layer{Canvas}}),
+		page("tearing-video", "Tearing, video", "four images in turn, another one in every picture of a video", Flip{Layers: []Layer{Video}}),
+		page("tearing-combined", "Tearing, combined", "four images in turn, each in three bands: elements, a canvas, a video", Flip{Layers: []Layer{DOM, Canvas, Video}}),
+		page("tearing-drawn", "Tearing, drawn", "four images in turn, some of them torn on purpose, in rows that are known", Flip{Layers: []Layer{Canvas}, Torn: true}),
 	}
 }
 

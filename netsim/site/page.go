@@ -46,6 +46,7 @@ const (
 	CadenceSteps Cadence = "steps"       // at the times of its steps only
 	CadenceParts Cadence = "parts"       // at the times of its steps, and whenever a part turns
 	CadenceTiles Cadence = "tiles"       // whenever a tile is painted
+	CadenceFlips Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
 	CadenceGaps  Cadence = "gaps"        // so many animation frames after the last change
 )
 
@@ -94,6 +95,9 @@ const (
 type Flip struct {
 	Images int     `json:"images"` // picture id shows image id mod Images; see [TearingImage]
 	Layers []Layer `json:"layers"` // from top to bottom, bands of equal height
+	// Still is for how many animation frames each image stands at first, once and whole, so that whoever looks knows the set.
+	// Then there is another one in each animation frame.
+	Still int `json:"still"`
 	// Torn says that the page draws torn pictures on purpose. They are in its report.
 	Torn bool `json:"torn,omitempty"`
 }

@@ -141,8 +141,8 @@ const Rig = (() => {
       ids.push(ids.length);
       times.push(micros(now));
     } while (now - start < page.duration_ms);
-    await nextFrame(); // the last picture stands for a frame of its own
-    return { ids, times, frames };
+    const end = await nextFrame(); // the last picture stands for a frame of its own, and what is drawn now comes in this one
+    return { ids, times, frames, end };
   }
 
   function claimedRate(times) {
@@ -173,11 +173,11 @@ const Rig = (() => {
     addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
     const green = await hold();
-    const { ids, times, frames } = await content(draw, marks);
+    const { ids, times, frames, end } = await content(draw, marks);
     marker.className = 'red';
     marker.hidden = false;
     marks.red();
-    const red = await hold();
+    const red = [end, (await hold())[1]];
     const { truth = {}, fps = claimedRate(times) } = report ? report() : {};
     rig.told = { ids, truth, fps };
     if (!config.run) return;
