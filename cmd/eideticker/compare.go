@@ -21,7 +21,7 @@ type compareCmd struct {
 	JSON             bool     `help:"Print one JSON object."`
 	JUnit            string   `name:"junit" placeholder:"FILE" complete:"files" help:"Write a test case per measure as JUnit XML."`
 	Perfherder       string   `placeholder:"FILE" complete:"files" help:"Write B's values as Perfherder JSON."`
-	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write the difference of the heat maps and the first frames that differ into this folder."`
+	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write the difference of the heat maps, the first frames that differ and a video of both runs into this folder."`
 }
 
 func (compareCmd) Help() string {

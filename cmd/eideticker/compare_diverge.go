@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -86,21 +85,15 @@ func (d *divergence) text() string {
 // writeDivergence looks for the first frames that differ and writes them as pictures. What makes that impossible is a refusal.
 func (c *comparison) writeDivergence(e *env, dir string, a, b *runResults, wa, wb *report.Window) error {
 	c.divergence = &divergence{runA: a.name, runB: b.name}
-	pathA, errA := recordingOf(a)
-	pathB, errB := recordingOf(b)
-	if err := errors.Join(errA, errB); err != nil {
-		c.divergence.refusal = sentence(err)
+	ra, rb, err := twoRecordings(a, b)
+	if missing, ok := err.(noRecordingError); ok {
+		c.divergence.refusal = sentence(missing)
 		return nil
 	}
-	ra, err := recording.Open(pathA)
 	if err != nil {
 		return err
 	}
 	defer ra.Close() // was only read
-	rb, err := recording.Open(pathB)
-	if err != nil {
-		return err
-	}
 	defer rb.Close() // was only read
 	p, err := newPairer(ra, rb, wa, wb, max(a.settings.Tolerance, b.settings.Tolerance), max(a.settings.MinPixels, b.settings.MinPixels))
 	if err != nil {

@@ -188,7 +188,10 @@ func (c *comparison) pictures(e *env, dir string) error {
 	if err := c.writeHeat(dir, a, b, wa, wb); err != nil {
 		return err
 	}
-	return c.writeDivergence(e, dir, a, b, wa, wb)
+	if err := c.writeDivergence(e, dir, a, b, wa, wb); err != nil {
+		return err
+	}
+	return c.writePair(e, dir, a, b, wa, wb)
 }
 
 // recordingOf is the path of a run's recording.

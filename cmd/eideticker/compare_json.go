@@ -18,6 +18,7 @@ type compareJSON struct {
 	Measures    []compareMeasureJSON   `json:"measures"`
 	Heat        *compareHeatJSON       `json:"heat_map,omitempty"`
 	Divergence  *compareDivergenceJSON `json:"divergence,omitempty"`
+	Pair        *comparePairJSON       `json:"pair,omitempty"`
 }
 
 type compareSetJSON struct {
@@ -98,7 +99,7 @@ func (c *comparison) json() compareJSON {
 	j := compareJSON{
 		A: c.a.json(c.shownA), B: c.b.json(c.shownB), Outcome: outcome, Primary: c.primary.fullName(), Alike: len(c.environment) == 0,
 		Differences: []compareEnvJSON{}, Warnings: append([]string{}, c.warnings...), Counts: c.counts(),
-		Heat: c.heat.json(), Divergence: c.divergence.json(),
+		Heat: c.heat.json(), Divergence: c.divergence.json(), Pair: c.pair.json(),
 	}
 	if c.threshold.given {
 		j.Threshold = &c.threshold.value

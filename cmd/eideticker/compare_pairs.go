@@ -26,6 +26,7 @@ type comparison struct {
 	warnings    []string
 	heat        *heatDifference // where it was asked for
 	divergence  *divergence
+	pair        *pairVideo
 }
 
 // compared is one value of one measure in one window.

@@ -93,6 +93,9 @@ func (c *comparison) printEvidence(w io.Writer) error {
 	if c.divergence != nil {
 		l.add("divergence", "%s", c.divergence.text())
 	}
+	if c.pair != nil {
+		l.add("video", "%s", c.pair.text())
+	}
 	return l.print(w)
 }
 
