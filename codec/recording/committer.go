@@ -63,15 +63,39 @@ func (c *committer) run() {
 				j.done <- c.finish()
 				return
 			}
-			c.commit(j)
-			j.data = j.data[:0]
-			c.w.jobs <- j
+			c.take(j)
 		case <-tick.C:
-			if c.sink.off != c.synced {
-				c.sync(0)
-			}
+			c.syncWritten()
+		case <-c.w.flush:
+			c.drain()
+			c.syncWritten()
 		}
 		c.w.stats.bytesOut.Store(c.sink.off)
+	}
+}
+
+// drain commits what was planned before now, as far as that is not the end.
+func (c *committer) drain() {
+	for range len(c.w.ordered) {
+		j := <-c.w.ordered
+		if j.done != nil { // the end is for run; there is nothing behind it
+			c.w.ordered <- j
+			return
+		}
+		c.take(j)
+	}
+}
+
+// take commits one record and gives its job back.
+func (c *committer) take(j *job) {
+	c.commit(j)
+	j.data = j.data[:0]
+	c.w.jobs <- j
+}
+
+func (c *committer) syncWritten() {
+	if c.sink.off != c.synced {
+		c.sync(0)
 	}
 }
 

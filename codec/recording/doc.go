@@ -8,7 +8,7 @@
 //  2. Packers compress the record's blocks, several at once.
 //  3. The committer puts records into the file in the order in which they were planned. It alone knows where a block lies, so it
 //     writes the tables: checkpoints, indexes, the directory.
-//  4. The sink writes large aligned buffers, past the page cache where it can, and makes them durable twice a second.
+//  4. The sink writes large aligned buffers, past the page cache where it can, and makes them durable twice a second, or when asked.
 //
 // And back:
 //

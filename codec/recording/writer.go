@@ -86,6 +86,7 @@ type Writer struct {
 	jobs    chan *job
 	pixels  chan *pixels
 	ordered chan *job
+	flush   chan struct{}
 	pack    packers
 	scan    rowScan
 	wg      sync.WaitGroup
@@ -131,6 +132,7 @@ func newWriter(to storage, o Options) *Writer {
 		jobs:    make(chan *job, jobsInFlight),
 		pixels:  make(chan *pixels, jobsInFlight+2),
 		ordered: make(chan *job, jobsInFlight),
+		flush:   make(chan struct{}, 1),
 	}
 	for range jobsInFlight {
 		w.jobs <- &job{ready: make(chan struct{}, 1)}
@@ -263,6 +265,12 @@ func (w *Writer) Ahead(pixels [][]byte) {
 // WriteFrame stores the next frame of the segment. pix stays in use until owner is released, which also happens
 // where an error is returned; a nil owner means that pix is never written to again.
 func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
+	return w.WriteFrameChange(pix, m, owner, nil)
+}
+
+// WriteFrameChange is WriteFrame, and fills c with how the frame differs from the one before, span by span as a reader of the
+// recording will be told. A nil c is not filled.
+func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *frame.Change) error {
 	defer w.mu.Unlock()
 	err := w.begin()
 	switch {
@@ -283,11 +291,20 @@ func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
 	p := <-w.pixels
 	p.b, p.owner = pix, owner
 	p.refs.Store(1)
-	w.planFrame(p, m)
+	w.planFrame(p, m, c)
 	return nil
 }
 
-func (w *Writer) planFrame(p *pixels, m frame.Meta) {
+// Flush has what was written so far reach the file soon, rather than with the next sync of itself: a reader that is opened then finds it.
+// It does not wait. It may be called from any goroutine.
+func (w *Writer) Flush() {
+	select {
+	case w.flush <- struct{}{}:
+	default: // one is on its way
+	}
+}
+
+func (w *Writer) planFrame(p *pixels, m frame.Meta, c *frame.Change) {
 	m.Flags &^= frame.FlagGapBefore
 	if w.gapped {
 		m.Flags |= frame.FlagGapBefore
@@ -303,6 +320,9 @@ func (w *Writer) planFrame(p *pixels, m frame.Meta) {
 		scan = w.scan.of(prev, p.b, w.encoder.Shift())
 	}
 	hash := w.encoder.EncodeScanned(prev, p.b, scan, &j.delta, w.block)
+	if c != nil {
+		j.delta.Change(c)
+	}
 	w.prev.release()
 	w.prev = p
 	if w.inSeg == 0 || j.delta.Changed() {
