@@ -28,9 +28,9 @@ type bar struct {
 	shown []chip
 	left  int // width of the left column
 
-	time, frame, state cell // texts that change
-	position           int  // x up to which the line is drawn; -1 before
-	dirty              []image.Rectangle
+	time, frame cell // texts that change
+	position    int  // x up to which the line is drawn; -1 before
+	dirty       []image.Rectangle
 }
 
 // cell is a text that may change.

@@ -52,7 +52,8 @@ func TestEvidenceShowsThePixels(t *testing.T) {
 }
 
 func TestEvidenceOfTheSmallestFrame(t *testing.T) {
-	if _, err := EvidencePicture(page(t, 1, 1, 0), []analyze.Evidence{{Kind: "torn", Rows: []int{0, 1}, Region: []int{0, 0, 1, 1}}}, EvidenceOptions{MaxWidth: -1}); err != nil {
+	all := []analyze.Evidence{{Kind: "torn", Rows: []int{0, 1}, Region: []int{0, 0, 1, 1}}}
+	if _, err := EvidencePicture(page(t, 1, 1, 0), all, EvidenceOptions{MaxWidth: -1}); err != nil {
 		t.Error(err)
 	}
 }

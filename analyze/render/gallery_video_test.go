@@ -101,7 +101,8 @@ func TestGalleryPair(t *testing.T) {
 		}
 	}
 	path := filepath.Join(galleryFolder(t), "pair.mp4")
-	err := WritePair(path, side("release 127", 120, 10, 90, never), side("release 128", 90, 20, 60, func(n int) bool { return n == 70 }), VideoOptions{})
+	left, right := side("release 127", 120, 10, 90, never), side("release 128", 90, 20, 60, func(n int) bool { return n == 70 })
+	err := WritePair(path, left, right, VideoOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,10 @@ import (
 )
 
 func TestChips(t *testing.T) {
-	marks := sortedByFrame([]Mark{{30, "torn", Fault}, {10, "start", Begin}, {12, "torn", Fault}, {10, "T0", Neutral}, {31, "a", End}, {31, "b", End}, {32, "c", End}, {33, "d", End}})
+	marks := sortedByFrame([]Mark{
+		{30, "torn", Fault}, {10, "start", Begin}, {12, "torn", Fault}, {10, "T0", Neutral}, {31, "a", End},
+		{31, "b", End}, {32, "c", End}, {33, "d", End},
+	})
 	for _, tc := range []struct {
 		n    int
 		want []chip
