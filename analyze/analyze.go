@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -21,6 +22,7 @@ type Options struct {
 	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
 	OwnClock  bool           // the recording's times are its source's own
 
+	FPS      FPSOptions
 	Load     LoadOptions
 	Response ResponseOptions
 	Tearing  TearingOptions
@@ -99,10 +101,31 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCase(rec, w, &o)
-	if err != nil {
-		return nil, err
+	var broken damage
+	for {
+		c, err := newCase(rec, w, &o, &broken)
+		if err != nil {
+			return nil, err
+		}
+		found, err := c.measure(ctx, chosen)
+		var fault *unreadable
+		if !errors.As(err, &fault) {
+			if err != nil {
+				return nil, err
+			}
+			for i := range found.Results {
+				found.Results[i].Warnings = append(found.Results[i].Warnings, broken.warnings()...)
+			}
+			return found, nil
+		}
+		if err := broken.note(ctx, c, fault); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// measure takes the window's frames through some measures.
+func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) {
 	run := run{Case: c}
 	results := make([]Result, len(chosen))
 	parts := make([]part, len(chosen))
@@ -119,7 +142,7 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 		l, depends := p.(looker)
 		run.pixels = run.pixels || chosen[i].pixels || depends && l.needsPixels()
 	}
-	run.pixels = run.pixels || o.Tolerance > 0 || w.MinPixels > 0
+	run.pixels = run.pixels || c.Options.Tolerance > 0 || c.Window.MinPixels > 0
 	if err := run.all(ctx); err != nil {
 		return nil, err
 	}
@@ -200,15 +223,8 @@ func (r *run) all(ctx context.Context) error {
 // share takes frames from up to, and not including, to through some parts.
 func (r *run) share(ctx context.Context, parts []part, from, to int) error {
 	feed := feed{Case: r.Case, pixels: r.pixels}
-	steps := r.Recording.Changes
-	if r.pixels {
-		steps = r.Recording.Steps
-	}
 	told := from
-	for step, err := range steps(from, to) {
-		if err != nil {
-			return err
-		}
+	return r.walk(from, to, r.pixels, func(step *frame.Step) error {
 		f, err := feed.frame(step)
 		if err != nil {
 			return err
@@ -226,6 +242,6 @@ func (r *run) share(ctx context.Context, parts []part, from, to int) error {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"fmt"
-
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -23,6 +21,10 @@ func (f *feed) frame(step *frame.Step) (*Frame, error) {
 		}
 		f.now.Diff = f.diff(step.Change, step.Previous, step.Image)
 		f.now.Unique = f.now.Diff.Pixels > f.Window.MinPixels
+		return &f.now, nil
+	}
+	if step.Image.Rows != nil { // over frames that cannot be read
+		f.now.Unique = f.diff(step.Change, step.Previous, step.Image).Pixels > 0
 		return &f.now, nil
 	}
 	switch f.Area.judge(step.Change) {
@@ -52,11 +54,11 @@ func (f *feed) look(step *frame.Step) (bool, error) {
 	}
 	before, err := f.Recording.Image(step.Number - 1)
 	if err != nil {
-		return false, fmt.Errorf("look at frame %d: %w", step.Number-1, err)
+		return false, &unreadable{step.Number - 1, err}
 	}
 	now, err := f.Recording.Image(step.Number)
 	if err != nil {
-		return false, fmt.Errorf("look at frame %d: %w", step.Number, err)
+		return false, &unreadable{step.Number, err}
 	}
 	if before.Layout.Format != now.Layout.Format {
 		return false, nil

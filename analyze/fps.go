@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -11,23 +10,44 @@ import (
 // # fps: framerate
 //
 // U = 1 + number of unique fi with s < i ≤ e, and the framerate is U / (time from s to r). U is exact for the signal. With L
-// frames lost between two stored ones, fa and fb, what they add to U lies between [fa ≠ fb] and L + 1. Bounds of time come from the
+// frames lost between two stored ones, fa and fb, what they add to U lies between [fa ≠ fb] and L + 1; those lost between g and s, and between e
+// and r, add up to L: they may show content, or what is beside it. Bounds of time come from the
 // sampling intervals at both ends, and from frames that are lost there.
 //
 // A frame time is the time from one unique frame to the next, the last one until r.
 //
 //	frames            stored frames from s to e
 //	unique_frames     U
+//	duration          r − s, ms
 //	framerate         U / (r − s), frames/s
 //	longest_freeze    the longest frame time, ms
-//	slowest_1pct_fps  n / Σ of the ⌈n/100⌉ longest frame times: the mean framerate of the slowest 1 %
-//	p99_fps           1 / 99th percentile (nearest rank) of the frame times
-//	unchanged_mean, unchanged_worst   frames that are not unique, of those in a window of one second that slides by a frame
+//	median_frame_time the upper median of frame times, ms
 //	long_frames       frame times of more than twice the median
+//	slowest_1pct_fps  n / Σ of the n = ⌈N/100⌉ longest of N frame times: the mean framerate of the slowest 1 %
+//	p99_fps           1 / 99th percentile (nearest rank) of the frame times
+//	unchanged_mean, unchanged_p95, unchanged_worst   how much of a second nothing new was shown: see fps_unchanged.go
+//	dropped           of the frames that the content drew, those that were never seen: see fps_dropped.go
 //
 // The two figures of the slowest 1 % need at least 100 frame times, one of which they then are about; with fewer they are left out.
-func fpsMeasure() measure {
-	return measure{name: "fps", version: 1, begin: func(c *Case) (part, error) { return &fps{Case: c}, nil }}
+// By hand: of 150 frame times, 148 of 10 ms, one of 40 and one of 60, the slowest two take 100 ms together, so slowest_1pct_fps = 2/0.1 s = 20;
+// the 149th (= ⌈148.5⌉) of them in order is 40 ms, so p99_fps = 25.
+//
+// Where frames are lost, frame times beside them are not known, and every figure of them has bounds: see fps_frametimes.go. Series "frame_time"
+// has each frame time at its frame, "unchanged" the share of each second at its last frame. Detail is FPSDetail.
+//
+// Regions that change while nothing else does are named: see restless.go.
+func fpsMeasure() measure { return measure{name: "fps", version: 1, begin: beginFPS} }
+
+// FPSOptions say what is known of the content.
+type FPSOptions struct {
+	// Cadence is how many frames a second the content draws, where that is known; 0: it is not. A code strip says it for itself.
+	Cadence float64
+}
+
+// FPSDetail is the Detail of the measure.
+type FPSDetail struct {
+	Histogram []FrameTimes `json:"frame_times"` // ascending
+	Restless  []Restless   `json:"restless"`    // the busiest first
 }
 
 type fps struct {
@@ -36,24 +56,50 @@ type fps struct {
 	unique []int // numbers of the unique frames behind s, ascending
 	spare  int   // how many more could have been unique, in the gaps
 	lost   []int // frames before which some are missing
+	ids    *idReader
+	*restless
 }
 
-func (p *fps) fork() part { return &fps{Case: p.Case} }
+func beginFPS(c *Case) (part, error) {
+	if f := c.Options.FPS.Cadence; f != 0 && !(f > 0 && f < 1e6) {
+		return nil, fmt.Errorf("a cadence of %v frames a second cannot be: name how many frames a second the content draws", f)
+	}
+	return &fps{Case: c, ids: newIDReader(c), restless: newRestless(c)}, nil
+}
+
+// needsPixels: the ids of frames stand in pixels.
+func (p *fps) needsPixels() bool { return p.ids != nil }
+
+func (p *fps) fork() part {
+	return &fps{Case: p.Case, ids: p.ids.fork(), restless: newRestless(p.Case)}
+}
 
 func (p *fps) add(f *Frame) {
 	p.stored++
 	if f.Number == p.Window.Start {
+		p.ids.add(f)
+		if p.Window.Green != None {
+			p.miss(f)
+		}
 		return
 	}
 	if f.Unique {
 		p.unique = append(p.unique, f.Number)
+		p.restless.add(f)
 	}
+	p.ids.add(f)
 	if f.Lost > 0 {
-		p.lost = append(p.lost, f.Number)
-		p.spare += f.Lost
+		p.miss(f)
 		if !f.Unique {
 			p.spare++
 		}
+	}
+}
+
+func (p *fps) miss(f *Frame) {
+	if f.Lost > 0 {
+		p.lost = append(p.lost, f.Number)
+		p.spare += f.Lost
 	}
 }
 
@@ -63,6 +109,8 @@ func (p *fps) merge(next part) {
 	p.unique = append(p.unique, n.unique...)
 	p.spare += n.spare
 	p.lost = append(p.lost, n.lost...)
+	p.ids.merge(n.ids)
+	p.restless.merge(n.restless)
 }
 
 func (p *fps) result() Result {
@@ -86,10 +134,14 @@ func (p *fps) result() Result {
 	} else {
 		r.Warnings = append(r.Warnings, "the window is too short for a framerate: its duration may be nothing")
 	}
-	p.frameTimes(&r, end)
+	d := FPSDetail{Histogram: p.frameTimes(&r)}
+	p.unchanged(&r)
+	p.dropped(&r, u, most, took)
+	d.Restless = p.restless.report(&r, u)
 	for _, n := range p.lost {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d lost just before frame %d: what they showed is not known", p.Times.Lost(n), n))
 	}
+	r.Detail = detail(d)
 	return r
 }
 
@@ -107,57 +159,3 @@ func (d lasting) value(name string) Value {
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
-
-// frameTimes adds what follows from the times between unique frames.
-func (p *fps) frameTimes(r *Result, end timeline.Time) {
-	shown := append([]int{p.Window.Start}, p.unique...)
-	series := Series{Name: "frame_time", Unit: "ms", Holds: true, Frames: shown}
-	times := make([]time.Duration, len(shown))
-	longest := 0
-	for i, n := range shown {
-		next := end
-		if i+1 < len(shown) {
-			next = p.Times.At(shown[i+1])
-		}
-		times[i] = next.Sub(p.Times.At(n))
-		series.Values = append(series.Values, ms(times[i]))
-		if times[i] > times[longest] {
-			longest = i
-		}
-	}
-	r.Series = append(r.Series, series)
-	freeze := exactly("longest_freeze", "ms", ms(times[longest]), Lower, 0.05)
-	freeze.Frames = []int{shown[longest]}
-	r.Values = append(r.Values, freeze)
-
-	sorted := slices.Sorted(slices.Values(times))
-	median := sorted[len(sorted)/2]
-	long := exactly("long_frames", "frames", 0, Lower, 0.05)
-	for i, d := range times {
-		if d > 2*median+median/100 { // the rounding of a period is no difference
-			long.Value++
-			long.Frames = append(long.Frames, shown[i])
-		}
-	}
-	long.Low, long.High = long.Value, long.Value
-	r.Values = append(r.Values, exactly("median_frame_time", "ms", ms(median), Lower, 0.03), long)
-	r.slowest(sorted)
-}
-
-// slowest adds the two figures of the slowest hundredth of ascending frame times.
-func (r *Result) slowest(sorted []time.Duration) {
-	n := len(sorted)
-	if n < 100 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frame times are too few for the slowest 1 %%: that needs 100", n))
-		return
-	}
-	var sum time.Duration
-	count := (n + 99) / 100
-	for _, d := range sorted[n-count:] {
-		sum += d
-	}
-	p99 := sorted[(99*n+99)/100-1]
-	r.Values = append(r.Values,
-		exactly("slowest_1pct_fps", "frames/s", rate(count, sum), Higher, 0.05),
-		exactly("p99_fps", "frames/s", rate(1, p99), Higher, 0.05))
-}

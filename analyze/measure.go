@@ -63,10 +63,15 @@ type Case struct {
 	load  func() (*load, error)
 }
 
-func newCase(rec Recording, w Window, o *Options) (*Case, error) {
+func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 	segment, err := w.check(rec)
 	if err != nil {
 		return nil, err
+	}
+	if w.Red != None && w.Kind == ByFrames {
+		if _, err := rec.Meta(w.Red); err != nil {
+			w.Red = None // it was destroyed, and tells no time
+		}
 	}
 	c := &Case{Recording: rec, Window: w, Options: o, Layout: segment.Layout}
 	region := o.Region

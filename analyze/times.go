@@ -17,6 +17,7 @@ type Times struct {
 	period time.Duration
 	origin timeline.Time // of sequence number base
 	base   uint64
+	broken []bool // of all of the recording's frames: it cannot be read; nil: all can
 }
 
 const femtosPerNano = 1_000_000
@@ -29,21 +30,16 @@ func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Time
 		t.femto = int64(float64(s.PeriodNum) / float64(s.PeriodDen) * 1e15)
 	}
 	t.period = time.Duration((t.femto + femtosPerNano/2) / femtosPerNano)
-	known := 0
+	known := make([]bool, len(t.metas))
 	for i := range t.metas {
 		m, err := rec.Meta(from + i)
-		if err != nil {
-			if i > 0 {
-				m = frame.Meta{Sequence: t.metas[i-1].Sequence + 1, Sampled: t.metas[i-1].Sampled}
-			}
-		} else {
-			known++
+		if known[i] = err == nil; err != nil && i > 0 {
+			m = frame.Meta{Sequence: t.metas[i-1].Sequence + 1, Sampled: t.metas[i-1].Sampled}
 		}
 		t.metas[i] = m
 	}
-	if t.base = t.metas[0].Sequence; known > 0 {
-		t.fit()
-	}
+	t.base = t.metas[0].Sequence
+	t.fit(known)
 	if ownClock && !t.steady() {
 		t.femto = 0
 	}
@@ -51,14 +47,16 @@ func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Time
 }
 
 // fit finds the origin for which the stamps' middles lie around the beat.
-func (t *Times) fit() {
+func (t *Times) fit(known []bool) {
 	zero := t.metas[0].Sampled.Mid()
-	var sum int64
+	var sum, count int64
 	for i := range t.metas {
-		m := &t.metas[i]
-		sum += int64(m.Sampled.Mid().Sub(zero)) - t.beats(m.Sequence)
+		if m := &t.metas[i]; known[i] {
+			sum += int64(m.Sampled.Mid().Sub(zero)) - t.beats(m.Sequence)
+			count++
+		}
 	}
-	t.origin = zero.Add(time.Duration(sum / int64(len(t.metas))))
+	t.origin = zero.Add(time.Duration(sum / max(1, count)))
 }
 
 func (t *Times) beats(seq uint64) int64 {
@@ -104,13 +102,25 @@ func (t *Times) Period() time.Duration {
 	return t.period
 }
 
-// Lost returns how many frames are missing just before frame n.
+// Lost returns how many frames are missing just before frame n, those that cannot be read among them; none before a frame that is one of these.
 func (t *Times) Lost(n int) int {
-	if n <= t.first {
+	if n <= t.first || t.Broken(n) {
 		return 0
 	}
-	return int(t.metas[n-t.first].Sequence - t.metas[n-1-t.first].Sequence - 1)
+	return int(t.metas[n-t.first].Sequence - t.metas[t.Before(n)-t.first].Sequence - 1)
 }
+
+// Before returns the last frame before frame n that can be read.
+func (t *Times) Before(n int) int {
+	n--
+	for n > t.first && t.Broken(n) {
+		n--
+	}
+	return n
+}
+
+// Broken reports whether frame n was stored and cannot be read.
+func (t *Times) Broken(n int) bool { return n >= 0 && n < len(t.broken) && t.broken[n] }
 
 // Since returns the bounds of the first moment at which what frame n shows may have been there: after the last frame before it that was seen, where
 // frames are missing just before n, and as Bounds says elsewhere.
@@ -119,7 +129,7 @@ func (t *Times) Since(n int) timeline.Interval {
 	if lost := t.Lost(n); lost > 0 && t.femto != 0 {
 		b.Earliest = min(b.Earliest, t.onBeat(t.metas[n-t.first].Sequence-uint64(lost)))
 	} else if lost > 0 {
-		b.Earliest = min(b.Earliest, t.metas[n-1-t.first].Sampled.Latest)
+		b.Earliest = min(b.Earliest, t.metas[t.Before(n)-t.first].Sampled.Latest)
 	}
 	return b
 }

@@ -1,0 +1,170 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// # Damage
+//
+// A frame that cannot be read is like one that was lost: the frame behind it is held against the last one that can be read, and bounds widen. Which
+// ones these are is known only when they are read. So a window is measured as if all could be read; where that fails, the frames around the fault that
+// cannot be read are noted, and all begins anew. What comes out does not depend on how the window is split.
+//
+// Without g, s or e there is no window.
+
+// unreadable says that going through frames came to an end at one of them.
+type unreadable struct {
+	frame int
+	err   error
+}
+
+func (e *unreadable) Error() string { return fmt.Sprintf("read frame %d: %v", e.frame, e.err) }
+func (e *unreadable) Unwrap() error { return e.err }
+
+// mostDamage is how many places of a window may be damaged before it is given up.
+const mostDamage = 64
+
+// damage is which frames of a window cannot be read.
+type damage struct {
+	broken []bool // by frame number; nil: all can
+	runs   [][2]int
+}
+
+// note adds the frames around a fault. Its error says why the window cannot be measured without them.
+func (d *damage) note(ctx context.Context, c *Case, fault *unreadable) error {
+	fails := func(n int) bool { _, err := c.Recording.Image(n); return err != nil }
+	w := &c.Window
+	n := fault.frame
+	if n > w.first() && !fails(n) {
+		n-- // what this one builds on
+	}
+	if !fails(n) {
+		return fault
+	}
+	from, to := n, n+1
+	for from > w.first() && fails(from-1) {
+		from--
+	}
+	for to <= w.End && fails(to) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to++
+	}
+	switch {
+	case from <= w.Start || to > w.End:
+		return fmt.Errorf("%w: %s cannot be read, with which it begins or ends; choose others, before or behind, with --frames A:B: %w", ErrWindow, framesText(from, to), fault.err)
+	case len(d.runs) == mostDamage:
+		return fmt.Errorf("%w: it is damaged in more than %d places, the last one at %s; choose frames between them with --frames A:B: %w",
+			ErrWindow, mostDamage, framesText(from, to), fault.err)
+	}
+	if d.broken == nil {
+		d.broken = make([]bool, c.Recording.Frames())
+	}
+	for i := from; i < to; i++ {
+		d.broken[i] = true
+	}
+	d.runs = append(d.runs, [2]int{from, to})
+	return nil
+}
+
+func framesText(from, to int) string {
+	if to == from+1 {
+		return fmt.Sprintf("frame %d", from)
+	}
+	return fmt.Sprintf("frames %d to %d", from, to-1)
+}
+
+// warnings names the frames.
+func (d *damage) warnings() (list []string) {
+	for _, r := range d.runs {
+		list = append(list, framesText(r[0], r[1])+" cannot be read, and counted as lost")
+	}
+	return list
+}
+
+// walk calls do with each frame from up to, and not including, to, that can be read. The step of one behind others that cannot be read tells
+// how it differs from the last frame before these, and always brings pixels.
+func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {
+	for from < to {
+		if c.Times.Broken(from) {
+			from++
+			continue
+		}
+		if c.Times.Broken(from - 1) {
+			step, err := c.bridge(from)
+			if err == nil {
+				err = do(step)
+			}
+			if err != nil {
+				return err
+			}
+			from++
+			continue
+		}
+		end := from
+		for end < to && !c.Times.Broken(end) {
+			end++
+		}
+		steps := c.Recording.Changes
+		if pixels {
+			steps = c.Recording.Steps
+		}
+		for step, err := range steps(from, end) {
+			if err != nil {
+				return &unreadable{from, err}
+			}
+			if err := do(step); err != nil {
+				return err
+			}
+			from++
+		}
+		if from < end {
+			return &unreadable{from, errors.New("the recording ends there")}
+		}
+	}
+	return nil
+}
+
+// bridge is the step over frames that cannot be read.
+func (c *Case) bridge(n int) (*frame.Step, error) {
+	s := &frame.Step{Number: n, Change: new(frame.Change)}
+	var err error
+	if s.Meta, err = c.Recording.Meta(n); err != nil {
+		return nil, err
+	}
+	if s.Previous, err = c.Recording.Image(c.Times.Before(n)); err != nil {
+		return nil, err
+	}
+	if s.Image, err = c.Recording.Image(n); err != nil {
+		return nil, err
+	}
+	l := c.Layout
+	for y, r := range l.Rows {
+		if start, end, ok := l.Tighten(y, s.Previous.Rows[y], s.Image.Rows[y], 0, r.Bytes); ok {
+			s.Change.Spans = append(s.Change.Spans, frame.Span{Row: int32(y), Start: int32(start), End: int32(end)})
+		}
+	}
+	return s, nil
+}
+
+// changes goes through the changes of frames from up to, and not including, to, that can be read.
+func (c *Case) changes(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		enough := errors.New("enough")
+		err := c.walk(from, to, false, func(s *frame.Step) error {
+			if !yield(s, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && err != enough {
+			yield(nil, err)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// glimmer is a film in which a few small places change now and then, with frames lost among them.
+func glimmer(t testing.TB, rng *rand.Rand, p frame.PixelFormat, frames int, period time.Duration) *film {
+	t.Helper()
+	f, err := frame.NewFormat(p, 2*(8+rng.IntN(20)), 2*(6+rng.IntN(8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newFilm(t, f)
+	m.period = period
+	pack := frame.NewPacker(m.layout)
+	canvas, pix := make([]byte, 4*f.Width*f.Height), make([]byte, m.layout.Size)
+	busy, lossy := rng.Float64(), rng.Float64()/20
+	for range frames {
+		if rng.Float64() < busy {
+			for range 1 + rng.IntN(3) {
+				canvas[rng.IntN(len(canvas))] = byte(rng.IntN(256))
+			}
+		}
+		pack.BGRX(pix, canvas)
+		lost := 0
+		if rng.Float64() < lossy {
+			lost = 1 + rng.IntN(12)
+		}
+		m.shoot(pix, lost)
+	}
+	return m
+}
+
+// literalFPS has a window's frames one by one, those that were lost among them.
+type literalFPS struct {
+	changed []bool // of each frame from s to e, and the lost ones before r
+	stored  []bool
+	gaps    [][2]int // frames of which the last was stored and the others were lost
+	ends    int      // frames from s to e; what follows was lost before r
+	early   int      // frames before s that show content
+	period  time.Duration
+}
+
+func (m *film) literalFPS(w Window, a *Area, tau int) *literalFPS {
+	l := &literalFPS{period: m.period}
+	for n := w.Start; n <= w.End; n++ {
+		lost := 0
+		if n > w.Start {
+			lost = int(m.metas[n].Sequence - m.metas[n-1].Sequence - 1)
+		}
+		for range lost {
+			l.changed, l.stored = append(l.changed, false), append(l.stored, false)
+		}
+		if lost > 0 {
+			l.gaps = append(l.gaps, [2]int{len(l.changed) - lost, len(l.changed)})
+		}
+		l.changed = append(l.changed, n == w.Start || m.literalEqual(a, n-1, n, tau) < a.Pixels)
+		l.stored = append(l.stored, true)
+	}
+	l.ends = len(l.changed)
+	if w.Red != None {
+		for range m.metas[w.Red].Sequence - m.metas[w.End].Sequence - 1 {
+			l.changed, l.stored = append(l.changed, false), append(l.stored, false)
+		}
+	}
+	return l
+}
+
+// another is a way in which it may have been.
+func (l *literalFPS) another(rng *rand.Rand, before int) *literalFPS {
+	o := &literalFPS{stored: slices.Clone(l.stored), changed: slices.Clone(l.changed), ends: l.ends, period: l.period}
+	density := rng.Float64()
+	for _, g := range l.gaps {
+		if density < 0.1 && !l.changed[g[1]] {
+			continue
+		}
+		any := false
+		for i := g[0]; i <= g[1]; i++ {
+			o.changed[i] = rng.Float64() < density
+			any = any || o.changed[i]
+		}
+		if !any && l.changed[g[1]] {
+			o.changed[g[0]+rng.IntN(g[1]-g[0]+1)] = true
+		}
+	}
+	cut := rng.IntN(len(l.changed) - l.ends + 1) // red came that much earlier
+	o.changed, o.stored = o.changed[:len(o.changed)-cut], o.stored[:len(o.stored)-cut]
+	for i := o.ends; i < len(o.changed); i++ {
+		o.changed[i] = rng.Float64() < density
+	}
+	early := make([]bool, rng.IntN(before+1)) // content came that much earlier
+	for i := range early {
+		early[i] = i == 0 || rng.Float64() < density
+	}
+	if len(early) > 0 && rng.IntN(2) == 0 {
+		o.changed[0] = false
+	}
+	o.changed = append(early, o.changed...)
+	o.stored = append(make([]bool, len(early)), o.stored...)
+	o.ends += len(early)
+	o.early = len(early)
+	return o
+}
+
+// figures are computed as the definitions say, word for word.
+func (l *literalFPS) figures() map[string]float64 {
+	found := map[string]float64{}
+	var times []float64 // ms
+	last := 0
+	for i := 1; i <= len(l.changed); i++ {
+		if i == len(l.changed) || l.changed[i] {
+			times = append(times, ms(time.Duration(i-last)*l.period))
+			last = i
+		}
+	}
+	found["unique_frames"] = float64(len(times))
+	found["longest_freeze"] = slices.Max(times)
+	slices.Sort(times)
+	median := times[len(times)/2]
+	found["median_frame_time"] = median
+	long := 0
+	for _, d := range times {
+		if d > 2.01*median {
+			long++
+		}
+	}
+	found["long_frames"] = float64(long)
+	if n := len(times); n >= 100 {
+		k := int(math.Ceil(float64(n) / 100))
+		sum := 0.0
+		for _, d := range times[n-k:] {
+			sum += d
+		}
+		found["slowest_1pct_fps"] = 1000 * float64(k) / sum
+		found["p99_fps"] = 1000 / times[int(math.Ceil(0.99*float64(n)))-1]
+	}
+	l.unchanged(found, int(math.Round(float64(time.Second)/float64(l.period))))
+	return found
+}
+
+func (l *literalFPS) unchanged(found map[string]float64, n int) {
+	var shares []float64
+	for i := n - 1; i < l.ends; i++ {
+		if !l.stored[i] {
+			continue
+		}
+		count := 0
+		for _, changed := range l.changed[i-n+1 : i+1] {
+			if !changed {
+				count++
+			}
+		}
+		shares = append(shares, float64(count)/float64(n))
+	}
+	if len(shares) == 0 {
+		return
+	}
+	sum := 0.0
+	var bins [101]int
+	for _, s := range shares {
+		sum += s
+		bins[int(math.Round(100*s))]++
+	}
+	found["unchanged_mean"] = sum / float64(len(shares))
+	found["unchanged_worst"] = slices.Max(shares)
+	at, counted := 100, bins[100]
+	for float64(counted) < 0.05*float64(len(shares)) {
+		at--
+		counted += bins[at]
+	}
+	found["unchanged_p95"] = float64(at) / 100
+}
+
+func TestFPSLiteral(t *testing.T) {
+	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12, frame.P010, frame.YU12}
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		frames := 10 + rng.IntN(240)
+		m := glimmer(t, rng, formats[seed%uint64(len(formats))], frames, time.Second/time.Duration(4+rng.IntN(20)))
+		o := randomLook(rng, m.layout)
+		from := rng.IntN(4)
+		w := Window{Kind: ByMarkers, Green: from, Start: from + 1, End: frames - 2, Red: frames - 1}
+		t.Run(fmt.Sprintf("%d/%v", seed, m.layout.Format.Pixel), func(t *testing.T) {
+			area, err := NewArea(m.layout, o.Region, o.Masks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := m.literalFPS(w, area, o.Tolerance)
+			r := one(t, m, w, o, "fps")
+			checkFigures(t, r, l.figures())
+			before := int(m.metas[w.Start].Sequence - m.metas[w.Green].Sequence - 1)
+			if len(l.gaps) == 0 && before == 0 && l.ends == len(l.changed) {
+				for _, v := range r.Values {
+					if v.State != Exact {
+						t.Errorf("%s is %v without lost frames", v.Name, v.State)
+					}
+				}
+				return
+			}
+			for range 40 {
+				o := l.another(rng, before)
+				figures := o.figures()
+				if o.early > 0 { // seconds before s are not those of the window
+					delete(figures, "unchanged_mean")
+					delete(figures, "unchanged_worst")
+					delete(figures, "unchanged_p95")
+				}
+				checkBounds(t, r, figures)
+			}
+		})
+	}
+}
+
+func checkFigures(t *testing.T, r Result, want map[string]float64) {
+	t.Helper()
+	for name, x := range want {
+		if v, ok := r.Find(name); !ok || math.Abs(v.Value-x) > 1e-6*math.Max(1, x) {
+			t.Errorf("%s is %v, want %v", name, v.Value, x)
+		}
+	}
+}
+
+func checkBounds(t *testing.T, r Result, may map[string]float64) {
+	t.Helper()
+	for name, x := range may {
+		slack := 1e-6 * math.Max(1, x)
+		if v, ok := r.Find(name); ok && (x < v.Low-slack || x > v.High+slack) {
+			t.Errorf("%s may be %v, and is said to lie between %v and %v", name, x, v.Low, v.High)
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package analyze
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// # Restless regions
+//
+// A caret, a spinner, a video or an ad makes a frame unique, and puts off the last visual change, where nothing else happens. Nothing is hidden for
+// that: fps counts them, and says where they are, so that the user may mask them.
+//
+// R is cut into tiles of 32x32 pixels from its corner on, larger ones where there would be more than 2048. A unique frame behind s touches a tile if a span
+// of its change reaches into it over a pixel that counts, or, with a tolerance, a pixel that differs. A frame that touches more than half of the tiles
+// is one in which much happens, a scroll or a new page. A tile is restless if at least half of the unique frames behind s touch it and are not like
+// that, and at least 8. Restless tiles that touch each other, at a corner too, are a region. A frame changes only there if it touches no other tile.
+// If at least half of the unique frames change only in restless regions, each region is named with the frames that change in no
+// other place, as the rectangle around all that these change.
+//
+// No pixel is needed. Sets of tiles are counted, not frames: 16384 different ones are kept, and where there are more nothing is said.
+type restless struct {
+	*Case
+	shift  int      // a tile's side is 1 << shift pixels
+	across int      // tiles of a row
+	counts []uint64 // a bit per tile, set where one of its pixels counts
+	limit  int      // a frame that touches more tiles is not looked at
+
+	now    []uint64 // tiles of the frame at hand
+	box    rect     // around what it changes
+	key    []byte
+	sets   map[string]*tileSet
+	order  []string // in which sets were seen first
+	frames int
+	over   bool // there are too many sets
+}
+
+// Restless is a region that changes while nothing else does.
+type Restless struct {
+	X      int `json:"x"` // pixels of the frame
+	Y      int `json:"y"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+	Frames int `json:"frames"` // unique frames that change only there
+	First  int `json:"first"`  // the first of them
+}
+
+const (
+	restlessLeast = 8
+	mostTiles     = 2048
+	mostTileSets  = 1 << 14
+)
+
+// tileSet is the frames that touch the same tiles.
+type tileSet struct {
+	tiles  []uint64
+	frames int
+	first  int // number of the first
+	box    rect
+}
+
+// rect is a rectangle of pixels; empty if x1 ≤ x0.
+type rect struct{ x0, y0, x1, y1 int }
+
+func (b *rect) add(o rect) {
+	if o.x1 <= o.x0 {
+		return
+	}
+	if b.x1 <= b.x0 {
+		*b = o
+		return
+	}
+	*b = rect{min(b.x0, o.x0), min(b.y0, o.y0), max(b.x1, o.x1), max(b.y1, o.y1)}
+}
+
+func newRestless(c *Case) *restless {
+	t := &restless{Case: c, shift: 5, sets: map[string]*tileSet{}}
+	r := c.Area.Region
+	down := 0
+	for ; ; t.shift++ {
+		side := 1 << t.shift
+		t.across, down = (r.Width+side-1)/side, (r.Height+side-1)/side
+		if t.across*down <= mostTiles {
+			break
+		}
+	}
+	words := (t.across*down + 63) / 64
+	t.now, t.counts, t.key = make([]uint64, words), make([]uint64, words), make([]byte, 8*words)
+	t.limit = t.across * down / 2
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		c.Area.runs(y, r.X, r.X+r.Width, func(from, to int) { t.mark(t.counts, rect{from, y, to, y + 1}) })
+	}
+	return t
+}
+
+// mark sets the tiles that a box of pixels of R touches.
+func (t *restless) mark(tiles []uint64, b rect) {
+	r := t.Area.Region
+	x0, x1 := (b.x0-r.X)>>t.shift, (b.x1-1-r.X)>>t.shift
+	for y := (b.y0 - r.Y) >> t.shift; y <= (b.y1-1-r.Y)>>t.shift; y++ {
+		for x := x0; x <= x1; x++ {
+			i := y*t.across + x
+			tiles[i/64] |= 1 << (i & 63)
+		}
+	}
+}
+
+// add takes a unique frame.
+func (t *restless) add(f *Frame) {
+	t.frames++
+	clear(t.now)
+	t.box = rect{}
+	if f.Diff != nil && (t.Options.Tolerance > 0 || t.Window.MinPixels > 0) {
+		t.takeDiff(f.Diff)
+	} else {
+		t.takeSpans(f.Change)
+	}
+	n := 0
+	for i := range t.now {
+		t.now[i] &= t.counts[i]
+		n += bits.OnesCount64(t.now[i])
+	}
+	if n > t.limit || n == 0 {
+		return
+	}
+	for i, w := range t.now {
+		for k := range 8 {
+			t.key[8*i+k] = byte(w >> (8 * k))
+		}
+	}
+	set := t.sets[string(t.key)]
+	if set == nil {
+		set = t.insert(string(t.key), &tileSet{tiles: slices.Clone(t.now), first: f.Number})
+	}
+	if set != nil {
+		set.frames++
+		set.box.add(t.box)
+	}
+}
+
+// insert returns nil if there are too many sets already.
+func (t *restless) insert(key string, s *tileSet) *tileSet {
+	if len(t.order) == mostTileSets {
+		t.over = true
+		return nil
+	}
+	t.sets[key], t.order = s, append(t.order, key)
+	return s
+}
+
+// takeSpans marks what the spans of a change touch. Rows that follow each other and change in the same places are taken together.
+func (t *restless) takeSpans(c *frame.Change) {
+	var now rect
+	var last frame.Span
+	for _, s := range c.Spans {
+		if s.Start == last.Start && s.End == last.End && s.Row == last.Row+1 && now.x1 > now.x0 {
+			// A row of the same plane lies just below; another plane begins anew at the top.
+			if _, y0, _, y1 := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End)); y0 == now.y1 {
+				now.y1, last = y1, s
+				continue
+			}
+		}
+		t.take(now)
+		x0, y0, x1, y1 := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
+		now, last = rect{x0, y0, x1, y1}, s
+	}
+	t.take(now)
+}
+
+// take marks what of a box lies in R.
+func (t *restless) take(b rect) {
+	r := t.Area.Region
+	b = rect{max(b.x0, r.X), max(b.y0, r.Y), min(b.x1, r.X+r.Width), min(b.y1, r.Y+r.Height)}
+	if b.x0 < b.x1 && b.y0 < b.y1 {
+		t.mark(t.now, b)
+		t.box.add(b)
+	}
+}
+
+func (t *restless) takeDiff(d *Diff) {
+	for i := range d.Lines {
+		l := &d.Lines[i]
+		for k, w := range l.Bits {
+			for half := range 2 {
+				if part := uint32(w >> (32 * half)); part != 0 {
+					x := 64*(l.Word+k) + 32*half
+					t.take(rect{x + bits.TrailingZeros32(part), l.Y, x + 32 - bits.LeadingZeros32(part), l.Y + 1})
+				}
+			}
+		}
+	}
+}
+
+func (t *restless) merge(n *restless) {
+	t.frames += n.frames
+	t.over = t.over || n.over
+	for _, key := range n.order {
+		from := n.sets[key]
+		if into := t.sets[key]; into != nil {
+			into.frames += from.frames
+			into.box.add(from.box)
+		} else {
+			t.insert(key, from)
+		}
+	}
+}
+
+// find returns the restless regions and how many frames change in nothing else.
+func (t *restless) find() ([]Restless, int) {
+	touched := make([]int, 64*len(t.now))
+	for _, key := range t.order {
+		s := t.sets[key]
+		eachBit(s.tiles, func(i int) { touched[i] += s.frames })
+	}
+	least := max(restlessLeast, (t.frames+1)/2)
+	quiet := make([]uint64, len(t.now))
+	region := make([]int, len(touched)) // of each tile, from 1; 0 for none
+	for i, n := range touched {
+		if n >= least {
+			quiet[i/64] |= 1 << (i & 63)
+			region[i] = -1
+		}
+	}
+	n := 0
+	for i := range region {
+		if region[i] < 0 {
+			n++
+			t.spread(region, i, n)
+		}
+	}
+	found := make([]Restless, n)
+	around := make([]rect, n)
+	only := 0
+	for _, key := range t.order {
+		s := t.sets[key]
+		if !within(s.tiles, quiet) {
+			continue
+		}
+		only += s.frames
+		at := 0
+		eachBit(s.tiles, func(i int) {
+			if at == 0 || at == region[i] {
+				at = region[i]
+			} else {
+				at = -1 // in several
+			}
+		})
+		if at > 0 {
+			f := &found[at-1]
+			if f.Frames == 0 || s.first < f.First {
+				f.First = s.first
+			}
+			f.Frames += s.frames
+			around[at-1].add(s.box)
+		}
+	}
+	for i, b := range around {
+		found[i].X, found[i].Y, found[i].Width, found[i].Height = b.x0, b.y0, b.x1-b.x0, b.y1-b.y0
+	}
+	found = slices.DeleteFunc(found, func(r Restless) bool { return r.Frames == 0 })
+	slices.SortStableFunc(found, func(a, b Restless) int { return b.Frames - a.Frames })
+	return found, only
+}
+
+// spread gives tile i and those that it touches a number.
+func (t *restless) spread(region []int, i, n int) {
+	todo := []int{i}
+	region[i] = n
+	for len(todo) > 0 {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		x, y := i%t.across, i/t.across
+		for dy := -1; dy <= 1; dy++ {
+			for dx := -1; dx <= 1; dx++ {
+				k := (y+dy)*t.across + x + dx
+				if x+dx >= 0 && x+dx < t.across && k >= 0 && k < len(region) && region[k] < 0 {
+					region[k] = n
+					todo = append(todo, k)
+				}
+			}
+		}
+	}
+}
+
+func eachBit(words []uint64, do func(i int)) {
+	for w, left := range words {
+		for ; left != 0; left &= left - 1 {
+			do(64*w + bits.TrailingZeros64(left))
+		}
+	}
+}
+
+func within(a, b []uint64) bool {
+	for i := range a {
+		if a[i]&^b[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// report names the regions in a result, u being U, and returns them.
+func (t *restless) report(r *Result, u int) []Restless {
+	if t.over {
+		r.Warnings = append(r.Warnings, "the unique frames change in too many different places to tell regions that never rest")
+		return []Restless{}
+	}
+	found, only := t.find()
+	if only < restlessLeast || 2*only < t.frames {
+		return []Restless{}
+	}
+	var places []string
+	for _, f := range found {
+		place := frame.Region{X: f.X, Y: f.Y, Width: f.Width, Height: f.Height}
+		places = append(places, place.String())
+		r.Evidence = append(r.Evidence, Evidence{Kind: "restless", Frame: f.First, Region: []int{f.X, f.Y, f.Width, f.Height},
+			Text: fmt.Sprintf("%d of %d unique frames change only here, first this one", f.Frames, u)})
+	}
+	if len(places) == 0 {
+		return []Restless{}
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("%d unique frames; %d of them change only in %s: a mask there leaves the rest", u, only, strings.Join(places, ", ")))
+	return found
+}
