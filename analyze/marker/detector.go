@@ -257,7 +257,7 @@ func (d *Detector) emit(w Window) {
 // Windows returns the windows that are complete by now, in order; the last one's red may still stand.
 func (d *Detector) Windows() []Window {
 	all := slices.Clone(d.done)
-	if w := d.w; d.state == inRed && w.RedTo-w.Red+1 >= heldFrames {
+	if w := d.w; d.state == inRed && d.redHeld() {
 		w.Region, w.Warnings = w.GreenRegion.Intersect(w.RedRegion), slices.Clone(w.Warnings)
 		if _, stale := d.stale(&w); !stale {
 			all = append(all, w)
