@@ -82,7 +82,7 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 		return nil, err
 	}
 	c.Window.Region = c.Area.Region
-	c.Times = newTimes(rec, segment, w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
+	c.Times = newTimes(rec, knownAtRed(rec, segment, &w), w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
 	c.final = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.End) })
 	c.load = sync.OnceValues(func() (*load, error) { return newLoad(c) })
 	return c, nil
