@@ -22,10 +22,11 @@ type Options struct {
 	Tolerance int            // τ: pixels differ if the greatest difference among R, G and B exceeds it
 	OwnClock  bool           // the recording's times are its source's own
 
-	FPS      FPSOptions
-	Load     LoadOptions
-	Response ResponseOptions
-	Tearing  TearingOptions
+	FPS          FPSOptions
+	Load         LoadOptions
+	Response     ResponseOptions
+	Tearing      TearingOptions
+	Checkerboard CheckerboardOptions
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
@@ -40,6 +41,7 @@ func measures() []measure {
 		loadhistMeasure(),
 		heatmapMeasure(),
 		tearingMeasure(),
+		checkerboardMeasure(),
 		speedIndexMeasure(),
 		windowOpenMeasure(),
 		responseMeasure(),
@@ -131,6 +133,9 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 	parts := make([]part, len(chosen))
 	for i := range chosen {
 		p, err := chosen[i].begin(c)
+		if fault := (*unreadable)(nil); errors.As(err, &fault) {
+			return nil, err
+		}
 		if err != nil {
 			results[i] = refused(&chosen[i], err)
 			continue

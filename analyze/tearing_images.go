@@ -67,7 +67,7 @@ type state struct{ number, frames int }
 func scanChanges(c *Case) (*changeScan, error) {
 	s := &changeScan{}
 	left := newCover(c.Area)
-	for step, err := range c.Recording.Changes(c.Window.Start, c.Window.End+1) {
+	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func findImages(c *Case, scan *changeScan) (set *imageSet, why string, err error
 	for _, s := range scan.states {
 		m, err := c.Recording.Image(s.number)
 		if err != nil {
-			return nil, "", fmt.Errorf("look for disjoint images in frame %d: %w", s.number, err)
+			return nil, "", &unreadable{s.number, err}
 		}
 		if why := g.add(m, s); why != "" {
 			return nil, why, nil

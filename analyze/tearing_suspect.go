@@ -228,3 +228,10 @@ func (a *Area) covers(c *frame.Change) bool {
 	left.take(c)
 	return left.pixels == 0
 }
+
+// restart forgets what was reached.
+func (v *cover) restart() {
+	copy(v.bits, v.area.bits)
+	v.pixels = v.area.Pixels
+	clear(v.done)
+}

@@ -1,0 +1,332 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// # checkerboard
+//
+// A(i) is the number of pixels of R in frame i that are checkerboard, as checkerboard_mask.go defines it: of the one colour that stands
+// for what is not drawn yet, or part of a grid of two colours by turns. It is the true mask and not its bounding box. The series "checkerboard" is the
+// fraction A(i) / size(R).
+//
+//	checkerboard_free      stored frames s ≤ i ≤ e with A(i) = 0, of all of them
+//	checkerboard_frames    the others
+//	most_checkerboard      max A(i) / size(R)
+//	mean_checkerboard      the integral below, divided by size(R) and by the time from s to r
+//	checkerboard_area      ∫ A dt from s to r, pixel·ms; a frame lasts until the next stored one
+//	checkerboard_time      the same with A / size(R), ms
+//	checkerboard_sum       Σ A(i) / size(R) of stored frames, in frames: what the first Eideticker gave
+//	regions                bodies of checkerboard that hang together in space and time: pixels beside or above each other, and a pixel with itself
+//	                       in the next stored frame
+//	longest_fill, mean_fill   time from a region's first frame to the first in which its last pixel is none any more. What is still there at the
+//	                          end counts until then, and longer than that can be
+//	unfilled_regions       those still there in the last content frame
+//
+// A grid is given by its colours, the side of its cells and the corner of a cell of the first colour; without side it is looked for, with the two colours or
+// with any, in up to 64 frames, as checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page is found
+// where it was at first only. A colour that never appears makes for no checkerboard; a grid that was to be looked for and is not there refuses the measure.
+//
+// With frames lost, what they showed lies between nothing and all of R.
+func checkerboardMeasure() measure {
+	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard}
+}
+
+// CheckerboardOptions say how what is not drawn yet looks. The zero value looks for a grid of any two colours.
+type CheckerboardOptions struct {
+	Colours []uint32 // 0xRRGGBB: one for a plain surface, two for a grid; empty: any two
+	Cell    int      // side of a grid's cells, pixels; 0: it is looked for
+	X, Y    int      // where both are given: corner of a cell of the first colour, pixels of the frame
+}
+
+// CheckerboardDetail is the Detail of the measure.
+type CheckerboardDetail struct {
+	Colours []string           `json:"colours"` // #rrggbb
+	Cell    int                `json:"cell"`    // side in pixels; 0: one colour
+	X       int                `json:"x"`       // corner of a cell of the first colour
+	Y       int                `json:"y"`
+	Found   int                `json:"found_frame"` // where the grid was found; -1: it was given
+	Regions []CheckerboardArea `json:"regions"`     // the first thousand
+}
+
+// CheckerboardArea is a region that was checkerboard.
+type CheckerboardArea struct {
+	Region []int   `json:"region"` // x, y, width, height of all that belonged to it
+	First  int     `json:"first_frame"`
+	Last   int     `json:"last_frame"`
+	Filled bool    `json:"filled"` // before the end
+	FillMS float64 `json:"fill_ms"`
+}
+
+type checkerboard struct {
+	*Case
+	pattern *pattern
+	mask    *checkerMask
+	bodies  checkerBodies
+
+	stored, free int
+	pixels       float64 // Σ A(i)
+	frames       []int   // in which A changed
+	areas        []int
+	most         struct {
+		frame, pixels int
+		box           box
+	}
+}
+
+func beginCheckerboard(c *Case) (part, error) {
+	p, err := choosePattern(c)
+	if err != nil {
+		return nil, err
+	}
+	return &checkerboard{Case: c, pattern: p}, nil
+}
+
+func (p *checkerboard) fork() part { return &checkerboard{Case: p.Case, pattern: p.pattern} }
+
+func (p *checkerboard) add(f *Frame) {
+	switch {
+	case p.mask != nil:
+		p.mask.update(f)
+	case f.Number == p.Window.Start:
+		p.mask = newCheckerMask(p.Case, p.pattern)
+		p.mask.begin(f.Image)
+	default:
+		p.mask = newCheckerMask(p.Case, p.pattern)
+		p.mask.begin(f.Previous)
+		p.bodies.take(p.mask, beforeShare)
+		p.mask.changed = false
+		p.mask.update(f)
+	}
+	if p.mask.changed {
+		p.bodies.take(p.mask, f.Number)
+		p.mask.changed = false
+	} else {
+		p.bodies.keep(f.Number)
+	}
+	n := p.mask.pixels
+	p.stored++
+	p.pixels += float64(n)
+	if n == 0 {
+		p.free++
+	}
+	if k := len(p.areas); k == 0 || p.areas[k-1] != n {
+		p.frames, p.areas = append(p.frames, f.Number), append(p.areas, n)
+	}
+	if n > p.most.pixels {
+		p.most.frame, p.most.pixels, p.most.box = f.Number, n, p.mask.bounds()
+	}
+}
+
+// bounds returns the bounding box of what is on; there must be something.
+func (m *checkerMask) bounds() box {
+	r := m.area.Region
+	b := box{r.X + r.Width, r.Y + r.Height, r.X, r.Y}
+	for y, n := range m.lines {
+		if n == 0 {
+			continue
+		}
+		line := m.on[y*m.area.words : (y+1)*m.area.words]
+		b.x0, b.y0, b.y1 = min(b.x0, nextBit(line, 0, 0)), min(b.y0, y), y+1
+		for x := b.x1; x < r.X+r.Width; {
+			if x = nextBit(line, x, 0); x < r.X+r.Width {
+				x = nextBit(line, x, ^uint64(0))
+				b.x1 = x
+			}
+		}
+	}
+	return b
+}
+
+func (p *checkerboard) merge(next part) {
+	n := next.(*checkerboard)
+	if n.stored == 0 {
+		return // none of its frames can be read
+	}
+	p.bodies.merge(&n.bodies)
+	p.stored, p.free, p.pixels = p.stored+n.stored, p.free+n.free, p.pixels+n.pixels
+	if n.areas[0] == p.areas[len(p.areas)-1] {
+		n.frames, n.areas = n.frames[1:], n.areas[1:]
+	}
+	p.frames, p.areas = append(p.frames, n.frames...), append(p.areas, n.areas...)
+	if n.most.pixels > p.most.pixels {
+		p.most = n.most
+	}
+}
+
+func (p *checkerboard) result() Result {
+	size, lost := float64(p.Area.Pixels), float64(p.Lost())
+	stored, free := float64(p.stored), float64(p.free)
+	series := Series{Name: "checkerboard", Unit: "fraction", Holds: true, Frames: p.frames}
+	for _, n := range p.areas {
+		series.Values = append(series.Values, float64(n)/size)
+	}
+	most := exactly("most_checkerboard", "fraction", float64(p.most.pixels)/size, Lower, 0.05)
+	if most.Value > 0 {
+		most.Frames = []int{p.most.frame}
+	}
+	if lost > 0 {
+		most = most.within(most.Value, 1)
+	}
+	area := p.integral()
+	r := Result{
+		Series: []Series{series},
+		Values: []Value{
+			between("checkerboard_free", "fraction", free/stored, free/(stored+lost), (free+lost)/(stored+lost), Higher, 0.03),
+			between("checkerboard_frames", "frames", stored-free, stored-free, stored-free+lost, Lower, 0.05),
+			most,
+			between("checkerboard_area", "pixel·ms", area.value, area.low, area.high, Lower, 0.05),
+			between("checkerboard_time", "ms", area.value/size, area.low/size, area.high/size, Lower, 0.05),
+			between("checkerboard_sum", "frames", p.pixels/size, p.pixels/size, p.pixels/size+lost, Lower, 0.05),
+		},
+	}
+	if whole := ms(area.whole); whole > 0 {
+		r.Values = append(r.Values, between("mean_checkerboard", "fraction",
+			area.value/size/whole, area.low/size/whole, min(1, area.high/size/whole), Lower, 0.05))
+	}
+	d := CheckerboardDetail{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found, Regions: []CheckerboardArea{}}
+	for _, c := range p.pattern.colours {
+		d.Colours = append(d.Colours, fmt.Sprintf("#%06x", c))
+	}
+	if p.most.pixels > 0 {
+		r.Evidence = append(r.Evidence, Evidence{Kind: "checkerboard", Frame: p.most.frame, Region: p.most.box.region(),
+			Text: fmt.Sprintf("%.1f %% of the content is checkerboard, the most of all frames", 100*most.Value)})
+	}
+	p.fills(&r, &d)
+	r.Detail = detail(d)
+	return r
+}
+
+// within is a value with other bounds.
+func (v Value) within(low, high float64) Value {
+	n := between(v.Name, v.Unit, v.Value, low, high, v.Better, v.Threshold)
+	n.Frames, n.Note = v.Frames, v.Note
+	return n
+}
+
+// checkerIntegral is ∫ A dt in pixel·ms.
+type checkerIntegral struct {
+	value, low, high float64
+	whole            time.Duration // from s to r
+}
+
+func (p *checkerboard) integral() (sum checkerIntegral) {
+	w := &p.Window
+	end, _ := p.Times.end(w)
+	sum.whole = end.Sub(p.Times.At(w.Start))
+	for i, n := range p.frames {
+		until := end
+		if i+1 < len(p.frames) {
+			until = p.Times.At(p.frames[i+1])
+		}
+		sum.value += ms(until.Sub(p.Times.At(n))) * float64(p.areas[i])
+	}
+	sum.low, sum.high = sum.value, sum.value
+	if p.Lost() == 0 {
+		return sum
+	}
+	k := 0
+	for n := w.Start; n <= max(w.End, w.Red); n++ {
+		missing := p.missing(n)
+		if missing == 0 {
+			continue
+		}
+		if n == w.Start { // before s there is no checkerboard, unless it is what was missed
+			sum.high += missing * float64(p.Area.Pixels)
+			continue
+		}
+		for k+1 < len(p.frames) && p.frames[k+1] < n {
+			k++
+		}
+		sum.low -= missing * float64(p.areas[k])
+		sum.high += missing * float64(p.Area.Pixels-p.areas[k])
+	}
+	sum.low = max(0, sum.low)
+	return sum
+}
+
+// missing returns for how long, in ms, frames just before frame n would have been shown.
+func (p *checkerboard) missing(n int) float64 {
+	lost := p.Times.Lost(n)
+	if lost == 0 || n == p.Times.first {
+		return 0
+	}
+	if period := p.Times.Period(); period > 0 {
+		return ms(period) * float64(lost)
+	}
+	return ms(p.Times.At(n).Sub(p.Times.At(p.Times.Before(n))))
+}
+
+// fills tells of regions.
+func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
+	if p.bodies.tooMany {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("there are more than %d regions of checkerboard: how long they take to fill is not told", maxBodies))
+		return
+	}
+	regions := p.bodies.regions()
+	var unfilled []int // first frames
+	var all []lasting
+	longest := 0
+	for i, b := range regions {
+		took, filled := p.fill(b)
+		all = append(all, took)
+		if took.mid > all[longest].mid {
+			longest = i
+		}
+		if !filled {
+			unfilled = append(unfilled, b.first)
+		}
+		const kept, shown = 1000, 20
+		if i < kept {
+			d.Regions = append(d.Regions, CheckerboardArea{b.box.region(), b.first, b.last, filled, ms(took.mid)})
+		}
+		if i < shown {
+			text := fmt.Sprintf("checkerboard appears and is filled after %.1f ms", ms(took.mid))
+			if !filled {
+				text = fmt.Sprintf("checkerboard appears and is still there at the end, %.1f ms later", ms(took.mid))
+			}
+			r.Evidence = append(r.Evidence, Evidence{Kind: "checkerboard", Frame: b.first, Region: b.box.region(), Text: text})
+		}
+	}
+	open := exactly("unfilled_regions", "regions", float64(len(unfilled)), Lower, 0.05)
+	open.Frames = unfilled
+	r.Values = append(r.Values, exactly("regions", "regions", float64(len(regions)), Neither, 0), open)
+	if len(all) == 0 {
+		return
+	}
+	r.Values = append(r.Values, p.fillValues(all, regions[longest].first, len(unfilled))...)
+}
+
+// fill returns how long a region takes to fill.
+func (p *checkerboard) fill(b body) (took lasting, filled bool) {
+	begin, since := p.Times.At(b.first), p.Times.Since(b.first)
+	if b.last == p.Window.End {
+		end, until := p.Times.end(&p.Window)
+		return span(begin, end, since, until), false
+	}
+	next := b.last + 1
+	for p.Times.Broken(next) {
+		next++
+	}
+	return span(begin, p.Times.At(next), since, p.Times.Since(next)), true
+}
+
+func (p *checkerboard) fillValues(all []lasting, frame, unfilled int) []Value {
+	top := slices.MaxFunc(all, func(a, b lasting) int { return int(a.mid - b.mid) })
+	var sum lasting
+	for _, l := range all {
+		top.low, top.high = max(top.low, l.low), max(top.high, l.high)
+		sum = lasting{sum.mid + l.mid, sum.low + l.low, sum.high + l.high}
+	}
+	n := float64(len(all))
+	longest := between("longest_fill", "ms", ms(top.mid), ms(top.low), ms(top.high), Lower, 0.05)
+	longest.Frames = []int{frame}
+	mean := between("mean_fill", "ms", ms(sum.mid)/n, ms(sum.low)/n, ms(sum.high)/n, Lower, 0.05)
+	if unfilled > 0 {
+		longest.Note = "some of it is not filled at the end, and counts until then"
+		mean.Note = longest.Note
+	}
+	return []Value{longest, mean}
+}

@@ -1,0 +1,287 @@
+package analyze
+
+import (
+	"math/bits"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// # What is checkerboard
+//
+// The pattern is a picture as large as the frame: of one colour, or a grid of square cells of two colours by turns. A pixel matches if it does not
+// differ from the pattern at its place. With one colour, pixels that count and match are checkerboard.
+//
+// With a grid that is not enough: a page has surfaces of these colours too. What tells a grid from a surface is that its neighbouring
+// cells match as well, which are of the other colour. Of a pixel (x, y) in cell [cx, cx+c) × [cy, cy+c) the neighbours are the nearest pixels of the
+// four cells beside it in its own line and column:
+//
+//	w = (cx−1, y)   e = (cx+c, y)   n = (x, cy−1)   s = (x, cy+c)
+//
+// A pixel is checkerboard if it counts and matches, w or e matches, and n or s matches. Neighbours that do not count, outside R or masked, are
+// taken to match, but not all: one that counts must. So an area is found to the pixel, wherever it is cut off, if it is more than a cell wide and
+// high. There is one exception.
+//
+// In the inner corner of an L of checkerboard, the cell or the part of one there may belong to a page of the cell's colour: nothing
+// tells the two apart. A straight outline is taken. Of a pixel with one of w and e, say w, and one of n and s, say s, it is such a corner, and the pixel is
+// not checkerboard, if both arms of the L go on: the upright one beyond the pixel's row of cells, at (cx, cy−1) or (cx−c−1, cy−1), and the
+// lying one beyond its column, at (cx+c, cy+c−1) or (cx+c, cy+2c), which are the nearest pixels of cells there that are of the other colour. An
+// arm goes on where such a pixel matches together with three of its own neighbours, or does not count; one of the arms must match. Other
+// corners are mirrored.
+
+// checkerMask follows which pixels are checkerboard. It belongs to one goroutine. What does not change costs nothing.
+type checkerMask struct {
+	area    *Area
+	pattern *pattern
+	differ  *frame.Differ
+	exact   bool
+	match   []uint64 // bits of pixels that count and match, line by line
+	on      []uint64 // of those that are checkerboard; the same as match for one colour
+	lines   []int    // of the picture: how many are on
+	pixels  int      // on
+	changed bool     // some went on or off since it was last set to false
+
+	// For a grid: the cells that R touches, and what of them is to be looked at again.
+	cx0, cy0, cols, rows int // corner of the first cell
+	dirty                []extent
+	redo                 []int // rows of cells whose extent is not empty
+	scratch              []uint64
+}
+
+func newCheckerMask(c *Case, p *pattern) *checkerMask {
+	m := &checkerMask{
+		area: c.Area, pattern: p, exact: c.Options.Tolerance == 0,
+		differ: frame.NewDiffer(c.Layout, c.Options.Tolerance),
+		match:  make([]uint64, len(c.Area.bits)), lines: make([]int, c.Layout.Format.Height),
+		scratch: make([]uint64, c.Area.words),
+	}
+	m.on = m.match
+	if p.cell > 0 {
+		m.on = make([]uint64, len(m.match))
+		r := c.Area.Region
+		m.cx0, m.cy0 = r.X-mod(r.X-p.x, p.cell), r.Y-mod(r.Y-p.y, p.cell)
+		m.cols, m.rows = (r.X+r.Width-m.cx0+p.cell-1)/p.cell, (r.Y+r.Height-m.cy0+p.cell-1)/p.cell
+		m.dirty = make([]extent, m.rows)
+	}
+	return m
+}
+
+func mod(a, n int) int { return ((a % n) + n) % n }
+
+// begin looks at a whole image.
+func (m *checkerMask) begin(image frame.Image) {
+	r := m.area.Region
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		m.look(image, y, r.X/64, (r.X+r.Width+63)/64)
+	}
+	m.settle()
+	m.changed = true
+}
+
+// update looks at what a frame changes.
+func (m *checkerMask) update(f *Frame) {
+	for i := range f.Diff.Lines {
+		l := &f.Diff.Lines[i]
+		if !m.exact { // a pixel that changed by less than the tolerance may begin to match
+			m.look(f.Image, l.Y, l.Word, l.Word+len(l.Bits))
+			continue
+		}
+		for k := 0; k < len(l.Bits); k++ {
+			from := k
+			for k < len(l.Bits) && l.Bits[k] != 0 {
+				k++
+			}
+			if k > from {
+				m.look(f.Image, l.Y, l.Word+from, l.Word+k)
+			}
+		}
+	}
+	m.settle()
+}
+
+// look finds which pixels of words [w0, w1) of line y match.
+func (m *checkerMask) look(image frame.Image, y, w0, w1 int) {
+	bits := m.scratch[:w1-w0]
+	m.differ.Line(bits, y, w0, w1, m.pattern.image, image)
+	counts, match := m.area.line(y)[w0:w1], m.match[y*m.area.words+w0:y*m.area.words+w1]
+	from, to := w1, w0
+	for i, differs := range bits {
+		if now := ^differs & counts[i]; now != match[i] {
+			if m.pattern.cell == 0 {
+				m.count(y, match[i], now)
+			}
+			match[i] = now
+			from, to = min(from, w0+i), w0+i+1
+		}
+	}
+	if from < to && m.pattern.cell > 0 {
+		m.soil(y, 64*from, 64*to)
+	}
+}
+
+// count notes that bits of line y changed.
+func (m *checkerMask) count(y int, before, now uint64) {
+	n := bits.OnesCount64(now) - bits.OnesCount64(before)
+	m.lines[y] += n
+	m.pixels += n
+	m.changed = true
+}
+
+// soil notes which cells depend on pixels [x0, x1) of line y.
+func (m *checkerMask) soil(y, x0, x1 int) {
+	c := m.pattern.cell
+	row := (y - m.cy0) / c
+	from, to := max(0, (max(x0, m.cx0)-m.cx0)/c-3), min(m.cols, (x1-1-m.cx0)/c+4)
+	first, last := row, row
+	if in := (y - m.cy0) % c; in == 0 || in == c-1 {
+		first, last = max(0, row-3), min(m.rows-1, row+3)
+	}
+	for k := first; k <= last; k++ {
+		d := &m.dirty[k]
+		if d.from == d.to {
+			*d = extent{from, to}
+			m.redo = append(m.redo, k)
+		} else {
+			d.from, d.to = min(d.from, from), max(d.to, to)
+		}
+	}
+}
+
+// settle looks at soiled cells again.
+func (m *checkerMask) settle() {
+	for _, row := range m.redo {
+		for col := m.dirty[row].from; col < m.dirty[row].to; col++ {
+			m.cellAt(m.cx0+col*m.pattern.cell, m.cy0+row*m.pattern.cell)
+		}
+		m.dirty[row] = extent{}
+	}
+	m.redo = m.redo[:0]
+}
+
+// sides are neighbours of a line of pixels, a bit each: those that match, and those of which that is not known.
+type sides struct{ match, open uint64 }
+
+func (s sides) fits() uint64 { return s.match | s.open }
+
+// cellAt decides which pixels of a cell are checkerboard.
+func (m *checkerMask) cellAt(cx, cy int) {
+	c := m.pattern.cell
+	north, south := m.side(cx, cy-1, c), m.side(cx, cy+c, c)
+	var corners [2][2]int8 // west or east, north or south: 0 not looked at yet, 1 no inner corner, 2 an inner corner
+	inner := func(east, down int) bool {
+		k := &corners[east][down]
+		if *k == 0 {
+			*k = 1
+			if m.innerCorner(cx, cy, east == 1, down == 1) {
+				*k = 2
+			}
+		}
+		return *k == 2
+	}
+	r := m.area.Region
+	for y := max(cy, r.Y); y < min(cy+c, r.Y+r.Height); y++ {
+		on := getBits(m.match[y*m.area.words:(y+1)*m.area.words], cx, c)
+		if on != 0 {
+			west, east := m.side(cx-1, y, 1), m.side(cx+c, y, 1)
+			switch w, e := west.fits() != 0, east.fits() != 0; {
+			case !w && !e:
+				on = 0
+			case w != e:
+				side := 0
+				if e {
+					side = 1
+				}
+				if up := on & north.fits() &^ south.fits(); up != 0 && inner(side, 0) {
+					on &^= up
+				}
+				if down := on & south.fits() &^ north.fits(); down != 0 && inner(side, 1) {
+					on &^= down
+				}
+			}
+			on &= north.fits() | south.fits()
+			if west.match|east.match == 0 {
+				on &= north.match | south.match
+			}
+		}
+		m.put(cx, y, c, on)
+	}
+}
+
+// innerCorner reports whether both arms of an L go on beside a cell. Its pixels have matching neighbours in the west or the east, and in the
+// north or the south.
+func (m *checkerMask) innerCorner(cx, cy int, east, south bool) bool {
+	c := m.pattern.cell
+	nearX, farX, otherX := cx, cx-c-1, cx+c
+	if east {
+		nearX, farX, otherX = cx+c-1, cx+2*c, cx-1
+	}
+	nearY, farY, otherY := cy, cy-c-1, cy+c
+	if south {
+		nearY, farY, otherY = cy+c-1, cy+2*c, cy-1
+	}
+	upright := max(m.arm(nearX, otherY), m.arm(farX, otherY))
+	lying := max(m.arm(otherX, nearY), m.arm(otherX, farY))
+	return upright != armEnds && lying != armEnds && upright|lying != armOpen
+}
+
+// What is seen where an arm would go on.
+const (
+	armEnds = iota
+	armOpen // a pixel that does not count
+	armHeld
+)
+
+func (m *checkerMask) arm(x, y int) int {
+	own := m.side(x, y, 1)
+	if own.match == 0 {
+		return int(own.open) // armOpen or armEnds
+	}
+	c := m.pattern.cell
+	cx, cy := x-mod(x-m.cx0, c), y-mod(y-m.cy0, c)
+	w, e, n, s := m.side(cx-1, y, 1), m.side(cx+c, y, 1), m.side(x, cy-1, 1), m.side(x, cy+c, 1)
+	if w.fits()+e.fits()+n.fits()+s.fits() < 3 || w.match|e.match|n.match|s.match == 0 {
+		return armEnds
+	}
+	return armHeld
+}
+
+// side returns n pixels of line y from x on.
+func (m *checkerMask) side(x, y, n int) sides {
+	all := ^uint64(0) >> (64 - n)
+	if r := m.area.Region; y < r.Y || y >= r.Y+r.Height {
+		return sides{0, all}
+	}
+	counts := getBits(m.area.line(y), x, n)
+	return sides{getBits(m.match[y*m.area.words:(y+1)*m.area.words], x, n), all &^ counts}
+}
+
+// put sets n pixels of line y from x on. Those outside the region are off already, and stay so.
+func (m *checkerMask) put(x, y, n int, on uint64) {
+	line := m.on[y*m.area.words : (y+1)*m.area.words]
+	w, shift := x>>6, uint(x)&63
+	m.putWord(line, y, w, (^uint64(0)>>(64-n))<<shift, on<<shift)
+	if shift > 0 {
+		m.putWord(line, y, w+1, ^uint64(0)>>(64-n)>>(64-shift), on>>(64-shift))
+	}
+}
+
+func (m *checkerMask) putWord(line []uint64, y, w int, mask, on uint64) {
+	if w < 0 || w >= len(line) || (line[w]^on)&mask == 0 {
+		return
+	}
+	now := line[w]&^mask | on
+	m.count(y, line[w], now)
+	line[w] = now
+}
+
+// getBits returns n ≤ 64 bits of a line from x on; bits before and behind the line are 0.
+func getBits(line []uint64, x, n int) uint64 {
+	w, shift := x>>6, uint(x)&63
+	var v uint64
+	if w >= 0 && w < len(line) {
+		v = line[w] >> shift
+	}
+	if shift > 0 && w+1 >= 0 && w+1 < len(line) {
+		v |= line[w+1] << (64 - shift)
+	}
+	return v & (^uint64(0) >> (64 - n))
+}
