@@ -1,0 +1,232 @@
+package analyze
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// programme is a film of several scenes, with markers and what goes wrong with them.
+type programme struct {
+	*film
+	rng    *rand.Rand
+	noise  bool
+	lossy  bool
+	packer *frame.Packer
+}
+
+func newProgramme(t testing.TB, seed uint64) *programme {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	pixels := []frame.PixelFormat{frame.BGR4, frame.BGR4, frame.YUYV, frame.NV12, frame.RGB3}
+	f, err := frame.NewFormat(pixels[rng.IntN(len(pixels))], 96, 54)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &programme{film: newFilm(t, f), rng: rng, noise: f.Pixel == frame.BGR4 && rng.IntN(3) == 0, lossy: rng.IntN(3) == 0}
+	p.packer = frame.NewPacker(p.layout)
+	p.plain(0x303030, rng.IntN(3))
+	for range 1 + rng.IntN(4) {
+		p.window(t)
+	}
+	if rng.IntN(3) == 0 { // one that no red ends
+		p.plain(0x00ff00, 4)
+		p.scene(t, 10)
+	}
+	for i := range p.metas {
+		m := &p.metas[i].Sampled
+		m.Earliest = m.Earliest.Add(-time.Duration(rng.IntN(400_000)))
+		m.Latest = m.Latest.Add(time.Duration(rng.IntN(400_000)))
+	}
+	for range 5 {
+		p.events = append(p.events, timeline.Event{At: p.metas[rng.IntN(len(p.metas))].Sampled.Earliest, Kind: "ping", Source: "test"})
+	}
+	return p
+}
+
+// take adds a frame, with noise and losses before it.
+func (p *programme) take(pix []byte, lost bool) {
+	if p.noise {
+		pix = slices.Clone(pix)
+		for i := range pix {
+			pix[i] = byte(min(255, max(0, int(pix[i])+p.rng.IntN(9)-4)))
+		}
+	}
+	n := 0
+	if lost && p.lossy && p.rng.IntN(20) == 0 {
+		n = 1 + p.rng.IntN(3)
+	}
+	p.shoot(pix, n)
+}
+
+// colour is a picture of one colour.
+func (p *programme) colour(rgb uint32) []byte {
+	bgrx := make([]byte, 4*p.layout.Format.Width*p.layout.Format.Height)
+	for i := 0; i < len(bgrx); i += 4 {
+		bgrx[i], bgrx[i+1], bgrx[i+2] = byte(rgb), byte(rgb>>8), byte(rgb>>16)
+	}
+	pix := make([]byte, p.layout.Size)
+	p.packer.BGRX(pix, bgrx)
+	return pix
+}
+
+func (p *programme) plain(rgb uint32, frames int) {
+	pix := p.colour(rgb)
+	for range frames {
+		p.take(pix, false)
+	}
+}
+
+// torn is a picture with another one's rows from top to bottom; for formats with colour in planes of their own, all planes' alike.
+func (p *programme) torn(upper, lower []byte, share float64) []byte {
+	pix := slices.Clone(lower)
+	for _, plane := range p.layout.Format.Planes() {
+		n := plane.Stride * int(share*float64(plane.Rows))
+		copy(pix[plane.Offset:plane.Offset+n], upper[plane.Offset:plane.Offset+n])
+	}
+	return pix
+}
+
+func (p *programme) scene(t testing.TB, frames int) (last []byte) {
+	scenes := synth.Scenes()
+	f := p.layout.Format
+	s, _ := filmScene(t, scenes[p.rng.IntN(len(scenes))].Name,
+		fmt.Sprintf("size=%dx%d&format=%v&frames=%d&seed=%d", f.Width, f.Height, f.Pixel, frames, p.rng.Uint32()), nil)
+	for _, pix := range s.pix {
+		p.take(pix, true)
+	}
+	return s.pix[len(s.pix)-1]
+}
+
+// window adds green, content and red, and what may be wrong with them.
+func (p *programme) window(t testing.TB) {
+	green, red := p.colour(0x00ff00), p.colour(0xff0000)
+	p.plain(0x00ff00, 3+p.rng.IntN(4))
+	if p.rng.IntN(3) == 0 { // torn green
+		p.take(p.torn(p.colour(0x8080c0), green, 0.1+0.8*p.rng.Float64()), true)
+	}
+	last := p.scene(t, 4+p.rng.IntN(40))
+	switch p.rng.IntN(6) {
+	case 0: // content with full-width red in it that stands
+		band := p.torn(red, last, 0.3)
+		for range 1 + p.rng.IntN(6) {
+			p.take(band, true)
+		}
+		last = p.scene(t, 5)
+	case 1: // a red that is not held, and was torn
+		p.take(p.torn(red, last, 0.5), true)
+		for range 1 + p.rng.IntN(2) {
+			p.take(red, true)
+		}
+		last = p.scene(t, 5)
+	}
+	if p.rng.IntN(2) == 0 {
+		share := 0.0
+		for range 1 + p.rng.IntN(4) {
+			share = min(0.95, share+0.1+0.4*p.rng.Float64())
+			p.take(p.torn(red, last, share), true)
+		}
+	}
+	p.plain(0xff0000, 3+p.rng.IntN(3))
+	p.plain(0x202020, p.rng.IntN(4))
+}
+
+// grown is a film as it was after so many frames, with a period that was fitted to these.
+type grown struct {
+	*film
+	n int
+}
+
+func (g grown) Frames() int { return g.n }
+
+func (g grown) Segments() []frame.Segment {
+	s := g.film.Segments()[:1]
+	var fit timeline.PeriodFit
+	for _, m := range g.metas[:g.n] {
+		fit.Add(m.Sequence, m.Sampled.Mid())
+	}
+	s[0].Frames, s[0].FemtoPeriod = g.n, fit.FemtoPeriod()
+	return s
+}
+
+func (p *programme) options() LiveOptions {
+	o := LiveOptions{}
+	if p.noise {
+		o.Tolerance, o.MinPixels = p.rng.IntN(12), p.rng.IntN(20)
+	}
+	if p.rng.IntN(4) == 0 {
+		o.Region = frame.Region{X: p.rng.IntN(30), Y: p.rng.IntN(20), Width: 40, Height: 20}
+	}
+	if p.rng.IntN(4) == 0 {
+		o.Options.Masks = []frame.Region{{X: p.rng.IntN(60), Y: p.rng.IntN(40), Width: 1 + p.rng.IntN(30), Height: 1 + p.rng.IntN(20)}}
+	}
+	if p.rng.IntN(4) == 0 {
+		mask := frame.Region{X: p.rng.IntN(60), Y: p.rng.IntN(40), Width: 5, Height: 5}
+		o.Masks = func(frame.Image, frame.Region) []frame.Region { return []frame.Region{mask} }
+	}
+	return o
+}
+
+// What was measured while frames came is what is measured in the finished recording, to the last digit.
+func TestLiveIsAsFromTheFile(t *testing.T) {
+	programmes := uint64(60)
+	if testing.Short() {
+		programmes = 15
+	}
+	var windows, fed, seen int
+	for seed := range programmes {
+		p := newProgramme(t, seed)
+		o := p.options()
+		live, err := NewLive(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := grown{p.film, len(p.metas)}
+		taken := map[int]marker.Window{}
+		for step, err := range p.Steps(0, len(p.metas)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := live.Add(step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == nil {
+				continue
+			}
+			seen++
+			taken[got.Marker.Start] = got.Marker
+			if got.Live("heatmap") && got.Live("fps") {
+				fed++
+			}
+			w, one := MarkerWindow(got.Marker), o.Options
+			w.MinPixels = o.MinPixels
+			if o.Masks != nil {
+				one.Masks = append(slices.Clone(one.Masks), o.Masks(step.Image, w.Region)...)
+			}
+			sooner, errSooner := got.Outcome(t.Context(), grown{p.film, step.Number + 1}, w, one)
+			later, errLater := Analyze(t.Context(), whole, w, one)
+			if !reflect.DeepEqual(sooner, later) || fmt.Sprint(errSooner) != fmt.Sprint(errLater) {
+				t.Fatalf("programme %d, window %+v:\nlive %+v %v\nfile %+v %v", seed, got.Marker, sooner, errSooner, later, errLater)
+			}
+		}
+		found, _ := marker.Find(p.film, 0, len(p.metas), o.Markers)
+		windows += len(found)
+		for _, w := range found {
+			if was := taken[w.Start]; was.End != w.End || was.Red != w.Red || was.Region != w.Region {
+				t.Errorf("programme %d: window %+v was taken as %+v", seed, w, was)
+			}
+		}
+	}
+	t.Logf("%d windows, %d taken, %d of them fed while they came", windows, seen, fed)
+	if windows < int(programmes) || fed < windows*9/10 {
+		t.Error("too little was fed")
+	}
+}
