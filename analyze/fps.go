@@ -71,7 +71,7 @@ func beginFPS(c *Case) (part, error) {
 func (p *fps) needsPixels() bool { return p.ids != nil }
 
 func (p *fps) fork() part {
-	return &fps{Case: p.Case, ids: p.ids.fork(), restless: newRestless(p.Case)}
+	return &fps{Case: p.Case, ids: p.ids.fork(), restless: p.restless.fork()}
 }
 
 func (p *fps) add(f *Frame) {

@@ -83,6 +83,7 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 	}
 	c.Window.Region = c.Area.Region
 	c.Times = newTimes(rec, knownAtRed(rec, segment, &w), w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
+	c.Times.broken = d.broken
 	c.final = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.End) })
 	c.load = sync.OnceValues(func() (*load, error) { return newLoad(c) })
 	return c, nil

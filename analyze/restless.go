@@ -16,18 +16,18 @@ import (
 //
 // R is cut into tiles of 32x32 pixels from its corner on, larger ones where there would be more than 2048. A unique frame behind s touches a tile if a span
 // of its change reaches into it over a pixel that counts, or, with a tolerance, a pixel that differs. A frame that touches more than half of the tiles
-// is one in which much happens, a scroll or a new page. A tile is restless if at least half of the unique frames behind s touch it and are not like
-// that, and at least 8. Restless tiles that touch each other, at a corner too, are a region. A frame changes only there if it touches no other tile.
+// is one in which much happens, a scroll or a new page. A tile is restless if at least a quarter of the unique frames behind s, and at least 8, touch it and are not
+// like that. Restless tiles that touch each other, at a corner too, are a region. A frame changes only there if it touches no other tile.
 // If at least half of the unique frames change only in restless regions, each region is named with the frames that change in no
 // other place, as the rectangle around all that these change.
 //
 // No pixel is needed. Sets of tiles are counted, not frames: 16384 different ones are kept, and where there are more nothing is said.
 type restless struct {
 	*Case
-	shift  int      // a tile's side is 1 << shift pixels
-	across int      // tiles of a row
-	counts []uint64 // a bit per tile, set where one of its pixels counts
-	limit  int      // a frame that touches more tiles is not looked at
+	shift  int // a tile's side is 1 << shift pixels
+	across int // tiles of a row
+	tiles  *tileMap
+	limit  int // a frame that touches more tiles is not looked at
 
 	now    []uint64 // tiles of the frame at hand
 	box    rect     // around what it changes
@@ -76,6 +76,12 @@ func (b *rect) add(o rect) {
 	*b = rect{min(b.x0, o.x0), min(b.y0, o.y0), max(b.x1, o.x1), max(b.y1, o.y1)}
 }
 
+func (t *restless) fork() *restless {
+	f := &restless{Case: t.Case, shift: t.shift, across: t.across, tiles: t.tiles, limit: t.limit, sets: map[string]*tileSet{}}
+	f.now, f.key = make([]uint64, len(t.now)), make([]byte, len(t.key))
+	return f
+}
+
 func newRestless(c *Case) *restless {
 	t := &restless{Case: c, shift: 5, sets: map[string]*tileSet{}}
 	r := c.Area.Region
@@ -88,11 +94,9 @@ func newRestless(c *Case) *restless {
 		}
 	}
 	words := (t.across*down + 63) / 64
-	t.now, t.counts, t.key = make([]uint64, words), make([]uint64, words), make([]byte, 8*words)
+	t.now, t.key = make([]uint64, words), make([]byte, 8*words)
 	t.limit = t.across * down / 2
-	for y := r.Y; y < r.Y+r.Height; y++ {
-		c.Area.runs(y, r.X, r.X+r.Width, func(from, to int) { t.mark(t.counts, rect{from, y, to, y + 1}) })
-	}
+	t.tiles = t.newTileMap()
 	return t
 }
 
@@ -119,9 +123,8 @@ func (t *restless) add(f *Frame) {
 		t.takeSpans(f.Change)
 	}
 	n := 0
-	for i := range t.now {
-		t.now[i] &= t.counts[i]
-		n += bits.OnesCount64(t.now[i])
+	for _, w := range t.now {
+		n += bits.OnesCount64(w)
 	}
 	if n > t.limit || n == 0 {
 		return
@@ -151,32 +154,91 @@ func (t *restless) insert(key string, s *tileSet) *tileSet {
 	return s
 }
 
-// takeSpans marks what the spans of a change touch. Rows that follow each other and change in the same places are taken together.
-func (t *restless) takeSpans(c *frame.Change) {
-	var now rect
-	var last frame.Span
-	for _, s := range c.Spans {
-		if s.Start == last.Start && s.End == last.End && s.Row == last.Row+1 && now.x1 > now.x0 {
-			// A row of the same plane lies just below; another plane begins anew at the top.
-			if _, y0, _, y1 := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End)); y0 == now.y1 {
-				now.y1, last = y1, s
-				continue
-			}
-		}
-		t.take(now)
-		x0, y0, x1, y1 := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
-		now, last = rect{x0, y0, x1, y1}, s
-	}
-	t.take(now)
+// tileMap says in which tiles bytes of rows lie, so that a span costs two look-ups. It is shared and does not change.
+type tileMap struct {
+	rows  []int16 // of each row: its plane and its row of tiles; -1 outside R
+	first [][]int16
+	last  [][]int16 // of each plane and byte: the column of the first and the last tile in R that it touches; first > last outside R
 }
 
-// take marks what of a box lies in R.
+func (t *restless) newTileMap() *tileMap {
+	m := new(tileMap)
+	r := t.Area.Region
+	for i, row := range t.Layout.Rows {
+		_, y, _, _ := t.Layout.Rect(i, 0, 1)
+		at := int16(-1)
+		if y >= r.Y && y < r.Y+r.Height {
+			at = int16(row.Plane)<<12 | int16((y-r.Y)>>t.shift)
+		}
+		m.rows = append(m.rows, at)
+		if row.Y > 0 {
+			continue
+		}
+		first, last := make([]int16, row.Seen), make([]int16, row.Seen)
+		for b := range first {
+			x0, _, x1, _ := t.Layout.Rect(i, b, b+1)
+			first[b], last[b] = int16(max(x0-r.X, 0)>>t.shift), int16((min(x1, r.X+r.Width)-1-r.X)>>t.shift)
+			if x0 >= r.X+r.Width {
+				first[b] = int16(t.across)
+			}
+		}
+		m.first, m.last = append(m.first, first), append(m.last, last)
+	}
+	return m
+}
+
+// takeSpans marks what the spans of a change touch. Those of a row of tiles that reach over the same ones are taken together.
+func (t *restless) takeSpans(c *frame.Change) {
+	if t.Area.masked {
+		for _, s := range c.Spans {
+			x0, y0, x1, y1 := t.Layout.Rect(int(s.Row), int(s.Start), int(s.End))
+			t.take(rect{x0, y0, x1, y1})
+		}
+		return
+	}
+	at, first, last := int16(-1), int16(0), int16(0)
+	var run frame.Span // of all that are taken together: the first row, the least start and the greatest end
+	end := int32(0)    // the last row
+	flush := func() {
+		if at < 0 || first > last {
+			return
+		}
+		x0, y0, x1, _ := t.Layout.Rect(int(run.Row), int(run.Start), int(run.End))
+		_, _, _, y1 := t.Layout.Rect(int(end), int(run.Start), int(run.End))
+		t.take(rect{x0, y0, x1, y1})
+	}
+	for _, s := range c.Spans {
+		row := t.tiles.rows[s.Row]
+		if row >= 0 {
+			a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
+			if row == at && a == first && b == last {
+				run.Start, run.End, end = min(run.Start, s.Start), max(run.End, s.End), s.Row
+				continue
+			}
+			flush()
+			at, first, last, run, end = row, a, b, s, s.Row
+		}
+	}
+	flush()
+}
+
+// take marks what of a box lies in R and counts.
 func (t *restless) take(b rect) {
 	r := t.Area.Region
 	b = rect{max(b.x0, r.X), max(b.y0, r.Y), min(b.x1, r.X+r.Width), min(b.y1, r.Y+r.Height)}
-	if b.x0 < b.x1 && b.y0 < b.y1 {
+	if b.x0 >= b.x1 || b.y0 >= b.y1 {
+		return
+	}
+	if !t.Area.masked {
 		t.mark(t.now, b)
 		t.box.add(b)
+		return
+	}
+	for y := b.y0; y < b.y1; y++ {
+		t.Area.runs(y, b.x0, b.x1, func(from, to int) {
+			t.mark(t.now, rect{from, y, to, y + 1})
+			t.box.add(rect{from, y, to, y + 1})
+		})
 	}
 }
 
@@ -215,7 +277,7 @@ func (t *restless) find() ([]Restless, int) {
 		s := t.sets[key]
 		eachBit(s.tiles, func(i int) { touched[i] += s.frames })
 	}
-	least := max(restlessLeast, (t.frames+1)/2)
+	least := max(restlessLeast, (t.frames+3)/4)
 	quiet := make([]uint64, len(t.now))
 	region := make([]int, len(touched)) // of each tile, from 1; 0 for none
 	for i, n := range touched {

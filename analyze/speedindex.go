@@ -77,7 +77,7 @@ func (c *Case) chooseVariants() (v variants, err error) {
 		return v, nil
 	}
 	changed := 0
-	for step, err := range c.Recording.Changes(c.Window.Start, c.Window.End+1) {
+	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return v, err
 		}
