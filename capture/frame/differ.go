@@ -48,9 +48,38 @@ func (l *Layout) Words() int { return (l.Format.Width + 63) / 64 }
 // stands for pixel 64·(w0+w)+i, and is set where the two differ.
 func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 	width := d.layout.Format.Width
-	for w := w0; w < w1; w++ {
+	w := w0
+	if whole := min(w1, width/64); d.conv == nil && d.layout.traits.pixelBytes == 4 && w0 < whole {
+		from, to := 256*w0, 256*whole
+		d.line32(dst[:whole-w0], a.Rows[y][from:to:to], b.Rows[y][from:to:to])
+		w = whole
+	}
+	for ; w < w1; w++ {
 		x0 := w * 64
 		dst[w-w0] = d.word(y, x0, min(x0+64, width), a, b)
+	}
+}
+
+// line32 compares pixels of 4 bytes, 64 for each word of dst. In a video every pixel differs, word after word, and to see that
+// takes less than to find out which.
+func (d *Differ) line32(dst []uint64, a, b []byte) {
+	const all = ^uint64(0)
+	last := uint64(0)
+	for i := range dst {
+		p, q := (*[256]byte)(a[256*i:]), (*[256]byte)(b[256*i:])
+		switch {
+		case binary.LittleEndian.Uint64(p[:]) == binary.LittleEndian.Uint64(q[:]) && *p == *q:
+			dst[i] = 0
+			continue // what comes next is as what was before it
+		case d.tau > 0:
+			last = beyond64(p, q, d.seen, d.tau)
+		case d.seen&tops != 0:
+			last = differ32(p[:], q[:], d.seen)
+		case last == all && allDiffer64(p, q, d.seen):
+		default:
+			last = differ64(p, q, d.seen)
+		}
+		dst[i] = last
 	}
 }
 
@@ -82,6 +111,53 @@ func (d *Differ) word(y, x0, x1 int, a, b Image) uint64 {
 	return d.samples(y, x0, x1, a, b)
 }
 
+// Two pixels of 4 bytes in a word of 8, each less than 1<<31: nearly added to them sets the top bit of those that are not zero, and
+// nothing carries from one to the other.
+const (
+	nearly = 0x7fffffff7fffffff
+	tops   = 0x8000000080000000
+)
+
+// allDiffer64 reports whether 64 pixels of 4 bytes all differ. The top bits of what is seen must be clear.
+func allDiffer64(a, b *[256]byte, seen uint64) bool {
+	x, y := ^uint64(0), ^uint64(0)
+	for i := 0; i < 256; i += 64 {
+		p, q := (*[64]byte)(a[i:]), (*[64]byte)(b[i:])
+		x &= (binary.LittleEndian.Uint64(p[0:])^binary.LittleEndian.Uint64(q[0:]))&seen + nearly
+		y &= (binary.LittleEndian.Uint64(p[8:])^binary.LittleEndian.Uint64(q[8:]))&seen + nearly
+		x &= (binary.LittleEndian.Uint64(p[16:])^binary.LittleEndian.Uint64(q[16:]))&seen + nearly
+		y &= (binary.LittleEndian.Uint64(p[24:])^binary.LittleEndian.Uint64(q[24:]))&seen + nearly
+		x &= (binary.LittleEndian.Uint64(p[32:])^binary.LittleEndian.Uint64(q[32:]))&seen + nearly
+		y &= (binary.LittleEndian.Uint64(p[40:])^binary.LittleEndian.Uint64(q[40:]))&seen + nearly
+		x &= (binary.LittleEndian.Uint64(p[48:])^binary.LittleEndian.Uint64(q[48:]))&seen + nearly
+		y &= (binary.LittleEndian.Uint64(p[56:])^binary.LittleEndian.Uint64(q[56:]))&seen + nearly
+	}
+	return x&y&tops == tops
+}
+
+// differ64 compares 64 pixels of 4 bytes. The top bits of what is seen must be clear.
+func differ64(a, b *[256]byte, seen uint64) uint64 {
+	var found uint64 // pixels of even number in the lower half, the others in the upper one
+	for i := 0; i < 256; i += 32 {
+		p, q := (*[32]byte)(a[i:]), (*[32]byte)(b[i:])
+		x0 := (binary.LittleEndian.Uint64(p[0:])^binary.LittleEndian.Uint64(q[0:]))&seen + nearly
+		x1 := (binary.LittleEndian.Uint64(p[8:])^binary.LittleEndian.Uint64(q[8:]))&seen + nearly
+		x2 := (binary.LittleEndian.Uint64(p[16:])^binary.LittleEndian.Uint64(q[16:]))&seen + nearly
+		x3 := (binary.LittleEndian.Uint64(p[24:])^binary.LittleEndian.Uint64(q[24:]))&seen + nearly
+		found = found>>4 | x0&tops>>3 | x1&tops>>2 | x2&tops>>1 | x3&tops
+	}
+	return spread(found&(1<<32-1)) | spread(found>>32)<<1
+}
+
+// spread puts bit i of 32 at 2i.
+func spread(x uint64) uint64 {
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	x = (x | x<<8) & 0x00ff00ff00ff00ff
+	x = (x | x<<4) & 0x0f0f0f0f0f0f0f0f
+	x = (x | x<<2) & 0x3333333333333333
+	return (x | x<<1) & 0x5555555555555555
+}
+
 func differ24(a, b []byte) (bits uint64) {
 	for i := 0; i+3 <= len(a) && i+3 <= len(b); i += 3 {
 		if a[i] != b[i] || a[i+1] != b[i+1] || a[i+2] != b[i+2] {
@@ -104,6 +180,25 @@ func differ32(a, b []byte, seen uint64) (bits uint64) {
 		bits |= (uint64(x) + ones) >> 32 << (2 * n & 63)
 	}
 	return bits
+}
+
+// beyond64 is beyond32 for 64 pixels.
+func beyond64(a, b *[256]byte, seen uint64, tau int) uint64 {
+	const (
+		even = 0x00ff00ff00ff00ff
+		top  = 0x8000800080008000
+	)
+	more := uint64(min(tau, 255)+1) * 0x0001000100010001
+	seenEven, seenOdd := seen<<8&top, seen&top
+	var found uint64 // as in differ64
+	for i := 0; i < 256; i += 8 {
+		p, q := binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])
+		pe, qe, po, qo := p&even, q&even, p>>8&even, q>>8&even
+		x := (((pe | top) - qe - more) | ((qe | top) - pe - more)) & seenEven
+		x |= (((po | top) - qo - more) | ((qo | top) - po - more)) & seenOdd
+		found = found>>1 | (x|x<<16)&tops
+	}
+	return spread(found&(1<<32-1)) | spread(found>>32)<<1
 }
 
 // beyond32 compares four samples at once, each in 16 bits: with the top bit set, a − b − (τ+1) keeps it only if a − b > τ.
