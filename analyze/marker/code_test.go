@@ -57,7 +57,14 @@ func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle,
 			}
 		}
 	}
-	r := &reel{layout: l, size: l.Size, render: render}
+	frames := map[int][]byte{}
+	r := &reel{layout: l, size: l.Size, render: func(n int, pix []byte) {
+		if frames[n] == nil {
+			frames[n] = make([]byte, l.Size)
+			render(n, frames[n])
+		}
+		copy(pix, frames[n])
+	}}
 	for n := range 20 {
 		r.seq = append(r.seq, uint64(n))
 	}
@@ -75,6 +82,9 @@ func TestCodesAreReadAndSpoilNothing(t *testing.T) {
 			{800, 90, image.Rect(0, 0, 800, 90)}, {500, 120, image.Rect(20, 30, 480, 120)}, {1600, 100, image.Rect(0, 20, 1600, 100)},
 			{1600, 500, image.Rect(0, 0, 1600, 500)},
 		} {
+			if p != frame.BGR4 && s.w*s.h > 300_000 {
+				continue // one format at this size is enough
+			}
 			for _, late := range []int{0, 1, 4} {
 				t.Run(fmt.Sprintf("%v/%dx%d/%d late", p, s.w, s.h, late), func(t *testing.T) {
 					r := marked(t, p, s.w, s.h, s.region, &green, &red, late)
