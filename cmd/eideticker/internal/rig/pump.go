@@ -116,6 +116,9 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	if p.from.info.Clocked { // a source that waits keeps the ring full, and nothing is in danger
 		p.out.SetPressure(p.from.ring.Fill())
 	}
+	if watched, err := p.from.lookout.write(int(p.account.written)-1, lease, m); watched {
+		return err
+	}
 	// From here on the sink owns the lease, on errors too.
 	return p.out.WriteFrame(lease.Bytes(), m, lease)
 }

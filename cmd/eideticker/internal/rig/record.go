@@ -32,6 +32,8 @@ type Options struct {
 	// Started is called once, before the first frame, in a goroutine that Record waits for. With emit it may add events
 	// until ctx ends, which is when the source does. Nil is nothing.
 	Started func(ctx context.Context, emit func(timeline.Event)) error
+	// Watch is shown the frames while they are recorded. It does not go with KeepLast. Nil is nobody.
+	Watch Watcher
 	// Progress is told several times a second how far the recording is. Nil is nobody.
 	Progress func(Progress)
 }

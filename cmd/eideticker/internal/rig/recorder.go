@@ -31,6 +31,7 @@ type recorder struct {
 	segments []Segment                    // of the stages that are over
 	fullest  ringUse
 	pump     pump
+	watching *watch // nil: nobody
 
 	stop       context.CancelFunc // ends the source and all that goes on beside it
 	sourceOver func(err error)    // to be told when no more frames come
@@ -49,6 +50,7 @@ func newRecorder(path string, o Options) *recorder {
 // record does it all, from the first metadata to closing the sink. The first stage is there.
 func (r *recorder) record(ctx context.Context, src capture.Source) (Result, error) {
 	started := r.clock.Now()
+	r.watching = newWatch(r.options.Watch, r.out)
 	clocked := r.at.info.Clocked
 	err := r.begin()
 	if err == nil {
@@ -62,6 +64,7 @@ func (r *recorder) record(ctx context.Context, src capture.Source) (Result, erro
 		r.failed()
 	}
 	err = errors.Join(err, closeErr, r.leave()) // the sink has given back what it held of the ring
+	r.watching.end()
 	res := r.result()
 	res.Clocked, res.Elapsed = clocked, r.clock.Now().Sub(started)
 	return res, errors.Join(err, r.check(&res))
@@ -129,7 +132,7 @@ func (r *recorder) run(ctx context.Context, src capture.Source) error {
 			return err
 		})
 	}
-	if limited := r.limited(); r.options.Progress != nil || limited {
+	if limited := r.limited(); r.options.Progress != nil || limited || r.watching != nil {
 		beside.Go(func() error { r.watch(sourceCtx, limited); return nil })
 	}
 	writeErr, sourceErr := r.stages(sourceCtx, src)
@@ -177,6 +180,7 @@ func (r *recorder) change(info capture.Info) (writeErr, err error) {
 		r.failed()
 		return fmt.Errorf("store format: %w", err), nil
 	}
+	r.at.lookout.wait(true)
 	if err := r.leave(); err != nil {
 		return nil, err
 	}
@@ -213,6 +217,7 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 			r.stop()
 			return
 		case <-ticker.C:
+			r.watching.guard()
 			if r.options.Progress != nil {
 				st := r.out.Stats()
 				r.options.Progress(Progress{Frames: st.Frames, Missing: st.Missing, Bytes: st.BytesOut, RingFill: r.ring.Load().Fill()})

@@ -22,6 +22,7 @@ type stage struct {
 	memory     *ringbuf.Memory
 	ring       *capture.Ring
 	reader     *ringbuf.Reader[frame.Meta]
+	lookout    *lookout // nil: nobody watches
 
 	// Of the frames that were handed to the sink:
 	before      int // how many the stages before had
@@ -77,6 +78,7 @@ func (r *recorder) leave() error {
 		return nil
 	}
 	r.at = nil
+	s.lookout.wait(false)
 	r.segments = append(r.segments, s.segment())
 	if u := s.use(); u.fuller(r.fullest) {
 		r.fullest = u
@@ -108,6 +110,7 @@ func (s *stage) use() ringUse {
 
 // run has the source fill the ring and the pump empty it, until the source returns and the ring is empty.
 func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr, sourceErr error) {
+	s.lookout = s.watching.newLookout(s)
 	var source errgroup.Group
 	source.Go(func() error {
 		defer s.ring.Close(nil)
@@ -118,6 +121,7 @@ func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr,
 		return err
 	})
 	writeErr = p.run(s)
+	s.lookout.close()
 	return writeErr, source.Wait()
 }
 
