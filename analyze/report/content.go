@@ -22,6 +22,7 @@ type content struct {
 	About       []string // when and where, in a line below the title
 	Quality     qualityView
 	Windows     []windowView
+	Overview    overview // of several windows
 	Film        bool
 	FilmProblem string // why there is no video
 	Environment []fact
@@ -50,11 +51,40 @@ type qualityView struct {
 	Facts   []fact // of the recording
 }
 
+// overview is a table of what stands for each measure in each window.
+type overview struct {
+	Columns []string // measures
+	Rows    []overviewRow
+}
+
+type overviewRow struct {
+	ID, Title, Frames string
+	Cells             []valueView // one for each column; empty where the window has none
+}
+
+func newOverview(windows []windowView) (o overview) {
+	for _, w := range windows {
+		for _, tile := range w.Tiles {
+			if !slices.Contains(o.Columns, tile.Measure) {
+				o.Columns = append(o.Columns, tile.Measure)
+			}
+		}
+	}
+	for _, w := range windows {
+		row := overviewRow{ID: w.ID, Title: w.Title, Frames: w.About[0], Cells: make([]valueView, len(o.Columns))}
+		for _, tile := range w.Tiles {
+			row.Cells[slices.Index(o.Columns, tile.Measure)] = tile
+		}
+		o.Rows = append(o.Rows, row)
+	}
+	return o
+}
+
 type windowView struct {
 	Index    int
 	ID       string
 	Title    string
-	About    []string
+	About    []string // the frames first
 	Tiles    []valueView   // one value of each measure
 	Strips   []pictureView // filmstrips
 	Results  []resultView
@@ -94,7 +124,7 @@ type valueView struct {
 	Begins   bool   // the group, which the value before is not in
 	Name     string
 	Text     string // with its unit
-	Number   string // without
+	Number   string // without, and short
 	Unit     string
 	Full     string // with all digits
 	Bounds   string
@@ -174,6 +204,7 @@ func newContent(r *Results, from *files) *content {
 	for i := range r.Windows {
 		c.Windows = append(c.Windows, newWindow(i, &r.Windows[i], from))
 	}
+	c.Overview = newOverview(c.Windows)
 	c.Pictures = pictures(r.Pictures, from)
 	c.Files = runFiles(r, from)
 	return c
@@ -400,7 +431,7 @@ func chartTitle(c chartData) string {
 func newValue(measure string, v analyze.Value) valueView {
 	group, name := parted(v.Name)
 	view := valueView{
-		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: number(v.Value, v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
+		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: shortNumber(v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
 		State: string(v.State), Note: v.Note, All: frameLink{0, "all frames"},
 	}
 	if v.State == analyze.Refused {

@@ -13,7 +13,7 @@ import (
 // valueText is a value with its unit.
 func valueText(v analyze.Value) string { return number(v.Value, v) + unitText(v.Unit) }
 
-// boundsText is between what the value lies, or nothing where that is said by its state.
+// boundsText is between what the value lies, in its unit, or nothing where that is said by its state.
 func boundsText(v analyze.Value) string {
 	if v.State != analyze.Bounded {
 		return ""
@@ -25,9 +25,17 @@ func boundsText(v analyze.Value) string {
 			off *= 100
 		}
 		digits := max(0, -int(math.Floor(math.Log10(off))))
-		return "± " + trimZeros(strconv.FormatFloat(off, 'f', min(digits, 9), 64)) + unitText(v.Unit)
+		return "± " + trimZeros(strconv.FormatFloat(off, 'f', min(digits, 9), 64))
 	}
-	return low + " – " + high + unitText(v.Unit)
+	return low + " – " + high
+}
+
+// shortNumber is a value for where there is little room.
+func shortNumber(v analyze.Value) string {
+	if math.Abs(v.Value) < 1e7 || v.Unit == "fraction" {
+		return number(v.Value, v)
+	}
+	return grouped(strconv.FormatFloat(v.Value/1e6, 'f', 1, 64)) + " M"
 }
 
 // number formats x with the digits that are right for v.

@@ -75,6 +75,7 @@ class Chart {
     this.pointer = element('line', {class: 'pointer', y1: margin.top, y2: this.height - margin.bottom, visibility: 'hidden'}, clip);
     this.cursor = element('line', {class: 'cursor', y1: 0, y2: this.height - margin.bottom}, clip);
     this.dots = this.series.map((_, i) => element('circle', {class: `dot line-${i}`, r: 4}, clip));
+    this.away = false;
     this.point();
   }
 
@@ -129,6 +130,10 @@ class Chart {
     }
     const t = this.timeline.time - this.view.data.from;
     const here = t >= this.view.whole[0] && t <= this.view.whole[1];
+    if (!here && this.away) {
+      return; // as most graphs of a page are, most of the time
+    }
+    this.away = !here;
     this.cursor.setAttribute('visibility', here ? 'visible' : 'hidden');
     this.cursor.setAttribute('x1', this.x(t));
     this.cursor.setAttribute('x2', this.x(t));

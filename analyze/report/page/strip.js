@@ -39,6 +39,7 @@ class Strip {
     this.drawFrames(clip);
     this.pointer = element('line', {class: 'pointer', y1: 0, y2: this.height, visibility: 'hidden'}, clip);
     this.cursor = element('line', {class: 'cursor', y1: 0, y2: this.height}, clip);
+    this.away = false;
     this.point();
   }
 
@@ -69,6 +70,10 @@ class Strip {
     }
     const t = this.timeline.time - this.view.data.from;
     const here = t >= this.view.whole[0] && t <= this.view.whole[1];
+    if (!here && this.away) {
+      return; // as most graphs of a page are, most of the time
+    }
+    this.away = !here;
     this.cursor.setAttribute('visibility', here ? 'visible' : 'hidden');
     this.cursor.setAttribute('x1', this.x(t));
     this.cursor.setAttribute('x2', this.x(t));
