@@ -84,7 +84,7 @@ type windowView struct {
 	Index    int
 	ID       string
 	Title    string
-	About    []string // the frames first
+	About    []string      // the frames first
 	Tiles    []valueView   // one value of each measure
 	Strips   []pictureView // filmstrips
 	Results  []resultView
