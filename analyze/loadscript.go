@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/visual"
@@ -14,9 +15,9 @@ type thumbnails struct {
 	load   *load
 	crop   visual.Picture // the region, as R G B A
 	scaler *visual.Scaler
-	kept   [3]visual.Picture // the last ones that were asked for
+	// kept are the last three that were asked for, the latest first, and their frames' numbers.
+	kept   [3]visual.Picture
 	number [3]int
-	next   int
 }
 
 func (l *load) thumbnails() (*thumbnails, error) {
@@ -42,23 +43,24 @@ func (t *thumbnails) Len() int { return len(t.load.frames) }
 
 func (t *thumbnails) Picture(i int) (visual.Picture, error) {
 	n := t.load.frames[i]
-	for k, have := range t.number {
-		if have == n {
-			return t.kept[k], nil
+	k := slices.Index(t.number[:], n)
+	if k < 0 {
+		k = len(t.kept) - 1 // the one that was not asked for longest
+		t.number[k] = None
+		m, err := t.load.Recording.Image(n)
+		if err != nil {
+			return visual.Picture{}, err
+		}
+		t.cut(m)
+		if err := t.scaler.Scale(t.kept[k], t.crop); err != nil {
+			return visual.Picture{}, err
 		}
 	}
-	m, err := t.load.Recording.Image(n)
-	if err != nil {
-		return visual.Picture{}, err
-	}
-	t.cut(m)
-	k := t.next
-	t.next = (t.next + 1) % len(t.kept)
-	if err := t.scaler.Scale(t.kept[k], t.crop); err != nil {
-		return visual.Picture{}, err
-	}
-	t.number[k] = n
-	return t.kept[k], nil
+	p := t.kept[k]
+	copy(t.kept[1:k+1], t.kept[:k])
+	copy(t.number[1:k+1], t.number[:k])
+	t.kept[0], t.number[0] = p, n
+	return p, nil
 }
 
 // cut copies the region. Masked pixels are black in every frame.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/visual"
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // literalFigures computes Speed Index and visually complete as the definitions say, frame by frame, from progresses of all frames.
@@ -159,5 +160,39 @@ func TestWindowOpenNeedsACommand(t *testing.T) {
 	v, _ := r.Find("first_visual_change")
 	if want := 1000 + ms(m.period); v.Value != want || v.Low != want-1 || v.High != want+1 {
 		t.Errorf("first change after %v (%v to %v), want %v ± 1", v.Value, v.Low, v.High, want)
+	}
+}
+
+// TestPicturesWithTimes holds the figures of a few pictures at uneven times against numbers worked by hand: a quarter, a half and all of
+// the last picture after 500, 920 and 2000 ms; at 1500 ms nothing changes.
+//
+//	Speed Index = 500·1 + 420·¾ + 1080·½ = 1355
+func TestPicturesWithTimes(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR3, 100, 100)
+	m := newFilm(t, f)
+	pix := make([]byte, m.layout.Size)
+	for i, p := range []struct{ ms, columns int }{{0, 0}, {500, 25}, {920, 50}, {1500, 50}, {2000, 100}} {
+		for y := range 100 {
+			row := m.layout.Row(pix, y)
+			for x := range 100 {
+				c := []byte{200, 200, 200}
+				if x < p.columns {
+					c = []byte{60, 40, 20}
+				}
+				copy(row[3*x:], c)
+			}
+		}
+		m.shoot(pix, 0)
+		m.metas[i].Sampled = timeline.At(timeline.Time(p.ms) * 1e6)
+	}
+	w := FramesWindow(m, 0, 5)
+	w.T0 = &Moment{At: 0}
+	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: Variants()}}, "speedindex")
+	for name, want := range map[string]float64{
+		"pixel.speed_index": 1355, "histogram.speed_index": 1355, "first_visual_change": 500, "last_visual_change": 2000,
+		"pixel.complete_85": 2000, "pixel.complete_100": 2000,
+		"script.first_visual_change": 500, "script.last_visual_change": 2000, "script.speed_index": 1355,
+	} {
+		wantValue(t, r, name, want)
 	}
 }

@@ -64,10 +64,13 @@ func (t *Times) beats(seq uint64) int64 {
 	return n*(t.femto/femtosPerNano) + n*(t.femto%femtosPerNano)/femtosPerNano
 }
 
-// steady reports whether no stamp is further than half a period from its beat.
+// rounding is by how much the times of a file may be off its beat and still be those of a beat: containers round to milliseconds.
+const rounding = time.Millisecond
+
+// steady reports whether no stamp is off its beat by more than rounding.
 func (t *Times) steady() bool {
 	for i := range t.metas {
-		if d := t.metas[i].Sampled.Mid().Sub(t.onBeat(t.metas[i].Sequence)); 2*d > t.period || -2*d > t.period {
+		if d := t.metas[i].Sampled.Mid().Sub(t.onBeat(t.metas[i].Sequence)); d > rounding || -d > rounding {
 			return false
 		}
 	}

@@ -28,7 +28,7 @@ type analyzeCmd struct {
 	Still     time.Duration `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
 	Event     string        `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
 	Limit     time.Duration `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
-	T0        string        `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind; by default navigation, launch or input."`
+	T0        string        `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
 	Variants  []string      `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
 	Strict    bool          `help:"Fail if a frame is missing in what is measured."`
 	Force     bool          `help:"Overwrite what is in DIR."`

@@ -121,7 +121,10 @@ func (a *analysis) complete(w *window) error {
 	if a.Name != "" {
 		w.Name = a.Name
 	}
-	if w.Kind == analyze.ByMarkers {
+	switch {
+	case a.T0 == FromStart:
+		w.T0 = a.fromStart(w.Window)
+	case w.Kind == analyze.ByMarkers || a.T0 != "":
 		w.T0 = a.t0(w.Window)
 	}
 	if !a.KeepStrip {
@@ -220,6 +223,17 @@ func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
 	return found, nil
 }
 
+// FromStart is the T0 of load figures that count from a window's first frame, as those of a video do that begins with the command.
+const FromStart = "start"
+
+func (a *analysis) fromStart(w analyze.Window) *analyze.Moment {
+	first, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return nil
+	}
+	return &analyze.Moment{At: first.Sampled.Mid(), Uncertainty: first.Sampled.Width() / 2, Source: "first frame"}
+}
+
 // t0 finds the command that began what a window shows: the last one after the frame before its green was held until its first change.
 func (a *analysis) t0(w analyze.Window) *analyze.Moment {
 	kinds := []string{"navigation", "launch", "input"}
@@ -245,7 +259,11 @@ func (a *analysis) t0(w analyze.Window) *analyze.Moment {
 // beforeGreen reports whether a time lies so long before a window's green that it belongs to something else.
 func (a *analysis) beforeGreen(t timeline.Time, w analyze.Window) bool {
 	const longest = 60e9 // from a command to the first change
-	m, err := a.reader.Meta(w.Green)
+	n := w.Start
+	if w.Green != analyze.None {
+		n = w.Green
+	}
+	m, err := a.reader.Meta(n)
 	return err != nil || m.Sampled.Earliest.Sub(t) > longest
 }
 
