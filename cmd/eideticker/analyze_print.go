@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
@@ -42,6 +43,9 @@ func valueHeading() []string { return []string{"", "", ">value", "unit", "bounds
 func valueRows(r *analyze.Result) (rows [][]string) {
 	name := r.Measure
 	for _, v := range r.Values {
+		if repeats(r, v) {
+			continue
+		}
 		rows = append(rows, []string{name, v.Name, figure(v.Value), v.Unit, bounds(v)})
 		name = ""
 	}
@@ -92,6 +96,13 @@ func printWindow(w io.Writer, win *report.Window) error {
 		}
 	}
 	return printLines(w, said)
+}
+
+// repeats reports whether a value says what another one says already: most loads never fall back, so the time at which a level is crossed is the
+// time from which on it is kept.
+func repeats(r *analyze.Result, v analyze.Value) bool {
+	complete, ok := r.Find(strings.Replace(v.Name, ".crossed_", ".complete_", 1))
+	return ok && complete.Name != v.Name && complete.Value == v.Value
 }
 
 func bounds(v analyze.Value) string {
