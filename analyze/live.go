@@ -259,11 +259,11 @@ func (w *liveWindow) fits(c *Case, o *Options) bool {
 	return true
 }
 
-// alike reports whether two options ask for the same, apart from the measures, the area, and how the work is done.
+// alike reports whether two options ask for the same, apart from the measures, the area, the clock and how the work is done.
 func alike(a, b *Options) bool {
 	x, y := *a, *b
 	for _, o := range []*Options{&x, &y} {
-		o.Measures, o.Region, o.Masks, o.Progress, o.Workers, o.share = nil, frame.Region{}, nil, nil, 0, 0
+		o.Measures, o.Region, o.Masks, o.OwnClock, o.Progress, o.Workers, o.share = nil, frame.Region{}, nil, false, nil, 0, 0
 	}
 	return reflect.DeepEqual(x, y)
 }

@@ -52,11 +52,16 @@ type analysis struct {
 	Settings
 	reader *recording.Reader
 	told   Told
+	known  func(*window) *report.Window // says what is known already, or nil; nil: nothing is
 }
 
 // Run analyses a recording. With Settings.Strict the results are returned along with a *LostError.
 func Run(ctx context.Context, r *recording.Reader, s Settings, program string, told Told) (*Found, error) {
-	a := &analysis{Settings: s, reader: r, told: told}
+	return (&analysis{Settings: s, reader: r, told: told}).run(ctx, program)
+}
+
+func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
+	r, s := a.reader, &a.Settings
 	own := r.Info().OwnClock
 	found := &Found{Results: report.Results{
 		Recording: describeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: analyze.Quality(r, own),
@@ -72,11 +77,10 @@ func Run(ctx context.Context, r *recording.Reader, s Settings, program string, t
 	found.Results.Notes = notes
 	var lost LostError
 	for i := range windows {
-		outcome, err := a.measure(ctx, &windows[i])
+		described, outcome, err := a.results(ctx, &windows[i])
 		if err != nil {
 			return nil, err
 		}
-		described := a.describeWindow(&windows[i], outcome)
 		for _, l := range described.Times.Lost {
 			lost.Lost += int(l.Frames)
 			lost.Before = append(lost.Before, l.Before)
@@ -91,6 +95,20 @@ func Run(ctx context.Context, r *recording.Reader, s Settings, program string, t
 	return found, nil
 }
 
+// results measures a window, if that was not done before; then there is no outcome.
+func (a *analysis) results(ctx context.Context, w *window) (report.Window, *analyze.Outcome, error) {
+	if a.known != nil {
+		if d := a.known(w); d != nil {
+			return *d, nil, nil
+		}
+	}
+	outcome, err := a.measure(ctx, w)
+	if err != nil {
+		return report.Window{}, nil, err
+	}
+	return a.describeWindow(w, outcome), outcome, nil
+}
+
 func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, error) {
 	what := "measuring"
 	if w.Name != "" {
@@ -98,16 +116,23 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 	}
 	advance, end := a.told.Phase(what, w.End-w.Start+1)
 	defer end()
+	o := a.options(w)
+	o.OwnClock, o.Progress = a.reader.Info().OwnClock, advance
+	return analyze.Analyze(ctx, a.reader, w.Window, o)
+}
+
+// options are those of a window that do not depend on the recording.
+func (a *analysis) options(w *window) analyze.Options {
 	o := analyze.Options{
 		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
 		Masks:     append(slices.Clone(a.Masks), w.masks...),
-		Tolerance: w.tolerance, OwnClock: a.reader.Info().OwnClock, Progress: advance,
-		Load: analyze.LoadOptions{Variants: a.Variants},
+		Tolerance: w.tolerance,
+		Load:      analyze.LoadOptions{Variants: a.Variants},
 	}
 	if a.Region != nil {
 		o.Region = *a.Region
 	}
-	return analyze.Analyze(ctx, a.reader, w.Window, o)
+	return o
 }
 
 func describeRecording(r *recording.Reader) report.Recording {

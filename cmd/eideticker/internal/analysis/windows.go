@@ -283,9 +283,7 @@ func (a *analysis) maskStrip(w *window) {
 		if err != nil || d.Read(img).State == strip.None {
 			continue
 		}
-		for _, b := range d.Geometry().Bounds() {
-			w.masks = append(w.masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
-		}
+		w.masks = append(w.masks, stripMasks(d)...)
 		return
 	}
 }
