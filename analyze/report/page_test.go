@@ -241,3 +241,23 @@ func TestNumbers(t *testing.T) {
 		})
 	}
 }
+
+func FuzzMap(f *testing.F) {
+	f.Add(someFiles()["video.mp4.json"].Data)
+	f.Add([]byte(`{"width":4,"height":4,"rate_num":60,"rate_den":1,"content":{"width":4,"height":3},"slots":[{"frame":-1}]}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		folder := fstest.MapFS{"m": {Data: in}, "v": {}}
+		film, err := newFilm(&Video{File: "v", Map: "m"}, 10, &files{folder: folder})
+		if err != nil {
+			return
+		}
+		if !(film.Rate > 0) || len(film.Frames) == 0 || len(film.Times) != len(film.Frames) {
+			t.Errorf("rate %v, %d frames, %d times", film.Rate, len(film.Frames), len(film.Times))
+		}
+		for _, part := range film.Content {
+			if !(part >= 0 && part <= 1) {
+				t.Errorf("content %v", film.Content)
+			}
+		}
+	})
+}
