@@ -63,24 +63,19 @@ func (c analyzeCmd) Run(e *env) error {
 		s.To = r.Frames()
 	}
 	found, err := analysis.Run(e.ctx, r, s, program(), e)
-	var lost *analysis.LostError
-	if err != nil && !errors.As(err, &lost) {
+	if found == nil {
 		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
+	}
+	if err != nil { // what there is is shown first
+		err = fmt.Errorf("analyze %s: %w", c.File, err)
 	}
 	if err := c.writeFolder(e, r, found); err != nil {
 		return err
 	}
 	if c.JSON {
-		if err := printResultsJSON(e, &found.Results); err != nil {
-			return err
-		}
-	} else if err := printResults(e.out, &found.Results); err != nil {
-		return err
+		return errors.Join(err, printResultsJSON(e, &found.Results))
 	}
-	if lost != nil {
-		return fmt.Errorf("analyze %s: %w", c.File, lost)
-	}
-	return nil
+	return errors.Join(err, printResults(e.out, &found.Results))
 }
 
 // writeFolder writes the run folder that was asked for.

@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/marker"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -18,6 +20,7 @@ type Found struct {
 	Results  report.Results
 	Outcomes []*analyze.Outcome // one for each of Results.Windows
 	Masks    [][]frame.Region   // of each window
+	Problems []marker.Problem   // what was wrong with markers
 }
 
 // Told is how an analysis tells how far it is.
@@ -49,13 +52,15 @@ func numbers(list []int) string {
 
 // analysis is one at work.
 type analysis struct {
+	problems []marker.Problem // with markers, as far as they were looked for
 	Settings
 	reader *recording.Reader
 	told   Told
 	known  func(*window) *report.Window // says what is known already, or nil; nil: nothing is
 }
 
-// Run analyses a recording. With Settings.Strict the results are returned along with a *LostError.
+// Run analyses a recording. With Settings.Strict the results are returned along with a *LostError; where the markers that were
+// asked for are not there, what was seen instead is returned along with a *marker.Error.
 func Run(ctx context.Context, r *recording.Reader, s Settings, program string, told Told) (*Found, error) {
 	return (&analysis{Settings: s, reader: r, told: told}).run(ctx, program)
 }
@@ -71,6 +76,12 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		return found, nil
 	}
 	windows, notes, err := a.windows(ctx)
+	found.Problems = a.problems
+	var none *marker.Error
+	if errors.As(err, &none) {
+		found.Results.Notes = []string{none.Error()}
+		return found, err
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,45 @@ func (f *folder) pictures(ctx context.Context) error {
 		}
 		advance(1)
 	}
+	return f.problems()
+}
+
+// problems draws what was seen in place of markers.
+func (f *folder) problems() error {
+	drawn := 0
+	for _, p := range f.found.Problems {
+		for _, n := range p.Frames {
+			if drawn++; drawn > mostEvidence {
+				return nil
+			}
+			img, err := f.reader.Image(n)
+			if err != nil {
+				f.note("a picture is missing: %v", err)
+				continue
+			}
+			e := []analyze.Evidence{{Kind: p.Kind, Frame: n, Text: p.Text}}
+			pic, err := render.EvidencePicture(img, e, render.EvidenceOptions{Caption: fmt.Sprintf("frame %d", n)})
+			if err != nil {
+				f.note("a picture is missing: %v", err)
+				continue
+			}
+			name := fmt.Sprintf("%s/marker_%06d.png", PicturesDir, n)
+			if err := f.file(name, func(w io.Writer) error { return png.Encode(w, pic) }); err != nil {
+				return err
+			}
+			f.found.Results.Pictures = append(f.found.Results.Pictures, report.Picture{Kind: report.PictureEvidence, File: name, Text: p.Text, Frame: n})
+		}
+	}
 	return nil
+}
+
+// file writes one file of the folder.
+func (f *folder) file(name string, write func(io.Writer) error) error {
+	out, err := os.Create(f.path(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(out), out.Close())
 }
 
 func (p *windowPictures) all() error {
@@ -62,11 +100,7 @@ func (p *windowPictures) all() error {
 // file writes one file of the window's pictures and returns its name in the folder.
 func (p *windowPictures) file(name string, write func(io.Writer) error) (string, error) {
 	name = PicturesDir + "/" + p.prefix + name
-	f, err := os.Create(p.path(name))
-	if err != nil {
-		return "", err
-	}
-	return name, errors.Join(write(f), f.Close())
+	return name, p.folder.file(name, write)
 }
 
 func (p *windowPictures) png(name string, img image.Image) (string, error) {

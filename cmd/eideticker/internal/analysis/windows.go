@@ -57,6 +57,7 @@ func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []strin
 		return nil, nil, err
 	}
 	if problems != nil {
+		a.problems = problems.Problems
 		if a.Markers && len(markers) == 0 {
 			return nil, nil, problems
 		}
@@ -88,7 +89,7 @@ func markerWindow(m marker.Window) window {
 	w := window{kind: report.Markers, Window: analyze.Window{
 		Kind: analyze.ByMarkers, Green: m.Green, Start: m.Start, End: m.End, Red: m.Red,
 		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
-	}, warnings: m.Warnings}
+	}}
 	if t := m.TornGreen; t != nil {
 		w.warnings = append(w.warnings, fmt.Sprintf("the green is torn in frame %d at line %d", t.Frame, t.Row))
 	}
