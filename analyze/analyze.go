@@ -27,6 +27,7 @@ type Options struct {
 	Response     ResponseOptions
 	Tearing      TearingOptions
 	Checkerboard CheckerboardOptions
+	Scroll       ScrollOptions
 
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
@@ -45,6 +46,7 @@ func measures() []measure {
 		speedIndexMeasure(),
 		windowOpenMeasure(),
 		responseMeasure(),
+		scrollMeasure(),
 	}
 }
 

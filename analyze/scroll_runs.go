@@ -1,0 +1,376 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// # Motion error
+//
+// What stands still jumps behind what should move evenly. P(i) is where content is in stored frame i, the sum of displacements up to it. In a run, where it should be is
+//
+//   - on the input path, if there are events of it: what was asked for at time(i) − lag, the lag being that from 0 to 500 ms, in whole milliseconds, with the least
+//     error over all runs: scroll_path.go. It is told as input_lag
+//   - else v · time(i) + p, the straight line with the least squares of distances from P(i), of all stored frames of the run
+//
+// and the error is the distance between the two. A frame that is shown for longer than the others is as wrong as it is late; content that is
+// drawn less often than the screen shows it is always a little wrong, and content that slows down is wrong against a straight line, though nobody need see it.
+//
+// With displacements that are known to ± δ, P is known to ± Σ δ of the run, which is what the root mean square may be off by at most, and the greatest by three times that.
+// A frame lost in a run showed what lies between its neighbours: the greatest error has that as its upper bound.
+const (
+	runGap    = 200 * time.Millisecond
+	leastRun  = 3 // moving frames
+	longestMS = 500
+)
+
+// motionRun is one stretch of motion.
+type motionRun struct {
+	moves  []motion
+	within float64 // Σ of what displacements are known to
+}
+
+func (r *motionRun) first() int { return r.moves[0].frame }
+func (r *motionRun) last() int  { return r.moves[len(r.moves)-1].frame }
+
+// runs puts moving frames together.
+func (p *scroll) runs() (all []motionRun) {
+	open := false
+	for _, m := range p.moves {
+		if m.failed || m.scale != 1 {
+			open = false
+			continue
+		}
+		if open {
+			run := &all[len(all)-1]
+			before := run.moves[len(run.moves)-1]
+			if p.Times.At(m.frame).Sub(p.Times.At(before.frame)) <= runGap && m.dx*before.dx+m.dy*before.dy >= 0 {
+				run.moves, run.within = append(run.moves, m), run.within+m.within
+				continue
+			}
+		}
+		all, open = append(all, motionRun{moves: []motion{m}, within: m.within}), true
+	}
+	return all
+}
+
+// place is where content is in a frame of a run.
+type place struct {
+	frame int
+	at    timeline.Time
+	x, y  float64
+}
+
+// places are those of all stored frames of a run, from its first to its last moving one. x and y begin at given values.
+func (p *scroll) places(r *motionRun, x, y float64) (all []place) {
+	k := 0
+	for n := r.first(); n <= r.last(); n++ {
+		if p.Times.Broken(n) {
+			continue
+		}
+		if r.moves[k].frame == n {
+			x, y = x+r.moves[k].dx, y+r.moves[k].dy
+			k++
+		}
+		all = append(all, place{n, p.Times.At(n), x, y})
+	}
+	return all
+}
+
+// straight is motion of constant velocity.
+type straight struct {
+	zero   timeline.Time
+	x, vx  float64 // px, px/s
+	y, vy  float64
+	moment float64
+}
+
+func fitStraight(all []place) straight {
+	s := straight{zero: all[0].at}
+	var n, t, tt, x, tx, y, ty float64
+	for _, p := range all {
+		at := p.at.Sub(s.zero).Seconds()
+		n, t, tt = n+1, t+at, tt+at*at
+		x, tx, y, ty = x+p.x, tx+at*p.x, y+p.y, ty+at*p.y
+	}
+	if d := n*tt - t*t; d > 0 {
+		s.vx, s.vy = (n*tx-t*x)/d, (n*ty-t*y)/d
+	}
+	s.x, s.y = (x-s.vx*t)/n, (y-s.vy*t)/n
+	return s
+}
+
+func (s *straight) off(at timeline.Time, x, y float64) float64 {
+	t := at.Sub(s.zero).Seconds()
+	return math.Hypot(x-s.x-s.vx*t, y-s.y-s.vy*t)
+}
+
+// errors are the motion errors of stored frames.
+type motionErrors struct {
+	frames      []int
+	off         []float64
+	most        float64 // of frames that were lost
+	within      float64 // greatest Σ δ of a run
+	worst       int
+	sum, square float64
+}
+
+func (e *motionErrors) add(all []place, lost func(n int) int, period time.Duration, within float64, off func(at timeline.Time, x, y float64) float64) {
+	e.within = max(e.within, within)
+	for i, p := range all {
+		d := off(p.at, p.x, p.y)
+		if i > 0 && lost(p.frame) > 0 {
+			before := all[i-1]
+			e.most = max(e.most, off(p.at.Add(-time.Duration(lost(p.frame))*period), p.x, p.y), off(p.at.Add(-period), before.x, before.y))
+		}
+		e.frames, e.off = append(e.frames, p.frame), append(e.off, d)
+		if d > e.off[e.worst] {
+			e.worst = len(e.off) - 1
+		}
+		e.square += d * d
+	}
+}
+
+func (e *motionErrors) report(r *Result, against string) {
+	if len(e.off) == 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no run has %d moving frames: motion errors are left out", leastRun))
+		return
+	}
+	rms, worst := math.Sqrt(e.square/float64(len(e.off))), e.off[e.worst]
+	high := max(worst, e.most)
+	v := between("motion_error_rms", "px", rms, max(0, rms-e.within), rms+e.within, Lower, 0.1)
+	if e.most > 0 {
+		v = between(v.Name, v.Unit, rms, 0, max(v.High, high), Lower, 0.1)
+	}
+	v.Note = against
+	m := between("motion_error_max", "px", worst, max(0, worst-3*e.within), high+3*e.within, Lower, 0.1)
+	m.Frames, m.Note = []int{e.frames[e.worst]}, against
+	r.Values = append(r.Values, v, m)
+	r.Series = append(r.Series, Series{Name: "motion_error", Unit: "px", Frames: e.frames, Values: e.off})
+	r.Evidence = append(r.Evidence, Evidence{Kind: "motion", Frame: e.frames[e.worst],
+		Text: fmt.Sprintf("content is %.1f px away from where it should be, %s", worst, against)})
+}
+
+// motionError adds the errors of all runs.
+func (p *scroll) motionError(r *Result, runs []motionRun) {
+	path, warnings := p.path()
+	r.Warnings = append(r.Warnings, warnings...)
+	var e motionErrors
+	var x, y float64
+	var all [][]place
+	var within []float64
+	for i := range runs {
+		run := &runs[i]
+		places := p.places(run, x, y)
+		last := places[len(places)-1]
+		x, y = last.x, last.y
+		if len(run.moves) >= leastRun {
+			all, within = append(all, places), append(within, run.within)
+		}
+	}
+	if len(path) > 0 && len(all) > 0 {
+		lag := path.lag(all, p.Times.At(p.Window.Start))
+		off := path.off(lag, p.Times.At(p.Window.Start))
+		for i := range all {
+			e.add(all[i], p.Times.Lost, p.Times.Period(), within[i], off)
+		}
+		r.Values = append(r.Values, exactly("input_lag", "ms", ms(lag), Lower, 0.1))
+		e.report(r, "against the input path")
+		return
+	}
+	for i := range all {
+		s := fitStraight(all[i])
+		e.add(all[i], p.Times.Lost, p.Times.Period(), within[i], s.off)
+	}
+	e.report(r, "against constant velocity")
+}
+
+// animationError adds how evenly the content's own clock goes along with the screen's.
+func (p *scroll) animationError(r *Result, runs []motionRun) {
+	if p.ids == nil {
+		return
+	}
+	clocks := map[int]uint32{} // of each frame: that of its newest id
+	newest := map[int]uint32{}
+	for _, s := range p.ids.seen {
+		if id, ok := newest[int(s.frame)]; !ok || int32((s.id-id)<<8) > 0 {
+			newest[int(s.frame)], clocks[int(s.frame)] = s.id, s.clock
+		}
+	}
+	series := Series{Name: "animation_error", Unit: "ms"}
+	var square float64
+	worst := 0
+	for i := range runs {
+		moves := runs[i].moves
+		for k := 1; k < len(moves); k++ {
+			a, okA := clocks[moves[k-1].frame]
+			b, okB := clocks[moves[k].frame]
+			if !okA || !okB {
+				continue
+			}
+			step := float64(int32((b-a)<<8) >> 8)
+			d := step - ms(p.Times.At(moves[k].frame).Sub(p.Times.At(moves[k-1].frame)))
+			series.Frames, series.Values = append(series.Frames, moves[k].frame), append(series.Values, d)
+			square += d * d
+			if math.Abs(d) > math.Abs(series.Values[worst]) {
+				worst = len(series.Values) - 1
+			}
+		}
+	}
+	if len(series.Values) == 0 {
+		return
+	}
+	rms, most := math.Sqrt(square/float64(len(series.Values))), math.Abs(series.Values[worst])
+	m := between("animation_error_max", "ms", most, max(0, most-1), most+1, Lower, 0.1)
+	m.Frames = []int{series.Frames[worst]}
+	r.Values = append(r.Values, between("animation_error_rms", "ms", rms, max(0, rms-1), rms+1, Lower, 0.1), m)
+	r.Series = append(r.Series, series)
+}
+
+func (p *scroll) result() Result {
+	runs := p.runs()
+	zoomed, moving, undecided := p.count(runs)
+	if moving == 0 {
+		return Result{State: Refused, Refusal: fmt.Sprintf("nothing in the window moves as a whole: %d unique frames were tried, and none is the frame before it, displaced or scaled", p.tried)}
+	}
+	var r Result
+	r.Values = append(r.Values, exactly("moving_frames", "frames", float64(moving), Neither, 0), exactly("runs", "runs", float64(len(runs)), Neither, 0))
+	p.speeds(&r, runs)
+	if len(runs) > 0 {
+		p.motionError(&r, runs)
+		p.animationError(&r, runs)
+	}
+	if zoomed > 0 {
+		p.zoom(&r)
+	}
+	u := exactly("undecided_frames", "frames", float64(len(undecided)), Lower, 0)
+	u.Frames = undecided
+	r.Values = append(r.Values, u)
+	if len(undecided) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run", len(undecided)))
+	}
+	return r
+}
+
+// count counts frames that are scaled, that move at all, and names those that change as much, next to them, and of which nothing is known.
+func (p *scroll) count(runs []motionRun) (zoomed, moving int, undecided []int) {
+	for i, m := range p.moves {
+		if !m.failed {
+			moving++
+			if m.scale != 1 {
+				zoomed++
+			}
+			continue
+		}
+		near := func(k int) bool {
+			if k < 0 || k >= len(p.moves) || p.moves[k].failed {
+				return false
+			}
+			d := p.Times.At(p.moves[k].frame).Sub(p.Times.At(m.frame))
+			return max(d, -d) <= runGap
+		}
+		if near(i-1) || near(i+1) {
+			undecided = append(undecided, m.frame)
+		}
+	}
+	return zoomed, moving, undecided
+}
+
+// speeds adds displacements, speeds and the framerate.
+func (p *scroll) speeds(r *Result, runs []motionRun) {
+	dx, dy := Series{Name: "dx", Unit: "px"}, Series{Name: "dy", Unit: "px"}
+	speed := Series{Name: "speed", Unit: "px/s"}
+	var sumX, sumY, sum, within, travelled, slack float64
+	var lengths []float64
+	var took time.Duration
+	frames, lost, most := 0, 0, 0.0
+	mostAt := 0
+	fastest, fastestWithin := 0.0, 0.0
+	fastestAt := None
+	for i := range runs {
+		run := &runs[i]
+		for k, m := range run.moves {
+			dx.Frames, dx.Values = append(dx.Frames, m.frame), append(dx.Values, m.dx)
+			dy.Frames, dy.Values = append(dy.Frames, m.frame), append(dy.Values, m.dy)
+			length := m.length()
+			sumX, sumY, sum, within = sumX+m.dx, sumY+m.dy, sum+length, within+m.within
+			lengths = append(lengths, length)
+			if length > most {
+				most, mostAt = length, m.frame
+			}
+			before := p.Times.Before(m.frame)
+			if k > 0 {
+				before = run.moves[k-1].frame
+				travelled, slack = travelled+length, slack+math.Sqrt2*m.within
+			}
+			if d := p.Times.At(m.frame).Sub(p.Times.At(before)); d > 0 {
+				v := length / d.Seconds()
+				speed.Frames, speed.Values = append(speed.Frames, m.frame), append(speed.Values, v)
+				if v > fastest {
+					fastest, fastestAt, fastestWithin = v, m.frame, math.Sqrt2*m.within/d.Seconds()
+				}
+			}
+		}
+		took += p.Times.At(run.last()).Sub(p.Times.At(run.first()))
+		frames += len(run.moves) - 1
+		for _, n := range p.lost {
+			if n > run.first() && n <= run.last() {
+				lost += p.Times.Lost(n)
+				if !slices.ContainsFunc(run.moves, func(m motion) bool { return m.frame == n }) {
+					lost++
+				}
+			}
+		}
+	}
+	if len(lengths) == 0 {
+		return
+	}
+	if took > 0 {
+		r.Values = append(r.Values, between("framerate", "frames/s", rate(frames, took), rate(frames, took), rate(frames+lost, took), Higher, 0.03))
+	}
+	r.Values = append(r.Values,
+		between("distance_x", "px", sumX, sumX-within, sumX+within, Neither, 0.05),
+		between("distance_y", "px", sumY, sumY-within, sumY+within, Neither, 0.05),
+		between("distance", "px", sum, max(0, sum-math.Sqrt2*within), sum+math.Sqrt2*within, Neither, 0.05))
+	slices.Sort(lengths)
+	each := 0.0
+	if within > 0 {
+		each = math.Sqrt2 / 2
+	}
+	median := lengths[(len(lengths)+1)/2-1]
+	longest := between("displacement_max", "px", most, max(0, most-each), most+each, Lower, 0.1)
+	longest.Frames = []int{mostAt}
+	r.Values = append(r.Values, between("displacement_p50", "px", median, max(0, median-each), median+each, Neither, 0.1), longest)
+	if took > 0 {
+		s := took.Seconds()
+		r.Values = append(r.Values, between("speed", "px/s", travelled/s, max(0, travelled-slack)/s, (travelled+slack)/s, Neither, 0.05))
+	}
+	if fastestAt != None {
+		v := between("speed_max", "px/s", fastest, max(0, fastest-fastestWithin), fastest+fastestWithin, Neither, 0.1)
+		v.Frames = []int{fastestAt}
+		r.Values = append(r.Values, v)
+	}
+	r.Series = append(r.Series, dx, dy, speed)
+}
+
+// zoom adds what the frames that are scaled come to.
+func (p *scroll) zoom(r *Result) {
+	scale := Series{Name: "scale", Unit: "ratio"}
+	value, low, high := 1.0, 1.0, 1.0
+	for _, m := range p.moves {
+		if m.failed || m.scale == 1 {
+			continue
+		}
+		scale.Frames, scale.Values = append(scale.Frames, m.frame), append(scale.Values, m.scale)
+		value, low, high = value*m.scale, low*(m.scale-m.bound), high*(m.scale+m.bound)
+	}
+	v := between("zoom", "ratio", value, low, high, Neither, 0.05)
+	v.Frames = scale.Frames
+	v.Note = "about the middle of the region"
+	r.Values = append(r.Values, v)
+	r.Series = append(r.Series, scale)
+}

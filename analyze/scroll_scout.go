@@ -1,0 +1,205 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// scout decides by changes, and a few frames, which frames of a window are worth to be tried: see the definition. It does not change afterwards.
+type scout struct {
+	*Case
+	alive      [classes]bool
+	hasMoves   bool
+	unique     int // frames that differ
+	candidates int
+	tried      int
+}
+
+// A class says where a change lies: its left, top, right and bottom in quarters of R.
+const (
+	classes     = 4 * 4 * 4 * 4
+	sampleFrom  = 8 // frames of a class
+	sampleCount = 6
+)
+
+func newScout(c *Case) (*scout, error) {
+	s := &scout{Case: c}
+	var members [classes][]int
+	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Number == c.Window.Start || len(step.Change.Spans) == 0 {
+			continue
+		}
+		s.unique++
+		class, ok := s.class(step.Change)
+		if !ok {
+			continue
+		}
+		s.candidates++
+		if _, moved := c.rowsMoved(step.Change); moved {
+			s.hasMoves = true
+			continue
+		}
+		members[class] = append(members[class], step.Number)
+	}
+	for class, frames := range members {
+		switch {
+		case len(frames) == 0:
+		case len(frames) < sampleFrom:
+			s.alive[class] = s.try(frames)
+		default:
+			s.alive[class] = s.try(samples(frames))
+		}
+	}
+	return s, nil
+}
+
+func (s *scout) any() bool { return s.hasMoves || slices.Contains(s.alive[:], true) }
+
+// worth reports whether a change may be motion.
+func (s *scout) worth(c *frame.Change) bool {
+	class, ok := s.class(c)
+	if !ok {
+		return false
+	}
+	if s.alive[class] {
+		return true
+	}
+	_, moved := s.rowsMoved(c)
+	return moved
+}
+
+// class returns where a change lies, and whether it is large enough.
+func (s *scout) class(c *frame.Change) (int, bool) {
+	r := s.Area.Region
+	b := s.Area.around(c)
+	w, h := b.x1-b.x0, b.y1-b.y0
+	if w <= 0 || 16*w*h < r.Width*r.Height || w < 16 || h < 16 {
+		return 0, false
+	}
+	x0, y0 := 4*(b.x0-r.X)/r.Width, 4*(b.y0-r.Y)/r.Height
+	x1, y1 := 4*(b.x1-1-r.X)/r.Width, 4*(b.y1-1-r.Y)/r.Height
+	return x0<<6 | y0<<4 | x1<<2 | y1, true
+}
+
+// around is the rectangle of R that holds a change.
+func (a *Area) around(c *frame.Change) rect {
+	var b rect
+	if len(c.Spans) == 0 {
+		return b
+	}
+	r := a.Region
+	// Rows of a plane follow each other, and so their bytes can be put together before they are made pixels.
+	at := 0
+	for at < len(c.Spans) {
+		first := c.Spans[at]
+		plane := a.Layout.Rows[first.Row].Plane
+		all, last := first, first
+		for ; at < len(c.Spans) && a.Layout.Rows[c.Spans[at].Row].Plane == plane; at++ {
+			s := &c.Spans[at]
+			all.Start, all.End, last = min(all.Start, s.Start), max(all.End, s.End), *s
+		}
+		x0, y0, x1, _ := a.Layout.Rect(int(first.Row), int(all.Start), int(all.End))
+		_, _, _, y1 := a.Layout.Rect(int(last.Row), int(all.Start), int(all.End))
+		b.add(rect{max(x0, r.X), max(y0, r.Y), min(x1, r.X+r.Width), min(y1, r.Y+r.Height)})
+	}
+	return b
+}
+
+// samples picks frames from the middles of the longest stretches of consecutive ones, and from their quarters where there are few.
+func samples(frames []int) []int {
+	type stretch struct{ from, to int } // indices
+	var all []stretch
+	for i := range frames {
+		if i == 0 || frames[i] != frames[i-1]+1 {
+			all = append(all, stretch{from: i})
+		}
+		all[len(all)-1].to = i + 1
+	}
+	slices.SortStableFunc(all, func(a, b stretch) int { return (b.to - b.from) - (a.to - a.from) })
+	all = all[:min(len(all), sampleCount)]
+	each := sampleCount / len(all)
+	var picked []int
+	for _, s := range all {
+		n := min(each, s.to-s.from)
+		for k := range n {
+			picked = append(picked, frames[s.from+(2*k+1)*(s.to-s.from)/(2*n)])
+		}
+	}
+	return picked
+}
+
+// try reports whether any of some frames moved.
+func (s *scout) try(frames []int) bool {
+	m := newMotor(s.Case)
+	d := newDiffer(s.Area, s.Options.Tolerance)
+	for _, n := range frames {
+		before, err := s.Recording.Image(s.Times.Before(n))
+		if err != nil {
+			continue
+		}
+		now, err := s.Recording.Image(n)
+		if err != nil {
+			continue
+		}
+		s.tried++
+		whole := s.Area.wholeChange()
+		if _, ok := m.estimate(whole, d.of(whole, before, now), before, now); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeChange says that all may have changed.
+func (a *Area) wholeChange() *frame.Change {
+	c := new(frame.Change)
+	for y, row := range a.Layout.Rows {
+		c.Spans = append(c.Spans, frame.Span{Row: int32(y), End: int32(row.Seen)})
+	}
+	return c
+}
+
+// leastRows is how many rows must have moved for a vertical displacement.
+const leastRows = 8
+
+// rowsMoved returns by how far the most rows of R were moved, if these are at least half of its rows that changed. Rows are those of the first plane.
+func (c *Case) rowsMoved(ch *frame.Change) (dy int, ok bool) {
+	if len(ch.Moves) == 0 {
+		return 0, false
+	}
+	r := c.Area.Region
+	type vote struct{ dy, rows int }
+	var votes [16]vote
+	n := 0
+	for _, m := range ch.Moves {
+		if int(m.Dst) >= c.Layout.Format.Height || int(m.Src) >= c.Layout.Format.Height {
+			continue // of chroma
+		}
+		d := int(m.Dst - m.Src)
+		from, to := max(int(m.Dst), r.Y, r.Y+d), min(int(m.Dst+m.Rows), r.Y+r.Height, r.Y+r.Height+d)
+		if from >= to || d == 0 {
+			continue
+		}
+		i := slices.IndexFunc(votes[:n], func(v vote) bool { return v.dy == d })
+		if i < 0 && n < len(votes) {
+			i, n = n, n+1
+			votes[i].dy = d
+		}
+		if i >= 0 {
+			votes[i].rows += to - from
+		}
+	}
+	best := slices.MaxFunc(votes[:], func(a, b vote) int { return a.rows - b.rows })
+	changed, last := 0, int32(-1)
+	for _, s := range ch.Spans {
+		if y := int(s.Row); y >= r.Y && y < r.Y+r.Height && s.Row != last {
+			changed++
+			last = s.Row
+		}
+	}
+	return best.dy, best.rows >= leastRows && 2*best.rows >= changed
+}

@@ -1,0 +1,448 @@
+package analyze
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/rowdelta"
+)
+
+// coded is a film whose changes are those that the codec finds, rows that moved among them.
+type coded struct {
+	*film
+	changes []*frame.Change
+}
+
+func newCoded(m *film) *coded {
+	c := &coded{film: m}
+	e := rowdelta.NewEncoder(m.layout)
+	var d rowdelta.Delta
+	for n := range m.pix {
+		var before []byte
+		if n > 0 {
+			before = m.pix[n-1]
+		}
+		e.Encode(before, m.pix[n], &d, 0)
+		change := new(frame.Change)
+		d.Change(change)
+		c.changes = append(c.changes, change)
+	}
+	return c
+}
+
+func (m *coded) Changes(from, to int) iter.Seq2[*frame.Step, error] { return m.with(from, to, false) }
+func (m *coded) Steps(from, to int) iter.Seq2[*frame.Step, error]   { return m.with(from, to, true) }
+
+func (m *coded) with(from, to int, pixels bool) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range m.play(from, to, pixels) {
+			step.Change = m.changes[step.Number]
+			if !yield(step, err) {
+				return
+			}
+		}
+	}
+}
+
+// truthMoves is by how much each stored frame is displaced from the one before.
+func (m *film) truthMoves(truth synth.Truth) (dx, dy map[int]float64) {
+	dx, dy = map[int]float64{}, map[int]float64{}
+	for n := 1; n < len(m.metas); n++ {
+		var x, y int
+		for seq := m.metas[n-1].Sequence + 1; seq <= m.metas[n].Sequence; seq++ {
+			for i, run := range truth.Scroll.Frames {
+				if run.Holds(truth.Cycle.Fold(seq)) {
+					x, y = x+truth.Scroll.DX[i], y+truth.Scroll.DY[i]
+				}
+			}
+		}
+		if x != 0 || y != 0 {
+			dx[n], dy[n] = float64(x), float64(y)
+		}
+	}
+	return dx, dy
+}
+
+// checkMoves holds the series of displacements against the truth.
+func checkMoves(t *testing.T, r Result, name string, want map[int]float64, within float64) {
+	t.Helper()
+	if r.State == Refused {
+		t.Fatal(r.Refusal)
+	}
+	i := slices.IndexFunc(r.Series, func(s Series) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no series %s", name)
+	}
+	s := r.Series[i]
+	seen := map[int]bool{}
+	for k, n := range s.Frames {
+		seen[n] = true
+		if math.Abs(s.Values[k]-want[n]) > within {
+			t.Errorf("%s of frame %d is %v, want %v", name, n, s.Values[k], want[n])
+		}
+	}
+	for n := range want {
+		if !seen[n] {
+			t.Errorf("frame %d moved and is not found", n)
+		}
+	}
+}
+
+// TestScrollScenes: page and pan, of many sizes and formats, by rows that the codec found and without.
+func TestScrollScenes(t *testing.T) {
+	sizes := []string{"320x180", "640x360", "426x240", "800x600", "256x256"}
+	formats := []string{"BGR4", "BGR3", "YUYV", "NV12", "YU12"}
+	for seed := range 20 {
+		for _, scene := range []string{"page", "pan"} {
+			size, format := sizes[seed%len(sizes)], formats[seed/2%len(formats)]
+			t.Run(fmt.Sprintf("%s/%d/%s/%s", scene, seed, size, format), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(uint64(seed), 3))
+				frames, from := 190, 140
+				if scene == "pan" {
+					frames, from = 60, 0
+					if seed%4 == 0 {
+						frames, from = 270, 225 // it turns
+					}
+				}
+				lossy := seed%2 == 1
+				m, truth := filmScene(t, scene, fmt.Sprintf("size=%s&format=%s&frames=%d&seed=%d", size, format, frames, seed), func(n uint64) bool {
+					return n < uint64(from) || lossy && n > uint64(from) && rng.IntN(15) == 0
+				})
+				dx, dy := m.truthMoves(truth)
+				w := FramesWindow(m, 0, len(m.metas))
+				for _, rec := range []Recording{m, newCoded(m)} {
+					for _, share := range []int{0, 7} {
+						r := one(t, rec, w, Options{share: share}, "scroll")
+						checkMoves(t, r, "dx", dx, 0)
+						checkMoves(t, r, "dy", dy, 0)
+						if v, _ := r.Find("motion_error_max"); !lossy && v.Value > 1e-6 {
+							t.Errorf("the motion error is %v of what moves evenly", v.Value)
+						}
+						wantValue(t, r, "undecided_frames", 0)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestScrollSpeeds counts a scroll out: 8 px a frame at 60 frames a second.
+func TestScrollSpeeds(t *testing.T) {
+	m, truth := filmScene(t, "page", "size=320x180&frames=200&seed=2", nil)
+	r := one(t, newCoded(m), m.content(truth), Options{}, "scroll")
+	moving := 0.0
+	for n := range truth.Frames {
+		if truth.Scroll.Frames[0].Holds(n) {
+			moving++
+		}
+	}
+	rate := 1e9 / float64(m.period)
+	for name, want := range map[string]float64{
+		"moving_frames": moving, "runs": 1, "distance_x": 0, "distance_y": -8 * moving, "distance": 8 * moving,
+		"displacement_max": 8, "displacement_p50": 8, "framerate": rate, "speed": 8 * rate, "speed_max": 8 * rate,
+	} {
+		if v, ok := r.Find(name); !ok || math.Abs(v.Value-want) > 1e-6*math.Max(1, math.Abs(want)) || v.State != Exact {
+			t.Errorf("%s is %+v, want %v", name, v, want)
+		}
+	}
+}
+
+// TestScrollRefused: what does not move is said not to, and costs little.
+func TestScrollRefused(t *testing.T) {
+	for _, scene := range []string{"static", "caret", "web", "noise", "fade", "pingpong", "tear"} {
+		for seed := range 2 {
+			m, truth := filmScene(t, scene, fmt.Sprintf("size=480x270&frames=150&seed=%d", seed), nil)
+			r := one(t, newCoded(m), m.content(truth), Options{}, "scroll")
+			if r.State != Refused || !strings.Contains(r.Refusal, "nothing in the window moves as a whole") {
+				v, _ := r.Find("moving_frames")
+				t.Errorf("%s: %v %q: %v frames are said to move: %v", scene, r.State, r.Refusal, v.Value, r.Series)
+			}
+		}
+	}
+}
+
+// textured is a large picture of random blocks.
+type textured struct {
+	w, h int
+	pix  []byte // grey
+}
+
+func newTextured(rng *rand.Rand, w, h int) *textured {
+	p := &textured{w, h, make([]byte, w*h)}
+	for range w * h / 60 {
+		x, y, v := rng.IntN(w), rng.IntN(h), byte(rng.IntN(256))
+		for j := y; j < min(h, y+2+rng.IntN(12)); j++ {
+			for i := x; i < min(w, x+2+rng.IntN(16)); i++ {
+				p.pix[j*w+i] = v
+			}
+		}
+	}
+	return p
+}
+
+// at is what stands at a place, between four pixels where it lies between.
+func (p *textured) at(x, y float64) byte {
+	x, y = math.Max(0, math.Min(x, float64(p.w-2))), math.Max(0, math.Min(y, float64(p.h-2)))
+	i, j := int(x), int(y)
+	fx, fy := x-float64(i), y-float64(j)
+	get := func(i, j int) float64 { return float64(p.pix[j*p.w+i]) }
+	return byte(math.Round((get(i, j)*(1-fx)+get(i+1, j)*fx)*(1-fy) + (get(i, j+1)*(1-fx)+get(i+1, j+1)*fx)*fy))
+}
+
+// shots shows a picture through a view that maps pixels of the frame to places of the picture.
+func shots(t testing.TB, p *textured, w, h, frames int, view func(n int) func(x, y float64) (float64, float64)) *film {
+	t.Helper()
+	f, err := frame.NewFormat(frame.BGR4, w, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newFilm(t, f)
+	pix := make([]byte, m.layout.Size)
+	for n := range frames {
+		look := view(n)
+		for y := range h {
+			for x := range w {
+				v := p.at(look(float64(x), float64(y)))
+				copy(pix[4*(y*w+x):], []byte{v, v, v, 255})
+			}
+		}
+		m.shoot(pix, 0)
+	}
+	return m
+}
+
+func TestScrollDiagonal(t *testing.T) {
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		p := newTextured(rng, 900, 700)
+		dx, dy := rng.IntN(41)-20, rng.IntN(41)-20
+		if dx == 0 || dy == 0 {
+			continue
+		}
+		m := shots(t, p, 320, 200, 12, func(n int) func(x, y float64) (float64, float64) {
+			return func(x, y float64) (float64, float64) { return 290 + x - float64(n*dx), 250 + y - float64(n*dy) }
+		})
+		want, wantY := map[int]float64{}, map[int]float64{}
+		for n := 1; n < 12; n++ {
+			want[n], wantY[n] = float64(dx), float64(dy)
+		}
+		r := one(t, m, FramesWindow(m, 0, 12), Options{}, "scroll")
+		checkMoves(t, r, "dx", want, 0)
+		checkMoves(t, r, "dy", wantY, 0)
+	}
+}
+
+// TestScrollPart: only a part of the frame scrolls, beside a column that stands still.
+func TestScrollPart(t *testing.T) {
+	p := newTextured(rand.New(rand.NewPCG(1, 7)), 400, 700)
+	m := shots(t, p, 320, 200, 12, func(n int) func(x, y float64) (float64, float64) {
+		return func(x, y float64) (float64, float64) {
+			if x < 100 {
+				return x, y
+			}
+			return x, y + float64(12*n)
+		}
+	})
+	want := map[int]float64{}
+	for n := 1; n < 12; n++ {
+		want[n] = -12
+	}
+	r := one(t, newCoded(m), FramesWindow(m, 0, 12), Options{}, "scroll")
+	checkMoves(t, r, "dy", want, 0)
+}
+
+func TestScrollSubpixel(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		step := 2 + 6*rng.Float64()
+		m := shots(t, newTextured(rng, 400, 700), 320, 200, 12, func(n int) func(x, y float64) (float64, float64) {
+			return func(x, y float64) (float64, float64) { return x, y + step*float64(n) }
+		})
+		r := one(t, m, FramesWindow(m, 0, 12), Options{}, "scroll")
+		want := map[int]float64{}
+		for n := 1; n < 12; n++ {
+			want[n] = -step
+		}
+		checkMoves(t, r, "dy", want, 0.5)
+		if v, _ := r.Find("distance_y"); v.State != Bounded || v.Low > -11*step || v.High < -11*step {
+			t.Errorf("distance %v (%v to %v), want %v", v.Value, v.Low, v.High, -11*step)
+		}
+	}
+}
+
+func TestScrollZoom(t *testing.T) {
+	for _, scale := range []float64{1.01, 1.03, 1.08, 0.98, 0.9} {
+		m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5, func(n int) func(x, y float64) (float64, float64) {
+			s := math.Pow(scale, float64(n))
+			return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
+		})
+		r := one(t, m, FramesWindow(m, 0, 5), Options{}, "scroll")
+		v, ok := r.Find("zoom")
+		if want := math.Pow(scale, 4); !ok || want < v.Low || want > v.High || len(v.Frames) != 4 {
+			t.Errorf("zoom by %v: %q %v (%v to %v) in %v, want %v", scale, r.Refusal, v.Value, v.Low, v.High, v.Frames, want)
+		}
+	}
+}
+
+// jerky moves by what is in steps, a frame each.
+func jerky(t testing.TB, steps []int) *film {
+	p := newTextured(rand.New(rand.NewPCG(9, 9)), 400, 4000)
+	at := 0
+	return shots(t, p, 256, 160, len(steps), func(n int) func(x, y float64) (float64, float64) {
+		at += steps[n]
+		now := at
+		return func(x, y float64) (float64, float64) { return x, y + float64(now) }
+	})
+}
+
+// TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. Each stored frame from the first that moves to the last is on a staircase around the
+// line of 600 px/s: the literal fit below says how far.
+func TestMotionErrorByHand(t *testing.T) {
+	steps := []int{0, 20, 0, 20, 0, 20, 0, 20, 0, 20}
+	m := jerky(t, steps)
+	r := one(t, m, FramesWindow(m, 0, len(steps)), Options{}, "scroll")
+	var ts, ys []float64
+	at := 0.0
+	for n := 1; n < len(steps); n++ {
+		at -= float64(steps[n])
+		ts, ys = append(ts, float64(n)), append(ys, at)
+	}
+	rms, worst := literalLine(ts, ys)
+	for name, want := range map[string]float64{"motion_error_rms": rms, "motion_error_max": worst, "runs": 1, "moving_frames": 5} {
+		if v, ok := r.Find(name); !ok || math.Abs(v.Value-want) > 1e-3 {
+			t.Errorf("%s is %v, want %v", name, v.Value, want)
+		}
+	}
+	if v, _ := r.Find("framerate"); math.Abs(v.Value-30) > 1e-3 {
+		t.Errorf("the motion's framerate is %v, want 30", v.Value)
+	}
+}
+
+// literalLine fits a line by trying slopes and offsets ever finer.
+func literalLine(ts, ys []float64) (rms, worst float64) {
+	square := func(v, p float64) (sum, most float64) {
+		for i := range ts {
+			d := math.Abs(ys[i] - v*ts[i] - p)
+			sum, most = sum+d*d, math.Max(most, d)
+		}
+		return sum, most
+	}
+	v, p := 0.0, 0.0
+	least, _ := square(v, p)
+	for step := 64.0; step > 1e-7; {
+		better := false
+		for _, d := range [][2]float64{{step, 0}, {-step, 0}, {0, step}, {0, -step}, {step / 8, -step}, {-step / 8, step}} {
+			if s, _ := square(v+d[0], p+d[1]); s < least {
+				least, v, p, better = s, v+d[0], p+d[1], true
+				break
+			}
+		}
+		if !better {
+			step /= 2
+		}
+	}
+	_, worst = square(v, p)
+	return math.Sqrt(least / float64(len(ts))), worst
+}
+
+// TestScrollRuns: a pause of more than 200 ms and a turn each begin a new run.
+func TestScrollRuns(t *testing.T) {
+	steps := slices.Concat([]int{0}, slices.Repeat([]int{10}, 6), slices.Repeat([]int{0}, 14), slices.Repeat([]int{10}, 6), slices.Repeat([]int{-7}, 6), slices.Repeat([]int{0}, 5))
+	m := jerky(t, steps)
+	r := one(t, m, FramesWindow(m, 0, len(steps)), Options{}, "scroll")
+	wantValue(t, r, "runs", 3)
+	wantValue(t, r, "moving_frames", 18)
+	if v, _ := r.Find("motion_error_max"); v.Value > 1e-6 {
+		t.Errorf("the motion error is %v of three runs that are even", v.Value)
+	}
+}
+
+// TestScrollPath: content follows its input by two frames, and hangs once.
+func TestScrollPath(t *testing.T) {
+	const frames = 30
+	var steps []int
+	for n := range frames {
+		switch {
+		case n < 6:
+			steps = append(steps, 0)
+		case n == 15:
+			steps = append(steps, 0)
+		case n == 16:
+			steps = append(steps, 12)
+		default:
+			steps = append(steps, 6)
+		}
+	}
+	m := jerky(t, steps)
+	lag := 2 * m.period
+	event := func(n int, data string) timeline.Event {
+		return timeline.Event{At: timeline.Time(n)*timeline.Time(m.period) - timeline.Time(lag), Kind: "scroll", Data: json.RawMessage(data)}
+	}
+	for _, c := range []struct {
+		name   string
+		events []timeline.Event
+		path   bool
+	}{
+		{"places", []timeline.Event{event(5, `{"dx":0,"dy":0}`), event(frames, `{"dy":-150}`)}, true},
+		{"speeds", []timeline.Event{event(5, fmt.Sprintf(`{"vy":%v}`, -6/m.period.Seconds()))}, true},
+		{"nonsense", []timeline.Event{event(5, `{"dy":1,"vy":2}`)}, false},
+		{"not JSON", []timeline.Event{event(5, `"down"`)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m.events = c.events
+			r := one(t, m, FramesWindow(m, 0, frames), Options{}, "scroll")
+			v, ok := r.Find("input_lag")
+			if ok != c.path {
+				t.Fatalf("a path is found: %v, want %v; %v", ok, c.path, r.Warnings)
+			}
+			if !ok {
+				if !strings.Contains(strings.Join(r.Warnings, "\n"), "does not say where content should go") {
+					t.Errorf("warnings are %q", r.Warnings)
+				}
+				return
+			}
+			if want := ms(lag); math.Abs(v.Value-want) > 1 {
+				t.Errorf("the lag is %v, want %v", v.Value, want)
+			}
+			if v, _ := r.Find("motion_error_max"); math.Abs(v.Value-6) > 0.8 || v.Frames[0] != 15 {
+				t.Errorf("the greatest error is %v px in %v, want about 6 in 15", v.Value, v.Frames)
+			}
+		})
+	}
+}
+
+// TestScrollLost: over a gap the displacement is that of the pair, and speed goes by times.
+func TestScrollLost(t *testing.T) {
+	whole := jerky(t, slices.Concat([]int{0}, slices.Repeat([]int{5}, 20)))
+	m := newFilm(t, whole.layout.Format)
+	m.period = whole.period
+	lost := 0
+	for n, pix := range whole.pix {
+		if n == 8 || n == 9 {
+			lost++
+			continue
+		}
+		m.shoot(pix, lost)
+		lost = 0
+	}
+	r := one(t, m, FramesWindow(m, 0, len(m.metas)), Options{}, "scroll")
+	wantValue(t, r, "displacement_max", 15)
+	if v, _ := r.Find("speed_max"); math.Abs(v.Value-5/m.period.Seconds()) > 1e-3 {
+		t.Errorf("the greatest speed is %v, want %v", v.Value, 5/m.period.Seconds())
+	}
+	if v, _ := r.Find("motion_error_max"); v.Value > 1e-6 || v.High < 5 || v.High > 11 {
+		t.Errorf("the motion error is %v up to %v; a lost frame may have been 10 px off", v.Value, v.High)
+	}
+	if v, _ := r.Find("framerate"); v.Value > 60 || v.High < 60-1e-3 {
+		t.Errorf("framerate is %v up to %v", v.Value, v.High)
+	}
+}
