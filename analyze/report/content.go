@@ -507,8 +507,8 @@ func pictures(all []Picture, from *files) []pictureView {
 			continue
 		}
 		v := pictureView{Kind: p.Kind, Text: p.Text, Name: base(p.File), Image: template.URL(address)}
-		if data := from.refer(p.Data); data != "" {
-			v.Data = link{base(p.Data), "the numbers", template.URL(data)}
+		if !from.inline { // numbers are many, and not what a page is shared for
+			v.Data = link{base(p.Data), "the numbers", template.URL(from.refer(p.Data))}
 		}
 		if p.Frame >= 0 {
 			v.Frame = &frameLink{p.Frame, "frame " + count(p.Frame)}

@@ -12,29 +12,48 @@ class Player {
   }
 
   follow() {
-    const moved = () => this.moved();
-    for (const event of ['seeked', 'timeupdate', 'pause', 'ended']) {
-      this.video.addEventListener(event, moved);
+    const stood = () => {
+      if (this.video.paused) { // else watch sees it
+        this.moved(this.video.currentTime);
+      }
+    };
+    for (const event of ['seeked', 'timeupdate', 'ended']) {
+      this.video.addEventListener(event, stood);
     }
+    this.video.addEventListener('pause', () => {
+      stood();
+      if (!this.video.seeking) {
+        this.seek(this.timeline.place); // what is presented may be a frame away from the time
+      }
+    });
     this.video.addEventListener('play', () => this.watch());
     this.video.addEventListener('error', () => document.body.classList.add('no-video'));
   }
 
-  // watch follows a playing video frame by frame.
+  // watch follows a playing video frame by frame: by those that it presents, where the browser tells.
   watch() {
-    if (this.video.paused || this.video.ended) {
-      return;
+    const {video} = this;
+    const next = (time) => {
+      if (!video.paused && !video.ended) {
+        this.moved(time);
+        this.watch();
+      }
+    };
+    if (video.requestVideoFrameCallback) {
+      video.cancelVideoFrameCallback(this.watching);
+      this.watching = video.requestVideoFrameCallback((_, shown) => next(shown.mediaTime));
+    } else {
+      cancelAnimationFrame(this.watching);
+      this.watching = requestAnimationFrame(() => next(video.currentTime));
     }
-    this.moved();
-    requestAnimationFrame(() => this.watch());
   }
 
-  moved() {
+  moved(time) {
     if (this.video.seeking) {
       return; // where it goes to is known already
     }
     // A video's frame is there from its time on; the little more is for times that were rounded down.
-    const place = Math.floor(this.video.currentTime * this.timeline.rate + 0.01);
+    const place = Math.floor(time * this.timeline.rate + 0.01);
     if (this.until !== null && place >= this.until && !this.video.paused) {
       const stop = this.until;
       this.pause();
