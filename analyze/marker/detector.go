@@ -289,6 +289,10 @@ func (d *Detector) finish(because string) {
 // Finish returns the windows in order. Those that are complete are returned also when something
 // was wrong with others; then the error is an *Error. Nothing may be added afterwards.
 func (d *Detector) Finish() ([]Window, error) {
+	if w, _, ok := d.Content(); ok {
+		w.End, w.Red, w.RedTo = d.last, -1, -1
+		d.errs.Open = &w
+	}
 	d.finish("the recording ends")
 	if len(d.done) == 0 && len(d.errs.Problems) == 0 {
 		text, shown := d.noGreen()

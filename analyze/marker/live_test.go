@@ -1,6 +1,7 @@
 package marker
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 )
@@ -60,5 +61,20 @@ func TestContentIsCertain(t *testing.T) {
 	t.Logf("%d windows were told early, %d are not what was certain, %d frames were not certain", told, gone, torn)
 	if told < 50 || torn < 20 {
 		t.Error("the films show too little")
+	}
+}
+
+// Content that goes on when the frames end is told with the missing red.
+func TestContentWithoutRed(t *testing.T) {
+	const query = "size=320x180&frames=120&markers=1"
+	_, truth := scene(t, "page", query, nil)
+	r, _ := scene(t, "page", query, func(n int) bool { return n >= int(truth.Red.First) })
+	_, err := Find(r, 0, len(r.seq), Options{})
+	var e *Error
+	if !errors.As(err, &e) || e.Open == nil {
+		t.Fatalf("got %v", err)
+	}
+	if w := e.Open; w.Start != int(truth.Content.First) || w.End != len(r.seq)-1 || w.Red != -1 || w.Region.Empty() {
+		t.Errorf("open is %+v", w)
 	}
 }

@@ -56,6 +56,12 @@ func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []strin
 	if err != nil && !errors.As(err, &problems) {
 		return nil, nil, err
 	}
+	if problems != nil && problems.Open != nil && a.ends() {
+		markers = append(markers, *problems.Open) // its end is asked for otherwise
+		if len(problems.Problems) == 1 {
+			problems = nil
+		}
+	}
 	if problems != nil {
 		a.problems = problems.Problems
 		if a.Markers && len(markers) == 0 {
@@ -73,6 +79,9 @@ func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []strin
 	}
 	return found, notes, nil
 }
+
+// ends reports whether the content's end does not need a red.
+func (a *analysis) ends() bool { return a.Still > 0 || a.EndEvent != "" || a.Limit > 0 }
 
 // onlyMissing reports whether nothing like a marker was seen at all.
 func onlyMissing(e *marker.Error) bool {
