@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -20,7 +21,7 @@ func (demoCmd) Help() string {
 
   eideticker demo -o /tmp/demo
 
-Starts a virtual X display and a browser on it, has the browser play the test pages between green and red, records the display, and then reads from the recording what was seen. It needs neither a screen nor root, and takes away what it started.`
+Starts a virtual X display and a browser on it, has the browser play the test pages between green and red, and records the display. Then it measures the recording, and holds each number against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.`
 }
 
 func (c demoCmd) Run(e *env) error {
@@ -49,11 +50,12 @@ type demo struct {
 	dir     string
 	browser string
 	played  played
+	found   *analysis.Found
 	summary demoSummary
 }
 
 func (d *demo) recording() string { return filepath.Join(d.dir, "recording.eid") }
-func (d *demo) video() string     { return filepath.Join(d.dir, "video.mp4") }
+func (d *demo) video() string     { return filepath.Join(d.dir, analysis.VideoFile) }
 func (d *demo) results() string   { return filepath.Join(d.dir, "summary.json") }
 
 func (d *demo) run() error {
@@ -71,7 +73,7 @@ func (d *demo) run() error {
 	if err := d.verify(); err != nil {
 		return err
 	}
-	if err := d.exportVideo(r); err != nil {
+	if err := d.writeFolder(r); err != nil {
 		return err
 	}
 	out, err := createOut(d.results(), true)
@@ -96,19 +98,23 @@ func (d *demo) verify() error {
 	return nil
 }
 
-// exportVideo writes a small video of all that was recorded. A build without OpenCV has none.
-func (d *demo) exportVideo(r *recording.Reader) error {
+// writeFolder writes results, page, pictures and video beside the recording. A build without OpenCV makes no video, and says so in the notes.
+func (d *demo) writeFolder(r *recording.Reader) error {
 	if err := errors.Join(removeIfThere(d.video()), removeIfThere(d.video()+".json")); err != nil {
 		return err
 	}
-	j := &job{env: d.env, cmd: exportCmd{File: d.recording(), Output: d.video(), Force: true}, reader: r, to: r.Frames()}
-	err := j.video(d.video())
-	if errors.Is(err, errors.ErrUnsupported) {
-		d.summary.Notes = append(d.summary.Notes, "no video: this program was built without OpenCV")
-		return nil
+	results := &d.found.Results
+	results.Recording.File = filepath.Base(d.recording())
+	before := len(results.Notes)
+	if err := analysis.WriteFolder(d.ctx, d.dir, r, d.found, analysis.FolderOptions{Force: true}, d.env); err != nil {
+		return err
 	}
-	d.summary.Video = d.video()
-	return err
+	d.summary.Notes = append(d.summary.Notes, results.Notes[before:]...)
+	d.summary.Report = filepath.Join(d.dir, analysis.PageFile)
+	if _, err := os.Stat(d.video()); err == nil {
+		d.summary.Video = d.video()
+	}
+	return nil
 }
 
 func removeIfThere(path string) error {

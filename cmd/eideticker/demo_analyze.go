@@ -14,7 +14,9 @@ import (
 
 // analyze measures what stands between each green and its red, reads the strip of the same frames, and holds the two against each other.
 func (d *demo) analyze(r *recording.Reader) error {
-	found, err := analysis.Run(d.ctx, r, analysis.Settings{Name: "demo", Markers: true, Nonce: d.played.nonce}, program(), d.env)
+	found, err := analysis.Run(d.ctx, r, analysis.Settings{
+		Markers: true, Nonce: d.played.nonce, Variants: []string{"pixel", "histogram"},
+	}, program(), d.env)
 	if err != nil {
 		return err
 	}
@@ -22,6 +24,7 @@ func (d *demo) analyze(r *recording.Reader) error {
 		return fmt.Errorf("%s played and %s found between green and red %q",
 			plural(len(d.played.reports), "page was"), plural(len(found.Outcomes), "window"), found.Results.Notes)
 	}
+	d.found = found
 	d.summary = d.summarize(r)
 	d.summary.Notes = append(d.summary.Notes, found.Results.Notes...)
 	for i, o := range found.Outcomes {
@@ -29,6 +32,7 @@ func (d *demo) analyze(r *recording.Reader) error {
 		if err != nil {
 			return fmt.Errorf("page %q: %w", d.played.reports[i].Page.Name, err)
 		}
+		found.Results.Windows[i].Name = page.Name
 		d.summary.Pages = append(d.summary.Pages, page)
 		d.summary.Total.add(page)
 	}
@@ -96,7 +100,7 @@ func describePage(r *recording.Reader, t *demoTruth, sum strip.Summary) demoPage
 			Disagreements: len(t.disagreements()) + len(sum.Undrawn) + sum.Foreign,
 		},
 		DurationNS: o.Times.At(w.Red).Sub(o.Times.At(w.Start)).Nanoseconds(),
-		ClaimedFPS: report.ClaimedFPS, Strip: sum, Warnings: report.Warnings, Results: o.Results, Checks: t.checks(),
+		ClaimedFPS: report.ClaimedFPS, Strip: sum, Warnings: report.Warnings, Results: o.Results, Truth: report.Truth, Checks: t.checks(),
 	}
 	if page.DurationNS > 0 {
 		page.SeenFPS = float64(page.UniqueFrames) / (float64(page.DurationNS) / 1e9)

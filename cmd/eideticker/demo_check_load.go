@@ -10,7 +10,7 @@ import (
 func (t *demoTruth) checkLoad() []demoCheck {
 	complete, index := t.loadFigures()
 	return []demoCheck{
-		t.checkCounts("final pixels", "loadhist", "equal_pixels"),
+		t.checkCounts("final pixels", "loadhist", "equal_pixels", 1),
 		t.checkFigure("visually complete", "from_first_change.pixel.complete_100", "visually_complete", complete),
 		t.checkFigure("speed index", "from_first_change.pixel.speed_index", "speed_index", index),
 	}
@@ -39,30 +39,18 @@ func (t *demoTruth) loadFigures() (complete, index time.Duration) {
 	return complete, time.Duration(sum)
 }
 
-// checkFigure holds a load figure against what it should be.
+// checkFigure holds a load figure against what it should be, beside what the page claims.
 func (t *demoTruth) checkFigure(what, value, claim string, drawn time.Duration) demoCheck {
-	want := float64(drawn) / 1e6
-	c := demoCheck{What: what, Unit: "ms", Drawn: demoSpan{want, want, want}}
+	c := t.checkValue(what, "ms", "speedindex", value, milliseconds(drawn))
 	if said, ok := t.report.Truth.Claim(claim); ok {
 		c.Claimed = &said.Value
 	}
-	r := t.result("speedindex")
-	if r == nil {
-		c.Note = "not measured"
-		return c
-	}
-	v, ok := r.Find(value)
-	if !ok {
-		c.Note = "not measured"
-		return c
-	}
-	const rounding = 0.001
-	c.Measured, c.Agrees = spanOf(v), math.Abs(v.Value-want) < rounding
 	return c
 }
 
-// checkCounts holds a series of pixel counts against the page's, frame by frame. What stands in the table is the number of frames.
-func (t *demoTruth) checkCounts(what, measure, name string) demoCheck {
+// checkCounts holds a series, times a factor that makes pixels of it, against the page's counts, frame by frame. What stands in the table is
+// the number of frames.
+func (t *demoTruth) checkCounts(what, measure, name string, factor float64) demoCheck {
 	c := demoCheck{What: what + ", exact in", Unit: "frames"}
 	s := t.series(measure, name)
 	if s == nil {
@@ -80,7 +68,7 @@ func (t *demoTruth) checkCounts(what, measure, name string) demoCheck {
 			continue
 		}
 		all++
-		if got, ok := heldAt(s, t.views[i].frame); ok && got == float64(want) {
+		if got, ok := heldAt(s, t.views[i].frame); ok && math.Round(got*factor) == float64(want) {
 			equal++
 		} else {
 			c.Frames = append(c.Frames, t.views[i].frame)

@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // demoSummary is what the demo writes as summary.json and prints with --json.
@@ -22,6 +23,7 @@ type demoSummary struct {
 	Problems      []string   `json:"problems"`
 	Pages         []demoPage `json:"pages"`
 	Total         demoCounts `json:"total"`
+	Report        string     `json:"report"`
 	Video         string     `json:"video,omitempty"`
 	Summary       string     `json:"summary"`
 	Notes         []string   `json:"notes"`
@@ -64,6 +66,7 @@ type demoPage struct {
 	Checks     []demoCheck   `json:"checks"` // measured beside drawn beside claimed
 
 	Results []analyze.Result `json:"results"`
+	Truth   site.Truth       `json:"truth"` // as the page reports it
 }
 
 func (d *demo) summarize(r *recording.Reader) demoSummary {
@@ -184,6 +187,7 @@ func (s *demoSummary) list() *list {
 	for _, p := range s.Problems {
 		l.add("problem", "%s", p)
 	}
+	l.add("report", "%s", s.Report)
 	l.add("video", "%s", s.Video)
 	l.add("summary", "%s", s.Summary)
 	for _, n := range s.Notes {

@@ -64,7 +64,7 @@ func tearingPages() []Page {
 func checkerboardPages() []Page {
 	checker := Checker{Cell: 16, Colours: [2]string{"#ffffff", "#ccd1d8"}, Width: 160, Height: 144}
 	scrolled := checker
-	scrolled.Scroll = 32
+	scrolled.Scroll, scrolled.Height = 32, 160
 	return []Page{
 		{
 			Name: "checkerboard", Title: "Checkerboard", Path: "/checkerboard.html", file: "/checkerboard.html",
