@@ -229,7 +229,7 @@ func (r *run) all(ctx context.Context) error {
 
 // share takes frames from up to, and not including, to through some parts.
 func (r *run) share(ctx context.Context, parts []part, from, to int) error {
-	feed := feed{Case: r.Case, pixels: r.pixels}
+	feed := feed{Case: r.Case, pixels: r.pixels, early: followers(parts)}
 	told := from
 	return r.walk(from, to, r.pixels, func(step *frame.Step) error {
 		f, err := feed.frame(step)

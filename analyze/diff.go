@@ -26,10 +26,16 @@ type differ struct {
 	pixel *frame.Differ
 	first []int32 // of each picture line: the range of words that changed
 	end   []int32
-	lines []int32 // those of which first < end, unordered
 	bits  []uint64
 	diff  Diff
+
+	before, now frame.Image
+	y, bottom   int // lines of the picture that are still to be compared
 }
+
+// bandLines is how many lines of the picture are compared before anybody looks at them: few enough that all who do find them still in a
+// processor's own cache.
+const bandLines = 32
 
 func newDiffer(a *Area, tolerance int) *differ {
 	f := a.Layout.Format
@@ -42,26 +48,49 @@ func newDiffer(a *Area, tolerance int) *differ {
 
 // of returns the diff between two images that differ in nothing but a change. The result belongs to the differ until its next call.
 func (d *differ) of(c *frame.Change, before, now frame.Image) *Diff {
-	d.diff.Lines, d.diff.Pixels = d.diff.Lines[:0], 0
-	if len(c.Spans) == 0 {
-		return &d.diff
-	}
-	top, bottom := d.collect(c)
-	for y := top; y < bottom; y++ {
-		if d.first[y] >= d.end[y] {
-			continue
-		}
-		w0, w1 := int(d.first[y]), int(d.end[y])
-		d.first[y], d.end[y] = 0, 0
-		line := Line{Y: y, Word: w0, Bits: d.bits[y*d.area.words+w0 : y*d.area.words+w1]}
-		d.pixel.Line(line.Bits, y, w0, w1, before, now)
-		for i, counts := range d.area.line(y)[w0:w1] {
-			line.Bits[i] &= counts
-			d.diff.Pixels += bits.OnesCount64(line.Bits[i])
-		}
-		d.diff.Lines = append(d.diff.Lines, line)
+	d.begin(c, before, now)
+	for d.band() != nil {
 	}
 	return &d.diff
+}
+
+// begin prepares a diff that is made band by band.
+func (d *differ) begin(c *frame.Change, before, now frame.Image) {
+	d.diff.Lines, d.diff.Pixels = d.diff.Lines[:0], 0
+	d.before, d.now = before, now
+	d.y, d.bottom = 0, 0
+	if len(c.Spans) > 0 {
+		d.y, d.bottom = d.collect(c)
+	}
+}
+
+// band compares the lines of the next band in which something changed, and returns them; nil if there is none, and the diff is whole. Bands begin at
+// multiples of bandLines in the picture.
+func (d *differ) band() []Line {
+	had := len(d.diff.Lines)
+	for d.y < d.bottom && had == len(d.diff.Lines) {
+		for end := min(d.bottom, (d.y/bandLines+1)*bandLines); d.y < end; d.y++ {
+			if d.first[d.y] < d.end[d.y] {
+				d.line(d.y)
+			}
+		}
+	}
+	if had == len(d.diff.Lines) {
+		return nil
+	}
+	return d.diff.Lines[had:]
+}
+
+func (d *differ) line(y int) {
+	w0, w1 := int(d.first[y]), int(d.end[y])
+	d.first[y], d.end[y] = 0, 0
+	line := Line{Y: y, Word: w0, Bits: d.bits[y*d.area.words+w0 : y*d.area.words+w1]}
+	d.pixel.Line(line.Bits, y, w0, w1, d.before, d.now)
+	for i, counts := range d.area.line(y)[w0:w1] {
+		line.Bits[i] &= counts
+		d.diff.Pixels += bits.OnesCount64(line.Bits[i])
+	}
+	d.diff.Lines = append(d.diff.Lines, line)
 }
 
 // collect notes which words of which lines of the region a change touches, and returns the range of lines.

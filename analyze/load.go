@@ -22,11 +22,12 @@ type load struct {
 	bounds   *loadBounds // of the histograms
 
 	begun   bool
+	whole   bool     // the frame at hand was taken as a whole
 	unequal []uint64 // a bit per pixel of the area, set where the frame before differs from fe
 	count   int      // how many
 	hist    visual.Histogram
-	old     []byte // pixels on their way into a histogram, where they have to be converted
-	now     []byte
+	counts  *recounts
+	now     []byte // pixels on their way into a histogram, where they have to be converted
 	luma    *lumas // nil unless a variant looks at luma
 
 	// What was found, for each frame in which something changed.
@@ -68,7 +69,8 @@ func newLoad(c *Case) (*load, error) {
 func (l *load) prepare() (err error) {
 	l.differ = frame.NewDiffer(l.Layout, l.Options.Tolerance)
 	l.unequal = make([]uint64, l.Area.words*l.Layout.Format.Height)
-	l.old, l.now = make([]byte, 4*l.Layout.Format.Width), make([]byte, 4*l.Layout.Format.Width)
+	l.now = make([]byte, 4*l.Layout.Format.Width)
+	l.counts = newRecounts(l)
 	l.luma, err = newLumas(l)
 	return err
 }
@@ -81,26 +83,44 @@ func (l *load) fork() part {
 	return f
 }
 
+func (l *load) meet(f *Frame) {
+	l.whole = false
+	if l.begun {
+		return
+	}
+	l.begun = true
+	switch {
+	case f.Number > l.Window.Start:
+		l.begin(f.Previous)
+	case l.Window.Green != None && f.Previous.Rows != nil:
+		l.begin(f.Previous)
+		l.note(l.Window.Green)
+	default:
+		l.begin(f.Image)
+		l.whole = true
+	}
+}
+
+func (l *load) follow(f *Frame, lines []Line) {
+	if l.whole {
+		return
+	}
+	for i := range lines {
+		line := &lines[i]
+		l.compare(f.Image, line.Y, line.Word, line.Word+len(line.Bits))
+	}
+	if l.variants.histogram {
+		l.counts.move(f, lines)
+	}
+}
+
 func (l *load) add(f *Frame) {
-	if !l.begun {
-		l.begun = true
-		switch {
-		case f.Number > l.Window.Start:
-			l.begin(f.Previous)
-		case l.Window.Green != None && f.Previous.Rows != nil:
-			l.begin(f.Previous)
-			l.note(l.Window.Green)
-		default:
-			l.begin(f.Image)
-			l.note(f.Number)
-			return
-		}
+	if l.whole {
+		l.note(f.Number)
+		return
 	}
 	if f.Diff == nil || len(f.Diff.Lines) == 0 {
 		return
-	}
-	for i := range f.Diff.Lines {
-		l.line(f, &f.Diff.Lines[i])
 	}
 	if l.luma != nil {
 		l.luma.move(f.Image, f.Diff)
@@ -135,39 +155,6 @@ func (l *load) compare(m frame.Image, y, w0, w1 int) {
 		row[i] &= counts
 		l.count += bits.OnesCount64(row[i])
 	}
-}
-
-// line moves the state on by what changed in a line.
-func (l *load) line(f *Frame, line *Line) {
-	w0, w1 := line.Word, line.Word+len(line.Bits)
-	l.compare(f.Image, line.Y, w0, w1)
-	if !l.variants.histogram {
-		return
-	}
-	exact := l.Options.Tolerance == 0
-	for w := w0; w < w1; {
-		end := w
-		for end < w1 && !(exact && line.Bits[end-w0] == 0) {
-			end++
-		}
-		if end > w {
-			l.recount(f, line.Y, w, end)
-		}
-		w = end + 1
-	}
-}
-
-// recount moves the histogram on by words of a line.
-func (l *load) recount(f *Frame, y, w0, w1 int) {
-	x0, x1, ok := l.Area.clip(y, w0*64, w1*64)
-	if !ok {
-		return
-	}
-	old, now := l.conv.Colours(l.old, f.Previous, y, x0, x1), l.conv.Colours(l.now, f.Image, y, x0, x1)
-	l.Area.runs(y, x0, x1, func(from, to int) {
-		a, b := 4*(from-x0), 4*(to-x0)
-		l.hist.Update(old[a:b], now[a:b], 4)
-	})
 }
 
 // histogram counts all pixels of the area.

@@ -1,0 +1,182 @@
+package visual
+
+import "encoding/binary"
+
+// Patch is the histogram of a part of a picture that is counted anew, all of it, when it changes: see [Counter.Move]. The zero value is that
+// of no pixels.
+type Patch struct {
+	bins [3][256]uint32
+}
+
+// Counter counts many pixels of 4 bytes at once. White ones are counted with the others and taken out at the end, if there can be
+// any: three additions a pixel are all that is left.
+//
+// The zero value has counted nothing.
+type Counter struct {
+	// Each of four neighbours has a table of its own, for if they went to one, those that are equal would wait for each other.
+	tables [4][3][256]uint32
+	rows   [][]byte // that were counted, since the last move
+}
+
+// Add counts pixels, which must stay as they are until the next move.
+func (c *Counter) Add(row []byte) {
+	c.rows = append(c.rows, row)
+	t := &c.tables
+	for len(row) >= eight {
+		q := (*[eight]byte)(row)
+		if halvesEqual(q) {
+			if p, same := oneColour(q); same {
+				n := run(row[eight:], p) + 1
+				c.same(uint32(p), uint32(8*n))
+				row = row[eight*n:]
+				continue
+			}
+		}
+		t[0][0][q[0]]++
+		t[0][1][q[1]]++
+		t[0][2][q[2]]++
+		t[1][0][q[4]]++
+		t[1][1][q[5]]++
+		t[1][2][q[6]]++
+		t[2][0][q[8]]++
+		t[2][1][q[9]]++
+		t[2][2][q[10]]++
+		t[3][0][q[12]]++
+		t[3][1][q[13]]++
+		t[3][2][q[14]]++
+		t[0][0][q[16]]++
+		t[0][1][q[17]]++
+		t[0][2][q[18]]++
+		t[1][0][q[20]]++
+		t[1][1][q[21]]++
+		t[1][2][q[22]]++
+		t[2][0][q[24]]++
+		t[2][1][q[25]]++
+		t[2][2][q[26]]++
+		t[3][0][q[28]]++
+		t[3][1][q[29]]++
+		t[3][2][q[30]]++
+		row = row[eight:]
+	}
+	for ; len(row) >= 4; row = row[4:] {
+		t[0][0][row[0]]++
+		t[0][1][row[1]]++
+		t[0][2][row[2]]++
+	}
+}
+
+const (
+	eight = 32                 // bytes of eight pixels
+	both  = 0x00ffffff00ffffff // two pixels' samples
+)
+
+// halvesEqual is a first, quick look at whether eight pixels are all the same.
+func halvesEqual(q *[eight]byte) bool {
+	return binary.LittleEndian.Uint64(q[0:]) == binary.LittleEndian.Uint64(q[16:])
+}
+
+// oneColour returns the colour of eight pixels, twice, if they have one.
+func oneColour(q *[eight]byte) (p uint64, same bool) {
+	p = binary.LittleEndian.Uint64(q[0:]) & both
+	off := (binary.LittleEndian.Uint64(q[8:]) ^ p) | (binary.LittleEndian.Uint64(q[16:]) ^ p) | (binary.LittleEndian.Uint64(q[24:]) ^ p)
+	return p, off&both == 0 && p>>32 == p&(1<<32-1)
+}
+
+// same counts pixels of one colour, unless it is white.
+func (c *Counter) same(p, n uint32) {
+	if isWhite(p) {
+		return
+	}
+	t := &c.tables[0]
+	t[0][p&255] += n
+	t[1][p>>8&255] += n
+	t[2][p>>16&255] += n
+}
+
+func isWhite(p uint32) bool { return p&255 >= White && p>>8&255 >= White && p>>16&255 >= White }
+
+// Move replaces what the patch had by what was counted, and the same in the histogram that the patch is a part of; h may be nil if it
+// has this already. Then the counter has counted nothing again.
+func (c *Counter) Move(p *Patch, h *Histogram) {
+	if c.whitePossible() {
+		for _, row := range c.rows {
+			c.dropWhite(row)
+		}
+	}
+	for k := range 3 {
+		a, b, d, e := &c.tables[0][k], &c.tables[1][k], &c.tables[2][k], &c.tables[3][k]
+		had := &p.bins[k]
+		if h == nil {
+			for v := range had {
+				had[v] = a[v] + b[v] + d[v] + e[v]
+			}
+			continue
+		}
+		all := (*[256]uint32)(h.bins[k][:])
+		for v := range had {
+			n := a[v] + b[v] + d[v] + e[v]
+			all[v] += n - had[v]
+			had[v] = n
+		}
+	}
+	clear(c.tables[:])
+	clear(c.rows)
+	c.rows = c.rows[:0]
+}
+
+// whitePossible reports whether each channel has a sample that white has.
+func (c *Counter) whitePossible() bool {
+	for k := range 3 {
+		var n uint32
+		for t := range c.tables {
+			for _, m := range c.tables[t][k][White:] {
+				n |= m
+			}
+		}
+		if n == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// dropWhite takes out the white pixels of a row that Add has counted. It passes over the same runs.
+func (c *Counter) dropWhite(row []byte) {
+	for len(row) >= eight {
+		q := (*[eight]byte)(row)
+		n := 1
+		if brightAmong(q) {
+			p, same := oneColour(q)
+			if same && halvesEqual(q) {
+				n += run(row[eight:], p)
+			} else {
+				c.dropEach(row[:eight])
+			}
+		}
+		row = row[eight*n:]
+	}
+	c.dropEach(row)
+}
+
+// brightAmong reports whether one of eight pixels has three samples of 248 or more.
+func brightAmong(q *[eight]byte) bool {
+	const top = 0x000000f8000000f8
+	p, r := binary.LittleEndian.Uint64(q[0:]), binary.LittleEndian.Uint64(q[8:])
+	s, t := binary.LittleEndian.Uint64(q[16:]), binary.LittleEndian.Uint64(q[24:])
+	p, r, s, t = p&(p>>8)&(p>>16)&top, r&(r>>8)&(r>>16)&top, s&(s>>8)&(s>>16)&top, t&(t>>8)&(t>>16)&top
+	const up = 0x0000000800000008 // all five bits and one more carry into the next
+	return ((p+up)|(r+up)|(s+up)|(t+up))&(up<<5) != 0
+}
+
+// dropEach has no branch: which pixels are white cannot be foretold.
+func (c *Counter) dropEach(row []byte) {
+	const up = 256 - White
+	t := &c.tables[0]
+	for ; len(row) >= 4; row = row[4:] {
+		a, b, d := uint32(row[0]), uint32(row[1]), uint32(row[2])
+		white := (a + up) & (b + up) & (d + up) >> 8
+		t[0][a] -= white
+		t[1][b] -= white
+		t[2][d] -= white
+	}
+}
