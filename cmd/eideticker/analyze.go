@@ -69,6 +69,7 @@ func (c analyzeCmd) Run(e *env) error {
 	if err != nil { // what there is is shown first
 		err = fmt.Errorf("analyze %s: %w", c.File, err)
 	}
+	numberWindows(found.Results.Windows)
 	if err := c.writeFolder(e, r, found); err != nil {
 		return err
 	}
@@ -76,6 +77,15 @@ func (c analyzeCmd) Run(e *env) error {
 		return errors.Join(err, printResultsJSON(e, &found.Results))
 	}
 	return errors.Join(err, printResults(e.out, &found.Results))
+}
+
+// numberWindows tells apart windows that bear the recording's name, all of them.
+func numberWindows(windows []report.Window) {
+	for i := range windows {
+		if len(windows) > 1 {
+			windows[i].Name = fmt.Sprintf("%s %d", windows[i].Name, i+1)
+		}
+	}
 }
 
 // writeFolder writes the run folder that was asked for.
