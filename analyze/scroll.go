@@ -37,8 +37,9 @@ import (
 // to ± 1 ms.
 //
 // Not every change is tried. Changes of less than a sixteenth of R are not motion of content. The others are classed by where in R they lie, in quarters of its
-// sides. Of a class of 8 frames or more, 6 are tried first, from the middle of its longest stretches; where none of them has moved, none of the class is tried: a video
-// costs nothing more. Frames in which the codec found rows moved are always tried.
+// sides, and only 3 or more of a class that follow each other within 200 ms are taken for motion. Of a class of 8 frames or more, 4 are tried first, from the middle of its
+// longest stretches; where none of them has moved, none of the class is tried: a video
+// costs nothing more. Frames in which the codec found rows moved are always tried, single ones too.
 //
 // Series: "dx", "dy", "speed", "scale", "motion_error", "animation_error", each at frames that have one.
 func scrollMeasure() measure { return measure{name: "scroll", version: 1, begin: beginScroll} }

@@ -83,10 +83,9 @@ func (p *scroll) places(r *motionRun, x, y float64) (all []place) {
 
 // straight is motion of constant velocity.
 type straight struct {
-	zero   timeline.Time
-	x, vx  float64 // px, px/s
-	y, vy  float64
-	moment float64
+	zero  timeline.Time
+	x, vx float64 // px, px/s
+	y, vy float64
 }
 
 func fitStraight(all []place) straight {
@@ -111,12 +110,12 @@ func (s *straight) off(at timeline.Time, x, y float64) float64 {
 
 // errors are the motion errors of stored frames.
 type motionErrors struct {
-	frames      []int
-	off         []float64
-	most        float64 // of frames that were lost
-	within      float64 // greatest Σ δ of a run
-	worst       int
-	sum, square float64
+	frames []int
+	off    []float64
+	most   float64 // of frames that were lost
+	within float64 // greatest Σ δ of a run
+	worst  int
+	square float64
 }
 
 func (e *motionErrors) add(all []place, lost func(n int) int, period time.Duration, within float64, off func(at timeline.Time, x, y float64) float64) {

@@ -20,7 +20,7 @@ type scout struct {
 const (
 	classes     = 4 * 4 * 4 * 4
 	sampleFrom  = 8 // frames of a class
-	sampleCount = 6
+	sampleCount = 4
 )
 
 func newScout(c *Case) (*scout, error) {
@@ -46,13 +46,10 @@ func newScout(c *Case) (*scout, error) {
 		members[class] = append(members[class], step.Number)
 	}
 	for class, frames := range members {
-		switch {
-		case len(frames) == 0:
-		case len(frames) < sampleFrom:
-			s.alive[class] = s.try(frames)
-		default:
-			s.alive[class] = s.try(samples(frames))
+		if frames = s.together(frames); len(frames) >= sampleFrom {
+			frames = samples(frames)
 		}
+		s.alive[class] = s.try(frames)
 	}
 	return s, nil
 }
@@ -107,6 +104,21 @@ func (a *Area) around(c *frame.Change) rect {
 		b.add(rect{max(x0, r.X), max(y0, r.Y), min(x1, r.X+r.Width), min(y1, r.Y+r.Height)})
 	}
 	return b
+}
+
+// together leaves those frames that at least two others follow, one no later than runGap after the other, or that follow such a one.
+func (s *scout) together(frames []int) (left []int) {
+	from := 0
+	for i := range frames {
+		if i+1 < len(frames) && s.Times.At(frames[i+1]).Sub(s.Times.At(frames[i])) <= runGap {
+			continue
+		}
+		if i+1-from >= leastRun {
+			left = append(left, frames[from:i+1]...)
+		}
+		from = i + 1
+	}
+	return left
 }
 
 // samples picks frames from the middles of the longest stretches of consecutive ones, and from their quarters where there are few.

@@ -21,10 +21,10 @@ const (
 	zoomLeft  = 0.6
 )
 
-// estimate returns the scale, and whether there is one that holds. Only a change that reaches over half of R's sides is looked at.
+// estimate returns the scale, and whether there is one that holds. Only a change that reaches over three quarters of R's sides is looked at.
 func (z *zoomer) estimate(m *motor, b rect) (motion, bool) {
 	r := m.Area.Region
-	if 2*(b.x1-b.x0) < r.Width || 2*(b.y1-b.y0) < r.Height || r.Width < leastLength || r.Height < leastLength {
+	if 4*(b.x1-b.x0) < 3*r.Width || 4*(b.y1-b.y0) < 3*r.Height || r.Width < leastLength || r.Height < leastLength {
 		return motion{}, false
 	}
 	z.cell = (max(r.Width, r.Height) + zoomSide - 1) / zoomSide
