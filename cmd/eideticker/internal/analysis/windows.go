@@ -42,7 +42,6 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 		found = a.everything()
 	}
 	for i := range found {
-		found[i].Name = a.Name
 		if err := a.complete(&found[i]); err != nil {
 			return nil, nil, err
 		}
@@ -128,7 +127,7 @@ func (a *analysis) everything() (found []window) {
 
 // complete adds what is the same for all windows: m, T0, and where the code strip lies.
 func (a *analysis) complete(w *window) error {
-	w.MinPixels, w.tolerance = a.MinPixels, a.Tolerance
+	w.Name, w.MinPixels, w.tolerance = a.Name, a.MinPixels, a.Tolerance
 	switch {
 	case a.T0 == FromStart:
 		w.T0 = a.fromStart(w.Window)
