@@ -26,7 +26,7 @@ import (
 //	unfilled_regions       those still there in the last content frame
 //
 // A grid is given by its colours, the side of its cells and the corner of a cell of the first colour; without side it is looked for, with the two colours or
-// with any, in up to 64 frames, as checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page is found
+// with any, in up to 32 frames, as checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page is found
 // where it was at first only. A colour that never appears makes for no checkerboard; a grid that was to be looked for and is not there refuses the measure.
 //
 // With frames lost, what they showed lies between nothing and all of R.

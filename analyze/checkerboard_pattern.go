@@ -11,7 +11,7 @@ const (
 	minCell   = 4   // pixels a side, of a grid that is looked for
 	maxCell   = 64  // of any grid
 	minSpread = 16  // cells' worth of checkerboard that a frame must show for its grid to be taken
-	gridLooks = 64  // frames that are decoded to find one, at most
+	gridLooks = 32  // frames that are decoded to find one, at most
 	gridFresh = 256 // pixels that must lie in changes since the last one
 	gridTries = 4   // grids that are tried on one
 )
@@ -73,7 +73,7 @@ func choosePattern(c *Case) (*pattern, error) {
 // since the last is left out.
 func findGrid(c *Case) (*pattern, error) {
 	frames := c.Window.End - c.Window.Start + 1
-	looks := min(frames, max(gridLooks/4, min(gridLooks, frames/30)))
+	looks := min(frames, max(gridLooks/2, min(gridLooks, frames/30)))
 	g := newGridSearch(c)
 	fresh, done, k := newCover(c.Area), 0, 0
 	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
@@ -101,8 +101,8 @@ func findGrid(c *Case) (*pattern, error) {
 		fresh.restart()
 		done++
 	}
-	return nil, fmt.Errorf("no checkerboard of two colours is in %d frames that were looked at: "+
-		"name its colours, or the one colour of what is not drawn yet", done)
+	return nil, fmt.Errorf("no checkerboard of two colours was found (frames looked at: %d): "+
+		"name its colours and the side of its cells, or the one colour of what is not drawn yet", done)
 }
 
 // gridSearch looks for a grid in images.
