@@ -102,11 +102,13 @@ func (l *Live) complete() *Taken {
 	return &Taken{Marker: w, options: &l.o.Options, window: now}
 }
 
-// Taken is a window that is complete, and what was measured of it on the way.
+// Taken is a window that is complete, and what was measured of it on the way. It belongs to one goroutine, which need not be that of the Live that made
+// it and goes on meanwhile.
 type Taken struct {
 	Marker  marker.Window
 	options *Options
 	window  *liveWindow // nil: nothing
+	early   []Result    // of what was fed, once it is known
 }
 
 // MarkerWindow is the window between markers that were found.
@@ -117,9 +119,9 @@ func MarkerWindow(m marker.Window) Window {
 	}
 }
 
-// Outcome is Analyze, but that measures that were taken on the way are not taken anew. The recording must hold all frames until the window's r by
-// now. It may be called once, on any goroutine, also while the Live that made it goes on.
-func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options) (*Outcome, error) {
+// Early returns the results of measures that were fed while their frames came, in no time. The recording must hold all frames until the window's r
+// by now. Where nothing of what was asked for was fed, or it does not count after all, there are no results.
+func (t *Taken) Early(rec Recording, w Window, o Options) (*Outcome, error) {
 	chosen, err := choose(o.Measures)
 	if err != nil {
 		return nil, err
@@ -128,55 +130,72 @@ func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options)
 	if err != nil {
 		return nil, err
 	}
-	var done map[string]part
 	if t.window != nil && t.window.fits(c, t.options) {
 		*t.window.Case = *c // which all its parts share
-		done = t.window.named
+		for i := range t.window.names {
+			r := t.window.parts[i].result()
+			r.Measure, r.Version = t.window.names[i].name, t.window.names[i].version
+			t.early = append(t.early, r.complete())
+		}
 	}
-	t.window = nil
+	t.window = nil // results are asked for once
 	found := &Outcome{Window: c.Window, Times: c.Times}
-	rest := o
-	rest.Measures = nil
-	for _, m := range chosen {
-		if done[m.name] == nil {
-			rest.Measures = append(rest.Measures, m.name)
+	for _, r := range t.early {
+		if slices.ContainsFunc(chosen, func(m measure) bool { return m.name == r.Measure }) {
+			found.Results = append(found.Results, r)
 		}
-	}
-	if len(rest.Measures) > 0 {
-		if found, err = Analyze(ctx, rec, w, rest); err != nil {
-			return nil, err
-		}
-	}
-	later := found.Results
-	found.Results = nil
-	for i := range chosen {
-		m := &chosen[i]
-		if p := done[m.name]; p != nil {
-			r := p.result()
-			r.Measure, r.Version = m.name, m.version
-			found.Results = append(found.Results, r.complete())
-			continue
-		}
-		found.Results, later = append(found.Results, later[0]), later[1:]
 	}
 	return found, nil
 }
 
-// Live reports whether a measure needs nothing more from the recording's pixels.
-func (t *Taken) Live(measure string) bool { return t.window != nil && t.window.named[measure] != nil }
+// Outcome is Analyze, but that what Early returns is not measured anew.
+func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options) (*Outcome, error) {
+	found, err := t.Early(rec, w, o)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose(o.Measures)
+	if err != nil {
+		return nil, err
+	}
+	rest := o
+	rest.Measures = nil
+	for _, m := range chosen {
+		if _, done := found.Find(m.name); !done {
+			rest.Measures = append(rest.Measures, m.name)
+		}
+	}
+	if len(rest.Measures) == 0 {
+		return found, nil
+	}
+	later, err := Analyze(ctx, rec, w, rest)
+	if err != nil {
+		return nil, err
+	}
+	var all []Result
+	for _, m := range chosen {
+		r, ok := found.Find(m.name)
+		if !ok {
+			r, _ = later.Find(m.name)
+		}
+		all = append(all, *r)
+	}
+	found.Results = all
+	return found, nil
+}
 
 // liveWindow is content on its way through the measures.
 type liveWindow struct {
 	*Case // Times grows with the frames; what is known only at the end is not there
 	feed  feed
-	named map[string]part
-	parts []part
-	fed   int // the last frame
+	names []*measure
+	parts []part // one for each
+	fed   int    // the last frame
 }
 
 // begin prepares for content whose first frame this is. What cannot be prepared is left to the end.
 func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *liveWindow {
-	now := &liveWindow{fed: None, named: map[string]part{}}
+	now := &liveWindow{fed: None}
 	o := l.o.Options
 	now.Case = &Case{Window: MarkerWindow(w), Options: &o, Layout: step.Image.Layout, Times: &Times{first: w.Green, metas: []frame.Meta{before}}}
 	now.Window.End, now.Window.Red, now.Window.MinPixels = w.Start, None, l.o.MinPixels
@@ -207,8 +226,7 @@ func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *live
 		if err != nil {
 			continue // it says so again when all is known
 		}
-		now.named[m.name] = p
-		now.parts = append(now.parts, p)
+		now.names, now.parts = append(now.names, m), append(now.parts, p)
 		looks, depends := p.(looker)
 		pixels = pixels || m.pixels || depends && looks.needsPixels()
 	}

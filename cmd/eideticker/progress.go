@@ -56,6 +56,13 @@ func (p *progress) describe(what string) {
 	}
 }
 
+// hide takes the bar away until there is more progress.
+func (p *progress) hide() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
 // end takes the bar away.
 func (p *progress) end() {
 	if p.bar != nil {

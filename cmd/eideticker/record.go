@@ -24,6 +24,7 @@ type recordCmd struct {
 	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes that capture devices offer to what is plugged in, and no others, such as 1920x1080@60,1280x720@60."`
 	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor for the thread that captures; with several sources one for all or one for each."`
 	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
+	Analyze  []string       `placeholder:"all|MEASURE,..." help:"Measure what is between green and red, and print it as soon as the red comes."`
 	Force    bool           `help:"Overwrite the file if it exists."`
 	JSON     bool           `help:"Print the result as one JSON object."`
 }
@@ -33,6 +34,7 @@ func (recordCmd) Help() string {
 
   eideticker record -s 'x11::0?fps=60' -o desk.eid -t 30s
   eideticker record -s x11::1 -o left.eid -s x11::2 -o right.eid --keep-last 1m
+  eideticker record -s x11::9 -o run.eid --analyze fps,speedindex
   eideticker record -s v4l2:/dev/video0 --edid 1920x1080@60,1280x720@60 -o phone.eid
 
 Ctrl-C ends a recording cleanly; a second one ends the program at once. Frames that could not be kept are counted and recorded as gaps.
@@ -59,7 +61,11 @@ func (c recordCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.record(inputs, c.announcement(o.KeepLast), c.JSON)
+	lives, err := c.analyses(e, inputs)
+	if err != nil {
+		return errors.Join(err, closeAll(inputs))
+	}
+	return e.record(inputs, c.announcement(o.KeepLast), c.JSON, lives...)
 }
 
 // check finds what cannot be meant, before anything is opened.
@@ -71,6 +77,12 @@ func (c recordCmd) check() error {
 		return usagef("%d sources are more than the %d that can be recorded at once", n, mostSources)
 	case len(c.CPU) > 1 && len(c.CPU) != n:
 		return usagef("--cpu has %d numbers for %d sources: give one for all, or one for each", len(c.CPU), n)
+	}
+	if len(c.Analyze) > 0 && c.KeepLast != nil {
+		return usagef("--analyze does not go with --keep-last, of which it is known only in the end what is kept: analyze the file then")
+	}
+	if _, err := c.measures(); err != nil {
+		return err
 	}
 	if len(c.CPU) > 0 {
 		if err := rig.CheckCPUs(c.CPU); err != nil {

@@ -43,6 +43,8 @@ type recordJSON struct {
 	Segments      []segmentJSON   `json:"segments"`
 	Notes         []string        `json:"notes"`
 	Certificate   json.RawMessage `json:"certificate,omitempty"`
+	Results       json.RawMessage `json:"results,omitempty"` // with --analyze, as in results.json
+	Live          *liveJSON       `json:"live,omitempty"`
 	Error         string          `json:"error,omitempty"`
 }
 

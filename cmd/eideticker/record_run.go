@@ -12,8 +12,8 @@ import (
 )
 
 // record records one or several sources with progress and prints the results, also those of recordings that failed on the
-// way. It closes the sources.
-func (e *env) record(inputs []rig.Input, what string, asJSON bool) error {
+// way. It closes the sources. There are no analyses, or one for each.
+func (e *env) record(inputs []rig.Input, what string, asJSON bool, lives ...*liveAnalysis) error {
 	if err := refuseOutputs(inputs); err != nil {
 		return errors.Join(err, closeAll(inputs))
 	}
@@ -23,15 +23,19 @@ func (e *env) record(inputs []rig.Input, what string, asJSON bool) error {
 		inputs[i].Options.Metadata = append(inputs[i].Options.Metadata, certify.Metadata(inputs[i].Source.Info())...)
 		inputs[i].Options.Progress = func(at rig.Progress) { p.report(i, at) }
 	}
+	for _, l := range lives {
+		l.begin(p, asJSON)
+	}
 	outcomes := rig.RecordAll(e.ctx, inputs)
 	p.end()
+	results, err := e.endAll(lives, outcomes)
 	for i, in := range inputs {
 		outcomes[i].Err = errors.Join(outcomes[i].Err, in.Source.Close())
 	}
 	if len(inputs) == 1 {
-		return e.recordedOne(inputs[0], outcomes[0], asJSON)
+		return errors.Join(e.recordedOne(inputs[0], outcomes[0], asJSON, results[0]), err)
 	}
-	return e.recordedSeveral(inputs, outcomes, asJSON)
+	return errors.Join(e.recordedSeveral(inputs, outcomes, asJSON, results), err)
 }
 
 // refuseOutputs finds, before anything is begun, files that must not be written to. One alone is told by the recorder
@@ -98,6 +102,16 @@ func (j *joint) report(i int, at rig.Progress) {
 	j.bar.set(int(sum.Frames))
 }
 
+// print prints something while it is recorded, where the bar was. What cannot be printed is no failure of the recording.
+func (j *joint) print(what func() error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.bar != nil {
+		j.bar.hide()
+	}
+	_ = what()
+}
+
 func (j *joint) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -118,20 +132,20 @@ func progressText(at rig.Progress, total int) string {
 	return text
 }
 
-func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool) error {
+func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool, live *liveResults) error {
 	switch {
 	case out.Result.Path == "": // nothing was begun
 		return out.Err
 	case asJSON:
 		result := recordResult(in.Source.Info(), out.Result, out.Err)
 		result.Certificate = certificate(in)
-		return errors.Join(out.Err, printJSON(e.out, result))
+		return errors.Join(out.Err, live.addTo(&result), printJSON(e.out, result))
 	}
-	return errors.Join(out.Err, printRecorded(e, "", certificate(in), out.Result))
+	return errors.Join(out.Err, live.printAfter(e, func() error { return printRecorded(e, "", certificate(in), out.Result) }))
 }
 
 // recordedSeveral prints all results, in the order of the command line.
-func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON bool) error {
+func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON bool, results []*liveResults) error {
 	all := recordingsJSON{}
 	var failed error
 	printed := 0
@@ -145,6 +159,7 @@ func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON
 		if result.Path == "" { // it was not begun
 			result.Path = in.Path
 		}
+		failed = errors.Join(failed, results[i].addTo(&result))
 		all.Recordings = append(all.Recordings, result)
 		if asJSON || out.Result.Path == "" {
 			continue
@@ -152,7 +167,8 @@ func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON
 		if printed++; printed > 1 {
 			fmt.Fprintln(e.out)
 		}
-		if err := printRecorded(e, in.Source.Info().URI, certificate(in), out.Result); err != nil {
+		print := func() error { return printRecorded(e, in.Source.Info().URI, certificate(in), out.Result) }
+		if err := results[i].printAfter(e, print); err != nil {
 			return errors.Join(failed, err)
 		}
 	}

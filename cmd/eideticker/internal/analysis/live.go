@@ -21,9 +21,14 @@ import (
 // Ready is a window whose results came while it was recorded.
 type Ready struct {
 	Window report.Window
-	window window
 	After  time.Duration // from when the red frame was there to be taken until the results were there
-	Fed    []string      // measures that were fed while their frames came; the others were taken from the growing file
+	// Whole is false where only measures that were fed while their frames came are in it: the others follow from the growing file, with another Ready.
+	Whole bool
+	// Early and EarlyAfter are which measures were there first, and after what time.
+	Early      []string
+	EarlyAfter time.Duration
+
+	window window
 }
 
 // LiveOptions say what is measured of a recording that is being made. Of the settings, those that need the whole recording count only for what
@@ -33,7 +38,7 @@ type LiveOptions struct {
 	Path     string // of the file, once it is there
 	Program  string
 	Clock    timeline.Clock // of the recording; nil: the rig's
-	// Ready is told each window as soon as there are results, on a goroutine of its own. Nil is nobody.
+	// Ready is told each window as soon as there are results, on a goroutine of its own, and once more if others follow. Nil is nobody.
 	Ready func(Ready)
 }
 
@@ -138,7 +143,8 @@ func (l *Live) End(_ int, behind bool) {
 	close(l.ended)
 }
 
-// measure makes the results of a window. What cannot be made now is left to the end, which says why.
+// measure makes the results of a window, and tells those that it has at once before it begins with others. What cannot be made now is left to the
+// end, which says why.
 func (l *Live) measure(j *job) {
 	r := l.open(j.taken.Marker.Red)
 	if r == nil {
@@ -153,25 +159,47 @@ func (l *Live) measure(j *job) {
 	o := a.options(&w)
 	o.OwnClock = r.Info().OwnClock
 	o.Workers = max(1, runtime.GOMAXPROCS(0)/2) // the recorder needs the others
-	var fed []string
-	for _, name := range analyze.Names() {
-		if j.taken.Live(name) && (len(o.Measures) == 0 || slices.Contains(o.Measures, name)) {
-			fed = append(fed, name)
-		}
-	}
-	outcome, err := j.taken.Outcome(l.ctx, r, w.Window, o)
+	early, err := j.taken.Early(r, w.Window, o)
 	if err != nil {
 		return
 	}
-	ready := Ready{Window: a.describeWindow(&w, outcome), window: w, Fed: fed}
-	if j.came > 0 {
-		ready.After = l.o.Clock.Now().Sub(j.came)
+	ready := Ready{window: w}
+	if len(early.Results) > 0 {
+		ready.Window, ready.After = a.describeWindow(&w, early), l.since(j.came)
+		for _, r := range early.Results {
+			ready.Early = append(ready.Early, r.Measure)
+		}
+		ready.EarlyAfter = ready.After
+		ready.Whole = len(o.Measures) == len(early.Results)
+		l.tell(ready)
 	}
-	l.mu.Lock()
-	l.ready = append(l.ready, ready)
-	l.mu.Unlock()
+	if ready.Whole {
+		return
+	}
+	all, err := j.taken.Outcome(l.ctx, r, w.Window, o)
+	if err != nil {
+		return
+	}
+	ready.Window, ready.After, ready.Whole = a.describeWindow(&w, all), l.since(j.came), true
+	l.tell(ready)
+}
+
+// since is the time that has passed, and 0 where it is not known.
+func (l *Live) since(came timeline.Time) time.Duration {
+	if came == 0 {
+		return 0
+	}
+	return l.o.Clock.Now().Sub(came)
+}
+
+func (l *Live) tell(r Ready) {
+	if r.Whole {
+		l.mu.Lock()
+		l.ready = append(l.ready, r)
+		l.mu.Unlock()
+	}
 	if l.o.Ready != nil {
-		l.o.Ready(ready)
+		l.o.Ready(r)
 	}
 }
 

@@ -102,7 +102,13 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 			}
 		}
 		s := Settings{Measures: measures, Name: "a"}
-		l, err := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test", Ready: func(r Ready) { told <- r }})
+		l, err := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test", Ready: func(r Ready) {
+			if r.Whole {
+				told <- r
+			} else if len(measures) == 1 || len(r.Window.Results) != len(r.Early) {
+				t.Errorf("%v: first only %v", measures, r.Early)
+			}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +130,8 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 			if w := ready[i].Window; w.T0 == nil {
 				t.Errorf("window %d has no T0", i)
 			}
-			if fed := ready[i].Fed; len(measures) == 0 && !reflect.DeepEqual(fed, []string{"fps", "heatmap"}) {
-				t.Errorf("window %d: %v were fed", i, fed)
+			if early := ready[i].Early; len(measures) == 0 && !reflect.DeepEqual(early, []string{"fps", "heatmap"}) || ready[i].EarlyAfter > ready[i].After {
+				t.Errorf("window %d: %v came early", i, early)
 			}
 		}
 	}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+)
+
+// liveAnalysis is the analysis of one recording while it is made.
+type liveAnalysis struct {
+	*analysis.Live
+	path string
+	show func(analysis.Ready) // set before the recording begins
+}
+
+// liveJSON is what record --analyze --json says of how results came about.
+type liveJSON struct {
+	FellBehind bool             `json:"fell_behind"`
+	Windows    []liveWindowJSON `json:"windows"`
+}
+
+type liveWindowJSON struct {
+	Start        int      `json:"start_frame"`
+	Red          int      `json:"red_frame"`
+	ReadyNS      int64    `json:"ready_ns"`
+	Early        []string `json:"early"`
+	EarlyReadyNS int64    `json:"early_ready_ns"`
+}
+
+// measures reads --analyze.
+func (c recordCmd) measures() ([]string, error) {
+	if slices.Equal(c.Analyze, []string{"all"}) {
+		return nil, nil
+	}
+	if err := analyze.CheckNames(c.Analyze); err != nil {
+		return nil, usagef("--analyze: %w; all stands for those that apply", err)
+	}
+	return c.Analyze, nil
+}
+
+// analyses has the recordings analysed while they are made, if that was asked for.
+// A first Ctrl-C ends the recording, and what it holds is still measured; a second one ends all.
+func (c recordCmd) analyses(e *env, inputs []rig.Input) (lives []*liveAnalysis, err error) {
+	if len(c.Analyze) == 0 {
+		return nil, nil
+	}
+	measures, err := c.measures()
+	if err != nil {
+		return nil, err
+	}
+	for i := range inputs {
+		path := inputs[i].Path
+		l := &liveAnalysis{path: path, show: func(analysis.Ready) {}}
+		s := analysis.Settings{Measures: measures, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
+		l.Live, err = analysis.NewLive(context.WithoutCancel(e.ctx), analysis.LiveOptions{
+			Settings: s, Path: path, Program: program(), Ready: func(r analysis.Ready) { l.show(r) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		inputs[i].Options.Watch = l.Live
+		lives = append(lives, l)
+	}
+	return lives, nil
+}
+
+// begin has each window printed as soon as there are results; programs have all of them in the end.
+func (l *liveAnalysis) begin(j *joint, asJSON bool) {
+	if asJSON {
+		return
+	}
+	l.show = func(r analysis.Ready) {
+		after := fmt.Sprintf("  ready %s after its red", secondsText(r.After))
+		if !r.Whole {
+			after += ", the rest follows"
+		} else if len(r.Early) > 0 { // these were printed
+			r.Window.Results = slices.DeleteFunc(slices.Clone(r.Window.Results), func(m analyze.Result) bool {
+				return len(r.Window.Results) > len(r.Early) && slices.Contains(r.Early, m.Measure)
+			})
+		}
+		j.print(func() error {
+			if err := printWindow(j.env.out, &r.Window); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(j.env.out, after)
+			return err
+		})
+	}
+}
+
+// liveResults is what is known in the end.
+type liveResults struct {
+	results *report.Results
+	ready   []analysis.Ready
+	behind  bool
+}
+
+// end waits for the results of the finished recording.
+func (l *liveAnalysis) end(e *env) (found liveResults, err error) {
+	found.results, found.ready, found.behind, err = l.Results(context.WithoutCancel(e.ctx), e)
+	if err != nil {
+		return found, fmt.Errorf("analyze %s: %w", l.path, err)
+	}
+	return found, nil
+}
+
+// addTo adds the results, if there are any, to what is printed as JSON.
+func (r *liveResults) addTo(j *recordJSON) error {
+	if r == nil {
+		return nil
+	}
+	j.Live = &liveJSON{FellBehind: r.behind, Windows: []liveWindowJSON{}}
+	for _, w := range r.ready {
+		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds(), append([]string{}, w.Early...), w.EarlyAfter.Nanoseconds()})
+	}
+	if r.results == nil {
+		return nil
+	}
+	b, err := report.Encode(r.results)
+	j.Results = json.RawMessage(b)
+	return err
+}
+
+// printAfter prints what stands before the results, and of these what was not printed on the way.
+func (r *liveResults) printAfter(e *env, first func() error) error {
+	if r != nil && len(r.ready) > 0 {
+		fmt.Fprintln(e.out)
+	}
+	if err := first(); err != nil || r == nil || r.results == nil {
+		return err
+	}
+	fmt.Fprintln(e.out)
+	if err := printQuality(e.out, r.results); err != nil {
+		return err
+	}
+	if r.behind {
+		if err := printLines(e.out, []string{"the analysis could not keep up with the recording, and was done from the file"}); err != nil {
+			return err
+		}
+	}
+	for i := range r.results.Windows {
+		w := &r.results.Windows[i]
+		if slices.ContainsFunc(r.ready, func(o analysis.Ready) bool { return o.Window.Start == w.Start && o.Window.Red == w.Red }) {
+			continue
+		}
+		if err := printWindow(e.out, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endAll waits for the results of recordings that were begun.
+func (e *env) endAll(lives []*liveAnalysis, outcomes []rig.Outcome) (all []*liveResults, err error) {
+	all = make([]*liveResults, len(outcomes))
+	for i, l := range lives {
+		if outcomes[i].Result.Path == "" {
+			continue
+		}
+		found, failed := l.end(e)
+		all[i], err = &found, errors.Join(err, failed)
+	}
+	return all, err
+}
