@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ type film struct {
 	period time.Duration
 	events []timeline.Event
 	gaps   []frame.Hole
-	asked  int // images that were asked for out of order
+	asked  atomic.Int32 // images that were asked for out of order
 }
 
 // newFilm returns a film without frames, of 60 frames a second.
@@ -114,7 +115,7 @@ func (m *film) Image(n int) (frame.Image, error) {
 	if n < 0 || n >= len(m.metas) {
 		return frame.Image{}, fmt.Errorf("no frame %d", n)
 	}
-	m.asked++
+	m.asked.Add(1)
 	return m.layout.View(m.pix[n]), nil
 }
 

@@ -427,8 +427,8 @@ func TestTearingDecodesLittle(t *testing.T) {
 	for _, scene := range []string{"web", "static", "caret", "page", "fade"} {
 		m, truth := filmScene(t, scene, "size=320x180&frames=200&markers=1", nil)
 		r := one(t, m, m.content(truth), Options{}, "tearing")
-		if r.State == Refused || len(r.Warnings) == 0 || m.asked > maxLooks {
-			t.Errorf("%s: %v after %d images: %v", scene, r.State, m.asked, r.Warnings)
+		if r.State == Refused || len(r.Warnings) == 0 || m.asked.Load() > maxLooks {
+			t.Errorf("%s: %v after %d images: %v", scene, r.State, m.asked.Load(), r.Warnings)
 		}
 	}
 }
