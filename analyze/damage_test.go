@@ -27,7 +27,7 @@ func (m *ruin) Image(n int) (frame.Image, error) {
 			return frame.Image{}, fmt.Errorf("frame %d: %w", n, errDamaged)
 		}
 	}
-	return m.film.Image(n)
+	return m.layout.View(m.pix[n]), nil
 }
 
 func (m *ruin) Changes(from, to int) iter.Seq2[*frame.Step, error] { return m.until(from, to, false) }
@@ -55,7 +55,7 @@ func (m *ruin) until(from, to int, pixels bool) iter.Seq2[*frame.Step, error] {
 
 // without is the film that is left when frames are taken for lost.
 func (m *ruin) without() *film {
-	left := newFilm(nil2{}, m.layout.Format)
+	left := newFilm(unfailing{}, m.layout.Format)
 	left.period = m.period
 	lost := 0
 	for n := range m.metas {
@@ -74,10 +74,10 @@ func (m *ruin) without() *film {
 	return left
 }
 
-// nil2 is a test that is never failed.
-type nil2 struct{ testing.TB }
+// unfailing is a test that is never failed.
+type unfailing struct{ testing.TB }
 
-func (nil2) Helper() {}
+func (unfailing) Helper() {}
 
 // TestDamageIsLoss holds every measure of a damaged film against one in which the same frames were lost.
 func TestDamageIsLoss(t *testing.T) {
