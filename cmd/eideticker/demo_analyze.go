@@ -26,6 +26,7 @@ func (d *demo) analyze(r *recording.Reader) error {
 	}
 	d.found = found
 	d.summary = d.summarize(r)
+	found.Results.Recording.Name = "demo"
 	d.summary.Notes = append(d.summary.Notes, found.Results.Notes...)
 	for i, o := range found.Outcomes {
 		page, err := d.readPage(r, o, found.Masks[i], d.played.reports[i])
