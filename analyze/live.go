@@ -32,6 +32,7 @@ type LiveOptions struct {
 type Live struct {
 	o        LiveOptions
 	early    []measure
+	tearing  bool // is asked for
 	detector *marker.Detector
 
 	window *liveWindow // content in the making; nil: there is none
@@ -50,8 +51,9 @@ func NewLive(o LiveOptions) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
+	tearing := slices.ContainsFunc(chosen, func(m measure) bool { return m.name == "tearing" })
 	chosen = slices.DeleteFunc(chosen, func(m measure) bool { return !early(m.name) })
-	return &Live{o: o, early: chosen, detector: marker.New(o.Markers), told: None}, nil
+	return &Live{o: o, early: chosen, tearing: tearing, detector: marker.New(o.Markers), told: None}, nil
 }
 
 // Add takes the next frame, with its pixels and those of the frame before it. It returns a window that is complete with this frame, and nil
@@ -70,7 +72,7 @@ func (l *Live) Add(step *frame.Step) (*Taken, error) {
 		l.held.clear()
 		l.window = l.begin(w, step, before)
 	}
-	if len(l.window.parts) == 0 {
+	if len(l.window.parts) == 0 && l.window.late == nil {
 		return nil, nil
 	}
 	if err := l.held.feed(certain, l.window.add); err != nil {
@@ -107,8 +109,9 @@ func (l *Live) complete() *Taken {
 type Taken struct {
 	Marker  marker.Window
 	options *Options
-	window  *liveWindow // nil: nothing
-	early   []Result    // of what was fed, once it is known
+	window  *liveWindow  // nil: nothing
+	early   []Result     // of what was fed, once it is known
+	late    *lateTearing // nil: it was not fed
 }
 
 // MarkerWindow is the window between markers that were found.
@@ -137,6 +140,7 @@ func (t *Taken) Early(rec Recording, w Window, o Options) (*Outcome, error) {
 			r.Measure, r.Version = t.window.names[i].name, t.window.names[i].version
 			t.early = append(t.early, r.complete())
 		}
+		t.late = t.window.late
 	}
 	t.window = nil // results are asked for once
 	found := &Outcome{Window: c.Window, Times: c.Times}
@@ -158,6 +162,14 @@ func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options)
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(chosen, func(m measure) bool { return m.name == "tearing" }) {
+		r, ok, err := t.late.result(ctx)
+		if t.late = nil; err != nil {
+			return nil, err
+		} else if ok {
+			found.Results = append(found.Results, r)
+		}
+	}
 	rest := o
 	rest.Measures = nil
 	for _, m := range chosen {
@@ -165,12 +177,11 @@ func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options)
 			rest.Measures = append(rest.Measures, m.name)
 		}
 	}
-	if len(rest.Measures) == 0 {
-		return found, nil
-	}
-	later, err := Analyze(ctx, rec, w, rest)
-	if err != nil {
-		return nil, err
+	later := new(Outcome)
+	if len(rest.Measures) > 0 {
+		if later, err = Analyze(ctx, rec, w, rest); err != nil {
+			return nil, err
+		}
 	}
 	var all []Result
 	for _, m := range chosen {
@@ -189,8 +200,9 @@ type liveWindow struct {
 	*Case // Times grows with the frames; what is known only at the end is not there
 	feed  feed
 	names []*measure
-	parts []part // one for each
-	fed   int    // the last frame
+	parts []part       // one for each
+	late  *lateTearing // nil: not asked for
+	fed   int          // the last frame
 }
 
 // begin prepares for content whose first frame this is. What cannot be prepared is left to the end.
@@ -231,7 +243,10 @@ func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *live
 		pixels = pixels || m.pixels || depends && looks.needsPixels()
 	}
 	first.step = nil
-	now.feed = feed{Case: now.Case, pixels: pixels}
+	if l.tearing {
+		now.late = newLateTearing(now.Case)
+	}
+	now.feed = feed{Case: now.Case, pixels: pixels, early: followers(now.parts)}
 	return now
 }
 
@@ -244,6 +259,9 @@ func (w *liveWindow) add(step *frame.Step) error {
 	}
 	for _, p := range w.parts {
 		p.add(f)
+	}
+	if w.late.add(f) {
+		w.feed.pixels = true
 	}
 	w.fed = step.Number
 	return nil

@@ -59,38 +59,48 @@ type changeScan struct {
 	whole    bool    // every pixel that counts lies in some change
 	unsure   int     // frames whose changes do not say which lines differ
 	covering int     // frames whose changes reach over all pixels that count
+
+	area *Area
+	left *cover
 }
 
 // state is a frame, and those behind it that are the same.
 type state struct{ number, frames int }
 
+func newChangeScan(c *Case) *changeScan { return &changeScan{area: c.Area, left: newCover(c.Area)} }
+
 func scanChanges(c *Case) (*changeScan, error) {
-	s := &changeScan{}
-	left := newCover(c.Area)
+	s := newChangeScan(c)
 	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return nil, err
 		}
-		if step.Number > c.Window.Start {
-			if c.Area.judge(step.Change) == equal {
-				s.states[len(s.states)-1].frames++
-				continue
-			}
-			if r := c.Area.reach(step.Change); !r.certain() {
-				s.unsure++
-			}
-			if c.Area.covers(step.Change) {
-				s.covering++
-			}
-			left.take(step.Change)
-		}
-		if len(s.states) <= maxLooks { // one more than is looked at takes the rest's count
-			s.states = append(s.states, state{step.Number, 1})
-		}
+		s.add(step)
 	}
-	s.whole = left.pixels == 0
+	s.whole = s.left.pixels == 0
 	s.states = s.states[:min(len(s.states), maxLooks)]
 	return s, nil
+}
+
+// add takes the next frame, the first of which is s, and reports whether it may differ from the one before.
+func (s *changeScan) add(step *frame.Step) bool {
+	if len(s.states) > 0 {
+		if s.area.judge(step.Change) == equal {
+			s.states[len(s.states)-1].frames++
+			return false
+		}
+		if r := s.area.reach(step.Change); !r.certain() {
+			s.unsure++
+		}
+		if s.area.covers(step.Change) {
+			s.covering++
+		}
+		s.left.take(step.Change)
+	}
+	if len(s.states) <= maxLooks { // one more than is looked at takes the rest's count
+		s.states = append(s.states, state{step.Number, 1})
+	}
+	return true
 }
 
 // picture is what some frames show.
