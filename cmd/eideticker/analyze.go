@@ -30,6 +30,13 @@ type analyzeCmd struct {
 	Limit     time.Duration `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
 	T0        string        `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
 	Variants  []string      `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
+	Cadence   float64       `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
+	Images    []int         `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise."`
+	Checker   []string      `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
+	Cell      int           `placeholder:"N" help:"Side of a cell of that grid, pixels."`
+	Answer    string        `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
+	AnswerIs  string        `placeholder:"RRGGBB" help:"The colour that the answer has; any change otherwise."`
+	Ping      []string      `placeholder:"KIND" help:"Kinds of the events that response counts from; ping and input otherwise."`
 	Strict    bool          `help:"Fail if a frame is missing in what is measured."`
 	Force     bool          `help:"Overwrite what is in DIR."`
 	JSON      bool          `help:"Print the results as one JSON object."`
@@ -122,6 +129,9 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 		}
 		s.Masks = append(s.Masks, r)
 	}
+	if err := c.measureSettings(&s); err != nil {
+		return s, err
+	}
 	if s.AutoTolerance = c.Tolerance == "auto"; s.AutoTolerance {
 		return s, nil
 	}
@@ -131,6 +141,53 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 	}
 	s.Tolerance = int(n)
 	return s, nil
+}
+
+// measureSettings are those of single measures.
+func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
+	s.FPS.Cadence, s.Tearing.Images, s.Response.Kinds = c.Cadence, c.Images, c.Ping
+	s.Checkerboard.Cell = c.Cell
+	if c.Cadence < 0 || c.Cadence > frame.MaxRate {
+		return usagef("--cadence %v: want frames a second", c.Cadence)
+	}
+	if c.Cell < 0 || c.Cell > frame.MaxSide {
+		return usagef("--cell %d: want a side in pixels", c.Cell)
+	}
+	for _, text := range c.Checker {
+		colour, err := parseColour(text)
+		if err != nil {
+			return err
+		}
+		s.Checkerboard.Colours = append(s.Checkerboard.Colours, colour)
+	}
+	if len(c.Checker) > 2 {
+		return usagef("--checker has %d colours: want one, or the two of a grid", len(c.Checker))
+	}
+	if c.AnswerIs != "" {
+		v, err := parseColour(c.AnswerIs)
+		if err != nil {
+			return err
+		}
+		s.Response.Colour = &analyze.Colour{R: byte(v >> 16), G: byte(v >> 8), B: byte(v)}
+	}
+	if c.Answer == "" {
+		return nil
+	}
+	r, err := frame.ParseRegion(c.Answer)
+	if err != nil {
+		return usageError{err}
+	}
+	s.Response.Region = r
+	return nil
+}
+
+// parseColour reads RRGGBB, with or without a #.
+func parseColour(text string) (uint32, error) {
+	v, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
+	if err != nil || v > 0xffffff {
+		return 0, usagef("%q is no colour: want RRGGBB, such as ff8000", text)
+	}
+	return uint32(v), nil
 }
 
 // Phase makes the environment tell how far an analysis is.

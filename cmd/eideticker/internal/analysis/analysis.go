@@ -139,6 +139,7 @@ func (a *analysis) options(w *window) analyze.Options {
 		Masks:     append(slices.Clone(a.Masks), w.masks...),
 		Tolerance: w.tolerance,
 		Load:      analyze.LoadOptions{Variants: a.Variants},
+		FPS:       a.FPS, Tearing: a.Tearing, Checkerboard: a.Checkerboard, Response: a.Response,
 	}
 	if a.Region != nil {
 		o.Region = *a.Region

@@ -3,6 +3,7 @@ package analysis
 import (
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -10,8 +11,14 @@ import (
 // Settings are what an analysis is asked for. The zero value measures all that applies: between markers where there are any, else
 // everything.
 type Settings struct {
-	Measures      []string
-	Variants      []string      // of load figures; empty as analyze.LoadOptions says
+	Measures []string
+	Variants []string // of load figures; empty as analyze.LoadOptions says
+	// What single measures are told.
+	FPS          analyze.FPSOptions
+	Tearing      analyze.TearingOptions
+	Checkerboard analyze.CheckerboardOptions
+	Response     analyze.ResponseOptions
+
 	Region        *frame.Region // in place of the content region
 	Masks         []frame.Region
 	Tolerance     int
