@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// Player decodes frames one after another. Blocks are fetched and unpacked ahead on other goroutines; a row that did not change
-// is not touched. It is used by one goroutine and must be closed.
+// Player decodes frames one after another. Blocks are fetched and unpacked ahead on other goroutines, unless as many players of the reader are
+// at work as there are processors: then each fetches its own, block by block, so that a block's bytes are still in the cache when they
+// are put into rows. A row that did not change is not touched, and a frame that did not change costs little more than its number. It is used by one
+// goroutine and must be closed.
 type Player struct {
 	r      *Reader
 	to     int
@@ -21,28 +25,42 @@ type Player struct {
 	seg    int
 
 	idle    []*fetch
-	pending []*fetch // in order of frames
-	work    chan *fetch
+	pending []*fetch    // in order of frames
+	work    chan *fetch // nil: no goroutine was needed so far
 	started bool
+	closed  bool
+	warm    atomic.Bool // the bytes that were read last came from memory
+	blocks  blockReader // of frames that are not fetched ahead
+	block   []byte      // one of theirs
 
-	rows   rowPool
-	now    []*row
-	before []*row
-	image  frame.Image
-	prev   frame.Image
-	change frame.Change
-	meta   frame.Meta
-	hasher *frameHasher // nil: frames are not held against their hash
+	rows     rowPool
+	now      []*row
+	before   []*row
+	still    bool // both are the same
+	complete bool // the current frame has all its rows
+	shown    int  // frames, to tell which rows are of the last one
+	image    frame.Image
+	prev     frame.Image
+	change   frame.Change
+	meta     frame.Meta
+	hasher   *frameHasher // nil: frames are not held against their hash
 }
 
 // fetch is one frame on its way.
 type fetch struct {
 	n     int
+	ahead bool // by another goroutine; else when its turn comes
 	head  frameHead
 	delta rowdelta.Delta
-	raw   []byte // its blocks, unpacked, one behind the other
+	raw   []byte // its blocks, unpacked, one behind the other; only of those that are fetched ahead
 	err   error
 	ready chan struct{}
+}
+
+// blockReader reads blocks for one goroutine.
+type blockReader struct {
+	stored []byte
+	warm   *atomic.Bool
 }
 
 // row is the bytes of one row, shared by all frames in which it is the same.
@@ -50,6 +68,12 @@ type row struct {
 	b    []byte
 	refs int32
 	hash uint64
+
+	// How it was made of the row that stood there before.
+	made    int // the frame, as counted in Player.shown
+	place   int32
+	spans   [rowdelta.MaxSpans]rowdelta.Span // all in which the two differ
+	changes int8                             // how many
 }
 
 type rowPool struct{ free []*row }
@@ -58,7 +82,7 @@ func (p *rowPool) get(n int) *row {
 	if k := len(p.free); k > 0 {
 		r := p.free[k-1]
 		p.free = p.free[:k-1]
-		r.refs = 1
+		r.refs, r.made = 1, 0
 		if cap(r.b) < n {
 			r.b = make([]byte, n)
 		}
@@ -84,51 +108,102 @@ func (r *Reader) Play(from, to int) (*Player, error) {
 	if from < 0 || to > len(r.frames) || from > to {
 		return nil, fmt.Errorf("frames %d:%d are outside the recording's %d frames", from, to, len(r.frames))
 	}
-	p := &Player{r: r, to: to, number: from - 1, next: from, seg: -1}
+	p := &Player{r: r, to: to, number: from - 1, next: from, seg: -1, shown: 1}
+	p.blocks.warm = &p.warm
 	return p, nil
 }
 
-// start begins to fetch, on as many goroutines as there are processors.
+// start makes ready to fetch.
 func (p *Player) start() {
 	p.started = true
-	p.work = make(chan *fetch, fetchAhead)
+	p.r.players.Add(1)
 	for range fetchAhead {
 		p.idle = append(p.idle, &fetch{ready: make(chan struct{}, 1)})
 	}
+}
+
+// help begins to fetch on as many goroutines as there are processors.
+func (p *Player) help() {
+	p.work = make(chan *fetch, fetchAhead)
 	for range min(fetchAhead, runtime.GOMAXPROCS(0)) {
 		go func(work <-chan *fetch) {
-			var stored []byte
+			b := blockReader{warm: &p.warm}
 			for f := range work {
-				stored, f.err = p.r.fetchFrame(f, stored)
+				if f.err = p.r.fetchHead(f); f.err == nil {
+					f.err = p.r.fetchBlocks(f, &b)
+				}
 				f.ready <- struct{}{}
 			}
 		}(p.work)
 	}
 }
 
-// fetchFrame reads frame f.n but for the frames it builds on.
-func (r *Reader) fetchFrame(f *fetch, stored []byte) ([]byte, error) {
+// fetchHead reads what there is to know of frame f.n before its blocks.
+func (r *Reader) fetchHead(f *fetch) error {
 	if err := r.frameHead(f.n, &f.head); err != nil {
-		return stored, err
+		return err
 	}
-	l := r.segments[r.segmentIndex(f.n)].Layout
-	if err := r.parseDelta(f.n, &f.head, &f.delta, l); err != nil {
-		return stored, err
-	}
-	r.hintBlocks(f.head.blocks)
+	return r.parseDelta(f.n, &f.head, &f.delta, r.segments[r.segmentIndex(f.n)].Layout)
+}
+
+// fetchBlocks reads all blocks of a frame.
+func (r *Reader) fetchBlocks(f *fetch, b *blockReader) error {
 	f.raw = slices.Grow(f.raw[:0], f.delta.Raw)[:f.delta.Raw]
+	b.announce(r, f.head.blocks)
 	at := 0
-	for _, b := range f.head.blocks {
-		if b.offset > r.size-int64(b.stored) {
-			return stored, &CorruptError{b.offset, "block lies behind the end of the file"}
+	for k := range f.head.blocks {
+		n := int(f.head.blocks[k].raw)
+		if err := b.read(r, &f.head.blocks[k], f.raw[at:at+n]); err != nil {
+			return err
 		}
-		var err error
-		if stored, err = r.readBlock(b, f.raw[at:at+int(b.raw)], stored); err != nil {
-			return stored, err
-		}
-		at += int(b.raw)
+		at += n
 	}
-	return stored, nil
+	return nil
+}
+
+// announce tells the system that blocks will be needed, unless they seem to be in memory: then it would only look for them twice.
+func (b *blockReader) announce(r *Reader, blocks []blockInfo) {
+	if !b.warm.Load() {
+		r.hintBlocks(blocks)
+	}
+}
+
+// read unpacks a block.
+func (b *blockReader) read(r *Reader, block *blockInfo, dst []byte) (err error) {
+	const slow = time.Nanosecond // a byte; from memory it takes a fraction of that
+	if block.offset > r.size-int64(block.stored) {
+		return &CorruptError{block.offset, "block lies behind the end of the file"}
+	}
+	began := time.Now()
+	b.stored, err = r.readBlock(*block, dst, b.stored)
+	if warm := time.Since(began) < slow*time.Duration(block.raw); warm != b.warm.Load() {
+		b.warm.Store(warm)
+	}
+	return err
+}
+
+// crowded reports whether other players use the processors already, and no disk must be waited for.
+func (p *Player) crowded() bool {
+	return p.warm.Load() && int(p.r.players.Load()) >= runtime.GOMAXPROCS(0)
+}
+
+// prefetch chooses frames to be fetched ahead.
+func (p *Player) prefetch() {
+	crowded := p.crowded()
+	for len(p.idle) > 0 && p.next < p.to && !(crowded && len(p.pending) > 0) {
+		f := p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		f.n = p.next
+		p.next++
+		p.pending = append(p.pending, f)
+		if f.ahead = !crowded && p.r.frames[f.n].bodyLen > 0; !f.ahead {
+			continue
+		}
+		if p.work == nil {
+			p.help()
+		}
+		p.work <- f
+	}
 }
 
 // Next decodes the next frame, and reports whether there is one: at the end, and at a frame that cannot be read, it is false.
@@ -139,18 +214,15 @@ func (p *Player) Next() bool {
 	if !p.started {
 		p.start()
 	}
-	for len(p.idle) > 0 && p.next < p.to {
-		f := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
-		f.n = p.next
-		p.next++
-		p.pending = append(p.pending, f)
-		p.work <- f
-	}
+	p.prefetch()
 	f := p.pending[0]
-	<-f.ready
 	copy(p.pending, p.pending[1:])
 	p.pending = p.pending[:len(p.pending)-1]
+	if f.ahead {
+		<-f.ready
+	} else {
+		f.err = p.r.fetchHead(f)
+	}
 	p.number = f.n
 	err := f.err
 	if err == nil {
@@ -168,25 +240,51 @@ func (p *Player) show(f *fetch) error {
 	if err := p.enter(f.n); err != nil {
 		return err
 	}
-	for _, r := range p.before {
-		p.rows.put(r)
+	p.shown++
+	p.meta = p.r.frames[f.n].meta
+	f.delta.Change(&p.change)
+	if f.delta.Still() && p.complete {
+		p.stand()
+	} else if err := p.turn(f); err != nil {
+		return err
 	}
+	if p.hasher != nil {
+		if got := p.hasher.hash(p.now); got != f.head.hash {
+			return &CorruptError{p.r.frames[f.n].offset, "decoded frame is not the one that was captured"}
+		}
+	}
+	return nil
+}
+
+// stand shows the same frame again.
+func (p *Player) stand() {
+	if p.still {
+		return
+	}
+	p.still = true
+	for y, r := range p.now {
+		r.refs++
+		p.rows.put(p.before[y])
+		p.before[y] = r
+	}
+	copy(p.prev.Rows, p.image.Rows)
+}
+
+// turn shows a frame in which something changed.
+func (p *Player) turn(f *fetch) error {
+	p.still = false
 	p.before, p.now = p.now, p.before
 	p.prev.Rows, p.image.Rows = p.image.Rows, p.prev.Rows
-	p.advance(f)
+	if err := p.advance(f); err != nil {
+		return err
+	}
 	for y, r := range p.now {
 		if r == nil {
 			return &CorruptError{p.r.frames[f.n].offset, fmt.Sprintf("row %d was never stored", y)}
 		}
 		p.image.Rows[y] = r.b
 	}
-	p.meta = p.r.frames[f.n].meta
-	f.delta.Change(&p.change)
-	if p.hasher != nil {
-		if got := p.hasher.hash(p.now); got != f.head.hash {
-			return &CorruptError{p.r.frames[f.n].offset, "decoded frame is not the one that was captured"}
-		}
-	}
+	p.complete = true
 	return nil
 }
 
@@ -197,7 +295,7 @@ func (p *Player) enter(n int) error {
 		return nil
 	}
 	first := p.seg < 0
-	p.seg = seg
+	p.seg, p.still, p.complete = seg, false, false
 	s := &p.r.segments[seg]
 	p.layout = s.Layout
 	rows := len(p.layout.Rows)
@@ -219,11 +317,12 @@ func (p *Player) enter(n int) error {
 		p.now[y] = &row{b: b, refs: 1, hash: rowdelta.RowHash(b)}
 		p.image.Rows[y] = b
 	}
+	p.complete = true
 	return nil
 }
 
-// advance makes p.now from p.before and the delta.
-func (p *Player) advance(f *fetch) {
+// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the delta.
+func (p *Player) advance(f *fetch) error {
 	d := &f.delta
 	for i := range d.Runs {
 		run := &d.Runs[i]
@@ -242,46 +341,92 @@ func (p *Player) advance(f *fetch) {
 			}
 		}
 	}
-	at := 0
-	for w := d.Walk(); w.Next(); {
-		n := int(w.End - w.Start)
-		if r := p.now[w.Row]; r != nil {
-			copy(r.b[w.Start:w.End], f.raw[at:at+n])
-		}
-		at += n
+	if err := p.fill(f); err != nil {
+		return err
 	}
 	if p.hasher != nil {
 		p.hasher.rehash(d, p.now)
 	}
+	return nil
+}
+
+// fill puts a frame's blocks into its rows.
+func (p *Player) fill(f *fetch) error {
+	var from []byte
+	block, at := int32(-1), 0
+	if !f.ahead {
+		p.blocks.announce(p.r, f.head.blocks)
+	}
+	for w := f.delta.Walk(); w.Next(); {
+		if w.Block != block {
+			block = w.Block
+			b := &f.head.blocks[block]
+			if f.ahead {
+				from = f.raw[at : at+int(b.raw)]
+				at += int(b.raw)
+			} else {
+				p.block = slices.Grow(p.block[:0], int(b.raw))[:b.raw]
+				from = p.block
+				if err := p.blocks.read(p.r, b, from); err != nil {
+					return err
+				}
+			}
+		}
+		if r := p.now[w.Row]; r != nil {
+			copy(r.b[w.Start:w.End], from[w.Off:])
+		}
+	}
+	return nil
 }
 
 func (p *Player) share(y int32, r *row) {
+	if p.now[y] == r {
+		return
+	}
 	if r != nil {
 		r.refs++
 	}
+	p.rows.put(p.now[y])
 	p.now[y] = r
 }
 
-// renew gives row y memory of its own, holding what was there except for the spans that are about to be written.
+// renew gives row y memory of its own, holding what was there except for the spans that are about to be written. Where the frame before was made in
+// the same way, the row that stood there before it has all that, but for what changed in between: in a video, nothing is copied.
 func (p *Player) renew(y int32, spans []rowdelta.Span) {
+	old, r := p.before[y], p.now[y]
 	n := p.layout.Rows[y].Bytes
-	old := p.before[y]
 	if old == nil && (len(spans) != 1 || int(spans[0].End-spans[0].Start) != n) {
+		p.rows.put(r)
 		p.now[y] = nil
 		return
 	}
-	r := p.rows.get(n)
-	at := int32(0)
-	for _, s := range spans {
-		if s.Start > at {
-			copy(r.b[at:s.Start], old.b[at:s.Start])
+	if r != nil && r.refs == 1 && old != nil && old.made == p.shown-1 && old.place == y {
+		for _, s := range old.spans[:old.changes] {
+			copyBetween(r.b, old.b, s, spans)
 		}
-		at = s.End
+	} else {
+		p.rows.put(r)
+		r = p.rows.get(n)
+		if old != nil {
+			copyBetween(r.b, old.b, rowdelta.Span{End: int32(n)}, spans)
+		}
 	}
-	if int(at) < n {
-		copy(r.b[at:], old.b[at:])
-	}
+	r.made, r.place, r.changes = p.shown, y, int8(copy(r.spans[:], spans))
 	p.now[y] = r
+}
+
+// copyBetween copies what of a range lies outside of the spans.
+func copyBetween(dst, src []byte, in rowdelta.Span, spans []rowdelta.Span) {
+	at := in.Start
+	for _, s := range spans {
+		if end := min(s.Start, in.End); end > at {
+			copy(dst[at:end], src[at:end])
+		}
+		at = max(at, s.End)
+	}
+	if at < in.End {
+		copy(dst[at:in.End], src[at:in.End])
+	}
 }
 
 // Number returns the number of the current frame.
@@ -307,13 +452,19 @@ func (p *Player) Err() error { return p.err }
 
 // Close ends the player's goroutines. It is idempotent.
 func (p *Player) Close() error {
-	if p.started && p.work != nil {
+	if p.work != nil {
 		close(p.work)
 		for _, f := range p.pending {
-			<-f.ready
+			if f.ahead {
+				<-f.ready
+			}
 		}
 		p.pending, p.work = nil, nil
 	}
+	if p.started && !p.closed {
+		p.r.players.Add(-1)
+	}
+	p.closed = true
 	p.err = fmt.Errorf("player: %w", ErrClosed)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -86,6 +87,7 @@ type Reader struct {
 	cache   []cachedHeads
 
 	resolvers sync.Pool
+	players   atomic.Int32 // that are at work
 }
 
 // interval is the records that one index covers.
