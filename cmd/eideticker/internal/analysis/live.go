@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -52,6 +51,7 @@ type Live struct {
 	err     error // of feeding; from then on all is left to the end
 	came    [2 * marker.Undecided]timeline.Time
 	flush   func()
+	fill    func() float64
 	jobs    chan *job
 	ended   chan struct{} // closed when no more frames come
 	workers sync.WaitGroup
@@ -75,7 +75,7 @@ func NewLive(ctx context.Context, o LiveOptions) (*Live, error) {
 	if o.Clock == nil {
 		o.Clock = timeline.Monotonic()
 	}
-	l := &Live{o: o, ctx: ctx, jobs: make(chan *job, mostJobs), ended: make(chan struct{}), flush: func() {}}
+	l := &Live{o: o, ctx: ctx, jobs: make(chan *job, mostJobs), ended: make(chan struct{}), flush: func() {}, fill: func() float64 { return 0 }}
 	s := &o.Settings
 	if slices.Equal(s.Measures, []string{analyze.QualityName}) || s.AutoTolerance || s.To > 0 || s.Still > 0 || s.EndEvent != "" || s.Limit > 0 {
 		return l, nil // where the window lies, or what differs, is known only from the file
@@ -105,8 +105,8 @@ func stripMasks(d *strip.Decoder) (masks []frame.Region) {
 }
 
 // Begin is the rig's word that frames will come.
-func (l *Live) Begin(flush func()) {
-	l.flush = flush
+func (l *Live) Begin(flush func(), fill func() float64) {
+	l.flush, l.fill = flush, fill
 	l.workers.Go(func() {
 		for j := range l.jobs {
 			l.measure(j)
@@ -158,7 +158,7 @@ func (l *Live) measure(j *job) {
 	}
 	o := a.options(&w)
 	o.OwnClock = r.Info().OwnClock
-	o.Workers = max(1, runtime.GOMAXPROCS(0)/2) // the recorder needs the others
+	o.Progress = l.yield
 	early, err := j.taken.Early(r, w.Window, o)
 	if err != nil {
 		return
@@ -182,6 +182,22 @@ func (l *Live) measure(j *job) {
 	}
 	ready.Window, ready.After, ready.Whole = a.describeWindow(&w, all), l.since(j.came), true
 	l.tell(ready)
+}
+
+// yield pauses the measuring of a window while the recorder falls behind: it needs the processors more.
+func (l *Live) yield(int) {
+	const calm = 0.2 // of the ring; a healthy recorder keeps it under a tenth
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for l.fill() > calm {
+		select {
+		case <-l.ended:
+			return
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // since is the time that has passed, and 0 where it is not known.

@@ -91,7 +91,7 @@ func fileResults(t *testing.T, path string, s Settings) *report.Results {
 func TestResultsComeWhileItIsRecorded(t *testing.T) {
 	for _, measures := range [][]string{nil, {"fps"}, {"speedindex", "tearing"}} {
 		path := filepath.Join(t.TempDir(), "a.eid")
-		src := newPages(t, "320x180", "page", "web", "checker")
+		src := newPages(t, "160x90", "page", "web", "checker")
 		told := make(chan Ready, 10)
 		var got []Ready
 		src.between = func(int) {
@@ -140,14 +140,14 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 // Whoever falls behind has the same results, from the file.
 func TestFallingBehindChangesNoResult(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
-	src := newPages(t, "320x180", "page", "web")
+	src := newPages(t, "160x90", "page", "web")
 	src.clocked = true
 	s := Settings{Name: "a"}
 	l, err := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rig.Record(t.Context(), src, path, rig.Options{Watch: &stuck{l, 60, src.over}, RingBytes: 16 * 320 * 180 * 4}); err != nil {
+	if _, err := rig.Record(t.Context(), src, path, rig.Options{Watch: &stuck{l, 60, src.over}, RingBytes: 16 * (160*90*4 + 4096)}); err != nil {
 		t.Fatal(err)
 	}
 	found, ready, behind, err := l.Results(t.Context(), silent{})

@@ -17,7 +17,29 @@ func (*idleSink) WriteFrame(_ []byte, _ frame.Meta, o recording.Owner) error {
 }
 
 func TestPumpAllocatesNothingPerFrame(t *testing.T) {
-	r := recorderFor(t, &fakeSource{clocked: true}, &idleSink{}, Options{})
+	t.Run("alone", func(t *testing.T) {
+		pumpAllocates(t, recorderFor(t, &fakeSource{clocked: true}, &idleSink{}, Options{}))
+	})
+	t.Run("watched", func(t *testing.T) {
+		r := recorderFor(t, &fakeSource{}, &tellingIdle{}, Options{})
+		w := newWatch(&onlooker{frame: func(*frame.Step) {}}, r.out, r.danger)
+		r.watching, r.at.lookout = w, w.newLookout(r.at)
+		pumpAllocates(t, r)
+		r.at.lookout.close()
+	})
+}
+
+// tellingIdle is an idle sink that tells changes.
+type tellingIdle struct{ idleSink }
+
+func (s *tellingIdle) Flush() {}
+
+func (s *tellingIdle) WriteFrameChange(pix []byte, m frame.Meta, o recording.Owner, _ *frame.Change) error {
+	return s.WriteFrame(pix, m, o)
+}
+
+func pumpAllocates(t *testing.T, r *recorder) {
+	t.Helper()
 	ring := r.at.ring
 	r.pump.from = r.at
 	sequence := uint64(0)

@@ -50,7 +50,7 @@ func newRecorder(path string, o Options) *recorder {
 // record does it all, from the first metadata to closing the sink. The first stage is there.
 func (r *recorder) record(ctx context.Context, src capture.Source) (Result, error) {
 	started := r.clock.Now()
-	r.watching = newWatch(r.options.Watch, r.out)
+	r.watching = newWatch(r.options.Watch, r.out, r.danger)
 	clocked := r.at.info.Clocked
 	err := r.begin()
 	if err == nil {
@@ -196,6 +196,14 @@ func (r *recorder) failed() {
 // limited reports whether a recording by the clock has an end by the clock: a source whose signal is
 // gone delivers no frame whose time could end it.
 func (r *recorder) limited() bool { return r.options.Duration > 0 && r.at.info.Clocked }
+
+// danger is how near a source on the clock is to losing frames, from 0 to 1. Any goroutine may ask.
+func (r *recorder) danger() float64 {
+	if l := r.watching.at.Load(); l != nil && l.clocked {
+		return l.ring.Fill()
+	}
+	return 0
+}
 
 // watch tells progress, and ends a recording that gets no more frames after its duration.
 func (r *recorder) watch(ctx context.Context, limited bool) {

@@ -18,9 +18,10 @@ import (
 // does not wait, so it is given up as soon as half of the ring is in use, whoever uses it, or when a quarter of it waits for it; a source
 // that can wait waits for it too.
 type Watcher interface {
-	// Begin comes before the first frame. flush has what was recorded so far reach the file soon. It does not wait, and may be called from any
-	// goroutine until Record returns.
-	Begin(flush func())
+	// Begin comes before the first frame. flush has what was recorded so far reach the file soon, and does not wait. fill is how full the ring
+	// is, from 0 to 1, and 0 where the source waits: what the watcher does beside looking on should pause while it rises. Both may be called from any goroutine until
+	// Record returns.
+	Begin(flush func(), fill func() float64)
 	// Frame shows a frame; its number is that in the recording. The step is valid during the call. came is when the frame was there to be taken, on the
 	// rig's clock.
 	Frame(step *frame.Step, came timeline.Time)
@@ -50,7 +51,7 @@ type watch struct {
 }
 
 // newWatch returns nil where nobody watches, or nothing can be told.
-func newWatch(w Watcher, out sink) *watch {
+func newWatch(w Watcher, out sink, fill func() float64) *watch {
 	if w == nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func newWatch(w Watcher, out sink) *watch {
 		w.End(0, true)
 		return nil
 	}
-	w.Begin(teller.Flush)
+	w.Begin(teller.Flush, fill)
 	return &watch{watcher: w, out: teller}
 }
 

@@ -25,7 +25,7 @@ type onlooker struct {
 	frame        func(step *frame.Step)
 }
 
-func (o *onlooker) Begin(flush func())                         { o.begun, o.flush = o.begun+1, flush }
+func (o *onlooker) Begin(flush func(), _ func() float64)       { o.begun, o.flush = o.begun+1, flush }
 func (o *onlooker) Frame(step *frame.Step, came timeline.Time) { o.frame(step) }
 func (o *onlooker) End(next int, behind bool) {
 	o.ended, o.next, o.behind = o.ended+1, next, behind
