@@ -32,7 +32,7 @@ type Options struct {
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
 
-	share int // fewest frames of a share; 0: leastShare
+	share int // fewest frames of a share; 0: chosen by what changes
 }
 
 // measures lists all there are, in the order in which they are shown.
@@ -175,25 +175,18 @@ type run struct {
 	pixels bool
 }
 
-// leastShare is the fewest frames for which a part of its own is worth it: it begins with decoding one frame out of order.
-const leastShare = 120
-
 // all splits the window, goes through the shares side by side, and merges what they found in their order. There are more shares than
 // goroutines, since some are much more work than others.
 func (r *run) all(ctx context.Context) error {
-	from, to := r.Window.Start, r.Window.End+1
 	workers := r.Options.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	least := r.Options.share
-	if least == 0 {
-		least = leastShare
+	cuts, err := r.shares(workers)
+	if err != nil {
+		return err
 	}
-	shares := max(1, min(4*workers, (to-from)/least))
-	if workers == 1 || !r.pixels {
-		shares = 1
-	}
+	shares := len(cuts) - 1
 	forks := make([][]part, shares)
 	forks[0] = r.parts
 	for k := 1; k < shares; k++ {
@@ -210,7 +203,7 @@ func (r *run) all(ctx context.Context) error {
 				if k >= shares {
 					return nil
 				}
-				if err := r.share(ctx, forks[k], from+(to-from)*k/shares, from+(to-from)*(k+1)/shares); err != nil {
+				if err := r.share(ctx, forks[k], cuts[k], cuts[k+1]); err != nil {
 					return err
 				}
 			}

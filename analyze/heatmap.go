@@ -126,18 +126,7 @@ func (p *heatmap) result() Result {
 	}
 	r := p.Area.Region
 	heat := &Heat{X: r.X, Y: r.Y, Width: r.Width, Height: r.Height, Counts: make([]uint32, r.Width*r.Height)}
-	var total, changed, most float64
-	for y := range p.lines {
-		row := heat.Counts[y*r.Width : (y+1)*r.Width]
-		p.lines[y].counts(row, r.X)
-		for _, n := range row {
-			total += float64(n)
-			most = max(most, float64(n))
-			if n > 0 {
-				changed++
-			}
-		}
-	}
+	total, changed, most := p.counts(heat)
 	size, gaps := float64(p.Area.Pixels), float64(p.gaps)
 	totalHigh, excessHigh, changedHigh := total, total-changed, changed
 	if p.gaps > 0 { // then every pixel may have changed, and as often as there were chances
@@ -157,6 +146,25 @@ func (p *heatmap) result() Result {
 	}
 }
 
+// counts fills in M, and returns Σ M, the pixels with M > 0, and max M.
+func (p *heatmap) counts(heat *Heat) (total, changed, most float64) {
+	var sum, some uint64
+	var highest uint32
+	for y := range p.lines {
+		if len(p.lines[y]) == 0 {
+			continue
+		}
+		row := heat.Counts[y*heat.Width : (y+1)*heat.Width]
+		p.lines[y].counts(row, heat.X)
+		for _, n := range row {
+			sum += uint64(n)
+			highest = max(highest, n)
+			some += (uint64(n) + 1<<32 - 1) >> 32
+		}
+	}
+	return float64(sum), float64(some), float64(highest)
+}
+
 // hottest names the tiles with the most heat.
 func (p *heatmap) hottest(h *Heat) []Evidence {
 	type tile struct {
@@ -172,6 +180,9 @@ func (p *heatmap) hottest(h *Heat) []Evidence {
 			}
 		}
 		row := tiles[len(tiles)-across:]
+		if len(p.lines[y]) == 0 {
+			continue
+		}
 		for x, n := range h.Counts[y*h.Width : (y+1)*h.Width] {
 			row[x/heatTile].heat += uint64(n)
 		}

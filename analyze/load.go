@@ -27,7 +27,6 @@ type load struct {
 	count   int      // how many
 	hist    visual.Histogram
 	counts  *recounts
-	now     []byte // pixels on their way into a histogram, where they have to be converted
 	luma    *lumas // nil unless a variant looks at luma
 
 	// What was found, for each frame in which something changed.
@@ -60,8 +59,8 @@ func newLoad(c *Case) (*load, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the first frame cannot be read: %w", err)
 	}
-	l.histogram(&l.bounds.first, first)
-	l.histogram(&l.bounds.last, final)
+	l.counts.whole(&l.bounds.first, first)
+	l.counts.whole(&l.bounds.last, final)
 	return l, nil
 }
 
@@ -69,7 +68,6 @@ func newLoad(c *Case) (*load, error) {
 func (l *load) prepare() (err error) {
 	l.differ = frame.NewDiffer(l.Layout, l.Options.Tolerance)
 	l.unequal = make([]uint64, l.Area.words*l.Layout.Format.Height)
-	l.now = make([]byte, 4*l.Layout.Format.Width)
 	l.counts = newRecounts(l)
 	l.luma, err = newLumas(l)
 	return err
@@ -136,7 +134,7 @@ func (l *load) begin(m frame.Image) {
 		l.compare(m, y, w0, w1)
 	}
 	if l.variants.histogram {
-		l.histogram(&l.hist, m)
+		l.counts.whole(&l.hist, m)
 	}
 	if l.luma != nil {
 		l.luma.begin(m)
@@ -154,17 +152,6 @@ func (l *load) compare(m frame.Image, y, w0, w1 int) {
 	for i, counts := range l.Area.line(y)[w0:w1] {
 		row[i] &= counts
 		l.count += bits.OnesCount64(row[i])
-	}
-}
-
-// histogram counts all pixels of the area.
-func (l *load) histogram(h *visual.Histogram, m frame.Image) {
-	r := l.Area.Region
-	for y := r.Y; y < r.Y+r.Height; y++ {
-		row := l.conv.Colours(l.now, m, y, r.X, r.X+r.Width)
-		l.Area.runs(y, r.X, r.X+r.Width, func(from, to int) {
-			h.Add(row[4*(from-r.X):4*(to-r.X)], 4)
-		})
 	}
 }
 

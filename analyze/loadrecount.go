@@ -27,6 +27,18 @@ func newRecounts(l *load) *recounts {
 	return &recounts{load: l, bands: make([]*recountBand, (l.Layout.Format.Height+bandLines-1)/bandLines)}
 }
 
+// whole counts all pixels of the area.
+func (r *recounts) whole(h *visual.Histogram, m frame.Image) {
+	region := r.load.Area.Region
+	at := recountBand{y0: region.Y, w0: region.X / 64, w1: (region.X + region.Width + 63) / 64}
+	for bottom := region.Y + region.Height; at.y0 < bottom; at.y0 = at.y1 {
+		at.y1 = min(at.y0+bandLines, bottom)
+		r.count(&r.now, m, &at)
+		var empty visual.Patch
+		r.counter.Move(&empty, h)
+	}
+}
+
 // move takes the lines of a band in which something changed.
 func (r *recounts) move(f *Frame, lines []Line) {
 	exact := r.load.Options.Tolerance == 0

@@ -15,7 +15,9 @@ type Patch struct {
 type Counter struct {
 	// Each of four neighbours has a table of its own, for if they went to one, those that are equal would wait for each other.
 	tables [4][3][256]uint32
-	rows   [][]byte // that were counted, since the last move
+	grey   [8][256]uint32 // as in Histogram, white ones never looked at
+	greys  bool           // there are some
+	rows   [][]byte       // that were counted, since the last move
 }
 
 // Add counts pixels, which must stay as they are until the next move.
@@ -31,6 +33,11 @@ func (c *Counter) Add(row []byte) {
 				row = row[eight*n:]
 				continue
 			}
+		}
+		if allGrey(q) {
+			c.addGrey(q)
+			row = row[eight:]
+			continue
 		}
 		t[0][0][q[0]]++
 		t[0][1][q[1]]++
@@ -82,6 +89,31 @@ func oneColour(q *[eight]byte) (p uint64, same bool) {
 	return p, off&both == 0 && p>>32 == p&(1<<32-1)
 }
 
+// allGrey reports whether eight pixels are all grey.
+func allGrey(q *[eight]byte) bool {
+	return q[0] == q[1] && q[0] == q[2] && greyEight(q)
+}
+
+func greyEight(q *[eight]byte) bool {
+	const upper = 0x0000ffff0000ffff // of two pixels that were xored with themselves, 8 bits lower: zero if grey
+	a, b := binary.LittleEndian.Uint64(q[0:]), binary.LittleEndian.Uint64(q[8:])
+	d, e := binary.LittleEndian.Uint64(q[16:]), binary.LittleEndian.Uint64(q[24:])
+	return ((a^a>>8)|(b^b>>8)|(d^d>>8)|(e^e>>8))&upper == 0
+}
+
+func (c *Counter) addGrey(q *[eight]byte) {
+	c.greys = true
+	g := &c.grey
+	g[0][q[0]]++
+	g[1][q[4]]++
+	g[2][q[8]]++
+	g[3][q[12]]++
+	g[4][q[16]]++
+	g[5][q[20]]++
+	g[6][q[24]]++
+	g[7][q[28]]++
+}
+
 // same counts pixels of one colour, unless it is white.
 func (c *Counter) same(p, n uint32) {
 	if isWhite(p) {
@@ -102,6 +134,9 @@ func (c *Counter) Move(p *Patch, h *Histogram) {
 		for _, row := range c.rows {
 			c.dropWhite(row)
 		}
+	}
+	if c.greys {
+		c.spreadGrey()
 	}
 	for k := range 3 {
 		a, b, d, e := &c.tables[0][k], &c.tables[1][k], &c.tables[2][k], &c.tables[3][k]
@@ -124,6 +159,22 @@ func (c *Counter) Move(p *Patch, h *Histogram) {
 	c.rows = c.rows[:0]
 }
 
+// spreadGrey moves what was counted as grey to the three channels. White is not among it.
+func (c *Counter) spreadGrey() {
+	t := &c.tables[0]
+	for v := range White {
+		var n uint32
+		for k := range c.grey {
+			n += c.grey[k][v]
+		}
+		t[0][v] += n
+		t[1][v] += n
+		t[2][v] += n
+	}
+	clear(c.grey[:])
+	c.greys = false
+}
+
 // whitePossible reports whether each channel has a sample that white has.
 func (c *Counter) whitePossible() bool {
 	for k := range 3 {
@@ -140,7 +191,7 @@ func (c *Counter) whitePossible() bool {
 	return true
 }
 
-// dropWhite takes out the white pixels of a row that Add has counted. It passes over the same runs.
+// dropWhite takes out the white pixels of a row that Add has counted in the channels. It passes over the same runs and greys.
 func (c *Counter) dropWhite(row []byte) {
 	for len(row) >= eight {
 		q := (*[eight]byte)(row)
@@ -149,7 +200,7 @@ func (c *Counter) dropWhite(row []byte) {
 			p, same := oneColour(q)
 			if same && halvesEqual(q) {
 				n += run(row[eight:], p)
-			} else {
+			} else if !allGrey(q) {
 				c.dropEach(row[:eight])
 			}
 		}
