@@ -13,5 +13,8 @@
 //     the changes, no pixel is decoded.
 //  4. Each measure returns a Result: values with bounds, series per frame, evidence, or a sentence why there is none.
 //
+// While a recording is being made, Live takes its frames as they come: it finds the markers, feeds the measures that need no frame from behind, and has
+// their results when the red is held; the others follow from the growing file. Results are the same.
+//
 // Each measure stands in the file of its name, with its definition.
 package analyze

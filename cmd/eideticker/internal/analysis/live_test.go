@@ -101,7 +101,7 @@ func TestResultsComeWhileItIsRecorded(t *testing.T) {
 			case <-t.Context().Done():
 			}
 		}
-		s := Settings{Measures: measures, Name: "a"}
+		s := Settings{Measures: measures, Name: "a", Variants: []string{"pixel", "histogram"}}
 		l, err := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test", Ready: func(r Ready) {
 			if r.Whole {
 				told <- r
@@ -142,7 +142,7 @@ func TestFallingBehindChangesNoResult(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
 	src := newPages(t, "160x90", "page", "web")
 	src.clocked = true
-	s := Settings{Name: "a"}
+	s := Settings{Name: "a", Variants: []string{"pixel"}}
 	l, err := NewLive(t.Context(), LiveOptions{Settings: s, Path: path, Program: "test"})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,9 @@
 // A recorder is one recording. It goes through stages, one for each format that the signal has: a ring, a run of the
 // source and of the pump, a segment of the file. The pump's account goes on from stage to stage.
 //
+// A [Watcher] is shown the frames while they are recorded, on a goroutine of its own, with the changes that the writer has found. It can
+// cost slots of the ring; before it can cost a frame it is given up.
+//
 // # Ownership
 //
 // Record owns the rings' memory, its goroutines and the file from its call to its return; the source stays
