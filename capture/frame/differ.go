@@ -13,12 +13,13 @@ type Differ struct {
 	conv   *Converter // with a tolerance, for all but packed RGB of 4 bytes
 	a, b   []byte     // 64 pixels as RGBA
 	seen   uint64     // of 8 bytes of a packed format
+	vector bool       // packed RGB of 4 bytes is compared by the processor's vector instructions
 	chroma [2]int     // number of the first row of each chroma plane
 }
 
 // NewDiffer prepares to compare images of layout l.
 func NewDiffer(l *Layout, tolerance int) *Differ {
-	d := &Differ{layout: l, tau: tolerance, seen: l.seen}
+	d := &Differ{layout: l, tau: max(tolerance, 0), seen: l.seen, vector: hasVectors()}
 	rows := 0
 	for i, p := range l.Format.Planes() {
 		if i > 0 {
@@ -63,6 +64,10 @@ func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 // line32 compares pixels of 4 bytes, 64 for each word of dst. In a video every pixel differs, word after word, and to see that
 // takes less than to find out which.
 func (d *Differ) line32(dst []uint64, a, b []byte) {
+	if d.vector {
+		vectors(dst, a, b, d.seen, d.tau)
+		return
+	}
 	const all = ^uint64(0)
 	last := uint64(0)
 	for i := range dst {

@@ -52,8 +52,9 @@ func TestDiffer(t *testing.T) {
 					}
 				}
 				a, b, conv := l.View(pa), l.View(pb), NewConverter(l)
-				for _, tau := range []int{0, 1, 8, 100, 255} {
+				for k, tau := range []int{0, 1, 8, 100, 255, 0, 1, 8, 100, 255} {
 					d := NewDiffer(l, tau)
+					d.vector = d.vector && k < 5
 					got := make([]uint64, l.Words())
 					for y := range f.Height {
 						d.Line(got, y, 0, l.Words(), a, b)
@@ -76,26 +77,33 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
+// BenchmarkDiffer compares lines of which all differs, also as it is done where there are no vectors.
 func BenchmarkDiffer(b *testing.B) {
 	for _, p := range []PixelFormat{BGR4, BGR3, YUYV, NV12} {
 		for _, tau := range []int{0, 8} {
-			b.Run(fmt.Sprintf("format=%v/tolerance=%d", p, tau), func(b *testing.B) {
-				f, _ := NewFormat(p, 1920, 64)
-				l, _ := NewLayout(f)
-				pa, pb := make([]byte, l.Size), make([]byte, l.Size)
-				rng := rand.New(rand.NewPCG(1, 1))
-				for i := range pa {
-					pa[i], pb[i] = byte(rng.Uint32()), byte(rng.Uint32())
+			for _, vector := range []bool{true, false} {
+				if vector && p != BGR4 {
+					continue
 				}
-				d, bits := NewDiffer(l, tau), make([]uint64, l.Words())
-				x, y := l.View(pa), l.View(pb)
-				b.SetBytes(int64(l.Pixels)) // one byte stands for one pixel
-				for b.Loop() {
-					for line := range f.Height {
-						d.Line(bits, line, 0, l.Words(), x, y)
+				b.Run(fmt.Sprintf("format=%v/tolerance=%d/vector=%v", p, tau, vector), func(b *testing.B) {
+					f, _ := NewFormat(p, 1920, 64)
+					l, _ := NewLayout(f)
+					pa, pb := make([]byte, l.Size), make([]byte, l.Size)
+					rng := rand.New(rand.NewPCG(1, 1))
+					for i := range pa {
+						pa[i], pb[i] = byte(rng.Uint32()), byte(rng.Uint32())
 					}
-				}
-			})
+					d, bits := NewDiffer(l, tau), make([]uint64, l.Words())
+					d.vector = d.vector && vector
+					x, y := l.View(pa), l.View(pb)
+					b.SetBytes(int64(l.Pixels)) // one byte stands for one pixel
+					for b.Loop() {
+						for line := range f.Height {
+							d.Line(bits, line, 0, l.Words(), x, y)
+						}
+					}
+				})
+			}
 		}
 	}
 }

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package frame
+
+func hasVectors() bool { return false }
+
+func vectors([]uint64, []byte, []byte, uint64, int) { panic("no vectors here") }
