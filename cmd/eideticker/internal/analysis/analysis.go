@@ -53,13 +53,15 @@ func numbers(list []int) string {
 // analysis is one at work.
 type analysis struct {
 	problems []marker.Problem // with markers, as far as they were looked for
+	left     []error          // windows that could not be measured, and why
 	Settings
 	reader *recording.Reader
 	told   Told
 	known  func(*window) *report.Window // says what is known already, or nil; nil: nothing is
 }
 
-// Run analyses a recording. With Settings.Strict the results are returned along with a *LostError; where the markers that were
+// Run analyses a recording. A window that cannot be measured is told in the notes, and the others are; if none is left, the reasons are the
+// error, and what there is beside windows is returned along with it. With Settings.Strict the results are returned along with a *LostError; where the markers that were
 // asked for are not there, what was seen instead is returned along with a *marker.Error.
 func Run(ctx context.Context, r *recording.Reader, s Settings, program string, told Told) (*Found, error) {
 	return (&analysis{Settings: s, reader: r, told: told}).run(ctx, program)
@@ -89,8 +91,12 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	var lost LostError
 	for i := range windows {
 		described, outcome, err := a.results(ctx, &windows[i])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
-			return nil, err
+			a.passOver(&windows[i], err)
+			continue
 		}
 		for _, l := range described.Times.Lost {
 			lost.Lost += int(l.Frames)
@@ -100,7 +106,13 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		found.Outcomes = append(found.Outcomes, outcome)
 		found.Masks = append(found.Masks, windows[i].masks)
 	}
-	if s.Strict && lost.Lost > 0 {
+	for _, err := range a.left {
+		found.Results.Notes = append(found.Results.Notes, err.Error())
+	}
+	switch {
+	case len(found.Results.Windows) == 0:
+		return found, errors.Join(a.left...)
+	case s.Strict && lost.Lost > 0:
 		return found, &lost
 	}
 	return found, nil
@@ -176,7 +188,11 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
 	d := report.Window{
 		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: red, Region: box(o.Window.Region),
 		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
+		Tolerance: w.tolerance, MinPixels: w.MinPixels, Noise: w.noise,
 		Results: o.Results, Warnings: w.warnings,
+	}
+	for _, m := range append(slices.Clone(a.Masks), w.masks...) {
+		d.Masks = append(d.Masks, box(m))
 	}
 	if t := w.T0; t != nil {
 		d.T0 = &report.T0{AtNS: int64(t.At), UncertaintyNS: int64(t.Uncertainty), Source: t.Source}

@@ -183,3 +183,40 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestOneWindowThatCannotBeMeasured does not take the others with it.
+func TestOneWindowThatCannotBeMeasured(t *testing.T) {
+	s := newScript(t)
+	s.segment(64, 64)
+	s.frames(10, green)
+	s.frames(10, grey)
+	s.frames(10, red)
+	s.frames(10, green)
+	s.frames(10, red) // nothing between
+	found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"fps"}}, "test", silent{})
+	if err != nil || len(found.Results.Windows) != 1 || found.Results.Windows[0].Start != 10 {
+		t.Fatalf("got %+v, %v", found, err)
+	}
+	if notes := strings.Join(found.Results.Notes, "\n"); !strings.Contains(notes, "no frame between") {
+		t.Errorf("the notes are %q", notes)
+	}
+}
+
+// TestT0OfALaterWindow is not the command of the window before.
+func TestT0OfALaterWindow(t *testing.T) {
+	s := newScript(t)
+	s.segment(64, 64)
+	s.check(s.w.Event(timeline.Event{At: 5 * period, Source: "rig", Kind: "navigation"}))
+	for range 2 {
+		s.frames(10, green)
+		s.frames(10, grey)
+		s.frames(10, red)
+	}
+	found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"speedindex"}}, "test", silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := found.Results.Windows; w[0].T0 == nil || w[1].T0 != nil {
+		t.Errorf("T0 are %+v and %+v", w[0].T0, w[1].T0)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -41,12 +42,20 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 	if len(found) == 0 {
 		found = a.everything()
 	}
-	for i := range found {
-		if err := a.complete(&found[i]); err != nil {
-			return nil, nil, err
+	whole := found[:0]
+	for _, w := range found {
+		if err := a.complete(&w); err != nil {
+			a.passOver(&w, err)
+			continue
 		}
+		whole = append(whole, w)
 	}
-	return found, notes, nil
+	return whole, notes, nil
+}
+
+// passOver leaves out a window that cannot be measured; the others are.
+func (a *analysis) passOver(w *window, why error) {
+	a.left = append(a.left, fmt.Errorf("frames %d to %d: %w", w.Start, w.End, why))
 }
 
 // byMarkers looks for green and red. Without any there is no window, which is an error only where markers were asked for.
@@ -132,7 +141,9 @@ func (a *analysis) complete(w *window) error {
 	case a.T0 == FromStart:
 		w.T0 = a.fromStart(w.Window)
 	case w.Kind == analyze.ByMarkers || a.T0 != "":
-		w.T0 = a.t0(w.Window)
+		if w.T0 = a.t0(w); w.T0 == nil && a.T0 != "" {
+			w.warnings = append(w.warnings, fmt.Sprintf("no event %s comes before the content, so there is no T0; the recording has %s", a.T0, a.kinds()))
+		}
 	}
 	if !a.KeepStrip {
 		a.maskStrip(w)
@@ -167,7 +178,7 @@ func (a *analysis) calibrate(w *window) error {
 // end moves a window's end forward to where its content ends, for pages that cannot draw the red themselves: before a stillness, with
 // an event or after a time. What comes behind it, down to a red that the rig has loaded, does not count.
 func (a *analysis) end(w *window) error {
-	last := w.End
+	last, why := w.End, ""
 	switch {
 	case a.Still > 0:
 		segment, err := a.reader.SegmentOf(w.Start)
@@ -182,27 +193,25 @@ func (a *analysis) end(w *window) error {
 		if err != nil {
 			return err
 		}
-		last = still.End
-		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, before a stillness of %v", last, still.For.Round(time.Millisecond)))
+		last, why = still.End, fmt.Sprintf("before a stillness of %v", still.For.Round(time.Millisecond))
 	case a.EndEvent != "":
 		at, err := a.lastEvent(w)
 		if err != nil {
 			return err
 		}
-		last = a.reader.Find(at)
-		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, at the event %s", last, a.EndEvent))
+		last, why = a.reader.Find(at), "at the event "+a.EndEvent
 	case a.Limit > 0:
 		start, err := a.reader.Meta(w.Start)
 		if err != nil {
 			return err
 		}
-		last = a.reader.Find(start.Sampled.Mid().Add(a.Limit))
-		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %v after its first", last, a.Limit))
+		last, why = a.reader.Find(start.Sampled.Mid().Add(a.Limit)), fmt.Sprintf("%v after its first", a.Limit)
 	default:
 		return nil
 	}
 	if last < w.End {
 		w.End = max(last, w.Start)
+		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %s", w.End, why))
 		w.Kind, w.Red = analyze.ByEnd, w.End+1
 	}
 	return nil
@@ -241,8 +250,23 @@ func (a *analysis) fromStart(w analyze.Window) *analyze.Moment {
 	return &analyze.Moment{At: first.Sampled.Mid(), Uncertainty: first.Sampled.Width() / 2, Source: "first frame"}
 }
 
-// t0 finds the command that began what a window shows: the last one after the frame before its green was held until its first change.
-func (a *analysis) t0(w analyze.Window) *analyze.Moment {
+// kinds lists the kinds of events there are.
+func (a *analysis) kinds() string {
+	var kinds []string
+	for _, e := range a.reader.Events() {
+		if !slices.Contains(kinds, e.Kind) && len(kinds) < 20 {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return "no events"
+	}
+	return "events of kind " + strings.Join(kinds, ", ")
+}
+
+// t0 finds the command that began what a window shows: the last one until its first change that does not come before the green was there.
+// Without a green it may be a minute old.
+func (a *analysis) t0(w *window) *analyze.Moment {
 	kinds := []string{"navigation", "launch", "input"}
 	if a.T0 != "" {
 		kinds = []string{a.T0}
@@ -251,27 +275,22 @@ func (a *analysis) t0(w analyze.Window) *analyze.Moment {
 	if err != nil {
 		return nil
 	}
+	since := start.Sampled.Earliest.Add(-time.Minute)
+	if w.Kind == analyze.ByMarkers {
+		if green, err := a.reader.Meta(max(w.greenFrom-1, 0)); err == nil {
+			since = green.Sampled.Earliest
+		}
+	}
 	var found *timeline.Event
 	for _, e := range a.reader.Events() {
-		if slices.Contains(kinds, e.Kind) && e.At <= start.Sampled.Latest && (found == nil || e.At >= found.At) {
+		if slices.Contains(kinds, e.Kind) && e.At >= since && e.At <= start.Sampled.Latest && (found == nil || e.At >= found.At) {
 			found = &e
 		}
 	}
-	if found == nil || a.beforeGreen(found.At, w) {
+	if found == nil {
 		return nil
 	}
 	return &analyze.Moment{At: found.At, Uncertainty: found.Uncertainty, Source: found.Source + " " + found.Kind}
-}
-
-// beforeGreen reports whether a time lies so long before a window's green that it belongs to something else.
-func (a *analysis) beforeGreen(t timeline.Time, w analyze.Window) bool {
-	const longest = 60e9 // from a command to the first change
-	n := w.Start
-	if w.Green != analyze.None {
-		n = w.Green
-	}
-	m, err := a.reader.Meta(n)
-	return err != nil || m.Sampled.Earliest.Sub(t) > longest
 }
 
 // maskStrip takes the code strip out of a window, if its frames have one.
