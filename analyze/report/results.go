@@ -97,17 +97,22 @@ type Window struct {
 	Kind string `json:"kind"` // Markers, Frames, End or All
 	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first that differs, the last of the
 	// content, the first full red. Green and Red are -1 where there is none.
-	Green   int                `json:"green_frame"`
-	Start   int                `json:"start_frame"`
-	End     int                `json:"end_frame"`
-	Red     int                `json:"red_frame"`
-	StartNS int64              `json:"start_ns"` // time of s
-	EndNS   int64              `json:"end_ns"`   // time of r, or of e where there is no r
-	Region  []int              `json:"region"`   // x, y, width, height of the content
-	T0      *T0                `json:"t0,omitempty"`
-	Times   FrameTimes         `json:"frame_times"`
-	Results []analyze.Result   `json:"results"`
-	Claims  map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
+	Green   int   `json:"green_frame"`
+	Start   int   `json:"start_frame"`
+	End     int   `json:"end_frame"`
+	Red     int   `json:"red_frame"`
+	StartNS int64 `json:"start_ns"` // time of s
+	EndNS   int64 `json:"end_ns"`   // time of r, or of e where there is no r
+	Region  []int `json:"region"`   // x, y, width, height of the content
+	// What was used in this window, whether it was asked for, found or calibrated.
+	Masks     [][]int            `json:"masks"`           // x, y, width, height each: those asked for, and the code strip's
+	Tolerance int                `json:"tolerance"`       // τ, of an 8-bit sample
+	MinPixels int                `json:"min_pixels"`      // m
+	Noise     *analyze.Noise     `json:"noise,omitempty"` // where τ and m were calibrated
+	T0        *T0                `json:"t0,omitempty"`
+	Times     FrameTimes         `json:"frame_times"`
+	Results   []analyze.Result   `json:"results"`
+	Claims    map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
 	// Pictures are of this window.
 	Pictures []Picture `json:"pictures"`
 	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker

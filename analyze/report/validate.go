@@ -98,14 +98,30 @@ func (c *checker) recording(r Recording) {
 
 func (c *checker) settings(s Settings) {
 	c.region(s.Region, true)
-	for _, m := range s.Masks {
-		c.region(m, false)
-	}
-	c.require(s.Tolerance >= 0 && s.Tolerance <= 255, "tolerance is %d, want 0 to 255", s.Tolerance)
-	c.require(s.MinPixels >= 0, "min_pixels is %d", s.MinPixels)
+	c.differing(s.Masks, s.Tolerance, s.MinPixels)
 	for _, m := range s.Measures {
 		c.name("measure", m)
 	}
+}
+
+// differing is what says which pixels differ.
+func (c *checker) differing(masks [][]int, tolerance, minPixels int) {
+	for _, m := range masks {
+		c.region(m, false)
+	}
+	c.require(tolerance >= 0 && tolerance <= 255, "tolerance is %d, want 0 to 255", tolerance)
+	c.require(minPixels >= 0, "min_pixels is %d", minPixels)
+}
+
+// noise is a calibration, tiles line by line.
+func (c *checker) noise(n *analyze.Noise) {
+	c.require(n.Frames >= 0 && n.Frames <= c.frames, "%d frames of %d", n.Frames, c.frames)
+	c.differing(nil, n.Tolerance, n.MinPixels)
+	c.number("false_rate", n.FalseRate)
+	c.require(n.FalseRate >= 0 && n.FalseRate <= 1, "false_rate is %g, want 0 to 1", n.FalseRate)
+	c.require(n.SmallestPixels >= 0 && n.SmallestLevels >= 0, "smallest change of %d pixels by %d levels", n.SmallestPixels, n.SmallestLevels)
+	c.require(n.Columns > 0 && len(n.Tiles)%n.Columns == 0 || n.Columns == 0 && len(n.Tiles) == 0, "%d tiles in %d columns", len(n.Tiles), n.Columns)
+	c.require(!slices.ContainsFunc(n.Tiles, func(d int) bool { return d < 0 || d > 255 }), "tiles are not of 0 to 255 levels")
 }
 
 // region is x, y, width and height.
@@ -125,6 +141,10 @@ func (c *checker) window(w *Window) {
 	c.require(w.Red == -1 || w.Red > w.End && w.Red < c.frames, "red_frame is %d, end_frame %d", w.Red, w.End)
 	c.require(w.StartNS <= w.EndNS, "start_ns is %d, end_ns %d", w.StartNS, w.EndNS)
 	c.region(w.Region, true)
+	c.differing(w.Masks, w.Tolerance, w.MinPixels)
+	if w.Noise != nil {
+		c.in("noise", func() { c.noise(w.Noise) })
+	}
 	if w.T0 != nil {
 		c.name("t0", w.T0.Source)
 		c.require(w.T0.UncertaintyNS >= 0, "t0's uncertainty_ns is %d", w.T0.UncertaintyNS)

@@ -75,7 +75,12 @@ func (r *Results) fill() {
 }
 
 func (w *Window) fill() {
-	w.Region, w.Pictures, w.Warnings = some(w.Region), some(w.Pictures), some(w.Warnings)
+	w.Region, w.Masks, w.Pictures, w.Warnings = some(w.Region), some(w.Masks), some(w.Pictures), some(w.Warnings)
+	if w.Noise != nil {
+		n := *w.Noise
+		n.Tiles = some(n.Tiles)
+		w.Noise = &n
+	}
 	if w.Claims == nil {
 		w.Claims = map[string]float64{}
 	}
