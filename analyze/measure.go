@@ -3,6 +3,8 @@ package analyze
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -113,13 +115,20 @@ func refused(m *measure, err error) Result {
 	return Result{Measure: m.name, Version: m.version, State: Refused, Refusal: err.Error()}.complete()
 }
 
-// complete gives a result its state, the least of its values', and makes no list of it null in JSON.
+// complete gives a result its state, the least of its values', and makes no list of it null in JSON. Whatever a measure says, each value is
+// finite and lies within its bounds afterwards: these are widened where they do not hold it, and what is no number is left out, since one such
+// number would make the whole report unwritable.
 func (r Result) complete() Result {
+	r.finite()
 	if r.State == "" {
 		r.State = Exact
 	}
 	for i := range r.Values {
 		v := &r.Values[i]
+		v.Low, v.High = min(v.Low, v.Value), max(v.High, v.Value)
+		if v.State == Exact && v.Low < v.High {
+			v.State = Bounded
+		}
 		if v.State == Bounded && r.State == Exact {
 			r.State = Bounded
 		}
@@ -135,6 +144,25 @@ func (r Result) complete() Result {
 	}
 	r.Values, r.Series, r.Evidence, r.Warnings = orEmpty(r.Values), orEmpty(r.Series), orEmpty(r.Evidence), orEmpty(r.Warnings)
 	return r
+}
+
+// finite leaves out values and series with numbers that are none, and says so.
+func (r *Result) finite() {
+	no := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+	r.Values = slices.DeleteFunc(r.Values, func(v Value) bool {
+		bad := no(v.Value) || no(v.Low) || no(v.High)
+		if bad {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is left out: from the times of these frames it is %v, between %v and %v", v.Name, v.Value, v.Low, v.High))
+		}
+		return bad
+	})
+	r.Series = slices.DeleteFunc(r.Series, func(s Series) bool {
+		bad := slices.ContainsFunc(s.Values, no)
+		if bad {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("series %s is left out: not all of its values are numbers", s.Name))
+		}
+		return bad
+	})
 }
 
 func orEmpty[T any](s []T) []T {

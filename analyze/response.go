@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // before the next ping and within the time limit; else the ping is missed.
 //
 // The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame before i; its value is the time of
-// frame i − T. Where it is known, the delay of the card is taken off, and a signal's scan-out adds what passes until the row in which the pong
+// frame i − T. Both may be negative: T is uncertain, and a frame is on its way before it is stamped. Where it is known, the delay of the card is taken off, and a signal's scan-out adds what passes until the row in which the pong
 // begins.
 //
 //	pings, answered, missed
@@ -201,11 +200,11 @@ func (p *response) answer(i int) answer {
 		shift := -o.Delay + o.ScanOut*time.Duration(p.top[k])/time.Duration(p.Layout.Format.Height)
 		before := b.Earliest
 		if n > p.Window.first() {
-			before = p.Times.Bounds(n - 1).Earliest
+			before = min(before, p.Times.Bounds(p.Times.Before(n)).Earliest)
 		}
 		a.Frame, a.Row = n, p.top[k]
 		a.MS = ms(p.Times.At(n).Sub(ping.At) + shift)
-		a.LowMS = math.Max(0, ms(before.Sub(ping.At)-ping.Uncertainty+shift))
+		a.LowMS = ms(before.Sub(ping.At) - ping.Uncertainty + shift)
 		a.HighMS = ms(b.Latest.Sub(ping.At) + ping.Uncertainty + shift)
 		break
 	}
