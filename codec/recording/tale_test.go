@@ -81,7 +81,7 @@ func (tale *tale) write(w *Writer, between func(n int)) error {
 			if err := w.Gap(g); err != nil {
 				return err
 			}
-			tale.gaps = append(tale.gaps, Gap{n, g})
+			tale.gaps = append(tale.gaps, Gap{Before: n, Gap: g})
 			tale.frames[n].meta.Flags = frame.FlagGapBefore
 		}
 		if err := w.Segment(part.format, 1, 60); err != nil {
