@@ -349,10 +349,26 @@ func windowAbout(w *Window) []string {
 	if len(w.Region) == 4 {
 		all = append(all, fmt.Sprintf("%d × %d at %d, %d", w.Region[2], w.Region[3], w.Region[0], w.Region[1]))
 	}
+	all = append(all, differingAbout(w)...)
 	if w.T0 != nil {
 		text := "T0 (" + firstOf(w.T0.Source, "command") + ") " + milliseconds(w.StartNS-w.T0.AtNS) + " before the first change"
 		if w.T0.UncertaintyNS > 0 {
 			text += ", ± " + milliseconds(w.T0.UncertaintyNS)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// differingAbout says which pixels count for different, where that is not simply all that are not equal.
+func differingAbout(w *Window) (all []string) {
+	if n := len(w.Masks); n > 0 {
+		all = append(all, map[bool]string{true: "1 region left out", false: count(n) + " regions left out"}[n == 1])
+	}
+	if w.Tolerance > 0 || w.MinPixels > 0 || w.Noise != nil {
+		text := fmt.Sprintf("tolerance %d, %s pixels may differ", w.Tolerance, count(w.MinPixels))
+		if w.Noise != nil {
+			text += fmt.Sprintf(", calibrated on %s held frames", count(w.Noise.Frames))
 		}
 		all = append(all, text)
 	}
