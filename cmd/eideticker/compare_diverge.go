@@ -5,8 +5,10 @@ import (
 	"iter"
 	"math/bits"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -95,7 +97,7 @@ func (c *comparison) writeDivergence(e *env, dir string, a, b *runResults, wa, w
 	}
 	defer ra.Close() // was only read
 	defer rb.Close() // was only read
-	p, err := newPairer(ra, rb, wa, wb, max(a.settings.Tolerance, b.settings.Tolerance), max(a.settings.MinPixels, b.settings.MinPixels))
+	p, err := newPairer(ra, rb, wa, wb)
 	if err != nil {
 		c.divergence.refusal = err.Error()
 		return nil
@@ -109,14 +111,14 @@ func (c *comparison) writeDivergence(e *env, dir string, a, b *runResults, wa, w
 type pairer struct {
 	a, b   *recording.Reader
 	wa, wb *report.Window
-	area   frame.Region
+	counts *analyze.Area
 	differ *frame.Differ
 	line   []uint64
 	most   int // pixels that may differ in frames that are alike
 }
 
-// newPairer refuses windows of which no pixel lies on one of the other.
-func newPairer(a, b *recording.Reader, wa, wb *report.Window, tolerance, most int) (*pairer, error) {
+// newPairer compares what counts in both windows, with the larger of their tolerances. It refuses windows of which no pixel lies on one of the other.
+func newPairer(a, b *recording.Reader, wa, wb *report.Window) (*pairer, error) {
 	la, err := layoutOf(a, wa)
 	if err != nil {
 		return nil, fmt.Errorf("run A: %w", err)
@@ -135,7 +137,18 @@ func newPairer(a, b *recording.Reader, wa, wb *report.Window, tolerance, most in
 	case !area.In(la.Format.Width, la.Format.Height):
 		return nil, fmt.Errorf("the content lies at %v, outside the frame", area)
 	}
-	return &pairer{a, b, wa, wb, area, frame.NewDiffer(la, tolerance), make([]uint64, la.Words()), most}, nil
+	var masks []frame.Region
+	for _, m := range slices.Concat(wa.Masks, wb.Masks) {
+		masks = append(masks, frame.Region{X: m[0], Y: m[1], Width: m[2], Height: m[3]})
+	}
+	counts, err := analyze.NewArea(la, area, masks)
+	if err != nil {
+		return nil, err
+	}
+	return &pairer{
+		a: a, b: b, wa: wa, wb: wb, counts: counts, differ: frame.NewDiffer(la, max(wa.Tolerance, wb.Tolerance)),
+		line: make([]uint64, la.Words()), most: max(wa.MinPixels, wb.MinPixels),
+	}, nil
 }
 
 // layoutOf returns that of a window's frames, of which there must be one.
@@ -228,21 +241,18 @@ func (p *pairer) find(e *env, d *divergence, dir string, bar *progress) error {
 
 // compare counts the pixels of the content that differ, and returns the smallest region around them.
 func (p *pairer) compare(a, b frame.Image) (pixels int, box frame.Region) {
-	x0, x1, y0, y1 := p.area.X+p.area.Width, p.area.X, p.area.Y+p.area.Height, p.area.Y
-	w0, w1 := p.area.X/64, (p.area.X+p.area.Width+63)/64
-	for y := p.area.Y; y < p.area.Y+p.area.Height; y++ {
+	r := p.counts.Region
+	x0, x1, y0, y1 := r.X+r.Width, r.X, r.Y+r.Height, r.Y
+	w0, w1 := r.X/64, (r.X+r.Width+63)/64
+	for y := r.Y; y < r.Y+r.Height; y++ {
 		line := p.line[:w1-w0]
 		p.differ.Line(line, y, w0, w1, a, b)
-		line[0] &= ^uint64(0) << (p.area.X - 64*w0)
-		if over := 64*w1 - (p.area.X + p.area.Width); over > 0 {
-			line[len(line)-1] &= ^uint64(0) >> over
-		}
 		for i, word := range line {
-			if word == 0 {
+			left := 64 * (w0 + i)
+			if word = p.counted(word, left, y); word == 0 {
 				continue
 			}
 			pixels += bits.OnesCount64(word)
-			left := 64 * (w0 + i)
 			x0, x1 = min(x0, left+bits.TrailingZeros64(word)), max(x1, left+64-bits.LeadingZeros64(word))
 			y0, y1 = min(y0, y), max(y1, y+1)
 		}
@@ -251,6 +261,16 @@ func (p *pairer) compare(a, b frame.Image) (pixels int, box frame.Region) {
 		return 0, frame.Region{}
 	}
 	return pixels, frame.Region{X: x0, Y: y0, Width: x1 - x0, Height: y1 - y0}
+}
+
+// counted leaves those bits of a word of pixels that count.
+func (p *pairer) counted(word uint64, left, y int) uint64 {
+	for rest := word; rest != 0; rest &= rest - 1 {
+		if i := bits.TrailingZeros64(rest); !p.counts.Holds(left+i, y) {
+			word &^= 1 << i
+		}
+	}
+	return word
 }
 
 func (d *divergence) write(dir string, images ...frame.Image) error {

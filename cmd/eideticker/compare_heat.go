@@ -50,8 +50,7 @@ func (h *heatDifference) text() string {
 
 // window returns the window of a run that the primary measure is of.
 func (c *comparison) window(r *runResults) (*report.Window, bool) {
-	keys := windowKeys(r, c.a.oneWindow() && c.b.oneWindow())
-	for i, key := range keys {
+	for i, key := range r.keys {
 		if key == c.primary.key.window {
 			return &r.windows[i], true
 		}

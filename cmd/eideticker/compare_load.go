@@ -32,6 +32,7 @@ type runResults struct {
 	settings    report.Settings
 	retried     int
 	windows     []report.Window // without series and times
+	keys        []string        // of each window, see nameWindows
 }
 
 // loadRuns reads a results.json, a run folder, or all run folders in a folder.
@@ -145,6 +146,7 @@ func (s *runSet) add(file, dir string) error {
 	}
 	for i := range run.windows {
 		w := &run.windows[i]
+		used(w, &run.settings)
 		w.Times = report.FrameTimes{Lost: w.Times.Lost}
 		for j := range w.Results {
 			w.Results[j] = analyze.Result{

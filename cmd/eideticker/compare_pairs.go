@@ -66,9 +66,9 @@ type found struct {
 // compareRuns pairs the values of two sets and compares them.
 func compareRuns(a, b *runSet, threshold fraction, primary string) (*comparison, error) {
 	c := &comparison{a: a, b: b, threshold: threshold, primaryName: primary}
-	oneWindow := a.oneWindow() && b.oneWindow()
-	keys, inA := a.values(oneWindow)
-	keysB, inB := b.values(oneWindow)
+	c.warnings = nameWindows(a, b)
+	keys, inA := a.values()
+	keysB, inB := b.values()
 	var pairs []stats.Pair
 	for _, key := range keys {
 		if len(inB[key]) == 0 {
@@ -82,7 +82,7 @@ func compareRuns(a, b *runSet, threshold fraction, primary string) (*comparison,
 		c.measures, pairs = append(c.measures, m), append(pairs, pair)
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Errorf("compare %s with %s: %w", b.path, a.path, because(errNothingToCompare, c.warnings))
+		return nil, fmt.Errorf("compare %s with %s: %w", b.path, a.path, nothingInCommon(a, b, c.warnings))
 	}
 	differences, err := stats.Compare(pairs)
 	if err != nil {
@@ -109,41 +109,15 @@ func because(err error, why []string) error {
 	return fmt.Errorf("%w (%s)", err, why[0])
 }
 
-// oneWindow says that each run has one window, so that windows need no name to belong together.
-func (s *runSet) oneWindow() bool {
-	return !slices.ContainsFunc(s.runs, func(r runResults) bool { return len(r.windows) != 1 })
-}
-
-// windowKeys returns what a run's windows are called: by name, and by number where several have one name.
-func windowKeys(r *runResults, one bool) []string {
-	keys := make([]string, len(r.windows))
-	if one {
-		return keys
-	}
-	times := map[string]int{}
-	for i, w := range r.windows {
-		name := w.Name
-		if name == "" {
-			name = "window"
-		}
-		if times[name]++; times[name] > 1 {
-			name = fmt.Sprintf("%s (%d)", name, times[name])
-		}
-		keys[i] = name
-	}
-	return keys
-}
-
 // values returns what each value is in the runs that have it, and the values in the order of their first run.
-func (s *runSet) values(oneWindow bool) (order []valueKey, all map[valueKey][]found) {
+func (s *runSet) values() (order []valueKey, all map[valueKey][]found) {
 	all = map[valueKey][]found{}
 	for i := range s.runs {
 		r := &s.runs[i]
-		windows := windowKeys(r, oneWindow)
 		for j := range r.windows {
 			for _, result := range r.windows[j].Results {
 				for _, v := range result.Values {
-					key := valueKey{windows[j], result.Measure, v.Name}
+					key := valueKey{r.keys[j], result.Measure, v.Name}
 					here := all[key]
 					if v.State == analyze.Refused || len(here) > 0 && here[len(here)-1].point.Run == r.name {
 						continue // of two results of one measure the first counts
@@ -257,23 +231,17 @@ func differing(a, b *runSet) (all []envDifference) {
 	}{
 		{"frame size", func(r *runResults) string { return fmt.Sprintf("%dx%d", r.recording.Width, r.recording.Height) }},
 		{"pixel format", func(r *runResults) string { return r.recording.PixelFormat }},
-		{"tolerance", func(r *runResults) string { return strconv.Itoa(r.settings.Tolerance) }},
-		{"pixels taken for noise", func(r *runResults) string { return strconv.Itoa(r.settings.MinPixels) }},
+		{"tolerance", inWindows(usedTolerance)},
+		{"pixels taken for noise", inWindows(usedMinPixels)},
 		{"region", func(r *runResults) string { return askedRegion(r.settings.Region) }},
-		{"masks", func(r *runResults) string { return fmt.Sprint(r.settings.Masks) }},
+		{"masks", inWindows(usedMasks)},
+		{"smallest change seen for certain, by calibration", inWindows(usedNoise)},
 	} {
 		if d := (envDifference{p.name, a.each(p.of), b.each(p.of)}); !slices.Equal(d.a, d.b) {
 			all = append(all, d)
 		}
 	}
 	return all
-}
-
-func askedRegion(r []int) string {
-	if len(r) != 4 {
-		return "found"
-	}
-	return fmt.Sprintf("%dx%d+%d+%d", r[2], r[3], r[0], r[1])
 }
 
 // each returns what the runs have, each value once, sorted.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +74,103 @@ func TestWindowsBelongTogetherByName(t *testing.T) {
 	}
 	if want := []string{"only A has dom (2): fps.framerate", "only B has video: fps.framerate"}; !slices.Equal(c.warnings, want) {
 		t.Errorf("%q, want %q", c.warnings, want)
+	}
+}
+
+// TestWindowsOfOtherNames: windows are called after their recordings, so those of two recordings share no name.
+func TestWindowsOfOtherNames(t *testing.T) {
+	one := map[string]analyze.Value{}
+	for _, name := range []string{"x 1", "x 2", "y 1", "y 2", "y 3", "z"} {
+		one[name] = rate(60)
+	}
+	set := func(names ...[]string) *runSet {
+		s := &runSet{path: "set"}
+		for i, n := range names {
+			s.runs = append(s.runs, madeRun(fmt.Sprint("run-", i+1), nil, one, n...))
+		}
+		return s
+	}
+	x, y, y3, z := []string{"x 1", "x 2"}, []string{"y 1", "y 2"}, []string{"y 1", "y 2", "y 3"}, []string{"z"}
+	for _, tc := range []struct {
+		name    string
+		a, b    *runSet
+		want    []string
+		warning string
+		err     string
+	}{
+		{"of one name", set(x), set(x), []string{"x 1", "x 2"}, "", ""},
+		{"as many", set(x), set(y), []string{"window 1", "window 2"}, "windows have other names in run-1 of B: y 1, y 2 are taken for x 1, x 2, in this order", ""},
+		{"as many in several runs", set(x, y), set(y, x), []string{"window 1", "window 2"}, "in run-2 of A: y 1, y 2 are taken for x 1, x 2, in this order; so are those of 1 more run", ""},
+		{"some are of one name", set(y), set(y3), []string{"y 1", "y 2"}, "", ""},
+		{"one of each", set(z), set([]string{"x 1"}), []string{""}, "", ""},
+		{"more in B", set(x), set(y3), nil, "", "A has windows x 1, x 2, B has windows y 1, y 2, y 3: choose one of each"},
+		{"one in B", set(x), set(z), nil, "", "A has windows x 1, x 2, B has window z: choose one of each"},
+		{"none in B", set(x), set([]string{}), nil, "", "analyze both with the same measures"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := compareRuns(tc.a, tc.b, fraction{}, "")
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("%v, want %q", err, tc.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var windows []string
+			for i := range c.measures {
+				windows = append(windows, c.measures[i].key.window)
+				if n := len(c.measures[i].A); n != len(tc.a.runs) {
+					t.Errorf("%d values of A", n)
+				}
+			}
+			if !slices.Equal(windows, tc.want) {
+				t.Errorf("%q, want %q", windows, tc.want)
+			}
+			if got := strings.Join(c.warnings, "; "); !strings.Contains(got, tc.warning) || strings.Contains(got, "other names") != (tc.warning != "") {
+				t.Errorf("%q, want %q", got, tc.warning)
+			}
+			if w, ok := c.window(&tc.b.runs[0]); !ok || w != &tc.b.runs[0].windows[0] {
+				t.Error("the primary's window is not the first of B")
+			}
+		})
+	}
+}
+
+func TestWhatWindowsUsed(t *testing.T) {
+	run := func(settings report.Settings, windows ...report.Window) *runSet {
+		for i := range windows {
+			used(&windows[i], &settings)
+		}
+		return &runSet{runs: []runResults{{name: "1", settings: settings, windows: windows}}}
+	}
+	calibrated := report.Window{Tolerance: 2, MinPixels: 5, Noise: &analyze.Noise{Tolerance: 2, MinPixels: 5, SmallestPixels: 6, SmallestLevels: 5}}
+	other := calibrated
+	other.Noise = &analyze.Noise{Tolerance: 2, MinPixels: 5, SmallestPixels: 6, SmallestLevels: 5, Frames: 7}
+	noisier := report.Window{Tolerance: 3, MinPixels: 5, Noise: &analyze.Noise{SmallestPixels: 6, SmallestLevels: 7}}
+	const calibration = "smallest change seen for certain, by calibration"
+	for _, tc := range []struct {
+		name string
+		a, b *runSet
+		want []envDifference
+	}{
+		{"calibrated alike", run(report.Settings{}, calibrated), run(report.Settings{}, other), nil},
+		{"calibrated otherwise", run(report.Settings{}, calibrated), run(report.Settings{}, noisier),
+			[]envDifference{{"tolerance", []string{"2"}, []string{"3"}}, {calibration, []string{"6 pixels by 5 levels"}, []string{"6 pixels by 7 levels"}}}},
+		{"calibrated and given", run(report.Settings{}, calibrated), run(report.Settings{Tolerance: 2, MinPixels: 5}, report.Window{Tolerance: 2, MinPixels: 5}),
+			[]envDifference{{calibration, []string{"6 pixels by 5 levels"}, []string{"none"}}}},
+		{"told by settings alone", run(report.Settings{Tolerance: 2}, report.Window{}), run(report.Settings{Tolerance: 2}, report.Window{Tolerance: 2}), nil},
+		{"a code strip in one", run(report.Settings{}, report.Window{Masks: [][]int{{0, 0, 768, 8}}}), run(report.Settings{}, report.Window{}),
+			[]envDifference{{"masks", []string{"768x8+0+0"}, []string{"none"}}}},
+		{"two windows", run(report.Settings{}, calibrated, noisier), run(report.Settings{}, calibrated, calibrated),
+			[]envDifference{{"tolerance", []string{"2 and 3"}, []string{"2"}}, {calibration, []string{"6 pixels by 5 levels and 6 pixels by 7 levels"}, []string{"6 pixels by 5 levels"}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := differing(tc.a, tc.b); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("%+v, want %+v", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -281,26 +380,29 @@ func TestFirstDivergence(t *testing.T) {
 		changeB           func(int, []byte, *frame.Layout)
 		startA, startB    int
 		region            []int
+		masks             [][]int
 		tolerance         int
 		frameA, frameB    int // -1: none
 		box               frame.Region
 		pairs, unpaired   int
 		sinceMilliseconds int64
 	}{
-		{"alike", []int{1, 2, 3}, []int{1, 2, 3}, none, 0, 0, nil, 0, -1, -1, frame.Region{}, 3, 0, 0},
-		{"one bit of one pixel", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, 0, 2, 2, frame.Region{X: 70, Y: 5, Width: 1, Height: 1}, 2, 0, 33},
-		{"within the tolerance", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, 1, -1, -1, frame.Region{}, 4, 0, 0},
-		{"outside the content", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, []int{0, 0, 70, 20}, 0, -1, -1, frame.Region{}, 4, 0, 0},
-		{"beside the content, left", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(9, 5, 2), 0, 0, []int{10, 0, 70, 20}, 0, -1, -1, frame.Region{}, 4, 0, 0},
-		{"starts differ", []int{9, 9, 1, 2, 3}, []int{9, 1, 2, 4}, none, 2, 1, nil, 0, 4, 3, frame.Region{Width: 100, Height: 20}, 2, 0, 33},
-		{"a frame lost in A", []int{1, -1, 3, 4}, []int{1, 2, 3, 5}, none, 0, 0, nil, 0, 2, 3, frame.Region{Width: 100, Height: 20}, 2, 1, 50},
-		{"changed in a frame that has no partner, and back", []int{1, -1, 1, 1}, []int{1, 2, 1, 1}, none, 0, 0, nil, 0, -1, -1, frame.Region{}, 3, 1, 0},
+		{"alike", []int{1, 2, 3}, []int{1, 2, 3}, none, 0, 0, nil, nil, 0, -1, -1, frame.Region{}, 3, 0, 0},
+		{"one bit of one pixel", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, nil, 0, 2, 2, frame.Region{X: 70, Y: 5, Width: 1, Height: 1}, 2, 0, 33},
+		{"within the tolerance", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, nil, 1, -1, -1, frame.Region{}, 4, 0, 0},
+		{"outside the content", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, []int{0, 0, 70, 20}, nil, 0, -1, -1, frame.Region{}, 4, 0, 0},
+		{"beside the content, left", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(9, 5, 2), 0, 0, []int{10, 0, 70, 20}, nil, 0, -1, -1, frame.Region{}, 4, 0, 0},
+		{"under a mask", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, [][]int{{70, 5, 1, 1}}, 0, -1, -1, frame.Region{}, 4, 0, 0},
+		{"beside a mask", []int{1, 2, 2, 2}, []int{1, 2, 2, 2}, set(70, 5, 2), 0, 0, nil, [][]int{{71, 5, 9, 1}, {0, 0, 70, 20}}, 0, 2, 2, frame.Region{X: 70, Y: 5, Width: 1, Height: 1}, 2, 0, 33},
+		{"starts differ", []int{9, 9, 1, 2, 3}, []int{9, 1, 2, 4}, none, 2, 1, nil, nil, 0, 4, 3, frame.Region{Width: 100, Height: 20}, 2, 0, 33},
+		{"a frame lost in A", []int{1, -1, 3, 4}, []int{1, 2, 3, 5}, none, 0, 0, nil, nil, 0, 2, 3, frame.Region{Width: 100, Height: 20}, 2, 1, 50},
+		{"changed in a frame that has no partner, and back", []int{1, -1, 1, 1}, []int{1, 2, 1, 1}, none, 0, 0, nil, nil, 0, -1, -1, frame.Region{}, 3, 1, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := film(t, tc.a, none), film(t, tc.b, tc.changeB)
-			wa := &report.Window{Start: tc.startA, End: a.Frames() - 1, Region: tc.region}
+			wa := &report.Window{Start: tc.startA, End: a.Frames() - 1, Region: tc.region, Tolerance: tc.tolerance, Masks: tc.masks}
 			wb := &report.Window{Start: tc.startB, End: b.Frames() - 1, Region: tc.region}
-			p, err := newPairer(a, b, wa, wb, tc.tolerance, 0)
+			p, err := newPairer(a, b, wa, wb)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +438,7 @@ func TestDivergenceRefusals(t *testing.T) {
 		{"content elsewhere", report.Window{End: 2, Region: []int{0, 0, 10, 10}}, report.Window{End: 2, Region: []int{0, 2, 10, 10}}, "content of A lies"},
 		{"content outside the frame", report.Window{End: 2, Region: []int{0, 0, 101, 10}}, report.Window{End: 2, Region: []int{0, 0, 101, 10}}, "outside the frame"},
 	} {
-		if _, err := newPairer(r, r, &tc.wa, &tc.wb, 0, 0); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := newPairer(r, r, &tc.wa, &tc.wb); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
