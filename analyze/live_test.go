@@ -186,10 +186,7 @@ func (p *programme) options() LiveOptions {
 
 // What was measured while frames came is what is measured in the finished recording, to the last digit.
 func TestLiveIsAsFromTheFile(t *testing.T) {
-	programmes := uint64(40)
-	if testing.Short() {
-		programmes = 10
-	}
+	programmes := seeds(uint64(20))
 	var windows, fed, late, seen int
 	for seed := range programmes {
 		p := newProgramme(t, seed)

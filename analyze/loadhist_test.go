@@ -101,7 +101,7 @@ func (m *film) literalDiffers(conv *frame.Converter, a, b frame.Image, x, y, tau
 
 func TestLoadHistogramLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12, frame.P010, frame.YU12}
-	for seed := range uint64(60) {
+	for seed := range seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		m := scribble(t, rng, formats[seed%uint64(len(formats))])
 		o := randomLook(rng, m.layout)

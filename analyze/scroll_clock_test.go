@@ -58,7 +58,7 @@ func TestRowsMovedLiteral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(300) {
+	for seed := range seeds(uint64(300)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		var look Options
 		if rng.IntN(2) == 0 {

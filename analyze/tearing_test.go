@@ -26,7 +26,7 @@ func tearingDetail(t testing.TB, r Result) TearingDetail {
 func TestTearingScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12", "NV24", "GREY", "Y210"}
 	sizes := []string{"64x48", "320x180", "130x74"}
-	for seed := range 60 {
+	for seed := range seeds(30) {
 		format, size := formats[seed%len(formats)], sizes[seed%len(sizes)]
 		markers := seed / 2 % 2
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, format, size), func(t *testing.T) {
@@ -278,7 +278,7 @@ func (m *film) literalSuspects(a *Area, w Window, tau int) (found []Suspicion) {
 
 func TestTearingLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
-	for seed := range uint64(60) {
+	for seed := range seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		images := 2 + rng.IntN(3)
 		o := Options{Workers: 1 + rng.IntN(3)}
@@ -318,7 +318,7 @@ func TestTearingLiteral(t *testing.T) {
 func TestSuspectedLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
 	count := 0
-	for seed := range uint64(48) {
+	for seed := range seeds(uint64(48)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		m := scribble(t, rng, formats[seed%uint64(len(formats))])
 		o := randomLook(rng, m.layout)

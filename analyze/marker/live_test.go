@@ -9,7 +9,7 @@ import (
 // What is said of content before its red is held stays true, and the red that is held is told with its third frame.
 func TestContentIsCertain(t *testing.T) {
 	var told, torn, gone int
-	for seed := range uint64(150) {
+	for seed := range seeds(uint64(60)) {
 		r := newPainter(t, rand.New(rand.NewPCG(seed, 77))).film()
 		d := New(Options{})
 		start, certain := -1, -1 // of the content in the making

@@ -153,7 +153,7 @@ func (p *painter) film() *reel {
 // is as it should be.
 func TestRandomFilms(t *testing.T) {
 	var windows, problems, looked, frames, codes, moved int
-	for seed := range uint64(80) {
+	for seed := range seeds(uint64(80)) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		r := newPainter(t, rng).film()
 		o := Options{}

@@ -183,7 +183,7 @@ func TestScenes(t *testing.T) {
 	for _, s := range synth.Scenes() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(6) {
+			for seed := range seeds(uint64(6)) {
 				rng := rand.New(rand.NewPCG(seed, 9))
 				format := []string{"BGR4", "NV12", "UYVY", "BGR3", "P010", "YU12"}[seed]
 				query := fmt.Sprintf("size=%dx%d&frames=%d&markers=1&seed=%d&format=%s", 160+rng.IntN(100)&^1, 90+rng.IntN(80)&^1, 20+rng.IntN(120), seed, format)
@@ -281,4 +281,12 @@ func TestFindsFromTheMiddle(t *testing.T) {
 	if err != nil || len(windows) != 1 || windows[0].GreenFrom != 12 || windows[0].Start != 30 || windows[0].Red != 60 || windows[0].RedTo != 69 {
 		t.Errorf("%+v, %v", windows, err)
 	}
+}
+
+// seeds is how many of n random cases are looked at: with -short, a tenth.
+func seeds[N int | uint64](n N) N {
+	if testing.Short() {
+		return max(1, n/10)
+	}
+	return n
 }
