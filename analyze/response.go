@@ -23,7 +23,8 @@ import (
 //	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
 //	latency_p99                                                        ms, from 100 answers on
 //
-// Bounds of a percentile are those percentiles of the lower and of the upper ends. Series "latency" has each answer at its pong.
+// Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are lost, one ping's answer may be another's, or may
+// not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. Series "latency" has each answer at its pong.
 func responseMeasure() measure {
 	return measure{name: "response", version: 1, pixels: true, begin: beginResponse}
 }
@@ -179,50 +180,105 @@ type answer struct {
 	MS     float64 `json:"latency_ms"`
 	LowMS  float64 `json:"low_ms"`
 	HighMS float64 `json:"high_ms"`
+	// Unsure: lost frames may have answered what seems missed, or what seems answered may have happened before the ping.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
-func (p *response) answer(i int) answer {
+// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the frames lost just before it, or it may have
+// happened in these and gone again.
+type happening struct {
+	frame, top int
+	seen, lost bool
+}
+
+// happenings merges what was seen with the places where frames are lost.
+func (p *response) happenings() (all []happening) {
+	k := 0
+	until := func(n int) {
+		for ; k < len(p.at) && p.at[k] < n; k++ {
+			all = append(all, happening{p.at[k], p.top[k], true, false})
+		}
+	}
+	w := &p.Window
+	for n := w.first() + 1; n <= max(w.End, w.Red); n++ {
+		if p.Times.Lost(n) == 0 {
+			continue
+		}
+		until(n)
+		h := happening{n, p.region.Y, false, true}
+		if k < len(p.at) && p.at[k] == n {
+			h.top, h.seen = p.top[k], true
+			k++
+		}
+		all = append(all, h)
+	}
+	until(max(w.End, w.Red) + 1)
+	return all
+}
+
+// answer finds what answers ping i. What frames lost just before one showed may have answered it too: so the bounds reach from the first
+// happening that could be the answer to the first that, if none before was, is it for certain.
+func (p *response) answer(i int, all []happening) answer {
 	ping := p.pings[i]
 	a := answer{PingNS: int64(ping.At), Frame: None}
-	until := ping.At.Add(p.limit())
+	from, until := ping.At.Add(-ping.Uncertainty), ping.At.Add(p.limit())
 	if i+1 < len(p.pings) {
 		until = min(until, p.pings[i+1].At)
 	}
-	for k, n := range p.at {
-		b := p.Times.Bounds(n)
-		if b.Latest <= ping.At.Add(-ping.Uncertainty) {
+	o, sure, possible := &p.Options.Response, false, false
+	for _, h := range all {
+		at, b, since := p.Times.At(h.frame), p.Times.Bounds(h.frame), p.Times.Since(h.frame).Earliest
+		if b.Latest <= from {
 			continue
 		}
-		if p.Times.At(n) > until {
+		if at > until && !(h.lost && since <= until) {
 			break
 		}
-		o := &p.Options.Response
-		shift := -o.Delay + o.ScanOut*time.Duration(p.top[k])/time.Duration(p.Layout.Format.Height)
-		before := b.Earliest
-		if n > p.Window.first() {
-			before = min(before, p.Times.Bounds(p.Times.Before(n)).Earliest)
+		shift := -o.Delay + o.ScanOut*time.Duration(h.top)/time.Duration(p.Layout.Format.Height)
+		if !possible {
+			before := b.Earliest
+			if h.frame > p.Window.first() {
+				before = min(before, p.Times.Bounds(p.Times.Before(h.frame)).Earliest)
+			}
+			a.LowMS, possible = ms(before.Sub(ping.At)-ping.Uncertainty+shift), true
 		}
-		a.Frame, a.Row = n, p.top[k]
-		a.MS = ms(p.Times.At(n).Sub(ping.At) + shift)
-		a.LowMS = ms(before.Sub(ping.At) - ping.Uncertainty + shift)
-		a.HighMS = ms(b.Latest.Sub(ping.At) + ping.Uncertainty + shift)
-		break
+		a.HighMS = max(a.LowMS, ms(b.Latest.Sub(ping.At)+ping.Uncertainty+shift))
+		if h.seen && at <= until {
+			if a.Frame == None {
+				a.Frame, a.Row, a.MS = h.frame, h.top, ms(at.Sub(ping.At)+shift)
+			}
+			if sure = !h.lost || since > from; sure {
+				break
+			}
+		}
 	}
+	a.Unsure = possible && !sure
 	return a
 }
 
 func (p *response) result() Result {
 	var answers []answer
-	var mid, low, high []float64
+	var l latencies
+	all := p.happenings()
 	series := Series{Name: "latency", Unit: "ms"}
-	worst := -1
+	worst, unsure, never := -1, 0, 0
 	for i := range p.pings {
-		a := p.answer(i)
+		a := p.answer(i, all)
 		answers = append(answers, a)
+		if a.Unsure {
+			unsure++
+			l.unsure(a.LowMS, a.HighMS)
+		}
 		if a.Frame == None {
+			if !a.Unsure {
+				never++
+			}
 			continue
 		}
-		mid, low, high = append(mid, a.MS), append(low, a.LowMS), append(high, a.HighMS)
+		l.mid = append(l.mid, a.MS)
+		if !a.Unsure {
+			l.low, l.high = append(l.low, a.LowMS), append(l.high, a.HighMS)
+		}
 		if n := len(series.Frames); n == 0 || series.Frames[n-1] < a.Frame {
 			series.Frames, series.Values = append(series.Frames, a.Frame), append(series.Values, a.MS)
 		}
@@ -230,46 +286,25 @@ func (p *response) result() Result {
 			worst = i
 		}
 	}
-	missed := len(answers) - len(mid)
+	asked, missed := len(answers), len(answers)-len(l.mid)
+	count := func(name string, n, low, high int, better Better) Value {
+		return between(name, "pings", float64(n), float64(low), float64(high), better, 0)
+	}
 	r := Result{Series: []Series{series}, Detail: detail(answers), Values: []Value{
-		exactly("pings", "pings", float64(len(answers)), Neither, 0),
-		exactly("answered", "pings", float64(len(mid)), Neither, 0),
-		exactly("missed", "pings", float64(missed), Lower, 0),
+		count("pings", asked, asked, asked, Neither),
+		count("answered", len(l.mid), len(l.low), asked-never, Neither),
+		count("missed", missed, never, asked-len(l.low), Lower),
 	}}
 	if missed > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, len(answers), p.limit()))
 	}
-	if len(mid) == 0 {
+	if unsure > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, len(answers)))
+	}
+	if len(l.mid) == 0 {
 		return r
 	}
-	r.latencies(mid, low, high)
+	l.add(&r)
 	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row}, Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
 	return r
-}
-
-// latencies adds the distribution of some latencies and their bounds.
-func (r *Result) latencies(mid, low, high []float64) {
-	var sums [3]float64
-	for i := range mid {
-		sums[0], sums[1], sums[2] = sums[0]+mid[i], sums[1]+low[i], sums[2]+high[i]
-	}
-	n := float64(len(mid))
-	mean := between("latency_mean", "ms", sums[0]/n, sums[1]/n, sums[2]/n, Lower, 0.05)
-	slices.Sort(mid)
-	slices.Sort(low)
-	slices.Sort(high)
-	add := func(name string, percent int) {
-		i := max(0, (percent*len(mid)+99)/100-1)
-		r.Values = append(r.Values, between(name, "ms", mid[i], low[i], high[i], Lower, 0.05))
-	}
-	add("latency_min", 0)
-	add("latency_p50", 50)
-	add("latency_p95", 95)
-	if len(mid) >= 100 {
-		add("latency_p99", 99)
-	} else {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d answers are too few for a 99th percentile: that needs 100", len(mid)))
-	}
-	add("latency_max", 100)
-	r.Values = append(r.Values, mean)
 }

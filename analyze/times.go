@@ -17,7 +17,8 @@ type Times struct {
 	period time.Duration
 	origin timeline.Time // of sequence number base
 	base   uint64
-	broken []bool // of all of the recording's frames: it cannot be read; nil: all can
+	ahead  time.Duration // by how much a frame may have been sampled before its beat, as far as stamps tell
+	broken []bool        // of all of the recording's frames: it cannot be read; nil: all can
 }
 
 const femtosPerNano = 1_000_000
@@ -42,6 +43,11 @@ func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Time
 	t.fit(known)
 	if ownClock && !t.steady() {
 		t.femto = 0
+	}
+	for i := range t.metas {
+		if known[i] {
+			t.ahead = max(t.ahead, t.onBeat(t.metas[i].Sequence).Sub(t.metas[i].Sampled.Earliest))
+		}
 	}
 	return t
 }
@@ -125,15 +131,19 @@ func (t *Times) Before(n int) int {
 // Broken reports whether frame n was stored and cannot be read.
 func (t *Times) Broken(n int) bool { return n >= 0 && n < len(t.broken) && t.broken[n] }
 
-// Since returns the bounds of the first moment at which what frame n shows may have been there: after the last frame before it that was seen, where
-// frames are missing just before n, and as Bounds says elsewhere.
+// Since returns the bounds of the first moment at which what frame n shows may have been there. Where frames are missing just before n, that is from
+// the first of these on: no earlier than its beat allows, nor than the last frame that was seen; elsewhere as Bounds says.
 func (t *Times) Since(n int) timeline.Interval {
 	b := t.Bounds(n)
-	if lost := t.Lost(n); lost > 0 && t.femto != 0 {
-		b.Earliest = min(b.Earliest, t.onBeat(t.metas[n-t.first].Sequence-uint64(lost)))
-	} else if lost > 0 {
-		b.Earliest = min(b.Earliest, t.metas[t.Before(n)-t.first].Sampled.Latest)
+	lost := t.Lost(n)
+	if lost == 0 {
+		return b
 	}
+	from := t.Bounds(t.Before(n)).Earliest
+	if t.femto != 0 {
+		from = max(from, t.onBeat(t.metas[n-t.first].Sequence-uint64(lost)).Add(-t.ahead))
+	}
+	b.Earliest = min(b.Earliest, from)
 	return b
 }
 

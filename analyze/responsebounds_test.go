@@ -1,0 +1,98 @@
+package analyze
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// TestResponseBoundsHoldTheTruth measures random films, and the same ones without some of their frames: what is true of the first must lie within
+// the bounds that are told for the second.
+func TestResponseBoundsHoldTheTruth(t *testing.T) {
+	for seed := range seeds(uint64(600)) {
+		rng := rand.New(rand.NewPCG(seed, 41))
+		f, _ := frame.NewFormat(frame.BGR4, 64, 8)
+		full, cut := newFilm(t, f), newFilm(t, f)
+		pix := make([]byte, full.layout.Size)
+		lost, losing, lively := 0, rng.Float64()/2, rng.Float64()/3
+		for i := range 60 {
+			if rng.Float64() < lively {
+				v := byte(rng.IntN(3))
+				for k := range pix {
+					pix[k] = v * 100
+				}
+			}
+			full.shoot(pix, 0)
+			if i > 0 && i < 59 && rng.Float64() < losing {
+				lost++
+				continue
+			}
+			cut.shoot(pix, lost)
+			lost = 0
+		}
+		for at := timeline.Time(0); at < timeline.Time(59*full.period); at += timeline.Time(rng.Int64N(15 * int64(full.period))) {
+			full.events = append(full.events, timeline.Event{At: at, Kind: "ping"})
+		}
+		cut.events = full.events
+		o := Options{Response: ResponseOptions{Limit: full.period * 8}}
+		if seed%2 == 0 {
+			o.Response.Colour = &Colour{200, 200, 200}
+		}
+		truth := one(t, full, FramesWindow(full, 0, 60), o, "response")
+		holdsTruth(t, seed, one(t, cut, FramesWindow(cut, 0, len(cut.metas)), o, "response"), truth)
+	}
+}
+
+// holdsTruth fails the test if a value's bounds do not hold what is true.
+func holdsTruth(t *testing.T, seed uint64, said, truth Result) {
+	t.Helper()
+	for _, v := range said.Values {
+		x, ok := truth.Find(v.Name)
+		if slack := 1e-6 * max(1, math.Abs(x.Value)); ok && (x.Value < v.Low-slack || x.Value > v.High+slack) {
+			t.Errorf("seed %d: %s %s is %v, and is said to be %v, between %v and %v", seed, said.Measure, v.Name, x.Value, v.Value, v.Low, v.High)
+		}
+	}
+}
+
+// TestLeast holds the least of a percentile against all there can be.
+func TestLeast(t *testing.T) {
+	for seed := range seeds(uint64(300)) {
+		rng := rand.New(rand.NewPCG(seed, 42))
+		list := func(n int) (s []float64) {
+			for range n {
+				s = append(s, float64(rng.IntN(9)))
+			}
+			slices.Sort(s)
+			return s
+		}
+		sure := list(rng.IntN(6))
+		more := list(rng.IntN(6) + 1)
+		percent := []int{0, 50, 95, 100}[rng.IntN(4)]
+		most := func(n int) int { return n - 1 - nearestRank(percent, n) }
+		for i, place := range []func(int) int{func(n int) int { return nearestRank(percent, n) }, most} {
+			want, wantMean := math.Inf(1), math.Inf(1)
+			for some := range 1 << len(more) {
+				all := slices.Clone(sure)
+				for k, x := range more {
+					if some>>k&1 != 0 {
+						all = append(all, x)
+					}
+				}
+				if len(all) > 0 {
+					slices.Sort(all)
+					want, wantMean = min(want, all[place(len(all))]), min(wantMean, mean(all))
+				}
+			}
+			if got := least(sure, more, place); got != want {
+				t.Errorf("seed %d: the least of place %d of %v and any of %v is %v, want %v", seed, i, sure, more, got, want)
+			}
+			if got := leastMean(sure, more); math.Abs(got-wantMean) > 1e-9 {
+				t.Errorf("seed %d: the least mean of %v and any of %v is %v, want %v", seed, sure, more, got, wantMean)
+			}
+		}
+	}
+}
