@@ -168,3 +168,16 @@ func (c *Case) changes(from, to int) iter.Seq2[*frame.Step, error] {
 		}
 	}
 }
+
+// lostBehind returns how many frames are missing between e and r, which may have been content, and the first stored frame that some are missing
+// just before: r, or one that shows a half-drawn red.
+func (c *Case) lostBehind() (lost, first int) {
+	first = None
+	for n := c.Window.End + 1; n <= c.Window.Red; n++ {
+		l := c.Times.Lost(n)
+		if lost += l; l > 0 && first == None {
+			first = n
+		}
+	}
+	return lost, first
+}

@@ -117,9 +117,8 @@ func (p *fps) result() Result {
 	w := &p.Window
 	u := 1 + len(p.unique)
 	most := u + p.spare
-	if w.Red != None {
-		most += p.Times.Lost(w.Red) // content as well as red
-	}
+	behind, _ := p.lostBehind()
+	most += behind // content as well as red
 	begin, since := p.Times.At(w.Start), p.Times.Since(w.Start)
 	end, until := p.Times.end(w)
 	took := span(begin, end, since, until)
@@ -138,7 +137,13 @@ func (p *fps) result() Result {
 	p.unchanged(&r)
 	p.dropped(&r, u, most, took)
 	d.Restless = p.restless.report(&r, u)
-	for _, n := range p.lost {
+	open := p.lost
+	for n := w.End + 1; n <= w.Red; n++ {
+		if p.Times.Lost(n) > 0 {
+			open = append(open, n)
+		}
+	}
+	for _, n := range open {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d lost just before frame %d: what they showed is not known", p.Times.Lost(n), n))
 	}
 	r.Detail = detail(d)

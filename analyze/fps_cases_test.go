@@ -118,25 +118,26 @@ func TestUnchangedByHand(t *testing.T) {
 // TestPercentileDown holds the percentile against sequences that Chromium's rule gives by hand: down from 100 % until 5 % are counted.
 func TestPercentileDown(t *testing.T) {
 	cases := []struct {
-		name  string
-		bins  map[int]int
-		count int
-		want  float64
+		name string
+		bins map[int]int
+		want float64
 	}{
-		{"a fifth dropped all the time", map[int]int{20: 300}, 300, 0.20},
-		{"one bad window of 100", map[int]int{0: 99, 80: 1}, 100, 0},
-		{"five bad windows of 100", map[int]int{0: 95, 80: 5}, 100, 0.80},
-		{"four and one", map[int]int{0: 95, 80: 4, 30: 1}, 100, 0.30},
-		{"nothing dropped", map[int]int{0: 50}, 50, 0},
-		{"everything dropped", map[int]int{100: 50}, 50, 1},
+		{"a fifth dropped all the time", map[int]int{20: 300}, 0.20},
+		{"one bad window of 100", map[int]int{0: 99, 80: 1}, 0},
+		{"five bad windows of 100", map[int]int{0: 95, 80: 5}, 0.80},
+		{"four and one", map[int]int{0: 95, 80: 4, 30: 1}, 0.30},
+		{"nothing dropped", map[int]int{0: 50}, 0},
+		{"everything dropped", map[int]int{100: 50}, 1},
 	}
 	for _, c := range cases {
-		var bins [101]int
+		var bins, none [101]float64
 		for i, n := range c.bins {
-			bins[i] = n
+			bins[i] = float64(n)
 		}
-		if got := percentileDown(&bins, c.count); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		for _, greatest := range []bool{false, true} {
+			if got := percentileDown(&bins, &none, greatest); got != c.want {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
 		}
 	}
 }

@@ -74,8 +74,9 @@ func (p *fps) times() *frameTimes {
 			piece = max(piece, p.early(k).Sub(from))
 			from = p.Times.At(k)
 		}
-		if last && p.Window.Red != None {
-			chances += p.Times.Lost(p.Window.Red)
+		if last {
+			behind, _ := p.lostBehind()
+			chances += behind
 		}
 		piece = max(piece, nextEarly.Sub(from))
 		t.unbroken = max(t.unbroken, piece)
@@ -100,10 +101,10 @@ func (p *fps) times() *frameTimes {
 // windowEnd returns when the last frame gave way, and the earliest moment at which it may have.
 func (p *fps) windowEnd() (end, early timeline.Time) {
 	end, _ = p.Times.end(&p.Window)
-	if p.Window.Red == None {
-		return end, end
+	if lost, first := p.lostBehind(); lost > 0 {
+		return end, p.early(first)
 	}
-	return end, p.early(p.Window.Red)
+	return end, end
 }
 
 // rank returns the n-th least, from 0, of the certain times and of many that take each.

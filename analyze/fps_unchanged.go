@@ -25,13 +25,17 @@ import (
 // of 50 %.
 //
 // A frame that was lost is taken for unchanged. It, and the frame behind it, may have been unique or not: the bounds
-// are those of U. Windows that end with a lost frame are not looked at.
+// are those of U. A window may end with a lost frame as well, which the series cannot name. Frames that are lost between g and s, or between e and r, may be of
+// the content: the seconds that would begin or end with them count for the bounds only, each with those that make the figure least or greatest.
 
-// unchangedWindow is a second, in frames.
-type unchangedWindow struct{ value, low, high int }
+// unchangedWindow is a second: how many of its frames are unchanged.
+type unchangedWindow struct{ value, low, high int64 }
 
 // maxRate is how many frames a second's window may hold: more than any screen shows.
 const maxRate = 10000
+
+// maxUnchanged is how many frames a window may hold, the lost ones among them.
+const maxUnchanged = 1 << 50
 
 // unchanged adds the figures of sliding seconds.
 func (p *fps) unchanged(r *Result) {
@@ -40,143 +44,221 @@ func (p *fps) unchanged(r *Result) {
 	if period > 0 {
 		n = int((time.Second + period/2) / period)
 	}
-	first := p.Times.Meta(p.Window.Start).Sequence
-	last := p.Times.Meta(p.Window.End).Sequence
+	groups, ok := p.groups()
 	switch {
-	case n == 0 || n > maxRate:
+	case n == 0 || n > maxRate || !ok:
 		r.Warnings = append(r.Warnings, "frames do not follow a beat: how much of a second is unchanged is left out")
 		return
-	case last-first+1 < uint64(n):
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames are less than a second: how much of one is unchanged is left out", last-first+1))
+	case p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1 < uint64(n):
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames are less than a second: how much of one is unchanged is left out",
+			p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1))
 		return
 	}
-	series := Series{Name: "unchanged", Unit: "fraction", Holds: true}
-	var sum, worst unchangedWindow
-	var bins [3][101]int
-	worstAt := None
-	p.eachSecond(n, func(frame int, w unchangedWindow) {
-		series.Frames = append(series.Frames, frame)
-		series.Values = append(series.Values, float64(w.value)/float64(n))
-		if worstAt == None || w.value > worst.value {
-			worstAt, worst.value = frame, w.value
+	all := newUnchanged(n)
+	eachSecond(groups, int64(n), all.add)
+	all.report(r)
+}
+
+// unchangedGroup is a stored frame and the lost ones before it: places first to last of the window's frames, of which the lost ones that may have been content
+// at its beginning are the first.
+type unchangedGroup struct {
+	first, last int64
+	frame       int // None: there are lost ones only, before r
+	unique      bool
+}
+
+func (g *unchangedGroup) lost() int64 { return g.last - g.first }
+
+// groups returns the window's frames, and whether they can be counted.
+func (p *fps) groups() ([]unchangedGroup, bool) {
+	var list []unchangedGroup
+	unique := p.unique
+	at := int64(0)
+	for n := p.Window.Start; n <= p.Window.End; n++ {
+		if p.Times.Broken(n) {
+			continue
 		}
-		worst.low, worst.high = max(worst.low, w.low), max(worst.high, w.high)
-		sum.value, sum.low, sum.high = sum.value+w.value, sum.low+w.low, sum.high+w.high
-		for i, v := range [...]int{w.value, w.low, w.high} {
-			bins[i][int(math.Round(100*float64(v)/float64(n)))]++
+		lost := int64(p.Times.Lost(n))
+		if lost < 0 || lost > maxUnchanged {
+			return nil, false
 		}
-	})
-	count := len(series.Frames)
-	if count == 0 {
-		r.Warnings = append(r.Warnings, "every frame a second behind the first was lost: how much of a second is unchanged is left out")
+		g := unchangedGroup{at, at + lost, n, n == p.Window.Start}
+		if len(unique) > 0 && unique[0] == n {
+			g.unique, unique = true, unique[1:]
+		}
+		if at = g.last + 1; at > maxUnchanged {
+			return nil, false
+		}
+		list = append(list, g)
+	}
+	if behind, _ := p.lostBehind(); behind != 0 {
+		list = append(list, unchangedGroup{at, at + int64(behind), None, false})
+		return list, behind > 0 && behind < maxUnchanged
+	}
+	return list, true
+}
+
+// second is so many windows that hold the same, one behind the other.
+type second struct {
+	unchangedWindow
+	frame   int   // that the first of them ends with, or that is the next one behind it
+	stored  bool  // it ends with that frame
+	certain bool  // it lies between s and e
+	times   int64 // how many there are
+}
+
+// eachSecond calls do with each window of n frames.
+func eachSecond(groups []unchangedGroup, n int64, do func(second)) {
+	begins := groups[0].last // s
+	tail := 0                // the group in which the window begins
+	var between unchangedWindow
+	for h := range groups {
+		g := &groups[h]
+		for end := max(g.first, n-1); end <= g.last; end++ {
+			if g.frame == None && end == g.last {
+				break
+			}
+			start := end - n + 1
+			for ; groups[tail].last < start; tail++ {
+				between.count(&groups[tail], -1)
+			}
+			s := second{frame: g.frame, stored: end == g.last, certain: g.frame != None && start >= begins, times: 1}
+			switch {
+			case tail == h && end < g.last: // all of it was lost, and so are those up to the next stored frame
+				s.unchangedWindow = unchangedWindow{n, 0, n}
+				s.times = g.last - end
+				end = g.last - 1
+			case tail == h:
+				s.unchangedWindow = g.within(start)
+			default:
+				s.unchangedWindow = between
+				s.count(&groups[tail], -1)
+				s.sum(groups[tail].within(start))
+				if end < g.last {
+					s.sum(unchangedWindow{end - g.first + 1, 0, end - g.first + 1})
+				} else {
+					s.sum(g.within(g.first))
+				}
+			}
+			do(s)
+		}
+		between.count(g, 1)
+	}
+}
+
+func (w *unchangedWindow) sum(o unchangedWindow) {
+	w.value, w.low, w.high = w.value+o.value, w.low+o.low, w.high+o.high
+}
+
+// count adds a group, or takes it away again.
+func (w *unchangedWindow) count(g *unchangedGroup, sign int64) {
+	o := g.within(g.first)
+	w.sum(unchangedWindow{sign * o.value, sign * o.low, sign * o.high})
+}
+
+// within returns what the group adds to a window that begins in it with place start, or before it, and goes on to its last frame.
+func (g *unchangedGroup) within(start int64) unchangedWindow {
+	repeated := int64(1)
+	if g.unique {
+		repeated = 0
+	}
+	lost := g.last - max(start, g.first)
+	switch {
+	case g.lost() == 0:
+		return unchangedWindow{repeated, repeated, repeated}
+	case start <= g.first: // one of the frames changed, where the last differs
+		return unchangedWindow{lost + repeated, 0, lost + repeated}
+	}
+	return unchangedWindow{lost + repeated, 0, lost + 1} // which may have been one before the window
+}
+
+// unchangedFigures gathers windows.
+type unchangedFigures struct {
+	n       int
+	series  Series
+	sum     [3]float64 // of the certain windows: value, low, high
+	count   float64    // of them
+	worst   [3]int64
+	worstAt int
+	bins    [3][101]float64 // of certain windows, by whole percents
+	open    [3][101]float64 // of others
+	sums    [3][101]float64 // of these
+}
+
+func newUnchanged(n int) *unchangedFigures {
+	return &unchangedFigures{n: n, worstAt: None, series: Series{Name: "unchanged", Unit: "fraction", Holds: true}}
+}
+
+func (u *unchangedFigures) add(s second) {
+	times := float64(s.times)
+	for i, v := range [...]int64{s.value, s.low, s.high} {
+		bin := int(math.Round(100 * float64(v) / float64(u.n)))
+		if !s.certain {
+			u.open[i][bin] += times
+			u.sums[i][bin] += times * float64(v)
+			continue
+		}
+		u.bins[i][bin] += times
+		u.sum[i] += times * float64(v)
+	}
+	u.worst[2] = max(u.worst[2], s.high)
+	if !s.certain {
 		return
 	}
-	of := func(v unchangedWindow, by float64) (float64, float64, float64) {
-		return float64(v.value) / by, float64(v.low) / by, float64(v.high) / by
+	u.count += times
+	u.worst[1] = max(u.worst[1], s.low)
+	if u.worstAt == None || s.value > u.worst[0] {
+		u.worst[0], u.worstAt = s.value, s.frame
 	}
+	if s.stored {
+		u.series.Frames = append(u.series.Frames, s.frame)
+		u.series.Values = append(u.series.Values, float64(s.value)/float64(u.n))
+	}
+}
+
+func (u *unchangedFigures) report(r *Result) {
+	n := float64(u.n)
 	add := func(name string, v, low, high float64) *Value {
 		r.Values = append(r.Values, between(name, "fraction", v, low, high, Lower, 0.05))
 		return &r.Values[len(r.Values)-1]
 	}
-	v, low, high := of(sum, float64(count)*float64(n))
-	add("unchanged_mean", v, low, high)
-	add("unchanged_p95", percentileDown(&bins[0], count), percentileDown(&bins[1], count), percentileDown(&bins[2], count))
-	v, low, high = of(worst, float64(n))
-	add("unchanged_worst", v, low, high).Frames = []int{worstAt}
-	r.Series = append(r.Series, series)
+	var none [101]float64
+	low, high := u.mean(1, false), u.mean(2, true)
+	add("unchanged_mean", u.sum[0]/u.count/n, low/n, high/n)
+	add("unchanged_p95", percentileDown(&u.bins[0], &none, false), percentileDown(&u.bins[1], &u.open[1], false), percentileDown(&u.bins[2], &u.open[2], true))
+	add("unchanged_worst", float64(u.worst[0])/n, float64(u.worst[1])/n, float64(u.worst[2])/n).Frames = []int{u.worstAt}
+	r.Series = append(r.Series, u.series)
 }
 
-// percentileDown counts windows from the greatest share down until a twentieth of them is reached, and returns the share there.
-func percentileDown(bins *[101]int, count int) float64 {
-	i := len(bins) - 1
-	for n := bins[i]; 20*n < count && i > 0; n += bins[i] {
+// mean returns the greatest or least mean of all certain windows, by the i-th of their counts, and any of the others.
+func (u *unchangedFigures) mean(i int, greatest bool) float64 {
+	sum, count := u.sum[i], u.count
+	for k := range u.open[i] {
+		if greatest {
+			k = len(u.open[i]) - 1 - k
+		}
+		more, times := u.sums[i][k], u.open[i][k]
+		if times > 0 && (more/times > sum/count) == greatest {
+			sum, count = sum+more, count+times
+		}
+	}
+	return sum / count
+}
+
+// percentileDown counts windows from the greatest share down until a twentieth of them is reached, and returns the share there. Of the open windows, those are
+// among them that make it greatest or least.
+func percentileDown(bins, open *[101]float64, greatest bool) float64 {
+	var all, others float64
+	for i := range bins {
+		all, others = all+bins[i], others+open[i]
+	}
+	i := len(bins)
+	for reached, above := 0.0, 0.0; i > 0; {
 		i--
+		reached, above = reached+bins[i], above+open[i]
+		if greatest && 20*(reached+above) >= all+above || !greatest && 20*reached >= all+others-above {
+			break
+		}
 	}
 	return float64(i) / 100
-}
-
-// eachSecond calls do with each stored frame that ends a window of n frames, and how many of these are unchanged.
-func (p *fps) eachSecond(n int, do func(frame int, w unchangedWindow)) {
-	s := p.slots()
-	from := p.Window.Start // the first frame in the window
-	var w unchangedWindow  // of the frames from to now
-	first := p.Times.Meta(p.Window.Start).Sequence
-	ahead, behind := s, s
-	for i := p.Window.Start; i <= p.Window.End; i++ {
-		if p.Times.Broken(i) {
-			continue
-		}
-		w.add(ahead.of(i), 1)
-		seq := p.Times.Meta(i).Sequence
-		if seq-first+1 < uint64(n) {
-			continue
-		}
-		start := seq - uint64(n) + 1
-		for ; p.Times.Broken(from) || p.Times.Meta(from).Sequence < start; from++ {
-			if !p.Times.Broken(from) {
-				w.add(behind.of(from), -1)
-			}
-		}
-		// Only a part of the frames lost before the first one may lie in the window.
-		head := behind
-		slot := head.of(from)
-		part := slot
-		if inside := int(min(uint64(slot.lost), p.Times.Meta(from).Sequence-start)); inside < slot.lost {
-			part = slot.cut(inside)
-		}
-		w.add(slot, -1)
-		w.add(part, 1)
-		do(i, w)
-		w.add(part, -1)
-		w.add(slot, 1)
-	}
-}
-
-// slot is a stored frame and the lost ones before it.
-type slot struct {
-	lost   int
-	unique bool
-}
-
-// cut leaves so many of the lost frames.
-func (s slot) cut(lost int) slot { return slot{lost: -1 - lost, unique: s.unique} }
-
-// add counts a slot, or takes it away again. A negative count of lost frames, −1 − m, stands for m of some more.
-func (w *unchangedWindow) add(s slot, sign int) {
-	repeated := 1
-	if s.unique {
-		repeated = 0
-	}
-	switch {
-	case s.lost == 0:
-		w.value += sign * repeated
-		w.low += sign * repeated
-		w.high += sign * repeated
-	case s.lost > 0: // one of the frames changed, where the last differs
-		w.value += sign * (s.lost + repeated)
-		w.high += sign * (s.lost + repeated)
-	default: // which may have been one outside
-		m := -1 - s.lost
-		w.value += sign * (m + repeated)
-		w.high += sign * (m + 1)
-	}
-}
-
-// slots goes through the window's stored frames in ascending order.
-type slots struct {
-	*fps
-	unique []int // not yet passed
-}
-
-func (p *fps) slots() slots { return slots{p, p.unique} }
-
-func (s *slots) of(n int) slot {
-	for len(s.unique) > 0 && s.unique[0] < n {
-		s.unique = s.unique[1:]
-	}
-	lost := 0
-	if n > s.Window.Start {
-		lost = s.Times.Lost(n)
-	}
-	return slot{lost, n == s.Window.Start || len(s.unique) > 0 && s.unique[0] == n}
 }

@@ -121,9 +121,8 @@ func (t tally) counts(dst []uint32, x0 int) {
 }
 
 func (p *heatmap) result() Result {
-	if p.Window.Red != None {
-		p.gaps += p.Times.Lost(p.Window.Red)
-	}
+	behind, _ := p.lostBehind()
+	p.gaps += behind
 	r := p.Area.Region
 	heat := &Heat{X: r.X, Y: r.Y, Width: r.Width, Height: r.Height, Counts: make([]uint32, r.Width*r.Height)}
 	total, changed, most := p.counts(heat)
