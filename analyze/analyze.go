@@ -32,7 +32,8 @@ type Options struct {
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
 
-	share int // fewest frames of a share; 0: chosen by what changes
+	share int  // fewest frames of a share; 0: chosen by what changes
+	any   bool // Measures were not asked for by name
 }
 
 // measures lists all there are, in the order in which they are shown.
@@ -47,6 +48,7 @@ func measures() []measure {
 		windowOpenMeasure(),
 		responseMeasure(),
 		scrollMeasure(),
+		stripMeasure(),
 	}
 }
 
@@ -133,12 +135,14 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 	run := run{Case: c}
 	results := make([]Result, len(chosen))
 	parts := make([]part, len(chosen))
+	absent := make([]bool, len(chosen))
 	for i := range chosen {
 		p, err := chosen[i].begin(c)
 		if fault := (*unreadable)(nil); errors.As(err, &fault) {
 			return nil, err
 		}
 		if err != nil {
+			absent[i] = errors.Is(err, errAbsent) && (c.Options.any || len(c.Options.Measures) == 0)
 			results[i] = refused(&chosen[i], err)
 			continue
 		}
@@ -165,7 +169,13 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 		results[i].Measure, results[i].Version = chosen[i].name, chosen[i].version
 		results[i] = results[i].complete()
 	}
-	return &Outcome{c.Window, c.Times, results}, nil
+	found := &Outcome{Window: c.Window, Times: c.Times}
+	for i := range results {
+		if !absent[i] {
+			found.Results = append(found.Results, results[i])
+		}
+	}
+	return found, nil
 }
 
 // run takes a window's frames through the measures' parts.

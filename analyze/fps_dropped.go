@@ -52,6 +52,8 @@ type sighting struct {
 	clock uint32 // of the content, ms
 	frame int32
 	gap   bool // ids before it may have been shown by frames that were lost or cannot be read
+	// Of how many copies say it, and the lower 8 free bits.
+	copies, data uint8
 }
 
 // idReader reads the code strip of a window's frames. A nil one reads nothing.
@@ -64,17 +66,20 @@ type idReader struct {
 }
 
 // newIDReader returns nil where s shows no code strip at the place where pages draw it.
-func newIDReader(c *Case) *idReader {
+func newIDReader(c *Case) *idReader { return newIDReaderAt(c, c.Window.Start) }
+
+// newIDReaderAt looks at another frame than s.
+func newIDReaderAt(c *Case, n int) *idReader {
 	const least = 192 // pixels; a strip does not fit into less
 	if c.Area.Region.Width < least {
 		return nil
 	}
-	first, err := c.Recording.Image(c.Window.Start)
-	if err != nil {
-		return nil
-	}
 	d := stripDecoder(c)
 	if d == nil {
+		return nil
+	}
+	first, err := c.Recording.Image(n)
+	if err != nil {
 		return nil
 	}
 	reading := d.Read(first)
@@ -113,12 +118,17 @@ func (d *idReader) add(f *Frame) {
 	if d == nil {
 		return
 	}
-	start := f.Number == d.Window.Start
-	d.gap = d.gap || f.Lost > 0 && !start
-	if !start && len(f.Change.Spans) == 0 {
-		return
+	d.lost(f)
+	if f.Number == d.Window.Start || len(f.Change.Spans) > 0 {
+		d.note(f, d.decoder.Read(f.Image))
 	}
-	reading := d.decoder.Read(f.Image)
+}
+
+// lost notes that frames are missing just before one.
+func (d *idReader) lost(f *Frame) { d.gap = d.gap || f.Lost > 0 && f.Number != d.Window.Start }
+
+// note takes what the strip of a frame says.
+func (d *idReader) note(f *Frame, reading strip.Reading) {
 	found := false
 	for i, copy := range reading.Copies {
 		if !copy.OK || copy.Code.Page() != d.page || reading.State == strip.Torn && isMarker(copy.Code) ||
@@ -126,7 +136,13 @@ func (d *idReader) add(f *Frame) {
 			continue
 		}
 		found = true
-		d.seen = append(d.seen, sighting{copy.Code.ID, copy.Code.Clock, int32(f.Number), d.gap})
+		copies := uint8(0)
+		for _, o := range reading.Copies[i:] {
+			if o.OK && o.Code == copy.Code {
+				copies++
+			}
+		}
+		d.seen = append(d.seen, sighting{copy.Code.ID, copy.Code.Clock, int32(f.Number), d.gap, copies, uint8(copy.Code.Free)})
 	}
 	d.gap = !found
 }
@@ -166,7 +182,7 @@ func countIDs(seen []sighting) (drops, bool) {
 		if i == 0 {
 			last = int64(s.id)
 		} else {
-			last += int64(int32((s.id-uint32(last))<<8) >> 8)
+			last += closest(last, s.id)
 		}
 		ids = append(ids, at{last, s})
 	}

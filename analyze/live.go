@@ -171,7 +171,7 @@ func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options)
 		}
 	}
 	rest := o
-	rest.Measures = nil
+	rest.Measures, rest.any = nil, len(o.Measures) == 0
 	for _, m := range chosen {
 		if _, done := found.Find(m.name); !done {
 			rest.Measures = append(rest.Measures, m.name)
@@ -187,9 +187,11 @@ func (t *Taken) Outcome(ctx context.Context, rec Recording, w Window, o Options)
 	for _, m := range chosen {
 		r, ok := found.Find(m.name)
 		if !ok {
-			r, _ = later.Find(m.name)
+			r, ok = later.Find(m.name)
 		}
-		all = append(all, *r)
+		if ok { // else there is nothing to measure
+			all = append(all, *r)
+		}
 	}
 	found.Results = all
 	return found, nil
