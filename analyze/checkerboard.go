@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -29,7 +28,7 @@ import (
 // with any, in up to 32 frames, as checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page is found
 // where it was at first only. A colour that never appears makes for no checkerboard; a grid that was to be looked for and is not there refuses the measure.
 //
-// With frames lost, what they showed lies between nothing and all of R.
+// With frames lost, what they showed lies between nothing and all of R. How many regions there may be then: checkerboard_lost.go.
 func checkerboardMeasure() measure {
 	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard}
 }
@@ -182,9 +181,8 @@ func (p *checkerboard) result() Result {
 			between("checkerboard_sum", "frames", p.pixels/size, p.pixels/size, p.pixels/size+lost, Lower, 0.05),
 		},
 	}
-	if whole := ms(area.whole); whole > 0 {
-		r.Values = append(r.Values, between("mean_checkerboard", "fraction",
-			area.value/size/whole, area.low/size/whole, min(1, area.high/size/whole), Lower, 0.05))
+	if area.whole.mid > 0 {
+		r.Values = append(r.Values, area.mean(size))
 	}
 	d := CheckerboardDetail{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found, Regions: []CheckerboardArea{}}
 	for _, c := range p.pattern.colours {
@@ -209,13 +207,24 @@ func (v Value) within(low, high float64) Value {
 // checkerIntegral is ∫ A dt in pixel·ms.
 type checkerIntegral struct {
 	value, low, high float64
-	whole            time.Duration // from s to r
+	whole            lasting // from s to r
+}
+
+// mean is the integral's part of all of the time and a region of this size. Lost frames leave open how long that is, too.
+func (sum *checkerIntegral) mean(size float64) Value {
+	of := func(area float64, d time.Duration) float64 { return min(1, area/size/ms(d)) }
+	high := 1.0
+	if sum.whole.low > 0 {
+		high = of(sum.high, sum.whole.low)
+	}
+	return between("mean_checkerboard", "fraction", of(sum.value, sum.whole.mid), of(sum.low, sum.whole.high), high, Lower, 0.05)
 }
 
 func (p *checkerboard) integral() (sum checkerIntegral) {
 	w := &p.Window
-	end, _ := p.Times.end(w)
-	sum.whole = end.Sub(p.Times.At(w.Start))
+	end, until := p.Times.end(w)
+	whole := end.Sub(p.Times.At(w.Start))
+	sum.whole = lasting{whole, whole, whole}
 	for i, n := range p.frames {
 		until := end
 		if i+1 < len(p.frames) {
@@ -227,8 +236,9 @@ func (p *checkerboard) integral() (sum checkerIntegral) {
 	if p.Lost() == 0 {
 		return sum
 	}
+	sum.whole = span(p.Times.At(w.Start), end, p.Times.Since(w.Start), until)
 	k := 0
-	for n := w.Start; n <= max(w.End, w.Red); n++ {
+	for n := w.Start; n <= w.End; n++ {
 		missing := p.missing(n)
 		if missing == 0 {
 			continue
@@ -242,6 +252,11 @@ func (p *checkerboard) integral() (sum checkerIntegral) {
 		}
 		sum.low -= missing * float64(p.areas[k])
 		sum.high += missing * float64(p.Area.Pixels-p.areas[k])
+	}
+	if lost, first := p.lostBehind(); lost > 0 { // content that would have been there until r
+		open, last := ms(end.Sub(p.Times.Since(first).Earliest)), p.areas[len(p.areas)-1]
+		sum.low -= open * float64(last)
+		sum.high += open * float64(p.Area.Pixels-last)
 	}
 	sum.low = max(0, sum.low)
 	return sum
@@ -265,68 +280,69 @@ func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("there are more than %d regions of checkerboard: how long they take to fill is not told", maxBodies))
 		return
 	}
-	regions := p.bodies.regions()
+	f := p.fillings()
 	var unfilled []int // first frames
-	var all []lasting
 	longest := 0
-	for i, b := range regions {
-		took, filled := p.fill(b)
-		all = append(all, took)
-		if took.mid > all[longest].mid {
+	for i := range f.all {
+		b := &f.all[i]
+		if b.took.mid > f.all[longest].took.mid {
 			longest = i
 		}
-		if !filled {
+		if !b.filled {
 			unfilled = append(unfilled, b.first)
 		}
 		const kept, shown = 1000, 20
 		if i < kept {
-			d.Regions = append(d.Regions, CheckerboardArea{b.box.region(), b.first, b.last, filled, ms(took.mid)})
+			d.Regions = append(d.Regions, CheckerboardArea{b.box.region(), b.first, b.last, b.filled, ms(b.took.mid)})
 		}
 		if i < shown {
-			text := fmt.Sprintf("checkerboard appears and is filled after %.1f ms", ms(took.mid))
-			if !filled {
-				text = fmt.Sprintf("checkerboard appears and is still there at the end, %.1f ms later", ms(took.mid))
+			text := fmt.Sprintf("checkerboard appears and is filled after %.1f ms", ms(b.took.mid))
+			if !b.filled {
+				text = fmt.Sprintf("checkerboard appears and is still there at the end, %.1f ms later", ms(b.took.mid))
 			}
 			r.Evidence = append(r.Evidence, Evidence{Kind: "checkerboard", Frame: b.first, Region: b.box.region(), Text: text})
 		}
 	}
-	open := exactly("unfilled_regions", "regions", float64(len(unfilled)), Lower, 0.05)
+	note := ""
+	if len(f.gaps) > 0 {
+		note = "where frames are missing, regions may have come and gone, and have been joined or parted"
+	}
+	low, high := f.count()
+	regions := between("regions", "regions", float64(len(f.all)), low, high, Neither, 0)
+	low, high = f.unfilled()
+	open := between("unfilled_regions", "regions", float64(len(unfilled)), low, high, Lower, 0.05)
 	open.Frames = unfilled
-	r.Values = append(r.Values, exactly("regions", "regions", float64(len(regions)), Neither, 0), open)
-	if len(all) == 0 {
+	regions.Note, open.Note = note, note
+	r.Values = append(r.Values, regions, open)
+	if len(f.all) == 0 {
 		return
 	}
-	r.Values = append(r.Values, p.fillValues(all, regions[longest].first, len(unfilled))...)
+	most, mean := f.bounds()
+	top := between("longest_fill", "ms", ms(most.mid), ms(most.low), ms(most.high), Lower, 0.05)
+	top.Frames = []int{f.all[longest].first}
+	average := between("mean_fill", "ms", ms(mean.mid), ms(mean.low), ms(mean.high), Lower, 0.05)
+	if len(unfilled) > 0 {
+		note = "some of it is not filled at the end, and counts until then"
+	}
+	top.Note, average.Note = note, note
+	r.Values = append(r.Values, top, average)
 }
 
 // fill returns how long a region takes to fill.
-func (p *checkerboard) fill(b body) (took lasting, filled bool) {
+func (p *checkerboard) fill(b body) filling {
 	begin, since := p.Times.At(b.first), p.Times.Since(b.first)
-	if b.last == p.Window.End {
-		end, until := p.Times.end(&p.Window)
-		return span(begin, end, since, until), false
+	end, until := p.Times.end(&p.Window)
+	open := b.last == p.Window.End
+	if open {
+		if lost, first := p.lostBehind(); lost > 0 {
+			until.Earliest = min(until.Earliest, p.Times.Since(first).Earliest)
+		}
+	} else {
+		next := b.last + 1
+		for p.Times.Broken(next) {
+			next++
+		}
+		end, until = p.Times.At(next), p.Times.Since(next)
 	}
-	next := b.last + 1
-	for p.Times.Broken(next) {
-		next++
-	}
-	return span(begin, p.Times.At(next), since, p.Times.Since(next)), true
-}
-
-func (p *checkerboard) fillValues(all []lasting, frame, unfilled int) []Value {
-	top := slices.MaxFunc(all, func(a, b lasting) int { return int(a.mid - b.mid) })
-	var sum lasting
-	for _, l := range all {
-		top.low, top.high = max(top.low, l.low), max(top.high, l.high)
-		sum = lasting{sum.mid + l.mid, sum.low + l.low, sum.high + l.high}
-	}
-	n := float64(len(all))
-	longest := between("longest_fill", "ms", ms(top.mid), ms(top.low), ms(top.high), Lower, 0.05)
-	longest.Frames = []int{frame}
-	mean := between("mean_fill", "ms", ms(sum.mid)/n, ms(sum.low)/n, ms(sum.high)/n, Lower, 0.05)
-	if unfilled > 0 {
-		longest.Note = "some of it is not filled at the end, and counts until then"
-		mean.Note = longest.Note
-	}
-	return []Value{longest, mean}
+	return filling{body: b, took: span(begin, end, since, until), since: since.Earliest, until: until.Latest, least: until.Earliest, filled: !open}
 }

@@ -1,0 +1,121 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// bereft is a film of boxes that are drawn over each other, and the same with frames lost, each with its window.
+type bereft struct {
+	full, cut   *film
+	whole, left Window
+}
+
+// newBereft loses frames anywhere between g and r: of the content, of what is beside it, and before a half-drawn red.
+func newBereft(t testing.TB, seed uint64) *bereft {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	const width, height = 48, 24
+	f, err := frame.NewFormat(frame.BGR4, width, height)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bereft{full: newFilm(t, f), cut: newFilm(t, f)}
+	b.full.period = time.Second / time.Duration(5+rng.IntN(8))
+	b.cut.period = b.full.period
+	n := 30 + rng.IntN(30)
+	s := 1 + rng.IntN(2)
+	r := n - 3
+	e := r - 1 - rng.IntN(3) // the others are torn
+	atStart, atEnd, lossy := rng.IntN(4)*rng.IntN(2), rng.IntN(4)*rng.IntN(2), rng.Float64()*0.1
+	canvas := make([]byte, b.full.layout.Size)
+	busy, lost := rng.Float64(), 0
+	var kept []int
+	for i := range n {
+		switch {
+		case i > e:
+			fill(canvas[:len(canvas)*min(r-e, i-e)/(r-e)], 211)
+		case i == s, i > s && rng.Float64() < busy:
+			for range 1 + rng.IntN(3) {
+				x, y := rng.IntN(width), rng.IntN(height)
+				w, h, v := 1+rng.IntN(width-x), 1+rng.IntN(height-y), byte(rng.IntN(4)*80)
+				for k := y; k < y+h; k++ {
+					fill(canvas[4*(k*width+x):4*(k*width+x+w)], v)
+				}
+			}
+		}
+		b.full.shoot(canvas, 0)
+		if i > s && i < e && rng.Float64() < lossy || i >= s && i < s+atStart || i < e && i >= e-atEnd/2 || i > e && i < r && rng.IntN(4) == 0 || atEnd == 3 && i == e {
+			lost++
+			continue
+		}
+		b.cut.shoot(canvas, lost)
+		kept, lost = append(kept, i), 0
+	}
+	number := func(i int) int { // of the first one left from i on
+		k := 0
+		for kept[k] < i {
+			k++
+		}
+		return k
+	}
+	b.whole = Window{Kind: ByMarkers, Green: s - 1, Start: s, End: e, Red: r, T0: &Moment{}}
+	b.left = Window{Kind: ByMarkers, Green: number(s) - 1, Start: number(s), End: number(e+1) - 1, Red: number(r), T0: &Moment{}}
+	return b
+}
+
+func fill(p []byte, v byte) {
+	for i := range p {
+		p[i] = v
+	}
+}
+
+// TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies within the bounds.
+func TestBoundsHoldTheTruth(t *testing.T) {
+	looked := 0
+	for seed := range seeds(uint64(300)) {
+		b := newBereft(t, seed)
+		if len(b.cut.metas) == len(b.full.metas) || b.left.Start > b.left.End {
+			continue
+		}
+		looked++
+		o := Options{Measures: []string{"fps", "heatmap", "tearing", "checkerboard", "scroll"}, Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
+		truth, err := Analyze(t.Context(), b.full, b.whole, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := Analyze(t.Context(), b.cut, b.left, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range said.Results {
+			for _, v := range r.Values {
+				if v.Name == "frames" {
+					continue // stored ones
+				}
+				if want, ok := truth.Results[i].Find(v.Name); ok {
+					wantHeld(t, fmt.Sprintf("seed %d: %s %s", seed, r.Measure, v.Name), v, want.Value)
+				}
+			}
+		}
+	}
+	if looked < int(seeds(uint64(300)))/2 {
+		t.Errorf("only %d films have lost frames", looked)
+	}
+}
+
+// wantHeld fails the test if a value's bounds do not hold what it is.
+func wantHeld(t *testing.T, what string, v Value, is float64) {
+	t.Helper()
+	slack := 1e-6 * math.Max(1, math.Abs(is))
+	if !(v.Low <= v.Value && v.Value <= v.High) {
+		t.Errorf("%s is %v, beside %v to %v", what, v.Value, v.Low, v.High)
+	}
+	if is < v.Low-slack || is > v.High+slack {
+		t.Errorf("%s is %v, and is said to be %v: %v to %v", what, is, v.Value, v.Low, v.High)
+	}
+}
