@@ -88,6 +88,16 @@ func (d *damage) warnings() (list []string) {
 	return list
 }
 
+// Unreadable returns the frames of the window that were stored and cannot be read, ascending. The measures took them for lost.
+func (o *Outcome) Unreadable() (frames []int) {
+	for n := range o.Times.broken {
+		if o.Times.broken[n] {
+			frames = append(frames, n)
+		}
+	}
+	return frames
+}
+
 // walk calls do with each frame from up to, and not including, to, that can be read. The step of one behind others that cannot be read tells
 // how it differs from the last frame before these, and always brings pixels.
 func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {

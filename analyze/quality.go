@@ -22,15 +22,21 @@ const qualityVersion = 1
 //	stored_frames        in the recording
 //	lost_frames          produced and not stored; Detail has them by cause
 //	flagged_frames       stored, and the source said that they are damaged, or that it had no signal
-//	unreadable_frames    stored, and destroyed since
+//	unreadable_frames    stored, and destroyed since, as far as that is known: of pixels only in windows that were measured
 //	jitter_p50, jitter_p99, jitter_max   how far the middle of a frame's stamps lies from sequence number × fitted period, ms; nearest rank
 //	sampling_max         the widest interval in which a frame is known to have been sampled, ms
 //	stalls               frames whose stamp lies more than half a period from its beat
 //	segments             runs of frames of one format, named in Detail with their modes
 //
 // Frames that bring times of their own (videos) are not expected on a beat and have no jitter.
-func Quality(rec Recording, ownClock bool) Result {
-	q := quality{lost: map[string]uint64{}}
+//
+// What there is to know of a frame beside its pixels is read here. That its pixels are destroyed shows only where they are wanted: unreadable names
+// frames of which that was found, in any order, such as those of [Outcome.Unreadable].
+func Quality(rec Recording, ownClock bool, unreadable ...int) Result {
+	q := quality{lost: map[string]uint64{}, broken: map[int]bool{}}
+	for _, n := range unreadable {
+		q.broken[n] = true
+	}
 	for _, s := range rec.Segments() {
 		q.segment(rec, s, ownClock)
 	}
@@ -43,12 +49,13 @@ func Quality(rec Recording, ownClock bool) Result {
 }
 
 type quality struct {
-	stored, flagged, unreadable, stalls int
-	flaggedFrames, stalledFrames        []int
-	lost                                map[string]uint64 // by cause
-	jitter                              []time.Duration
-	widest                              time.Duration
-	modes                               []qualityMode
+	stored, flagged, unreadable, stalls            int
+	flaggedFrames, unreadableFrames, stalledFrames []int
+	broken                                         map[int]bool      // known to be unreadable
+	lost                                           map[string]uint64 // by cause
+	jitter                                         []time.Duration
+	widest                                         time.Duration
+	modes                                          []qualityMode
 }
 
 // qualityMode is a segment in Detail.
@@ -70,8 +77,9 @@ func (q *quality) segment(rec Recording, s frame.Segment, ownClock bool) {
 	times := newTimes(rec, s, s.First, s.First+s.Frames, ownClock)
 	for n := s.First; n < s.First+s.Frames; n++ {
 		m, err := rec.Meta(n)
-		if err != nil {
+		if err != nil || q.broken[n] {
 			q.unreadable++
+			q.unreadableFrames = name(q.unreadableFrames, n)
 			continue
 		}
 		q.stored++
@@ -122,7 +130,7 @@ func (q *quality) result() Result {
 		count("stored_frames", uint64(q.stored), Neither, nil),
 		count("lost_frames", missing, Lower, nil),
 		count("flagged_frames", uint64(q.flagged), Lower, q.flaggedFrames),
-		count("unreadable_frames", uint64(q.unreadable), Lower, nil),
+		count("unreadable_frames", uint64(q.unreadable), Lower, q.unreadableFrames),
 		count("stalls", uint64(q.stalls), Lower, q.stalledFrames),
 		exactly("segments", "segments", float64(len(q.modes)), Neither, 0),
 		exactly("sampling_max", "ms", ms(q.widest), Lower, 0.1),
