@@ -154,7 +154,7 @@ func TestLostBesideTheMarkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := got[0]; w.Start != 5 || w.LostBeforeStart != 2 || w.Red != 9 || w.LostBeforeRed != 4 || w.End != 7 || w.TornRed == nil {
+	if w := got[0]; w.Start != 5 || w.LostBeforeStart != 2 || w.Red != 9 || w.LostBeforeRed != 5 || w.End != 7 || w.TornRed == nil {
 		t.Errorf("got %+v", w)
 	}
 }

@@ -9,6 +9,7 @@ import (
 type contentState struct {
 	band     [2]int // lines of full-width red in the last frame
 	bandFrom int    // first frame with any, or -1
+	bandLost int    // frames that are missing before it and those behind it
 
 	slides bool      // the green may go on in another box
 	slide  candidate // that box
@@ -46,11 +47,13 @@ func (d *Detector) doContent() {
 			return
 		}
 	}
-	switch torn := c.band[1] > c.band[0]; {
-	case !torn:
-		d.w.End, c.bandFrom = d.n, -1
-	case c.bandFrom < 0:
-		c.bandFrom = d.n
+	if torn := c.band[1] > c.band[0]; !torn {
+		d.w.End, c.bandFrom, c.bandLost = d.n, -1, 0
+	} else {
+		if c.bandFrom < 0 {
+			c.bandFrom = d.n
+		}
+		c.bandLost += d.lost
 	}
 	if a := &c.aside; !a.box.Empty() && d.n-a.from+1 >= heldFrames {
 		c.believe, c.asideW = true, a.w
@@ -118,6 +121,7 @@ func (d *Detector) reddened() Window {
 			w.End = d.last // it stood too long to be a tear
 		} else {
 			w.TornRed = d.tearAt(d.last, c.band[0], c.band[1])
+			w.LostBeforeRed += c.bandLost
 		}
 	}
 	return w

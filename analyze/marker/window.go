@@ -24,8 +24,8 @@ type Window struct {
 	GreenRegion image.Rectangle `json:"green_region"`
 	RedRegion   image.Rectangle `json:"red_region"`
 
-	// Frames of the source that are missing between g and s, and between r and the frame before it: s and r may have been
-	// one of them.
+	// Frames of the source that are missing between g and s, and between e and r, beside a half-drawn red: what they showed may belong to the
+	// content or to a marker.
 	LostBeforeStart int `json:"lost_before_start"`
 	LostBeforeRed   int `json:"lost_before_red"`
 
