@@ -31,6 +31,7 @@ type load struct {
 
 	// What was found, for each frame in which something changed.
 	frames  []int
+	unique  []bool            // of each: it differs from the frame before it beyond τ, and in more than m pixels
 	equal   []int             // pixels that do not differ from fe: H[i]
 	matched []visual.Progress // of histograms
 	similar []float64         // SSIM to fe
@@ -92,7 +93,7 @@ func (l *load) meet(f *Frame) {
 		l.begin(f.Previous)
 	case l.Window.Green != None && f.Previous.Rows != nil:
 		l.begin(f.Previous)
-		l.note(l.Window.Green)
+		l.note(l.Window.Green, false)
 	default:
 		l.begin(f.Image)
 		l.whole = true
@@ -114,7 +115,7 @@ func (l *load) follow(f *Frame, lines []Line) {
 
 func (l *load) add(f *Frame) {
 	if l.whole {
-		l.note(f.Number)
+		l.note(f.Number, false)
 		return
 	}
 	if f.Diff == nil || len(f.Diff.Lines) == 0 {
@@ -123,7 +124,7 @@ func (l *load) add(f *Frame) {
 	if l.luma != nil {
 		l.luma.move(f.Image, f.Diff)
 	}
-	l.note(f.Number)
+	l.note(f.Number, f.Unique)
 }
 
 // begin takes the state from a whole frame.
@@ -156,8 +157,8 @@ func (l *load) compare(m frame.Image, y, w0, w1 int) {
 }
 
 // note keeps how far a frame has come.
-func (l *load) note(n int) {
-	l.frames = append(l.frames, n)
+func (l *load) note(n int, unique bool) {
+	l.frames, l.unique = append(l.frames, n), append(l.unique, unique)
 	l.equal = append(l.equal, l.Area.Pixels-l.count)
 	if l.variants.histogram {
 		l.matched = append(l.matched, visual.HistogramProgress(&l.hist, &l.bounds.first, &l.bounds.last))
@@ -172,7 +173,7 @@ func (l *load) note(n int) {
 
 func (l *load) merge(next part) {
 	n := next.(*load)
-	l.frames = append(l.frames, n.frames...)
+	l.frames, l.unique = append(l.frames, n.frames...), append(l.unique, n.unique...)
 	l.equal = append(l.equal, n.equal...)
 	l.matched = append(l.matched, n.matched...)
 	l.similar = append(l.similar, n.similar...)

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -73,14 +74,15 @@ func (t *thumbnails) cut(m frame.Image) {
 	}
 }
 
-// script adds what browsertime's script would say of the window.
-func (l *load) script(r *Result) {
-	if err := l.scriptFigures(r); err != nil {
+// script adds what browsertime's script would say of the window. The script knows of no lost frames: with them its figures can be anything that
+// the window's length allows.
+func (l *load) script(r *Result, d *doubt) {
+	if err := l.scriptFigures(r, d); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("script: %v", err))
 	}
 }
 
-func (l *load) scriptFigures(r *Result) error {
+func (l *load) scriptFigures(r *Result, d *doubt) error {
 	t, err := l.thumbnails()
 	if err != nil {
 		return err
@@ -94,10 +96,24 @@ func (l *load) scriptFigures(r *Result) error {
 		return err
 	}
 	f := visual.NewScriptFigures(s.points)
+	lost := len(d.holes) > 0 || d.final
+	if lost {
+		r.Warnings = append(r.Warnings, "script: lost frames are not in its figures, of which only the window's length is sure")
+	}
 	add := func(name string, value int, some bool) {
-		if some {
-			r.Values = append(r.Values, exactly("script."+name, "ms", float64(value), Lower, 0.03))
+		if !some {
+			return
 		}
+		v := exactly("script."+name, "ms", float64(value), Lower, 0.03)
+		v.Note = "counted from the first frame that the script keeps, not from T0"
+		if lost {
+			most := math.Ceil(ms(d.longest())) + 1 // times are cut to whole ones
+			if name == "perceptual_speed_index" {
+				most *= 2 // a similarity may be -1
+			}
+			v.Low, v.High, v.State = min(0, v.Low), max(most, v.High), Bounded
+		}
+		r.Values = append(r.Values, v)
 	}
 	add("first_visual_change", f.FirstChange, true)
 	add("last_visual_change", f.LastChange, true)
@@ -120,7 +136,6 @@ type scriptLook struct {
 
 // look goes through the kept frames, once for all three progresses.
 func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
-	times := t.load.Times
 	last, err := t.Picture(kept[len(kept)-1])
 	if err != nil {
 		return s, err
@@ -150,7 +165,7 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 		return s, err
 	}
 	var first visual.Histogram
-	zero := times.At(t.load.frames[kept[0]])
+	zero := t.load.frames[kept[0]]
 	for i, k := range kept {
 		p, err := t.Picture(k)
 		if err != nil {
@@ -160,7 +175,7 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 		if i == 0 {
 			first = hist
 		}
-		at := int(times.At(t.load.frames[k]).Sub(zero) / time.Millisecond)
+		at := t.load.scriptTime(t.load.frames[k], zero)
 		grey(p)
 		similar, err := ssim.Update(luma, w, all)
 		if err != nil {
@@ -174,4 +189,15 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 		s.ms, s.similar, s.edges = append(s.ms, at), append(s.similar, similar), append(s.edges, found)
 	}
 	return s, nil
+}
+
+// scriptTime returns the time of a frame in ms, counted from another one. The script takes the times of a file as they are, cuts each to whole
+// milliseconds, and then takes their difference. A signal's frames are on its beat, as in a file that begins with the first frame that is kept.
+func (l *load) scriptTime(n, zero int) int {
+	whole := func(t time.Duration) int { return int(math.Floor(ms(t))) }
+	if l.Options.OwnClock {
+		at := func(n int) time.Duration { return time.Duration(l.Times.Meta(n).Sampled.Mid()) }
+		return whole(at(n)) - whole(at(zero))
+	}
+	return whole(l.Times.At(n).Sub(l.Times.At(zero)))
 }

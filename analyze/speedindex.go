@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/visual"
-	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // # speedindex: load figures
@@ -15,7 +14,7 @@ import (
 // They count from T0, the command that began the load. Without one they count from the first visual change, and are named
 // from_first_change.… .
 //
-//	first_visual_change, last_visual_change   ms; the first and the last frame that differs from the one before it
+//	first_visual_change, last_visual_change   ms; the first and the last unique frame: it differs from the one before it, beyond τ and m
 //	VARIANT.speed_index                       Σ Δt·(1 − p), ms
 //	VARIANT.complete_85, _95, _99, _100       ms; first time p reaches this and stays
 //	VARIANT.crossed_85, _95, _99, _100        ms; first time p reaches this
@@ -29,6 +28,9 @@ import (
 //	script       browsertime's script in all its steps, of whole ms and per cents: its rules of which frames count, on thumbnails of
 //	             400 pixels, scaled by visual.Scaler where the script has ffmpeg scale: see package visual. script.perceptual_speed_index and
 //	             script.contentful_speed_index are its other two.
+//
+// τ is for the changes and for pixel. The others look at every sample as it is: so histogram, which small noise moves most, is left out where τ
+// is not 0, unless it is asked for. Lost frames may have shown anything, and bounds say what that would make of each figure, for τ = 0; see loadbounds.go.
 //
 // pixel and histogram always come. The other three look at all that changes several times over: unless they are asked for, they are left
 // out of windows in which more than [costlyFrames] frames change.
@@ -60,7 +62,8 @@ const costlyFrames = 120
 // variants are those that were chosen.
 type variants struct {
 	pixel, histogram, perceptual, contentful, script bool
-	left                                             int // frames that change, if variants are left out for that
+	left                                             int  // frames that change, if variants are left out for that
+	noisy                                            bool // histogram is left out for τ
 }
 
 // chooseVariants says which variants are computed in a window.
@@ -71,12 +74,12 @@ func (c *Case) chooseVariants() (v variants, err error) {
 	}
 	if len(asked) > 0 {
 		has := func(name string) bool { return slices.Contains(asked, name) }
-		return variants{has("pixel"), has("histogram"), has("perceptual"), has("contentful"), has("script"), 0}, nil
+		return variants{has("pixel"), has("histogram"), has("perceptual"), has("contentful"), has("script"), 0, false}, nil
 	}
 	if !c.wants("speedindex") && !c.wants("windowopen") {
 		return v, nil
 	}
-	changed := 0
+	changed, noisy := 0, c.Options.Tolerance > 0
 	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return v, err
@@ -86,9 +89,9 @@ func (c *Case) chooseVariants() (v variants, err error) {
 		}
 	}
 	if changed > costlyFrames {
-		return variants{pixel: true, histogram: true, left: changed}, nil
+		return variants{pixel: true, histogram: !noisy, left: changed, noisy: noisy}, nil
 	}
-	all := variants{true, true, true, true, true, 0}
+	all := variants{true, !noisy, true, true, true, 0, noisy}
 	if r := c.Area.Region; r.Width < 16 || r.Height < 16 {
 		all.perceptual, all.script = false, false // no window of SSIM fits
 	}
@@ -105,26 +108,34 @@ func (l *load) figures() Result {
 	prefix := ""
 	start := visual.Start{}
 	if t0, known := l.Origin(); known {
-		start.T0 = t0
+		start.T0 = visual.Middle(t0)
 	} else {
 		prefix = "from_first_change."
 		start.FirstChange = true
 		r.Warnings = append(r.Warnings, "no navigation, launch or input is known: times count from the first change")
 	}
+	d := l.doubt(&start)
 	for i, c := range l.curves() {
-		f, err := visual.NewFigures(start, l.points(c.p), l.end())
+		points := l.points(c.p, d)
+		f, err := visual.NewFigures(start, points, d.end)
 		if err != nil {
 			return Result{State: Refused, Refusal: refusalOf(err)}
 		}
-		r.curve(prefix+c.name, f, l.frames)
+		d.widen(&f, &c, points)
+		r.curve(prefix+c.name, f, d.frames)
 		if i == 0 { // these two are the same for all
-			r.elapsed(prefix+"first_visual_change", f.FirstChange, l.frames)
-			r.elapsed(prefix+"last_visual_change", f.LastChange, l.frames)
+			first, last := d.changes(points)
+			r.elapsed(prefix+"first_visual_change", first, d.frames)
+			r.elapsed(prefix+"last_visual_change", last, d.frames)
 		}
 		r.Series = append(r.Series, Series{Name: c.name + ".progress", Unit: "fraction", Holds: true, Frames: l.frames, Values: c.p})
 	}
+	r.Warnings = append(r.Warnings, d.warnings()...)
 	if l.variants.script {
-		l.script(&r)
+		l.script(&r, d)
+	}
+	if l.variants.noisy {
+		r.Warnings = append(r.Warnings, "histogram takes every sample as it is, whatever the tolerance: with one it is computed only if asked for, with --variants")
 	}
 	if n := l.variants.left; n > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change: perceptual, contentful and script are computed only if asked for, with --variants", n))
@@ -142,23 +153,25 @@ func refusalOf(err error) string {
 
 // curve is a variant of progress over the frames that were noted.
 type curve struct {
-	name string
-	p    []float64
+	name   string
+	p      []float64
+	least  float64 // that it can be
+	scaled bool    // by the most of all frames: one that was lost may make all others less
 }
 
 func (l *load) curves() (all []curve) {
 	if l.variants.pixel {
-		all = append(all, curve{"pixel", l.progress()})
+		all = append(all, curve{name: "pixel", p: l.progress()})
 	}
 	if l.variants.histogram {
 		p := make([]float64, len(l.matched))
 		for i, m := range l.matched {
 			p[i] = m.Fraction()
 		}
-		all = append(all, curve{"histogram", p})
+		all = append(all, curve{name: "histogram", p: p})
 	}
 	if l.variants.perceptual {
-		all = append(all, curve{"perceptual", l.similar})
+		all = append(all, curve{name: "perceptual", p: l.similar, least: -1})
 	}
 	if l.variants.contentful {
 		most := slices.Max(l.edges)
@@ -166,29 +179,9 @@ func (l *load) curves() (all []curve) {
 		for i, n := range l.edges {
 			p[i] = visual.Contentfulness(n, most)
 		}
-		all = append(all, curve{"contentful", p})
+		all = append(all, curve{name: "contentful", p: p, scaled: true})
 	}
 	return all
-}
-
-// points are a progress with its times. A frame behind a loss may have been there as early as what was lost.
-func (l *load) points(p []float64) []visual.Point {
-	points := make([]visual.Point, len(p))
-	for i, n := range l.frames {
-		points[i] = visual.Point{At: around(l.Times.At(n), l.Times.Since(n)), P: p[i]}
-	}
-	return points
-}
-
-// around widens an interval so that its middle is a time: figures take middles for values.
-func around(t timeline.Time, in timeline.Interval) timeline.Interval {
-	half := max(t.Sub(in.Earliest), in.Latest.Sub(t))
-	return timeline.Interval{Earliest: t.Add(-half), Latest: t.Add(half)}
-}
-
-func (l *load) end() timeline.Interval {
-	t, in := l.Times.end(&l.Window)
-	return around(t, in)
 }
 
 // elapsed adds a time, if it came to that.

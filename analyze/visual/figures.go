@@ -12,14 +12,22 @@ import (
 // ErrProgress is wrapped by every error about a progress that none can be.
 var ErrProgress = errors.New("this is no progress")
 
+// Moment is when something happened: a time, and the interval in which it lies, not always in the middle.
+type Moment struct {
+	Value timeline.Time
+	timeline.Interval
+}
+
+// Middle is the moment whose value is an interval's midpoint.
+func Middle(i timeline.Interval) Moment { return Moment{i.Mid(), i} }
+
 // Point is a step of a progress: from At on, until the next point, the picture was P of the way to the last one.
-// At is the interval in which that frame was on the screen.
 type Point struct {
-	At timeline.Interval
+	At Moment
 	P  float64 // at most 1; a similarity may be negative, down to -1
 }
 
-// Elapsed is a time counted from T0, and its bounds. The value is the distance of the intervals' midpoints.
+// Elapsed is a time counted from T0, and its bounds. The value is the distance of the moments' values.
 type Elapsed struct {
 	Value, Low, High time.Duration
 	Point            int  // whose it is, by its index
@@ -44,7 +52,7 @@ type Index struct {
 
 // Start says what time is counted from.
 type Start struct {
-	T0 timeline.Interval // the navigation, launch or input command
+	T0 Moment // the navigation, launch or input command
 	// FirstChange counts from the second point instead, the first visual change. T0 is ignored.
 	FirstChange bool
 }
@@ -65,9 +73,9 @@ type Start struct {
 // and so it is least with each ti at its earliest where the factor is positive and at its latest where it is negative, and
 // largest the other way round. (That the times come in order is not used: where intervals overlap the bounds are a little wide.)
 //
-// Midpoints must not go back, P must be a number from -1 to 1, the end not lie wholly before a point and no point but the first
+// Values must not go back, P must be a number from -1 to 1, the end not lie wholly before a point and no point but the first
 // wholly before T0; else the error says which point it is.
-func NewFigures(start Start, points []Point, end timeline.Interval) (Figures, error) {
+func NewFigures(start Start, points []Point, end Moment) (Figures, error) {
 	if err := checkProgress(start, points, end); err != nil {
 		return Figures{}, err
 	}
@@ -85,7 +93,7 @@ func NewFigures(start Start, points []Point, end timeline.Interval) (Figures, er
 	return f, nil
 }
 
-func checkProgress(start Start, points []Point, end timeline.Interval) error {
+func checkProgress(start Start, points []Point, end Moment) error {
 	switch {
 	case len(points) == 0:
 		return fmt.Errorf("%w: it has no points", ErrProgress)
@@ -100,7 +108,7 @@ func checkProgress(start Start, points []Point, end timeline.Interval) error {
 			return fmt.Errorf("%w: point %d is %v, not from -1 to 1", ErrProgress, i, p.P)
 		case !sane(p.At):
 			return fmt.Errorf("%w: the time of point %d is no interval, or more than 70 years from the clock's zero", ErrProgress, i)
-		case i > 0 && p.At.Mid() < points[i-1].At.Mid():
+		case i > 0 && p.At.Value < points[i-1].At.Value:
 			return fmt.Errorf("%w: point %d comes before point %d", ErrProgress, i, i-1)
 		case i > 0 && !start.FirstChange && p.At.Latest < start.T0.Earliest:
 			return fmt.Errorf("%w: point %d comes before the start", ErrProgress, i)
@@ -111,14 +119,14 @@ func checkProgress(start Start, points []Point, end timeline.Interval) error {
 	return nil
 }
 
-// sane reports whether an interval is one, and so near to 0 that differences of times are durations.
-func sane(i timeline.Interval) bool {
+// sane reports whether a moment lies in its interval, and so near to 0 that differences of times are durations.
+func sane(m Moment) bool {
 	const far = 1 << 61
-	return i.Valid() && i.Earliest >= -far && i.Latest <= far
+	return m.Earliest <= m.Value && m.Value <= m.Latest && m.Earliest >= -far && m.Latest <= far
 }
 
 // origin returns what time is counted from.
-func (s Start) origin(points []Point) timeline.Interval {
+func (s Start) origin(points []Point) Moment {
 	if s.FirstChange {
 		return points[1].At
 	}
@@ -135,7 +143,7 @@ func elapsed(s Start, points []Point, i int) Elapsed {
 		return Elapsed{Point: i, Some: true}
 	}
 	return Elapsed{
-		Value: t.Mid().Sub(t0.Mid()),
+		Value: t.Value.Sub(t0.Value),
 		Low:   t.Earliest.Sub(t0.Latest),
 		High:  t.Latest.Sub(t0.Earliest),
 		Point: i,
@@ -163,17 +171,17 @@ func crossed(s Start, points []Point, level float64) Elapsed {
 	return Elapsed{}
 }
 
-// speedIndex sums, over times counted from the start's midpoint so that the numbers stay small.
-func speedIndex(s Start, points []Point, end timeline.Interval) Index {
+// speedIndex sums, over times counted from the start's value so that the numbers stay small.
+func speedIndex(s Start, points []Point, end Moment) Index {
 	t0 := s.origin(points)
-	base := t0.Mid()
+	base := t0.Value
 	var x Index
-	add := func(at timeline.Interval, factor float64) {
+	add := func(at Moment, factor float64) {
 		early, late := float64(at.Earliest.Sub(base)), float64(at.Latest.Sub(base))
 		if factor < 0 {
 			early, late = late, early
 		}
-		x.Value += float64(factor * float64(at.Mid().Sub(base)))
+		x.Value += float64(factor * float64(at.Value.Sub(base)))
 		x.Low += float64(factor * early)
 		x.High += float64(factor * late)
 	}

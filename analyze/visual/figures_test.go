@@ -12,10 +12,10 @@ import (
 
 const ms = timeline.Time(time.Millisecond)
 
-func at(t timeline.Time) timeline.Interval { return timeline.At(t * ms) }
+func at(t timeline.Time) Moment { return Middle(timeline.At(t * ms)) }
 
-func within(a, b timeline.Time) timeline.Interval {
-	return timeline.Interval{Earliest: a * ms, Latest: b * ms}
+func within(a, b timeline.Time) Moment {
+	return Middle(timeline.Interval{Earliest: a * ms, Latest: b * ms})
 }
 
 func exactly(d time.Duration, point int) Elapsed {
@@ -29,7 +29,7 @@ func TestFigures(t *testing.T) {
 		name   string
 		start  Start
 		points []Point
-		end    timeline.Interval
+		end    Moment
 		want   Figures
 	}{
 		{
@@ -157,7 +157,7 @@ func TestFiguresRefuse(t *testing.T) {
 		name   string
 		start  Start
 		points []Point
-		end    timeline.Interval
+		end    Moment
 	}{
 		{"no points", Start{}, nil, at(9)},
 		{"counting from a change that is not there", Start{FirstChange: true}, []Point{{at(1), 1}}, at(9)},
@@ -168,7 +168,7 @@ func TestFiguresRefuse(t *testing.T) {
 		{"before the start", Start{T0: at(5)}, []Point{{at(1), 0}, {at(2), 1}}, at(9)},
 		{"after the end", Start{}, []Point{{at(1), 0}, {at(10), 1}}, at(9)},
 		{"an interval the wrong way round", Start{}, []Point{{within(3, 1), 0}}, at(9)},
-		{"a time that no clock shows", Start{}, []Point{{at(1), 0}}, timeline.At(1 << 62)},
+		{"a time that no clock shows", Start{}, []Point{{at(1), 0}}, Middle(timeline.At(1 << 62))},
 		{"an end the wrong way round", Start{}, []Point{{at(1), 0}}, within(9, 8)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestSpeedIndexLiesWithinItsBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for draw := range 20 {
-			when := func(i timeline.Interval) float64 {
+			when := func(i Moment) float64 {
 				w := rng.Float64()
 				switch draw {
 				case 0:
@@ -240,8 +240,8 @@ func FuzzFigures(f *testing.F) {
 	f.Add(int64(-1<<62), int64(1<<62), int64(1<<62), -1.0, 1.0, true)
 	f.Fuzz(func(t *testing.T, a, b, wide int64, p, q float64, change bool) {
 		points := []Point{
-			{timeline.At(timeline.Time(a)), p},
-			{timeline.Interval{Earliest: timeline.Time(b), Latest: timeline.Time(b + wide)}, q},
+			{Middle(timeline.At(timeline.Time(a))), p},
+			{Middle(timeline.Interval{Earliest: timeline.Time(b), Latest: timeline.Time(b + wide)}), q},
 		}
 		got, err := NewFigures(Start{T0: points[0].At, FirstChange: change}, points, points[1].At)
 		if err == nil && (math.IsNaN(got.SpeedIndex.Value) || got.SpeedIndex.Low > got.SpeedIndex.High) {
