@@ -107,7 +107,7 @@ func at(s Series, n int) float64 {
 func TestCheckerboardTiles(t *testing.T) {
 	m, truth := filmScene(t, "checker", "size=320x256&frames=200&seed=4", nil)
 	o := Options{Checkerboard: CheckerboardOptions{Colours: []uint32{0xffffff, 0xcfd3d8}, Cell: 16}, share: 30}
-	for _, tile := range truth.Checker.Tiles[:12] {
+	for _, tile := range some(truth.Checker.Tiles[:12]) {
 		o.Region = frame.Region{X: tile.X, Y: tile.Y, Width: tile.Width, Height: tile.Height}
 		r := one(t, m, FramesWindow(m, 0, len(m.pix)), o, "checkerboard")
 		found := false

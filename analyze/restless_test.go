@@ -63,7 +63,7 @@ func TestRestless(t *testing.T) {
 	}
 	for _, c := range cases {
 		for _, share := range []int{0, 3} {
-			for _, o := range []Options{{}, {Tolerance: 3}} {
+			for _, o := range some([]Options{{Tolerance: 3}, {}}) {
 				o.share, o.Measures = share, []string{"fps"}
 				if share > 0 { // which needs pixels
 					o.Measures = append(o.Measures, "heatmap")

@@ -115,10 +115,10 @@ func TestBarsThatSlide(t *testing.T) {
 			f.show(4, red)
 		}, Window{Green: 4, Start: 5, End: 10, Red: 11, RedTo: 14, Region: below(40), GreenRegion: whole, RedRegion: below(40)}, "only"},
 	} {
-		for _, s := range []struct {
+		for _, s := range some([]struct {
 			name string
 			signal
-		}{{"clean", clean}, {"noise", twiceNoisy}} {
+		}{{"clean", clean}, {"noise", twiceNoisy}}) {
 			t.Run(tc.name+"/"+s.name, func(t *testing.T) {
 				f := newFilm(t, frame.BGR3, s.signal)
 				tc.play(f)

@@ -73,15 +73,15 @@ func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle,
 
 func TestCodesAreReadAndSpoilNothing(t *testing.T) {
 	green, red := strip.MarkerCode("ABC", 4, strip.Green), strip.MarkerCode("ABC", 4, strip.Red)
-	for _, p := range []frame.PixelFormat{frame.BGR4, frame.NV12, frame.UYVY, frame.P010} {
-		for _, s := range []struct {
+	for _, p := range some([]frame.PixelFormat{frame.BGR4, frame.NV12, frame.UYVY, frame.P010}) {
+		for _, s := range some([]struct {
 			w, h   int
 			region image.Rectangle
 		}{
 			{192, 10, image.Rect(0, 0, 192, 10)}, {200, 40, image.Rect(0, 0, 200, 40)}, {320, 180, image.Rect(0, 0, 320, 180)},
 			{800, 90, image.Rect(0, 0, 800, 90)}, {500, 120, image.Rect(20, 30, 480, 120)}, {1600, 100, image.Rect(0, 20, 1600, 100)},
 			{1600, 500, image.Rect(0, 0, 1600, 500)},
-		} {
+		}) {
 			if p != frame.BGR4 && s.w*s.h > 300_000 {
 				continue // one format at this size is enough
 			}

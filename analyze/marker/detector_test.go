@@ -158,8 +158,8 @@ func (f *film) run() {
 func TestFindsMarkersInEverySignal(t *testing.T) {
 	signals := map[string]signal{"full": clean, "limited": limited, "twice limited": twice, "noise": noise, "twice limited, noise": twiceNoisy}
 	for name, s := range signals {
-		for _, p := range frame.PixelFormats() {
-			if p == frame.GREY {
+		for i, p := range frame.PixelFormats() {
+			if p == frame.GREY || testing.Short() && i%5 != len(name)%5 {
 				continue // has no colour to find
 			}
 			t.Run(name+"/"+p.String(), func(t *testing.T) {
