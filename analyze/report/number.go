@@ -144,6 +144,8 @@ func measureTitle(name string) string {
 		return "Window opening"
 	case "response":
 		return "Responsiveness"
+	case "strip":
+		return "Code strip"
 	case "scroll":
 		return "Scrolling"
 	case "quality":

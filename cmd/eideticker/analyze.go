@@ -18,7 +18,7 @@ import (
 
 type analyzeCmd struct {
 	File      string        `arg:"" name:"file" complete:"files" help:"A recording."`
-	Measures  []string      `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll quality; all that apply if none is named."`
+	Measures  []string      `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality; all that apply if none is named."`
 	Output    string        `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
 	Region    string        `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
 	Mask      []string      `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
