@@ -190,6 +190,9 @@ func (l *load) resultOf(measure string) Result {
 		r := l.histogramOfLoad()
 		figures := l.figures()
 		r.Values, r.Warnings = append(r.Values, figures.Values...), figures.Warnings
+		if figures.State == Refused {
+			r.Warnings = append(r.Warnings, "load figures are left out: "+figures.Refusal)
+		}
 		return r
 	}
 	return l.histogramOfLoad()
