@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -44,6 +45,24 @@ func TestResponseBoundsHoldTheTruth(t *testing.T) {
 		}
 		truth := one(t, full, FramesWindow(full, 0, 60), o, "response")
 		holdsTruth(t, seed, one(t, cut, FramesWindow(cut, 0, len(cut.metas)), o, "response"), truth)
+	}
+}
+
+// TestDamagedAnswers: frames that cannot be read widen latencies as lost ones do.
+func TestDamagedAnswers(t *testing.T) {
+	for seed := range seeds(uint64(20)) {
+		rng := rand.New(rand.NewPCG(seed, 43))
+		m := &ruin{glimmer(t, rng, frame.BGR4, 60, time.Second/10), map[int]bool{}, 1}
+		for range 1 + rng.IntN(5) {
+			m.damaged[5+rng.IntN(50)] = true
+		}
+		whole := m.without()
+		for range 8 {
+			m.events = append(m.events, timeline.Event{At: timeline.Time(rng.Int64N(60 * int64(m.period))), Kind: "ping"})
+		}
+		whole.events = m.events
+		got := one(t, m, FramesWindow(m, 0, 60), Options{}, "response")
+		sameNumbers(t, got, one(t, whole, FramesWindow(whole, 0, len(whole.metas)), Options{}, "response"))
 	}
 }
 
