@@ -33,11 +33,11 @@ type Told interface {
 // LostError says that frames are missing where, with Settings.Strict, none may.
 type LostError struct {
 	Lost   int
-	Before []int // stored frames just before which frames are missing
+	Before []int // stored frames just before which frames are missing, and stored ones that cannot be read
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%d frames are missing in what is measured, before frame %s: --strict does not let that pass", e.Lost, numbers(e.Before))
+	return fmt.Sprintf("%d frames are missing in what is measured, before or at frame %s: --strict does not let that pass", e.Lost, numbers(e.Before))
 }
 
 func numbers(list []int) string {
@@ -89,6 +89,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	}
 	found.Results.Notes = notes
 	var lost LostError
+	var unreadable []int
 	for i := range windows {
 		described, outcome, err := a.results(ctx, &windows[i])
 		if ctx.Err() != nil {
@@ -102,9 +103,17 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 			lost.Lost += int(l.Frames)
 			lost.Before = append(lost.Before, l.Before)
 		}
+		if outcome != nil {
+			unreadable = append(unreadable, outcome.Unreadable()...)
+		}
 		found.Results.Windows = append(found.Results.Windows, described)
 		found.Outcomes = append(found.Outcomes, outcome)
 		found.Masks = append(found.Masks, windows[i].masks)
+	}
+	if len(unreadable) > 0 {
+		found.Results.Quality = analyze.Quality(r, own, unreadable...)
+		lost.Lost += len(unreadable)
+		lost.Before = append(lost.Before, unreadable...)
 	}
 	for _, err := range a.left {
 		found.Results.Notes = append(found.Results.Notes, err.Error())
