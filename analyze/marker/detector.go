@@ -53,6 +53,7 @@ type Detector struct {
 	last     int    // number of the last one
 	sequence uint64 // of the last one
 	asked    int    // frames whose pixels were asked for
+	unread   []unread
 
 	// The frame that is being added.
 	n       int
@@ -251,6 +252,7 @@ func (d *Detector) emit(w Window) {
 		d.errs.add(p, w.Green, w.Red)
 		return
 	}
+	d.tellUnread(&w, w.RedTo)
 	d.done = append(d.done, w)
 }
 
@@ -291,6 +293,8 @@ func (d *Detector) finish(because string) {
 func (d *Detector) Finish() ([]Window, error) {
 	if w, _, ok := d.Content(); ok {
 		w.End, w.Red, w.RedTo = d.last, -1, -1
+		w.Warnings = slices.Clone(w.Warnings)
+		d.tellUnread(&w, d.last)
 		d.errs.Open = &w
 	}
 	d.finish("the recording ends")
@@ -298,6 +302,7 @@ func (d *Detector) Finish() ([]Window, error) {
 		text, shown := d.noGreen()
 		d.errs.add(Problem{Kind: Missing, First: 0, Last: d.last, Text: text}, shown)
 	}
+	d.unreadProblems()
 	if len(d.errs.Problems) > 0 {
 		return d.done, &d.errs
 	}

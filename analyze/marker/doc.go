@@ -41,7 +41,7 @@
 //
 // # Losses
 //
-// Frames that are missing are told where they widen a bound: before s and before r.
+// Frames that are missing are told where they widen a bound: before s and before r. [Find] takes frames that cannot be read for missing, and says so.
 //
 // # Cost and ownership
 //

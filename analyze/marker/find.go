@@ -28,49 +28,54 @@ const (
 // Find looks for markers in frames from up to, and not including, to. It goes through the changes and asks for the pixels of
 // frames that may be part of a marker; where many in a row are needed, and the sequence is a [Player], it plays them.
 //
+// Frames that cannot be read are stepped over, as if they had been lost; unread.go tells how that is reported.
+//
 // The windows that are complete are returned with an error, too: an *Error if something is wrong with markers, or what
-// kept frames from being read, wrapped.
+// kept all frames from being read, wrapped.
 func Find(seq Sequence, from, to int, o Options) ([]Window, error) {
 	return New(o).find(seq, from, to)
 }
 
 func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
 	player, _ := seq.(Player)
-	var err error
-	for at := from; at < to && err == nil; {
-		next := at
-		if next, err = d.skim(seq, at, to, player != nil); next < to && err == nil {
+	for at := from; at < to; {
+		next, err := d.skim(seq, at, to, player != nil)
+		if next < to && err == nil {
 			next, err = d.play(player, next, to)
+		}
+		if err != nil {
+			next, err = d.stepOver(seq, next, to, err)
+		}
+		if err != nil {
+			return d.Windows(), fmt.Errorf("look for sync markers: %w", err)
 		}
 		if next == at { // an iterator without frames
 			break
 		}
 		at = next
 	}
-	if err != nil {
-		return d.Windows(), fmt.Errorf("look for sync markers: %w", err)
-	}
 	return d.Finish()
 }
 
-// skim goes through changes, and returns the frame from which on it is better to play.
+// skim goes through changes, and returns the frame from which on it is better to play, or that cannot be read.
 func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err error) {
-	n, row := from, 0
-	pixels := func() (frame.Image, error) { return seq.Image(n) }
+	next, row := from, 0
+	pixels := func() (frame.Image, error) { return seq.Image(next) }
 	for step, err := range seq.Changes(from, to) {
 		if err := d.mayGoOn(err); err != nil {
-			return n, err
+			return next, err
 		}
-		n = step.Number
 		before := d.asked
-		if err := d.Add(step, pixels); err != nil {
-			return n, err
+		next = step.Number
+		if err := d.tryAdd(step, pixels); err != nil {
+			return next, err
 		}
+		next++
 		if row++; d.asked == before {
 			row = 0
 		}
 		if mayPlay && row >= playAfter {
-			return n + 1, nil
+			return next, nil
 		}
 	}
 	return to, nil
@@ -79,28 +84,31 @@ func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err
 // mayGoOn returns what keeps a frame from being looked at: that it could not be read, or that nobody wants to know any more.
 func (d *Detector) mayGoOn(err error) error {
 	if err == nil && d.o.Stop != nil {
-		return d.o.Stop()
+		if why := d.o.Stop(); why != nil {
+			return stopped{why}
+		}
 	}
 	return err
 }
 
-// play decodes frames in turn, and returns the frame from which on it is better to skim.
+// play decodes frames in turn, and returns the frame from which on it is better to skim, or that cannot be read.
 func (d *Detector) play(p Player, from, to int) (next int, err error) {
-	n, row := from, 0
+	next, row := from, 0
 	for step, err := range p.Steps(from, to) {
 		if err := d.mayGoOn(err); err != nil {
-			return n, err
+			return next, err
 		}
-		n = step.Number
 		before := d.asked
-		if err := d.Add(step, nil); err != nil {
-			return n, err
+		next = step.Number
+		if err := d.tryAdd(step, nil); err != nil {
+			return next, err
 		}
+		next++
 		if row++; d.asked != before {
 			row = 0
 		}
 		if row >= skimAfter {
-			return n + 1, nil
+			return next, nil
 		}
 	}
 	return to, nil

@@ -12,6 +12,7 @@ const (
 	TooShort = "short"    // a marker that was not held
 	Returned = "returned" // a marker that came again where content or the other one was due
 	Stale    = "stale"    // a marker of another run
+	Unread   = "unread"   // frames that cannot be read, which may have shown any marker
 )
 
 // Problem is a marker that is not as it should be.

@@ -12,7 +12,7 @@ type Window struct {
 	GreenFrom int             `json:"green_from"` // first frame of the held green
 	Green     int             `json:"green"`      // g
 	Start     int             `json:"start"`      // s
-	End       int             `json:"end"`        // e; s - 1 if there is no content at all
+	End       int             `json:"end"`        // e; before s if there is no content at all
 	Red       int             `json:"red"`        // r
 	RedTo     int             `json:"red_to"`     // last frame of the held red
 	Region    image.Rectangle `json:"region"`     // R: in the green's box and in the red's
