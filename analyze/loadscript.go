@@ -95,6 +95,7 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	if err != nil {
 		return err
 	}
+	r.Detail = detail(ScriptDetail{visual.ScriptCommit, visual.OldScriptCommit, visual.PySSIMCommit, orEmpty(s.white)})
 	f := visual.NewScriptFigures(s.points)
 	lost := len(d.holes) > 0 || d.final
 	if lost {
@@ -104,31 +105,43 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 		if !some {
 			return
 		}
-		v := exactly("script."+name, "ms", float64(value), Lower, 0.03)
+		v := exactly(name, "ms", float64(value), Lower, 0.03)
 		v.Note = "counted from the first frame that the script keeps, not from T0"
 		if lost {
 			most := math.Ceil(ms(d.longest())) + 1 // times are cut to whole ones
-			if name == "perceptual_speed_index" {
+			if name == "script.perceptual_speed_index" {
 				most *= 2 // a similarity may be -1
 			}
 			v.Low, v.High, v.State = min(0, v.Low), max(most, v.High), Bounded
 		}
 		r.Values = append(r.Values, v)
 	}
-	add("first_visual_change", f.FirstChange, true)
-	add("last_visual_change", f.LastChange, true)
-	add("speed_index", f.SpeedIndex, true)
-	add("complete_85", f.Complete85, f.Has85)
-	add("complete_95", f.Complete95, f.Has95)
-	add("complete_99", f.Complete99, f.Has99)
-	add("perceptual_speed_index", visual.ScriptPerceptual(s.ms, s.similar), true)
-	add("contentful_speed_index", visual.ScriptContentful(s.ms, s.edges), true)
+	add("script.first_visual_change", f.FirstChange, true)
+	add("script.last_visual_change", f.LastChange, true)
+	add("script.speed_index", f.SpeedIndex, true)
+	add("script.complete_85", f.Complete85, f.Has85)
+	add("script.complete_95", f.Complete95, f.Has95)
+	add("script.complete_99", f.Complete99, f.Has99)
+	add("script_old.speed_index", visual.NewScriptFigures(s.slop).SpeedIndex, true)
+	add("script.perceptual_speed_index", visual.ScriptPerceptual(s.ms, s.similar), true)
+	add("script.contentful_speed_index", visual.ScriptContentful(s.ms, s.edges), true)
 	return nil
+}
+
+// ScriptDetail is the Detail of load figures in which the script has a part: of which commits that is true.
+type ScriptDetail struct {
+	Script string `json:"script_commit"`     // sitespeedio/browsertime, visualmetrics-portable.py
+	Old    string `json:"old_script_commit"` // sitespeedio/browsertime, visualmetrics.py
+	PySSIM string `json:"pyssim_commit"`     // jterrace/pyssim
+	// White are the first of the kept frames that the old script, if it is told to look for such, takes for white. Nothing is left out for that here.
+	White []int `json:"white_frames"`
 }
 
 // scriptLook is what the script finds in the frames that it keeps.
 type scriptLook struct {
 	points  []visual.ScriptPoint
+	slop    []visual.ScriptPoint // with the old script's progress
+	white   []int                // frames that the old script takes for white
 	ms      []int
 	similar []float64
 	edges   []int
@@ -186,6 +199,10 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 			return s, err
 		}
 		s.points = append(s.points, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgress(&hist, &first, &final).Percent()})
+		s.slop = append(s.slop, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgressSlop(&hist, &first, &final).Percent()})
+		if visual.IsWhite(p, true) {
+			s.white = name(s.white, t.load.frames[k])
+		}
 		s.ms, s.similar, s.edges = append(s.ms, at), append(s.similar, similar), append(s.edges, found)
 	}
 	return s, nil

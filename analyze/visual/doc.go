@@ -39,8 +39,8 @@
 // On given pictures all of this is arithmetic, and ours gives the same numbers, to the bit: which frames are kept by 4 and 5, histograms,
 // progress, Speed Index, edges of the same luma; SSIM to 1e-9. What cannot be the same to the bit is 2: ffmpeg scales in
 // YCbCr with rounding of its own, and where frames are shrunk, colours between others appear that no screen has
-// shown. So the full picture, without any scaling, is our default, and the named variant "thumbnail" says in its name that
-// it was scaled, by [Scaler].
+// shown. So the full picture, without any scaling, is our default; what is computed on thumbnails, scaled by [Scaler], is named
+// "script", and "script_old" where the progress is the old script's ([HistogramProgressSlop]).
 //
 // # Ownership
 //
