@@ -108,6 +108,7 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 		return nil, err
 	}
 	var broken damage
+	broken.beside(rec, &w)
 	for {
 		c, err := newCase(rec, w, &o, &broken)
 		if err != nil {

@@ -80,6 +80,31 @@ func framesText(from, to int) string {
 	return fmt.Sprintf("frames %d to %d", from, to-1)
 }
 
+// beside notes which frames between g and s, and between e and r, cannot be read. No measure comes by them, and all count them as lost.
+func (d *damage) beside(rec Recording, w *Window) {
+	if w.Kind != ByMarkers {
+		return
+	}
+	for _, between := range [...][2]int{{w.Green + 1, w.Start}, {w.End + 1, w.Red}} {
+		from := None
+		for n := max(0, between[0]); n < min(between[1], rec.Frames()); n++ {
+			if _, err := rec.Image(n); err == nil {
+				from = None
+				continue
+			}
+			if d.broken == nil {
+				d.broken = make([]bool, rec.Frames())
+			}
+			d.broken[n] = true
+			if from == None {
+				from = n
+				d.runs = append(d.runs, [2]int{n, n})
+			}
+			d.runs[len(d.runs)-1][1] = n + 1
+		}
+	}
+}
+
 // warnings names the frames.
 func (d *damage) warnings() (list []string) {
 	for _, r := range d.runs {

@@ -140,3 +140,25 @@ func TestDamageAtTheEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageBesideTheMarkers: frames between g and s, and between e and r, that cannot be read are lost ones.
+func TestDamageBesideTheMarkers(t *testing.T) {
+	m := &ruin{glimmer(t, rand.New(rand.NewPCG(2, 1)), frame.BGR4, 60, time.Second/10), map[int]bool{11: true, 50: true, 51: true}, 1}
+	whole := m.without()
+	w := Window{Kind: ByMarkers, Green: 10, Start: 12, End: 49, Red: 53}
+	left := Window{Kind: ByMarkers, Green: 10, Start: 11, End: 48, Red: 50}
+	got, err := Analyze(t.Context(), m, w, Options{Measures: []string{"fps", "heatmap"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Analyze(t.Context(), whole, left, Options{Measures: []string{"fps", "heatmap"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Results {
+		sameNumbers(t, got.Results[i], want.Results[i])
+	}
+	if n := got.Unreadable(); len(n) != 3 || n[0] != 11 || n[2] != 51 {
+		t.Errorf("%v cannot be read", n)
+	}
+}
