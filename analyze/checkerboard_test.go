@@ -365,7 +365,7 @@ func TestCheckerboardRefusals(t *testing.T) {
 		{"twice the same", "page", CheckerboardOptions{Colours: []uint32{1, 1}}, "two different"},
 		{"large cells", "page", CheckerboardOptions{Cell: 65}, "2 to 64"},
 	}
-	for _, c := range cases {
+	for _, c := range some(cases) {
 		t.Run(c.name, func(t *testing.T) {
 			m, _ := filmScene(t, c.scene, "size=320x180&frames=60&seed=3", nil)
 			r := one(t, m, FramesWindow(m, 0, 60), Options{Checkerboard: c.o}, "checkerboard")

@@ -242,7 +242,11 @@ func TestPixelsAreHardlyNeeded(t *testing.T) {
 		most  int
 	}{{"page", 12}, {"web", 8}, {"static", 6}, {"caret", 6}, {"pingpong", 8}}) {
 		t.Run(tc.scene, func(t *testing.T) {
-			r, _ := scene(t, tc.scene, "size=1920x1080&markers=1&frames=150", nil)
+			size := "1280x720"
+			if testing.Short() {
+				size = "320x180"
+			}
+			r, _ := scene(t, tc.scene, "size="+size+"&markers=1&frames=150", nil)
 			windows, problems, looked := r.find(t, Options{}, false)
 			if len(windows) != 1 || problems != nil {
 				t.Fatalf("%+v, %v", windows, problems)
