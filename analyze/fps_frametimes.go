@@ -234,9 +234,9 @@ func (p *fps) histogram(t *frameTimes) []FrameTimes {
 		unit = time.Millisecond
 	}
 	h := []FrameTimes{}
-	beats := time.Duration(-1)
-	for _, d := range t.sorted {
-		if b := (d + unit/2) / unit; b != beats {
+	var beats time.Duration
+	for _, d := range t.sorted { // of a hostile file's stamps, times may be negative
+		if b := (d + unit/2) / unit; len(h) == 0 || b != beats {
 			beats = b
 			h = append(h, FrameTimes{MS: ms(b * unit)})
 		}

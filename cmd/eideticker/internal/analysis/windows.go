@@ -178,7 +178,8 @@ func (a *analysis) calibrate(w *window) error {
 // end moves a window's end forward to where its content ends, for pages that cannot draw the red themselves: before a stillness, with
 // an event or after a time. What comes behind it, down to a red that the rig has loaded, does not count.
 func (a *analysis) end(w *window) error {
-	last, why := w.End, ""
+	var last int
+	var why string
 	switch {
 	case a.Still > 0:
 		segment, err := a.reader.SegmentOf(w.Start)
