@@ -62,7 +62,7 @@ func TestRestless(t *testing.T) {
 		{"nothing", func(int, func(x, y, w, h int, v byte)) {}, nil, ""},
 	}
 	for _, c := range cases {
-		for _, share := range []int{0, 3} {
+		for _, share := range some([]int{3, 0}) {
 			for _, o := range some([]Options{{Tolerance: 3}, {}}) {
 				o.share, o.Measures = share, []string{"fps"}
 				if share > 0 { // which needs pixels

@@ -126,7 +126,7 @@ func TestLoadTruth(t *testing.T) {
 
 // TestAllVariants looks at every variant, over shares of a few frames and in one: they must be the same to the last bit.
 func TestAllVariants(t *testing.T) {
-	m, truth := filmScene(t, "page", "size=320x180&frames=90&markers=1&seed=3", func(n uint64) bool { return n%17 == 5 })
+	m, truth := filmScene(t, "page", "size=240x136&frames=90&markers=1&seed=3", func(n uint64) bool { return n%17 == 5 })
 	w := m.content(truth)
 	var first Result
 	for i, share := range []int{0, 7} {
