@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 )
@@ -35,7 +36,7 @@ func wantNear(t testing.TB, r Result, name string, want float64) {
 func TestCheckerboardScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12"}
 	sizes := []string{"216x144", "320x256", "360x480", "400x300"}
-	for seed := range seeds(12) {
+	for seed := range analyzetest.Seeds(12) {
 		format, size := formats[seed%len(formats)], sizes[seed%len(sizes)]
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, format, size), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(seed), 11))
@@ -107,7 +108,7 @@ func at(s Series, n int) float64 {
 func TestCheckerboardTiles(t *testing.T) {
 	m, truth := filmScene(t, "checker", "size=320x256&frames=200&seed=4", nil)
 	o := Options{Checkerboard: CheckerboardOptions{Colours: []uint32{0xffffff, 0xcfd3d8}, Cell: 16}, share: 30}
-	for _, tile := range some(truth.Checker.Tiles[:12]) {
+	for _, tile := range analyzetest.Some(truth.Checker.Tiles[:12]) {
 		o.Region = frame.Region{X: tile.X, Y: tile.Y, Width: tile.Width, Height: tile.Height}
 		r := one(t, m, FramesWindow(m, 0, len(m.pix)), o, "checkerboard")
 		found := false
@@ -270,7 +271,7 @@ func sortAreas(all []CheckerboardArea) {
 
 func TestCheckerboardLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
-	for seed := range seeds(uint64(50)) {
+	for seed := range analyzetest.Seeds(uint64(50)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		given := CheckerboardOptions{Colours: []uint32{0xffffff, 0xcfd3d8}, Cell: 2 + rng.IntN(9), X: rng.IntN(40) - 20, Y: rng.IntN(40) - 20}
 		if seed%5 == 4 {
@@ -319,7 +320,7 @@ func TestCheckerboardFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range seeds(uint64(40)) {
+	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		c := CheckerboardOptions{Colours: []uint32{rng.Uint32N(1 << 24), rng.Uint32N(1 << 24)}, Cell: minCell + rng.IntN(30)}
 		c.X, c.Y = rng.IntN(2*c.Cell), rng.IntN(2*c.Cell)
@@ -365,7 +366,7 @@ func TestCheckerboardRefusals(t *testing.T) {
 		{"twice the same", "page", CheckerboardOptions{Colours: []uint32{1, 1}}, "two different"},
 		{"large cells", "page", CheckerboardOptions{Cell: 65}, "2 to 64"},
 	}
-	for _, c := range some(cases) {
+	for _, c := range analyzetest.Some(cases) {
 		t.Run(c.name, func(t *testing.T) {
 			m, _ := filmScene(t, c.scene, "size=320x180&frames=60&seed=3", nil)
 			r := one(t, m, FramesWindow(m, 0, 60), Options{Checkerboard: c.o}, "checkerboard")

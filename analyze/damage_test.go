@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -81,7 +82,7 @@ func (unfailing) Helper() {}
 
 // TestDamageIsLoss holds every measure of a damaged film against one in which the same frames were lost.
 func TestDamageIsLoss(t *testing.T) {
-	for seed := range seeds(uint64(40)) {
+	for seed := range analyzetest.Seeds(uint64(40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 21))
 			m := &ruin{glimmer(t, rng, frame.BGR4, 90, time.Second/10), map[int]bool{}, 2 + rng.IntN(9)}

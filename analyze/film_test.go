@@ -177,19 +177,3 @@ func wantValue(t testing.TB, r Result, name string, want float64) {
 		t.Errorf("%s %s is %v, want %v", r.Measure, name, v.Value, want)
 	}
 }
-
-// seeds is how many of n random cases are looked at: with -short, a tenth.
-func seeds[N int | uint64](n N) N {
-	if testing.Short() {
-		return max(1, n/10)
-	}
-	return n
-}
-
-// some are the cases of a list that are looked at: with -short, the first third.
-func some[T any](list []T) []T {
-	if testing.Short() {
-		return list[:(len(list)+2)/3]
-	}
-	return list
-}

@@ -78,7 +78,7 @@ func newIDReaderAt(c *Case, n int) *idReader {
 	if d == nil {
 		return nil
 	}
-	first, err := c.Recording.Image(n)
+	first, err := c.image(n)
 	if err != nil {
 		return nil
 	}

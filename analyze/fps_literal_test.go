@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -176,7 +177,7 @@ func (l *literalFPS) unchanged(found map[string]float64, n int) {
 
 func TestFPSLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12, frame.P010, frame.YU12}
-	for seed := range seeds(uint64(120)) {
+	for seed := range analyzetest.Seeds(uint64(120)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		frames := 10 + rng.IntN(240)
 		m := glimmer(t, rng, formats[seed%uint64(len(formats))], frames, time.Second/time.Duration(4+rng.IntN(20)))

@@ -3,12 +3,14 @@ package analyze
 import (
 	"fmt"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestScenesUniqueFrames holds U against what scenes say of themselves.
 func TestScenesUniqueFrames(t *testing.T) {
-	for _, scene := range some([]string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade"}) {
-		for seed := range seeds(3) {
+	for _, scene := range analyzetest.Some([]string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade"}) {
+		for seed := range analyzetest.Seeds(3) {
 			t.Run(fmt.Sprintf("%s/%d", scene, seed), func(t *testing.T) {
 				m, truth := filmScene(t, scene, fmt.Sprintf("size=320x180&frames=130&markers=1&seed=%d", seed), nil)
 				want := 1

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -29,7 +30,7 @@ func (m *film) literalHeat(a *Area, w Window, tau int) []uint32 {
 
 func TestHeatmapLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12, frame.P010, frame.YU12}
-	for seed := range seeds(uint64(60)) {
+	for seed := range analyzetest.Seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		m := scribble(t, rng, formats[seed%uint64(len(formats))])
 		o := randomLook(rng, m.layout)
@@ -75,7 +76,7 @@ func wantWithin(t testing.TB, r Result) {
 
 // TestHeatmapBoundsHold loses frames of films whose heat is known: it must lie within the bounds.
 func TestHeatmapBoundsHold(t *testing.T) {
-	for seed := range seeds(uint64(40)) {
+	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		whole := scribble(t, rng, frame.BGR4)
 		for i := range whole.metas { // nothing is lost
@@ -104,7 +105,7 @@ func TestHeatmapBoundsHold(t *testing.T) {
 
 // TestHeatmapScenes holds the heat of a caret and of pongs against what scenes say of themselves.
 func TestHeatmapScenes(t *testing.T) {
-	for seed := range seeds(5) {
+	for seed := range analyzetest.Seeds(5) {
 		m, truth := filmScene(t, "caret", fmt.Sprintf("size=320x180&frames=200&markers=1&seed=%d", seed), nil)
 		r := one(t, m, m.content(truth), Options{share: 20}, "heatmap")
 		blinks := 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/marker"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
@@ -186,7 +187,7 @@ func (p *programme) options() LiveOptions {
 
 // What was measured while frames came is what is measured in the finished recording, to the last digit.
 func TestLiveIsAsFromTheFile(t *testing.T) {
-	programmes := seeds(uint64(40))
+	programmes := analyzetest.Seeds(uint64(40))
 	var windows, fed, late, seen int
 	for seed := range programmes {
 		p := newProgramme(t, seed)

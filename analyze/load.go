@@ -56,7 +56,7 @@ func newLoad(c *Case) (*load, error) {
 	if !l.variants.histogram {
 		return l, nil
 	}
-	first, err := c.Recording.Image(c.Window.first())
+	first, err := c.image(c.Window.first())
 	if err != nil {
 		return nil, fmt.Errorf("the first frame cannot be read: %w", err)
 	}

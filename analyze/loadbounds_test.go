@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -65,7 +66,7 @@ func lossyPair(t *testing.T, rng *rand.Rand) (full, cut *film, whole, holed Wind
 // the bounds that are told for the second.
 func TestLoadBoundsHoldTheTruth(t *testing.T) {
 	told := 0
-	for seed := range seeds(uint64(100)) {
+	for seed := range analyzetest.Seeds(uint64(100)) {
 		rng := rand.New(rand.NewPCG(seed, 51))
 		full, cut, whole, holed := lossyPair(t, rng)
 		if rng.IntN(2) == 0 {
@@ -93,7 +94,7 @@ func TestLoadBoundsHoldTheTruth(t *testing.T) {
 
 // TestLoadWithoutLossIsExact: with stamps that are sure and nothing lost there is no doubt.
 func TestLoadWithoutLossIsExact(t *testing.T) {
-	for seed := range seeds(uint64(10)) {
+	for seed := range analyzetest.Seeds(uint64(10)) {
 		full, _, whole, _ := lossyPair(t, rand.New(rand.NewPCG(seed, 52)))
 		if seed%2 == 0 {
 			whole.T0 = &Moment{}

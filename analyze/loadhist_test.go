@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -101,7 +102,7 @@ func (m *film) literalDiffers(conv *frame.Converter, a, b frame.Image, x, y, tau
 
 func TestLoadHistogramLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.BGR3, frame.YUYV, frame.NV12, frame.P010, frame.YU12}
-	for seed := range seeds(uint64(60)) {
+	for seed := range analyzetest.Seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		m := scribble(t, rng, formats[seed%uint64(len(formats))])
 		o := randomLook(rng, m.layout)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -77,7 +78,7 @@ func fill(p []byte, v byte) {
 // TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies within the bounds.
 func TestBoundsHoldTheTruth(t *testing.T) {
 	looked := 0
-	for seed := range seeds(uint64(200)) {
+	for seed := range analyzetest.Seeds(uint64(200)) {
 		b := newBereft(t, seed)
 		if len(b.cut.metas) == len(b.full.metas) || b.left.Start > b.left.End {
 			continue
@@ -103,7 +104,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 			}
 		}
 	}
-	if looked < int(seeds(uint64(200)))/2 {
+	if looked < int(analyzetest.Seeds(uint64(200)))/2 {
 		t.Errorf("only %d films have lost frames", looked)
 	}
 }

@@ -61,6 +61,7 @@ type Case struct {
 	Area      *Area
 	Times     *Times
 
+	start func() (frame.Image, error)
 	final func() (frame.Image, error)
 	load  func() (*load, error)
 }
@@ -86,6 +87,7 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 	c.Window.Region = c.Area.Region
 	c.Times = newTimes(rec, knownAtRed(rec, segment, &w), w.first(), max(w.End, c.Window.Red)+1, o.OwnClock)
 	c.Times.broken = d.broken
+	c.start = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.Start) })
 	c.final = sync.OnceValues(func() (frame.Image, error) { return rec.Image(w.End) })
 	c.load = sync.OnceValues(func() (*load, error) { return newLoad(c) })
 	return c, nil
@@ -93,6 +95,18 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 
 // Final returns the last content frame, fe. All measures share it; its bytes must not be changed.
 func (c *Case) Final() (frame.Image, error) { return c.final() }
+
+// image returns a frame. Those at both ends, which several measures ask for when they begin, are decoded once; their bytes must not
+// be changed.
+func (c *Case) image(n int) (frame.Image, error) {
+	switch n {
+	case c.Window.Start:
+		return c.start()
+	case c.Window.End:
+		return c.final()
+	}
+	return c.Recording.Image(n)
+}
 
 // Lost returns how many frames are missing within the window, from behind its first frame to its end.
 func (c *Case) Lost() (n int) {

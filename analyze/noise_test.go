@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -38,7 +39,7 @@ func noisy(t testing.TB, p frame.PixelFormat, amplitude, held, more, block, leve
 }
 
 func TestCalibration(t *testing.T) {
-	for _, amplitude := range some([]int{0, 3, 1, 6}) {
+	for _, amplitude := range analyzetest.Some([]int{0, 3, 1, 6}) {
 		t.Run(fmt.Sprint(amplitude), func(t *testing.T) {
 			m := noisy(t, frame.BGR4, amplitude, 60, 300, 4, 4*amplitude+1)
 			n, err := Calibrate(m, 0, 60, frame.Region{}, nil)

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // TestPings holds latencies against those that the scene says.
 func TestPings(t *testing.T) {
-	for seed := range seeds(8) {
+	for seed := range analyzetest.Seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m, truth := filmScene(t, "pingpong", fmt.Sprintf("size=320x180&frames=700&seed=%d", seed), nil)
 			cycle := truth.Cycle

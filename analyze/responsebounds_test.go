@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
@@ -14,7 +15,7 @@ import (
 // TestResponseBoundsHoldTheTruth measures random films, and the same ones without some of their frames: what is true of the first must lie within
 // the bounds that are told for the second.
 func TestResponseBoundsHoldTheTruth(t *testing.T) {
-	for seed := range seeds(uint64(600)) {
+	for seed := range analyzetest.Seeds(uint64(600)) {
 		rng := rand.New(rand.NewPCG(seed, 41))
 		f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 		full, cut := newFilm(t, f), newFilm(t, f)
@@ -50,7 +51,7 @@ func TestResponseBoundsHoldTheTruth(t *testing.T) {
 
 // TestDamagedAnswers: frames that cannot be read widen latencies as lost ones do.
 func TestDamagedAnswers(t *testing.T) {
-	for seed := range seeds(uint64(20)) {
+	for seed := range analyzetest.Seeds(uint64(20)) {
 		rng := rand.New(rand.NewPCG(seed, 43))
 		m := &ruin{glimmer(t, rng, frame.BGR4, 60, time.Second/10), map[int]bool{}, 1}
 		for range 1 + rng.IntN(5) {
@@ -79,7 +80,7 @@ func holdsTruth(t *testing.T, seed uint64, said, truth Result) {
 
 // TestLeast holds the least of a percentile against all there can be.
 func TestLeast(t *testing.T) {
-	for seed := range seeds(uint64(300)) {
+	for seed := range analyzetest.Seeds(uint64(300)) {
 		rng := rand.New(rand.NewPCG(seed, 42))
 		list := func(n int) (s []float64) {
 			for range n {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -62,8 +63,8 @@ func TestRestless(t *testing.T) {
 		{"nothing", func(int, func(x, y, w, h int, v byte)) {}, nil, ""},
 	}
 	for _, c := range cases {
-		for _, share := range some([]int{3, 0}) {
-			for _, o := range some([]Options{{Tolerance: 3}, {}}) {
+		for _, share := range analyzetest.Some([]int{3, 0}) {
+			for _, o := range analyzetest.Some([]Options{{Tolerance: 3}, {}}) {
 				o.share, o.Measures = share, []string{"fps"}
 				if share > 0 { // which needs pixels
 					o.Measures = append(o.Measures, "heatmap")

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -58,7 +59,7 @@ func TestRowsMovedLiteral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range seeds(uint64(300)) {
+	for seed := range analyzetest.Seeds(uint64(300)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		var look Options
 		if rng.IntN(2) == 0 {

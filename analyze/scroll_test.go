@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -101,7 +102,7 @@ func checkMoves(t *testing.T, r Result, name string, want map[int]float64, withi
 func TestScrollScenes(t *testing.T) {
 	sizes := []string{"320x180", "640x360", "426x240", "500x300", "256x256"}
 	formats := []string{"BGR4", "BGR3", "YUYV", "NV12", "YU12"}
-	for seed := range seeds(10) {
+	for seed := range analyzetest.Seeds(10) {
 		for _, scene := range []string{"page", "pan"} {
 			size, format := sizes[seed%len(sizes)], formats[seed/2%len(formats)]
 			t.Run(fmt.Sprintf("%s/%d/%s/%s", scene, seed, size, format), func(t *testing.T) {
@@ -156,8 +157,8 @@ func TestScrollSpeeds(t *testing.T) {
 
 // TestScrollRefused: what does not move is said not to, and costs little.
 func TestScrollRefused(t *testing.T) {
-	for _, scene := range some([]string{"noise", "web", "tear", "static", "caret", "fade", "pingpong"}) {
-		for seed := range seeds(2) {
+	for _, scene := range analyzetest.Some([]string{"noise", "web", "tear", "static", "caret", "fade", "pingpong"}) {
+		for seed := range analyzetest.Seeds(2) {
 			m, truth := filmScene(t, scene, fmt.Sprintf("size=320x180&frames=110&seed=%d", seed), nil)
 			r := one(t, newCoded(m), m.content(truth), Options{}, "scroll")
 			if r.State != Refused || !strings.Contains(r.Refusal, "nothing in the window moves as a whole") {
@@ -219,7 +220,7 @@ func shots(t testing.TB, p *textured, w, h, frames int, view func(n int) func(x,
 }
 
 func TestScrollDiagonal(t *testing.T) {
-	for seed := range seeds(uint64(8)) {
+	for seed := range analyzetest.Seeds(uint64(8)) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := newTextured(rng, 900, 700)
 		dx, dy := rng.IntN(41)-20, rng.IntN(41)-20
@@ -259,7 +260,7 @@ func TestScrollPart(t *testing.T) {
 }
 
 func TestScrollSubpixel(t *testing.T) {
-	for seed := range seeds(uint64(6)) {
+	for seed := range analyzetest.Seeds(uint64(6)) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		step := 2 + 6*rng.Float64()
 		m := shots(t, newTextured(rng, 400, 700), 320, 200, 12, func(n int) func(x, y float64) (float64, float64) {
@@ -278,7 +279,7 @@ func TestScrollSubpixel(t *testing.T) {
 }
 
 func TestScrollZoom(t *testing.T) {
-	for _, scale := range some([]float64{1.03, 0.98, 1.01, 1.08, 0.9}) {
+	for _, scale := range analyzetest.Some([]float64{1.03, 0.98, 1.01, 1.08, 0.9}) {
 		m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5, func(n int) func(x, y float64) (float64, float64) {
 			s := math.Pow(scale, float64(n))
 			return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/visual"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -40,7 +41,7 @@ func literalFigures(m *film, w Window, t0 float64, p []float64) (index float64, 
 
 // TestLoadFiguresLiteral holds the figures by pixels and by histogram against the formulas, with T0, on random films.
 func TestLoadFiguresLiteral(t *testing.T) {
-	for seed := range seeds(uint64(40)) {
+	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		m := scribble(t, rng, []frame.PixelFormat{frame.BGR4, frame.NV12, frame.RGB3}[seed%3])
 		o := randomLook(rng, m.layout)
@@ -112,7 +113,7 @@ func nearly(t *testing.T, r Result, name string, want float64) {
 
 // TestLoadTruth holds the figures of scene page against its list of blocks: what is there when, by their area.
 func TestLoadTruth(t *testing.T) {
-	for seed := range seeds(10) {
+	for seed := range analyzetest.Seeds(10) {
 		m, truth := filmScene(t, "static", fmt.Sprintf("size=320x180&frames=60&markers=1&seed=%d", seed), nil)
 		w := m.content(truth)
 		w.T0 = &Moment{At: m.metas[w.Green].Sampled.Mid()}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -137,7 +138,7 @@ func TestStripClock(t *testing.T) {
 
 // TestStripLiteral counts random strips as the definitions say, frame by frame.
 func TestStripLiteral(t *testing.T) {
-	for seed := range seeds(uint64(60)) {
+	for seed := range analyzetest.Seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		shots := []stripShot{whole(50)}
 		for id := 50; len(shots) < 30; {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 )
@@ -26,7 +27,7 @@ func tearingDetail(t testing.TB, r Result) TearingDetail {
 func TestTearingScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12", "NV24", "GREY", "Y210"}
 	sizes := []string{"64x48", "320x180", "130x74"}
-	for seed := range seeds(30) {
+	for seed := range analyzetest.Seeds(30) {
 		format, size := formats[seed%len(formats)], sizes[seed%len(sizes)]
 		markers := seed / 2 % 2
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, format, size), func(t *testing.T) {
@@ -278,7 +279,7 @@ func (m *film) literalSuspects(a *Area, w Window, tau int) (found []Suspicion) {
 
 func TestTearingLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
-	for seed := range seeds(uint64(60)) {
+	for seed := range analyzetest.Seeds(uint64(60)) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		images := 2 + rng.IntN(3)
 		o := Options{Workers: 1 + rng.IntN(3)}
@@ -318,7 +319,7 @@ func TestTearingLiteral(t *testing.T) {
 func TestSuspectedLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
 	count := 0
-	for seed := range seeds(uint64(48)) {
+	for seed := range analyzetest.Seeds(uint64(48)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		m := scribble(t, rng, formats[seed%uint64(len(formats))])
 		o := randomLook(rng, m.layout)
@@ -348,7 +349,7 @@ func TestSuspectedLiteral(t *testing.T) {
 			}
 		}
 	}
-	if count < int(seeds(uint64(48)))/4 {
+	if count < int(analyzetest.Seeds(uint64(48)))/4 {
 		t.Errorf("only %d frames were suspected: the films are of no use", count)
 	}
 }
@@ -424,7 +425,7 @@ func TestTearingRefusals(t *testing.T) {
 
 // TestTearingDecodesLittle holds that content without disjoint images is judged by its changes.
 func TestTearingDecodesLittle(t *testing.T) {
-	for _, scene := range some([]string{"web", "page", "static", "caret", "fade"}) {
+	for _, scene := range analyzetest.Some([]string{"web", "page", "static", "caret", "fade"}) {
 		m, truth := filmScene(t, scene, "size=320x180&frames=200&markers=1", nil)
 		r := one(t, m, m.content(truth), Options{}, "tearing")
 		if r.State == Refused || len(r.Warnings) == 0 || m.asked.Load() > maxLooks {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -115,7 +116,7 @@ func TestBarsThatSlide(t *testing.T) {
 			f.show(4, red)
 		}, Window{Green: 4, Start: 5, End: 10, Red: 11, RedTo: 14, Region: below(40), GreenRegion: whole, RedRegion: below(40)}, "only"},
 	} {
-		for _, s := range some([]struct {
+		for _, s := range analyzetest.Some([]struct {
 			name string
 			signal
 		}{{"clean", clean}, {"noise", twiceNoisy}}) {

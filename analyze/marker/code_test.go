@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -73,8 +74,8 @@ func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle,
 
 func TestCodesAreReadAndSpoilNothing(t *testing.T) {
 	green, red := strip.MarkerCode("ABC", 4, strip.Green), strip.MarkerCode("ABC", 4, strip.Red)
-	for _, p := range some([]frame.PixelFormat{frame.BGR4, frame.NV12, frame.UYVY, frame.P010}) {
-		for _, s := range some([]struct {
+	for _, p := range analyzetest.Some([]frame.PixelFormat{frame.BGR4, frame.NV12, frame.UYVY, frame.P010}) {
+		for _, s := range analyzetest.Some([]struct {
 			w, h   int
 			region image.Rectangle
 		}{

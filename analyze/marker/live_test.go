@@ -4,12 +4,14 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // What is said of content before its red is held stays true, and the red that is held is told with its third frame.
 func TestContentIsCertain(t *testing.T) {
 	var told, torn, gone int
-	for seed := range seeds(uint64(60)) {
+	for seed := range analyzetest.Seeds(uint64(60)) {
 		r := newPainter(t, rand.New(rand.NewPCG(seed, 77))).film()
 		d := New(Options{})
 		start, certain := -1, -1 // of the content in the making
@@ -59,7 +61,7 @@ func TestContentIsCertain(t *testing.T) {
 		}
 	}
 	t.Logf("%d windows were told early, %d are not what was certain, %d frames were not certain", told, gone, torn)
-	if told < int(seeds(uint64(60)))/2 || torn < 2*int(seeds(uint64(60))) {
+	if told < int(analyzetest.Seeds(uint64(60)))/2 || torn < 2*int(analyzetest.Seeds(uint64(60))) {
 		t.Error("the films show too little")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -153,7 +154,7 @@ func (p *painter) film() *reel {
 // is as it should be.
 func TestRandomFilms(t *testing.T) {
 	var windows, problems, looked, frames, codes, moved int
-	for seed := range seeds(uint64(80)) {
+	for seed := range analyzetest.Seeds(uint64(80)) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		r := newPainter(t, rng).film()
 		o := Options{}
@@ -185,7 +186,7 @@ func TestRandomFilms(t *testing.T) {
 		}
 	}
 	t.Logf("%d windows (%d with codes, %d with warnings), %d problems, %d of %d frames looked at", windows, codes, moved, problems, looked, frames)
-	if n := int(seeds(uint64(80))) / 16; windows < 5*n || codes < n || moved < n {
+	if n := int(analyzetest.Seeds(uint64(80))) / 16; windows < 5*n || codes < n || moved < n {
 		t.Error("the films show too little")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 )
@@ -189,7 +190,7 @@ func TestScenes(t *testing.T) {
 	for _, s := range synth.Scenes() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range seeds(uint64(6)) {
+			for seed := range analyzetest.Seeds(uint64(6)) {
 				rng := rand.New(rand.NewPCG(seed, 9))
 				format := []string{"BGR4", "NV12", "UYVY", "BGR3", "P010", "YU12"}[seed]
 				query := fmt.Sprintf("size=%dx%d&frames=%d&markers=1&seed=%d&format=%s", 160+rng.IntN(100)&^1, 90+rng.IntN(80)&^1, 20+rng.IntN(120), seed, format)
@@ -237,7 +238,7 @@ func checkTruth(t *testing.T, query string, r *reel, truth synth.Truth, got []Wi
 
 // TestPixelsAreHardlyNeeded counts the frames that are decoded for a page that loads and plays a video.
 func TestPixelsAreHardlyNeeded(t *testing.T) {
-	for _, tc := range some([]struct {
+	for _, tc := range analyzetest.Some([]struct {
 		scene string
 		most  int
 	}{{"page", 12}, {"caret", 6}, {"static", 6}, {"web", 8}, {"pingpong", 8}}) {
@@ -285,20 +286,4 @@ func TestFindsFromTheMiddle(t *testing.T) {
 	if err != nil || len(windows) != 1 || windows[0].GreenFrom != 12 || windows[0].Start != 30 || windows[0].Red != 60 || windows[0].RedTo != 69 {
 		t.Errorf("%+v, %v", windows, err)
 	}
-}
-
-// seeds is how many of n random cases are looked at: with -short, a tenth.
-func seeds[N int | uint64](n N) N {
-	if testing.Short() {
-		return max(1, n/10)
-	}
-	return n
-}
-
-// some are the cases of a list that are looked at: with -short, the first third.
-func some[T any](list []T) []T {
-	if testing.Short() {
-		return list[:(len(list)+2)/3]
-	}
-	return list
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
 // TestFindStepsOverDamage: green stands in frames 0 to 29, content in 30 to 49, red in 50 to 79.
@@ -78,7 +80,7 @@ func TestNothingCanBeRead(t *testing.T) {
 // TestDamageIsAsLoss holds windows of a damaged sequence against those of one from which the same frames were lost.
 func TestDamageIsAsLoss(t *testing.T) {
 	for _, name := range []string{"web", "noise", "page", "tear"} {
-		for seed := range seeds(uint64(10)) {
+		for seed := range analyzetest.Seeds(uint64(10)) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			bad := map[int]bool{}
 			for range 1 + rng.IntN(12) {

@@ -1,19 +1,14 @@
 // A chart draws series of one unit over a window's time. Its cursor is where the timeline stands.
 
-class Chart {
+class Chart extends Plot {
   constructor(box, legend, data, view, timeline, player) {
-    Object.assign(this, {box, data, view, timeline, player});
-    this.height = 170;
+    super(box, view, timeline, player, 170);
+    this.data = data;
     this.series = data.series.map((s) => ({
       ...s, times: s.frames.map((n) => view.timeOf(n)), label: s.name.replaceAll('_', ' ').replaceAll('.', ' · '),
     }));
     this.drawLegend(legend);
-    this.svg = element('svg', {class: 'plot', height: this.height}, box);
-    view.onChange(() => this.draw());
-    timeline.onMove(() => this.point());
-    new ResizeObserver(() => this.draw()).observe(box);
-    pointing(this);
-    this.draw();
+    this.begin();
   }
 
   drawLegend(legend) {
@@ -39,14 +34,6 @@ class Chart {
     }
     const room = this.data.unit === 'fraction' && high === 1 ? 0.04 : 0.08;
     return [low - (low < 0 ? room * (high - low) : 0), high + room * (high - low)];
-  }
-
-  x(t) {
-    return margin.left + (t - this.view.from) / (this.view.to - this.view.from) * this.inner;
-  }
-
-  t(x) {
-    return this.view.from + (x - margin.left) / this.inner * (this.view.to - this.view.from);
   }
 
   y(v) {
@@ -123,20 +110,8 @@ class Chart {
     return i >= 0 && (s.holds || s.frames[i] === frame) ? s.values[i] : undefined;
   }
 
-  // point puts the cursor to where the timeline stands.
-  point() {
-    if (!this.cursor) {
-      return;
-    }
-    const t = this.timeline.time - this.view.data.from;
-    const here = t >= this.view.whole[0] && t <= this.view.whole[1];
-    if (!here && this.away) {
-      return; // as most graphs of a page are, most of the time
-    }
-    this.away = !here;
-    this.cursor.setAttribute('visibility', here ? 'visible' : 'hidden');
-    this.cursor.setAttribute('x1', this.x(t));
-    this.cursor.setAttribute('x2', this.x(t));
+  // pointed says each series' value at the cursor.
+  pointed(t, here) {
     this.series.forEach((s, i) => {
       const v = here ? this.valueAt(s, this.timeline.frame) : undefined;
       this.values[i].textContent = v === undefined ? '' : spoken(v, this.data.unit);

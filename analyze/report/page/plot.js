@@ -64,3 +64,48 @@ function linePath(points, holds, right) {
   }
   return parts.join('');
 }
+
+// A Plot draws something over a window's time, with a cursor where the timeline stands.
+class Plot {
+  constructor(box, view, timeline, player, height) {
+    Object.assign(this, {box, view, timeline, player, height});
+    this.svg = element('svg', {class: 'plot', height}, box);
+  }
+
+  // begin draws it, and again whenever what is shown or its width changes.
+  begin() {
+    this.view.onChange(() => this.draw());
+    this.timeline.onMove(() => this.point());
+    new ResizeObserver(() => this.draw()).observe(this.box);
+    pointing(this);
+    this.draw();
+  }
+
+  x(t) {
+    return margin.left + (t - this.view.from) / (this.view.to - this.view.from) * this.inner;
+  }
+
+  t(x) {
+    return this.view.from + (x - margin.left) / this.inner * (this.view.to - this.view.from);
+  }
+
+  // point puts the cursor to where the timeline stands.
+  point() {
+    if (!this.cursor) {
+      return;
+    }
+    const t = this.timeline.time - this.view.data.from;
+    const here = t >= this.view.whole[0] && t <= this.view.whole[1];
+    if (!here && this.away) {
+      return; // as most graphs of a page are, most of the time
+    }
+    this.away = !here;
+    this.cursor.setAttribute('visibility', here ? 'visible' : 'hidden');
+    this.cursor.setAttribute('x1', this.x(t));
+    this.cursor.setAttribute('x2', this.x(t));
+    this.pointed(t, here);
+  }
+
+  // pointed is told where the cursor stands, and whether that is in the window.
+  pointed() {}
+}

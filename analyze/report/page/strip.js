@@ -1,26 +1,12 @@
 // The strip shows a window's frames one beside the other: those that changed something, those that did not, and those that
 // are missing.
 
-class Strip {
+class Strip extends Plot {
   constructor(box, view, timeline, player) {
-    Object.assign(this, {box, view, timeline, player});
-    this.height = 46;
+    super(box, view, timeline, player, 46);
     this.unique = uniqueFrames(view.data);
     this.shown = new Set(view.data.shown.map((e) => e.frame));
-    this.svg = element('svg', {class: 'plot', height: this.height}, box);
-    view.onChange(() => this.draw());
-    timeline.onMove(() => this.point());
-    new ResizeObserver(() => this.draw()).observe(box);
-    pointing(this);
-    this.draw();
-  }
-
-  x(t) {
-    return margin.left + (t - this.view.from) / (this.view.to - this.view.from) * this.inner;
-  }
-
-  t(x) {
-    return this.view.from + (x - margin.left) / this.inner * (this.view.to - this.view.from);
+    this.begin();
   }
 
   draw() {
@@ -62,21 +48,6 @@ class Strip {
     for (const [kind, path] of Object.entries(paths)) {
       element('path', {class: `frames-${kind}`, d: path.join('')}, parent);
     }
-  }
-
-  point() {
-    if (!this.cursor) {
-      return;
-    }
-    const t = this.timeline.time - this.view.data.from;
-    const here = t >= this.view.whole[0] && t <= this.view.whole[1];
-    if (!here && this.away) {
-      return; // as most graphs of a page are, most of the time
-    }
-    this.away = !here;
-    this.cursor.setAttribute('visibility', here ? 'visible' : 'hidden');
-    this.cursor.setAttribute('x1', this.x(t));
-    this.cursor.setAttribute('x2', this.x(t));
   }
 
   told(frame) {
