@@ -231,6 +231,7 @@ func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *live
 	now.Area, now.Window.Region = area, area.Region
 	first := &firstFrame{step: step}
 	now.Recording = first
+	now.start = func() (frame.Image, error) { return first.Image(now.Window.Start) }
 	now.final = func() (frame.Image, error) { return frame.Image{}, errNotYet }
 	now.load = func() (*load, error) { return nil, errNotYet }
 	pixels := o.Tolerance > 0 || l.o.MinPixels > 0
