@@ -5,7 +5,6 @@ package render
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"image/color"
 	"net/http"
 	"net/http/httptest"
@@ -15,24 +14,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// seekPage goes to the middle of slots in no order, and sends what is seen in three places of each.
+// seekPage goes to the middle of slots in no order, and keeps what is seen in three places of each. A browser says that it has found a
+// place before it shows it; so the page waits for a frame whose own time is that of the slot.
 const seekPage = `<!doctype html><video id=v src=v.mp4 muted preload=auto></video><script>
+var saw;
 const order = [130, 0, 149, 61, 60, 59, 1, 100, 75, 2, 148, 90, 31];
-v.onerror = () => fetch("done", {method: "POST", body: JSON.stringify({error: v.error.message})});
+v.onerror = () => saw = JSON.stringify({error: v.error.message});
 v.onloadedmetadata = async () => {
 	const c = document.createElement("canvas"); c.width = v.videoWidth; c.height = v.videoHeight;
 	const g = c.getContext("2d"), seen = [];
 	for (const n of order) {
 		v.currentTime = (n + 0.5) * 1001 / 60000;
-		await new Promise(r => v.onseeked = r);
+		for (let shown = -1; Math.abs(shown * 60000 / 1001 - n) > 0.01;)
+			shown = await new Promise(r => v.requestVideoFrameCallback((_, frame) => r(frame.mediaTime)));
 		g.drawImage(v, 0, 0);
 		const at = (x, y) => [...g.getImageData(x * c.width, y * c.height, 1, 1).data.slice(0, 3)];
 		seen.push({slot: n, low: at(0.2, 0.2), high: at(0.8, 0.2), colour: at(0.5, 0.8)});
 	}
-	fetch("done", {method: "POST", body: JSON.stringify({duration: v.duration, width: c.width, height: c.height, seen})});
+	saw = JSON.stringify({duration: v.duration, width: c.width, height: c.height, seen});
 };
 </script>`
 
@@ -113,38 +117,29 @@ func TestBrowserSeeks(t *testing.T) {
 	}
 }
 
-// open serves a folder to a browser until its page sends something.
+// open serves a folder to a browser until its page has seen something.
 func open(t *testing.T, browser, dir string, got any) {
 	t.Helper()
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	done := make(chan error, 1)
-	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServer(http.Dir(dir)))
-	mux.HandleFunc("POST /done", func(w http.ResponseWriter, r *http.Request) {
-		err := json.NewDecoder(r.Body).Decode(got)
-		select {
-		case done <- err:
-		default:
-		}
-	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-		"--no-first-run", "--user-data-dir="+t.TempDir(), server.URL)
-	if err := cmd.Start(); err != nil {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // which root cannot have
+	}
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		_ = cmd.Process.Kill() // has done its work
-		_ = cmd.Wait()
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Fatal(err)
-		}
-	case <-ctx.Done():
-		t.Fatal(errors.Join(errors.New("the page did not send what it saw"), ctx.Err()))
+	saw, err := chromedp.Run(ctx, chromedp.Poll[string]("saw"))
+	if err != nil {
+		t.Fatalf("the page has not seen it all: %v", err)
+	}
+	if err := json.Unmarshal([]byte(saw), got); err != nil {
+		t.Fatal(err)
 	}
 }
