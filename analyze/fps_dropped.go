@@ -78,11 +78,11 @@ func newIDReaderAt(c *Case, n int) *idReader {
 	if d == nil {
 		return nil
 	}
-	first, err := c.image(n)
+	some, err := someRows(c.Recording, n, d.Rows())
 	if err != nil {
 		return nil
 	}
-	reading := d.Read(first)
+	reading := d.Read(some)
 	for _, copy := range reading.Copies {
 		if copy.OK && !isMarker(copy.Code) {
 			return &idReader{Case: c, decoder: d, page: copy.Code.Page()}

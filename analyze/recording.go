@@ -19,3 +19,16 @@ type Recording interface {
 	Changes(from, to int) iter.Seq2[*frame.Step, error]
 	Steps(from, to int) iter.Seq2[*frame.Step, error]
 }
+
+// rowReader is a recording that can be asked for a few rows of a frame, which costs less than all of it. The image has nil in place of the others.
+type rowReader interface {
+	Rows(n int, rows []int) (frame.Image, error)
+}
+
+// someRows returns at least these rows of frame n, ascending.
+func someRows(rec Recording, n int, rows []int) (frame.Image, error) {
+	if r, ok := rec.(rowReader); ok {
+		return r.Rows(n, rows)
+	}
+	return rec.Image(n)
+}

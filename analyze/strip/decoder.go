@@ -3,6 +3,7 @@ package strip
 import (
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -81,6 +82,18 @@ func NewDecoder(l *frame.Layout, region image.Rectangle) (*Decoder, error) {
 // Geometry returns where the decoder looks.
 func (d *Decoder) Geometry() Geometry { return d.geo }
 
+// Rows returns the rows of a frame that the decoder looks at, ascending. Those that are not at hand are left out of a reading.
+func (d *Decoder) Rows() []int {
+	var rows []int
+	for _, top := range d.geo.Tops {
+		for _, y := range d.geo.lines(top) {
+			rows = append(rows, y)
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows)
+}
+
 // Read decodes the strip of one frame. An image of another layout, or with rows that are missing
 // or short, is read as far as it goes.
 func (d *Decoder) Read(img frame.Image) Reading {
@@ -118,8 +131,7 @@ func readingOf(copies []Copy) Reading {
 // readCopy tries the middle of the copy first. A tear may run through the copy, a scaler may blur
 // its edge; so the rows above and below are tried where the middle fails.
 func (d *Decoder) readCopy(img frame.Image, top int) Copy {
-	mid := top + d.geo.Cell/2
-	for _, y := range [...]int{mid, top + d.geo.Cell/4, top + d.geo.Cell*3/4} {
+	for _, y := range d.geo.lines(top) {
 		if code, ok := d.readRow(img, y); ok {
 			return Copy{Top: top, Code: code, OK: true}
 		}

@@ -41,6 +41,11 @@ func NewGeometry(region image.Rectangle) (Geometry, error) {
 	return g, nil
 }
 
+// lines are the lines of a copy that are tried, in this order.
+func (g *Geometry) lines(top int) [3]int {
+	return [3]int{top + g.Cell/2, top + g.Cell/4, top + g.Cell*3/4}
+}
+
 // Bounds returns the rectangles that the strip covers, which no measure may look at.
 func (g Geometry) Bounds() [Copies]image.Rectangle {
 	var r [Copies]image.Rectangle

@@ -23,12 +23,16 @@ type resolver struct {
 
 	needed []blockInfo // those that hold a row of the frame
 
+	wanted []wantedRow   // rows that are asked for
 	pieces []wantedPiece // by block
 	first  []int32       // of each block: its first piece
 
 	hashes []uint64
 	sum    []byte
 }
+
+// wantedRow is a row and where its bytes are to be put.
+type wantedRow struct{ y, to int }
 
 // wantedPiece is a part of the frame and where it lies in its block.
 type wantedPiece struct {
@@ -61,18 +65,16 @@ func (r *Reader) ReadFrame(n int, pix []byte) error {
 
 // decode puts frame n into memory that it asks for once it knows that the frame can be put together.
 func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.Layout, error) {
-	if n < 0 || n >= len(r.frames) {
-		return nil, r.outside(n)
-	}
-	if r.frames[n].offset == 0 {
-		return nil, r.lost(n)
-	}
-	layout := r.segments[r.segmentIndex(n)].Layout
-	v, _ := r.resolvers.Get().(*resolver)
-	if v == nil || v.layout != layout {
-		v = &resolver{layout: layout, places: rowdelta.NewPlaces(layout), hashes: make([]uint64, len(layout.Rows)), sum: make([]byte, 8*len(layout.Rows))}
+	v, err := r.resolver(n)
+	if err != nil {
+		return nil, err
 	}
 	defer r.resolvers.Put(v)
+	layout := v.layout
+	v.wanted = v.wanted[:0]
+	for y := range layout.Rows {
+		v.wanted = append(v.wanted, wantedRow{y, layout.Rows[y].Offset})
+	}
 	hash, err := r.resolve(v, n)
 	var pix []byte
 	if err == nil {
@@ -88,6 +90,55 @@ func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.La
 		return nil, fmt.Errorf("frame %d: %w", n, err)
 	}
 	return layout, nil
+}
+
+// Rows returns some rows of frame n, named in ascending order as they stand in its [frame.Layout]; the image has nil in place of all others. It
+// reads the blocks that these rows lie in and no more. Each block is held against its own checksum; the frame as a whole cannot be held against its
+// hash, as [Reader.Image] does. The bytes are a copy of their own.
+func (r *Reader) Rows(n int, rows []int) (frame.Image, error) {
+	v, err := r.resolver(n)
+	if err != nil {
+		return frame.Image{}, err
+	}
+	defer r.resolvers.Put(v)
+	v.wanted = v.wanted[:0]
+	size, above := 0, -1
+	for _, y := range rows {
+		if y <= above || y >= len(v.layout.Rows) {
+			return frame.Image{}, fmt.Errorf("frame %d: row %d behind row %d is not one of %d in ascending order", n, y, above, len(v.layout.Rows))
+		}
+		v.wanted = append(v.wanted, wantedRow{y, size})
+		size, above = size+v.layout.Rows[y].Bytes, y
+	}
+	pix := make([]byte, size)
+	if _, err = r.resolve(v, n); err == nil {
+		err = r.assemble(v, pix)
+	}
+	if err != nil {
+		return frame.Image{}, fmt.Errorf("frame %d: %w", n, err)
+	}
+	m := frame.Image{Layout: v.layout, Rows: make([][]byte, len(v.layout.Rows))}
+	for _, w := range v.wanted {
+		end := w.to + v.layout.Rows[w.y].Bytes
+		m.Rows[w.y] = pix[w.to:end:end]
+	}
+	return m, nil
+}
+
+// resolver returns one for frame n, to be put back.
+func (r *Reader) resolver(n int) (*resolver, error) {
+	if n < 0 || n >= len(r.frames) {
+		return nil, r.outside(n)
+	}
+	if r.frames[n].offset == 0 {
+		return nil, r.lost(n)
+	}
+	layout := r.segments[r.segmentIndex(n)].Layout
+	v, _ := r.resolvers.Get().(*resolver)
+	if v == nil || v.layout != layout {
+		v = &resolver{layout: layout, places: rowdelta.NewPlaces(layout), hashes: make([]uint64, len(layout.Rows)), sum: make([]byte, 8*len(layout.Rows))}
+	}
+	return v, nil
 }
 
 // hash is the rowdelta.FrameHash of a decoded frame.
@@ -245,7 +296,7 @@ func (r *Reader) assemble(v *resolver, pix []byte) error {
 	return failed
 }
 
-// sortPieces lists the pieces of all rows by block.
+// sortPieces lists the pieces of the wanted rows by block.
 func (v *resolver) sortPieces() {
 	n := len(v.blocks)
 	if cap(v.first) < n+2 {
@@ -254,8 +305,8 @@ func (v *resolver) sortPieces() {
 	v.first = v.first[:n+2]
 	clear(v.first)
 	total := int32(0)
-	for y := range v.layout.Rows {
-		p := v.places.Row(y)
+	for _, w := range v.wanted {
+		p := v.places.Row(w.y)
 		for _, q := range p.Pieces[:p.N] {
 			v.first[q.Block+2]++
 		}
@@ -268,15 +319,15 @@ func (v *resolver) sortPieces() {
 		v.pieces = make([]wantedPiece, total)
 	}
 	v.pieces = v.pieces[:total]
-	for y, row := range v.layout.Rows {
-		p := v.places.Row(y)
+	for _, w := range v.wanted {
+		p := v.places.Row(w.y)
 		for k, q := range p.Pieces[:p.N] {
-			end := int32(row.Bytes)
+			end := int32(v.layout.Rows[w.y].Bytes)
 			if k+1 < int(p.N) {
 				end = p.Pieces[k+1].Start
 			}
 			at := &v.first[q.Block+1]
-			v.pieces[*at] = wantedPiece{int32(row.Offset) + q.Start, q.Off, end - q.Start}
+			v.pieces[*at] = wantedPiece{int32(w.to) + q.Start, q.Off, end - q.Start}
 			*at++
 		}
 	}

@@ -306,7 +306,7 @@ func (a *analysis) maskStrip(w *window) {
 		return // too small for one
 	}
 	for _, n := range []int{w.Start, (w.Start + w.End) / 2, w.End} {
-		img, err := a.reader.Image(n)
+		img, err := a.reader.Rows(n, d.Rows())
 		if err != nil || d.Read(img).State == strip.None {
 			continue
 		}
