@@ -105,10 +105,7 @@ func (t *restless) mark(tiles []uint64, b rect) {
 	r := t.Area.Region
 	x0, x1 := (b.x0-r.X)>>t.shift, (b.x1-1-r.X)>>t.shift
 	for y := (b.y0 - r.Y) >> t.shift; y <= (b.y1-1-r.Y)>>t.shift; y++ {
-		for x := x0; x <= x1; x++ {
-			i := y*t.across + x
-			tiles[i/64] |= 1 << (i & 63)
-		}
+		setBits(tiles, y*t.across+x0, y*t.across+x1+1)
 	}
 }
 
@@ -207,8 +204,13 @@ func (t *restless) takeSpans(c *frame.Change) {
 		_, _, _, y1 := t.Layout.Rect(int(end), int(run.Start), int(run.End))
 		t.take(rect{x0, y0, x1, y1})
 	}
-	for _, s := range c.Spans {
+	for i := range c.Spans {
+		s := &c.Spans[i]
 		row := t.tiles.rows[s.Row]
+		if row == at && s.Start == run.Start && s.End == run.End { // as in most of a video's rows
+			end = s.Row
+			continue
+		}
 		if row >= 0 {
 			a, b := t.tiles.first[row>>12][s.Start], t.tiles.last[row>>12][s.End-1]
 			if row == at && a == first && b == last {
@@ -216,7 +218,7 @@ func (t *restless) takeSpans(c *frame.Change) {
 				continue
 			}
 			flush()
-			at, first, last, run, end = row, a, b, s, s.Row
+			at, first, last, run, end = row, a, b, *s, s.Row
 		}
 	}
 	flush()
