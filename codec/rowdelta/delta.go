@@ -74,7 +74,7 @@ func (d *Delta) Change(c *frame.Change) {
 	for i := range d.Runs {
 		r := &d.Runs[i]
 		seen := d.spans(r.Seen)
-		for y := r.Row; y < r.Row+r.Rows; y++ {
+		for y := r.Row; y < r.Row+r.Rows && len(seen) > 0; y++ {
 			for _, s := range seen {
 				c.Spans = append(c.Spans, frame.Span{Row: y, Start: s.Start, End: s.End})
 			}
