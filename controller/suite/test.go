@@ -1,0 +1,81 @@
+package suite
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// Test is one test file.
+type Test struct {
+	Name  string `yaml:"name"`  // letters, digits, dots, dashes and underscores
+	About string `yaml:"about"` // one sentence for people
+
+	// Page is a path on the test network's own server, "/framerate.html", and URL anything else; one of them is given. Steps that launch or load
+	// something themselves begin from "about:blank".
+	Page string `yaml:"page"`
+	URL  string `yaml:"url"`
+
+	Measures   []string           `yaml:"measures"`   // names of analyze's measures; none: all that apply
+	Primary    string             `yaml:"primary"`    // the value to compare by, such as fps.framerate; "": the measure's own
+	Thresholds map[string]Percent `yaml:"thresholds"` // smaller differences than these are of no interest: by measure, or measure.value
+	T0         string             `yaml:"t0"`         // kind of the event that load figures count from; "": navigation, launch or input, the last
+	Cadence    float64            `yaml:"cadence"`    // frames a second that the content means to draw; 0: unknown
+	Tolerance  Tolerance          `yaml:"tolerance"`
+	Region     frame.Region       `yaml:"region"` // of the content, what is measured; zero: all of it
+	Masks      []frame.Region     `yaml:"masks"`  // what does not count
+
+	Network Network `yaml:"network"`
+	Sync    Sync    `yaml:"sync" also:"end"`
+	Window  Size    `yaml:"window"` // of the browser's content; zero: the device's own
+	Places  Places  `yaml:"places"`
+	Steps   []Step  `yaml:"steps"` // done once the content is there, in order
+
+	Repeat   int           `yaml:"repeat"`   // runs that count; 0: what the user asks for, else one
+	Warmup   int           `yaml:"warmup"`   // runs before them that do not
+	Cooldown time.Duration `yaml:"cooldown"` // pause after each run
+	Retries  int           `yaml:"retries"`  // how many runs more may be made for those whose capture was not good enough
+	Timeout  time.Duration `yaml:"timeout"`  // of one run, from its first step or its green to its end; 0: DefaultTimeout
+
+	// File is where the test was read, for messages, and Standard says that it is one of ours. They are no part of the file.
+	File     string `yaml:"-"`
+	Standard bool   `yaml:"-"`
+}
+
+// DefaultTimeout is how long one run may take if the test does not say.
+const DefaultTimeout = time.Minute
+
+// Network is the link between a device and its server. A profile's figures are overridden by those that are given.
+type Network struct {
+	Profile string        `yaml:"profile"` // the test network's name for a link, such as cable; "": none
+	RTT     time.Duration `yaml:"rtt"`
+	Down    Rate          `yaml:"down"`
+	Up      Rate          `yaml:"up"`
+	Loss    *Percent      `yaml:"loss"` // of packets, each way; nil: as the profile has it, else none
+}
+
+// Given reports whether a test asks for a network of its own. Otherwise the device has what it has.
+func (n Network) Given() bool { return n != Network{} }
+
+// Sync says how the end of the content is known. Exactly one field is set after reading.
+type Sync struct {
+	Markers bool          // green stands before the content, and red after it
+	Still   time.Duration // the picture does not change for so long; the content ended when that began
+	Event   string        // an event of this kind, such as one that a mark step makes
+	Limit   time.Duration // so long after the first step
+}
+
+// Places says what points and regions are counted from.
+type Places string
+
+// The places; see the package documentation.
+const (
+	Content Places = "content" // the default
+	Screen  Places = "screen"
+)
+
+// Tolerance is by how much R, G and B of a pixel may differ without it counting as changed.
+type Tolerance struct {
+	Auto bool // calibrated on the held green
+	N    int  // 0 to 255
+}
