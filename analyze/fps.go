@@ -33,7 +33,7 @@ import (
 // the 149th (= ⌈148.5⌉) of them in order is 40 ms, so p99_fps = 25.
 //
 // Where frames are lost, frame times beside them are not known, and every figure of them has bounds: see fps_frametimes.go. Series "frame_time"
-// has each frame time at its frame, "unchanged" the share of each second at its last frame. Detail is FPSDetail.
+// has each frame time at its frame, "unchanged" the share of each second at its last frame, where it is another than that of the second before. Detail is FPSDetail.
 //
 // Regions that change while nothing else does are named: see restless.go.
 func fpsMeasure() measure { return measure{name: "fps", version: 1, begin: beginFPS} }

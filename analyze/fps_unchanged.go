@@ -44,9 +44,9 @@ func (p *fps) unchanged(r *Result) {
 	if period > 0 {
 		n = int((time.Second + period/2) / period)
 	}
-	groups, ok := p.groups()
+	all := newUnchanged(n)
 	switch {
-	case n == 0 || n > maxRate || !ok:
+	case n == 0 || n > maxRate || !p.eachGroup((&seconds{n: int64(n), do: all.add}).add):
 		r.Warnings = append(r.Warnings, "frames do not follow a beat: how much of a second is unchanged is left out")
 		return
 	case p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1 < uint64(n):
@@ -54,8 +54,6 @@ func (p *fps) unchanged(r *Result) {
 			p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1))
 		return
 	}
-	all := newUnchanged(n)
-	eachSecond(groups, int64(n), all.add)
 	all.report(r)
 }
 
@@ -69,9 +67,8 @@ type unchangedGroup struct {
 
 func (g *unchangedGroup) lost() int64 { return g.last - g.first }
 
-// groups returns the window's frames, and whether they can be counted.
-func (p *fps) groups() ([]unchangedGroup, bool) {
-	var list []unchangedGroup
+// eachGroup calls do with the window's frames, and reports whether they can be counted.
+func (p *fps) eachGroup(do func(unchangedGroup)) bool {
 	unique := p.unique
 	at := int64(0)
 	for n := p.Window.Start; n <= p.Window.End; n++ {
@@ -80,22 +77,25 @@ func (p *fps) groups() ([]unchangedGroup, bool) {
 		}
 		lost := int64(p.Times.Lost(n))
 		if lost < 0 || lost > maxUnchanged {
-			return nil, false
+			return false
 		}
 		g := unchangedGroup{at, at + lost, n, n == p.Window.Start}
 		if len(unique) > 0 && unique[0] == n {
 			g.unique, unique = true, unique[1:]
 		}
 		if at = g.last + 1; at > maxUnchanged {
-			return nil, false
+			return false
 		}
-		list = append(list, g)
+		do(g)
 	}
-	if behind, _ := p.lostBehind(); behind != 0 {
-		list = append(list, unchangedGroup{at, at + int64(behind), None, false})
-		return list, behind > 0 && behind < maxUnchanged
+	behind, _ := p.lostBehind()
+	if behind < 0 || behind >= maxUnchanged {
+		return false
 	}
-	return list, true
+	if behind > 0 {
+		do(unchangedGroup{at, at + int64(behind), None, false})
+	}
+	return true
 }
 
 // second is so many windows that hold the same, one behind the other.
@@ -107,43 +107,56 @@ type second struct {
 	times   int64 // how many there are
 }
 
-// eachSecond calls do with each window of n frames.
-func eachSecond(groups []unchangedGroup, n int64, do func(second)) {
-	begins := groups[0].last // s
-	tail := 0                // the group in which the window begins
-	var between unchangedWindow
-	for h := range groups {
-		g := &groups[h]
-		for end := max(g.first, n-1); end <= g.last; end++ {
-			if g.frame == None && end == g.last {
-				break
-			}
-			start := end - n + 1
-			for ; groups[tail].last < start; tail++ {
-				between.count(&groups[tail], -1)
-			}
-			s := second{frame: g.frame, stored: end == g.last, certain: g.frame != None && start >= begins, times: 1}
-			switch {
-			case tail == h && end < g.last: // all of it was lost, and so are those up to the next stored frame
-				s.unchangedWindow = unchangedWindow{n, 0, n}
-				s.times = g.last - end
-				end = g.last - 1
-			case tail == h:
-				s.unchangedWindow = g.within(start)
-			default:
-				s.unchangedWindow = between
-				s.count(&groups[tail], -1)
-				s.sum(groups[tail].within(start))
-				if end < g.last {
-					s.sum(unchangedWindow{end - g.first + 1, 0, end - g.first + 1})
-				} else {
-					s.sum(g.within(g.first))
-				}
-			}
-			do(s)
-		}
-		between.count(g, 1)
+// seconds calls do with each window of n frames. It keeps the groups of one window and no more.
+type seconds struct {
+	n       int64
+	do      func(second)
+	begun   bool
+	begins  int64            // s
+	groups  []unchangedGroup // from tail on, those in which a window begins that is not done yet, and all behind
+	tail    int
+	between unchangedWindow // all of them
+}
+
+// add takes the next group.
+func (w *seconds) add(g unchangedGroup) {
+	if !w.begun {
+		w.begun, w.begins = true, g.last
 	}
+	for end := max(g.first, w.n-1); end <= g.last; end++ {
+		if g.frame == None && end == g.last {
+			break
+		}
+		start := end - w.n + 1
+		for w.tail < len(w.groups) && w.groups[w.tail].last < start {
+			w.between.count(&w.groups[w.tail], -1)
+			w.tail++
+		}
+		s := second{frame: g.frame, stored: end == g.last, certain: g.frame != None && start >= w.begins, times: 1}
+		switch {
+		case w.tail == len(w.groups) && end < g.last: // all of it was lost, and so are those up to the next stored frame
+			s.unchangedWindow = unchangedWindow{w.n, 0, w.n}
+			s.times = g.last - end
+			end = g.last - 1
+		case w.tail == len(w.groups):
+			s.unchangedWindow = g.within(start)
+		default:
+			s.unchangedWindow = w.between
+			s.count(&w.groups[w.tail], -1)
+			s.sum(w.groups[w.tail].within(start))
+			if end < g.last {
+				s.sum(unchangedWindow{end - g.first + 1, 0, end - g.first + 1})
+			} else {
+				s.sum(g.within(g.first))
+			}
+		}
+		w.do(s)
+	}
+	w.between.count(&g, 1)
+	if w.tail > len(w.groups)/2 { // what was passed makes room
+		w.groups, w.tail = w.groups[:copy(w.groups, w.groups[w.tail:])], 0
+	}
+	w.groups = append(w.groups, g)
 }
 
 func (w *unchangedWindow) sum(o unchangedWindow) {
@@ -210,9 +223,9 @@ func (u *unchangedFigures) add(s second) {
 	if u.worstAt == None || s.value > u.worst[0] {
 		u.worst[0], u.worstAt = s.value, s.frame
 	}
-	if s.stored {
-		u.series.Frames = append(u.series.Frames, s.frame)
-		u.series.Values = append(u.series.Values, float64(s.value)/float64(u.n))
+	share := float64(s.value) / float64(u.n)
+	if n := len(u.series.Values); s.stored && (n == 0 || u.series.Values[n-1] != share) { // where it rests, one value holds
+		u.series.Frames, u.series.Values = append(u.series.Frames, s.frame), append(u.series.Values, share)
 	}
 }
 

@@ -211,7 +211,8 @@ type liveWindow struct {
 func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *liveWindow {
 	now := &liveWindow{fed: None}
 	o := l.o.Options
-	now.Case = &Case{Window: MarkerWindow(w), Options: &o, Layout: step.Image.Layout, Times: &Times{first: w.Green, metas: []frame.Meta{before}}}
+	now.Case = &Case{Window: MarkerWindow(w), Options: &o, Layout: step.Image.Layout, Times: &Times{first: w.Green}}
+	now.Times.stamps.add(before.Sequence, before.Sampled)
 	now.Window.End, now.Window.Red, now.Window.MinPixels = w.Start, None, l.o.MinPixels
 	if step.Number != w.Start || step.Previous.Rows == nil || w.Start != w.Green+1 {
 		return now
@@ -255,7 +256,7 @@ func (l *Live) begin(w marker.Window, step *frame.Step, before frame.Meta) *live
 
 // add takes the next frame.
 func (w *liveWindow) add(step *frame.Step) error {
-	w.Times.metas = append(w.Times.metas, step.Meta)
+	w.Times.stamps.add(step.Meta.Sequence, step.Meta.Sampled)
 	f, err := w.frame(step)
 	if err != nil {
 		return err
@@ -289,9 +290,8 @@ func (w *liveWindow) fits(c *Case, o *Options) bool {
 		w.Window.MinPixels != c.Window.MinPixels || !alike(o, c.Options) {
 		return false
 	}
-	for i := range w.Times.metas {
-		was, is := &w.Times.metas[i], &c.Times.metas[i]
-		if was.Sequence != is.Sequence || was.Sampled != is.Sampled {
+	for i := range w.Times.stamps.len() {
+		if w.Times.stamps.at(i) != c.Times.stamps.at(i) {
 			return false
 		}
 	}

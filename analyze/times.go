@@ -12,7 +12,7 @@ import (
 // that do not follow a beat, are taken at their stamps.
 type Times struct {
 	first  int // number of the first frame that is known
-	metas  []frame.Meta
+	stamps stamps
 	femto  int64 // 0: stamps are taken as they are
 	period time.Duration
 	origin timeline.Time // of sequence number base
@@ -26,27 +26,29 @@ const femtosPerNano = 1_000_000
 // newTimes reads the stamps of frames from to to, to not included, of a segment. Frames that cannot be read take part with the number
 // that they would have.
 func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Times {
-	t := &Times{first: from, metas: make([]frame.Meta, to-from), femto: s.FemtoPeriod}
+	t := &Times{first: from, stamps: newStamps(to - from), femto: s.FemtoPeriod}
 	if t.femto == 0 && s.PeriodDen != 0 {
 		t.femto = int64(float64(s.PeriodNum) / float64(s.PeriodDen) * 1e15)
 	}
 	t.period = time.Duration((t.femto + femtosPerNano/2) / femtosPerNano)
-	known := make([]bool, len(t.metas))
-	for i := range t.metas {
+	known := make([]bool, to-from)
+	var last frame.Meta
+	for i := range known {
 		m, err := rec.Meta(from + i)
 		if known[i] = err == nil; err != nil && i > 0 {
-			m = frame.Meta{Sequence: t.metas[i-1].Sequence + 1, Sampled: t.metas[i-1].Sampled}
+			m = frame.Meta{Sequence: last.Sequence + 1, Sampled: last.Sampled}
 		}
-		t.metas[i] = m
+		t.stamps.add(m.Sequence, m.Sampled)
+		last = m
 	}
-	t.base = t.metas[0].Sequence
+	t.base = t.stamps.at(0).sequence
 	t.fit(known)
 	if ownClock && !t.steady() {
 		t.femto = 0
 	}
-	for i := range t.metas {
-		if known[i] {
-			t.ahead = max(t.ahead, t.onBeat(t.metas[i].Sequence).Sub(t.metas[i].Sampled.Earliest))
+	for i := range known {
+		if s := t.stamps.at(i); known[i] {
+			t.ahead = max(t.ahead, t.onBeat(s.sequence).Sub(s.sampled.Earliest))
 		}
 	}
 	return t
@@ -54,11 +56,11 @@ func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Time
 
 // fit finds the origin for which the stamps' middles lie around the beat.
 func (t *Times) fit(known []bool) {
-	zero := t.metas[0].Sampled.Mid()
+	zero := t.stamps.at(0).sampled.Mid()
 	var sum, count int64
-	for i := range t.metas {
-		if m := &t.metas[i]; known[i] {
-			sum += int64(m.Sampled.Mid().Sub(zero)) - t.beats(m.Sequence)
+	for i := range known {
+		if s := t.stamps.at(i); known[i] {
+			sum += int64(s.sampled.Mid().Sub(zero)) - t.beats(s.sequence)
 			count++
 		}
 	}
@@ -75,8 +77,9 @@ const rounding = time.Millisecond
 
 // steady reports whether no stamp is off its beat by more than rounding.
 func (t *Times) steady() bool {
-	for i := range t.metas {
-		if d := t.metas[i].Sampled.Mid().Sub(t.onBeat(t.metas[i].Sequence)); d > rounding || -d > rounding {
+	for i := range t.stamps.len() {
+		s := t.stamps.at(i)
+		if d := s.sampled.Mid().Sub(t.onBeat(s.sequence)); d > rounding || -d > rounding {
 			return false
 		}
 	}
@@ -85,21 +88,23 @@ func (t *Times) steady() bool {
 
 func (t *Times) onBeat(seq uint64) timeline.Time { return t.origin.Add(time.Duration(t.beats(seq))) }
 
-// Meta returns what is known of frame n, which must be one of the window.
-func (t *Times) Meta(n int) frame.Meta { return t.metas[n-t.first] }
+func (t *Times) stamp(n int) stamp { return t.stamps.at(n - t.first) }
+
+// Meta returns the number and the time of frame n, which must be one of the window, and no more.
+func (t *Times) Meta(n int) frame.Meta { return t.stamp(n).meta() }
 
 // At returns when frame n was on the screen.
 func (t *Times) At(n int) timeline.Time {
-	m := &t.metas[n-t.first]
+	s := t.stamp(n)
 	if t.femto == 0 {
-		return m.Sampled.Mid()
+		return s.sampled.Mid()
 	}
-	return t.onBeat(m.Sequence)
+	return t.onBeat(s.sequence)
 }
 
 // Bounds returns between which times frame n was sampled. At(n) lies in it.
 func (t *Times) Bounds(n int) timeline.Interval {
-	at, in := t.At(n), t.metas[n-t.first].Sampled
+	at, in := t.At(n), t.stamp(n).sampled
 	return timeline.Interval{Earliest: min(at, in.Earliest), Latest: max(at, in.Latest)}
 }
 
@@ -116,7 +121,7 @@ func (t *Times) Lost(n int) int {
 	if n <= t.first || t.Broken(n) {
 		return 0
 	}
-	return int(t.metas[n-t.first].Sequence - t.metas[t.Before(n)-t.first].Sequence - 1)
+	return int(t.stamp(n).sequence - t.stamp(t.Before(n)).sequence - 1)
 }
 
 // Before returns the last frame before frame n that can be read.
@@ -141,7 +146,7 @@ func (t *Times) Since(n int) timeline.Interval {
 	}
 	from := t.Bounds(t.Before(n)).Earliest
 	if t.femto != 0 {
-		from = max(from, t.onBeat(t.metas[n-t.first].Sequence-uint64(lost)).Add(-t.ahead))
+		from = max(from, t.onBeat(t.stamp(n).sequence-uint64(lost)).Add(-t.ahead))
 	}
 	b.Earliest = min(b.Earliest, from)
 	return b

@@ -140,6 +140,7 @@ func newReader(f io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	r.finishSegments()
+	r.frames = slices.Clone(r.frames) // without the room that it grew into
 	return r, nil
 }
 
