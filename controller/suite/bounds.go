@@ -4,9 +4,9 @@ import "time"
 
 // Bounds of what a file may ask for.
 const (
-	MaxFile     = 256 << 10 // bytes
-	MaxNesting  = 4         // repeat steps within each other
-	MaxSteps    = 100_000   // that one run does, repeated ones counted
+	MaxFile     = 64 << 10 // bytes
+	MaxNesting  = 4        // repeat steps within each other
+	MaxSteps    = 100_000  // that one run does, repeated ones counted
 	MaxRuns     = 10_000
 	MaxDuration = 24 * time.Hour
 )

@@ -5,7 +5,7 @@
 //
 // Place in the flow: package controller takes a [Test], starts a device's browser with its page or URL, does its steps, and has the recording measured as
 // the test asks. This package knows no device, no page and no measure: names of pages and measures are held against what there is by whoever has both
-// ([Test.Check]).
+// ([Known]).
 //
 // # Places
 //

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -70,9 +71,11 @@ type (
 		For time.Duration `yaml:"for"` // until the next step begins
 	}
 
-	// Drag presses a button at the first point of a path and lets go at its last, moving at one speed.
+	// Drag presses a button at a point and lets go of it at another one, moving at one speed.
 	Drag struct {
-		Path     []Point       `yaml:"path"` // at least two; in files also from and to
+		From     Point         `yaml:"from"`
+		Via      []Point       `yaml:"via"`
+		To       Point         `yaml:"to"`
 		Button   input.Button  `yaml:"button"`
 		Duration time.Duration `yaml:"duration"`
 	}
@@ -86,9 +89,11 @@ type (
 		Every time.Duration `yaml:"every"`
 	}
 
-	// Swipe draws one finger along a path, at one speed.
+	// Swipe draws one finger from a point to another one, at one speed.
 	Swipe struct {
-		Path     []Point       `yaml:"path"` // at least two; in files also from and to
+		From     Point         `yaml:"from"`
+		Via      []Point       `yaml:"via"`
+		To       Point         `yaml:"to"`
 		Duration time.Duration `yaml:"duration"`
 	}
 
@@ -122,7 +127,7 @@ type (
 		Colour  *Colour       `yaml:"colour" also:"color"` // fills 99 % of In
 		Still   time.Duration `yaml:"still"`               // nothing changes in In for so long
 		In      frame.Region  `yaml:"in"`                  // for Colour and Still; zero: all of the content
-		Timeout time.Duration `yaml:"timeout"`             // 0: DefaultWait
+		Timeout time.Duration `yaml:"timeout"`             // DefaultWait where the file says nothing
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of responsiveness. An answer that does not come
@@ -131,8 +136,8 @@ type (
 		Do     Step          `yaml:"do"`
 		Expect Expect        `yaml:"expect"`
 		Times  int           `yaml:"times"`  // at least 1
-		Every  time.Duration `yaml:"every"`  // from ping to ping, at the least; 0: DefaultEvery
-		Spread time.Duration `yaml:"spread"` // up to so much is added at random, so that pings do not keep step with frames; 0: DefaultSpread
+		Every  time.Duration `yaml:"every"`  // from ping to ping, at the least; DefaultEvery where the file says nothing
+		Spread time.Duration `yaml:"spread"` // up to so much is added at random, so that pings do not keep step with frames; DefaultSpread where the file says nothing
 	}
 
 	// Sleep does nothing.
@@ -171,10 +176,10 @@ type Expect struct {
 	Change  *frame.Region `yaml:"change"`
 	Colour  *Colour       `yaml:"colour" also:"color"`
 	In      frame.Region  `yaml:"in"`      // for Colour
-	Timeout time.Duration `yaml:"timeout"` // 0: DefaultAnswer
+	Timeout time.Duration `yaml:"timeout"` // DefaultAnswer where the file says nothing
 }
 
-// What holds where a file says nothing.
+// What reading puts where a file says nothing.
 const (
 	DoubleClick   = 120 * time.Millisecond
 	DefaultWait   = 10 * time.Second
@@ -203,3 +208,9 @@ func (Ping) Verb() string   { return "ping" }
 func (Sleep) Verb() string  { return "sleep" }
 func (Mark) Verb() string   { return "mark" }
 func (Loop) Verb() string   { return "repeat" }
+
+// Points returns where the drag goes through, first to last.
+func (d Drag) Points() []Point { return slices.Concat([]Point{d.From}, d.Via, []Point{d.To}) }
+
+// Points returns where the swipe goes through, first to last.
+func (s Swipe) Points() []Point { return slices.Concat([]Point{s.From}, s.Via, []Point{s.To}) }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"io/fs"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -35,14 +36,16 @@ type Test struct {
 	Warmup   int           `yaml:"warmup"`   // runs before them that do not
 	Cooldown time.Duration `yaml:"cooldown"` // pause after each run
 	Retries  int           `yaml:"retries"`  // how many runs more may be made for those whose capture was not good enough
-	Timeout  time.Duration `yaml:"timeout"`  // of one run, from its first step or its green to its end; 0: DefaultTimeout
+	Timeout  time.Duration `yaml:"timeout"`  // of one run, from its first step or its green to its end
 
-	// File is where the test was read, for messages, and Standard says that it is one of ours. They are no part of the file.
+	// File is where the test was read, for messages; Dir is its folder, for the recordings that it replays; Standard says that it is one of ours. They are
+	// no part of the file.
 	File     string `yaml:"-"`
+	Dir      fs.FS  `yaml:"-"`
 	Standard bool   `yaml:"-"`
 }
 
-// DefaultTimeout is how long one run may take if the test does not say.
+// DefaultTimeout is the Timeout of tests that do not say one.
 const DefaultTimeout = time.Minute
 
 // Network is the link between a device and its server. A profile's figures are overridden by those that are given.
