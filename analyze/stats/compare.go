@@ -16,13 +16,14 @@ const (
 	Regressed Verdict = "regressed"
 	// Improved: the same in the better direction.
 	Improved Verdict = "improved"
-	// Different: the same of a measure that has no better direction; or single runs whose bounds do not overlap and whose
-	// values are at least the threshold apart.
+	// Different: the same of a measure that has no better direction; of such a measure also single runs whose bounds do not overlap
+	// and whose values are at least the threshold apart.
 	Different Verdict = "different"
 	// Unchanged: the interval of the difference, or for single runs all that the bounds allow, lies within the threshold; or all
 	// runs of both sets have one value.
 	Unchanged Verdict = "unchanged"
-	// Inconclusive: none of these. Of sets with fewer than FewestRuns nothing else can be said unless all runs have one value.
+	// Inconclusive: none of these. Of sets with fewer than FewestRuns nothing else can be said unless all runs have one value; single runs whose bounds do
+	// not overlap have a direction with it.
 	Inconclusive Verdict = "inconclusive"
 )
 
@@ -57,7 +58,7 @@ type Difference struct {
 	P, AdjustedP float64
 	Tested       bool
 	Verdict      Verdict
-	Direction    Direction // of what is Regressed, Improved or Different; empty where a measure has none
+	Direction    Direction // of what is Regressed or Improved, or was seen in single runs; empty where a measure has none
 	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see runsWanted. Both are 0 where no
 	// number up to MostRuns would, and at least one is not otherwise.
 	MoreA, MoreB int

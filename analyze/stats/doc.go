@@ -16,9 +16,8 @@
 // # Single runs
 //
 // One run against one run is no statistics, and is never Regressed or Improved. Their bounds still tell something: where the two
-// cannot be one value, and the difference is at least the threshold, the verdict is Different, with a direction. A program that
-// fails on regressions fails there too, because bounds that do not overlap are facts of those two runs; what they cannot say is
-// whether the next two runs would do the same, and the sentence says "single runs".
+// cannot be one value, and the difference is at least the threshold, it has a direction, and the sentence says by how much. That is a fact of those two
+// runs; whether the next two would do the same it cannot say, so the verdict is Inconclusive, and how many more runs would do stands with it.
 //
 // # Note: intervals that promise exactly 95 %
 //

@@ -15,6 +15,8 @@ func (d *Difference) Sentence() string {
 	switch {
 	case d.oneValue() && (!d.Single() || d.Verdict == Unchanged):
 		return "the same, " + d.runs()
+	case d.Verdict == Inconclusive && d.Direction != "":
+		return fmt.Sprintf("%s by %s, %s, which may be chance%s", d.word(), d.size(), d.runs(), d.advice())
 	case d.Verdict == Inconclusive:
 		return "cannot be told" + d.signedSize() + ", " + d.runs() + d.advice()
 	case d.Verdict == Unchanged:

@@ -13,24 +13,23 @@ func bounds(a, b Point) (shift, change Interval, hasChange bool) {
 	return shift, change, hasChange
 }
 
-// judgeByBounds judges one run against one: it is Different where no value satisfies both bounds and the threshold is reached.
+// judgeByBounds judges one run against one. Where no value satisfies both bounds and the threshold is reached, these two runs differ; whether the next two
+// would is not known, so a measure that can pass or fail is Inconclusive, with the direction that was seen.
 func (d *Difference) judgeByBounds() {
 	a, b := d.A[0], d.B[0]
 	apart := a.High < b.Low || b.High < a.Low
 	switch {
-	case apart && d.reaches(d.estimate()):
-		d.Verdict, d.Direction = Different, d.direction()
+	case apart && d.reaches(d.estimate()) && !d.Judged():
+		d.Verdict = Different
 	case d.within(d.interval()):
 		d.Verdict = Unchanged
 	default:
 		d.Verdict = Inconclusive
+		if apart && d.reaches(d.estimate()) {
+			d.Direction = d.direction()
+		}
 		d.MoreA, d.MoreB = FewestRuns-1, FewestRuns-1
 	}
-}
-
-// Regression says that B is worse than A in what is known: Regressed, or single runs that are Different for the worse.
-func (d *Difference) Regression() bool {
-	return d.Verdict == Regressed || d.Verdict == Different && d.Direction == Worse
 }
 
 // Judged says that the measure has a better direction, so that it can pass or fail.

@@ -154,7 +154,7 @@ func (c *comparison) outcome() (name string, decisive []*compared) {
 		m := &c.measures[i]
 		switch {
 		case !m.Judged():
-		case m.Regression():
+		case m.Verdict == stats.Regressed:
 			worse = append(worse, m)
 		case m.Verdict == stats.Inconclusive && (c.primaryName == "" || m.called(c.primaryName)):
 			untold = append(untold, m)

@@ -109,7 +109,7 @@ func (m *compared) junit() junitCase {
 		Out: fmt.Sprintf("%s: A %s, B %s %s; %s", m.Verdict, numberText(m.MedianA.Estimate), numberText(m.MedianB.Estimate), m.Measure.Unit, m.Sentence()),
 	}
 	switch {
-	case m.Regression():
+	case m.Verdict == stats.Regressed:
 		test.Failure = &junitReason{Message: m.Sentence(), Type: string(stats.Regressed), Text: test.Out}
 	case m.Verdict == stats.Inconclusive && m.Judged():
 		test.Skipped = &junitReason{Message: m.Sentence()}

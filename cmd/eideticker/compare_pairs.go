@@ -168,7 +168,7 @@ func (c *comparison) choosePrimary(name string) error {
 	at := -1
 	wanted := []string{name}
 	if name == "" {
-		wanted = []string{"fps.framerate", "speedindex.speed_index", "fps", "speedindex", "response", "loadhist"}
+		wanted = []string{"fps.framerate", "speedindex.pixel.speed_index", "speedindex.from_first_change.pixel.speed_index", "fps", "speedindex", "response", "loadhist"}
 	}
 	for _, w := range wanted {
 		if at = slices.IndexFunc(c.measures, func(m compared) bool { return m.called(w) && (name != "" || m.Judged()) }); at >= 0 {

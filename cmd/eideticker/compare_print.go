@@ -53,11 +53,7 @@ func (s *runSet) describe(shown int) string {
 }
 
 func (m *compared) row() []string {
-	verdict := string(m.Verdict)
-	if m.Verdict == stats.Different && m.Direction != "" {
-		verdict = string(m.Direction)
-	}
-	return []string{m.fullName(), numberText(m.MedianA.Estimate), numberText(m.MedianB.Estimate), m.Measure.Unit, verdict, m.Sentence()}
+	return []string{m.fullName(), numberText(m.MedianA.Estimate), numberText(m.MedianB.Estimate), m.Measure.Unit, string(m.Verdict), m.Sentence()}
 }
 
 // sum counts verdicts.
