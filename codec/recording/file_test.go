@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,42 @@ func TestFiles(t *testing.T) {
 			checkFile(t, tale, path)
 		})
 	}
+}
+
+// TestForceLeavesOtherNames: a recording that is overwritten keeps what it held where it has another name, and a link
+// to it stays one.
+func TestForceLeavesOtherNames(t *testing.T) {
+	first, second := powerTale(t, 7), powerTale(t, 8)
+	dir := t.TempDir()
+	path, kept, link := filepath.Join(dir, "film.eid"), filepath.Join(dir, "kept.eid"), filepath.Join(dir, "link.eid")
+	record := func(tell *tale, path string) {
+		t.Helper()
+		o := testOptions()
+		o.Force = true
+		w, err := Create(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tell.write(w, nil), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(first, path)
+	if err := errors.Join(os.Link(path, kept), os.Symlink("film.eid", link)); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	before, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(second, link)
+	if after, err := os.ReadFile(kept); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the recording's other name has %d bytes, %v; want the %d that it had", len(after), err, len(before))
+	}
+	if st, err := os.Lstat(link); err != nil || st.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", st, err)
+	}
+	checkFile(t, second, path)
 }
 
 // checkFile reads a sound recording, cuts its end off, and repairs it.

@@ -29,6 +29,10 @@ func (f *diskFile) Sync() error { return syncData(f.File) }
 func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
 	if force {
+		var err error
+		if path, err = makeRoom(path); err != nil {
+			return nil, fmt.Errorf("create recording: %w", err)
+		}
 		flags = os.O_RDWR | os.O_CREATE | os.O_TRUNC
 	}
 	f, err := os.OpenFile(path, flags, 0o644)
@@ -46,6 +50,19 @@ func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	d.note.Store(&note)
 	syncFolder(path)
 	return d, nil
+}
+
+// makeRoom takes away the name of a file that is overwritten, and not what is in it: a run folder may hold the same recording by another
+// name, a hard link, and a program may be reading it. It returns the path without symbolic links: the new file stands where the old one did.
+func makeRoom(path string) (string, error) {
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return path, nil // none there, or one that opening will judge
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return path, os.Remove(path)
 }
 
 // WriteAt writes p. A filesystem may accept O_DIRECT and refuse the first write: it is then given up.
