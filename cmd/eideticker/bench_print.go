@@ -35,7 +35,7 @@ func (r benchJSON) tables() []benchTable {
 		{[]string{"READ BACK", ">ANY FRAME, P50", ">P99", ">IN TURN", ">CHANGES ONLY, COLD"}, reading},
 		{[]string{"SCENE", "ENCODER", ">TOOK", ">NET OF READER", ">SIZE", ">NET RATIO", ">SIZE RATIO"}, peerRows(r.Peers)},
 		{[]string{"IN REAL TIME", ">AT ONCE", ">LASTED", ">FRAMES", ">LOST", ">CPU S/S", ">FILE", ">RING, MOST", ">MEMORY BUT RING"}, pacedRows(r.Paced)},
-		{[]string{"ANALYSED", "MEASURES", ">FRAMES", ">TOOK", ">FRAMES/S", ">X REAL TIME", "WANTED", ">HEAP, MOST"}, analysisRows(r.Analyses)},
+		{[]string{"ANALYSED", "MEASURES", ">FRAMES", ">TOOK", ">FRAMES/S", ">X REAL TIME", "WANTED", ">TO PIXELS", ">HEAP, MOST"}, analysisRows(r.Analyses)},
 		{[]string{"FRAMERATE OF", ">FRAMES", "BESIDE", ">TOOK", ">OURS", ">RATIO", "WANTED"}, againstRows(r.Against)},
 	}
 }
