@@ -58,7 +58,8 @@ func (l *load) doubt(start *visual.Start) *doubt {
 			d.holes = append(d.holes, hole{n, l.Times.Since(n).Earliest, l.Times.Bounds(n).Latest})
 		}
 	}
-	d.final = w.Red != None && l.Times.Lost(w.Red) > 0
+	behind, _ := l.lostBehind()
+	d.final = behind > 0
 	t, in := l.Times.end(w)
 	d.end = visual.Moment{Value: t, Interval: in}
 	if len(d.unique) == 0 {
@@ -213,10 +214,12 @@ func (d *doubt) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("%d frames of the window are lost: figures are bounded by all that these may have shown", n))
 	}
 	if d.final {
-		list = append(list, "frames are lost just before the end: the last content may be among them, to which all is compared")
+		list = append(list, lostFinal)
 	}
 	return list
 }
+
+const lostFinal = "frames are lost just before the end: the last content may be among them, to which all is compared"
 
 // longest is how long all that was recorded of the window may have lasted.
 func (d *doubt) longest() time.Duration {

@@ -1,5 +1,7 @@
 package analyze
 
+import "fmt"
+
 // # loadhist: load histogram
 //
 // H[i] = size(R) − pixelDiff(fe, fi), from g to e: how many pixels of frame i look as they do in the last content frame. As pixels
@@ -8,7 +10,8 @@ package analyze
 //	region_pixels    size(R)
 //	equal_at_start   p of the first frame: what looked right before anything happened
 //
-// Both hold from one frame in which something changed to the next.
+// Both hold from one frame in which something changed to the next. What frames showed that are lost in between is not known; where some are lost between e and r, the
+// last content itself may be among them, to which all is compared: then p may have been anything.
 func loadhistMeasure() measure {
 	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad}
 }
@@ -29,13 +32,20 @@ func (l *load) histogramOfLoad() Result {
 	for _, n := range l.equal {
 		pixels.Values = append(pixels.Values, float64(n))
 	}
-	return Result{
-		Values: []Value{
-			exactly("region_pixels", "pixels", size, Neither, 0),
-			exactly("equal_at_start", "fraction", progress.Values[0], Neither, 0),
-		},
-		Series: []Series{progress, pixels},
+	start := exactly("equal_at_start", "fraction", progress.Values[0], Neither, 0)
+	r := Result{Series: []Series{progress, pixels}}
+	lost := l.Lost()
+	behind, _ := l.lostBehind()
+	if lost > behind {
+		r.State = Bounded // though every value may be sure
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames of the window are lost: how many of their pixels were as in the end is not known", lost-behind))
 	}
+	if behind > 0 {
+		start = between(start.Name, start.Unit, start.Value, 0, 1, Neither, 0)
+		r.Warnings = append(r.Warnings, lostFinal)
+	}
+	r.Values = []Value{exactly("region_pixels", "pixels", size, Neither, 0), start}
+	return r
 }
 
 // progress returns p of the frames that were noted.

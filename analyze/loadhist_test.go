@@ -126,3 +126,48 @@ func TestLoadHistogramLiteral(t *testing.T) {
 		})
 	}
 }
+
+// TestLoadHistogramLost: half of the picture is what it will be, from the start; frames are lost at three places. Behind e there may be another fe, of which nobody
+// knows how much was there.
+func TestLoadHistogramLost(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
+	for _, tc := range []struct {
+		name      string
+		before    int // the stored frame that frames are lost before
+		low, high float64
+		state     State
+	}{
+		{"nowhere", None, 0.5, 0.5, Exact},
+		{"before s", 2, 0.5, 0.5, Bounded},
+		{"inside", 4, 0.5, 0.5, Bounded},
+		{"before a torn red", 8, 0, 1, Bounded},
+		{"before r", 9, 0, 1, Bounded},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newFilm(t, f)
+			pix := make([]byte, m.layout.Size)
+			for n := range 12 {
+				switch {
+				case n == 2:
+					fill(pix[:len(pix)/2], 100)
+				case n == 8:
+					fill(pix[:len(pix)/4], 211)
+				case n == 9:
+					fill(pix, 211)
+				}
+				lost := 0
+				if n == tc.before {
+					lost = 3
+				}
+				m.shoot(pix, lost)
+			}
+			r := one(t, m, Window{Kind: ByMarkers, Green: 1, Start: 2, End: 7, Red: 9}, Options{}, "loadhist")
+			if v, _ := r.Find("equal_at_start"); v.Value != 0.5 || v.Low != tc.low || v.High != tc.high {
+				t.Errorf("equal at the start is %v, %v to %v, want 0.5, %v to %v", v.Value, v.Low, v.High, tc.low, tc.high)
+			}
+			if r.State != tc.state || (len(r.Warnings) > 0) != (tc.state != Exact) {
+				t.Errorf("it is %s, and warns %q; want %s", r.State, r.Warnings, tc.state)
+			}
+		})
+	}
+}

@@ -77,14 +77,14 @@ func fill(p []byte, v byte) {
 
 // TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies within the bounds.
 func TestBoundsHoldTheTruth(t *testing.T) {
-	looked := 0
+	looked, compared := 0, map[string]int{}
 	for seed := range analyzetest.Seeds(uint64(200)) {
 		b := newBereft(t, seed)
 		if len(b.cut.metas) == len(b.full.metas) || b.left.Start > b.left.End {
 			continue
 		}
 		looked++
-		o := Options{Measures: []string{"fps", "heatmap", "tearing", "checkerboard", "scroll"}, Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
+		o := Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex", "windowopen"}, Load: LoadOptions{Variants: []string{"pixel"}}, Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
 		truth, err := Analyze(t.Context(), b.full, b.whole, o)
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +94,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range said.Results {
+			compared[r.Measure] += len(r.Values)
 			for _, v := range r.Values {
 				if v.Name == "frames" {
 					continue // stored ones
@@ -106,6 +107,11 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 	}
 	if looked < int(analyzetest.Seeds(uint64(200)))/2 {
 		t.Errorf("only %d films have lost frames", looked)
+	}
+	for name, values := range compared {
+		if values < looked {
+			t.Errorf("%s has %d values in %d films", name, values, looked)
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ type Evidence struct {
 type Result struct {
 	Measure  string          `json:"measure"`           // as on the command line: "fps", "loadhist", …
 	Version  int             `json:"version"`           // of the measure's definition
-	State    State           `json:"state"`             // the least of its values' states
+	State    State           `json:"state"`             // the least of its values' states; bounded too where frames are lost that only its series tell of
 	Refusal  string          `json:"refusal,omitempty"` // why there are no values, and how to go on
 	Values   []Value         `json:"values"`
 	Series   []Series        `json:"series"`
