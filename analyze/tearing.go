@@ -33,7 +33,7 @@ import (
 // come first; one that is torn of those before it is left out; any other that is not disjoint from them means that there is no set. There must be 2
 // to 16. An image that is never whole in two frames cannot be found like that. Where there is no set only what is suspected is told, and why.
 //
-// With frames lost, each of them may have been torn, and the two beside a gap are neither pairs nor suspected, and may have been.
+// With frames lost, each of them may have been torn or something else, and the two beside a gap are neither pairs nor suspected, and may have been.
 //
 // Frames are not decoded unless there is a set.
 func tearingMeasure() measure {
@@ -220,7 +220,7 @@ func (t *tearing) report(r *Result, lost float64) {
 	r.Values = append(r.Values,
 		exactly("images", "images", float64(len(t.set.numbers)), Neither, 0), torn,
 		between("torn", "fraction", n/all, n/(all+lost), (n+lost)/(all+lost), Lower, 0.05),
-		exactly("other_frames", "frames", float64(t.other), Neither, 0))
+		between("other_frames", "frames", float64(t.other), float64(t.other), float64(t.other)+lost, Neither, 0))
 	r.Series = append(r.Series, row)
 	if t.other > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames show something else than the %d images, in some lines at least",

@@ -433,3 +433,41 @@ func TestTearingDecodesLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestTearingBoundsHoldTheTruth measures random films, and the same ones without some of their frames.
+func TestTearingBoundsHoldTheTruth(t *testing.T) {
+	others := 0
+	for seed := range analyzetest.Seeds(uint64(200)) {
+		rng := rand.New(rand.NewPCG(seed, 48))
+		all := flicker(t, rng, frame.BGR4, 2+rng.IntN(3), 0)
+		full, cut := newFilm(t, all.layout.Format), newFilm(t, all.layout.Format)
+		losing, lost := rng.Float64()/2, 0
+		for i, pix := range all.pix {
+			full.shoot(pix, 0)
+			if i > 4 && i < len(all.pix)-1 && rng.Float64() < losing {
+				lost++
+				continue
+			}
+			cut.shoot(pix, lost)
+			lost = 0
+		}
+		o := Options{Tearing: TearingOptions{Images: []int{0, 1}}} // others show something else
+		truth := one(t, full, FramesWindow(full, 0, len(full.metas)), o, "tearing")
+		said := one(t, cut, FramesWindow(cut, 0, len(cut.metas)), o, "tearing")
+		holdsTruth(t, seed, said, truth)
+		if a, b := must(said.Find("other_frames")), must(truth.Find("other_frames")); a != b {
+			others++
+		}
+	}
+	if others < int(analyzetest.Seeds(uint64(200)))/2 {
+		t.Errorf("only %d films have lost frames that show something else", others)
+	}
+}
+
+// must is the number that was found.
+func must(v Value, ok bool) float64 {
+	if !ok {
+		panic("there is no such value")
+	}
+	return v.Value
+}
