@@ -1,0 +1,233 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"sync"
+
+	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller"
+)
+
+// Screen tells a test what its device shows: it looks on while frames are recorded ([Options.Watch]), and answers what is asked of it with the first
+// frame that shows it. While nothing is asked it costs next to nothing.
+type Screen struct {
+	mu     sync.Mutex
+	asked  *question // nil: nothing
+	layout *frame.Layout
+	glance *marker.Glance
+	conv   *frame.Converter
+	line   []byte
+	over   chan struct{} // closed when no more frames are shown
+	behind bool
+}
+
+var _ controller.Screen = (*Screen)(nil)
+var _ Watcher = (*Screen)(nil)
+
+// NewScreen returns a screen for one recording.
+func NewScreen() *Screen { return &Screen{over: make(chan struct{})} }
+
+// ErrNotWatched says that the recorder had to give up looking on, so that nothing more is seen until the recording ends.
+var ErrNotWatched = errors.New("this machine is too busy to look at the frames that it records")
+
+// question is one call of Await.
+type question struct {
+	all    []controller.Condition
+	states []condition
+	answer chan answer // has room for the only one
+}
+
+type answer struct {
+	which int
+	seen  controller.Seen
+	err   error
+}
+
+// condition is what is known of one.
+type condition struct {
+	looked bool // a frame that counts was looked at
+	holds  bool // in that frame
+	box    image.Rectangle
+	held   int               // frames in a row with that box
+	since  timeline.Interval // of the last change
+	frame  int
+}
+
+// Begin implements Watcher.
+func (s *Screen) Begin(func(), func() float64) {}
+
+// End implements Watcher.
+func (s *Screen) End(_ int, behind bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = behind
+	close(s.over)
+}
+
+// Await implements controller.Screen.
+func (s *Screen) Await(ctx context.Context, any ...controller.Condition) (int, controller.Seen, error) {
+	q := &question{all: any, states: make([]condition, len(any)), answer: make(chan answer, 1)}
+	s.mu.Lock()
+	s.asked = q
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.asked = nil
+		s.mu.Unlock()
+	}()
+	select {
+	case a := <-q.answer:
+		return a.which, a.seen, a.err
+	case <-s.over:
+		if s.behind {
+			return 0, controller.Seen{}, ErrNotWatched
+		}
+		return 0, controller.Seen{}, errors.New("the recording has ended")
+	case <-ctx.Done():
+		return 0, controller.Seen{}, context.Cause(ctx)
+	}
+}
+
+// Frame implements Watcher.
+func (s *Screen) Frame(step *frame.Step, _ timeline.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.asked
+	if q == nil || len(q.answer) > 0 {
+		return
+	}
+	if l := step.Image.Layout; l != s.layout {
+		s.layout, s.glance, s.conv = l, marker.NewGlance(l), frame.NewConverter(l)
+		s.line = make([]byte, 4*l.Format.Width)
+		clear(q.states) // what was seen in another format is no longer there
+	}
+	for i := range q.all {
+		c, st := &q.all[i], &q.states[i]
+		if step.Meta.Sampled.Latest < c.Since {
+			continue
+		}
+		if err := s.within(c.Region); err != nil {
+			q.answer <- answer{err: err}
+			return
+		}
+		if s.look(c, st, step) {
+			q.answer <- answer{which: i, seen: controller.Seen{Frame: st.frame, At: st.since, Region: region(st.box)}}
+			return
+		}
+	}
+}
+
+func (s *Screen) within(r frame.Region) error {
+	f := s.layout.Format
+	if r != (frame.Region{}) && !r.In(f.Width, f.Height) {
+		return fmt.Errorf("the region %v does not lie on a screen of %dx%d", r, f.Width, f.Height)
+	}
+	return nil
+}
+
+// heldFrames is how long a green must stand to be held.
+const heldFrames = 3
+
+// look takes a frame in and reports whether the condition holds now.
+func (s *Screen) look(c *controller.Condition, st *condition, step *frame.Step) bool {
+	first := !st.looked
+	st.looked = true
+	changed := s.changes(step, c.Region)
+	at := step.Meta.Sampled
+	switch c.Kind {
+	case controller.Changed:
+		st.frame, st.since = step.Number, at
+		return changed
+	case controller.Still:
+		if first || changed {
+			st.frame, st.since = step.Number, at
+		}
+		return at.Earliest.Sub(st.since.Latest) >= c.For
+	case controller.Green:
+		st.frame, st.since = step.Number, at
+		if first || changed {
+			s.green(st, step.Image)
+		}
+		if st.box.Empty() {
+			return false
+		}
+		st.held++
+		return st.held >= heldFrames
+	}
+	st.frame, st.since = step.Number, at
+	if first || changed {
+		st.holds = s.shows(c, step.Image)
+	}
+	return st.holds
+}
+
+func (s *Screen) green(st *condition, m frame.Image) {
+	box, _ := s.glance.Green(m)
+	if box != st.box {
+		st.box, st.held = box, 0
+	}
+}
+
+// shows looks at the colours of a frame.
+func (s *Screen) shows(c *controller.Condition, m frame.Image) bool {
+	r := s.rectangle(c.Region)
+	switch c.Kind {
+	case controller.NoGreen:
+		return !s.glance.StillGreen(m, r)
+	case controller.Red:
+		return s.glance.Red(m, r)
+	}
+	return s.filled(m, r, [3]byte{c.Colour.R, c.Colour.G, c.Colour.B})
+}
+
+// near is by how much a sample of a colour that is waited for may be off, as in the response measure.
+const near = 12
+
+// filled reports whether 99 % of a rectangle have a colour.
+func (s *Screen) filled(m frame.Image, r image.Rectangle, c [3]byte) bool {
+	spare := r.Dx() * r.Dy() / 100
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		line := s.line[:4*r.Dx()]
+		s.conv.RGBARow(line, m, y, r.Min.X, r.Max.X)
+		for i := 0; i < len(line); i += 4 {
+			if apart(line[i], c[0]) > near || apart(line[i+1], c[1]) > near || apart(line[i+2], c[2]) > near {
+				spare--
+			}
+		}
+		if spare < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
+
+// changes reports whether a frame differs from the one before in a region.
+func (s *Screen) changes(step *frame.Step, region frame.Region) bool {
+	r := s.rectangle(region)
+	for _, span := range step.Change.Spans {
+		x0, y0, x1, y1 := s.layout.Rect(int(span.Row), int(span.Start), int(span.End))
+		if image.Rect(x0, y0, x1, y1).Overlaps(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// rectangle is a region of the screen, all of it where it is zero.
+func (s *Screen) rectangle(r frame.Region) image.Rectangle {
+	if r == (frame.Region{}) {
+		return image.Rect(0, 0, s.layout.Format.Width, s.layout.Format.Height)
+	}
+	return image.Rect(r.X, r.Y, r.X+r.Width, r.Y+r.Height)
+}
+
+func region(r image.Rectangle) frame.Region {
+	return frame.Region{X: r.Min.X, Y: r.Min.Y, Width: r.Dx(), Height: r.Dy()}
+}

@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// end waits for the content's end, and sees to it that red stands then.
+func (r *run) end(ctx context.Context, started timeline.Time) error {
+	red, err := r.contentEnd(ctx, started)
+	if err != nil {
+		return err
+	}
+	r.Log.Info("the content has ended")
+	if red {
+		return nil
+	}
+	if r.Painter == nil {
+		return fmt.Errorf("the test ends without a red of its own, and there is no way to show one on this device: %w", errors.ErrUnsupported)
+	}
+	if err := r.Painter.Red(ctx); err != nil {
+		return fmt.Errorf("show red: %w", err)
+	}
+	seen, err := r.await(ctx, redTimeout, Condition{Kind: Red, Region: r.played.Area})
+	if err != nil {
+		return fmt.Errorf("red was sent to the screen: %w", err)
+	}
+	r.Log.Info("red is there", "frame", seen.Frame)
+	return nil
+}
+
+// contentEnd returns when the content has ended, and whether it drew its red.
+func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, err error) {
+	limit := r.timeLeft(ctx)
+	isRed := Condition{Kind: Red, Region: r.played.Area}
+	switch sync := r.Test.Sync; {
+	case sync.Still > 0:
+		// What was still before the content began, or while a step waited, does not count: a page that takes its time to begin is no page that has ended.
+		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still, Since: r.Clock.Now()}, isRed)
+		if err != nil {
+			return false, err
+		}
+		r.played.Still = which == 0
+		r.emit(Ended, seen.At, nil)
+		return which == 1, nil
+	case sync.Event != "":
+		if err := r.happened(ctx, sync.Event); err != nil {
+			return false, err
+		}
+		r.emit(Ended, timeline.At(r.Clock.Now()), nil)
+		return false, nil
+	case sync.Limit > 0:
+		if err := r.pause(ctx, started.Add(sync.Limit).Sub(r.Clock.Now())); err != nil {
+			return false, err
+		}
+		r.emit(Ended, timeline.At(r.Clock.Now()), nil)
+		return false, nil
+	}
+	seen, err := r.await(ctx, limit, isRed)
+	if err != nil {
+		return false, err
+	}
+	r.emit(Ended, seen.At, nil)
+	return true, nil
+}
+
+// timeLeft is until the test's own limit.
+func (r *run) timeLeft(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return time.Until(end) + time.Second // the limit's own words are better than ours
+	}
+	return suite.DefaultTimeout
+}
+
+// happened waits for an event of a kind, of a mark step or of somebody else.
+func (r *run) happened(ctx context.Context, kind string) error {
+	for !r.marked[kind] {
+		select {
+		case k, ok := <-r.Happened:
+			if !ok {
+				r.Happened = nil
+			}
+			r.mark(k)
+		case <-ctx.Done():
+			return fmt.Errorf("%w, while it was waited for the event %q", context.Cause(ctx), kind)
+		}
+	}
+	return nil
+}
+
+func (r *run) mark(kind string) {
+	if r.marked == nil {
+		r.marked = map[string]bool{}
+	}
+	r.marked[kind] = true
+}
+
+// emit writes an event of the run itself into the recording.
+func (r *run) emit(kind string, at timeline.Interval, data any) {
+	e := timeline.Event{At: at.Mid(), Uncertainty: at.Width() - at.Width()/2, Source: EventSource, Kind: kind}
+	if data != nil {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			panic(fmt.Sprintf("data of event %s: %v", kind, err)) // texts and numbers
+		}
+		e.Data = raw
+	}
+	r.mark(kind)
+	r.Emit(e)
+}
