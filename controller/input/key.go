@@ -2,6 +2,8 @@ package input
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -147,3 +149,6 @@ func Chord(keys []Key) (down, up []Action) {
 	}
 	return down, up
 }
+
+// Keys returns the named keys, in the order of their names.
+func Keys() []Key { return slices.Sorted(maps.Keys(named)) }
