@@ -117,13 +117,7 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 		found, err := c.measure(ctx, chosen)
 		var fault *unreadable
 		if !errors.As(err, &fault) {
-			if err != nil {
-				return nil, err
-			}
-			for i := range found.Results {
-				found.Results[i].Warnings = append(found.Results[i].Warnings, broken.warnings()...)
-			}
-			return found, nil
+			return found, err
 		}
 		if err := broken.note(ctx, c, fault); err != nil {
 			return nil, err
@@ -135,10 +129,9 @@ func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome,
 func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) {
 	run := run{Case: c}
 	results := make([]Result, len(chosen))
-	parts := make([]part, len(chosen))
 	absent := make([]bool, len(chosen))
-	for i := range chosen {
-		p, err := chosen[i].begin(c)
+	parts, errs := c.begin(chosen)
+	for i, err := range errs {
 		if fault := (*unreadable)(nil); errors.As(err, &fault) {
 			return nil, err
 		}
@@ -147,7 +140,7 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 			results[i] = refused(&chosen[i], err)
 			continue
 		}
-		parts[i] = p
+		p := parts[i]
 		if !slices.Contains(run.parts, p) {
 			run.parts = append(run.parts, p)
 		}
@@ -159,7 +152,7 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 		return nil, err
 	}
 	for i, p := range parts {
-		if p == nil {
+		if p == nil || errs[i] != nil {
 			continue
 		}
 		if s, ok := p.(shared); ok {
@@ -179,6 +172,29 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 	return found, nil
 }
 
+// begin prepares some measures side by side: several look through the window first, or at some of its frames. Each has a part, or a reason why not.
+func (c *Case) begin(chosen []measure) ([]part, []error) {
+	parts, errs := make([]part, len(chosen)), make([]error, len(chosen))
+	var group errgroup.Group
+	group.SetLimit(c.workers())
+	for i := range chosen {
+		group.Go(func() error {
+			parts[i], errs[i] = chosen[i].begin(c)
+			return nil
+		})
+	}
+	group.Wait() // its goroutines keep their errors
+	return parts, errs
+}
+
+// workers is how many goroutines are at work.
+func (c *Case) workers() int {
+	if n := c.Options.Workers; n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // run takes a window's frames through the measures' parts.
 type run struct {
 	*Case
@@ -189,10 +205,7 @@ type run struct {
 // all splits the window, goes through the shares side by side, and merges what they found in their order. There are more shares than
 // goroutines, since some are much more work than others.
 func (r *run) all(ctx context.Context) error {
-	workers := r.Options.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := r.workers()
 	cuts, err := r.shares(workers)
 	if err != nil {
 		return err

@@ -105,14 +105,6 @@ func (d *damage) beside(rec Recording, w *Window) {
 	}
 }
 
-// warnings names the frames.
-func (d *damage) warnings() (list []string) {
-	for _, r := range d.runs {
-		list = append(list, framesText(r[0], r[1])+" cannot be read, and counted as lost")
-	}
-	return list
-}
-
 // Unreadable returns the frames of the window that were stored and cannot be read, ascending. The measures took them for lost.
 func (o *Outcome) Unreadable() (frames []int) {
 	for n := range o.Times.broken {

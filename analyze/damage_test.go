@@ -103,7 +103,7 @@ func TestDamageIsLoss(t *testing.T) {
 				for i := range want.Results {
 					sameNumbers(t, got.Results[i], want.Results[i])
 				}
-				if all := strings.Join(got.Results[0].Warnings, "\n"); !strings.Contains(all, "cannot be read, and counted as lost") {
+				if all := strings.Join(got.Losses(), "\n"); !strings.Contains(all, "cannot be read, and counted as lost") {
 					t.Errorf("nothing is said of what cannot be read: %s", all)
 				}
 			}

@@ -137,15 +137,6 @@ func (p *fps) result() Result {
 	p.unchanged(&r)
 	p.dropped(&r, u, most, took)
 	d.Restless = p.restless.report(&r, u)
-	open := p.lost
-	for n := w.End + 1; n <= w.Red; n++ {
-		if p.Times.Lost(n) > 0 {
-			open = append(open, n)
-		}
-	}
-	for _, n := range open {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d lost just before frame %d: what they showed is not known", p.Times.Lost(n), n))
-	}
 	r.Detail = detail(d)
 	return r
 }

@@ -124,6 +124,14 @@ func (t *Times) Lost(n int) int {
 	return int(t.stamp(n).sequence - t.stamp(t.Before(n)).sequence - 1)
 }
 
+// skipped returns how many frames were lost just before frame n, which may be one that cannot be read; those that cannot be are not among them.
+func (t *Times) skipped(n int) int {
+	if n <= t.first {
+		return 0
+	}
+	return int(t.stamp(n).sequence - t.stamp(n-1).sequence - 1)
+}
+
 // Before returns the last frame before frame n that can be read.
 func (t *Times) Before(n int) int {
 	n--

@@ -115,7 +115,7 @@ type Window struct {
 	Claims    map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
 	// Pictures are of this window.
 	Pictures []Picture `json:"pictures"`
-	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker
+	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker, or frames that are lost
 }
 
 // T0 is the command from which load figures count.

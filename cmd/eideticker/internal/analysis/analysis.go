@@ -198,7 +198,7 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
 		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: red, Region: box(o.Window.Region),
 		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
 		Tolerance: w.tolerance, MinPixels: w.MinPixels, Noise: w.noise,
-		Results: o.Results, Warnings: w.warnings,
+		Results: o.Results, Warnings: append(slices.Clone(w.warnings), o.Losses()...),
 	}
 	for _, m := range append(slices.Clone(a.Masks), w.masks...) {
 		d.Masks = append(d.Masks, box(m))

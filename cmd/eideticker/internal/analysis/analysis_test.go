@@ -145,6 +145,9 @@ func TestStrict(t *testing.T) {
 	if l := found.Results.Windows[0].Times.Lost; len(l) != 1 || l[0].Before != 20 || l[0].Frames != 3 {
 		t.Errorf("lost: %+v", l)
 	}
+	if w, _ := Run(t.Context(), r, Settings{Measures: []string{"heatmap"}}, "test", silent{}); len(w.Results.Windows) != 1 || !strings.Contains(strings.Join(w.Results.Windows[0].Warnings, ";"), "3 before frame 20") {
+		t.Errorf("what is lost is not named: %+v", w.Results.Windows)
+	}
 	var lost *LostError
 	if found, err = Run(t.Context(), r, Settings{Measures: []string{"fps"}, Strict: true}, "test", silent{}); !errors.As(err, &lost) || found == nil || lost.Lost != 3 {
 		t.Errorf("strict: %v, %v", found, err)

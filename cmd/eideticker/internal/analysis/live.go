@@ -28,6 +28,7 @@ type Ready struct {
 	EarlyAfter time.Duration
 
 	window window
+	losses []string // that the window's warnings end with
 }
 
 // LiveOptions say what is measured of a recording that is being made. Of the settings, those that need the whole recording count only for what
@@ -166,6 +167,7 @@ func (l *Live) measure(j *job) {
 	ready := Ready{window: w}
 	if len(early.Results) > 0 {
 		ready.Window, ready.After = a.describeWindow(&w, early), l.since(j.came)
+		ready.losses = early.Losses()
 		for _, r := range early.Results {
 			ready.Early = append(ready.Early, r.Measure)
 		}
@@ -181,6 +183,7 @@ func (l *Live) measure(j *job) {
 		return
 	}
 	ready.Window, ready.After, ready.Whole = a.describeWindow(&w, all), l.since(j.came), true
+	ready.losses = all.Losses()
 	l.tell(ready)
 }
 
@@ -272,7 +275,7 @@ func (l *Live) known(w *window) *report.Window {
 		was := &l.ready[i].window
 		if reflect.DeepEqual(was.Window, w.Window) && slices.Equal(was.masks, w.masks) {
 			known := l.ready[i].Window
-			known.Warnings = w.warnings
+			known.Warnings = append(slices.Clone(w.warnings), l.ready[i].losses...)
 			return &known
 		}
 	}
