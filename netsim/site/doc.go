@@ -18,11 +18,14 @@
 // of itself, right or wrong, are the report's claims. An id of the strip stands for a picture that differs from the one before.
 //
 //	framerate    a new picture in every animation frame, in every second, in an uneven known order, and in every
-//	             third while callbacks are claimed as frames
+//	             third while callbacks are claimed as frames; on a canvas, by CSS, in a video, by WebGL
 //	load         blocks, letters, a spinner and a late picture in known steps; counts the pixels that are final
 //	tearing      a set of pairwise disjoint images ([TearingImage]) drawn by elements, a canvas, a video, and all three in bands
 //	checkerboard tiles that show a grid of two colours until they are painted; counts the pixels of the grid
 //	animation    everything moves, with soft edges
+//	zoom         a landscape that is moved and enlarged by known steps
+//	pingpong, typing, hover, scroll
+//	             pages that wait for input and answer it: when they were told, and which picture was the answer ([Report].Answers)
 //
 // On the tearing pages, each layer draws the copies of the strip that lie in it, a video into its own pictures. So a frame whose
 // copies disagree shows parts of two pictures, whatever way each layer took to the screen; and what one copy says is true of the

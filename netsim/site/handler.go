@@ -14,6 +14,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 //go:embed pages
@@ -73,7 +74,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 
 	method := http.MethodGet
-	if r.URL.Path == "/report" {
+	if r.URL.Path == "/report" || r.URL.Path == "/failure" {
 		method = http.MethodPost
 	}
 	if r.Method != method && !(method == http.MethodGet && r.Method == http.MethodHead) {
@@ -94,6 +95,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveClock(w, r)
 	case "/report":
 		s.serveReport(w, r)
+	case "/failure":
+		s.serveFailure(w, r)
 	default:
 		s.serveFile(w, r)
 	}
@@ -168,20 +171,53 @@ func (s *Site) serveClock(w http.ResponseWriter, r *http.Request) {
 	}{strconv.FormatInt(int64(s.clock.Now()), 10)})
 }
 
-func (s *Site) serveReport(w http.ResponseWriter, r *http.Request) {
-	received := s.clock.Now()
+// body reads what a page has sent, and answers itself if it is not JSON or too long.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, errors.New("a report is application/json"))
-		return
+		return nil, false
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxReportBytes))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxReportBytes))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
 			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("report of more than %d bytes", MaxReportBytes))
-			return
+			return nil, false
 		}
 		refuse(w, http.StatusBadRequest, err)
+		return nil, false
+	}
+	return b, true
+}
+
+// serveFailure takes the word of a page that it cannot play.
+func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request) {
+	b, ok := body(w, r)
+	if !ok {
+		return
+	}
+	var said struct {
+		Run    string `json:"run"`
+		Entry  int    `json:"entry"`
+		Reason string `json:"reason"`
+	}
+	switch err := json.Unmarshal(b, &said); {
+	case err != nil:
+		refuse(w, http.StatusBadRequest, err)
+	case said.Run != s.nonce:
+		refuse(w, http.StatusForbidden, errNonce)
+	case said.Entry < 0 || said.Entry >= len(s.playlist) || len(said.Reason) > maxText || !utf8.ValidString(said.Reason):
+		refuse(w, http.StatusBadRequest, errors.New("this is no page's failure"))
+	default:
+		s.failed(said.Entry, said.Reason)
+		sendJSON(w, struct{}{})
+	}
+}
+
+func (s *Site) serveReport(w http.ResponseWriter, r *http.Request) {
+	received := s.clock.Now()
+	body, ok := body(w, r)
+	if !ok {
 		return
 	}
 	report, err := s.parseReport(body, received)

@@ -13,6 +13,8 @@ func Pages() []Page {
 	pages = append(pages, frameratePages()...)
 	pages = append(pages, tearingPages()...)
 	pages = append(pages, checkerboardPages()...)
+	pages = append(pages, motionPages()...)
+	pages = append(pages, inputPages()...)
 	for i := range pages {
 		p := &pages[i]
 		p.Markers, p.Strip = true, true
@@ -41,7 +43,40 @@ func frameratePages() []Page {
 	boast.Draws = "a dial whose hand moves on in every third animation frame, while the page claims all of them"
 	boast.Gaps, boast.ClaimsCallbacks = []int{3}, true
 
-	return []Page{every, half, uneven, boast}
+	css, video, webgl := every, every, every
+	css.Name, css.Title, css.Path, css.file = "framerate-css", "Framerate, CSS", "/framerate-css.html", ""
+	css.Draws, css.Layer = "boxes that a declared animation moves in every frame, and a number", CSS
+	video.Name, video.Title, video.Path = "framerate-video", "Framerate, video", "/framerate-video.html"
+	video.Draws, video.Layer = "a dial in a video, another picture of which is given in every animation frame", Video
+	webgl.Name, webgl.Title, webgl.Path, webgl.file = "framerate-webgl", "Framerate, WebGL", "/framerate-webgl.html", ""
+	webgl.Draws, webgl.Layer = "a wheel of triangles that turns in every animation frame", WebGL
+
+	return []Page{every, half, uneven, boast, css, video, webgl}
+}
+
+// motionPages move as a whole, by steps that are known.
+func motionPages() []Page {
+	return []Page{{
+		Name: "zoom", Title: "Pan and zoom", Path: "/zoom.html",
+		Draws:   "a landscape that is drawn to the left, then enlarged about its middle, then made smaller again",
+		Cadence: EveryFrame, DurationMillis: 3000,
+	}}
+}
+
+// inputPages do nothing until something is done to them. They wait for it as long as they can, and play on until it stops.
+func inputPages() []Page {
+	page := func(name, title, draws string) Page {
+		return Page{
+			Name: name, Title: title, Path: "/" + name + ".html", Draws: draws,
+			Cadence: CadenceInput, DurationMillis: 60_000, QuietMillis: 1500,
+		}
+	}
+	return []Page{
+		page("pingpong", "Click latency", "a ball that jumps to the other side of a table when a button or a finger comes down anywhere"),
+		page("typing", "Typing latency", "what is typed into a large field"),
+		page("hover", "Hover menu", "menus that unfold while the pointer is over their names"),
+		page("scroll", "Scroll", "a long page that is scrolled by wheel, keys or fingers"),
+	}
 }
 
 func tearingPages() []Page {

@@ -20,8 +20,12 @@ type Page struct {
 	HoldMillis int `json:"hold_ms"`
 	// DurationMillis is how long the content plays; it ends with the first animation frame after it.
 	DurationMillis int `json:"duration_ms"`
+	// QuietMillis is, on pages that answer input, after how long without any the content ends, once there was some. 0 on the others.
+	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
+	// Layer is with what a framerate page draws; "": a canvas.
+	Layer Layer `json:"layer,omitempty"`
 	// Gaps are, for CadenceGaps, the animation frames from one picture to the next, over and over.
 	Gaps []int `json:"gaps,omitempty"`
 	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the first at 0. Each is
@@ -48,6 +52,7 @@ const (
 	CadenceTiles Cadence = "tiles"       // whenever a tile is painted
 	CadenceFlips Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
 	CadenceGaps  Cadence = "gaps"        // so many animation frames after the last change
+	CadenceInput Cadence = "input"       // when it answers input: see Report.Answers
 )
 
 // Step is one change of a page.
@@ -109,6 +114,8 @@ const (
 	DOM    Layer = "dom"    // elements that are shown and hidden
 	Canvas Layer = "canvas" // a canvas that is painted over
 	Video  Layer = "video"  // a video element that plays a stream
+	CSS    Layer = "css"    // an animation that is declared, not scripted
+	WebGL  Layer = "webgl"  // triangles; where a browser has it
 )
 
 // Checker says how a checkerboard page shows what it has not painted yet.

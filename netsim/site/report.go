@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -20,6 +21,8 @@ const (
 	maxWarnings = 20
 	maxText     = 512     // bytes of a warning or of the browser's name
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
+	maxAnswers  = 4096
+	eventSlack  = 20_000 // µs by which an event may be stamped later than the frame it is told in: some stamp frames by the display
 )
 
 // Report is what a page says about itself after it has played, with its times on the rig's clock.
@@ -43,7 +46,15 @@ type Report struct {
 	Height     int               `json:"height"`
 	PixelRatio float64           `json:"pixel_ratio"` // device pixels per CSS pixel
 	Warnings   []string          `json:"warnings"`
-	Truth      Truth             `json:"truth"` // what its pictures hold
+	Truth      Truth             `json:"truth"`             // what its pictures hold
+	Answers    []Answer          `json:"answers,omitempty"` // of a page with cadence CadenceInput, in order
+}
+
+// Answer is an input that the page was told of, and the picture that answered it.
+type Answer struct {
+	Kind string            `json:"kind"` // of the browser's event: "pointerdown", "input", …
+	At   timeline.Interval `json:"at"`   // the event's own time
+	ID   uint32            `json:"id"`   // of the first picture with the answer
 }
 
 // Drawn is a frame that a page drew.
@@ -79,6 +90,14 @@ type wire struct {
 	Isolated   bool     `json:"isolated"`
 	Warnings   []string `json:"warnings"`
 	Truth      Truth    `json:"truth"`
+	Answers    []answer `json:"answers"`
+}
+
+// answer is an Answer on the page's clock.
+type answer struct {
+	Kind string `json:"kind"`
+	At   int64  `json:"at_us"`
+	ID   uint32 `json:"id"`
 }
 
 // sample is one question for the rig's time: asked and answered on the page's clock.
@@ -113,6 +132,9 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 	if err := in.checkTruth(s.playlist[in.Entry]); err != nil {
 		return Report{}, err
 	}
+	if err := in.checkAnswers(s.playlist[in.Entry]); err != nil {
+		return Report{}, err
+	}
 	offset, warning, err := in.offset(s.started, received)
 	if err != nil {
 		return Report{}, err
@@ -127,6 +149,9 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 	}
 	for i, id := range in.IDs {
 		r.Drawn[i] = Drawn{id, offset.rig(in.Times[i])}
+	}
+	for _, a := range in.Answers {
+		r.Answers = append(r.Answers, Answer{a.Kind, offset.rig(a.At), a.ID})
 	}
 	if warning != "" {
 		r.Warnings = append(r.Warnings, warning)
@@ -180,6 +205,27 @@ func (w *wire) checkOrder() error {
 		if i > 0 && id <= w.IDs[i-1] || id >= 1<<24 {
 			return fmt.Errorf("report's id %d is out of order or has more than 24 bits", id)
 		}
+	}
+	return nil
+}
+
+// checkAnswers: an answer is a picture that was drawn after the page was told.
+func (w *wire) checkAnswers(p Page) error {
+	if len(w.Answers) > maxAnswers || len(w.Answers) > 0 && p.Cadence != CadenceInput {
+		return fmt.Errorf("report has %d answers of page %q, limit %d", len(w.Answers), p.Name, maxAnswers)
+	}
+	last := int64(0)
+	for _, a := range w.Answers {
+		i, drew := slices.BinarySearch(w.IDs, a.ID)
+		switch {
+		case !isName(a.Kind):
+			return fmt.Errorf("report answers %.60q, which is no event", a.Kind)
+		case !drew:
+			return fmt.Errorf("report answers with picture %d, which was not drawn", a.ID)
+		case a.At < last, a.At > w.Times[i]+eventSlack:
+			return fmt.Errorf("report has an event at %d µs, out of order or behind its answer at %d µs", a.At, w.Times[i])
+		}
+		last = max(last, a.At)
 	}
 	return nil
 }

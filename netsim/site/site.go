@@ -36,6 +36,7 @@ type Site struct {
 	files    map[string]file // by path
 	started  timeline.Time
 	reports  chan Report // holds the whole playlist: a report never waits for whoever reads them
+	failures chan error  // of pages that say they cannot play
 
 	mu     sync.Mutex
 	next   int             // entry whose report is due
@@ -86,6 +87,7 @@ func New(o Options) (*Site, error) {
 		s.playlist = append(s.playlist, p)
 	}
 	s.reports = make(chan Report, len(s.playlist))
+	s.failures = make(chan error, 1)
 	s.asked = make([]timeline.Time, len(s.playlist))
 	s.started = s.clock.Now()
 	return s, nil
@@ -126,9 +128,11 @@ func (s *Site) Reports() <-chan Report { return s.reports }
 // ErrPlayed is returned by Next after the last page's report.
 var ErrPlayed = errors.New("every page of the playlist has reported")
 
-// Next waits for the next page's report. Its error says which page was waited for.
+// Next waits for the next page's report. Its error says which page was waited for, or is a *PageError.
 func (s *Site) Next(ctx context.Context) (Report, error) {
 	select {
+	case err := <-s.failures:
+		return Report{}, err
 	case r, ok := <-s.reports:
 		if !ok {
 			return Report{}, ErrPlayed
@@ -136,6 +140,23 @@ func (s *Site) Next(ctx context.Context) (Report, error) {
 		return r, nil
 	case <-ctx.Done():
 		return Report{}, fmt.Errorf("%s: %w", s.waitingFor(), context.Cause(ctx))
+	}
+}
+
+// PageError is what a page says that cannot play, say because the browser has no WebGL.
+type PageError struct {
+	Page, Reason string
+}
+
+func (e *PageError) Error() string {
+	return fmt.Sprintf("test page %q cannot play: %s", e.Page, e.Reason)
+}
+
+// failed notes that the page of an entry cannot play. Only the first such message counts.
+func (s *Site) failed(entry int, reason string) {
+	select {
+	case s.failures <- &PageError{s.playlist[entry].Name, reason}:
+	default:
 	}
 }
 

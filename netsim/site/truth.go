@@ -18,6 +18,16 @@ type Truth struct {
 	Tears   []Tear   `json:"tears,omitempty"` // pictures that were drawn torn
 	Tiles   []Tile   `json:"tiles,omitempty"` // in the order in which they appeared
 	Claims  []Claim  `json:"claims,omitempty"`
+	// Places are where the content of a page that moves was, one per drawn picture. Where a browser scrolls on a thread of its own, what was
+	// seen between may be other places; the first and the last one are sure.
+	Places []Place `json:"places,omitempty"`
+}
+
+// Place says which part of the content was shown: its upper left corner, and how large it was.
+type Place struct {
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+	Scale float64 `json:"scale"` // 1: a CSS pixel of the content is one of the viewport
 }
 
 // Tear is a picture that was drawn torn: parts of several images, one below the other.
@@ -90,7 +100,23 @@ func (w *wire) checkTruth(p Page) error {
 	if err := w.checkTiles(p); err != nil {
 		return err
 	}
+	if err := w.checkPlaces(); err != nil {
+		return err
+	}
 	return t.checkClaims()
+}
+
+func (w *wire) checkPlaces() error {
+	places := w.Truth.Places
+	if len(places) != 0 && len(places) != len(w.IDs) {
+		return fmt.Errorf("report has %d places for %d pictures", len(places), len(w.IDs))
+	}
+	for _, p := range places {
+		if !(math.Abs(p.X) <= maxLength && math.Abs(p.Y) <= maxLength && p.Scale > 0 && p.Scale <= 1000) {
+			return fmt.Errorf("report has its content at %g, %g, %g times as large", p.X, p.Y, p.Scale)
+		}
+	}
+	return nil
 }
 
 // drew reports whether a picture is among those that the page says it drew; ids are in order.

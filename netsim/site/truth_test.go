@@ -2,6 +2,7 @@ package site
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -227,4 +228,93 @@ func FuzzTruth(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnswersArrive: what a page says it answered comes with the rig's times, and what no page would say is refused.
+func TestAnswersArrive(t *testing.T) {
+	answer := func(kind string, at, id int64) map[string]any { return map[string]any{"kind": kind, "at_us": at, "id": id} }
+	for _, tc := range []struct {
+		name, page string
+		answers    func(times []int64) []any
+		want       string // part of the refusal
+	}{
+		{"two", "pingpong", func(at []int64) []any {
+			return []any{answer("pointerdown", at[0]+50, 1), answer("pointerdown", at[1]+50, 2)}
+		}, ""},
+		{"none", "pingpong", func([]int64) []any { return nil }, ""},
+		{"a page that answers nothing", "framerate", func(at []int64) []any { return []any{answer("wheel", at[0], 1)} }, "1 answers of page"},
+		{"a picture that was not drawn", "typing", func(at []int64) []any { return []any{answer("input", at[0], 9)} }, "picture 9"},
+		{"an answer before its event", "hover", func(at []int64) []any { return []any{answer("pointerenter", at[1]+eventSlack+1, 1)} }, "behind its answer"},
+		{"out of order", "scroll", func(at []int64) []any { return []any{answer("wheel", at[1], 2), answer("wheel", at[0], 2)} }, "out of order"},
+		{"no event", "scroll", func(at []int64) []any { return []any{answer("<b>", at[0], 1)} }, "no event"},
+		{"too many", "scroll", func(at []int64) []any {
+			all := make([]any, maxAnswers+1)
+			for i := range all {
+				all[i] = answer("wheel", at[0], 1)
+			}
+			return all
+		}, "limit"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSite(t, tc.page)
+			m := good(0, s.clock.Now())
+			m["answers"] = tc.answers(m["times_us"].([]int64))
+			status, said, _ := ask(s, "POST", "/report", "application/json", text(t, m))
+			if tc.want != "" {
+				if status != 400 || !strings.Contains(said, tc.want) {
+					t.Errorf("%d %s, want %q", status, said, tc.want)
+				}
+				return
+			}
+			if status != 200 {
+				t.Fatal(status, said)
+			}
+			r := <-s.Reports()
+			for i, a := range r.Answers {
+				if drawn := r.Drawn[i].At; a.ID != uint32(i+1) || a.At.Earliest <= drawn.Earliest || a.At.Width() != drawn.Width() {
+					t.Errorf("answer %d is %+v, and the picture before it was drawn at %v", i, a, drawn)
+				}
+			}
+		})
+	}
+}
+
+func TestPlacesAreChecked(t *testing.T) {
+	place := func(y, scale float64) map[string]any { return map[string]any{"x": 0, "y": y, "scale": scale} }
+	for want, places := range map[string][]any{
+		"":              {place(0, 1), place(40, 1), place(41, 2)},
+		"1 places for":  {place(0, 1)},
+		"0 times as":    {place(0, 1), place(0, 0), place(0, 1)},
+		"its content a": {place(0, 1), place(1e9, 1), place(0, 1)},
+	} {
+		s, m := truthful(t, "zoom", map[string]any{"places": places})
+		if status, said, _ := ask(s, "POST", "/report", "application/json", text(t, m)); (status == 200) != (want == "") || !strings.Contains(said, want) {
+			t.Errorf("%v: %d %s, want %q", places, status, said, want)
+		}
+	}
+}
+
+// TestPageSaysThatItCannotPlay: whoever waits for its report is told at once.
+func TestPageSaysThatItCannotPlay(t *testing.T) {
+	s := newSite(t, "load", "framerate-webgl")
+	for body, status := range map[string]int{
+		`{"run":"abc","entry":7,"reason":"x"}`: 400,
+		`{"run":"other","entry":1}`:            403,
+		`{`:                                    400,
+		`{"run":"abc","entry":0,"reason":"` + strings.Repeat("x", maxText+1) + `"}`: 400,
+	} {
+		if got, said, _ := ask(s, "POST", "/failure", "application/json", body); got != status {
+			t.Errorf("%.60s: %d %s, want %d", body, got, said, status)
+		}
+	}
+	for range 3 { // as often as it likes
+		if got, said, _ := ask(s, "POST", "/failure", "application/json", `{"run":"abc","entry":1,"reason":"no WebGL"}`); got != 200 {
+			t.Fatal(got, said)
+		}
+	}
+	_, err := s.Next(t.Context())
+	var failed *PageError
+	if !errors.As(err, &failed) || failed.Page != "framerate-webgl" || !strings.Contains(err.Error(), "no WebGL") {
+		t.Errorf("%v", err)
+	}
 }

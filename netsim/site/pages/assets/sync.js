@@ -7,6 +7,9 @@
 // whether it changed a pixel. Only then does the strip get a new id, so an id stands for a different picture. report()
 // returns what the page knows of its pictures and what it claims: {truth, fps}, both optional.
 //
+// A page that answers input tells Rig.input(event) of each, and changes what it shows at once or in its next draw: the next picture is
+// the answer.
+//
 // A page whose layers draw copies of the strip themselves takes them in prepare: Rig.strip.take(k).
 'use strict';
 
@@ -130,19 +133,39 @@ const Rig = (() => {
   async function content(draw, marks) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0;
+    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms;
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
+      playing = true;
       const changed = draw(now - start, ids.length, now);
       if (!changed && ids.length > 0) continue;
       rig.strip.show(ids.length, now);
       marker.hidden = true;
       marks.hide();
+      answer(ids.length);
       ids.push(ids.length);
       times.push(micros(now));
-    } while (now - start < page.duration_ms);
+    } while (!over());
+    playing = false;
     const end = await nextFrame(); // the last picture stands for a frame of its own, and what is drawn now comes in this one
     return { ids, times, frames, end };
+  }
+
+  // Events that no picture has answered yet, and answers. A picture answers nothing that is long past: then nothing was to be seen of it.
+  const open = [], answers = [];
+  const late = 1000;
+  let busy = 0, playing = false;
+
+  function input(event) {
+    if (!playing) return;
+    busy = performance.now();
+    open.push({ kind: event.type, at_us: micros(event.timeStamp) });
+  }
+
+  function answer(id) {
+    const since = micros(performance.now() - late);
+    for (const event of open.splice(0)) if (event.at_us >= since) answers.push({ ...event, id });
   }
 
   function claimedRate(times) {
@@ -187,7 +210,7 @@ const Rig = (() => {
       green_us: green.map(micros), red_us: red.map(micros), clock: samples,
       claimed_fps: fps, agent: navigator.userAgent.slice(0, 500),
       width: innerWidth, height: innerHeight, pixel_ratio: devicePixelRatio,
-      isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20),
+      isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20), answers,
       truth: { pixels: Math.round(innerWidth * innerHeight - holes), ...truth },
     });
     if (next) location.replace(next);
@@ -195,12 +218,18 @@ const Rig = (() => {
 
   // A page that fails must not look as if it went on: it says so in place of its markers.
   function fail(err) {
+    const reason = String(err && err.message || err).slice(0, 300);
+    if (config.run) {
+      fetch('/failure', {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ run: config.run, entry: config.entry, reason }),
+      }).catch(() => {});
+    }
     marker.className = '';
     marker.hidden = false;
     marker.style.background = '#fff';
     marker.textContent = `This test page failed: ${err}`;
   }
 
-  const rig = { page, strip: null, play: (hooks) => run(hooks).catch(fail) };
+  const rig = { page, strip: null, input, play: (hooks) => run(hooks).catch(fail) };
   return rig;
 })();
