@@ -232,7 +232,9 @@ func FuzzTruth(f *testing.F) {
 
 // TestAnswersArrive: what a page says it answered comes with the rig's times, and what no page would say is refused.
 func TestAnswersArrive(t *testing.T) {
-	answer := func(kind string, at, id int64) map[string]any { return map[string]any{"kind": kind, "at_us": at, "id": id} }
+	answer := func(kind string, at, id int64) map[string]any {
+		return map[string]any{"kind": kind, "at_us": at, "id": id}
+	}
 	for _, tc := range []struct {
 		name, page string
 		answers    func(times []int64) []any
