@@ -117,7 +117,7 @@ type Taken struct {
 // MarkerWindow is the window between markers that were found.
 func MarkerWindow(m marker.Window) Window {
 	return Window{
-		Kind: ByMarkers, Green: m.Green, Start: m.Start, End: m.End, Red: m.Red,
+		Kind: ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End, Red: m.Red,
 		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 // # response: responsiveness
 //
-// A ping is an event at T ± u, u being the uncertainty of whoever sent it. Its pong is the first frame i, sampled after T − u, in which
+// A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from whose T − u on all frames are in the window, or show the held green
+// before it: what answered an earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which
 // the expected thing happened: a change in a region, or a colour that fills it and did not before. What answers a ping comes
 // before the next ping and within the time limit; else the ping is missed.
 //
@@ -78,9 +79,9 @@ func beginResponse(c *Case) (part, error) {
 	if len(kinds) == 0 {
 		kinds = []string{"ping", "input"}
 	}
-	from, to := c.Times.Bounds(c.Window.Start), c.Times.Bounds(c.Window.End)
+	known, to := r.known(), c.Times.Bounds(c.Window.End)
 	for _, e := range c.Recording.Events() {
-		if slices.Contains(kinds, e.Kind) && e.At >= from.Earliest.Add(-r.limit()) && e.At <= to.Latest {
+		if slices.Contains(kinds, e.Kind) && e.At.Add(-e.Uncertainty) >= known && e.At <= to.Latest {
 			r.pings = append(r.pings, e)
 		}
 	}
@@ -90,6 +91,21 @@ func beginResponse(c *Case) (part, error) {
 	slices.SortStableFunc(r.pings, func(a, b timeline.Event) int { return int(min(max(a.At-b.At, -1), 1)) })
 	r.row = make([]byte, 4*r.region.Width)
 	return r, nil
+}
+
+// known is from when on it is known of every frame whether it answers. The held green does not change, as long as none of it is lost.
+func (p *response) known() timeline.Time {
+	w := &p.Window
+	at := p.Times.Bounds(w.first()).Latest
+	next := p.Times.Meta(w.first()).Sequence
+	for n := w.Green - 1; w.Green != None && n >= max(0, w.Green-w.Held); n-- {
+		m, err := p.Recording.Meta(n)
+		if err != nil || m.Sequence+1 != next {
+			break
+		}
+		at, next = m.Sampled.Latest, m.Sequence
+	}
+	return at
 }
 
 func (p *response) limit() time.Duration {

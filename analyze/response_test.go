@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -77,4 +78,67 @@ func TestNoPing(t *testing.T) {
 	if r := one(t, m, FramesWindow(m, 0, 10), Options{}, "response"); r.State != Refused || r.Refusal == "" {
 		t.Errorf("got %+v", r)
 	}
+}
+
+// TestPingsOfTheWindow: pings count from when on all frames are known. Frame 103 and 350 change; those from 290 to 300 are a green where there is one.
+func TestPingsOfTheWindow(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
+	m := newFilm(t, f)
+	pix := make([]byte, m.layout.Size)
+	for n := range 420 {
+		if n == 103 || n == 350 {
+			fill(pix, byte(n))
+		}
+		m.shoot(pix, 0)
+	}
+	at := func(n float64) timeline.Time { return timeline.Time(n * float64(m.period)) }
+	green := Window{Kind: ByMarkers, Green: 300, Held: 10, Start: 301, End: 400, Red: 401}
+	short := green
+	short.Held = 0
+	frames := FramesWindow(m, 300, 400)
+	for _, tc := range []struct {
+		name   string
+		window Window
+		ping   timeline.Event
+		want   float64 // frames until the answer; 0: it is no ping of the window
+	}{
+		{"answered before the window", frames, timeline.Event{At: at(100)}, 0},
+		{"before the window", frames, timeline.Event{At: at(299)}, 0},
+		{"perhaps before the window", frames, timeline.Event{At: at(300.5), Uncertainty: m.period}, 0},
+		{"with its first frame", frames, timeline.Event{At: at(300)}, 50},
+		{"in the window", frames, timeline.Event{At: at(310), Uncertainty: m.period}, 40},
+		{"behind the window", frames, timeline.Event{At: at(400)}, 0},
+		{"in the held green", green, timeline.Event{At: at(293)}, 57},
+		{"before the held green", green, timeline.Event{At: at(289)}, 0},
+		{"in a green of which only g is known", short, timeline.Event{At: at(293)}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.ping.Kind = "ping"
+			m.events = []timeline.Event{tc.ping}
+			r := one(t, m, tc.window, Options{}, "response")
+			if tc.want == 0 {
+				if r.State != Refused {
+					t.Errorf("it is answered: %+v", r.Values)
+				}
+				return
+			}
+			wantValue(t, r, "answered", 1)
+			if v, _ := r.Find("latency_p50"); math.Abs(v.Value-tc.want*ms(m.period)) > 1e-3 {
+				t.Errorf("it took %v, want %v", v.Value, tc.want*ms(m.period))
+			}
+		})
+	}
+	lossy := newFilm(t, f)
+	for n, pix := range m.pix[:360] {
+		switch n {
+		case 295:
+		case 296:
+			lossy.shoot(pix, 1)
+		default:
+			lossy.shoot(pix, 0)
+		}
+	}
+	lossy.events = []timeline.Event{{At: at(293), Kind: "ping"}, {At: at(297), Kind: "ping"}}
+	r := one(t, lossy, Window{Kind: ByMarkers, Green: 299, Held: 10, Start: 300, End: 357, Red: 358}, Options{}, "response")
+	wantValue(t, r, "pings", 1) // the first may have been answered by what is lost
 }

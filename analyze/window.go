@@ -27,6 +27,7 @@ type Window struct {
 	Name  string // of the page or test; may be empty
 	Kind  Kind
 	Green int // g: last frame of the held green; None without markers
+	Held  int // frames of the held green before g, down to the first; 0 where it is not known
 	Start int // s: first frame that differs from the green; without markers the first frame
 	End   int // e: last content frame
 	Red   int // r: first full red frame; None where nothing ends the last frame's time

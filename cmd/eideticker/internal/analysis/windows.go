@@ -105,7 +105,7 @@ func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
 
 func markerWindow(m marker.Window) window {
 	w := window{kind: report.Markers, Window: analyze.Window{
-		Kind: analyze.ByMarkers, Green: m.Green, Start: m.Start, End: m.End, Red: m.Red,
+		Kind: analyze.ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End, Red: m.Red,
 		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
 	}}
 	if t := m.TornGreen; t != nil {
