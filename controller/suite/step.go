@@ -31,89 +31,89 @@ type (
 
 	// Key presses keys together, and lets go of them in the other order.
 	Key struct {
-		Chord Chord         `yaml:"chord"`
-		Hold  time.Duration `yaml:"hold"`  // between the last press and the first release
-		Times int           `yaml:"times"` // at least 1
-		Every time.Duration `yaml:"every"` // from press to press, where it is done several times
+		Chord Chord         `yaml:"chord" need:"true"`
+		Hold  time.Duration `yaml:"hold"`                      // between the last press and the first release
+		Times int           `yaml:"times" min:"1" max:"10000"` // at least 1
+		Every time.Duration `yaml:"every"`                     // from press to press, where it is done several times
 	}
 
 	// Text types text, through the input method where the platform has one.
 	Text struct {
-		Text  string        `yaml:"text"`
+		Text  string        `yaml:"text" need:"true"`
 		Every time.Duration `yaml:"every"` // from character to character; 0: as fast as the driver can
 	}
 
 	// Click moves the pointer to a point and presses a button there.
 	Click struct {
-		At     Point         `yaml:"at"`
-		Button input.Button  `yaml:"button"` // input.Left where the file says nothing
-		Times  int           `yaml:"times"`  // at least 1; 2 is a double click, with DoubleClick from press to press
-		Hold   time.Duration `yaml:"hold"`   // between press and release
+		At     Point         `yaml:"at" need:"true"`
+		Button input.Button  `yaml:"button"`                    // input.Left where the file says nothing
+		Times  int           `yaml:"times" min:"1" max:"10000"` // at least 1; 2 is a double click, with DoubleClick from press to press
+		Hold   time.Duration `yaml:"hold"`                      // between press and release
 	}
 
 	// Tap touches a point with one finger and lifts it.
 	Tap struct {
-		At    Point         `yaml:"at"`
-		Times int           `yaml:"times"` // at least 1, with DoubleClick from touch to touch
+		At    Point         `yaml:"at" need:"true"`
+		Times int           `yaml:"times" min:"1" max:"10000"` // at least 1, with DoubleClick from touch to touch
 		Hold  time.Duration `yaml:"hold"`
 	}
 
 	// Move brings the pointer to a point, in a straight line from where it is, or from From.
 	Move struct {
-		To       Point         `yaml:"to"`
+		To       Point         `yaml:"to" need:"true"`
 		From     *Point        `yaml:"from"`     // nil: from where it is
 		Duration time.Duration `yaml:"duration"` // 0: at once
 	}
 
 	// Hover brings the pointer to a point at once and leaves it there.
 	Hover struct {
-		At  Point         `yaml:"at"`
+		At  Point         `yaml:"at" need:"true"`
 		For time.Duration `yaml:"for"` // until the next step begins
 	}
 
 	// Drag presses a button at a point and lets go of it at another one, moving at one speed.
 	Drag struct {
-		From     Point         `yaml:"from"`
+		From     Point         `yaml:"from" need:"true"`
 		Via      []Point       `yaml:"via"`
-		To       Point         `yaml:"to"`
+		To       Point         `yaml:"to" need:"true"`
 		Button   input.Button  `yaml:"button"`
 		Duration time.Duration `yaml:"duration"`
 	}
 
 	// Wheel turns the wheel over a point.
 	Wheel struct {
-		At    *Point        `yaml:"at"`    // nil: where the pointer is
-		X     int           `yaml:"x"`     // detents each time; to the right
-		Y     int           `yaml:"y"`     // down
-		Times int           `yaml:"times"` // at least 1
+		At    *Point        `yaml:"at"`                        // nil: where the pointer is
+		X     int           `yaml:"x" min:"-1000" max:"1000"`  // detents each time; to the right
+		Y     int           `yaml:"y" min:"-1000" max:"1000"`  // down
+		Times int           `yaml:"times" min:"1" max:"10000"` // at least 1
 		Every time.Duration `yaml:"every"`
 	}
 
 	// Swipe draws one finger from a point to another one, at one speed.
 	Swipe struct {
-		From     Point         `yaml:"from"`
+		From     Point         `yaml:"from" need:"true"`
 		Via      []Point       `yaml:"via"`
-		To       Point         `yaml:"to"`
+		To       Point         `yaml:"to" need:"true"`
 		Duration time.Duration `yaml:"duration"`
 	}
 
 	// Pinch sets two fingers on opposite sides of a point and changes their distance at one speed.
 	Pinch struct {
-		At       Point         `yaml:"at"`
-		From     float64       `yaml:"from"`  // distance of the fingers, pixels
-		To       float64       `yaml:"to"`    // larger than From: what lies below is enlarged
-		Angle    float64       `yaml:"angle"` // of the line between them, in degrees from the x axis, clockwise as seen
+		At       Point         `yaml:"at" need:"true"`
+		From     float64       `yaml:"from" need:"true" min:"1" max:"65536"` // distance of the fingers, pixels
+		To       float64       `yaml:"to" need:"true" min:"1" max:"65536"`   // larger than From: what lies below is enlarged
+		Angle    float64       `yaml:"angle" min:"-360" max:"360"`           // of the line between them, in degrees from the x axis, clockwise as seen
 		Duration time.Duration `yaml:"duration"`
 	}
 
 	// Touch moves several fingers, each along a path of its own at one speed.
 	Touch struct {
-		Fingers []Finger `yaml:"fingers"` // 1 to input.MaxFingers
+		Fingers []Finger `yaml:"fingers" need:"true"` // 1 to input.MaxFingers
 	}
 
 	// Replay plays a recording of a hand on a touch screen. Of several one is chosen for each run, by weight.
 	Replay struct {
-		Files []Recorded `yaml:"files"`
+		Files []Recorded `yaml:"files" need:"true"`
 	}
 
 	// Script is lines in the grammar of the first Eideticker's input box: tap, drag, sleep, keydown and so on.
@@ -123,21 +123,21 @@ type (
 
 	// Wait waits until something is seen, and fails the run if it is not in time. One of Change, Colour and Still is set.
 	Wait struct {
-		Change  *frame.Region `yaml:"change"`              // anything there differs from what was seen when the step began; zero: anywhere
+		Change  *frame.Region `yaml:"change"`              // something there differs from how it was before the last input, or when the step began if there was none; zero: anywhere
 		Colour  *Colour       `yaml:"colour" also:"color"` // fills 99 % of In
-		Still   time.Duration `yaml:"still"`               // nothing changes in In for so long
+		Still   time.Duration `yaml:"still" min:"1"`       // nothing changes in In for so long
 		In      frame.Region  `yaml:"in"`                  // for Colour and Still; zero: all of the content
-		Timeout time.Duration `yaml:"timeout"`             // DefaultWait where the file says nothing
+		Timeout time.Duration `yaml:"timeout" min:"1"`     // DefaultWait where the file says nothing
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of responsiveness. An answer that does not come
 	// in time is a miss, and no failure. Do is an input action; the event of its last press, touch or turn is the ping.
 	Ping struct {
-		Do     Step          `yaml:"do"`
-		Expect Expect        `yaml:"expect"`
-		Times  int           `yaml:"times"`  // at least 1
-		Every  time.Duration `yaml:"every"`  // from ping to ping, at the least; DefaultEvery where the file says nothing
-		Spread time.Duration `yaml:"spread"` // up to so much is added at random, so that pings do not keep step with frames; DefaultSpread where the file says nothing
+		Do     Step          `yaml:"do" need:"true"`
+		Expect Expect        `yaml:"expect" need:"true"`
+		Times  int           `yaml:"times" min:"1" max:"10000"` // at least 1
+		Every  time.Duration `yaml:"every"`                     // from ping to ping, at the least; DefaultEvery where the file says nothing
+		Spread time.Duration `yaml:"spread"`                    // up to so much is added at random, so that pings do not keep step with frames; DefaultSpread where the file says nothing
 	}
 
 	// Sleep does nothing.
@@ -152,41 +152,32 @@ type (
 
 	// Loop does steps again and again; its name in files is repeat.
 	Loop struct {
-		Times int           `yaml:"times"`
+		Times int           `yaml:"times" need:"true" min:"1" max:"10000"`
 		Every time.Duration `yaml:"every"` // from start to start, at the least
-		Steps []Step        `yaml:"steps"`
+		Steps []Step        `yaml:"steps" need:"true"`
 	}
 )
 
 // Finger is what one finger does in a Touch.
 type Finger struct {
-	Path     []Point       `yaml:"path"`  // one point: it stays there
-	After    time.Duration `yaml:"after"` // the step has begun
+	Path     []Point       `yaml:"path" need:"true"` // one point: it stays there
+	After    time.Duration `yaml:"after"`            // the step has begun
 	Duration time.Duration `yaml:"duration"`
 }
 
 // Recorded is a touch recording.
 type Recorded struct {
-	File   string  `yaml:"file"`   // beside the test file
-	Weight float64 `yaml:"weight"` // over 0
+	File   string  `yaml:"file" need:"true"`             // beside the test file
+	Weight float64 `yaml:"weight" min:"0" max:"1000000"` // over 0
 }
 
 // Expect is what answers a ping. One of Change and Colour is set.
 type Expect struct {
 	Change  *frame.Region `yaml:"change"`
 	Colour  *Colour       `yaml:"colour" also:"color"`
-	In      frame.Region  `yaml:"in"`      // for Colour
-	Timeout time.Duration `yaml:"timeout"` // DefaultAnswer where the file says nothing
+	In      frame.Region  `yaml:"in"`              // for Colour
+	Timeout time.Duration `yaml:"timeout" min:"1"` // DefaultAnswer where the file says nothing
 }
-
-// What reading puts where a file says nothing.
-const (
-	DoubleClick   = 120 * time.Millisecond
-	DefaultWait   = 10 * time.Second
-	DefaultAnswer = 2 * time.Second
-	DefaultEvery  = 400 * time.Millisecond
-	DefaultSpread = 100 * time.Millisecond
-)
 
 func (Launch) Verb() string { return "launch" }
 func (Load) Verb() string   { return "load" }

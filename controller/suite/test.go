@@ -9,19 +9,19 @@ import (
 
 // Test is one test file.
 type Test struct {
-	Name  string `yaml:"name"`  // letters, digits, dots, dashes and underscores
-	About string `yaml:"about"` // one sentence for people
+	Name  string `yaml:"name" need:"true"` // letters, digits, dots, dashes and underscores
+	About string `yaml:"about"`            // one sentence for people
 
 	// Page is a path on the test network's own server, "/framerate.html", and URL anything else; one of them is given. Steps that launch or load
 	// something themselves begin from "about:blank".
 	Page string `yaml:"page"`
 	URL  string `yaml:"url"`
 
-	Measures   []string           `yaml:"measures"`   // names of analyze's measures; none: all that apply
-	Primary    string             `yaml:"primary"`    // the value to compare by, such as fps.framerate; "": the measure's own
-	Thresholds map[string]Percent `yaml:"thresholds"` // smaller differences than these are of no interest: by measure, or measure.value
-	T0         string             `yaml:"t0"`         // kind of the event that load figures count from; "": navigation, launch or input, the last
-	Cadence    float64            `yaml:"cadence"`    // frames a second that the content means to draw; 0: unknown
+	Measures   []string           `yaml:"measures"`                   // names of analyze's measures; none: all that apply
+	Primary    string             `yaml:"primary"`                    // the value to compare by, such as fps.framerate; "": the measure's own
+	Thresholds map[string]Percent `yaml:"thresholds"`                 // smaller differences than these are of no interest: by measure, or measure.value
+	T0         string             `yaml:"t0"`                         // kind of the event that load figures count from; "": navigation, launch or input, the last
+	Cadence    float64            `yaml:"cadence" min:"0" max:"1000"` // frames a second that the content means to draw; 0: unknown
 	Tolerance  Tolerance          `yaml:"tolerance"`
 	Region     frame.Region       `yaml:"region"` // of the content, what is measured; zero: all of it
 	Masks      []frame.Region     `yaml:"masks"`  // what does not count
@@ -32,11 +32,11 @@ type Test struct {
 	Places  Places  `yaml:"places"`
 	Steps   []Step  `yaml:"steps"` // done once the content is there, in order
 
-	Repeat   int           `yaml:"repeat"`   // runs that count; 0: what the user asks for, else one
-	Warmup   int           `yaml:"warmup"`   // runs before them that do not
-	Cooldown time.Duration `yaml:"cooldown"` // pause after each run
-	Retries  int           `yaml:"retries"`  // how many runs more may be made for those whose capture was not good enough
-	Timeout  time.Duration `yaml:"timeout"`  // of one run, from its first step or its green to its end
+	Repeat   int           `yaml:"repeat" min:"1" max:"10000"`  // runs that count; 0: what the user asks for, else one
+	Warmup   int           `yaml:"warmup" min:"0" max:"10000"`  // runs before them that do not
+	Cooldown time.Duration `yaml:"cooldown"`                    // pause after each run
+	Retries  int           `yaml:"retries" min:"0" max:"10000"` // how many runs more may be made for those whose capture was not good enough
+	Timeout  time.Duration `yaml:"timeout" min:"1"`             // of one run, from its first step or its green to its end
 
 	// File is where the test was read, for messages; Dir is its folder, for the recordings that it replays; Standard says that it is one of ours. They are
 	// no part of the file.
@@ -44,9 +44,6 @@ type Test struct {
 	Dir      fs.FS  `yaml:"-"`
 	Standard bool   `yaml:"-"`
 }
-
-// DefaultTimeout is the Timeout of tests that do not say one.
-const DefaultTimeout = time.Minute
 
 // Network is the link between a device and its server. A profile's figures are overridden by those that are given.
 type Network struct {

@@ -1,0 +1,168 @@
+package suite
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const head = "name: x\npage: /framerate.html\n"
+
+func step(s string) string { return head + "steps:\n  - " + s + "\n" }
+
+// bad is files that are no tests, and exactly what is said of each.
+var bad = []struct{ name, file, want string }{
+	{"empty", "", "bad.yaml: is empty: a test has at least a name and a page"},
+	{"comment", "# nothing\n", "bad.yaml: is empty: a test has at least a name and a page"},
+	{"list", "- a\n", "bad.yaml:1:1: a test is a list: want keys and values"},
+	{"word", "hello\n", "bad.yaml:1:1: a test is text: want keys and values"},
+	{"not YAML", "name: [x\n", "bad.yaml:1:7: not YAML: sequence end token ']' not found"},
+	{"tabulator", "name: x\n\tpage: /a\n", "bad.yaml:2:1: not YAML: found character '\t' that cannot start any token"},
+	{"not UTF-8", "name: x\npage: /\xff\n", "bad.yaml:2:8: the text is not UTF-8"},
+	{"control character", "name: \x01x\n", `bad.yaml:1:7: control character U+0001 in the text: write "\x01"`},
+	{"two documents", head + "---\nname: y\n", "bad.yaml:4:1: a second document begins here: a file has one test"},
+	{"too large", head + strings.Repeat("#\n", MaxFile/2), "bad.yaml: is larger than 64 KiB: no test is"},
+	{"brackets", "name: " + strings.Repeat("[", 60000), "bad.yaml:1:39: nested more than 32 deep"},
+	{"braces", strings.Repeat("{a: ", 15000), "bad.yaml:1:129: nested more than 32 deep"},
+	{"dashes", strings.Repeat("- ", 30000), "bad.yaml:1:65: nested more than 32 deep"},
+	{"unknown key", head + "mesures: [fps]\n", `bad.yaml:3:1: a test has no key "mesures": is measures meant?`},
+	{"unknown key, nothing near", head + "xyzzy: 1\n", `bad.yaml:3:1: a test has no key "xyzzy": there are about, cadence, cooldown, masks, measures, name, network, page, places, primary, ` +
+		`region, repeat, retries, steps, sync, t0, thresholds, timeout, tolerance, url, warmup, window`},
+	{"key twice", head + "repeat: 1\nname: y\n", "bad.yaml:4:1: a test has name twice: first in line 1"},
+	{"two names for one key", head + "sync: markers\nend: 20s\n", "bad.yaml:4:1: sync and end are the same: one of them is enough"},
+	{"key that is none", head + "[a]: 1\n", "bad.yaml:3:4: not YAML: found an invalid key for this map"},
+	{"key that is a number", head + "1: 1\n", "bad.yaml:3:1: 1 is no key of a test"},
+	{"merge", head + "network: {<<: {rtt: 1ms}}\n", "bad.yaml:3:11: << merges nothing here: write the keys out"},
+	{"tag", head + "repeat: !!int 3\n", "bad.yaml:3:9: tag !!int: a test file needs none"},
+	{"alias to nothing", head + "about: *x\n", "bad.yaml:3:8: nothing above is called &x"},
+	{"no name", "page: /a.html\n", "bad.yaml:1:1: a test lacks name"},
+	{"name", "name: a b\npage: /a.html\n", `bad.yaml:1:7: name "a b": want letters, digits, dots, dashes and underscores, at most 100`},
+	{"name of a file", "name: a.yaml\npage: /a.html\n", `bad.yaml:1:7: name "a.yaml" looks like a file's: leave the ending out`},
+	{"name is a number", "name: 5\npage: /a.html\n", `bad.yaml:1:7: name is a number: want text, so write "5" in quotes`},
+	{"name is nothing", "name:\npage: /a.html\n", "bad.yaml:1:6: name has no value"},
+	{"no page", "name: x\n", "bad.yaml:1:1: a test lacks page, a path such as /framerate.html, or url"},
+	{"page and url", head + "url: https://example.org\n", "bad.yaml:3:6: a test has page or url, not both"},
+	{"page that is not there", "name: x\npage: /frmerate.html\n", "bad.yaml:2:7: there is no page /frmerate.html: is /framerate.html meant?"},
+	{"page without a slash", "name: x\npage: framerate\n", `bad.yaml:2:7: page "framerate": want a path that begins with /: is /framerate.html meant?`},
+	{"page that is a URL", "name: x\npage: https://example.org\n", `bad.yaml:2:7: page "https://example.org" is none of the test network's: is url meant?`},
+	{"page above", "name: x\npage: /../etc/passwd\n", `bad.yaml:2:7: page "/../etc/passwd" is no path`},
+	{"url without a scheme", "name: x\nurl: example.org/a\nend: still 3s\n", `bad.yaml:2:6: url "example.org/a": has no scheme: is https://example.org/a meant?`},
+	{"url of a script", "name: x\nurl: \"javascript:alert(1)\"\nend: still 3s\n", `bad.yaml:2:6: url "javascript:alert(1)": want http://, https:// or about:blank`},
+	{"url without an end", "name: x\nurl: https://example.org\n",
+		"bad.yaml:1:1: the test of a url says how its content ends: sync: {end: still 3s}, {end: event NAME} or {end: 20s}"},
+	{"nothing marked", "name: x\nurl: about:blank\nsync: markers\n", "bad.yaml:3:7: about:blank draws no green and no red: want {end: still 3s}, {end: event NAME} or {end: 20s}"},
+	{"measure", head + "measures: [fps, taering]\n", `bad.yaml:3:17: no measure is called "taering": is tearing meant?`},
+	{"measure twice", head + "measures: [fps, fps]\n", "bad.yaml:3:17: measure fps stands here twice"},
+	{"measures", head + "measures: {fps: 1}\n", "bad.yaml:3:11: measures is a mapping: want a list"},
+	{"primary", head + "measures: fps\nprimary: tearing.torn\n", "bad.yaml:4:10: primary: tearing is not measured here: there are fps"},
+	{"threshold", head + "thresholds: {fps: 3}\n", `bad.yaml:3:19: fps: "3" has no unit: is 3% meant?`},
+	{"threshold of nothing", head + "thresholds:\n  fsp.framerate: 3%\n", "bad.yaml:4:18: threshold of fsp.framerate: fsp is not measured here: is fps meant?"},
+	{"network", head + "network: {profile: cabel}\n", `bad.yaml:3:20: no network is called "cabel": is cable meant?`},
+	{"network in short", head + "network: cabel\n", `bad.yaml:3:10: no network is called "cabel": is cable meant?`},
+	{"network of nothing", head + "network: {}\n", "bad.yaml:3:10: network says nothing: want a profile, or rtt, down, up, loss"},
+	{"rtt", head + "network: {rtt: 40}\n", `bad.yaml:3:16: rtt: "40" is no duration: is 40s meant?`},
+	{"rtt, unit", head + "network: {rtt: 40 msec}\n", `bad.yaml:3:16: rtt: "40 msec" is no duration: is 40ms meant?`},
+	{"rate", head + "network:\n  rtt: 40ms\n  down: 5Mbps\n", `bad.yaml:5:9: down: "5Mbps" is no rate: is 5Mbit meant?`},
+	{"rate of bytes", head + "network: {down: 5MB/s}\n", `bad.yaml:3:17: down: "5MB/s" is no rate: is 40Mbit meant?`},
+	{"rate without a unit", head + "network: {down: 5}\n", `bad.yaml:3:17: down: "5" is no rate: want a number and a unit, such as 5Mbit or 500kbit`},
+	{"loss", head + "network: {loss: 0.1}\n", `bad.yaml:3:17: loss: "0.1" has no unit: is 0.1% meant?`},
+	{"loss of more than all", head + "network: {loss: 101%}\n", "bad.yaml:3:17: loss: want at most 100%"},
+	{"sync", head + "sync: marker\n", `bad.yaml:3:7: "marker" is no end of the content: want markers, still 3s, event NAME or 20s: is markers meant?`},
+	{"sync, key", head + "sync: {ends: 20s}\n", "bad.yaml:3:7: sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}"},
+	{"end", head + "end: still 3\n", `bad.yaml:3:6: still: "3" is no duration: is 3s meant?`},
+	{"end that does not come", head + "end: 2m\n", "bad.yaml:3:6: limit 2m0s is not over before the run's timeout, 1m0s"},
+	{"window", head + "window: 1280\n", `bad.yaml:3:9: window: bad size "1280": want WxH in pixels, such as 1920x1080, from 1x1 to 32768x32768`},
+	{"region", head + "region: 10x10\n", `bad.yaml:3:9: region: bad region "10x10": want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over 32768`},
+	{"places", head + "places: page\n", `bad.yaml:3:9: places: "page" is neither content nor screen`},
+	{"places without markers", head + "end: 3s\nplaces: content\n", "bad.yaml:4:9: places: where the content is is known by its green, and this test has no markers"},
+	{"tolerance", head + "tolerance: 256\n", `bad.yaml:3:12: tolerance: "256": want 0 to 255, or auto`},
+	{"repeat", head + "repeat: 0\n", "bad.yaml:3:9: repeat is 0: want 1 to 10000"},
+	{"repeat of text", head + "repeat: \"3\"\n", "bad.yaml:3:9: repeat is text: want a whole number, without quotes"},
+	{"repeat of halves", head + "repeat: 1.5\n", `bad.yaml:3:9: repeat: "1.5" is no whole number`},
+	{"timeout", head + "timeout: 0s\n", "bad.yaml:3:10: timeout: want more than none"},
+	{"timeout, long", head + "timeout: 25h\n", "bad.yaml:3:10: timeout: 25h: want 0s to 24h"},
+	{"steps", head + "steps: {load: a}\n", "bad.yaml:3:8: steps is a mapping: want a list"},
+	{"step of a word", step("launch"), "bad.yaml:4:5: a step is text: want keys and values"},
+	{"step of nothing", step("{}"), "bad.yaml:4:5: a step does nothing"},
+	{"step that is none", step("clik: [1, 2]"), `bad.yaml:4:5: no step is called "clik": is click meant?`},
+	{"step of another program", step("navigate: example.org"), `bad.yaml:4:5: no step is called "navigate": is load meant?`},
+	{"two steps in one", step("click: [1, 2]\n    button: right"),
+		"bad.yaml:5:5: a step does one thing: button stands beside click; what belongs to click is indented below it, and another step begins with a dash"},
+	{"launch", step("launch: chrome"), `bad.yaml:4:13: launch: "chrome" cannot be launched: is browser meant?`},
+	{"two launches", step("launch: browser\n  - launch: browser"), "bad.yaml:5:5: the browser is launched twice"},
+	{"launch again and again", step("repeat: {times: 2, steps: [{launch: browser}]}"), "bad.yaml:4:5: the browser is launched in a repetition: repeat the test instead"},
+	{"load", step("load: \"a\\nb\""), `bad.yaml:4:11: load: "a\nb": want an address in one line of at most 8 KiB`},
+	{"key", step("key: Contrl+F"), `bad.yaml:4:10: key: no key is called "Contrl": is Control meant?`},
+	{"key, near", step("key: Control+Arrow"), `bad.yaml:4:10: key: no key is called "Arrow": is ArrowDown meant?`},
+	{"key of a plus", step("key: Control+"), `bad.yaml:4:10: key: keys "Control+" end in a plus: the key itself is called Plus`},
+	{"text of a number", step("text: 123"), `bad.yaml:4:11: text is a number: want text, so write "123" in quotes`},
+	{"text of yes", step("text: true"), `bad.yaml:4:11: text is true or false: want text, so write "true" in quotes`},
+	{"text of nothing", step(`text: ""`), "bad.yaml:4:11: text: is empty"},
+	{"click", step("click: 300"), `bad.yaml:4:12: a point is two numbers: want one such as [300, 400] or ["50%", "50%"]`},
+	{"click nowhere", step("click: {button: left}"), "bad.yaml:4:12: click lacks at"},
+	{"click outside", step("click: [-1, 5]"), "bad.yaml:4:13: x: -1: want 0 to 65536 pixels"},
+	{"click outside, percent", step(`click: [5, "101%"]`), "bad.yaml:4:16: y: 101%: want 0% to 100%"},
+	{"button", step("click: {at: [1, 2], buton: left}"), `bad.yaml:4:25: click has no key "buton": is button meant?`},
+	{"button, name", step("click: {at: [1, 2], button: rihgt}"), `bad.yaml:4:33: button: no button is called "rihgt": is right meant?`},
+	{"times", step("click: {at: [1, 2], times: 0}"), "bad.yaml:4:32: times is 0: want 1 to 10000"},
+	{"wheel", step("wheel: {at: [1, 2]}"), "bad.yaml:4:12: wheel does not turn: want y, detents down, or x"},
+	{"pinch", step("pinch: {at: [1, 2], from: 5, to: 5}"), "bad.yaml:4:38: the fingers do not move: from and to are the same distance"},
+	{"pinch, half", step("pinch: {at: [1, 2], from: 5}"), "bad.yaml:4:12: pinch lacks to"},
+	{"fingers", step("touch: {fingers: [" + strings.Repeat("{path: [[1, 1]]}, ", 11) + "]}"), "bad.yaml:4:22: 11 fingers: want 1 to 10"},
+	{"finger", step("touch: {fingers: [{path: []}]}"), "bad.yaml:4:30: a finger's path has no point"},
+	{"replay", step("replay: pan-2.touch"), "bad.yaml:4:13: there is no recording pan-2.touch: is pan-1.touch meant?"},
+	{"replay from elsewhere", step("replay: ../pan-1.touch"), `bad.yaml:4:13: recording "../pan-1.touch": want a file's name, in the folder of the test or below it`},
+	{"replay without weight", step("replay: [{file: pan-1.touch, weight: 0}]"), "bad.yaml:4:42: weight is 0: want more than 0"},
+	{"wait", step("wait: {timeout: 5s}"), "bad.yaml:4:11: wait: want one of change, colour and still"},
+	{"wait for both", step("wait: {change: all, still: 1s}"), "bad.yaml:4:11: wait: want one of change, colour and still"},
+	{"wait, time alone", step("wait: 5s"), "bad.yaml:4:11: wait is text: want keys and values"},
+	{"wait, region", step("wait: {change: 640x360}"), `bad.yaml:4:20: change: bad region "640x360": want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over 32768`},
+	{"wait, colour in a comment", step("wait:\n      colour: #00ff00"), `bad.yaml:5:15: colour has no value: # begins a comment, so write "#rrggbb" in quotes`},
+	{"wait, colour", step("wait: {colour: green}"), `bad.yaml:4:20: colour: "green" is no colour: want one such as "#00ff00"`},
+	{"wait, two colours", step(`wait: {colour: "00ff00", color: "00ff00"}`), "bad.yaml:4:30: colour and color are the same: one of them is enough"},
+	{"wait, in", step("wait: {change: all, in: 1x1+0+0}"), "bad.yaml:4:29: change says itself where: in belongs to colour and still"},
+	{"wait, longer than it may", step("wait: {still: 10s, timeout: 5s}"), "bad.yaml:4:19: still 10s is not over before the timeout, 5s"},
+	{"ping", step("ping: {do: {sleep: 1s}, expect: {change: all}}"),
+		"bad.yaml:4:16: sleep gives the device no input that it could answer: want a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch"},
+	{"ping for nothing", step("ping: {do: {key: a}, expect: {}}"), "bad.yaml:4:34: expect: want one of change and colour"},
+	{"ping, half", step("ping: {do: {key: a}}"), "bad.yaml:4:11: ping lacks expect"},
+	{"sleep", step("sleep: 2 seconds"), `bad.yaml:4:12: sleep: "2 seconds" is no duration: is 2s meant?`},
+	{"sleep back", step("sleep: -2s"), "bad.yaml:4:12: sleep: -2s: want 0s to 24h"},
+	{"mark", step("mark: half way"), `bad.yaml:4:11: mark: "half way" is no kind of event: want letters, digits, dots, dashes and underscores, at most 64`},
+	{"repetition of nothing", step("repeat: {times: 2}"), "bad.yaml:4:13: repeat lacks steps"},
+	{"repetitions in each other", step(strings.Repeat("repeat: {times: 2, steps: [{", 4) + "repeat: {times: 2, steps: []}" + strings.Repeat("}]}", 4)),
+		"bad.yaml:4:125: steps are repeated within each other more than 4 deep"},
+	{"steps without end", step("repeat: {times: 10000, steps: [{repeat: {times: 10000, steps: [{key: a}]}}]}"), "bad.yaml:4:3: a run would do more than 100000 steps"},
+	{"steps of steps of themselves", head + "steps: &a [{repeat: {times: 1, steps: *a}}]\n", "bad.yaml:3:21: steps are repeated within each other more than 4 deep"},
+	{"alias bomb", bomb(), "bad.yaml:5:168: aliases make more than 50000 values of this file"},
+}
+
+// bomb is steps that would be 40^4 if they were written out.
+func bomb() string {
+	ten := func(name string) string { return "[" + strings.Repeat("*"+name+", ", 40) + "]" }
+	return head + "steps:\n" +
+		"  - &a {key: a}\n" +
+		"  - &b {repeat: {times: 1, steps: " + ten("a") + "}}\n" +
+		"  - &c {repeat: {times: 1, steps: " + ten("b") + "}}\n" +
+		"  - &d {repeat: {times: 1, steps: " + ten("c") + "}}\n" +
+		"  - &e {repeat: {times: 1, steps: " + ten("d") + "}}\n"
+}
+
+// known is what the files of tests are held against.
+func known() Known {
+	return Known{
+		Pages: []string{"/framerate.html", "/load.html"}, Measures: []string{"fps", "tearing", "response"}, Networks: []string{"cable", "dsl"},
+		Dir: fstest.MapFS{"pan-1.touch": {}},
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	for _, tc := range bad {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Parse("bad.yaml", []byte(tc.file), known())
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("%v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,447 @@
+package suite
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// problem returns an error about a part of a type: the keys and indices that lead there.
+func problem(path []any, format string, args ...any) error {
+	return &wrong{path, fmt.Sprintf(format, args...)}
+}
+
+func at(path ...any) []any { return path }
+
+var (
+	names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	kinds = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+)
+
+// check also puts what depends on the rest where the file says nothing: the sync of a page, and what places are counted from.
+func (t *Test) check(known *Known) error {
+	if !names.MatchString(t.Name) {
+		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100", clip(t.Name))
+	}
+	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
+		return problem(at("name"), "name %q looks like a file's: leave the ending out", clip(t.Name))
+	}
+	for _, check := range []func(*Known) error{t.checkPage, t.checkMeasures, t.checkNetwork, t.checkSync, t.checkSteps} {
+		if err := check(known); err != nil {
+			return err
+		}
+	}
+	if err := checkAbout(t.About); err != nil {
+		return problem(at("about"), "about: %v", err)
+	}
+	return nil
+}
+
+func checkAbout(s string) error {
+	if strings.TrimSpace(s) != s || strings.ContainsFunc(s, unicode.IsControl) || len(s) > 1000 {
+		return fmt.Errorf("want one line of at most 1000 bytes, with no space around it")
+	}
+	return nil
+}
+
+func (t *Test) checkPage(known *Known) error {
+	switch {
+	case t.Page == "" && t.URL == "":
+		return problem(nil, "a test lacks page, a path such as /framerate.html, or url")
+	case t.Page != "" && t.URL != "":
+		return problem(at("url"), "a test has page or url, not both")
+	case t.URL != "":
+		if err := checkURL(t.URL); err != nil {
+			return problem(at("url"), "url %q: %v", clip(t.URL), err)
+		}
+		return nil
+	}
+	where, _, _ := strings.Cut(t.Page, "?")
+	if strings.Contains(t.Page, "://") {
+		return problem(at("page"), "page %q is none of the test network's: is url meant?", clip(t.Page))
+	}
+	if !strings.HasPrefix(where, "/") {
+		hint := near("/"+where+".html", known.Pages...)
+		return problem(at("page"), "page %q: want a path that begins with /%s", clip(t.Page), hint)
+	}
+	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine || strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
+		slices.Contains(strings.Split(u.Path, "/"), "..") {
+		return problem(at("page"), "page %q is no path", clip(t.Page))
+	}
+	if known.Pages != nil && !slices.Contains(known.Pages, where) {
+		return problem(at("page"), "there is no page %s%s", clip(where), near(where, known.Pages...))
+	}
+	return nil
+}
+
+// maxLine is how many bytes an address may have.
+const maxLine = 8 << 10
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || len(s) > maxLine || strings.ContainsFunc(s, notInLine) || strings.Contains(s, " ") {
+		return fmt.Errorf("is no address")
+	}
+	switch u.Scheme {
+	case "http", "https":
+		if u.Host == "" {
+			return fmt.Errorf("has no host: want one such as https://example.org/")
+		}
+	case "about":
+		if s != "about:blank" {
+			return fmt.Errorf("of browsers' own pages there is about:blank alone")
+		}
+	default:
+		if names.MatchString(strings.SplitN(s, "/", 2)[0]) && strings.Contains(s, ".") {
+			return fmt.Errorf("has no scheme: is https://%s meant?", clip(s))
+		}
+		return fmt.Errorf("want http://, https:// or about:blank")
+	}
+	return nil
+}
+
+// notInLine tells characters that are in no line.
+func notInLine(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError }
+
+// checkLine wants something that is typed into an address bar.
+func checkLine(s string) error {
+	if s == "" || len(s) > maxLine || strings.ContainsFunc(s, notInLine) {
+		return fmt.Errorf("%q: want an address in one line of at most %d KiB", clip(s), maxLine>>10)
+	}
+	return nil
+}
+
+func checkText(s string) error {
+	if s == "" {
+		return fmt.Errorf("is empty")
+	}
+	return input.Text{Text: s}.Validate()
+}
+
+func checkKind(s string) error {
+	if !kinds.MatchString(s) {
+		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64", clip(s))
+	}
+	return nil
+}
+
+func (t *Test) checkMeasures(known *Known) error {
+	for i, m := range t.Measures {
+		switch {
+		case known.Measures != nil && !slices.Contains(known.Measures, m):
+			return problem(at("measures", i), "no measure is called %q%s", clip(m), meant(m, known.Measures))
+		case !kinds.MatchString(m):
+			return problem(at("measures", i), "measure %q: want a name", clip(m))
+		case slices.Contains(t.Measures[:i], m):
+			return problem(at("measures", i), "measure %s stands here twice", m)
+		}
+	}
+	if t.Primary != "" {
+		if err := t.checkValue(t.Primary, known); err != nil {
+			return problem(at("primary"), "primary: %v", err)
+		}
+	}
+	for name := range t.Thresholds {
+		if err := t.checkValue(name, known); err != nil {
+			return problem(at("thresholds", name), "threshold of %s: %v", clip(name), err)
+		}
+	}
+	if t.T0 != "" {
+		if err := checkKind(t.T0); err != nil {
+			return problem(at("t0"), "t0: %v", err)
+		}
+	}
+	return nil
+}
+
+// checkValue wants a measure of the test, or a value of one.
+func (t *Test) checkValue(name string, known *Known) error {
+	m, value, dotted := strings.Cut(name, ".")
+	there := known.Measures
+	if len(t.Measures) > 0 {
+		there = t.Measures
+	}
+	if !kinds.MatchString(m) || dotted && !kinds.MatchString(value) {
+		return fmt.Errorf("%q: want a measure, or one of its values such as fps.framerate", clip(name))
+	}
+	if there != nil && !slices.Contains(there, m) {
+		return fmt.Errorf("%s is not measured here%s", clip(m), meant(m, there))
+	}
+	return nil
+}
+
+func (t *Test) checkNetwork(known *Known) error {
+	n := t.Network
+	if n.Profile == "" {
+		return nil
+	}
+	if !kinds.MatchString(n.Profile) {
+		return problem(at("network", "profile"), "profile %q: want a name such as cable", clip(n.Profile))
+	}
+	if known.Networks != nil && !slices.Contains(known.Networks, n.Profile) {
+		return problem(at("network", "profile"), "no network is called %q%s", clip(n.Profile), meant(n.Profile, known.Networks))
+	}
+	return nil
+}
+
+// maxRTT is further than the moon.
+const maxRTT = time.Minute
+
+func (n *Network) check(*Known) error {
+	if *n == (Network{}) {
+		return problem(nil, "network says nothing: want a profile, or rtt, down, up, loss")
+	}
+	if n.RTT > maxRTT {
+		return problem(at("rtt"), "rtt: want at most %v", maxRTT)
+	}
+	if n.Loss != nil && *n.Loss > 100 {
+		return problem(at("loss"), "loss: want at most 100%%")
+	}
+	return nil
+}
+
+func (n *Network) short() string { return "profile" }
+
+func (t *Test) checkSync(*Known) error {
+	if t.Sync == (Sync{}) {
+		if t.URL != "" {
+			return problem(nil, "the test of a url says how its content ends: sync: {end: still 3s}, {end: event NAME} or {end: 20s}")
+		}
+		t.Sync.Markers = true
+	}
+	if t.URL == blankPage && t.Sync.Markers {
+		return problem(at("sync"), "%s draws no green and no red: want {end: still 3s}, {end: event NAME} or {end: 20s}", blankPage)
+	}
+	for what, d := range map[string]time.Duration{"still": t.Sync.Still, "limit": t.Sync.Limit} {
+		if d >= t.Timeout {
+			return problem(at("sync"), "%s %v is not over before the run's timeout, %v", what, d, t.Timeout)
+		}
+	}
+	switch {
+	case t.Places == "" && t.Sync.Markers:
+		t.Places = Content
+	case t.Places == "":
+		t.Places = Screen
+	case t.Places == Content && !t.Sync.Markers:
+		return problem(at("places"), "places: where the content is is known by its green, and this test has no markers")
+	}
+	return nil
+}
+
+const blankPage = "about:blank"
+
+// ParseSync reads "markers", "still 3s", "event NAME" or "20s".
+func ParseSync(s string) (Sync, error) {
+	const want = "want markers, still 3s, event NAME or 20s"
+	word, rest, _ := strings.Cut(s, " ")
+	switch {
+	case s == "markers":
+		return Sync{Markers: true}, nil
+	case word == "still":
+		d, err := ParseDuration(rest)
+		if err == nil && d == 0 {
+			err = fmt.Errorf("want more than none")
+		}
+		if err != nil {
+			return Sync{}, fmt.Errorf("still: %w", err)
+		}
+		return Sync{Still: d}, nil
+	case word == "event":
+		if err := checkKind(rest); err != nil {
+			return Sync{}, err
+		}
+		return Sync{Event: rest}, nil
+	}
+	d, err := ParseDuration(s)
+	if err != nil {
+		hint := near(word, "markers", "still", "event")
+		if hint == "" && s != "" && '0' <= s[0] && s[0] <= '9' {
+			return Sync{}, err
+		}
+		return Sync{}, fmt.Errorf("%q is no end of the content: %s%s", clip(s), want, hint)
+	}
+	if d == 0 {
+		return Sync{}, fmt.Errorf("want more than none")
+	}
+	return Sync{Limit: d}, nil
+}
+
+// String formats as ParseSync reads it.
+func (s Sync) String() string {
+	switch {
+	case s.Markers:
+		return "markers"
+	case s.Still > 0:
+		return "still " + s.Still.String()
+	case s.Event != "":
+		return "event " + s.Event
+	}
+	return s.Limit.String()
+}
+
+func (t *Test) checkSteps(*Known) error {
+	if n := count(t.Steps); n > MaxSteps {
+		return problem(at("steps"), "a run would do more than %d steps", MaxSteps)
+	}
+	launches := 0
+	for i, s := range t.Steps {
+		if _, ok := s.Action.(Launch); ok {
+			if launches++; launches > 1 {
+				return problem(at("steps", i), "the browser is launched twice")
+			}
+		}
+		if loop, ok := s.Action.(Loop); ok && launch(loop.Steps) {
+			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")
+		}
+	}
+	return nil
+}
+
+func launch(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		loop, ok := s.Action.(Loop)
+		_, is := s.Action.(Launch)
+		return is || ok && launch(loop.Steps)
+	})
+}
+
+// count returns how many steps a run does, or more than MaxSteps.
+func count(steps []Step) (n int) {
+	for _, s := range steps {
+		each := 1
+		switch a := s.Action.(type) {
+		case Loop:
+			each = a.Times * (count(a.Steps) + 1)
+		case Ping:
+			each = a.Times
+		case Wheel:
+			each = a.Times
+		case Key:
+			each = a.Times
+		}
+		if n += each; n > MaxSteps {
+			return n
+		}
+	}
+	return n
+}
+
+func (k *Key) short() string      { return "chord" }
+func (t *Text) short() string     { return "text" }
+func (c *Click) short() string    { return "at" }
+func (t *Tap) short() string      { return "at" }
+func (m *Move) short() string     { return "to" }
+func (h *Hover) short() string    { return "at" }
+func (r *Replay) short() string   { return "files" }
+func (r *Recorded) short() string { return "file" }
+
+func (t *Text) check(*Known) error {
+	if err := checkText(t.Text); err != nil {
+		return problem(at("text"), "text: %v", err)
+	}
+	return nil
+}
+
+func (w *Wheel) check(*Known) error {
+	if w.X == 0 && w.Y == 0 {
+		return problem(nil, "wheel does not turn: want y, detents down, or x")
+	}
+	return nil
+}
+
+func (p *Pinch) check(*Known) error {
+	if p.From == p.To {
+		return problem(at("to"), "the fingers do not move: from and to are the same distance")
+	}
+	return nil
+}
+
+func (t *Touch) check(*Known) error {
+	if len(t.Fingers) == 0 || len(t.Fingers) > input.MaxFingers {
+		return problem(at("fingers"), "%d fingers: want 1 to %d", len(t.Fingers), input.MaxFingers)
+	}
+	return nil
+}
+
+func (f *Finger) check(*Known) error {
+	if len(f.Path) == 0 {
+		return problem(at("path"), "a finger's path has no point")
+	}
+	return nil
+}
+
+func (r *Replay) check(*Known) error {
+	if len(r.Files) == 0 {
+		return problem(at("files"), "no recording to replay")
+	}
+	return nil
+}
+
+func (r *Recorded) check(known *Known) error {
+	if !fs.ValidPath(r.File) || r.File == "." || strings.ContainsFunc(r.File, notInLine) || strings.Contains(r.File, `\`) {
+		return problem(at("file"), "recording %q: want a file's name, in the folder of the test or below it", clip(r.File))
+	}
+	if !(r.Weight > 0) {
+		return problem(at("weight"), "weight is %g: want more than 0", r.Weight)
+	}
+	if known.Dir == nil {
+		return nil
+	}
+	if st, err := fs.Stat(known.Dir, r.File); err != nil || !st.Mode().IsRegular() {
+		return problem(at("file"), "there is no recording %s%s", clip(r.File), near(r.File, beside(known.Dir)...))
+	}
+	return nil
+}
+
+// beside returns the names of some files of a folder.
+func beside(dir fs.FS) (all []string) {
+	entries, _ := fs.ReadDir(dir, ".") // for a hint, which is left out if that fails
+	for _, e := range entries[:min(len(entries), 1000)] {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func (w *Wait) check(*Known) error {
+	sights := 0
+	for _, is := range []bool{w.Change != nil, w.Colour != nil, w.Still > 0} {
+		if is {
+			sights++
+		}
+	}
+	switch {
+	case sights != 1:
+		return problem(nil, "wait: want one of change, colour and still")
+	case w.Change != nil && w.In != (Wait{}).In:
+		return problem(at("in"), "change says itself where: in belongs to colour and still")
+	case w.Still >= w.Timeout:
+		return problem(at("still"), "still %v is not over before the timeout, %v", w.Still, w.Timeout)
+	}
+	return nil
+}
+
+func (e *Expect) check(*Known) error {
+	switch {
+	case (e.Change == nil) == (e.Colour == nil):
+		return problem(nil, "expect: want one of change and colour")
+	case e.Change != nil && e.In != (Expect{}).In:
+		return problem(at("in"), "change says itself where: in belongs to colour")
+	}
+	return nil
+}
+
+func (p *Ping) check(*Known) error {
+	switch p.Do.Action.(type) {
+	case Key, Text, Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch:
+		return nil
+	}
+	return problem(at("do"), "%s gives the device no input that it could answer: want a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
+}

@@ -1,0 +1,375 @@
+package suite
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// The types of test.go and step.go say what their files look like, by tags:
+//
+//	yaml   the key; "=" is a value that stands for itself, "-" is no part of the file
+//	also   another key for the same
+//	need   the key must be there
+//	min    the least number; any value for a duration means more than none
+//	max    the greatest number
+//
+// A type that is written in another way than as a mapping has a method read, or a line in scalar. One that can also be written as the value of one of its
+// keys has that key's name in short.
+
+// maxNodes bounds what aliases can make of a file.
+const maxNodes = 50_000
+
+// value reads a node into v, which holds what stands where the file says nothing. What it is called is for messages.
+func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
+	n, err := r.resolve(n)
+	if err != nil {
+		return err
+	}
+	if own, ok := v.Addr().Interface().(interface{ read(*reader, ast.Node) error }); ok {
+		return own.read(r, n)
+	}
+	if n.Type() == ast.NullType {
+		if v.Type() == reflect.TypeFor[*Colour]() {
+			return r.errorf(n, `%s has no value: # begins a comment, so write "#rrggbb" in quotes`, what)
+		}
+		return r.errorf(n, "%s has no value", what)
+	}
+	if done, err := r.scalar(v, n, what); done {
+		return err
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return r.value(v.Elem(), n, what)
+	case reflect.Slice:
+		return r.slice(v, n, what)
+	case reflect.Map:
+		return r.table(v, n, what)
+	}
+	return r.structure(v, n, what)
+}
+
+// resolve goes through anchors and aliases.
+func (r *reader) resolve(n ast.Node) (ast.Node, error) {
+	for {
+		if r.nodes++; r.nodes > maxNodes {
+			return nil, r.errorf(n, "aliases make more than %d values of this file", maxNodes)
+		}
+		switch a := n.(type) {
+		case *ast.AnchorNode:
+			if r.anchors == nil {
+				r.anchors = map[string]ast.Node{}
+			}
+			r.anchors[a.Name.GetToken().Value] = a.Value
+			n = a.Value
+		case *ast.AliasNode:
+			name := a.Value.GetToken().Value
+			to, ok := r.anchors[name]
+			if !ok {
+				return nil, r.errorf(n, "nothing above is called &%s", name)
+			}
+			n = to
+		case *ast.TagNode:
+			return nil, r.errorf(n, "tag %s: a test file needs none", a.GetToken().Value)
+		default:
+			return n, nil
+		}
+	}
+}
+
+// text returns a scalar's text, and whether the file marks it as such by quotes or a block.
+func text(n ast.Node) (s string, quoted, ok bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		t := n.GetToken().Type
+		return n.Value, t == token.DoubleQuoteType || t == token.SingleQuoteType, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, false, true
+	}
+	return "", false, false
+}
+
+// scalar reads what is written as one word, and reports whether v is of that kind.
+func (r *reader) scalar(v reflect.Value, n ast.Node, what string) (done bool, err error) {
+	parse, want := r.parser(v, what)
+	if parse == nil {
+		return false, nil
+	}
+	s, quoted, ok := text(n)
+	if !ok {
+		return true, r.errorf(n, "%s is %s: want %s", what, kind(n), want)
+	}
+	switch n.(type) {
+	case *ast.StringNode, *ast.LiteralNode:
+		if quoted && v.CanInt() && v.Type() != reflect.TypeFor[time.Duration]() && v.Type() != reflect.TypeFor[Rate]() {
+			return true, r.errorf(n, "%s is text: want %s, without quotes", what, want)
+		}
+	default:
+		if v.Type() == reflect.TypeFor[string]() {
+			return true, r.errorf(n, "%s is %s: want %s, so write %q in quotes", what, kind(n), want, s)
+		}
+	}
+	if err := parse(s); err != nil {
+		return true, r.errorf(n, "%s: %v", what, err)
+	}
+	return true, nil
+}
+
+// kind says what a node is, to somebody who wrote something else than was wanted.
+func kind(n ast.Node) string {
+	switch n.Type() {
+	case ast.SequenceType:
+		return "a list"
+	case ast.MappingType, ast.MappingValueType:
+		return "a mapping"
+	case ast.BoolType:
+		return "true or false"
+	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
+		return "a number"
+	case ast.NullType:
+		return "nothing"
+	}
+	return "text"
+}
+
+func (r *reader) slice(v reflect.Value, n ast.Node, what string) error {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		if _, _, scalar := text(n); !scalar || v.Type().Elem() == reflect.TypeFor[Step]() {
+			return r.errorf(n, "%s is %s: want a list", what, kind(n))
+		}
+		list = &ast.SequenceNode{Values: []ast.Node{n}} // one stands for a list of one
+	}
+	all := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
+	for i, e := range list.Values {
+		all.Index(i).Set(blank(v.Type().Elem()))
+		if err := r.value(all.Index(i), e, one(what)); err != nil {
+			return err
+		}
+	}
+	if all.Len() > 0 { // an empty list says what none says
+		v.Set(all)
+	}
+	return nil
+}
+
+// one returns what one of several is called.
+func one(what string) string {
+	switch what {
+	case "measures", "masks", "steps", "fingers", "files":
+		return strings.TrimSuffix(what, "s")
+	}
+	return what
+}
+
+func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
+	pairs, err := r.pairs(n, what)
+	if err != nil {
+		return err
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for _, p := range pairs {
+		e := reflect.New(v.Type().Elem()).Elem()
+		if err := r.value(e, p.value, p.key); err != nil {
+			return err
+		}
+		v.SetMapIndex(reflect.ValueOf(p.key), e)
+	}
+	return nil
+}
+
+// pair is a key of a mapping and its value.
+type pair struct {
+	key   string
+	at    ast.Node
+	value ast.Node
+}
+
+// pairs returns a mapping's keys, each of which is there once.
+func (r *reader) pairs(n ast.Node, what string) (all []pair, err error) {
+	var values []*ast.MappingValueNode
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		values = m.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{m}
+	default:
+		return nil, r.errorf(n, "%s is %s: want keys and values", what, kind(n))
+	}
+	lines := map[string]int{}
+	for _, v := range values {
+		key, ok := v.Key.(*ast.StringNode)
+		switch {
+		case v.Key.IsMergeKey():
+			return nil, r.errorf(v.Key, "<< merges nothing here: write the keys out")
+		case !ok:
+			return nil, r.errorf(v.Key, "%s is no key of %s", v.Key, what)
+		case lines[key.Value] > 0:
+			return nil, r.errorf(key, "%s has %s twice: first in line %d", what, key.Value, lines[key.Value])
+		}
+		lines[key.Value] = position(key).Line
+		all = append(all, pair{key.Value, key, v.Value})
+	}
+	return all, nil
+}
+
+// field is one of a struct's that is in files.
+type field struct {
+	reflect.StructField
+	key, also string
+}
+
+func fields(t reflect.Type) (all []field) {
+	for f := range t.Fields() {
+		if key := f.Tag.Get("yaml"); key != "-" && key != "" {
+			all = append(all, field{f, key, f.Tag.Get("also")})
+		}
+	}
+	return all
+}
+
+func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
+	all := fields(v.Type())
+	if s, ok := v.Addr().Interface().(interface{ short() string }); ok && n.Type() != ast.MappingType && n.Type() != ast.MappingValueType {
+		i := slices.IndexFunc(all, func(f field) bool { return f.key == s.short() })
+		if err := r.value(v.FieldByIndex(all[i].Index), n, what); err != nil {
+			return err
+		}
+		return r.check(v, n)
+	}
+	pairs, err := r.pairs(n, what)
+	if err != nil {
+		return err
+	}
+	given := map[string]string{}
+	for _, p := range pairs {
+		i := slices.IndexFunc(all, func(f field) bool { return p.key == f.key || p.key == f.also })
+		if i < 0 {
+			return r.errorf(p.at, "%s has no key %q%s", what, clip(p.key), meant(p.key, keys(all)))
+		}
+		f := all[i]
+		if first, twice := given[f.key]; twice {
+			return r.errorf(p.at, "%s and %s are the same: one of them is enough", first, p.key)
+		}
+		given[f.key] = p.key
+		if err := r.field(v.FieldByIndex(f.Index), f, p); err != nil {
+			return err
+		}
+	}
+	for _, f := range all {
+		if _, there := given[f.key]; f.Tag.Get("need") != "" && !there {
+			return r.errorf(n, "%s lacks %s", what, f.key)
+		}
+	}
+	return r.check(v, n)
+}
+
+func (r *reader) field(v reflect.Value, f field, p pair) error {
+	if err := r.value(v, p.value, p.key); err != nil {
+		return err
+	}
+	low, high := f.Tag.Get("min"), f.Tag.Get("max")
+	switch {
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		if d := v.Int(); low != "" && d == 0 {
+			return r.errorf(p.value, "%s: want more than none", p.key)
+		}
+	case v.CanInt():
+		if n := v.Int(); n < number(low, math.MinInt64) || n > number(high, math.MaxInt64) {
+			return r.errorf(p.value, "%s is %d: want %s to %s", p.key, n, low, high)
+		}
+	case v.CanFloat() && low != "":
+		if n := v.Float(); !(n >= float64(number(low, 0)) && n <= float64(number(high, 0))) {
+			return r.errorf(p.value, "%s is %g: want %s to %s", p.key, n, low, high)
+		}
+	}
+	return nil
+}
+
+// number reads a tag.
+func number(tag string, otherwise int64) int64 {
+	if n, err := strconv.ParseInt(tag, 10, 64); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func keys(all []field) (names []string) {
+	for _, f := range all {
+		names = append(names, f.key)
+	}
+	return names
+}
+
+// clip shortens what a message quotes.
+func clip(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// check has a type say what is wrong with it, and finds the place.
+func (r *reader) check(v reflect.Value, n ast.Node) error {
+	c, ok := v.Addr().Interface().(interface{ check(*Known) error })
+	if !ok {
+		return nil
+	}
+	err := c.check(&r.known)
+	if err == nil {
+		return nil
+	}
+	if w, ok := err.(*wrong); ok {
+		for _, step := range w.path {
+			n = r.below(n, step)
+		}
+	}
+	return r.errorf(n, "%v", err)
+}
+
+// below returns a key's value or a list's element, or the node itself where the file has none such: a value that stands for its mapping, or a list of one.
+func (r *reader) below(n ast.Node, step any) ast.Node {
+	n, err := r.resolve(n)
+	if err != nil {
+		return n
+	}
+	switch step := step.(type) {
+	case int:
+		if list, ok := n.(*ast.SequenceNode); ok && step < len(list.Values) {
+			return list.Values[step]
+		}
+	case string:
+		pairs, err := r.pairs(n, "")
+		if err != nil {
+			return n
+		}
+		other := map[string]string{"sync": "end", "colour": "color"}[step]
+		for _, p := range pairs {
+			if p.key == step || p.key == other {
+				return p.value
+			}
+		}
+	}
+	return n
+}
+
+// wrong is a problem with a part of a type.
+type wrong struct {
+	path    []any // keys and indices from the type's own mapping
+	problem string
+}
+
+func (w *wrong) Error() string { return w.problem }

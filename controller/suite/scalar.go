@@ -1,0 +1,323 @@
+package suite
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// parser returns what reads one word into v, and what such a word is called; nil if v is written in another way.
+func (r *reader) parser(v reflect.Value, what string) (parse func(string) error, want string) {
+	switch p := v.Addr().Interface().(type) {
+	case *string:
+		return func(s string) error { *p = s; return nil }, "text"
+	case *int:
+		return func(s string) (err error) { *p, err = parseInt(s); return err }, "a whole number"
+	case *float64:
+		return func(s string) (err error) { *p, err = parseFloat(s); return err }, "a number"
+	case *time.Duration:
+		return func(s string) (err error) { *p, err = ParseDuration(s); return err }, "a duration such as 5s"
+	case *frame.Region:
+		return func(s string) (err error) { *p, err = parseRegion(s); return err }, "a region WxH+X+Y, or all"
+	case *Percent:
+		return func(s string) (err error) { *p, err = ParsePercent(s); return err }, "a percentage such as 0.1%"
+	case *Rate:
+		return func(s string) (err error) { *p, err = ParseRate(s); return err }, "a rate such as 5Mbit"
+	case *Size:
+		return func(s string) (err error) { p.Width, p.Height, err = frame.ParseSize(s); return err }, "a size such as 1280x720"
+	case *Colour:
+		return func(s string) (err error) { *p, err = ParseColour(s); return err }, `a colour such as "#00ff00"`
+	case *Chord:
+		return func(s string) (err error) { *p, err = parseChord(s); return err }, "keys such as Control+F"
+	case *input.Button:
+		return func(s string) (err error) { *p, err = parseButton(s); return err }, "a button: left, right, middle, back or forward"
+	case *Coordinate:
+		return func(s string) (err error) { *p, err = parseCoordinate(s); return err }, "pixels, or a percentage in quotes"
+	case *Places:
+		return func(s string) (err error) { *p, err = parsePlaces(s); return err }, "content or screen"
+	case *Tolerance:
+		return func(s string) (err error) { *p, err = parseTolerance(s); return err }, "0 to 255, or auto"
+	}
+	return nil, ""
+}
+
+func parseInt(s string) (int, error) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no whole number", clip(s))
+	}
+	return int(n), nil
+}
+
+func parseFloat(s string) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("%q is no number", clip(s))
+	}
+	return f, nil
+}
+
+// unitWords are what people write for units of time.
+var unitWords = regexp.MustCompile(`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?|(m)sec(?:ond)?s?)$`)
+
+// ParseDuration reads "5s", "250ms", "1m30s": at most MaxDuration, and not less than none.
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || s == "0" {
+		return 0, fmt.Errorf("%q is no duration%s", clip(s), meantDuration(s))
+	}
+	if d < 0 || d > MaxDuration {
+		return 0, fmt.Errorf("%s: want 0s to %s", s, "24h")
+	}
+	return d, nil
+}
+
+// meantDuration guesses what somebody meant who wrote no duration.
+func meantDuration(s string) string {
+	t := strings.ReplaceAll(strings.TrimSpace(s), " ", "")
+	if len(t) > 40 {
+		return ": want a number and a unit, such as 5s or 250ms"
+	}
+	if m := unitWords.FindStringSubmatchIndex(t); m != nil {
+		unit := "s"
+		switch {
+		case m[2] >= 0 && strings.EqualFold(t[m[2]:m[3]], "milli"), m[8] >= 0:
+			unit = "ms"
+		case m[2] >= 0:
+			unit = "us"
+		case m[4] >= 0:
+			unit = "m"
+		case m[6] >= 0:
+			unit = "h"
+		}
+		t = t[:m[0]] + unit
+	} else if _, err := strconv.ParseFloat(t, 64); err == nil {
+		t += "s"
+	} else {
+		t = strings.ToLower(t)
+	}
+	if _, err := time.ParseDuration(t); err == nil {
+		return fmt.Sprintf(": is %s meant?", t)
+	}
+	return ": want a number and a unit, such as 5s or 250ms"
+}
+
+// all is how a region is written that is none in particular.
+const all = "all"
+
+func parseRegion(s string) (frame.Region, error) {
+	if s == all {
+		return frame.Region{}, nil
+	}
+	return frame.ParseRegion(s)
+}
+
+func formatRegion(r frame.Region) string {
+	if r == (frame.Region{}) {
+		return all
+	}
+	return r.String()
+}
+
+// ParsePercent reads "0.1%".
+func ParsePercent(s string) (Percent, error) {
+	t, ok := strings.CutSuffix(s, "%")
+	f, err := parseFloat(strings.TrimSpace(t))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%q is no percentage: want one such as 0.1%%", clip(s))
+	case !ok:
+		return 0, fmt.Errorf("%q has no unit: is %s%% meant?", clip(s), clip(s))
+	case f < 0 || f > 1000:
+		return 0, fmt.Errorf("%s: want 0%% to 1000%%", clip(s))
+	}
+	return Percent(f), nil
+}
+
+// String formats as ParsePercent reads it.
+func (p Percent) String() string { return strconv.FormatFloat(float64(p), 'g', -1, 64) + "%" }
+
+// rateUnits are bits a second, the largest first.
+var rateUnits = []struct {
+	name string
+	bits Rate
+}{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
+
+// ParseRate reads "5Mbit", "1.5Mbit", "500kbit", also with "/s" behind it. Units are decimal.
+func ParseRate(s string) (Rate, error) {
+	t := strings.TrimSuffix(s, "/s")
+	for _, u := range rateUnits {
+		digits, ok := strings.CutSuffix(t, u.name)
+		if !ok {
+			continue
+		}
+		f, err := strconv.ParseFloat(digits, 64)
+		if err != nil {
+			break
+		}
+		if f *= float64(u.bits); !(f >= 1 && f <= 1e12) {
+			return 0, fmt.Errorf("%s: want 1bit to 1000Gbit", clip(s))
+		}
+		return Rate(math.Round(f)), nil
+	}
+	return 0, fmt.Errorf("%q is no rate%s", clip(s), meantRate(s))
+}
+
+// rateWords is what people write for rates: a number, a scale, and bits or bytes.
+var rateWords = regexp.MustCompile(`(?i)^ *([0-9.]+) *([kmg]?)(i?)(bits?|bytes?|bps|b)?(?:/s|ps)? *$`)
+
+func meantRate(s string) string {
+	const want = ": want a number and a unit, such as 5Mbit or 500kbit"
+	m := rateWords.FindStringSubmatch(s)
+	if m == nil {
+		return want
+	}
+	f, err := strconv.ParseFloat(m[1], 64)
+	scale, ok := map[string]Rate{"k": 1e3, "m": 1e6, "g": 1e9, "": 1}[strings.ToLower(m[2])]
+	if err != nil || !ok || m[2]+m[4] == "" || !(f <= 1e6) {
+		return want
+	}
+	if m[4] == "B" || strings.HasPrefix(strings.ToLower(m[4]), "byte") {
+		f *= 8
+	}
+	r := Rate(f * float64(scale))
+	if r < 1 {
+		return want
+	}
+	return fmt.Sprintf(": is %s meant?", r)
+}
+
+// String formats as ParseRate reads it, in the largest unit that leaves a whole number.
+func (r Rate) String() string {
+	for _, u := range rateUnits {
+		if r%u.bits == 0 && r != 0 {
+			return fmt.Sprintf("%d%s", r/u.bits, u.name)
+		}
+	}
+	return "0bit"
+}
+
+// String formats as frame.ParseSize reads it.
+func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
+
+var hexColour = regexp.MustCompile(`^#?[0-9a-fA-F]{6}$`)
+
+// ParseColour reads "#00ff00"; the # may be left out.
+func ParseColour(s string) (Colour, error) {
+	if !hexColour.MatchString(s) {
+		return Colour{}, fmt.Errorf(`%q is no colour: want one such as "#00ff00"`, clip(s))
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
+	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
+}
+
+// String formats as ParseColour reads it.
+func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+// usualKeys are names that are often misspelt.
+var usualKeys = []string{
+	"Control", "Shift", "Alt", "AltGr", "Meta", "Command", "Enter", "Escape", "Tab", "Space", "Backspace", "Delete", "Home", "End", "PageUp", "PageDown",
+	"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight",
+}
+
+func parseChord(s string) (Chord, error) {
+	keys, err := input.ParseChord(s)
+	if err == nil || strings.Contains(err.Error(), " meant?") {
+		return keys, err
+	}
+	for name := range strings.SplitSeq(s, "+") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if _, bad := input.ParseKey(name); bad != nil {
+			return nil, fmt.Errorf("%w%s", bad, near(name, usualKeys...))
+		}
+	}
+	return nil, err
+}
+
+// String formats as input.ParseChord reads it.
+func (c Chord) String() string {
+	names := make([]string, len(c))
+	for i, k := range c {
+		if names[i] = string(k); k == "+" {
+			names[i] = "Plus"
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+var buttons = []string{"left", "right", "middle", "back", "forward"}
+
+func parseButton(s string) (input.Button, error) {
+	for b := input.Left; b <= input.Forward; b++ {
+		if s == b.String() {
+			return b, nil
+		}
+	}
+	return 0, fmt.Errorf("no button is called %q%s", clip(s), meant(s, buttons))
+}
+
+func parseCoordinate(s string) (Coordinate, error) {
+	t, percent := strings.CutSuffix(s, "%")
+	f, err := strconv.ParseFloat(t, 64)
+	switch {
+	case err != nil:
+		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`, clip(s))
+	case percent && !(f >= 0 && f <= 100):
+		return Coordinate{}, fmt.Errorf("%s: want 0%% to 100%%", clip(s))
+	case !(f >= 0 && f <= input.MaxPlace):
+		return Coordinate{}, fmt.Errorf("%s: want 0 to %d pixels", clip(s), input.MaxPlace)
+	}
+	return Coordinate{f, percent}, nil
+}
+
+// String formats as a file has it.
+func (c Coordinate) String() string {
+	s := strconv.FormatFloat(c.Value, 'f', -1, 64)
+	if c.Percent {
+		s += "%"
+	}
+	return s
+}
+
+func parsePlaces(s string) (Places, error) {
+	if p := Places(s); p == Content || p == Screen {
+		return p, nil
+	}
+	return "", fmt.Errorf("%q is neither content nor screen%s", clip(s), near(s, string(Content), string(Screen)))
+}
+
+// near is meant without a list.
+func near(s string, there ...string) string {
+	if n := nearest(s, there); n != "" {
+		return fmt.Sprintf(": is %s meant?", n)
+	}
+	return ""
+}
+
+func parseTolerance(s string) (Tolerance, error) {
+	if s == "auto" {
+		return Tolerance{Auto: true}, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil {
+		return Tolerance{}, fmt.Errorf("%q: want 0 to 255, or auto", clip(s))
+	}
+	return Tolerance{N: int(n)}, nil
+}
+
+// String formats as a file has it.
+func (t Tolerance) String() string {
+	if t.Auto {
+		return "auto"
+	}
+	return strconv.Itoa(t.N)
+}

@@ -1,0 +1,6 @@
+package suite
+
+import "embed"
+
+//go:embed standard/*.yaml
+var standard embed.FS

@@ -1,0 +1,228 @@
+package suite
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// verb is a key that a step may have, and the action that it is where the file says nothing more.
+type verb struct {
+	name  string
+	blank Action
+}
+
+// What reading puts where a file says nothing.
+const (
+	DefaultTimeout = time.Minute
+	DefaultWait    = 10 * time.Second
+	DefaultAnswer  = 2 * time.Second
+	DefaultEvery   = 400 * time.Millisecond
+	DefaultSpread  = 100 * time.Millisecond
+	DefaultHold    = 50 * time.Millisecond
+	DefaultStroke  = 300 * time.Millisecond
+	DefaultTurn    = 50 * time.Millisecond
+)
+
+// DoubleClick is the time from press to press where a click or a tap is done several times.
+const DoubleClick = 120 * time.Millisecond
+
+// verbs returns all there are. The first of an action is the one that is written.
+func verbs() []verb {
+	click := Click{Button: input.Left, Times: 1, Hold: DefaultHold}
+	twice := click
+	twice.Times = 2
+	tap := Tap{Times: 1, Hold: DefaultHold}
+	tapTwice := tap
+	tapTwice.Times = 2
+	wheel := Wheel{Times: 1, Every: DefaultTurn}
+	return []verb{
+		{"launch", Launch{}},
+		{"load", Load{}},
+		{"key", Key{Times: 1, Hold: DefaultHold, Every: DefaultEvery}},
+		{"text", Text{}},
+		{"click", click},
+		{"double-click", twice},
+		{"tap", tap},
+		{"double-tap", tapTwice},
+		{"move", Move{}},
+		{"hover", Hover{}},
+		{"drag", Drag{Button: input.Left, Duration: DefaultStroke}},
+		{"wheel", wheel},
+		{"scroll", wheel},
+		{"swipe", Swipe{Duration: DefaultStroke}},
+		{"pinch", Pinch{Duration: DefaultStroke}},
+		{"touch", Touch{}},
+		{"replay", Replay{}},
+		{"script", Script{}},
+		{"wait", Wait{Timeout: DefaultWait}},
+		{"ping", Ping{Times: 1, Every: DefaultEvery, Spread: DefaultSpread, Expect: Expect{Timeout: DefaultAnswer}}},
+		{"sleep", Sleep{}},
+		{"mark", Mark{}},
+		{"repeat", Loop{}},
+	}
+}
+
+// blank returns what a value of a type is where the file says nothing.
+func blank(t reflect.Type) reflect.Value {
+	switch t {
+	case reflect.TypeFor[Test]():
+		return reflect.ValueOf(Test{Timeout: DefaultTimeout})
+	case reflect.TypeFor[Expect]():
+		return reflect.ValueOf(Expect{Timeout: DefaultAnswer})
+	case reflect.TypeFor[Recorded]():
+		return reflect.ValueOf(Recorded{Weight: 1})
+	}
+	for _, v := range verbs() {
+		if reflect.TypeOf(v.blank) == t {
+			return reflect.ValueOf(v.blank)
+		}
+	}
+	return reflect.Zero(t)
+}
+
+func verbNames() (names []string) {
+	for _, v := range verbs() {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// otherWords is what steps are called elsewhere.
+var otherWords = map[string]string{
+	"open": "load", "navigate": "load", "goto": "load", "go": "load", "url": "load", "page": "load", "start": "launch", "type": "text", "press": "key", "keys": "key",
+	"pause": "sleep", "delay": "sleep", "event": "mark", "loop": "repeat", "until": "wait", "expect": "wait", "mouse": "click", "doubleclick": "double-click", "pan": "swipe",
+	"zoom": "pinch",
+}
+
+// read reads a step: a mapping with one key.
+func (s *Step) read(r *reader, n ast.Node) error {
+	pairs, err := r.pairs(n, "a step")
+	switch {
+	case err != nil:
+		return err
+	case len(pairs) == 0:
+		return r.errorf(n, "a step does nothing")
+	}
+	p := pairs[0]
+	for _, v := range verbs() {
+		if v.name != p.key {
+			continue
+		}
+		if len(pairs) > 1 {
+			return r.errorf(pairs[1].at, "a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
+				clip(pairs[1].key), p.key, p.key)
+		}
+		s.Line = position(p.at).Line
+		a := reflect.New(reflect.TypeOf(v.blank)).Elem()
+		a.Set(reflect.ValueOf(v.blank))
+		if err := r.value(a, p.value, p.key); err != nil {
+			return err
+		}
+		s.Action = a.Interface().(Action)
+		return nil
+	}
+	hint := meant(p.key, verbNames())
+	if w, ok := otherWords[p.key]; ok {
+		hint = fmt.Sprintf(": is %s meant?", w)
+	}
+	return r.errorf(p.at, "no step is called %q%s", clip(p.key), hint)
+}
+
+// only reads an action that is one value.
+func only[T any](r *reader, n ast.Node, what string, v *T) error {
+	return r.value(reflect.ValueOf(v).Elem(), n, what)
+}
+
+func (l *Launch) read(r *reader, n ast.Node) error {
+	var s string
+	if err := only(r, n, "launch", &s); err != nil {
+		return err
+	}
+	if s != "browser" {
+		return r.errorf(n, "launch: %q cannot be launched: is browser meant?", clip(s))
+	}
+	return nil
+}
+
+func (l *Load) read(r *reader, n ast.Node) error {
+	if err := only(r, n, "load", &l.URL); err != nil {
+		return err
+	}
+	return r.problem(n, "load", checkLine(l.URL))
+}
+
+func (s *Script) read(r *reader, n ast.Node) error {
+	if err := only(r, n, "script", &s.Text); err != nil {
+		return err
+	}
+	return r.problem(n, "script", checkText(s.Text))
+}
+
+func (s *Sleep) read(r *reader, n ast.Node) error { return only(r, n, "sleep", &s.For) }
+
+func (m *Mark) read(r *reader, n ast.Node) error {
+	if err := only(r, n, "mark", &m.Kind); err != nil {
+		return err
+	}
+	return r.problem(n, "mark", checkKind(m.Kind))
+}
+
+func (p *Point) read(r *reader, n ast.Node) error {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok || len(list.Values) != 2 {
+		return r.errorf(n, `a point is two numbers: want one such as [300, 400] or ["50%%", "50%%"]`)
+	}
+	for i, c := range []*Coordinate{&p.X, &p.Y} {
+		if err := r.value(reflect.ValueOf(c).Elem(), list.Values[i], []string{"x", "y"}[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the steps of a repetition, and how deep it is in others.
+func (l *Loop) read(r *reader, n ast.Node) error {
+	if r.nesting++; r.nesting > MaxNesting {
+		return r.errorf(n, "steps are repeated within each other more than %d deep", MaxNesting)
+	}
+	defer func() { r.nesting-- }()
+	type plain Loop // without this method
+	return r.value(reflect.ValueOf((*plain)(l)).Elem(), n, "repeat")
+}
+
+// read reads how the content ends: markers, still 3s, event NAME, 20s, or a mapping with the key end and one of those.
+func (s *Sync) read(r *reader, n ast.Node) error {
+	if _, _, scalar := text(n); !scalar {
+		pairs, err := r.pairs(n, "sync")
+		switch {
+		case err != nil:
+			return err
+		case len(pairs) != 1 || pairs[0].key != "end":
+			return r.errorf(n, "sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}")
+		}
+		if n, err = r.resolve(pairs[0].value); err != nil {
+			return err
+		}
+	}
+	t, _, ok := text(n)
+	if !ok {
+		return r.errorf(n, "the end of the content is %s: want markers, still 3s, event NAME or 20s", kind(n))
+	}
+	var err error
+	if *s, err = ParseSync(t); err != nil {
+		return r.errorf(n, "%v", err)
+	}
+	return nil
+}
+
+func (r *reader) problem(n ast.Node, what string, err error) error {
+	if err != nil {
+		return r.errorf(n, "%s: %v", what, err)
+	}
+	return nil
+}
