@@ -51,7 +51,7 @@ func chromiumArguments(profile string, width, height int, url string) []string {
 		"--user-data-dir=" + profile,
 		"--kiosk", "--window-position=0,0", fmt.Sprintf("--window-size=%d,%d", width, height),
 		"--force-device-scale-factor=1", "--force-color-profile=srgb", "--hide-scrollbars",
-		"--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
+		"--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 		"--disable-extensions", "--disable-infobars", "--disable-session-crashed-bubble", "--disable-breakpad",
 		"--disable-crash-reporter", "--disable-features=Translate,MediaRouter,OptimizationHints",
