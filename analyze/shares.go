@@ -9,9 +9,9 @@ import (
 const (
 	// leastShare is the fewest frames for which a part of its own is worth it: it begins with decoding one frame out of order, and with
 	// looking at all of it.
-	leastShare = 120
+	leastShare = 45
 	// leastChanged is how many frames' worth of bytes must change in them for that.
-	leastChanged = 48
+	leastChanged = 20
 	// mostShares is how many there are for each goroutine, so that none waits long for the last one.
 	mostShares = 4
 	// stillFrames is how many frames in which nothing changes cost as much as one of which all does.
