@@ -167,8 +167,9 @@ func (l *literalFPS) unchanged(found map[string]float64, n int) {
 	}
 	found["unchanged_mean"] = sum / float64(len(shares))
 	found["unchanged_worst"] = slices.Max(shares)
-	at, counted := 100, bins[100]
-	for float64(counted) < 0.05*float64(len(shares)) {
+	percentile := 0.95
+	at, counted, wanted := 100, bins[100], (1-percentile)*float64(len(shares))
+	for at > 0 && float64(counted) < wanted {
 		at--
 		counted += bins[at]
 	}

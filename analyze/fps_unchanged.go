@@ -14,7 +14,7 @@ import (
 //
 //	unchanged_mean   mean of all windows
 //	unchanged_p95    as Chromium's percentile: the share of each window is rounded to a whole percent, and counted down from 100 until 5 % of the
-//	                 windows are reached
+//	                 windows are reached (of 100 windows, six: see percentileDown)
 //	unchanged_worst  of the window with the most
 //
 // What differs: Chromium knows whether a new frame was wanted, and counts as dropped only what was wanted and did not come. A signal does not
@@ -260,7 +260,12 @@ func (u *unchangedFigures) mean(i int, greatest bool) float64 {
 
 // percentileDown counts windows from the greatest share down until a twentieth of them is reached, and returns the share there. Of the open windows, those are
 // among them that make it greatest or least.
+//
+// A twentieth is what Chromium's dropped_frame_counter.cc computes, (1 − 0.95) · count in binary floating point: a little more than it says, so that
+// of 100 windows six must be reached and not five.
 func percentileDown(bins, open *[101]float64, greatest bool) float64 {
+	percentile := 0.95 // no constant: those are computed exactly
+	twentieth := 1 - percentile
 	var all, others float64
 	for i := range bins {
 		all, others = all+bins[i], others+open[i]
@@ -269,7 +274,7 @@ func percentileDown(bins, open *[101]float64, greatest bool) float64 {
 	for reached, above := 0.0, 0.0; i > 0; {
 		i--
 		reached, above = reached+bins[i], above+open[i]
-		if greatest && 20*(reached+above) >= all+above || !greatest && 20*reached >= all+others-above {
+		if greatest && reached+above >= twentieth*(all+above) || !greatest && reached >= twentieth*(all+others-above) {
 			break
 		}
 	}
