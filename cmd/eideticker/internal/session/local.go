@@ -1,0 +1,129 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// local is this machine: a virtual display for each run, and a browser on it.
+type local struct{}
+
+const (
+	localWidth, localHeight = 1280, 720 // more starves two cores of Chromium
+	localFPS                = 60
+)
+
+func (local) Name() string { return "local" }
+
+func (local) Open(ctx context.Context, browser string) (Stage, error) {
+	display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: localWidth, Height: localHeight})
+	if err != nil {
+		return nil, err
+	}
+	s := &localStage{ctx: ctx, name: browser, display: display}
+	if s.painter, err = newPainter(display.Name()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.input, err = openInput(ctx, display.Name()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// localStage is a virtual display with a browser.
+type localStage struct {
+	ctx     context.Context // browser and display end with it
+	name    string
+	display *device.Display
+	browser *device.Browser // nil before Launch
+	painter *painter
+	input   input.Driver
+}
+
+func (s *localStage) Source() string {
+	return fmt.Sprintf("x11:%s?fps=%d&cursor=0", s.display.Name(), localFPS)
+}
+
+func (s *localStage) Input() input.Driver { return s.input }
+
+func (s *localStage) Painter() controller.Painter {
+	if s.painter == nil {
+		return nil
+	}
+	return s.painter
+}
+
+// Launch returns when the browser fills the screen; it was told to start somewhere before.
+func (s *localStage) Launch(_ context.Context, address string) (timeline.Interval, error) {
+	clock := timeline.Monotonic()
+	told := clock.Now()
+	// Not the caller's context: the browser is to stay on the screen until the recording has ended.
+	browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{Display: s.display, Name: s.name, URL: address})
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	s.browser = browser
+	return timeline.Interval{Earliest: told, Latest: clock.Now()}, nil
+}
+
+// Load has the green page left by its link, which covers the screen: a browser without bars has no address to type.
+func (s *localStage) Load(ctx context.Context, _ string) (timeline.Interval, error) {
+	if s.input == nil {
+		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
+	}
+	press := []input.Action{input.ButtonDown{Button: input.Left}}
+	release := []input.Action{input.ButtonUp{Button: input.Left}}
+	var all timeline.Interval
+	for i, actions := range [][]input.Action{{input.Move{X: 1, Y: 1}}, press, release} {
+		sent, err := s.input.Do(ctx, 0, actions...)
+		if err != nil {
+			return all, err
+		}
+		if i == 1 {
+			all.Earliest = sent.Earliest
+		}
+		all.Latest = sent.Latest
+	}
+	return all, nil
+}
+
+func (s *localStage) Ended() <-chan struct{} {
+	if s.browser == nil {
+		return nil
+	}
+	return s.browser.Done()
+}
+
+func (s *localStage) Err() error { return s.browser.Err() }
+
+func (s *localStage) About() report.Environment {
+	env := report.Environment{report.EnvDUT: "this machine", report.EnvMachineShared: "yes"}
+	if s.browser != nil {
+		env[report.EnvBrowser] = s.browser.Name()
+		if v := s.browser.Version(); v != "" {
+			env[report.EnvBrowser] = v
+		}
+	}
+	return env
+}
+
+func (s *localStage) Close() error {
+	var errs []error
+	if s.input != nil {
+		errs = append(errs, s.input.Close())
+	}
+	if s.browser != nil {
+		errs = append(errs, s.browser.Close())
+	}
+	if s.painter != nil {
+		s.painter.close()
+	}
+	return errors.Join(append(errs, s.display.Close())...)
+}

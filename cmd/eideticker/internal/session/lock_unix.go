@@ -1,0 +1,41 @@
+//go:build unix
+
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+func tryLock(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		by := holder(f)
+		_ = f.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &BusyError{By: by}
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	l := &Lock{f}
+	l.note()
+	return l, nil
+}
+
+// ownFolder refuses a folder that somebody else could have put where ours goes.
+func ownFolder(dir string) error {
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !st.IsDir() || !ok || int(sys.Uid) != os.Geteuid() || st.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s is not a folder of this user alone", dir)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"image/png"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// analyze measures the recording as the test asks, and writes results, page, pictures and video.
+func (s *session) analyze(ctx context.Context) error {
+	r, err := recording.Open(s.path(analysis.RecordingFile))
+	if err != nil {
+		return err
+	}
+	defer r.Close() // was only read
+	found, err := analysis.Run(ctx, r, s.settings(), s.Program, s.Told)
+	if err != nil {
+		return fmt.Errorf("measure the recording: %w", err)
+	}
+	return s.keep(ctx, r, found)
+}
+
+// keep writes what was found into the run folder.
+func (s *session) keep(ctx context.Context, r *recording.Reader, found *analysis.Found) error {
+	s.found = found
+	results := &found.Results
+	results.Recording.File = analysis.RecordingFile
+	if results.Recording.Name == "" {
+		results.Recording.Name = s.Test.Name
+	}
+	results.RetriedRuns = s.Retried
+	results.Notes = append(slices.Clone(s.record.Notes), results.Notes...)
+	maps.Copy(results.Environment, s.record.Environment)
+	s.record.Environment = results.Environment
+	return analysis.WriteFolder(ctx, s.Dir, r, found, analysis.FolderOptions{Force: true, NoVideo: s.NoVideo}, s.Told)
+}
+
+// settings are what the test asks of the analysis.
+func (s *session) settings() analysis.Settings {
+	t := s.Test
+	a := analysis.Settings{
+		Measures: t.Measures, Name: t.Name, T0: t.T0, Markers: true,
+		Still: t.Sync.Still, EndEvent: t.Sync.Event,
+		Tolerance: t.Tolerance.N, AutoTolerance: t.Tolerance.Auto,
+		FPS: analyze.FPSOptions{Cadence: t.Cadence},
+	}
+	if t.Sync.Limit > 0 {
+		a.EndEvent = controller.Ended
+	}
+	if s.pages.site != nil {
+		a.Nonce = s.pages.nonce
+	}
+	if t.Region != (frame.Region{}) {
+		r := s.place(t.Region)
+		a.Region = &r
+	}
+	for _, m := range t.Masks {
+		a.Masks = append(a.Masks, s.place(m))
+	}
+	a.Response = s.answers()
+	return a
+}
+
+// answers is what counts as an answer to pings.
+func (s *session) answers() (o analyze.ResponseOptions) {
+	if len(s.played.Answers) == 0 {
+		return o
+	}
+	first := s.played.Answers[0]
+	o.Kinds, o.Region, o.Limit = []string{controller.Asked}, first.Region, first.Timeout
+	if c := first.Colour; c != nil {
+		o.Colour = &analyze.Colour{R: c.R, G: c.G, B: c.B}
+	}
+	for _, other := range s.played.Answers[1:] {
+		if other.Region != first.Region || (other.Colour == nil) != (first.Colour == nil) || first.Colour != nil && *other.Colour != *first.Colour {
+			s.note("ping steps expect different answers: response is measured by what the first expects")
+			break
+		}
+	}
+	return o
+}
+
+// place moves a region of the content to where it lies on the screen.
+func (s *session) place(r frame.Region) frame.Region {
+	if s.Test.Places != suite.Screen {
+		r.X += s.played.Area.X
+		r.Y += s.played.Area.Y
+	}
+	return r
+}
+
+// judge says whether a run counts: too many frames that are missing in what was measured are no basis for numbers.
+func (s *session) judge() {
+	s.record.State = Passed
+	if s.found == nil {
+		return
+	}
+	for _, w := range s.found.Results.Windows {
+		s.record.WindowFrames += w.End - w.Start + 1
+		for _, l := range w.Times.Lost {
+			s.record.WindowLost += int(l.Frames)
+		}
+	}
+	all := s.record.WindowFrames + s.record.WindowLost
+	if lost := float64(s.record.WindowLost) / float64(max(all, 1)); lost > s.MaxLost {
+		s.record.State = Rejected
+		s.record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g %%", s.record.WindowLost, all, 100*lost, 100*s.MaxLost)
+		s.log.Warn("the run does not count", "reason", s.record.Reason)
+	}
+}
+
+// keepFailed keeps what helps to understand a failure: the last frame, and where there is time for it the results and the video of all there is.
+func (s *session) keepFailed(ctx context.Context) {
+	r, err := recording.Open(s.path(analysis.RecordingFile))
+	if err != nil {
+		return // nothing was recorded; the reason is told already
+	}
+	defer r.Close() // was only read
+	if r.Frames() == 0 {
+		return
+	}
+	if s.found == nil && ctx.Err() == nil && !s.Bare {
+		found, err := analysis.Run(ctx, r, analysis.Settings{Measures: []string{"fps"}, To: r.Frames(), Name: s.Test.Name}, s.Program, s.Told)
+		if err == nil {
+			found.Results.Notes = append(found.Results.Notes, "the run has failed: "+s.record.Reason)
+			err = s.keep(ctx, r, found)
+		}
+		if err != nil {
+			s.log.Warn("what was recorded of the failed run could not be shown", "why", err)
+		}
+	}
+	if err := s.lastFrame(r); err != nil {
+		s.log.Warn("the last frame could not be kept as a picture", "why", err)
+	}
+}
+
+// lastFrameFile is in the folder of pictures.
+const lastFrameFile = "last-frame.png"
+
+func (s *session) lastFrame(r *recording.Reader) error {
+	img, err := r.Image(r.Frames() - 1)
+	if err != nil {
+		return err
+	}
+	dir := s.path(analysis.PicturesDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(filepath.Join(dir, lastFrameFile))
+	if err != nil {
+		return err
+	}
+	if err := png.Encode(out, frame.NewConverter(img.Layout).Picture(img)); err != nil {
+		_ = out.Close() // what matters is why it could not be drawn
+		return err
+	}
+	return out.Close()
+}

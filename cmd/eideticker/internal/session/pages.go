@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/site"
+)
+
+// pages serves what a run's browser is to see, on this machine's loopback: test pages of our own, or the green page before any other.
+type pages struct {
+	address string     // where the test begins
+	own     bool       // it draws its own markers
+	green   string     // address of the green page
+	site    *site.Site // nil: no page of ours is played
+	nonce   string
+
+	serving errgroup.Group
+	stop    context.CancelFunc
+}
+
+// servePages begins to serve. close ends it.
+func servePages(ctx context.Context, t *suite.Test) (*pages, error) {
+	p := &pages{address: t.URL, own: t.Sync.Markers}
+	ctx, p.stop = context.WithCancel(ctx)
+	var err error
+	if t.Page != "" {
+		err = p.serveSite(ctx, t.Page)
+	} else if !p.own {
+		err = p.serveGreen(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *pages) serveSite(ctx context.Context, path string) error {
+	name, err := pageAt(path)
+	if err != nil {
+		return err
+	}
+	p.site, err = site.New(site.Options{Playlist: []string{name}, Strip: strip.Spec(), Clock: timeline.Monotonic(), MarkCode: true})
+	if err != nil {
+		return err
+	}
+	server, err := site.Listen(p.site, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p.nonce, p.address = p.site.Nonce(), server.URL()
+	p.serving.Go(func() error { return server.Run(ctx) })
+	return nil
+}
+
+// pageAt returns the name of the test page at a path.
+func pageAt(path string) (string, error) {
+	for _, p := range site.Pages() {
+		if p.Path == path {
+			return p.Name, nil
+		}
+	}
+	return "", fmt.Errorf("no test page is at %q", path)
+}
+
+// greenPage covers the window with a link to where the test goes.
+const greenPage = `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<title>Eideticker</title>
+<style>
+html, body, a { margin: 0; position: fixed; inset: 0; display: block; background: #0f0; outline: 0; -webkit-tap-highlight-color: transparent; user-select: none }
+</style>
+<body><a href="%s" draggable="false"></a></body>
+`
+
+func (p *pages) serveGreen(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve the green page: %w", err)
+	}
+	body := fmt.Sprintf(greenPage, html.EscapeString(p.address))
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/" {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.Header().Set("Cache-Control", "no-store")
+			_, _ = w.Write([]byte(body)) // a browser that has gone away gets nothing
+		}),
+	}
+	p.green = "http://" + l.Addr().String() + "/"
+	p.serving.Go(func() error {
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(l) }() // ends with Close
+		select {
+		case err := <-served:
+			return fmt.Errorf("serve the green page: %w", err)
+		case <-ctx.Done():
+		}
+		err := server.Close()
+		<-served
+		return err
+	})
+	return nil
+}
+
+func (p *pages) close() error {
+	p.stop()
+	return p.serving.Wait()
+}
+
+// Address makes an address of what a user writes: a URL, a file that is there, or a host.
+func Address(text string) (string, error) {
+	if u, err := url.Parse(text); err == nil {
+		switch u.Scheme {
+		case "http", "https":
+			if u.Host == "" {
+				return "", fmt.Errorf("%q names no host", text)
+			}
+			return u.String(), nil
+		case "file", "data", "about":
+			return u.String(), nil
+		}
+	}
+	if isFile(text) {
+		abs, err := filepath.Abs(text)
+		if err != nil {
+			return "", err
+		}
+		return (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs)}).String(), nil
+	}
+	host, _, _ := strings.Cut(text, "/")
+	u, err := url.Parse("https://" + text)
+	if err != nil || u.Hostname() == "" || strings.ContainsAny(text, " \t\n\\<>\"") {
+		return "", fmt.Errorf("%q is no address, no file and no host", text)
+	}
+	if name := u.Hostname(); name == "localhost" || net.ParseIP(name) != nil {
+		u.Scheme = "http" // nobody has a certificate for these
+	} else if !strings.Contains(host, ".") {
+		return "", fmt.Errorf("%q is no address, no file and no host", text)
+	}
+	return u.String(), nil
+}

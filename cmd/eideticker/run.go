@@ -1,0 +1,231 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+type runCmd struct {
+	Test     string        `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
+	Device   []string      `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
+	Browser  []string      `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
+	Repeat   int           `short:"n" placeholder:"N" help:"Runs that count, of each browser on each device; the test's own number if not given, else 1."`
+	WarmUp   *int          `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
+	Cooldown time.Duration `placeholder:"5s" help:"Pause between runs."`
+	Retries  *int          `placeholder:"N" help:"Runs more in all, for those whose capture was not good enough; one for each run that counts if neither this nor the test says."`
+	MaxLost  fraction      `placeholder:"2%" help:"Frames that a run may lack of what is measured, and still count."`
+	// UntilFail is for hunting what fails once in a hundred times.
+	UntilFail bool   `help:"Run again and again until a run fails, and keep that."`
+	Seed      uint64 `placeholder:"N" help:"Same order of turns, same pauses between pings as a run that printed it; chosen and printed if not given."`
+	Wait      bool   `help:"Wait while a device is in use by another run; refused otherwise."`
+	Output    string `short:"o" placeholder:"DIR" complete:"files" help:"Folder of the run or the set, which must not be there; out/TEST-DATE-TIME if not given."`
+	NoVideo   bool   `help:"Make no video, which takes longer than all the rest."`
+
+	Threshold        fraction `placeholder:"3%" help:"With two browsers or devices: smaller differences are of no interest; each measure has its own otherwise."`
+	Primary          string   `placeholder:"MEASURE" help:"Value to show first and to compare by, such as fps.framerate."`
+	FailOnRegression bool     `help:"With two browsers or devices: exit with 3 if the second is worse than the first in a measure, and with 4 if that cannot be told."`
+	JSON             bool     `help:"Print one JSON object."`
+}
+
+func (runCmd) Help() string {
+	return `Examples:
+
+  eideticker run framerate
+  eideticker run framerate --browser chromium --browser firefox --repeat 6
+  eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
+  eideticker run example.org
+  eideticker run framerate --until-fail --no-video
+
+Runs a test on a device, the way a user would: starts the browser with a new profile, records what the screen shows from green to red, sends the test's
+input at the level of the system, and measures the recording. A run ends in a folder with recording, results, page, pictures, video and a log; several runs end
+in a folder of such, which compare takes as a set.
+
+Several browsers or devices take turns in blocks of random order, never one after the other. A run whose capture lost too many frames is kept, marked,
+counted, and made again. A run that fails keeps what was recorded; the exit code is 1 then.`
+}
+
+// defaultMaxLost is how many frames of what is measured may be missing: where the machine that is measured also records, a few always are.
+const defaultMaxLost = 0.02
+
+// mostVariants bounds browsers times devices.
+const mostVariants = 16
+
+func (c runCmd) Run(e *env) error {
+	o, err := c.options(e)
+	if err != nil {
+		return err
+	}
+	locks, err := c.lock(e, o.Variants)
+	if err != nil {
+		return fmt.Errorf("run: %w", orInterrupted(err))
+	}
+	r := &testRun{env: e, cmd: c, options: o}
+	r.options.Ran = r.ran
+	if len(o.Variants) > 1 || o.Repeat > 1 || o.UntilFail {
+		fmt.Fprintf(e.err, "%s; seed %d\n", r.plan(), o.Seed)
+	}
+	r.set, err = session.RunSet(e.ctx, r.options)
+	for _, l := range locks {
+		err = errors.Join(err, l.Close())
+	}
+	return errors.Join(r.tell(), orInterrupted(err))
+}
+
+// options makes of the command line what a set needs.
+func (c runCmd) options(e *env) (o session.SetOptions, err error) {
+	if o.Test, err = findTest(c.Test); err != nil {
+		return o, err
+	}
+	t := o.Test
+	o.Repeat, o.WarmUp, o.Cooldown, o.Retries = max(t.Repeat, 1), t.Warmup, t.Cooldown, t.Retries
+	if c.Repeat != 0 {
+		o.Repeat = c.Repeat
+	}
+	if c.WarmUp != nil {
+		o.WarmUp = *c.WarmUp
+	}
+	if c.Cooldown != 0 {
+		o.Cooldown = c.Cooldown
+	}
+	if o.Variants, err = c.variants(); err != nil {
+		return o, err
+	}
+	switch {
+	case c.Retries != nil:
+		o.Retries = *c.Retries
+	case t.Retries == 0:
+		o.Retries = o.Repeat * len(o.Variants)
+	}
+	if o.Repeat < 1 || o.Repeat > suite.MaxRuns || o.WarmUp < 0 || o.WarmUp > suite.MaxRuns || o.Retries < 0 || o.Retries > suite.MaxRuns || o.Cooldown < 0 || o.Cooldown > suite.MaxDuration {
+		return o, usagef("--repeat is 1 to %d, --warm-up and --retries 0 to %[1]d, --cooldown at most %v", suite.MaxRuns, suite.MaxDuration)
+	}
+	if c.FailOnRegression && len(o.Variants) != 2 {
+		return o, usagef("--fail-on-regression compares two: give two browsers or two devices")
+	}
+	o.UntilFail, o.NoVideo, o.Program, o.Told = c.UntilFail, c.NoVideo, program(), e
+	o.MaxLost = defaultMaxLost
+	if c.MaxLost.given {
+		o.MaxLost = c.MaxLost.value
+	}
+	if o.Seed = c.Seed; o.Seed == 0 {
+		o.Seed = rand.Uint64N(1_000_000) + 1 // short, so that people can type it
+	}
+	if o.Dir = c.Output; o.Dir == "" {
+		o.Dir = filepath.Join("out", fmt.Sprintf("%s-%s", t.Name, time.Now().Format("20060102-150405")))
+	}
+	o.Dir = filepath.Clean(o.Dir)
+	if err := refuseExisting(o.Dir, false); err != nil {
+		return o, fmt.Errorf("%s is there already: choose another folder with -o", o.Dir)
+	}
+	return o, nil
+}
+
+// variants are all browsers on all devices.
+func (c runCmd) variants() (all []session.Variant, err error) {
+	devices, browsers := c.Device, c.Browser
+	if len(devices) == 0 {
+		devices = []string{"local"}
+	}
+	if len(browsers) == 0 {
+		browsers = []string{""}
+	}
+	if len(devices)*len(browsers) > mostVariants {
+		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers), mostVariants)
+	}
+	for _, name := range devices {
+		d, err := session.Find(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		for _, b := range browsers {
+			v := session.Variant{Device: d, Browser: b}
+			if slices.ContainsFunc(all, func(o session.Variant) bool { return o.Name() == v.Name() }) {
+				return nil, usagef("%s is given twice; to compare something with itself, make two sets", v.Name())
+			}
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// lock takes all devices, in one order whoever asks, so that two who want the same two do not wait for each other.
+func (c runCmd) lock(e *env, variants []session.Variant) (locks []*session.Lock, err error) {
+	var names []string
+	for _, v := range variants {
+		names = append(names, v.Device.Name())
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		l, err := session.Take(e.ctx, name, false)
+		var busy *session.BusyError
+		if errors.As(err, &busy) && c.Wait {
+			fmt.Fprintf(e.err, "waiting for device %s, which is in use by %s\n", name, busy.Holder())
+			l, err = session.Take(e.ctx, name, true)
+		}
+		if err != nil {
+			for _, l := range locks {
+				err = errors.Join(err, l.Close())
+			}
+			return nil, err
+		}
+		locks = append(locks, l)
+	}
+	return locks, nil
+}
+
+// testRun is a command at work.
+type testRun struct {
+	*env
+	cmd     runCmd
+	options session.SetOptions
+	set     *session.Set
+}
+
+// plan says what will be done.
+func (r *testRun) plan() string {
+	var names []string
+	for _, v := range r.options.Variants {
+		names = append(names, v.Name())
+	}
+	times := plural(r.options.Repeat, "run")
+	if r.options.UntilFail {
+		times = "runs until one fails"
+	}
+	text := fmt.Sprintf("%s: %s", r.options.Test.Name, times)
+	if len(names) > 1 {
+		text += " each of " + strings.Join(names, " and ") + ", in blocks of random order"
+	}
+	if r.options.WarmUp > 0 {
+		text += fmt.Sprintf(", after %s to warm up", plural(r.options.WarmUp, "run"))
+	}
+	return text
+}
+
+// ran tells of a run of several as soon as it has ended.
+func (r *testRun) ran(m *session.Made) {
+	if r.alone() || r.cmd.JSON {
+		return
+	}
+	text := string(m.Record.State)
+	if m.Record.Reason != "" {
+		text += ": " + m.Record.Reason
+	} else if m.Record.WarmUp {
+		text = "warm-up"
+	} else if v, ok := r.shown(m); ok {
+		text = v
+	}
+	fmt.Fprintf(r.err, "%s %s: %s\n", r.options.Variants[m.Variant].Name(), m.Dir, clean(text))
+}
+
+func (r *testRun) alone() bool {
+	o := &r.options
+	return len(o.Variants) == 1 && o.Repeat == 1 && !o.UntilFail && o.WarmUp == 0
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+)
+
+// tell prints what came out, and returns as an error what makes the exit code.
+func (r *testRun) tell() error {
+	if r.set == nil || len(r.set.Made) == 0 {
+		return nil
+	}
+	if r.cmd.JSON {
+		return errors.Join(printJSON(r.out, r.json()), r.verdict(nil))
+	}
+	if r.alone() {
+		return errors.Join(r.printOne(r.set.Made[len(r.set.Made)-1]), r.verdict(nil))
+	}
+	cmp, err := r.printSet()
+	return errors.Join(err, r.verdict(cmp))
+}
+
+// verdict is the error for runs that failed, and for what a comparison found.
+func (r *testRun) verdict(cmp *comparison) error {
+	counts := r.set.Counts()
+	failed := counts[session.Failed]
+	if r.alone() {
+		if failed > 0 {
+			return fmt.Errorf("the run failed: %s", r.set.Made[len(r.set.Made)-1].Record.Reason)
+		}
+		if last := r.set.Made[len(r.set.Made)-1].Record; last.State == session.Rejected {
+			return fmt.Errorf("the run does not count: %s", last.Reason)
+		}
+		return nil
+	}
+	for i, v := range r.options.Variants {
+		if n, want := len(r.set.Of(i)), r.options.Repeat; failed == 0 && n < want && !r.options.UntilFail {
+			return fmt.Errorf("%s of %s count, and not %d: the others lost too many frames, see --retries and --max-lost", plural(n, "run"), v.Name(), want)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s of %s failed: %s", countText(failed), plural(len(r.set.Made), "run"), r.firstReason())
+	}
+	if cmp != nil && r.cmd.FailOnRegression {
+		return cmp.failure()
+	}
+	return nil
+}
+
+func (r *testRun) firstReason() string {
+	for _, m := range r.set.Made {
+		if m.Record.State == session.Failed {
+			return m.Record.Reason
+		}
+	}
+	return ""
+}
+
+// printOne prints a single run: its results as analyze does, and where its folder is.
+func (r *testRun) printOne(m *session.Made) error {
+	if m.Found != nil && m.Record.State != session.Failed {
+		if err := printResults(r.out, &m.Found.Results); err != nil {
+			return err
+		}
+		fmt.Fprintln(r.out)
+	}
+	var l list
+	rec := m.Record
+	state := string(rec.State)
+	if rec.Reason != "" {
+		state += ": " + rec.Reason
+	}
+	l.add("run", "%s", state)
+	l.add("test", "%s", rec.Test)
+	l.add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
+	if rec.Environment["machine_shared"] == "yes" {
+		l.add("", "browser and recorder shared this machine: each took time from the other")
+	}
+	if rec.Input != nil {
+		l.add("input", "%s, %s", rec.Input.Driver, rec.Input.Realism)
+	}
+	if rec.Pings > 0 {
+		l.add("pings", "%d sent, %d without an answer", rec.Pings, rec.MissedPings)
+	}
+	if n := len(r.set.Made) - 1; n > 0 {
+		l.add("begun again", "%s; the earlier ones are in %s-rejected", map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.set.Dir)
+	}
+	l.add("folder", "%s", r.set.Dir)
+	if m.Found != nil {
+		l.add("report", "%s", filepath.Join(r.set.Dir, analysis.PageFile))
+		if video := filepath.Join(r.set.Dir, analysis.VideoFile); exists(video) {
+			l.add("video", "%s", video)
+		}
+	}
+	l.add("log", "%s", filepath.Join(r.set.Dir, session.LogFile))
+	for _, n := range rec.Notes {
+		l.add("note", "%s", n)
+	}
+	return l.print(r.out)
+}
+
+// printSet prints the values of each variant with their intervals, and of two how they compare.
+func (r *testRun) printSet() (*comparison, error) {
+	var cmp *comparison
+	sets := r.load()
+	switch {
+	case len(sets) == 2 && sets[0] != nil && sets[1] != nil:
+		var err error
+		if cmp, err = compareRuns(sets[0], sets[1], r.cmd.Threshold, r.primary()); err != nil {
+			return nil, err
+		}
+		if err := cmp.print(r.out); err != nil {
+			return nil, err
+		}
+	default:
+		for i, s := range sets {
+			if s == nil {
+				continue
+			}
+			if err := r.printVariant(i, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	fmt.Fprintln(r.out)
+	return cmp, r.printCounts()
+}
+
+func (r *testRun) primary() string {
+	if r.cmd.Primary != "" {
+		return r.cmd.Primary
+	}
+	return r.options.Test.Primary
+}
+
+// load reads the runs of each variant that count, as compare does; nil where there are none.
+func (r *testRun) load() []*runSet {
+	var sets []*runSet
+	for i, dir := range r.set.Dirs {
+		var s *runSet
+		if len(r.set.Of(i)) > 0 {
+			if loaded, err := loadRuns(r.ctx, dir); err == nil {
+				s = loaded
+			}
+		}
+		sets = append(sets, s)
+	}
+	return sets
+}
+
+// printVariant prints the median of each value, with its interval.
+func (r *testRun) printVariant(i int, s *runSet) error {
+	nameWindows(s, s)
+	order, all := s.values()
+	var rows [][]string
+	for _, key := range order {
+		var values []float64
+		for _, f := range all[key] {
+			values = append(values, f.point.Value)
+		}
+		rows = append(rows, valueRow(key, all[key][0].value, values))
+	}
+	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.runs), "run"))
+	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most"}, rows)
+}
+
+func valueRow(key valueKey, v analyze.Value, values []float64) []string {
+	m := stats.Summarize(values)
+	interval := "too few runs"
+	if m.Exists {
+		interval = numberText(m.Low) + " – " + numberText(m.High)
+	}
+	least, most := values[0], values[0]
+	for _, x := range values {
+		least, most = min(least, x), max(most, x)
+	}
+	return []string{key.String(), numberText(m.Estimate), v.Unit, interval, numberText(least), numberText(most)}
+}
+
+// printCounts says how many runs there are of which kind, and where.
+func (r *testRun) printCounts() error {
+	counts := r.set.Counts()
+	var l list
+	l.add("runs", "%d count", counts[session.Passed])
+	if n := counts[session.Rejected]; n > 0 {
+		l.add("rejected", "%s lost too many frames and did not count; kept in %s", plural(n, "run"), filepath.Join("…", "rejected"))
+	}
+	if n := counts[session.Failed]; n > 0 {
+		l.add("failed", "%s, kept in %s: %s", plural(n, "run"), filepath.Join("…", "failed"), r.firstReason())
+	}
+	l.add("seed", "%d", r.options.Seed)
+	l.add("folder", "%s", r.set.Dir)
+	return l.print(r.out)
+}
+
+// shown is the value that people look at first, of one run.
+func (r *testRun) shown(m *session.Made) (string, bool) {
+	if m.Found == nil {
+		return "", false
+	}
+	for _, w := range m.Found.Results.Windows {
+		for _, name := range [][2]string{{"response", "latency_p50"}, {"fps", "framerate"}, {"speedindex", "pixel.speed_index"}} {
+			for i := range w.Results {
+				res := &w.Results[i]
+				if res.Measure != name[0] || res.State == analyze.Refused {
+					continue
+				}
+				if v, ok := res.Find(name[1]); ok {
+					return fmt.Sprintf("%s %s %s (%s)", name[1], figure(v.Value), v.Unit, bounds(v)), true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// runSetJSON is what run --json prints.
+type runSetJSON struct {
+	Test   string        `json:"test"`
+	Dir    string        `json:"dir"`
+	Seed   uint64        `json:"seed"`
+	Counts runCountsJSON `json:"counts"`
+	Runs   []runMadeJSON `json:"runs"`
+}
+
+type runCountsJSON struct {
+	OK       int `json:"ok"`
+	Rejected int `json:"rejected"`
+	Failed   int `json:"failed"`
+}
+
+type runMadeJSON struct {
+	Variant string          `json:"variant"`
+	Dir     string          `json:"dir"` // within the set's folder
+	Run     *session.Record `json:"run"` // as in run.json
+}
+
+func (r *testRun) json() runSetJSON {
+	counts := r.set.Counts()
+	out := runSetJSON{
+		Test: r.options.Test.Name, Dir: r.set.Dir, Seed: r.options.Seed,
+		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]}, Runs: []runMadeJSON{},
+	}
+	for _, m := range r.set.Made {
+		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir), m.Record})
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
