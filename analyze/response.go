@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -14,18 +15,19 @@ import (
 // A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from whose T − u on all frames are in the window, or show the held green
 // before it: what answered an earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which
 // the expected thing happened: a change in a region, or a colour that fills it and did not before. What answers a ping comes
-// before the next ping and within the time limit; else the ping is missed.
+// before the next ping and within the time limit; else the ping is missed. Where the window ends before that time is over, and no answer was seen, the ping is unfinished: it
+// may be answered yet, or missed.
 //
 // The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame before i; its value is the time of
 // frame i − T. Both may be negative: T is uncertain, and a frame is on its way before it is stamped. Where it is known, the delay of the card is taken off, and a signal's scan-out adds what passes until the row in which the pong
 // begins.
 //
-//	pings, answered, missed
+//	pings, answered, missed, unfinished
 //	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
 //	latency_p99                                                        ms, from 100 answers on
 //
 // Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are lost, one ping's answer may be another's, or may
-// not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. Series "latency" has each answer at its pong.
+// not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. So it is with pings that are unfinished. Series "latency" has each answer at its pong.
 func responseMeasure() measure {
 	return measure{name: "response", version: 1, pixels: true, begin: beginResponse}
 }
@@ -57,6 +59,7 @@ func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
 type response struct {
 	*Case
 	pings  []timeline.Event
+	next   timeline.Time // of the first ping behind the window
 	region frame.Region
 	conv   *frame.Converter
 	row    []byte
@@ -80,8 +83,13 @@ func beginResponse(c *Case) (part, error) {
 		kinds = []string{"ping", "input"}
 	}
 	known, to := r.known(), c.Times.Bounds(c.Window.End)
+	r.next = math.MaxInt64
 	for _, e := range c.Recording.Events() {
-		if slices.Contains(kinds, e.Kind) && e.At.Add(-e.Uncertainty) >= known && e.At <= to.Latest {
+		switch {
+		case !slices.Contains(kinds, e.Kind):
+		case e.At > to.Latest:
+			r.next = min(r.next, e.At)
+		case e.At.Add(-e.Uncertainty) >= known:
 			r.pings = append(r.pings, e)
 		}
 	}
@@ -198,6 +206,8 @@ type answer struct {
 	HighMS float64 `json:"high_ms"`
 	// Unsure: lost frames may have answered what seems missed, or what seems answered may have happened before the ping.
 	Unsure bool `json:"unsure,omitempty"`
+	// Unfinished: the window ends before the time for an answer is over, and none was seen for certain.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the frames lost just before it, or it may have
@@ -240,8 +250,10 @@ func (p *response) answer(i int, all []happening) answer {
 	from, until := ping.At.Add(-ping.Uncertainty), ping.At.Add(p.limit())
 	if i+1 < len(p.pings) {
 		until = min(until, p.pings[i+1].At)
+	} else {
+		until = min(until, p.next)
 	}
-	o, sure, possible := &p.Options.Response, false, false
+	sure, possible := false, false
 	for _, h := range all {
 		at, b, since := p.Times.At(h.frame), p.Times.Bounds(h.frame), p.Times.Since(h.frame).Earliest
 		if b.Latest <= from {
@@ -250,15 +262,18 @@ func (p *response) answer(i int, all []happening) answer {
 		if at > until && !(h.lost && since <= until) {
 			break
 		}
-		shift := -o.Delay + o.ScanOut*time.Duration(h.top)/time.Duration(p.Layout.Format.Height)
+		first, shift, last := p.shift(h.top), p.shift(h.top), p.shift(h.top)
+		if h.lost { // it may have begun in any row
+			first, last = p.shift(p.region.Y), p.shift(p.region.Y+p.region.Height-1)
+		}
 		if !possible {
 			before := b.Earliest
 			if h.frame > p.Window.first() {
 				before = min(before, p.Times.Bounds(p.Times.Before(h.frame)).Earliest)
 			}
-			a.LowMS, possible = ms(before.Sub(ping.At)-ping.Uncertainty+shift), true
+			a.LowMS, possible = ms(before.Sub(ping.At)-ping.Uncertainty+first), true
 		}
-		a.HighMS = max(a.LowMS, ms(b.Latest.Sub(ping.At)+ping.Uncertainty+shift))
+		a.HighMS = max(a.LowMS, ms(b.Latest.Sub(ping.At)+ping.Uncertainty+last))
 		if h.seen && at <= until {
 			if a.Frame == None {
 				a.Frame, a.Row, a.MS = h.frame, h.top, ms(at.Sub(ping.At)+shift)
@@ -269,7 +284,20 @@ func (p *response) answer(i int, all []happening) answer {
 		}
 	}
 	a.Unsure = possible && !sure
+	if end, _ := p.Times.end(&p.Window); !sure && end <= until {
+		a.Unfinished = true
+		if !possible {
+			a.LowMS = ms(p.Times.Bounds(p.Window.End).Earliest.Sub(ping.At) - ping.Uncertainty + p.shift(p.region.Y))
+		}
+		a.HighMS = max(a.LowMS, ms(until.Sub(ping.At)+ping.Uncertainty+p.shift(p.region.Y+p.region.Height-1)))
+	}
 	return a
+}
+
+// shift is what is added to a frame's time for an answer that begins in a row.
+func (p *response) shift(row int) time.Duration {
+	o := &p.Options.Response
+	return o.ScanOut*time.Duration(row)/time.Duration(p.Layout.Format.Height) - o.Delay
 }
 
 func (p *response) result() Result {
@@ -278,15 +306,27 @@ func (p *response) result() Result {
 	all := p.happenings()
 	series := Series{Name: "latency", Unit: "ms"}
 	worst, unsure, never := -1, 0, 0
+	unfinished, mostUnfinished, leastUnfinished := 0, 0, 0
 	for i := range p.pings {
 		a := p.answer(i, all)
 		answers = append(answers, a)
 		if a.Unsure {
 			unsure++
+		}
+		if a.Unfinished {
+			mostUnfinished++
+			if !a.Unsure {
+				leastUnfinished++
+			}
+			if a.Frame == None {
+				unfinished++
+			}
+		}
+		if a.Unsure || a.Unfinished {
 			l.unsure(a.LowMS, a.HighMS)
 		}
 		if a.Frame == None {
-			if !a.Unsure {
+			if !a.Unsure && !a.Unfinished {
 				never++
 			}
 			continue
@@ -302,7 +342,8 @@ func (p *response) result() Result {
 			worst = i
 		}
 	}
-	asked, missed := len(answers), len(answers)-len(l.mid)
+	asked := len(answers)
+	missed := asked - len(l.mid) - unfinished
 	count := func(name string, n, low, high int, better Better) Value {
 		return between(name, "pings", float64(n), float64(low), float64(high), better, 0)
 	}
@@ -310,9 +351,13 @@ func (p *response) result() Result {
 		count("pings", asked, asked, asked, Neither),
 		count("answered", len(l.mid), len(l.low), asked-never, Neither),
 		count("missed", missed, never, asked-len(l.low), Lower),
+		count("unfinished", unfinished, leastUnfinished, mostUnfinished, Neither),
 	}}
 	if missed > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, len(answers), p.limit()))
+	}
+	if unfinished > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings came less than %v before the end of the window, and were not answered by then: they may have been later", unfinished, len(answers), p.limit()))
 	}
 	if unsure > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, len(answers)))

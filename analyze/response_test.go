@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 
 // TestPings holds latencies against those that the scene says.
 func TestPings(t *testing.T) {
-	for seed := range analyzetest.Seeds(8) {
+	for seed := range analyzetest.Seeds(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m, truth := filmScene(t, "pingpong", fmt.Sprintf("size=320x180&frames=700&seed=%d", seed), nil)
+			m, truth := filmScene(t, "pingpong", fmt.Sprintf("size=%s&frames=400&seed=%d", []string{"64x64", "80x48", "130x66"}[seed%3], seed), nil)
 			cycle := truth.Cycle
 			var want []float64
 			for from := cycle.From; from < truth.Frames; from += cycle.Frames {
@@ -33,10 +34,8 @@ func TestPings(t *testing.T) {
 			r := one(t, m, FramesWindow(m, 0, len(m.metas)), o, "response")
 			wantValue(t, r, "answered", float64(len(want)))
 			wantValue(t, r, "missed", 0)
-			for i, got := range r.Series[0].Values {
-				if got != want[i] {
-					t.Errorf("answer %d took %v ms, want %v", i, got, want[i])
-				}
+			if got := r.Series[0].Values; len(want) == 0 || !slices.Equal(got, want) {
+				t.Errorf("answers took %v ms, want %v", got, want)
 			}
 		})
 	}

@@ -1,0 +1,233 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// asked is a random film of which something is asked.
+type asked struct {
+	*film
+	window Window
+	o      Options
+	region frame.Region
+}
+
+// newAsked draws boxes on small frames whose stamps are a little wide, and has pings come at any time.
+func newAsked(t *testing.T, seed uint64) *asked {
+	rng := rand.New(rand.NewPCG(seed, 44))
+	const width, height = 40, 16
+	f, err := frame.NewFormat(frame.BGR4, width, height)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asked{film: newFilm(t, f), region: frame.Region{Width: width, Height: height}}
+	pix, lively := make([]byte, a.layout.Size), rng.Float64()/2
+	for n := range 60 {
+		if rng.Float64() < lively {
+			x, y := rng.IntN(width), rng.IntN(height)
+			w, h, v := 1+rng.IntN(width-x), 1+rng.IntN(height-y), byte(100*rng.IntN(3))
+			if rng.IntN(3) == 0 {
+				x, y, w, h = 0, 0, width, height
+			}
+			for row := y; row < y+h; row++ {
+				fill(pix[4*(row*width+x):4*(row*width+x+w)], v)
+			}
+		}
+		a.shoot(pix, 0)
+		wide := timeline.Time(rng.IntN(4e6))
+		m := &a.metas[n].Sampled
+		m.Earliest, m.Latest = m.Earliest-wide, m.Latest+wide
+	}
+	for range rng.IntN(12) {
+		a.events = append(a.events, timeline.Event{At: timeline.Time(rng.Int64N(60 * int64(a.period))), Uncertainty: time.Duration(rng.IntN(5e6)), Kind: []string{"ping", "input", "other"}[rng.IntN(3)]})
+	}
+	from := rng.IntN(20)
+	a.window = FramesWindow(a, from, from+2+rng.IntN(59-from))
+	a.o.share = 1 + rng.IntN(20)
+	r := &a.o.Response
+	r.Limit = time.Duration(1+rng.IntN(20)) * a.period / 2
+	if rng.IntN(2) == 0 {
+		r.Delay, r.ScanOut = time.Duration(rng.IntN(3e7)), time.Duration(rng.IntN(1.6e7))
+	}
+	if rng.IntN(2) == 0 {
+		a.region = frame.Region{X: rng.IntN(20), Y: rng.IntN(8), Width: 1 + rng.IntN(20), Height: 1 + rng.IntN(8)}
+		r.Region = a.region
+	}
+	if rng.IntN(3) == 0 {
+		r.Colour = &Colour{200, 200, 200}
+	}
+	return a
+}
+
+// row is a line of the region in a frame.
+func (a *asked) row(n, y int) []byte {
+	return a.pix[n][4*(y*40+a.region.X) : 4*(y*40+a.region.X+a.region.Width)]
+}
+
+// happens says whether what is expected happens in a frame, and in which line it begins.
+func (a *asked) happens(n int) (row int, ok bool) {
+	filled := func(n int) bool {
+		other := 0
+		for y := a.region.Y; y < a.region.Y+a.region.Height; y++ {
+			for _, v := range a.row(n, y) {
+				if v != 200 {
+					other++
+				}
+			}
+		}
+		return other/4 <= a.region.Width*a.region.Height/100
+	}
+	if a.o.Response.Colour != nil && (filled(n-1) || !filled(n)) {
+		return 0, false
+	}
+	for y := a.region.Y; y < a.region.Y+a.region.Height; y++ {
+		if !bytes.Equal(a.row(n-1, y), a.row(n, y)) {
+			return y, true
+		}
+	}
+	return 0, false
+}
+
+// literal answers each ping by the definition's words.
+func (a *asked) literal() (all []answer) {
+	var pings []timeline.Event
+	for _, e := range a.events {
+		if e.Kind != "other" {
+			pings = append(pings, e)
+		}
+	}
+	slices.SortStableFunc(pings, func(a, b timeline.Event) int { return int(a.At - b.At) })
+	o := &a.o.Response
+	for i, p := range pings {
+		if p.At.Add(-p.Uncertainty) < a.metas[a.window.Start].Sampled.Latest || p.At > a.metas[a.window.End].Sampled.Latest {
+			continue
+		}
+		until := p.At.Add(o.Limit)
+		if i+1 < len(pings) {
+			until = min(until, pings[i+1].At)
+		}
+		got := answer{PingNS: int64(p.At), Frame: None}
+		for n := a.window.Start + 1; n <= a.window.End; n++ {
+			in := a.metas[n].Sampled
+			row, happens := a.happens(n)
+			if !happens || in.Latest <= p.At.Add(-p.Uncertainty) || in.Mid() > until {
+				continue
+			}
+			shift := -o.Delay + o.ScanOut*time.Duration(row)/16
+			got.Frame, got.Row, got.MS = n, row, ms(in.Mid().Sub(p.At)+shift)
+			got.LowMS = ms(a.metas[n-1].Sampled.Earliest.Sub(p.At) - p.Uncertainty + shift)
+			got.HighMS = ms(in.Latest.Sub(p.At) + p.Uncertainty + shift)
+			break
+		}
+		if end := a.metas[a.window.End].Sampled.Mid().Add(a.period); got.Frame == None && end <= until {
+			got.Unfinished = true
+			got.LowMS = ms(a.metas[a.window.End].Sampled.Earliest.Sub(p.At) - p.Uncertainty - o.Delay + o.ScanOut*time.Duration(a.region.Y)/16)
+			got.HighMS = ms(until.Sub(p.At) + p.Uncertainty - o.Delay + o.ScanOut*time.Duration(a.region.Y+a.region.Height-1)/16)
+			got.HighMS = max(got.LowMS, got.HighMS)
+		}
+		all = append(all, got)
+	}
+	return all
+}
+
+// TestResponseLiteral holds each ping's answer, and the figures of all, against the definition, on random films.
+func TestResponseLiteral(t *testing.T) {
+	outcomes := map[string]int{}
+	for seed := range analyzetest.Seeds(uint64(600)) {
+		a := newAsked(t, seed)
+		want := a.literal()
+		r := one(t, a, a.window, a.o, "response")
+		if len(want) == 0 {
+			if outcomes["refused"]++; r.State != Refused {
+				t.Errorf("seed %d: %+v, want none", seed, r.Values)
+			}
+			continue
+		}
+		var got []answer
+		if err := json.Unmarshal(r.Detail, &got); err != nil {
+			t.Fatalf("seed %d: %v: %s", seed, err, r.Refusal)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("seed %d: answers are %+v\nwant %+v", seed, got, want)
+		}
+		var all []float64
+		unfinished := 0
+		for _, w := range want {
+			switch {
+			case w.Frame != None:
+				all = append(all, w.MS)
+				outcomes["answered"]++
+			case w.Unfinished:
+				unfinished++
+				outcomes["unfinished"]++
+			default:
+				outcomes["missed"]++
+			}
+		}
+		wantValue(t, r, "pings", float64(len(want)))
+		wantValue(t, r, "answered", float64(len(all)))
+		wantValue(t, r, "unfinished", float64(unfinished))
+		wantValue(t, r, "missed", float64(len(want)-len(all)-unfinished))
+		slices.Sort(all)
+		for name, p := range map[string]float64{"latency_min": 0, "latency_p50": 0.5, "latency_p95": 0.95, "latency_max": 1} {
+			if len(all) > 0 {
+				wantValue(t, r, name, all[max(0, int(math.Ceil(p*float64(len(all))))-1)])
+			}
+		}
+	}
+	for _, kind := range []string{"refused", "answered", "unfinished", "missed"} {
+		if outcomes[kind] < 10 {
+			t.Error(fmt.Sprint("too few are ", kind, ": ", outcomes))
+		}
+	}
+}
+
+// TestPingAtTheEnd: the time for an answer is not over when the window ends.
+func TestPingAtTheEnd(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
+	m := newFilm(t, f)
+	pix := make([]byte, m.layout.Size)
+	for n := range 120 {
+		if n == 110 {
+			fill(pix, 9)
+		}
+		m.shoot(pix, 0)
+	}
+	at := func(n int) timeline.Time { return timeline.Time(n) * timeline.Time(m.period) }
+	for _, tc := range []struct {
+		name                       string
+		next                       int // another ping comes then
+		limit                      int // frames
+		answered, missed, finished Value
+	}{
+		{"before the limit", 0, 300, Value{High: 1}, Value{High: 1}, Value{Value: 1, Low: 1, High: 1}},
+		{"with the limit", 0, 3, Value{High: 1}, Value{High: 1}, Value{Value: 1, Low: 1, High: 1}},
+		{"behind the limit", 0, 2, Value{}, Value{Value: 1, Low: 1, High: 1}, Value{}},
+		{"before the next ping", 105, 300, Value{High: 1}, Value{High: 1}, Value{Value: 1, Low: 1, High: 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m.events = []timeline.Event{{At: at(97), Kind: "ping"}}
+			if tc.next > 0 {
+				m.events = append(m.events, timeline.Event{At: at(tc.next), Kind: "ping"})
+			}
+			o := Options{Response: ResponseOptions{Limit: time.Duration(tc.limit) * m.period}}
+			r := one(t, m, FramesWindow(m, 0, 100), o, "response")
+			for name, want := range map[string]Value{"answered": tc.answered, "missed": tc.missed, "unfinished": tc.finished} {
+				if v, _ := r.Find(name); v.Value != want.Value || v.Low != want.Low || v.High != want.High {
+					t.Errorf("%s is %v, %v to %v, want %v, %v to %v", name, v.Value, v.Low, v.High, want.Value, want.Low, want.High)
+				}
+			}
+		})
+	}
+}
