@@ -95,6 +95,10 @@ func checkURL(s string) error {
 		if u.Host == "" {
 			return fmt.Errorf("has no host: want one such as https://example.org/")
 		}
+	case "file":
+		if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+			return fmt.Errorf("want one such as file:///home/me/page.html")
+		}
 	case "about":
 		if s != "about:blank" {
 			return fmt.Errorf("of browsers' own pages there is about:blank alone")
@@ -103,7 +107,7 @@ func checkURL(s string) error {
 		if names.MatchString(strings.SplitN(s, "/", 2)[0]) && strings.Contains(s, ".") {
 			return fmt.Errorf("has no scheme: is https://%s meant?", clip(s))
 		}
-		return fmt.Errorf("want http://, https:// or about:blank")
+		return fmt.Errorf("want http://, https://, file:// or about:blank")
 	}
 	return nil
 }
@@ -291,12 +295,9 @@ func (t *Test) checkSteps(*Known) error {
 	if n := count(t.Steps); n > MaxSteps {
 		return problem(at("steps"), "a run would do more than %d steps", MaxSteps)
 	}
-	launches := 0
 	for i, s := range t.Steps {
-		if _, ok := s.Action.(Launch); ok {
-			if launches++; launches > 1 {
-				return problem(at("steps", i), "the browser is launched twice")
-			}
+		if _, ok := s.Action.(Launch); ok && i > 0 {
+			return problem(at("steps", i), "launch is not the first step: until then the browser runs already")
 		}
 		if loop, ok := s.Action.(Loop); ok && launch(loop.Steps) {
 			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")

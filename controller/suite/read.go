@@ -55,7 +55,7 @@ func Parse(file string, text []byte, known Known) (*Test, error) {
 		return nil, err
 	}
 	t := v.Addr().Interface().(*Test)
-	t.File, t.Dir = file, known.Dir
+	t.File, t.Text, t.Dir = file, text, known.Dir
 	return t, nil
 }
 

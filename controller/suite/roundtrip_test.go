@@ -12,7 +12,7 @@ import (
 func same(a, b *Test) bool {
 	x, y := *a, *b
 	x.Steps, y.Steps = unlined(x.Steps), unlined(y.Steps)
-	x.File, y.File, x.Dir, y.Dir = "", "", nil, nil
+	x.File, y.File, x.Text, y.Text, x.Dir, y.Dir = "", "", nil, nil, nil, nil
 	return reflect.DeepEqual(x, y)
 }
 

@@ -21,7 +21,7 @@ type Action interface {
 }
 
 type (
-	// Launch starts the browser, which then was not started before the recording. Its event is the T0 of windows that open.
+	// Launch starts the browser, which then was not started before the recording. It is the first step. Its event is the T0 of windows that open.
 	Launch struct{}
 
 	// Load goes to an address in the platform's own way, as a user would: focus the address bar, type, go.

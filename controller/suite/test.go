@@ -38,9 +38,10 @@ type Test struct {
 	Retries  int           `yaml:"retries" min:"0" max:"10000"` // how many runs more may be made for those whose capture was not good enough
 	Timeout  time.Duration `yaml:"timeout" min:"1"`             // of one run, from its first step or its green to its end
 
-	// File is where the test was read, for messages; Dir is its folder, for the recordings that it replays; Standard says that it is one of ours. They are
-	// no part of the file.
+	// File is where the test was read, for messages, and Text what stands there; Dir is its folder, for the recordings that it replays; Standard says that it is
+	// one of ours. They are no part of the file.
 	File     string `yaml:"-"`
+	Text     []byte `yaml:"-"`
 	Dir      fs.FS  `yaml:"-"`
 	Standard bool   `yaml:"-"`
 }

@@ -1,0 +1,146 @@
+package suite
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Source is a folder of test files.
+type Source struct {
+	Name     string // what to call it before its files' names
+	FS       fs.FS
+	Standard bool // ours
+}
+
+//go:embed standard/*.yaml
+var standard embed.FS
+
+// Standard returns the tests that come with the program.
+func Standard() Source {
+	dir, err := fs.Sub(standard, "standard")
+	if err != nil {
+		panic(err) // of a constant
+	}
+	return Source{Name: "standard", FS: dir, Standard: true}
+}
+
+// MaxFiles bounds the test files of one source, and MaxFolders how deep they may lie in it.
+const (
+	MaxFiles   = 1000
+	MaxFolders = 4
+)
+
+// Tests reads the test files of sources, *.yaml and *.yml, those of each by the names of their files. Names are unique: of two tests with one name the
+// second is an error. What is wrong with files is joined in the error, beside the tests that are well.
+func Tests(known Known, sources ...Source) (all []*Test, err error) {
+	var wrongs []error
+	files := map[string]string{} // by test's name
+	for _, s := range sources {
+		names, err := s.files()
+		if err != nil {
+			wrongs = append(wrongs, err)
+		}
+		for _, name := range names {
+			t, err := s.read(name, known)
+			if err != nil {
+				wrongs = append(wrongs, err)
+				continue
+			}
+			if first, taken := files[t.Name]; taken {
+				wrongs = append(wrongs, &Error{File: t.File, Problem: fmt.Sprintf("its name, %s, is that of %s too: names of tests are unique", t.Name, first)})
+				continue
+			}
+			files[t.Name] = t.File
+			all = append(all, t)
+		}
+	}
+	return all, errors.Join(wrongs...)
+}
+
+// files returns the paths of a source's test files.
+func (s Source) files() (names []string, err error) {
+	err = fs.WalkDir(s.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(path.Base(name), ".") && name != "."
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (hidden || strings.Count(name, "/") >= MaxFolders):
+			return fs.SkipDir
+		case d.IsDir() || hidden || !IsFile(name) || path.Base(name) == devices:
+			return nil
+		case len(names) == MaxFiles:
+			return fmt.Errorf("more than %d test files", MaxFiles)
+		}
+		names = append(names, name)
+		return nil
+	})
+	if err != nil {
+		return names, fmt.Errorf("look for tests in %s: %w", s.Name, err)
+	}
+	return names, nil
+}
+
+// devices is a file that may lie beside tests, and is none.
+const devices = "devices.yaml"
+
+// IsFile reports whether a name is that of a test file.
+func IsFile(name string) bool {
+	ending := path.Ext(name)
+	return ending == ".yaml" || ending == ".yml"
+}
+
+func (s Source) read(name string, known Known) (*Test, error) {
+	t, err := Read(s.FS, name, known)
+	file := path.Join(s.Name, name)
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		e.File = file
+		return nil, e
+	case err != nil:
+		return nil, fmt.Errorf("read test %s: %w", file, err)
+	}
+	t.File, t.Standard = file, s.Standard
+	return t, nil
+}
+
+// NotFoundError says that no test has a name.
+type NotFoundError struct {
+	Name string
+	Near string // a test's name that is like it, or ""
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Near != "" {
+		return fmt.Sprintf("there is no test %q: is %s meant?", clip(e.Name), e.Near)
+	}
+	return fmt.Sprintf("there is no test %q", clip(e.Name))
+}
+
+// Find returns the test with a name. If there is none, but a file of that name that is no good, its error is returned; otherwise a *NotFoundError.
+func Find(name string, known Known, sources ...Source) (*Test, error) {
+	all, err := Tests(known, sources...)
+	var there []string
+	for _, t := range all {
+		if t.Name == name {
+			return t, nil
+		}
+		there = append(there, t.Name)
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			var e *Error
+			if !errors.As(one, &e) {
+				return nil, one // a folder that cannot be read may be where it is
+			}
+			if base := path.Base(e.File); strings.TrimSuffix(base, path.Ext(base)) == name {
+				return nil, e
+			}
+		}
+	}
+	return nil, &NotFoundError{name, nearest(name, there)}
+}

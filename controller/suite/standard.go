@@ -1,6 +1,0 @@
-package suite
-
-import "embed"
-
-//go:embed standard/*.yaml
-var standard embed.FS
