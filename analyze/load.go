@@ -189,7 +189,7 @@ func (l *load) resultOf(measure string) Result {
 	case "windowopen":
 		r := l.histogramOfLoad()
 		figures := l.figures()
-		r.Values, r.Warnings = append(r.Values, figures.Values...), figures.Warnings
+		r.Values, r.Warnings, r.Detail = append(r.Values, figures.Values...), figures.Warnings, figures.Detail
 		if figures.State == Refused {
 			r.Warnings = append(r.Warnings, "load figures are left out: "+figures.Refusal)
 		}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -123,6 +124,11 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	add("script.complete_95", f.Complete95, f.Has95)
 	add("script.complete_99", f.Complete99, f.Has99)
 	add("script_old.speed_index", visual.NewScriptFigures(s.slop).SpeedIndex, true)
+	white, some, err := t.whiteIndex()
+	if err != nil {
+		return err
+	}
+	add("script_old_white.speed_index", white, some)
 	add("script.perceptual_speed_index", visual.ScriptPerceptual(s.ms, s.similar), true)
 	add("script.contentful_speed_index", visual.ScriptContentful(s.ms, s.edges), true)
 	return nil
@@ -133,7 +139,8 @@ type ScriptDetail struct {
 	Script string `json:"script_commit"`     // sitespeedio/browsertime, visualmetrics-portable.py
 	Old    string `json:"old_script_commit"` // sitespeedio/browsertime, visualmetrics.py
 	PySSIM string `json:"pyssim_commit"`     // jterrace/pyssim
-	// White are the first of the kept frames that the old script, if it is told to look for such, takes for white. Nothing is left out for that here.
+	// White are the first of the kept frames that the old script, if it is told to look for such, takes for white. script_old_white leaves frames out
+	// for them, the others do not.
 	White []int `json:"white_frames"`
 }
 
@@ -145,6 +152,38 @@ type scriptLook struct {
 	ms      []int
 	similar []float64
 	edges   []int
+}
+
+// whiteIndex is the old script's Speed Index of the frames that it keeps with its rules for white, and false if it keeps none.
+func (t *thumbnails) whiteIndex() (int, bool, error) {
+	kept, err := visual.WhiteRules().Keep(t)
+	if err != nil || len(kept) == 0 {
+		return 0, false, err
+	}
+	count := func(k int, hist *visual.Histogram) error {
+		p, err := t.Picture(k)
+		if err != nil {
+			return err
+		}
+		for y := range p.Height {
+			hist.Add(p.Row(y, 0, p.Width), 4)
+		}
+		return nil
+	}
+	var first, last visual.Histogram
+	if err := errors.Join(count(kept[0], &first), count(kept[len(kept)-1], &last)); err != nil {
+		return 0, false, err
+	}
+	points := make([]visual.ScriptPoint, len(kept))
+	for i, k := range kept {
+		var hist visual.Histogram
+		if err := count(k, &hist); err != nil {
+			return 0, false, err
+		}
+		progress := visual.HistogramProgressSlop(&hist, &first, &last)
+		points[i] = visual.ScriptPoint{MS: t.load.scriptTime(t.load.frames[k], t.load.frames[kept[0]]), Percent: progress.Percent()}
+	}
+	return visual.NewScriptFigures(points).SpeedIndex, true, nil
 }
 
 // look goes through the kept frames, once for all three progresses.

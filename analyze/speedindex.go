@@ -28,7 +28,8 @@ import (
 //	script       browsertime's script in all its steps, of whole ms and per cents: its rules of which frames count, on thumbnails of
 //	             400 pixels, scaled by visual.Scaler where the script has ffmpeg scale: see package visual. script.perceptual_speed_index and
 //	             script.contentful_speed_index are its other two. script_old.speed_index is that of the script before it, whose progress lets a pixel's
-//	             value arrive within 5 of where it belongs; frames and thumbnails are the same. Detail is ScriptDetail: it names the commits.
+//	             value arrive within 5 of where it belongs; frames and thumbnails are the same. script_old_white.speed_index is that with its rules for white
+//	             in force, which begin with the first white frame and end before the next. Detail is ScriptDetail: it names the commits.
 //
 // τ is for the changes and for pixel. The others look at every sample as it is: so histogram, which small noise moves most, is left out where τ
 // is not 0, unless it is asked for. Lost frames may have shown anything, and bounds say what that would make of each figure, for τ = 0; see loadbounds.go.

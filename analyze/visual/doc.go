@@ -40,7 +40,8 @@
 // progress, Speed Index, edges of the same luma; SSIM to 1e-9. What cannot be the same to the bit is 2: ffmpeg scales in
 // YCbCr with rounding of its own, and where frames are shrunk, colours between others appear that no screen has
 // shown. So the full picture, without any scaling, is our default; what is computed on thumbnails, scaled by [Scaler], is named
-// "script", and "script_old" where the progress is the old script's ([HistogramProgressSlop]).
+// "script", and "script_old" where the progress is the old script's ([HistogramProgressSlop]), "script_old_white" where its rules for white are in force
+// as well ([WhiteRules]).
 //
 // # Ownership
 //

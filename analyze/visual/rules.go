@@ -22,6 +22,16 @@ type Rules struct {
 	Cropped        bool    // frames were cropped to the viewport: margins at the sides and the top are looked at
 	Mobile         bool    // of a phone: with Cropped, the bottom too
 	NoiseTolerance float64 // per cent of the compared pixels that may differ from the last frame kept; 0: no such pass
+	// The old script's --startwhite and --endwhite.
+	StartWhite, EndWhite bool
+}
+
+// WhiteRules returns ScriptRules with those for white that the old script has, and that browsertime does not ask for: for browsers that are white before
+// they begin and after they end.
+func WhiteRules() Rules {
+	r := ScriptRules()
+	r.StartWhite, r.EndWhite = true, true
+	return r
 }
 
 // ScriptRules returns the rules with which browsertime calls the script, for frames of which nothing had to be cropped away.
@@ -31,12 +41,15 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 //
 //  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it go. Then those that are orange at the beginning and
 //     at the end go. If all are, none is left; the script fails there.
-//  2. Start. The frames behind the first one that look like it, or are orange, go, up to the first that does neither. A pixel
+//  2. White, only if asked for: of two frames and more, those before the first white one ([IsWhite], of all of the picture) go; if none is white,
+//     none is left, and the script fails there.
+//  3. Start. The frames behind the first one that look like it, or are orange, go, up to the first that does neither. A pixel
 //     looks the same if no sample differs by more than 25 (10 % of 255). All of the compared ones must.
-//  3. Duplicates at the start, again: margins are others now, and the middle is looked at.
-//  4. Duplicates at the end: of the last frame and those right before it that look like it, the earliest stays. Here samples
+//  4. White at the end, only if asked for: of three frames and more, the first white one from the third on goes, and all behind it.
+//  5. Duplicates at the start, again: margins are others now, and the middle is looked at.
+//  6. Duplicates at the end: of the last frame and those right before it that look like it, the earliest stays. Here samples
 //     may differ by 38 (15 %), and five pixels by more. It takes three frames to begin with.
-//  5. Noise, only if asked for: each frame that differs from the last one kept in no more than the tolerated part of the pixels
+//  7. Noise, only if asked for: each frame that differs from the last one kept in no more than the tolerated part of the pixels
 //     (at least five), by samples of more than 38, goes; also the last frame.
 //
 // Compared is the picture without margins ([Rules.Margins]).
@@ -45,7 +58,7 @@ func (r Rules) Keep(frames Frames) ([]int, error) {
 	for i := range k.left {
 		k.left[i] = i
 	}
-	for _, pass := range []func() error{k.orange, k.start, k.head, k.tail, k.noise} {
+	for _, pass := range []func() error{k.orange, k.startWhite, k.start, k.endWhite, k.head, k.tail, k.noise} {
 		if err := pass(); err != nil {
 			return nil, fmt.Errorf("which frames to keep: %w", err)
 		}
@@ -131,6 +144,35 @@ func errOr(err error, next func() error) error {
 		return err
 	}
 	return next()
+}
+
+// firstWhite returns the place of the first white frame from one on, and how many frames there are if there is none.
+func (k *keeper) firstWhite(from int) (int, error) {
+	for n := from; n < len(k.left); n++ {
+		p, err := k.picture(k.left[n])
+		if err != nil || IsWhite(p, true) {
+			return n, err
+		}
+	}
+	return len(k.left), nil
+}
+
+func (k *keeper) startWhite() error {
+	if !k.rules.StartWhite || len(k.left) < 2 {
+		return nil
+	}
+	n, err := k.firstWhite(0)
+	k.left = k.left[n:]
+	return err
+}
+
+func (k *keeper) endWhite() error {
+	if !k.rules.EndWhite || len(k.left) < 3 {
+		return nil
+	}
+	n, err := k.firstWhite(2)
+	k.left = k.left[:n]
+	return err
 }
 
 // start drops what looks like the first frame before anything is rendered.
@@ -323,7 +365,7 @@ func IsOrange(p Picture) bool {
 
 // IsWhite reports whether the old script takes the picture for white: scaled to 200x200 pixels, fewer than 500 of the 40,000 (1.25 %)
 // are farther than 10 % from white. It looks at all of the picture if a viewport was looked for (whole), else at the middle, half of
-// the width and 33 % of the height. Today's script has no such rule, and browsertime does not ask for it. We count pixels
+// the width and 33 % of the height. browsertime has always asked for a viewport. Today's script has no such rule. We count pixels
 // of the unscaled picture that differ in a sample by more than 25; ImageMagick measures the distance in three dimensions.
 func IsWhite(p Picture, whole bool) bool {
 	x0, y0, x1, y1 := 0, 0, p.Width, p.Height

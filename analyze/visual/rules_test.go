@@ -145,6 +145,20 @@ func TestKeep(t *testing.T) {
 			"noise: five pixels always are", Rules{NoiseTolerance: 0.000001},
 			film{white, grey, with(grey, 0, 70, 5, 50), with(grey, 0, 80, 6, 50), black}, []int{0, 1, 3, 4},
 		},
+		{"white: is where it begins", WhiteRules(), film{grey, black, white, grey, black}, []int{2, 3, 4}},
+		{"white: at the start, and not otherwise", WhiteRules(), film{white, grey, black}, []int{0, 1, 2}},
+		{"white: nowhere, so the script fails", WhiteRules(), film{grey, black, grey}, []int{}},
+		{"white: one frame is left alone", WhiteRules(), film{grey}, []int{0}},
+		{"white: is where it ends", WhiteRules(), film{white, grey, black, white, grey}, []int{0, 1, 2}},
+		{"white: the second frame does not end it", Rules{EndWhite: true}, film{grey, white, black, grey}, []int{0, 1, 2, 3}},
+		{"white: the third one does", Rules{EndWhite: true}, film{grey, black, white, grey}, []int{0, 1}},
+		{"white: two frames do not end", Rules{EndWhite: true}, film{grey, white}, []int{0, 1}},
+		{
+			// the start drops two of what is white, so grey is the second frame and the white behind it the third
+			"white: counted from where it begins", WhiteRules(), film{white, white, white, grey, white, black}, []int{0, 3},
+		},
+		{"white: orange goes before", WhiteRules(), film{white, orange, grey, white, black}, []int{3, 4}},
+		{"white: nobody asked", ScriptRules(), film{grey, black, white, grey, black}, []int{0, 1, 2, 3, 4}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := tc.rules.Keep(tc.frames)
@@ -298,7 +312,7 @@ func FuzzRules(f *testing.F) {
 			Viewport(p, mobile)
 			IsWhite(p, cropped)
 		}
-		kept, err := (Rules{Orange: true, RenderIgnore: 5, Cropped: cropped, Mobile: mobile, NoiseTolerance: 1}).Keep(frames)
+		kept, err := (Rules{Orange: true, RenderIgnore: 5, Cropped: cropped, Mobile: mobile, NoiseTolerance: 1, StartWhite: mobile, EndWhite: !mobile}).Keep(frames)
 		if err != nil || !slices.IsSorted(kept) || len(kept) > len(frames) {
 			t.Fatal(kept, err)
 		}
