@@ -1,0 +1,202 @@
+package hid
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/internal/hand"
+)
+
+// encoder makes reports of what a hand does. It is a value: what is tried out on a copy changes nothing.
+type encoder struct {
+	screen   hand.Screen
+	keyboard Keyboard
+	mouse    Mouse
+	touch    Touch
+	hasTouch bool
+	trail    hand.Trail
+	pressed  uint8 // buttons that were told
+}
+
+// outgoing is a report and the kind of function that tells it.
+type outgoing struct {
+	to     part
+	report []byte
+}
+
+// part is one of the three functions that a gadget has at most.
+type part uint8
+
+const (
+	theKeyboard part = iota
+	theMouse
+	theTouchScreen
+	parts
+)
+
+func (p part) String() string { return [...]string{"keyboard", "mouse", "touch screen"}[p] }
+
+func (k Kind) part() part {
+	switch k {
+	case BootKeyboard, FullKeyboard:
+		return theKeyboard
+	case AbsoluteMouse, RelativeMouse:
+		return theMouse
+	}
+	return theTouchScreen
+}
+
+// equip gives the encoder a function.
+func (e *encoder) equip(k Kind) {
+	switch k {
+	case BootKeyboard:
+		e.keyboard.Rollover = Boot
+	case FullKeyboard:
+		e.keyboard.Rollover = Full
+	case AbsoluteMouse:
+		e.mouse.Pointing = Absolute
+	case RelativeMouse:
+		e.mouse.Pointing = Relative
+	case TouchScreen:
+		e.hasTouch = true
+	}
+}
+
+// has reports whether there is a function.
+func (e *encoder) has(p part) bool {
+	return [...]bool{e.keyboard.Rollover != NoKeyboard, e.mouse.Pointing != NoMouse, e.hasTouch}[p]
+}
+
+// neutral lifts all of a part, and returns the report that says so.
+func (e *encoder) neutral(p part) []byte {
+	switch p {
+	case theKeyboard:
+		e.keyboard = Keyboard{Rollover: e.keyboard.Rollover}
+		return e.keyboard.Report()
+	case theMouse:
+		e.mouse.buttons, e.pressed = 0, 0
+		return e.mouse.Report(0, 0, 0, 0)
+	}
+	e.touch.LiftAll()
+	return e.touch.Report(0)
+}
+
+// plan makes the reports of actions before any is sent, and says what is held behind them.
+func (e *encoder) plan(state hand.State, layout input.Layout, actions []input.Action) (all []outgoing, after hand.State, err error) {
+	steps, err := state.Plan(layout, e.screen, actions...)
+	if err != nil {
+		return nil, state, err
+	}
+	after = state
+	for _, s := range steps {
+		reports, err := e.encode(s.Actions)
+		if err != nil {
+			return nil, state, err
+		}
+		all = append(all, reports...)
+		after = s.After
+	}
+	return all, after, nil
+}
+
+// encode returns the reports of a step, one for each part that has something to tell; of a relative mouse, and of a wheel that turns far, more.
+func (e *encoder) encode(step []input.Action) ([]outgoing, error) {
+	var touched [parts]bool
+	turn := input.Wheel{}
+	var ways [][2]int
+	for _, a := range step {
+		p := partOf(a)
+		if !e.has(p) {
+			return nil, fmt.Errorf("%v: the gadget has no %v: %w", a, p, errors.ErrUnsupported)
+		}
+		touched[p] = true
+		switch a := a.(type) {
+		case input.KeyDown, input.KeyUp:
+			if err := e.key(a); err != nil {
+				return nil, fmt.Errorf("%v: %w", a, err)
+			}
+		case input.Move:
+			if e.mouse.Pointing == Relative {
+				ways = e.trail.To(e.screen, a.X, a.Y, maxWay)
+			} else {
+				e.mouse.Place(Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+			}
+		case input.ButtonDown:
+			e.mouse.Button(uint8(a.Button), true)
+		case input.ButtonUp:
+			e.mouse.Button(uint8(a.Button), false)
+		case input.Wheel:
+			turn = a
+		case input.TouchDown:
+			e.touch.Set(a.Finger, Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+		case input.TouchMove:
+			e.touch.Set(a.Finger, Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+		case input.TouchUp:
+			e.touch.Lift(a.Finger)
+		}
+	}
+	return e.reports(touched, ways, turn), nil
+}
+
+func partOf(a input.Action) part {
+	switch a.(type) {
+	case input.KeyDown, input.KeyUp:
+		return theKeyboard
+	case input.TouchDown, input.TouchMove, input.TouchUp:
+		return theTouchScreen
+	}
+	return theMouse
+}
+
+// key presses or lifts a named key.
+func (e *encoder) key(a input.Action) error {
+	var k input.Key
+	var down bool
+	switch a := a.(type) {
+	case input.KeyDown:
+		k, down = a.Key, true
+	case input.KeyUp:
+		k = a.Key
+	}
+	codes, _ := k.Codes() // a plan names keys that have them
+	return e.keyboard.Set(codes.HID, down)
+}
+
+func (e *encoder) reports(touched [parts]bool, ways [][2]int, turn input.Wheel) (all []outgoing) {
+	if touched[theKeyboard] {
+		all = append(all, outgoing{theKeyboard, e.keyboard.Report()})
+	}
+	if touched[theMouse] {
+		for _, r := range e.mouseReports(ways, turn) {
+			all = append(all, outgoing{theMouse, r})
+		}
+	}
+	if touched[theTouchScreen] {
+		all = append(all, outgoing{theTouchScreen, e.touch.Report(0)})
+	}
+	return all
+}
+
+// mouseReports tells ways and turns, in as many reports as they take. The buttons of a relative mouse change where its last way ends.
+func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
+	last := [2]int{}
+	if n := len(ways); n > 0 {
+		before := e.mouse
+		before.buttons = e.pressed
+		for _, way := range ways[:n-1] {
+			all = append(all, before.Report(way[0], way[1], 0, 0))
+		}
+		last = ways[n-1]
+	}
+	for {
+		x, y := bound(turn.X, maxTurn), bound(turn.Y, maxTurn)
+		turn.X, turn.Y = turn.X-x, turn.Y-y
+		all = append(all, e.mouse.Report(last[0], last[1], -y, x)) // a wheel counts away from the hand, which shows what is further up
+		last = [2]int{}
+		if turn.X == 0 && turn.Y == 0 {
+			e.pressed = e.mouse.buttons
+			return all
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package hid
+
+import "slices"
+
+// function is one interface of the gadget: what the host is told of it.
+type function struct {
+	kind       Kind
+	descriptor []byte
+	size       int // of its longest report
+	subclass   int // 1: it speaks the boot protocol, HID 1.11, 4.2
+	protocol   int // 1: as a keyboard does, HID 1.11, 4.3
+}
+
+// functions returns those that options ask for.
+func (o *Options) functions() (all []function) {
+	switch o.Keyboard {
+	case Boot:
+		all = append(all, function{BootKeyboard, Boot.Descriptor(), Boot.Size(), 1, 1})
+	case Full:
+		all = append(all, function{FullKeyboard, Full.Descriptor(), Full.Size(), 0, 0})
+	}
+	switch o.Mouse {
+	case Absolute:
+		all = append(all, function{AbsoluteMouse, Absolute.Descriptor(), Absolute.Size(), 0, 0})
+	case Relative:
+		all = append(all, function{RelativeMouse, Relative.Descriptor(), Relative.Size(), 0, 0})
+	}
+	if o.Touch {
+		all = append(all, function{TouchScreen, TouchDescriptor(o.WidthMM, o.HeightMM), touchBytes, 0, 0})
+	}
+	return all
+}
+
+// recognise returns the kind of a function with a descriptor of somebody, if its reports are like ours; "" if they are not.
+func recognise(descriptor []byte) Kind {
+	theirs, err := ParseFields(descriptor)
+	if err != nil {
+		return ""
+	}
+	for _, k := range kinds() {
+		ours, err := ParseFields(k.descriptor())
+		if err == nil && slices.Equal(ours, theirs) {
+			return k
+		}
+	}
+	return ""
+}
+
+func (k Kind) descriptor() []byte {
+	switch k {
+	case BootKeyboard:
+		return Boot.Descriptor()
+	case FullKeyboard:
+		return Full.Descriptor()
+	case AbsoluteMouse:
+		return Absolute.Descriptor()
+	case RelativeMouse:
+		return Relative.Descriptor()
+	case TouchScreen:
+		return TouchDescriptor(1, 1)
+	}
+	return nil
+}

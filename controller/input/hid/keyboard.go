@@ -1,0 +1,119 @@
+package hid
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Rollover is how many keys a keyboard tells at once.
+type Rollover uint8
+
+// The keyboards: Boot tells six keys beside the modifiers, as every firmware understands (HID 1.11, appendix B.1), and Full tells all.
+const (
+	NoKeyboard Rollover = iota
+	Boot
+	Full
+)
+
+// Usages of page 7: HID Usage Tables 1.5, 10.
+const (
+	firstModifier = 0xe0 // Keyboard LeftControl
+	modifiers     = 8    // up to Keyboard Right GUI
+	lastKey       = 0x65 // Keyboard Application, the last key of ours that is no modifier
+	bootKeys      = 6
+	bitmapBytes   = (lastKey + 1 + 7) / 8
+)
+
+// Descriptor returns the report descriptor of a keyboard, and nil for none.
+func (r Rollover) Descriptor() []byte {
+	if r == NoKeyboard {
+		return nil
+	}
+	var d descriptor
+	d.page(pageDesktop)
+	d.usage(usageKeyboard)
+	d.collection(application, func() {
+		d.page(pageKeyboard)
+		d.usages(firstModifier, firstModifier+modifiers-1)
+		d.bounds(0, 1)
+		d.fields(itemInput, modifiers, 1, variable)
+		d.page(pageLEDs)
+		d.usages(usageNumLock, usageKana)
+		d.fields(itemOutput, 5, 1, variable)
+		d.fields(itemOutput, 1, 3, constant)
+		d.page(pageKeyboard)
+		if r == Full {
+			d.usages(0, lastKey)
+			d.fields(itemInput, lastKey+1, 1, variable)
+			d.fields(itemInput, 1, bitmapBytes*8-lastKey-1, constant)
+			return
+		}
+		d.fields(itemInput, 1, 8, constant) // reserved
+		d.usages(0, lastKey)
+		d.bounds(0, lastKey)
+		d.fields(itemInput, bootKeys, 8, array)
+	})
+	return d
+}
+
+// Size is how many bytes a report has.
+func (r Rollover) Size() int {
+	switch r {
+	case Boot:
+		return 2 + bootKeys
+	case Full:
+		return 1 + bitmapBytes
+	}
+	return 0
+}
+
+// Keyboard makes the reports of a keyboard. One with a Rollover and nothing else has no key pressed.
+type Keyboard struct {
+	Rollover  Rollover
+	modifiers uint8
+	keys      []uint8 // usages, in the order in which they were pressed
+}
+
+// Set presses or lifts the key of a usage on page 7. What the keyboard cannot tell is an error that wraps errors.ErrUnsupported, and changes nothing.
+func (k *Keyboard) Set(usage uint8, down bool) error {
+	if usage >= firstModifier && usage < firstModifier+modifiers {
+		bit := uint8(1) << (usage - firstModifier)
+		k.modifiers &^= bit
+		if down {
+			k.modifiers |= bit
+		}
+		return nil
+	}
+	// The first four usages are no keys: they say that something is wrong with the keyboard.
+	if usage < 4 || usage > lastKey {
+		return fmt.Errorf("usage %#x is no key of this keyboard: %w", usage, errors.ErrUnsupported)
+	}
+	held := slices.Contains(k.keys, usage)
+	switch {
+	case down && !held:
+		if k.Rollover == Boot && len(k.keys) == bootKeys {
+			return fmt.Errorf("a keyboard of the boot protocol tells %d keys at once beside the modifiers: keyboard=full tells all: %w", bootKeys, errors.ErrUnsupported)
+		}
+		k.keys = append(slices.Clone(k.keys), usage)
+	case !down && held:
+		k.keys = slices.DeleteFunc(slices.Clone(k.keys), func(u uint8) bool { return u == usage })
+	}
+	return nil
+}
+
+// Report returns what the keyboard tells.
+func (k *Keyboard) Report() []byte {
+	b := make([]byte, k.Rollover.Size())
+	switch k.Rollover {
+	case Boot:
+		b[0] = k.modifiers
+		copy(b[2:], k.keys)
+	case Full:
+		b[0] = k.modifiers
+		for _, u := range k.keys {
+			b[1+u/8] |= 1 << (u % 8)
+		}
+	}
+	return b
+}

@@ -1,0 +1,123 @@
+package hid
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Pointing is how a mouse tells where it is.
+type Pointing uint8
+
+// The mice: Absolute tells places on the screen, and Relative ways, as those that lie on a desk do.
+const (
+	NoMouse Pointing = iota
+	Absolute
+	Relative
+)
+
+// Bounds of what a mouse tells.
+const (
+	mouseButtons = 5
+	maxPlace     = 1<<15 - 1 // places are from 0 to it, across the screen
+	maxWay       = 1<<15 - 1
+	maxTurn      = 1<<7 - 1
+	noPlace      = 0xffff // a place out of bounds is none: the pointer stays where it is
+	mouseBytes   = 7
+)
+
+// Descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the sides (AC Pan), and nil for none.
+func (p Pointing) Descriptor() []byte {
+	if p == NoMouse {
+		return nil
+	}
+	var d descriptor
+	d.page(pageDesktop)
+	d.usage(usageMouse)
+	d.collection(application, func() {
+		d.usage(usagePointer)
+		d.collection(physical, func() {
+			d.page(pageButton)
+			d.usages(1, mouseButtons)
+			d.bounds(0, 1)
+			d.fields(itemInput, mouseButtons, 1, variable)
+			d.fields(itemInput, 1, 8-mouseButtons, constant)
+			d.page(pageDesktop)
+			d.usage(usageX)
+			d.usage(usageY)
+			if p == Absolute {
+				d.bounds(0, maxPlace)
+				d.fields(itemInput, 2, 16, variable|nullable)
+			} else {
+				d.bounds(-maxWay, maxWay)
+				d.fields(itemInput, 2, 16, variable|relative)
+			}
+			d.usage(usageWheel)
+			d.bounds(-maxTurn, maxTurn)
+			d.fields(itemInput, 1, 8, variable|relative)
+			d.page(pageConsumer)
+			d.usage(usageACPan)
+			d.fields(itemInput, 1, 8, variable|relative)
+		})
+	})
+	return d
+}
+
+// Size is how many bytes a report has.
+func (p Pointing) Size() int {
+	if p == NoMouse {
+		return 0
+	}
+	return mouseBytes
+}
+
+// Mouse makes the reports of a mouse. One with a Pointing and nothing else has no button pressed, and is nowhere.
+type Mouse struct {
+	Pointing Pointing
+	buttons  uint8
+	x, y     uint16
+	placed   bool
+}
+
+// Button presses or lifts a button, from 1 on.
+func (m *Mouse) Button(button uint8, down bool) {
+	if button < 1 || button > mouseButtons {
+		return
+	}
+	bit := uint8(1) << (button - 1)
+	m.buttons &^= bit
+	if down {
+		m.buttons |= bit
+	}
+}
+
+// Place puts an absolute mouse at a place, see Place.
+func (m *Mouse) Place(x, y uint16) { m.x, m.y, m.placed = min(x, maxPlace), min(y, maxPlace), true }
+
+// Report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down, of which no more than 32767 either way are told; wheel
+// turns away from the hand and pan to the right, by no more than 127 detents.
+func (m *Mouse) Report(dx, dy, wheel, pan int) []byte {
+	b := make([]byte, 0, mouseBytes)
+	b = append(b, m.buttons)
+	x, y := m.x, m.y
+	switch {
+	case m.Pointing == Relative:
+		x, y = uint16(int16(bound(dx, maxWay))), uint16(int16(bound(dy, maxWay)))
+	case !m.placed:
+		x, y = noPlace, noPlace
+	}
+	b = binary.LittleEndian.AppendUint16(b, x)
+	b = binary.LittleEndian.AppendUint16(b, y)
+	return append(b, byte(int8(bound(wheel, maxTurn))), byte(int8(bound(pan, maxTurn))))
+}
+
+func bound(v, most int) int { return min(max(v, -most), most) }
+
+// Place returns what an absolute device tells of a place, in pixels, on a side of so many. The whole numbers are the middles of pixels, so that hosts which
+// round and those which cut find the same one.
+func Place(at float64, size int) uint16 {
+	const all = maxPlace + 1
+	v := math.Floor((at + 0.5) * all / float64(size))
+	// On a side of nearly as many pixels as there are places, the middle may have none in its pixel.
+	v = max(v, math.Ceil(math.Round(at)*all/float64(size)))
+	return uint16(min(max(v, 0), maxPlace))
+}

@@ -1,0 +1,139 @@
+package hid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// udcClass is where ports are that can be a device: Documentation/ABI/stable/sysfs-class-udc.
+const udcClass = "/sys/class/udc"
+
+// slice bounds how long a wait goes on after its context has ended.
+const slice = 20 * time.Millisecond
+
+// port is a USB device controller, of which is known whether a host is there.
+type port struct {
+	name  string
+	state *os.File // attribute of sysfs; its poll(2) says that it has changed
+	fd    int      // of state
+	// The kernel tells of a change after it is there to be read: the first notice behind the opening may be of what is known already.
+	owed bool
+}
+
+// openPort begins to watch a port.
+func openPort(name string) (*port, error) {
+	f, err := os.Open(filepath.Join(udcClass, name, "state"))
+	if err != nil {
+		return nil, fmt.Errorf("watch port %s: %w", name, err)
+	}
+	p := &port{name: name, state: f, fd: int(f.Fd()), owed: true}
+	if _, err := p.read(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return p, nil
+}
+
+// configured is the state in which a host takes reports: usb_device_state of linux/usb/ch9.h, by its names of drivers/usb/common/common.c.
+const configured = "configured"
+
+// read returns the state, and takes note of all changes up to it.
+func (p *port) read() (string, error) {
+	var b [64]byte
+	n, err := unix.Pread(p.fd, b[:], 0)
+	if err != nil {
+		return "", fmt.Errorf("read the state of port %s: %w", p.name, err)
+	}
+	return strings.TrimSpace(string(b[:n])), nil
+}
+
+// await waits until a host has configured the gadget.
+func (p *port) await(ctx context.Context, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for {
+		state, err := p.read()
+		if err != nil || state == configured {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("wait for a host at port %s: %w", p.name, context.Cause(ctx))
+		}
+		if !time.Now().Before(deadline) {
+			return fmt.Errorf("%w: no host has configured the gadget at port %s within %v (it is %q): is the cable plugged in and the device on?", input.ErrGone, p.name, patience, state)
+		}
+		if _, err := p.changed(min(slice, time.Until(deadline))); err != nil {
+			return err
+		}
+	}
+}
+
+// changed waits for a notice that the state has changed.
+func (p *port) changed(wait time.Duration) (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLPRI}}
+	if err := poll(fds, wait); err != nil {
+		return false, err
+	}
+	return fds[0].Revents != 0, nil
+}
+
+// poll waits for events, for as many milliseconds as there are begun.
+func poll(fds []unix.PollFd, wait time.Duration) error {
+	_, err := unix.Poll(fds, int((max(wait, 0) + time.Millisecond - 1).Milliseconds()))
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return os.NewSyscallError("poll", err)
+	}
+	return nil
+}
+
+// presence is what a look at the port says.
+type presence uint8
+
+const (
+	here     presence = iota // and has been since the last look
+	returned                 // it may have been gone
+	absent
+)
+
+// look says whether the host is there.
+func (p *port) look() (presence, string, error) {
+	if p == nil {
+		return here, "", nil // nothing is known of it: what is written will show
+	}
+	told, err := p.changed(0)
+	if err != nil {
+		return absent, "", err
+	}
+	state, err := p.read()
+	switch {
+	case err != nil:
+		return absent, "", fmt.Errorf("%w: %w", input.ErrGone, err)
+	case state != configured:
+		p.owed = true
+		return absent, state, nil
+	case told && !p.owed:
+		return returned, state, nil
+	case told:
+		p.owed = false
+	}
+	return here, state, nil
+}
+
+// gone is the error of a host that is not there.
+func (p *port) gone(state string) error {
+	return fmt.Errorf("%w: port %s is %q", input.ErrGone, p.name, state)
+}
+
+func (p *port) close() error {
+	if p == nil {
+		return nil
+	}
+	return p.state.Close()
+}
