@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -69,21 +70,30 @@ func (c analyzeCmd) Run(e *env) error {
 	} else if c.Window == "all" {
 		s.To = r.Frames()
 	}
+	folder, err := c.beginFolder()
+	if err != nil {
+		return err
+	}
 	found, err := analysis.Run(e.ctx, r, s, program(), e)
 	if found == nil {
-		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
+		return errors.Join(fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err)), folder.End())
 	}
 	if err != nil { // what there is is shown first
 		err = fmt.Errorf("analyze %s: %w", c.File, err)
 	}
 	numberWindows(found.Results.Windows)
-	if err := c.writeFolder(e, r, found); err != nil {
-		return err
+	if c.JSON { // which says what is in the folder
+		wrote := c.writeFolder(e, folder, r, found)
+		return errors.Join(err, wrote, printResultsJSON(e, &found.Results))
 	}
-	if c.JSON {
-		return errors.Join(err, printResultsJSON(e, &found.Results))
+	if failed := printResults(e.out, &found.Results); failed != nil {
+		return errors.Join(err, failed, folder.End())
 	}
-	return errors.Join(err, printResults(e.out, &found.Results))
+	said := len(found.Results.Notes)
+	if wrote := c.writeFolder(e, folder, r, found); wrote != nil {
+		return errors.Join(err, wrote)
+	}
+	return errors.Join(err, c.printWritten(e.out, &found.Results, said))
 }
 
 // numberWindows tells apart windows that bear the recording's name, all of them.
@@ -95,15 +105,42 @@ func numberWindows(windows []report.Window) {
 	}
 }
 
-// writeFolder writes the run folder that was asked for.
-func (c analyzeCmd) writeFolder(e *env, r *recording.Reader, found *analysis.Found) error {
+// beginFolder says before the work whether the run folder that was asked for can be written; nil: none was.
+func (c analyzeCmd) beginFolder() (*analysis.Folder, error) {
 	if c.Output == "" {
+		return nil, nil
+	}
+	return analysis.BeginFolder(c.Output, analysis.FolderOptions{Force: c.Force, Source: c.File})
+}
+
+func (c analyzeCmd) writeFolder(e *env, f *analysis.Folder, r *recording.Reader, found *analysis.Found) error {
+	if f == nil {
 		return nil
 	}
-	if err := analysis.WriteFolder(e.ctx, c.Output, r, found, analysis.FolderOptions{Force: c.Force, Source: c.File}, e); err != nil {
+	if err := f.Write(e.ctx, r, found, e); err != nil {
 		return fmt.Errorf("analyze %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
 	return nil
+}
+
+// printWritten says what came of -o, and of the notes those that were not printed yet.
+func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error {
+	if c.Output == "" {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	if err := printLines(w, r.Notes[said:]); err != nil {
+		return err
+	}
+	var l list
+	l.add("report", "%s", filepath.Join(c.Output, analysis.PageFile))
+	l.add("results", "%s", filepath.Join(c.Output, report.FileName))
+	if r.Video != nil {
+		l.add("video", "%s", filepath.Join(c.Output, r.Video.File))
+	}
+	return l.print(w)
 }
 
 func (c analyzeCmd) settings() (s analysis.Settings, err error) {

@@ -2,13 +2,13 @@ package analysis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/staging"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -27,26 +27,77 @@ type FolderOptions struct {
 	NoVideo bool
 }
 
-// WriteFolder writes a run folder: results, page, pictures and video. All of it is made beside the folder and put in place when it
-// is whole. What cannot be drawn or encoded is told in the results' notes, and the rest still comes.
+// Folder is a run folder that is going to be written.
+type Folder struct {
+	options FolderOptions
+	staged  *staging.Folder
+}
+
+// BeginFolder prepares to write a run folder. What makes that impossible is told now, before an analysis that may take long. End is called in any case.
+func BeginFolder(dir string, o FolderOptions) (*Folder, error) {
+	if !o.Force {
+		if err := refuseWritten(dir, o.Source); err != nil {
+			return nil, err
+		}
+	}
+	staged, err := staging.Begin(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{o, staged}, nil
+}
+
+// refuseWritten refuses a folder in which something would be overwritten. The recording may be there already: it is where it belongs.
+func refuseWritten(dir, source string) error {
+	for _, name := range []string{report.FileName, PageFile, VideoFile, VideoFile + ".json", PicturesDir, RecordingFile} {
+		path := filepath.Join(dir, name)
+		there, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		if name == RecordingFile {
+			if from, err := os.Stat(source); source == "" || err == nil && os.SameFile(from, there) {
+				continue
+			}
+		}
+		return fmt.Errorf("%s: %w; overwrite it with --force", path, fs.ErrExist)
+	}
+	return nil
+}
+
+// End takes away what was not put in place.
+func (f *Folder) End() error {
+	if f == nil || f.staged == nil {
+		return nil
+	}
+	staged := f.staged
+	f.staged = nil
+	return staged.Abandon()
+}
+
+// Write writes results, page, pictures and video, and puts them in place when all are there. What cannot be drawn or encoded is told in the results' notes,
+// and the rest still comes. If it fails, the results say nothing of files.
+func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, told Told) error {
+	w := folder{dir: f.staged.Dir(), reader: r, found: found, told: told}
+	before := found.Results
+	err := f.staged.Finish(w.write(ctx, f.options))
+	f.staged = nil
+	if err != nil {
+		found.Results = before
+		for i := range found.Results.Windows {
+			found.Results.Windows[i].Pictures = nil
+		}
+	}
+	return err
+}
+
+// WriteFolder writes a run folder at once.
 func WriteFolder(ctx context.Context, dir string, r *recording.Reader, found *Found, o FolderOptions, told Told) error {
-	dir = filepath.Clean(dir)
-	if _, err := os.Lstat(filepath.Join(dir, report.FileName)); err == nil && !o.Force {
-		return fmt.Errorf("%s: %w; overwrite it with --force", filepath.Join(dir, report.FileName), fs.ErrExist)
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*")
+	f, err := BeginFolder(dir, o)
 	if err != nil {
 		return err
 	}
-	f := folder{dir: tmp, reader: r, found: found, told: told}
-	err = f.write(ctx, o)
-	if err == nil {
-		err = moveAll(tmp, dir)
-	}
-	return errors.Join(err, os.RemoveAll(tmp))
+	return f.Write(ctx, r, found, told)
 }
 
 // folder is a run folder in the making.
@@ -87,25 +138,4 @@ func (f *folder) write(ctx context.Context, o FolderOptions) error {
 		return err
 	}
 	return report.WritePage(f.path(PageFile), os.DirFS(f.dir), written, report.PageOptions{})
-}
-
-// moveAll puts the entries of one folder into another, over those of the same name.
-func moveAll(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		target := filepath.Join(to, e.Name())
-		if err := os.RemoveAll(target); err != nil {
-			return err
-		}
-		if err := os.Rename(filepath.Join(from, e.Name()), target); err != nil {
-			return err
-		}
-	}
-	return nil
 }
