@@ -15,7 +15,7 @@ type Account struct {
 	sum      Summary
 	seen     map[uint32]*Sighting
 	first    arrival // the first frame of the page
-	last     uint32  // highest id of the last frame of the page
+	last     uint32  // newest id of the last frame of the page
 	haveLast bool
 }
 
@@ -25,7 +25,7 @@ type arrival struct {
 	changed bool
 	torn    bool
 	id      uint32 // of the topmost copy that can be read
-	newest  uint32 // the highest id among its copies: in a torn frame, the one that was coming
+	newest  uint32 // among its copies: in a torn frame, the one that was coming
 }
 
 // Sighting is one drawn frame as the recorder saw it.
@@ -61,9 +61,9 @@ type Summary struct {
 	Runts      []uint32       `json:"runts"`        // ids that no frame shows in all copies
 	Unseen     []uint32       `json:"unseen"`       // ids drawn and never seen
 	Undrawn    []uint32       `json:"undrawn"`      // ids seen that the page does not say it drew
-	OutOfOrder []int          `json:"out_of_order"` // frames that show a lower id than a frame before them
+	OutOfOrder []int          `json:"out_of_order"` // frames that show an older id than the frame before them
 	Disagree   []Disagreement `json:"disagree"`     // frames that differ without a new id, or the reverse
-	Sightings  []Sighting     `json:"sightings"`    // by id
+	Sightings  []Sighting     `json:"sightings"`    // by id, as it stands there
 	Truncated  bool           `json:"truncated"`    // a list would have grown beyond 10,000 entries
 }
 
@@ -121,8 +121,15 @@ func (a *Account) judge(at arrival) {
 // repeats reports whether a frame shows only what the one before it showed last.
 func (a *Account) repeats(at arrival) bool { return a.haveLast && !at.torn && at.id == a.last }
 
-// backward reports whether a frame shows only ids below one that was there before.
-func (a *Account) backward(at arrival) bool { return a.haveLast && at.newest < a.last }
+// backward reports whether a frame shows only ids older than one that was there before.
+func (a *Account) backward(at arrival) bool { return a.haveLast && newer(a.last, at.newest) }
+
+// newer reports whether an id was drawn behind another one. Ids are counted modulo [Modulus]: of two, the newer is the one that less than half of all
+// ids lie before.
+func newer(id, than uint32) bool {
+	ahead := (id - than) % Modulus
+	return ahead > 0 && ahead < Modulus/2
+}
 
 func (at arrival) disagreement() Disagreement {
 	return Disagreement{Frame: at.frame, Changed: at.changed, ID: at.id}
@@ -138,12 +145,12 @@ func foreign(page uint8, r Reading) bool {
 	return false
 }
 
-// newestID returns the highest id among the readable copies: in a torn frame, the one that was coming.
+// newestID returns the newest id among the readable copies: in a torn frame, the one that was coming.
 func newestID(r Reading) uint32 {
 	id := r.Code.ID
 	for _, c := range r.Copies {
-		if c.OK {
-			id = max(id, c.Code.ID)
+		if c.OK && newer(c.Code.ID, id) {
+			id = c.Code.ID
 		}
 	}
 	return id

@@ -6,6 +6,7 @@ import (
 	"image"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -54,6 +55,70 @@ func TestMergeIsOneAccount(t *testing.T) {
 		if got, want := merged.Close(drawn), single.Close(drawn); !reflect.DeepEqual(got, want) {
 			t.Fatalf("merged %+v\nsingle %+v", got, want)
 		}
+	}
+}
+
+// TestOverTheWrap tells a story twice, once with ids that begin a little before the greatest: apart from the ids the summaries are the same.
+func TestOverTheWrap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	crossed := 0
+	for range 1000 {
+		shift := uint32(Modulus - 1 - rng.IntN(30))
+		moved := func(id uint32) uint32 { return (id + shift) % Modulus }
+		plain, wrapped := NewAccount(1), NewAccount(1)
+		id := 10
+		for n := range 5 + rng.IntN(30) {
+			var ids []int
+			switch id = max(5, id+rng.IntN(5)-1); rng.IntN(4) {
+			case 0:
+				ids = []int{id + 1, id + 1, id, id, -1}
+			case 1:
+				ids = []int{id - 2, id - 2, id, id, id + 1}
+			default:
+				ids = []int{id, id, id, id, id}
+			}
+			r, changed := reading(ids...), rng.IntN(3) > 0
+			plain.Add(n, changed, r)
+			r.Copies = append([]Copy(nil), r.Copies...)
+			for i := range r.Copies {
+				if r.Copies[i].OK {
+					r.Copies[i].Code.ID = moved(r.Copies[i].Code.ID)
+				}
+			}
+			r.Code.ID = moved(r.Code.ID)
+			wrapped.Add(n, changed, r)
+		}
+		drawn := []uint32{4, 6, 10, 11, 12}
+		want := plain.Close(drawn)
+		for i := range drawn {
+			drawn[i] = moved(drawn[i])
+		}
+		got := wrapped.Close(drawn)
+		back := func(list []uint32) {
+			for i := range list {
+				list[i] = (list[i] - shift) % Modulus
+			}
+			slices.Sort(list)
+		}
+		for i := range got.Sightings {
+			if id := &got.Sightings[i].ID; i > 0 && got.Sightings[0].ID < *id-Modulus/2 && *id > Modulus/2 {
+				crossed++
+			}
+			got.Sightings[i].ID = (got.Sightings[i].ID - shift) % Modulus
+		}
+		slices.SortFunc(got.Sightings, func(a, b Sighting) int { return int(a.ID) - int(b.ID) })
+		for i := range got.Disagree {
+			got.Disagree[i].ID = (got.Disagree[i].ID - shift) % Modulus
+		}
+		back(got.Runts)
+		back(got.Unseen)
+		back(got.Undrawn)
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("from id %d on: %+v\nwant %+v", shift, got, want)
+		}
+	}
+	if crossed < 100 {
+		t.Errorf("only %d ids beyond the wrap", crossed)
 	}
 }
 
