@@ -63,6 +63,14 @@ func (a *Area) line(y int) []uint64 { return a.bits[y*a.words : (y+1)*a.words] }
 // Holds reports whether a pixel counts.
 func (a *Area) Holds(x, y int) bool { return a.bits[y*a.words+x/64]>>(x&63)&1 != 0 }
 
+// count returns how many pixels of a region count.
+func (a *Area) count(r frame.Region) (n int) {
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		eachWord(r.X, r.X+r.Width, func(w int, mask uint64) { n += bits.OnesCount64(a.line(y)[w] & mask) })
+	}
+	return n
+}
+
 // clip narrows pixels [x0, x1) of line y to those within the region.
 func (a *Area) clip(y, x0, x1 int) (int, int, bool) {
 	r := a.Region

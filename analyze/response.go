@@ -14,7 +14,7 @@ import (
 //
 // A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from whose T − u on all frames are in the window, or show the held green
 // before it: what answered an earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which
-// the expected thing happened: a change in a region, or a colour that fills it and did not before. What answers a ping comes
+// the expected thing happened: a change in a region, or a colour that fills 99 % of it and did not before, as far as pixels of the region count. What answers a ping comes
 // before the next ping and within the time limit; else the ping is missed. Where the window ends before that time is over, and no answer was seen, the ping is unfinished: it
 // may be answered yet, or missed.
 //
@@ -61,6 +61,7 @@ type response struct {
 	pings  []timeline.Event
 	next   timeline.Time // of the first ping behind the window
 	region frame.Region
+	held   int // pixels of it that count
 	conv   *frame.Converter
 	row    []byte
 	begun  bool
@@ -77,6 +78,10 @@ func beginResponse(c *Case) (part, error) {
 		r.region = c.Area.Region
 	} else if !r.region.In(c.Layout.Format.Width, c.Layout.Format.Height) {
 		return nil, fmt.Errorf("the region %v in which the answer is expected does not lie in a picture of %dx%d", o.Region, c.Layout.Format.Width, c.Layout.Format.Height)
+	}
+	if r.held = c.Area.count(r.region); r.held == 0 {
+		return nil, fmt.Errorf("no pixel of the region %v in which the answer is expected counts: it lies outside of the content, %v, or under a mask; name another, or look at all of the picture",
+			r.region, c.Area.Region)
 	}
 	kinds := o.Kinds
 	if len(kinds) == 0 {
@@ -124,7 +129,7 @@ func (p *response) limit() time.Duration {
 }
 
 func (p *response) fork() part {
-	return &response{Case: p.Case, pings: p.pings, region: p.region, conv: p.conv, row: make([]byte, len(p.row))}
+	return &response{Case: p.Case, pings: p.pings, region: p.region, held: p.held, conv: p.conv, row: make([]byte, len(p.row))}
 }
 
 func (p *response) add(f *Frame) {
@@ -170,17 +175,17 @@ func (p *response) firstRow(d *Diff) int {
 	return -1
 }
 
-// fills reports whether the colour that is looked for fills at least 99 % of the region.
+// fills reports whether the colour that is looked for fills at least 99 % of what counts of the region.
 func (p *response) fills(m frame.Image) bool {
 	c := p.Options.Response.Colour
 	if c == nil {
 		return false
 	}
-	missing, most := 0, p.region.Width*p.region.Height/100
+	missing, most := 0, p.held/100
 	for y := p.region.Y; y < p.region.Y+p.region.Height; y++ {
 		p.conv.RGBARow(p.row, m, y, p.region.X, p.region.X+p.region.Width)
 		for i := 0; i < len(p.row); i += 4 {
-			if !c.is(p.row[i:], p.Options.Tolerance) {
+			if !c.is(p.row[i:], p.Options.Tolerance) && p.Area.Holds(p.region.X+i/4, y) {
 				missing++
 			}
 		}
@@ -353,6 +358,9 @@ func (p *response) result() Result {
 		count("missed", missed, never, asked-len(l.low), Lower),
 		count("unfinished", unfinished, leastUnfinished, mostUnfinished, Neither),
 	}}
+	if all := p.region.Width * p.region.Height; p.held < all && p.Options.Response.Region != (frame.Region{}) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pixels of the region in which the answer is expected lie outside of the content, or under a mask, and do not count", all-p.held, all))
+	}
 	if missed > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, len(answers), p.limit()))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,4 +141,47 @@ func TestPingsOfTheWindow(t *testing.T) {
 	lossy.events = []timeline.Event{{At: at(293), Kind: "ping"}, {At: at(297), Kind: "ping"}}
 	r := one(t, lossy, Window{Kind: ByMarkers, Green: 299, Held: 10, Start: 300, End: 357, Red: 358}, Options{}, "response")
 	wantValue(t, r, "pings", 1) // the first may have been answered by what is lost
+}
+
+// TestAnswerThatCannotBeSeen: where no pixel counts nothing happens, and that is no missed ping. The picture's left half turns grey with frame 6.
+func TestAnswerThatCannotBeSeen(t *testing.T) {
+	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
+	m := newFilm(t, f)
+	pix := make([]byte, m.layout.Size)
+	for n := range 12 {
+		for k := range pix {
+			if n >= 6 && k%(4*64) < 4*32 {
+				pix[k] = 200
+			}
+		}
+		m.shoot(pix, 0)
+	}
+	m.events = []timeline.Event{{At: timeline.Time(2 * m.period), Kind: "ping"}}
+	left := frame.Region{Width: 32, Height: 32}
+	for _, tc := range []struct {
+		name     string
+		o        Options
+		answered float64
+		refused  bool
+		warned   string
+	}{
+		{"seen", Options{Response: ResponseOptions{Region: left}}, 1, false, ""},
+		{"outside of R", Options{Region: frame.Region{X: 32, Width: 32, Height: 32}, Response: ResponseOptions{Region: left}}, 0, true, "outside of the content"},
+		{"under a mask", Options{Masks: []frame.Region{left}, Response: ResponseOptions{Region: frame.Region{X: 4, Y: 4, Width: 9, Height: 9}}}, 0, true, "under a mask"},
+		{"in part under a mask", Options{Masks: []frame.Region{{Width: 30, Height: 32}}, Response: ResponseOptions{Region: left}}, 1, false, "960 of 1024 pixels"},
+		{"a colour, in part outside of R", Options{Region: frame.Region{X: 16, Width: 16, Height: 32},
+			Response: ResponseOptions{Region: frame.Region{Width: 32, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1, false, "512 of 1024 pixels"},
+		{"a colour beside what is masked", Options{Masks: []frame.Region{{X: 32, Width: 32, Height: 32}},
+			Response: ResponseOptions{Region: frame.Region{Width: 64, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1, false, "1024 of 2048 pixels"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := one(t, m, FramesWindow(m, 0, 12), tc.o, "response")
+			if all := strings.Join(append(r.Warnings, r.Refusal), " "); (r.State == Refused) != tc.refused || !strings.Contains(all, tc.warned) {
+				t.Fatalf("it is %s: %s", r.State, all)
+			}
+			if !tc.refused {
+				wantValue(t, r, "answered", tc.answered)
+			}
+		})
+	}
 }
