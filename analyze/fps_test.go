@@ -9,10 +9,11 @@ import (
 
 // TestScenesUniqueFrames holds U against what scenes say of themselves.
 func TestScenesUniqueFrames(t *testing.T) {
-	for _, scene := range analyzetest.Some([]string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade"}) {
-		for seed := range analyzetest.Seeds(3) {
+	for _, scene := range []string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade", "noise", "pan"} {
+		for seed := range analyzetest.Seeds(20) {
 			t.Run(fmt.Sprintf("%s/%d", scene, seed), func(t *testing.T) {
-				m, truth := filmScene(t, scene, fmt.Sprintf("size=320x180&frames=130&markers=1&seed=%d", seed), nil)
+				size := []string{"320x180", "200x120", "256x144"}[seed%3]
+				m, truth := filmScene(t, scene, fmt.Sprintf("size=%s&frames=130&markers=1&seed=%d", size, seed), nil)
 				want := 1
 				for n := truth.Content.First + 1; n < truth.Content.End; n++ {
 					if truth.Changed(n) {

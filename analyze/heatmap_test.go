@@ -105,8 +105,8 @@ func TestHeatmapBoundsHold(t *testing.T) {
 
 // TestHeatmapScenes holds the heat of a caret and of pongs against what scenes say of themselves.
 func TestHeatmapScenes(t *testing.T) {
-	for seed := range analyzetest.Seeds(5) {
-		m, truth := filmScene(t, "caret", fmt.Sprintf("size=320x180&frames=200&markers=1&seed=%d", seed), nil)
+	for seed := range analyzetest.Seeds(100) {
+		m, truth := filmScene(t, "caret", fmt.Sprintf("size=200x120&frames=200&markers=1&seed=%d", seed), nil)
 		r := one(t, m, m.content(truth), Options{share: 20}, "heatmap")
 		blinks := 0
 		for n := truth.Content.First + 1; n < truth.Content.End; n++ {
@@ -118,7 +118,7 @@ func TestHeatmapScenes(t *testing.T) {
 		wantValue(t, r, "max_heat", float64(blinks))
 		wantValue(t, r, "total_heat", float64(blinks*c.Width*c.Height))
 		wantValue(t, r, "excess_heat", float64((blinks-1)*c.Width*c.Height))
-		wantValue(t, r, "changed", float64(c.Width*c.Height)/(320*180))
+		wantValue(t, r, "changed", float64(c.Width*c.Height)/(200*120))
 		if r.State != Exact || len(r.Evidence) == 0 {
 			t.Errorf("state %v with %d pieces of evidence", r.State, len(r.Evidence))
 		}

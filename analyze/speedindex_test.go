@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -111,8 +112,35 @@ func nearly(t *testing.T, r Result, name string, want float64) {
 	}
 }
 
-// TestLoadTruth holds the figures of scene page against its list of blocks: what is there when, by their area.
+// TestLoadTruth holds the figures of scene page against its list of blocks: it is complete when the last of them has come and the spinner has gone.
 func TestLoadTruth(t *testing.T) {
+	for seed := range analyzetest.Seeds(100) {
+		size := []string{"320x180", "240x136", "400x120"}[seed%3]
+		m, truth := filmScene(t, "page", fmt.Sprintf("size=%s&frames=240&markers=1&seed=%d", size, seed), nil)
+		scrolled, last := truth.Scroll.Frames[0].First, truth.Spinner.Shown.End
+		if scrolled > truth.Content.End || len(truth.Load) < 2 {
+			t.Fatalf("seed %d: the scene scrolls from frame %d on, and has %d blocks", seed, scrolled, len(truth.Load))
+		}
+		first := truth.Content.First
+		w := FramesWindow(m, int(first), int(scrolled))
+		w.T0 = &Moment{At: m.metas[first].Sampled.Mid()}
+		r := one(t, m, w, Options{}, "speedindex")
+		appeared := truth.Spinner.Shown.First
+		for _, b := range truth.Load {
+			last = max(last, b.Frame)
+			if b.Frame > first {
+				appeared = min(appeared, b.Frame)
+			}
+		}
+		at := func(n uint64) float64 { return ms(time.Duration(n-first) * m.period) }
+		wantValue(t, r, "pixel.complete_100", at(last))
+		wantValue(t, r, "last_visual_change", at(last))
+		wantValue(t, r, "first_visual_change", at(appeared))
+	}
+}
+
+// TestLoadFromGreen: a page that is there at once.
+func TestLoadFromGreen(t *testing.T) {
 	for seed := range analyzetest.Seeds(10) {
 		m, truth := filmScene(t, "static", fmt.Sprintf("size=320x180&frames=60&markers=1&seed=%d", seed), nil)
 		w := m.content(truth)
@@ -122,6 +150,48 @@ func TestLoadTruth(t *testing.T) {
 		wantValue(t, r, "pixel.complete_100", ms(m.period))
 		wantValue(t, r, "first_visual_change", ms(m.period))
 		wantValue(t, r, "last_visual_change", ms(m.period))
+	}
+}
+
+// TestRoundTripsCount: the same page, whose pictures begin three round trips after the command that goes there, behind 20 and behind 300 ms. Every figure differs by
+// these, because time counts from the command; without it, from the first change, none does.
+func TestRoundTripsCount(t *testing.T) {
+	const period = 20 * time.Millisecond
+	page := func(trip time.Duration, command bool) Result {
+		f, _ := frame.NewFormat(frame.BGR4, 128, 96)
+		m := newFilm(t, f)
+		m.period = period
+		pix := bytes.Repeat([]byte{0, 255, 0, 0}, 128*96)
+		wait := int(3 * trip / period)
+		for n := range wait + 40 {
+			// After the page has come, a tenth of it appears in every fourth frame.
+			for y := range min(96, max(0, n-wait+4)/4*10) {
+				for x := range 4 * 128 {
+					pix[4*128*y+x] = byte(40 + y + x%4*30)
+				}
+			}
+			m.shoot(pix, 0)
+		}
+		w := FramesWindow(m, 0, len(m.metas))
+		if command {
+			w.T0 = &Moment{At: m.metas[0].Sampled.Mid()}
+		}
+		return one(t, m, w, Options{Load: LoadOptions{Variants: []string{"pixel", "histogram", "contentful"}}}, "speedindex") // perceptual finds green already like the page
+	}
+	for _, command := range []bool{true, false} {
+		near, far := page(20*time.Millisecond, command), page(300*time.Millisecond, command)
+		want := 0.0
+		if command {
+			want = 3 * 280
+		}
+		if len(near.Values) < 15 || len(near.Values) != len(far.Values) {
+			t.Fatalf("%d and %d figures", len(near.Values), len(far.Values))
+		}
+		for i, v := range near.Values {
+			if v.Unit == "ms" && math.Abs(far.Values[i].Value-v.Value-want) > 1e-6 {
+				t.Errorf("%s is %v behind 20 ms and %v behind 300, want %v more", v.Name, v.Value, far.Values[i].Value, want)
+			}
+		}
 	}
 }
 
