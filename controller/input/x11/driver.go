@@ -21,7 +21,7 @@ var _ input.Driver = (*Driver)(nil)
 // Driver does actions on a display. It is used by one goroutine.
 type Driver struct {
 	*connection
-	xkb              xkb
+	xkb              *xkb
 	display          string
 	window           xproto.Window // never seen; it owns the mark
 	minCode, maxCode int
@@ -62,21 +62,20 @@ func open(display string) (*Driver, error) {
 	}
 	setup := xproto.Setup(c.Conn)
 	d := &Driver{connection: c, display: display, old: oldSyms(), minCode: int(setup.MinKeycode), maxCode: int(setup.MaxKeycode)}
-	if err := d.start(); err != nil {
-		c.close()
-		return nil, err
+	if d.xkb, err = openXKB(display); err == nil {
+		if err = d.start(); err == nil {
+			return d, nil
+		}
+		d.xkb.close()
 	}
-	return d, nil
+	c.close()
+	return nil, err
 }
 
 // start does what Open needs a server for.
 func (d *Driver) start() error {
 	if err := xtest.Init(d.Conn); err != nil {
 		return fmt.Errorf("the server has no XTEST extension, by which it is told of keys: %w", err)
-	}
-	var err error
-	if d.xkb, err = openXKB(d.connection); err != nil {
-		return err
 	}
 	for _, a := range []struct {
 		atom *xproto.Atom
@@ -88,6 +87,7 @@ func (d *Driver) start() error {
 		}
 		*a.atom = r.Atom
 	}
+	var err error
 	if d.window, err = xproto.NewWindowId(d.Conn); err != nil {
 		return err
 	}
@@ -209,9 +209,14 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	if err != nil {
 		return sent, err
 	}
-	// What fails from here on may have been done in part: it counts as held.
-	d.presses = p.presses
-	d.held.Note(actions...)
+	// What fails from here on may have been done in part: what was held is, and what was to be held. Lent keys of both stay as they are.
+	d.presses = union(d.presses, p.presses)
+	for _, a := range actions {
+		switch a.(type) {
+		case input.KeyDown, input.ButtonDown:
+			d.held.Note(a)
+		}
+	}
 	for i, part := range p.parts {
 		if i > 0 {
 			if err := ctx.Err(); err != nil {
@@ -230,12 +235,28 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 		}
 		sent.Latest = s.Latest
 	}
+	d.presses = p.presses
+	d.held.Note(actions...)
 	return sent, nil
+}
+
+// union returns what is held in one or the other.
+func union(a, b []press) []press {
+	all := slices.Clone(a)
+	for _, h := range b {
+		if !slices.ContainsFunc(a, func(o press) bool { return o.key == h.key }) {
+			all = append(all, h)
+		}
+	}
+	return all
 }
 
 // prepare plans, and lends the keys that the first part needs. It plans again after that, since the mapping was read again.
 func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 	for {
+		if err := d.sync(); err != nil { // before it answers, the server tells of changes that were made until then
+			return nil, err
+		}
 		if d.poll(); d.stale {
 			if err := d.refresh(); err != nil {
 				return nil, err
@@ -353,6 +374,7 @@ func (d *Driver) Close() error {
 		}
 	}
 	d.closed = true
+	d.xkb.close()
 	d.connection.close()
 	if errors.Is(err, input.ErrGone) {
 		again, e := open(d.display)

@@ -37,7 +37,7 @@ func (d *Driver) room(holds []press) int {
 		}
 	}
 	n = min(n, maxLent)
-	for _, h := range holds {
+	for _, h := range union(d.presses, holds) {
 		if h.sym != 0 {
 			n--
 		}

@@ -133,7 +133,15 @@ func (d *Driver) adopt() error {
 	return nil
 }
 
-// impervious has the server serve this client also while another one, such as a window manager that moves a window, holds up all the rest.
+// impervious has the server serve us also while a client, such as a window manager that moves a window, holds up all others.
 func (d *Driver) impervious() error {
-	return d.ask(xtest.GrabControlChecked(d.Conn, true).Check)
+	for _, c := range []*connection{d.connection, d.xkb.connection} {
+		if err := xtest.Init(c.Conn); err != nil {
+			return err
+		}
+		if err := c.ask(xtest.GrabControlChecked(c.Conn, true).Check); err != nil {
+			return err
+		}
+	}
+	return nil
 }

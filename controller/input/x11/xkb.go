@@ -21,7 +21,7 @@ const (
 	nameKeys, nameAliases                       = 1 << 9, 1 << 10                // kinds of names
 )
 
-// xkb is the extension of one connection.
+// xkb is the extension. It has a connection of its own: clients that use it are told of changes by its own events only, which the library cannot read.
 type xkb struct {
 	*connection
 	opcode byte
@@ -29,22 +29,30 @@ type xkb struct {
 
 var le = binary.LittleEndian
 
-func openXKB(c *connection) (xkb, error) {
+func openXKB(display string) (*xkb, error) {
+	c, err := connect(display)
+	if err != nil {
+		return nil, err
+	}
 	const name = "XKEYBOARD"
 	ext, err := get(c, xproto.QueryExtension(c.Conn, uint16(len(name)), name).Reply)
+	if err == nil && !ext.Present {
+		err = errors.New("the server has no XKEYBOARD extension, which says what its keys are")
+	}
 	if err != nil {
-		return xkb{}, err
+		c.close()
+		return nil, err
 	}
-	if !ext.Present {
-		return xkb{}, errors.New("the server has no XKEYBOARD extension, which says what its keys are")
+	x := &xkb{c, ext.MajorOpcode}
+	if _, err := x.request(xkbUseExtension, 1, 0, 0, 0); err != nil { // version 1.0
+		c.close()
+		return nil, err
 	}
-	x := xkb{c, ext.MajorOpcode}
-	_, err = x.request(xkbUseExtension, 1, 0, 0, 0) // version 1.0
-	return x, err
+	return x, nil
 }
 
 // request sends a request of the extension.
-func (x xkb) request(minor byte, body ...byte) ([]byte, error) {
+func (x *xkb) request(minor byte, body ...byte) ([]byte, error) {
 	b := []byte{x.opcode, minor, 0, 0}
 	b = append(b, body...)
 	le.PutUint16(b[2:], uint16(len(b)/4))
@@ -57,7 +65,7 @@ type state struct {
 	group                 int  // the one that is locked
 }
 
-func (x xkb) state() (state, error) {
+func (x *xkb) state() (state, error) {
 	b, err := x.request(xkbGetState, coreKeyboard&0xff, coreKeyboard>>8, 0, 0)
 	if err != nil {
 		return state{}, err
@@ -65,7 +73,7 @@ func (x xkb) state() (state, error) {
 	return state{held: b[9], latched: b[10], locked: b[11], group: int(b[13])}, nil
 }
 
-func (x xkb) keymap() (*keymap, error) {
+func (x *xkb) keymap() (*keymap, error) {
 	parts := uint16(mapTypes | mapSyms | mapModifiers | mapActions)
 	ask := make([]byte, 24)
 	le.PutUint16(ask, coreKeyboard)
