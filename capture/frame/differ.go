@@ -52,7 +52,8 @@ func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 	w := w0
 	if whole := min(w1, width/64); d.conv == nil && d.layout.traits.pixelBytes == 4 && w0 < whole {
 		from, to := 256*w0, 256*whole
-		d.line32(dst[:whole-w0], a.Rows[y][from:to:to], b.Rows[y][from:to:to])
+		next := a.Rows[min(y+1, len(a.Rows)-1)]
+		d.line32(dst[:whole-w0], a.Rows[y][from:to:to], b.Rows[y][from:to:to], next[from:to:to])
 		w = whole
 	}
 	for ; w < w1; w++ {
@@ -62,10 +63,10 @@ func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 }
 
 // line32 compares pixels of 4 bytes, 64 for each word of dst. In a video every pixel differs, word after word, and to see that
-// takes less than to find out which.
-func (d *Differ) line32(dst []uint64, a, b []byte) {
+// takes less than to find out which. next is what of a is likely to be compared next, the same pixels one line below.
+func (d *Differ) line32(dst []uint64, a, b, next []byte) {
 	if d.vector {
-		vectors(dst, a, b, d.seen, d.tau)
+		vectors(dst, a, b, next, d.seen, d.tau)
 		return
 	}
 	const all = ^uint64(0)

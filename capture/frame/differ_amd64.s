@@ -16,22 +16,30 @@
 	SHLQ $(8*i), R8; \
 	ORQ R8, R9
 
-// func beyondAVX2(dst *uint64, a, b *byte, words int, seen uint64, tau byte)
+// func beyondAVX2(dst *uint64, a, b, next *byte, words int, seen uint64, tau byte)
+//
+// next is as long as a and only asked for.
 //
 // |a − b| of two bytes is the larger of both differences that saturate at 0, and what of it exceeds τ is what saturates again.
-TEXT ·beyondAVX2(SB), NOSPLIT, $0-41
+TEXT ·beyondAVX2(SB), NOSPLIT, $0-49
 	MOVQ dst+0(FP), DI
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DX
-	MOVQ words+24(FP), CX
-	VPBROADCASTQ seen+32(FP), Y0
-	VPBROADCASTB tau+40(FP), Y1
+	MOVQ next+24(FP), R10
+	MOVQ words+32(FP), CX
+	VPBROADCASTQ seen+40(FP), Y0
+	VPBROADCASTB tau+48(FP), Y1
 	VPXOR Y2, Y2, Y2
 	TESTQ CX, CX
 	JLE done
 
 word:
 	XORQ R9, R9
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	PREFETCHT0 128(R10)
+	PREFETCHT0 192(R10)
+	ADDQ $256, R10
 	EIGHT(0)
 	EIGHT(1)
 	EIGHT(2)
