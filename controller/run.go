@@ -115,10 +115,7 @@ func (r *run) play(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	limit := r.Test.Timeout
-	if limit == 0 {
-		limit = suite.DefaultTimeout
-	}
+	limit := r.limit()
 	// The end of a test that is a time is not meant to be cut short by the limit for those that do not end.
 	ctx, cancel := context.WithTimeoutCause(ctx, max(limit, r.Test.Sync.Limit+limit), fmt.Errorf("the test did not end within %v", limit))
 	defer cancel()
@@ -131,6 +128,14 @@ func (r *run) play(ctx context.Context) error {
 	}
 	r.played.Ended = true
 	return r.pause(ctx, redTail)
+}
+
+// limit is how long the test itself may take.
+func (r *run) limit() time.Duration {
+	if r.Test.Timeout == 0 {
+		return suite.DefaultTimeout
+	}
+	return r.Test.Timeout
 }
 
 // begin goes from nothing to the content's first change, or, where the test's own steps begin it, to a held green.
@@ -222,7 +227,7 @@ func (r *run) green(ctx context.Context) error {
 
 // begun waits until the green is gone.
 func (r *run) begun(ctx context.Context) error {
-	seen, err := r.await(ctx, greenTimeout, Condition{Kind: NoGreen, Region: r.played.Area})
+	seen, err := r.await(ctx, r.limit(), Condition{Kind: NoGreen, Region: r.played.Area})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"sync"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/marker"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -56,6 +57,8 @@ type condition struct {
 	held   int               // frames in a row with that box
 	since  timeline.Interval // of the last change
 	frame  int
+	first  uint64 // sequence number of the last change
+	seen   uint64 // frames since, without those that were lost
 }
 
 // Begin implements Watcher.
@@ -145,9 +148,11 @@ func (s *Screen) look(c *controller.Condition, st *condition, step *frame.Step) 
 		return changed
 	case controller.Still:
 		if first || changed {
-			st.frame, st.since = step.Number, at
+			st.frame, st.since, st.first, st.seen = step.Number, at, step.Meta.Sequence, 0
+			return false
 		}
-		return at.Earliest.Sub(st.since.Latest) >= c.For
+		st.seen++
+		return st.still(step) >= c.For
 	case controller.Green:
 		st.frame, st.since = step.Number, at
 		if first || changed {
@@ -164,6 +169,16 @@ func (s *Screen) look(c *controller.Condition, st *condition, step *frame.Step) 
 		st.holds = s.shows(c, step.Image)
 	}
 	return st.holds
+}
+
+// still is how long nothing has changed for certain. Frames that were lost are taken off, and two more: whoever measures does so too, and rounds otherwise.
+func (st *condition) still(step *frame.Step) time.Duration {
+	passed := step.Meta.Sampled.Earliest.Sub(st.since.Latest)
+	frames := step.Meta.Sequence - st.first
+	if frames == 0 || st.seen <= 2 {
+		return 0
+	}
+	return time.Duration(float64(passed) * float64(st.seen-2) / float64(frames))
 }
 
 func (s *Screen) green(st *condition, m frame.Image) {

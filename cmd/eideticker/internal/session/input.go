@@ -1,10 +1,15 @@
 package session
 
 import (
-	"context"
-
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// openInput returns nil where a display takes no input.
-func openInput(context.Context, string) (input.Driver, error) { return nil, nil }
+// openInput takes keyboard and pointer of a display.
+func openInput(display string) (input.Driver, error) {
+	d, err := x11.Open(display)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

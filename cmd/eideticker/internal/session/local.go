@@ -31,7 +31,7 @@ func (local) Open(ctx context.Context, browser string) (Stage, error) {
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if s.input, err = openInput(ctx, display.Name()); err != nil {
+	if s.input, err = openInput(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

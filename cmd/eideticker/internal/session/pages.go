@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type pages struct {
 	green   string     // address of the green page
 	site    *site.Site // nil: no page of ours is played
 	nonce   string
+	file    string // the green page where it is one; "": it is served
 
 	serving errgroup.Group
 	stop    context.CancelFunc
@@ -39,6 +41,8 @@ func servePages(ctx context.Context, t *suite.Test) (*pages, error) {
 	var err error
 	if t.Page != "" {
 		err = p.serveSite(ctx, t.Page)
+	} else if !p.own && strings.HasPrefix(p.address, "file:") {
+		err = p.writeGreen()
 	} else if !p.own {
 		err = p.serveGreen(ctx)
 	}
@@ -121,9 +125,25 @@ func (p *pages) serveGreen(ctx context.Context) error {
 	return nil
 }
 
+// writeGreen puts the green page into a file: browsers follow links to files from files alone.
+func (p *pages) writeGreen() error {
+	f, err := os.CreateTemp("", "eideticker-green-*.html")
+	if err != nil {
+		return err
+	}
+	p.file = f.Name()
+	_, err = fmt.Fprintf(f, greenPage, html.EscapeString(p.address))
+	p.green = (&url.URL{Scheme: "file", Path: filepath.ToSlash(f.Name())}).String()
+	return errors.Join(err, f.Close())
+}
+
 func (p *pages) close() error {
 	p.stop()
-	return p.serving.Wait()
+	err := p.serving.Wait()
+	if p.file != "" {
+		err = errors.Join(err, os.Remove(p.file))
+	}
+	return err
 }
 
 // Address makes an address of what a user writes: a URL, a file that is there, or a host.
@@ -135,7 +155,7 @@ func Address(text string) (string, error) {
 				return "", fmt.Errorf("%q names no host", text)
 			}
 			return u.String(), nil
-		case "file", "data", "about":
+		case "file":
 			return u.String(), nil
 		}
 	}
