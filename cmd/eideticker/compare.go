@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/staging"
 )
 
 type compareCmd struct {
@@ -22,6 +24,7 @@ type compareCmd struct {
 	JUnit            string   `name:"junit" placeholder:"FILE" complete:"files" help:"Write a test case per measure as JUnit XML."`
 	Perfherder       string   `placeholder:"FILE" complete:"files" help:"Write B's values as Perfherder JSON."`
 	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write the difference of the heat maps, the first frames that differ and a video of both runs into this folder."`
+	Force            bool     `help:"Overwrite what an earlier comparison left in DIR."`
 }
 
 func (compareCmd) Help() string {
@@ -56,6 +59,9 @@ func (f *fraction) UnmarshalText(text []byte) error {
 	if err != nil || math.IsNaN(v) || v < 0 || v > 10 {
 		return fmt.Errorf("%q is no threshold, want one such as 3%%", text)
 	}
+	if !percent && v >= 1 {
+		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, numberText(100*v), numberText(v), numberText(v/100))
+	}
 	*f = fraction{v, true}
 	return nil
 }
@@ -73,30 +79,70 @@ func (c compareCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	a, err := loadRuns(e.ctx, pathA)
-	if err != nil {
-		return fmt.Errorf("compare: %w", orInterrupted(err))
-	}
-	b, err := loadRuns(e.ctx, pathB)
-	if err != nil {
-		return fmt.Errorf("compare: %w", orInterrupted(err))
-	}
-	cmp, err := compareRuns(a, b, c.Threshold, c.Primary)
+	cmp, err := c.compare(e, pathA, pathB)
 	if err != nil {
 		return err
 	}
-	if err := c.write(e, cmp); err != nil {
-		return fmt.Errorf("compare: %w", orInterrupted(err))
+	folder, err := c.beginFolder()
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
 	}
-	if c.JSON {
-		err = printJSON(e.out, cmp.json())
-	} else {
-		err = cmp.print(e.out)
-	}
-	if err != nil || !c.FailOnRegression {
+	if err := c.tell(e, cmp, folder); err != nil || !c.FailOnRegression {
 		return err
 	}
 	return cmp.failure()
+}
+
+// tell prints the comparison and writes what was asked for beside it. The table comes first, so that a full disk does not take it away; the one object of --json
+// says what was written, and comes behind.
+func (c compareCmd) tell(e *env, cmp *comparison, folder *staging.Folder) error {
+	if !c.JSON {
+		if err := cmp.print(e.out); err != nil {
+			return errors.Join(err, folder.Abandon())
+		}
+	}
+	wrote := c.write(e, cmp, folder)
+	if wrote != nil {
+		wrote = fmt.Errorf("compare: %w", orInterrupted(wrote))
+	}
+	if c.JSON {
+		return errors.Join(wrote, printJSON(e.out, cmp.json()))
+	}
+	return errors.Join(wrote, c.printWritten(e.out, cmp))
+}
+
+func (c compareCmd) compare(e *env, pathA, pathB string) (*comparison, error) {
+	a, err := loadRuns(e.ctx, pathA)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	b, err := loadRuns(e.ctx, pathB)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
+	}
+	return compareRuns(a, b, c.Threshold, c.Primary)
+}
+
+// What -o writes.
+const (
+	heatPictureFile = "heatmap-difference.png"
+	heatNumbersFile = "heatmap-difference.npy"
+	divergenceFileA = "first-difference-a.png"
+	divergenceFileB = "first-difference-b.png"
+	pairVideoFile   = "pair.mp4"
+)
+
+// beginFolder says before the work whether the folder that was asked for can be written; nil: none was.
+func (c compareCmd) beginFolder() (*staging.Folder, error) {
+	if c.Output == "" {
+		return nil, nil
+	}
+	for _, name := range []string{heatPictureFile, heatNumbersFile, divergenceFileA, divergenceFileB, pairVideoFile, pairVideoFile + ".json"} {
+		if err := refuseExisting(filepath.Join(c.Output, name), c.Force); err != nil {
+			return nil, err
+		}
+	}
+	return staging.Begin(c.Output)
 }
 
 // paths returns where A and B are.
@@ -112,12 +158,10 @@ func (c compareCmd) paths() (a, b string, err error) {
 }
 
 // write writes what was asked for beside the table.
-func (c compareCmd) write(e *env, cmp *comparison) error {
-	if c.Output != "" {
-		if err := os.MkdirAll(c.Output, 0o755); err != nil {
-			return err
-		}
-		if err := cmp.pictures(e, c.Output); err != nil {
+func (c compareCmd) write(e *env, cmp *comparison, folder *staging.Folder) error {
+	if folder != nil {
+		if err := folder.Finish(cmp.pictures(e, evidenceFolder{folder.Dir(), c.Output})); err != nil {
+			cmp.heat, cmp.divergence, cmp.pair = nil, nil, nil
 			return err
 		}
 	}
@@ -132,6 +176,14 @@ func (c compareCmd) write(e *env, cmp *comparison) error {
 		}
 	}
 	return nil
+}
+
+// printWritten tells what was written beside the table.
+func (c compareCmd) printWritten(w io.Writer, cmp *comparison) error {
+	l := cmp.evidence()
+	l.add("JUnit", "%s", c.JUnit)
+	l.add("Perfherder", "%s", c.Perfherder)
+	return l.print(w)
 }
 
 // writeWhole writes a file that is there as a whole or not at all. What is written here is made anew with every

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -85,10 +85,10 @@ func (d *divergence) text() string {
 }
 
 // writeDivergence looks for the first frames that differ and writes them as pictures. What makes that impossible is a refusal.
-func (c *comparison) writeDivergence(e *env, dir string, a, b *runResults, wa, wb *report.Window) error {
+func (c *comparison) writeDivergence(e *env, dir evidenceFolder, a, b *runResults, wa, wb *report.Window) error {
 	c.divergence = &divergence{runA: a.name, runB: b.name}
 	ra, rb, err := twoRecordings(a, b)
-	if missing, ok := err.(noRecordingError); ok {
+	if missing := (noRecordingError{}); errors.As(err, &missing) {
 		c.divergence.refusal = sentence(missing)
 		return nil
 	}
@@ -207,7 +207,7 @@ func (s *side) at() divergedFrame {
 }
 
 // find goes through both windows up to the first difference.
-func (p *pairer) find(e *env, d *divergence, dir string, bar *progress) error {
+func (p *pairer) find(e *env, d *divergence, dir evidenceFolder, bar *progress) error {
 	nextA, stopA := iter.Pull2(p.a.Steps(p.wa.Start, p.wa.End+1))
 	defer stopA()
 	nextB, stopB := iter.Pull2(p.b.Steps(p.wb.Start, p.wb.End+1))
@@ -273,10 +273,10 @@ func (p *pairer) counted(word uint64, left, y int) uint64 {
 	return word
 }
 
-func (d *divergence) write(dir string, images ...frame.Image) error {
-	for i, name := range []string{"first-difference-a.png", "first-difference-b.png"} {
-		d.pictures[i] = filepath.Join(dir, name)
-		if err := writeWhole(d.pictures[i], func(out *outFile) error { return render.WritePNG(out, images[i]) }); err != nil {
+func (d *divergence) write(dir evidenceFolder, images ...frame.Image) error {
+	for i, name := range []string{divergenceFileA, divergenceFileB} {
+		d.pictures[i] = dir.name(name)
+		if err := writeWhole(dir.path(name), func(out *outFile) error { return render.WritePNG(out, images[i]) }); err != nil {
 			return err
 		}
 	}

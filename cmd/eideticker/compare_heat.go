@@ -86,7 +86,7 @@ func heatOf(r *runResults, w *report.Window) (*analyze.Heat, error) {
 }
 
 // writeHeat writes the difference of two windows' heat maps, as a picture and as numbers. What makes that impossible is a refusal.
-func (c *comparison) writeHeat(dir string, a, b *runResults, wa, wb *report.Window) error {
+func (c *comparison) writeHeat(dir evidenceFolder, a, b *runResults, wa, wb *report.Window) error {
 	c.heat = &heatDifference{}
 	before, errA := heatOf(a, wa)
 	now, errB := heatOf(b, wb)
@@ -109,11 +109,11 @@ func (c *comparison) writeHeat(dir string, a, b *runResults, wa, wb *report.Wind
 		c.heat.more += uint64(max(n, m) - m)
 		c.heat.less += uint64(max(n, m) - n)
 	}
-	c.heat.picture, c.heat.numbers = filepath.Join(dir, "heatmap-difference.png"), filepath.Join(dir, "heatmap-difference.npy")
-	if err := writeWhole(c.heat.picture, func(out *outFile) error { return png.Encode(out, picture) }); err != nil {
+	c.heat.picture, c.heat.numbers = dir.name(heatPictureFile), dir.name(heatNumbersFile)
+	if err := writeWhole(dir.path(heatPictureFile), func(out *outFile) error { return png.Encode(out, picture) }); err != nil {
 		return err
 	}
-	return writeWhole(c.heat.numbers, func(out *outFile) error { return render.WriteDifferenceNPY(out, before, now) })
+	return writeWhole(dir.path(heatNumbersFile), func(out *outFile) error { return render.WriteDifferenceNPY(out, before, now) })
 }
 
 var errNPY = errors.New("not a heat map in NumPy's format: want a 2-D array of uint32 in rows")
@@ -173,8 +173,17 @@ func npyShape(dict string) (width, height int, err error) {
 	return width, height, nil
 }
 
+// evidenceFolder is what -o asks for, in the making.
+type evidenceFolder struct{ made, shown string }
+
+// path is where to write a file.
+func (f evidenceFolder) path(name string) string { return filepath.Join(f.made, name) }
+
+// name is what the file will be called.
+func (f evidenceFolder) name(name string) string { return filepath.Join(f.shown, name) }
+
 // pictures writes what -o asks for, about the two runs that are shown.
-func (c *comparison) pictures(e *env, dir string) error {
+func (c *comparison) pictures(e *env, dir evidenceFolder) error {
 	if c.shownA < 0 || c.shownB < 0 {
 		return nil
 	}
@@ -202,7 +211,7 @@ func recordingOf(r *runResults) (string, error) {
 	path := filepath.Join(r.dir, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("run %s has no %s", r.name, name)
+			return "", noRecordingError{fmt.Errorf("run %s has no %s", r.name, name)}
 		}
 		return "", err
 	}

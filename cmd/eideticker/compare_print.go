@@ -34,10 +34,8 @@ func (c *comparison) print(w io.Writer) error {
 	if err := printTable(w, []string{"measure", ">A", ">B", "unit", "verdict", "B against A"}, rows); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\n%s\n", c.sum()); err != nil {
-		return err
-	}
-	return c.printEvidence(w)
+	_, err := fmt.Fprintf(w, "\n%s\n", c.sum())
+	return err
 }
 
 // describe says what a set is.
@@ -80,9 +78,8 @@ func (c *comparison) counts() map[stats.Verdict]int {
 	return counts
 }
 
-// printEvidence tells what -o has brought.
-func (c *comparison) printEvidence(w io.Writer) error {
-	var l list
+// evidence tells what -o has brought.
+func (c *comparison) evidence() (l list) {
 	if c.heat != nil {
 		l.add("heat maps", "%s", c.heat.text())
 	}
@@ -92,7 +89,7 @@ func (c *comparison) printEvidence(w io.Writer) error {
 	if c.pair != nil {
 		l.add("video", "%s", c.pair.text())
 	}
-	return l.print(w)
+	return l
 }
 
 // numberText writes a value with four figures, and whole numbers whole.

@@ -35,11 +35,35 @@ func TestThresholds(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, f, err)
 		}
 	}
-	for _, text := range []string{"", "%", "-1%", "nan", "lots", "1e9"} {
+	for _, text := range []string{"", "%", "-1%", "nan", "lots", "1e9", "3", "1"} {
 		var f fraction
 		if err := f.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: %v", text, f)
 		}
+	}
+}
+
+// TestPairShowsTheSameOnBothSides: a value that one run lacks is shown of neither, and two of one name bear their measure's.
+func TestPairShowsTheSameOnBothSides(t *testing.T) {
+	window := func(framerate float64, measures ...string) *report.Window {
+		w := &report.Window{}
+		for _, m := range measures {
+			w.Results = append(w.Results, analyze.Result{Measure: m, Values: []analyze.Value{rate(framerate)}})
+		}
+		return w
+	}
+	names := func(values []analyze.Value) (list []string) {
+		for _, v := range values {
+			list = append(list, fmt.Sprintf("%s=%v", v.Name, v.Value))
+		}
+		return list
+	}
+	a, b := pairValues(window(50, "scroll", "fps"), window(60, "fps"))
+	if !slices.Equal(names(a), []string{"fps.framerate=50"}) || !slices.Equal(names(b), []string{"fps.framerate=60"}) {
+		t.Errorf("%v beside %v", names(a), names(b))
+	}
+	if a, _ = pairValues(window(50, "scroll", "fps"), window(60, "fps", "scroll")); !slices.Equal(names(a), []string{"fps.framerate=50", "scroll.framerate=50"}) {
+		t.Errorf("%v", names(a))
 	}
 }
 
@@ -269,7 +293,7 @@ func TestHeatDifference(t *testing.T) {
 			c := &comparison{}
 			wa, a := heatRun(t, filepath.Join(dir, "a"), 160, 90, small)
 			wb, b := heatRun(t, filepath.Join(dir, "b"), 160, tc.heightB, tc.b)
-			if err := c.writeHeat(dir, a, b, wa, wb); err != nil {
+			if err := c.writeHeat(evidenceFolder{dir, dir}, a, b, wa, wb); err != nil {
 				t.Fatal(err)
 			}
 			if c.heat.more != tc.more || c.heat.less != tc.less || c.heat.refusal != tc.refusal {
@@ -283,7 +307,7 @@ func TestHeatDifference(t *testing.T) {
 		})
 	}
 	c := &comparison{}
-	if err := c.writeHeat(t.TempDir(), &runResults{name: "r"}, &runResults{name: "r"}, &report.Window{}, &report.Window{}); err != nil || !strings.Contains(c.heat.refusal, "run r has no heat map") {
+	if err := c.writeHeat(evidenceFolder{t.TempDir(), "out"}, &runResults{name: "r"}, &runResults{name: "r"}, &report.Window{}, &report.Window{}); err != nil || !strings.Contains(c.heat.refusal, "run r has no heat map") {
 		t.Errorf("%v, %+v", err, c.heat)
 	}
 }
@@ -407,7 +431,7 @@ func TestFirstDivergence(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, dir := &divergence{}, t.TempDir()
-			if err := p.find(&env{ctx: t.Context()}, d, dir, &progress{}); err != nil {
+			if err := p.find(&env{ctx: t.Context()}, d, evidenceFolder{dir, dir}, &progress{}); err != nil {
 				t.Fatal(err)
 			}
 			if d.found != (tc.frameA >= 0) || d.pairs != tc.pairs || d.unpaired != tc.unpaired {

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"iter"
-	"path/filepath"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -40,29 +40,48 @@ func (p *pairVideo) text() string {
 
 // twoRecordings opens those of the two runs that are shown.
 func twoRecordings(a, b *runResults) (ra, rb *recording.Reader, err error) {
-	pathA, errA := recordingOf(a)
-	pathB, errB := recordingOf(b)
-	if err := errors.Join(errA, errB); err != nil {
+	ra, errA := openRecordingOf(a)
+	rb, errB := openRecordingOf(b)
+	errs := []error{errA, errB}
+	for i, r := range []*recording.Reader{ra, rb} {
+		if errs[1-i] != nil && r != nil {
+			r.Close() // was only read
+		}
+	}
+	var missing noRecordingError
+	if err := errors.Join(errs...); errors.As(err, &missing) {
 		return nil, nil, noRecordingError{err}
-	}
-	if ra, err = recording.Open(pathA); err != nil {
-		return nil, nil, err
-	}
-	if rb, err = recording.Open(pathB); err != nil {
-		ra.Close() // was only read
+	} else if err != nil {
 		return nil, nil, err
 	}
 	return ra, rb, nil
 }
 
-// noRecordingError says that a run has no recording, which is no failure of a comparison.
+// openRecordingOf opens a run's recording, if it is the one that the run's results are of.
+func openRecordingOf(run *runResults) (*recording.Reader, error) {
+	path, err := recordingOf(run)
+	if err != nil {
+		return nil, err
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := resultsAreOf(run.recording, r, path); err != nil {
+		r.Close() // was only read
+		return nil, noRecordingError{err}
+	}
+	return r, nil
+}
+
+// noRecordingError says that a run has no recording, or another one, which is no failure of a comparison.
 type noRecordingError struct{ error }
 
 // writePair writes the video of both runs from before their start until behind their end.
-func (c *comparison) writePair(e *env, dir string, a, b *runResults, wa, wb *report.Window) error {
-	c.pair = &pairVideo{name: filepath.Join(dir, "pair.mp4")}
+func (c *comparison) writePair(e *env, dir evidenceFolder, a, b *runResults, wa, wb *report.Window) error {
+	c.pair = &pairVideo{name: dir.name(pairVideoFile)}
 	ra, rb, err := twoRecordings(a, b)
-	if missing, ok := err.(noRecordingError); ok {
+	if missing := (noRecordingError{}); errors.As(err, &missing) {
 		c.pair.refusal = sentence(missing)
 		return nil
 	}
@@ -75,10 +94,11 @@ func (c *comparison) writePair(e *env, dir string, a, b *runResults, wa, wb *rep
 	defer p.end()
 	left, errA := pairSide(e, ra, wa, "A: "+a.name, p)
 	right, errB := pairSide(e, rb, wb, "B: "+b.name, nil)
+	left.Overlay.Values, right.Overlay.Values = pairValues(wa, wb)
 	if err := errors.Join(errA, errB); err != nil {
 		return err
 	}
-	err = render.WritePair(c.pair.name, left, right, render.VideoOptions{})
+	err = render.WritePair(dir.path(pairVideoFile), left, right, render.VideoOptions{})
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, render.ErrPair) {
 		c.pair.refusal = sentence(err)
 		return nil
@@ -112,14 +132,29 @@ func pairSide(e *env, r *recording.Reader, w *report.Window, title string, p *pr
 			Marks: []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin}, {Frame: w.End, Label: "end", Tone: render.End}},
 		},
 	}
-	for i := range w.Results {
-		for _, v := range w.Results[i].Values {
-			if v.Name == "framerate" || v.Name == "longest_freeze" {
-				side.Overlay.Values = append(side.Overlay.Values, v)
-			}
+	return side, nil
+}
+
+// pairValues are the values that stand below the pictures: of each side the same, in full, so that one can look from one to the other.
+func pairValues(wa, wb *report.Window) (a, b []analyze.Value) {
+	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"scroll", "framerate"}} {
+		va, okA := valueOf(wa, want[0], want[1])
+		vb, okB := valueOf(wb, want[0], want[1])
+		if okA && okB {
+			va.Name, vb.Name = want[0]+"."+want[1], want[0]+"."+want[1]
+			a, b = append(a, va), append(b, vb)
 		}
 	}
-	return side, nil
+	return a, b
+}
+
+func valueOf(w *report.Window, measure, name string) (analyze.Value, bool) {
+	for i := range w.Results {
+		if r := &w.Results[i]; r.Measure == measure {
+			return r.Find(name)
+		}
+	}
+	return analyze.Value{}, false
 }
 
 // watched passes steps on until the command is interrupted, and tells how far they are.

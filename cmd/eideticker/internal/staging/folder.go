@@ -129,8 +129,13 @@ func (f *Folder) Finish(failed error) error {
 	return errors.Join(err, f.remove())
 }
 
-// Abandon removes what was written.
-func (f *Folder) Abandon() error { return f.remove() }
+// Abandon removes what was written. Nil is a folder that nobody has asked for.
+func (f *Folder) Abandon() error {
+	if f == nil {
+		return nil
+	}
+	return f.remove()
+}
 
 func (f *Folder) place() error {
 	if err := os.MkdirAll(f.path, 0o755); err != nil {
