@@ -116,7 +116,7 @@ func (o *Outcome) Unreadable() (frames []int) {
 }
 
 // walk calls do with each frame from up to, and not including, to, that can be read. The step of one behind others that cannot be read tells
-// how it differs from the last frame before these, and always brings pixels.
+// how it differs from the last frame before these, and always brings pixels. Of steps that bring pixels, Fill is to be heeded.
 func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {
 	for from < to {
 		if c.Times.Broken(from) {
@@ -141,6 +141,9 @@ func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error
 		steps := c.Recording.Changes
 		if pixels {
 			steps = c.Recording.Steps
+			if u, ok := c.Recording.(unfolder); ok {
+				steps = u.Unfold
+			}
 		}
 		for step, err := range steps(from, end) {
 			if err != nil {

@@ -49,7 +49,8 @@ func newDiffer(a *Area, tolerance int) *differ {
 // of returns the diff between two images that differ in nothing but a change. The result belongs to the differ until its next call.
 func (d *differ) of(c *frame.Change, before, now frame.Image) *Diff {
 	d.begin(c, before, now)
-	for d.band() != nil {
+	for d.bandEnd() > 0 {
+		d.band()
 	}
 	return &d.diff
 }
@@ -64,19 +65,25 @@ func (d *differ) begin(c *frame.Change, before, now frame.Image) {
 	}
 }
 
-// band compares the lines of the next band in which something changed, and returns them; nil if there is none, and the diff is whole. Bands begin at
-// multiples of bandLines in the picture.
+// bandEnd returns where the next band ends in which something changed; 0 if there is none, and the diff is whole. Bands end at multiples of
+// bandLines in the picture.
+func (d *differ) bandEnd() int {
+	for d.y < d.bottom && d.first[d.y] >= d.end[d.y] {
+		d.y++
+	}
+	if d.y >= d.bottom {
+		return 0
+	}
+	return min(d.bottom, (d.y/bandLines+1)*bandLines)
+}
+
+// band compares the lines of the next band in which something changed, and returns them.
 func (d *differ) band() []Line {
 	had := len(d.diff.Lines)
-	for d.y < d.bottom && had == len(d.diff.Lines) {
-		for end := min(d.bottom, (d.y/bandLines+1)*bandLines); d.y < end; d.y++ {
-			if d.first[d.y] < d.end[d.y] {
-				d.line(d.y)
-			}
+	for end := d.bandEnd(); d.y < end; d.y++ {
+		if d.first[d.y] < d.end[d.y] {
+			d.line(d.y)
 		}
-	}
-	if had == len(d.diff.Lines) {
-		return nil
 	}
 	return d.diff.Lines[had:]
 }

@@ -8,6 +8,7 @@ import (
 type feed struct {
 	*Case
 	pixels bool // steps bring pixels
+	begun  bool // they have brought a frame
 	early  []follower
 	differ *differ
 	now    Frame
@@ -17,6 +18,7 @@ type feed struct {
 // processor's cache. Only where pixels are read.
 type follower interface {
 	// meet is told of a frame before it follows its lines. What lines there are is not known yet.
+	// Except in the first frame that it meets, and in those of which nothing is followed, pixels may not all be there either.
 	meet(*Frame)
 	// follow takes lines of the frame in which something changed: those of one band, and bands from top to bottom.
 	follow(*Frame, []Line)
@@ -36,13 +38,22 @@ func followers(parts []part) (all []follower) {
 func (f *feed) frame(step *frame.Step) (*Frame, error) {
 	f.now = Frame{Step: step, Lost: f.Times.Lost(step.Number)}
 	if f.pixels {
+		nothing := step.Previous.Rows == nil // before a segment's first frame, from which it could differ
+		if !f.begun || nothing {
+			if err := f.fill(step, len(f.Layout.Rows)); err != nil {
+				return nil, err
+			}
+		}
+		f.begun = true
 		for _, p := range f.early {
 			p.meet(&f.now)
 		}
-		if step.Previous.Rows == nil { // a segment's first frame has nothing to differ from
+		if nothing {
 			return &f.now, nil
 		}
-		f.now.Diff = f.follow(step)
+		if err := f.follow(step); err != nil {
+			return nil, err
+		}
 		f.now.Unique = f.now.Diff.Pixels > f.Window.MinPixels
 		return &f.now, nil
 	}
@@ -63,16 +74,37 @@ func (f *feed) frame(step *frame.Step) (*Frame, error) {
 	return &f.now, nil
 }
 
+// fill has the rows before the given one brought.
+func (f *feed) fill(step *frame.Step, rows int) error {
+	if step.Fill == nil {
+		return nil
+	}
+	if err := step.Fill(rows); err != nil {
+		return &unreadable{step.Number, err}
+	}
+	return nil
+}
+
 // follow makes the diff of a step, and lets the followers see each band of it.
-func (f *feed) follow(step *frame.Step) *Diff {
+func (f *feed) follow(step *frame.Step) error {
 	d := f.prepared()
 	d.begin(step.Change, step.Previous, step.Image)
-	for lines := d.band(); lines != nil; lines = d.band() {
+	f.now.Diff = &d.diff
+	all := len(f.Layout.Rows)
+	for end := d.bandEnd(); end > 0; end = d.bandEnd() {
+		rows := end
+		if all > f.Layout.Format.Height { // chroma is behind luma
+			rows = all
+		}
+		if err := f.fill(step, rows); err != nil {
+			return err
+		}
+		lines := d.band()
 		for _, p := range f.early {
 			p.follow(&f.now, lines)
 		}
 	}
-	return &d.diff
+	return f.fill(step, all)
 }
 
 func (f *feed) diff(c *frame.Change, before, now frame.Image) *Diff {

@@ -32,3 +32,8 @@ func someRows(rec Recording, n int, rows []int) (frame.Image, error) {
 	}
 	return rec.Image(n)
 }
+
+// unfolder is a recording that can decode frames a few rows at a time: a frame is larger than a processor's own cache. See [frame.Step].Fill.
+type unfolder interface {
+	Unfold(from, to int) iter.Seq2[*frame.Step, error]
+}

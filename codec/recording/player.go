@@ -15,6 +15,9 @@ import (
 // at work as there are processors: then each fetches its own, block by block, so that a block's bytes are still in the cache when they
 // are put into rows. A row that did not change is not touched, and a frame that did not change costs little more than its number. It is used by one
 // goroutine and must be closed.
+//
+// A frame is larger than a processor's own cache. Whoever looks at its rows from top to bottom goes on with [Player.Begin] in place of
+// [Player.Next], and has each row unpacked just before he looks at it, by [Player.Fill].
 type Player struct {
 	r      *Reader
 	to     int
@@ -32,6 +35,12 @@ type Player struct {
 	warm    atomic.Bool // the bytes that were read last came from memory
 	blocks  blockReader // of frames that are not fetched ahead
 	block   []byte      // one of theirs
+
+	// What is still to be put into rows of the current frame.
+	current *fetch
+	walk    rowdelta.Walker // stands on the first span of the next block
+	more    bool            // there is one
+	fetched int             // bytes of current.raw before it
 
 	rows     rowPool
 	now      []*row
@@ -208,6 +217,18 @@ func (p *Player) prefetch() {
 
 // Next decodes the next frame, and reports whether there is one: at the end, and at a frame that cannot be read, it is false.
 func (p *Player) Next() bool {
+	return p.Begin() && p.Fill(len(p.image.Rows)) == nil
+}
+
+// Begin goes on to the next frame as Next does, and leaves it to Fill to unpack what is new in it.
+func (p *Player) Begin() bool {
+	if p.current != nil { // what comes is made of it
+		if p.Fill(len(p.image.Rows)) != nil {
+			return false
+		}
+		p.idle = append(p.idle, p.current)
+		p.current = nil
+	}
 	if p.err != nil || p.number+1 >= p.to {
 		return false
 	}
@@ -223,16 +244,29 @@ func (p *Player) Next() bool {
 	} else {
 		f.err = p.r.fetchHead(f)
 	}
-	p.number = f.n
+	p.number, p.current, p.more = f.n, f, false
 	err := f.err
 	if err == nil {
 		err = p.show(f)
 	}
-	if err != nil {
-		p.err = fmt.Errorf("frame %d: %w", f.n, err)
+	return p.fail(err) == nil
+}
+
+// Fill unpacks what is new in rows of the current frame before the given one, if that has not been done. In those behind, bytes that have changed may be
+// anything.
+func (p *Player) Fill(rows int) error {
+	if p.err != nil {
+		return p.err
 	}
-	p.idle = append(p.idle, f)
-	return p.err == nil
+	return p.fail(p.fill(rows))
+}
+
+// fail notes why the current frame cannot be decoded.
+func (p *Player) fail(err error) error {
+	if err != nil {
+		p.err = fmt.Errorf("frame %d: %w", p.number, err)
+	}
+	return p.err
 }
 
 // show makes f the current frame.
@@ -248,10 +282,15 @@ func (p *Player) show(f *fetch) error {
 	} else if err := p.turn(f); err != nil {
 		return err
 	}
-	if p.hasher != nil {
-		if got := p.hasher.hash(p.now); got != f.head.hash {
-			return &CorruptError{p.r.frames[f.n].offset, "decoded frame is not the one that was captured"}
-		}
+	if p.hasher == nil {
+		return nil
+	}
+	if err := p.fill(len(p.now)); err != nil {
+		return err
+	}
+	p.hasher.rehash(&f.delta, p.now)
+	if got := p.hasher.hash(p.now); got != f.head.hash {
+		return &CorruptError{p.r.frames[f.n].offset, "decoded frame is not the one that was captured"}
 	}
 	return nil
 }
@@ -275,9 +314,7 @@ func (p *Player) turn(f *fetch) error {
 	p.still = false
 	p.before, p.now = p.now, p.before
 	p.prev.Rows, p.image.Rows = p.image.Rows, p.prev.Rows
-	if err := p.advance(f); err != nil {
-		return err
-	}
+	p.advance(&f.delta)
 	for y, r := range p.now {
 		if r == nil {
 			return &CorruptError{p.r.frames[f.n].offset, fmt.Sprintf("row %d was never stored", y)}
@@ -285,6 +322,11 @@ func (p *Player) turn(f *fetch) error {
 		p.image.Rows[y] = r.b
 	}
 	p.complete = true
+	if !f.ahead {
+		p.blocks.announce(p.r, f.head.blocks)
+	}
+	p.walk, p.fetched = f.delta.Walk(), 0
+	p.more = p.walk.Next()
 	return nil
 }
 
@@ -321,9 +363,8 @@ func (p *Player) enter(n int) error {
 	return nil
 }
 
-// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the delta.
-func (p *Player) advance(f *fetch) error {
-	d := &f.delta
+// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the delta, but for the bytes that are stored.
+func (p *Player) advance(d *rowdelta.Delta) {
 	for i := range d.Runs {
 		run := &d.Runs[i]
 		switch run.Kind {
@@ -341,40 +382,35 @@ func (p *Player) advance(f *fetch) error {
 			}
 		}
 	}
-	if err := p.fill(f); err != nil {
-		return err
-	}
-	if p.hasher != nil {
-		p.hasher.rehash(d, p.now)
+}
+
+func (p *Player) fill(rows int) error {
+	for p.more && int(p.walk.Row) < rows {
+		if err := p.fillBlock(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// fill puts a frame's blocks into its rows.
-func (p *Player) fill(f *fetch) error {
+// fillBlock puts the next block into its rows.
+func (p *Player) fillBlock() error {
+	block := p.walk.Block
+	b := &p.current.head.blocks[block]
 	var from []byte
-	block, at := int32(-1), 0
-	if !f.ahead {
-		p.blocks.announce(p.r, f.head.blocks)
+	if p.current.ahead {
+		from = p.current.raw[p.fetched:]
+		p.fetched += int(b.raw)
+	} else {
+		p.block = slices.Grow(p.block[:0], int(b.raw))[:b.raw]
+		from = p.block
+		if err := p.blocks.read(p.r, b, from); err != nil {
+			return err
+		}
 	}
-	for w := f.delta.Walk(); w.Next(); {
-		if w.Block != block {
-			block = w.Block
-			b := &f.head.blocks[block]
-			if f.ahead {
-				from = f.raw[at : at+int(b.raw)]
-				at += int(b.raw)
-			} else {
-				p.block = slices.Grow(p.block[:0], int(b.raw))[:b.raw]
-				from = p.block
-				if err := p.blocks.read(p.r, b, from); err != nil {
-					return err
-				}
-			}
-		}
-		if r := p.now[w.Row]; r != nil {
-			copy(r.b[w.Start:w.End], from[w.Off:])
-		}
+	for p.more && p.walk.Block == block {
+		copy(p.now[p.walk.Row].b[p.walk.Start:p.walk.End], from[p.walk.Off:])
+		p.more = p.walk.Next()
 	}
 	return nil
 }
@@ -435,7 +471,7 @@ func (p *Player) Number() int { return p.number }
 // Meta returns what is known of the current frame.
 func (p *Player) Meta() frame.Meta { return p.meta }
 
-// Image returns the current frame. It is valid, and must not be changed, until the next call of Next.
+// Image returns the current frame. It is valid, and must not be changed, until the next call of Next or Begin.
 func (p *Player) Image() frame.Image { return p.image }
 
 // Previous returns the frame before the current one, valid as long. ok is false for the first frame of a segment.

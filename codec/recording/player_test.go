@@ -41,7 +41,7 @@ func clip(t testing.TB, rng *rand.Rand, f frame.Format, frames int) [][]byte {
 	return all[:frames]
 }
 
-// TestPlayersSideBySide plays with as many players as there may be before each fetches for itself, and more.
+// TestPlayersSideBySide plays with as many players as there may be before each fetches for itself, and more. They go on by whole frames, or by some rows.
 func TestPlayersSideBySide(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -69,7 +69,12 @@ func TestPlayersSideBySide(t *testing.T) {
 		for len(players) > 0 {
 			k := rng.IntN(len(players))
 			p := &players[k]
-			if !p.Next() {
+			next := p.Next
+			lazily := rng.IntN(2) == 0
+			if lazily {
+				next = p.Begin
+			}
+			if !next() {
 				if p.Err() != nil || p.next != len(all) {
 					t.Fatalf("seed %d: played to frame %d: %v", seed, p.next, p.Err())
 				}
@@ -77,7 +82,19 @@ func TestPlayersSideBySide(t *testing.T) {
 				players = append(players[:k], players[k+1:]...)
 				continue
 			}
-			checkRows(t, p.Image(), all[p.next])
+			if lazily { // some rows, and more, and perhaps all
+				for rows := 0; rows < len(r.segments[0].Layout.Rows); rows += rng.IntN(40) {
+					if err := p.Fill(rows); err != nil {
+						t.Fatal(err)
+					}
+					checkRows(t, frame.Image{Layout: p.Image().Layout, Rows: p.Image().Rows[:rows]}, all[p.next])
+					if rng.IntN(4) == 0 {
+						break
+					}
+				}
+			} else {
+				checkRows(t, p.Image(), all[p.next])
+			}
 			if before, ok := p.Previous(); ok {
 				checkRows(t, before, all[p.next-1])
 			}

@@ -28,6 +28,15 @@ func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 
 // Steps decodes frames from up to, and not including, to, in turn: see [Reader.Play]. After an error there is no further step.
 func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
+	return r.steps(from, to, (*Player).Next, nil)
+}
+
+// Unfold is Steps for those who look at rows from top to bottom: rows of a step's image are there once its Fill has been called.
+func (r *Reader) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
+	return r.steps(from, to, (*Player).Begin, (*Player).Fill)
+}
+
+func (r *Reader) steps(from, to int, next func(*Player) bool, fill func(*Player, int) error) iter.Seq2[*frame.Step, error] {
 	return func(yield func(*frame.Step, error) bool) {
 		p, err := r.Play(from, to)
 		if err != nil {
@@ -36,7 +45,10 @@ func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 		}
 		defer p.Close()
 		step := frame.Step{Change: p.Change()}
-		for p.Next() {
+		if fill != nil {
+			step.Fill = func(rows int) error { return fill(p, rows) }
+		}
+		for next(p) {
 			step.Number, step.Meta, step.Image = p.Number(), p.Meta(), p.Image()
 			step.Previous = frame.Image{Layout: step.Image.Layout}
 			if previous, ok := p.Previous(); ok {
