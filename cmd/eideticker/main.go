@@ -39,6 +39,7 @@ type cli struct {
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
 	Report     reportCmd     `cmd:"" help:"Make the page of a run: video beside graphs, every number with its frames."`
 	View       viewCmd       `cmd:"" help:"Show a run in the browser."`
+	Suite      suiteCmd      `cmd:"" help:"List, show and check test files."`
 	Run        runCmd        `cmd:"" help:"Run a test on a device, or load a page, and measure what was seen."`
 	Compare    compareCmd    `cmd:"" help:"Say whether runs differ from others, by how much, and how sure that is."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/site"
+)
+
+type suiteCmd struct {
+	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"list: the tests there are. show: one of them, as its file stands. check: whether test files are good. schema: the JSON Schema of test files, for editors."`
+	// Names are files too, so that a shell offers them.
+	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"A test's name, or a test file; for list and check also folders of such."`
+	suiteFolders
+	JSON bool `help:"Print one JSON object."`
+}
+
+// suiteFolders is the flag of commands that find tests by name.
+type suiteFolders struct {
+	Suite []string `placeholder:"DIR" complete:"files" help:"Folder of test files beside the standard ones; may be given several times. The folder suite, where there is one, if not given."`
+}
+
+func (suiteCmd) Help() string {
+	return `Examples:
+
+  eideticker suite list
+  eideticker suite show framerate > my-test.yaml
+  eideticker suite check my-test.yaml
+  eideticker suite schema > test.schema.json
+
+Tests are YAML files. What is wrong with one is told with its line, its column and what was perhaps meant; the exit code is 1 then. An editor that knows YAML
+helps to write one whose first line is
+
+  # yaml-language-server: $schema=test.schema.json`
+}
+
+func (c suiteCmd) Run(e *env) error {
+	switch c.Do {
+	case "show":
+		return c.show(e)
+	case "schema":
+		if len(c.Names) > 0 {
+			return usagef("suite schema takes no name")
+		}
+		_, err := e.out.Write(suite.Schema())
+		return err
+	}
+	return c.list(e)
+}
+
+// knownToTests is what test files are held against.
+func knownToTests() suite.Known {
+	k := suite.Known{Measures: append(analyze.Names(), analyze.QualityName)}
+	for _, p := range site.Pages() {
+		k.Pages = append(k.Pages, p.Path)
+	}
+	return k
+}
+
+// sources returns the folders in which tests are looked for, the standard one first.
+func (f suiteFolders) sources() ([]suite.Source, error) {
+	const usual = "suite"
+	dirs := f.Suite
+	if len(dirs) == 0 {
+		if st, err := os.Stat(usual); err == nil && st.IsDir() {
+			dirs = []string{usual}
+		}
+	}
+	all := []suite.Source{suite.Standard()}
+	for _, dir := range dirs {
+		s, err := folder(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func folder(dir string) (suite.Source, error) {
+	st, err := os.Stat(dir)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is no folder", dir)
+	}
+	return suite.Source{Name: filepath.ToSlash(dir), FS: os.DirFS(dir)}, err
+}
+
+// find returns the test that a name or a file's path names. If there is none, the error is a *suite.NotFoundError.
+func (f suiteFolders) find(name string) (*suite.Test, error) {
+	if isTestFile(name) {
+		return readTest(name)
+	}
+	sources, err := f.sources()
+	if err != nil {
+		return nil, err
+	}
+	return suite.Find(name, knownToTests(), sources...)
+}
+
+// isTestFile reports whether a word is the path of a test file rather than a test's name or an address.
+func isTestFile(name string) bool { return suite.IsFile(name) && !strings.Contains(name, "://") }
+
+func readTest(path string) (*suite.Test, error) {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	t, err := suite.Read(os.DirFS(dir), name, knownToTests())
+	var wrong *suite.Error
+	switch {
+	case errors.As(err, &wrong):
+		wrong.File = path
+		return nil, wrong
+	case err != nil:
+		return nil, fmt.Errorf("read test %s: %w", path, withoutPath(err))
+	}
+	t.File = path
+	return t, nil
+}
+
+// withoutPath leaves out the name of the file, which the sentence has already.
+func withoutPath(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// tests returns the tests that the command line names, all there are if it names none, and what is wrong with others.
+func (c suiteCmd) tests() (all []*suite.Test, err error) {
+	if len(c.Names) == 0 {
+		sources, err := c.sources()
+		if err != nil {
+			return nil, err
+		}
+		return suite.Tests(knownToTests(), sources...)
+	}
+	for _, name := range c.Names {
+		if st, e := os.Stat(name); e == nil && st.IsDir() {
+			s, e := folder(name)
+			if e != nil {
+				return nil, e
+			}
+			found, e := suite.Tests(knownToTests(), s)
+			all, err = append(all, found...), errors.Join(err, e)
+			continue
+		}
+		t, e := c.find(name)
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		all = append(all, t)
+	}
+	return all, err
+}
+
+// suiteJSON is what suite list and suite check print with --json.
+type suiteJSON struct {
+	Tests    []suiteTestJSON    `json:"tests"`
+	Problems []suiteProblemJSON `json:"problems"`
+}
+
+type suiteTestJSON struct {
+	Name     string      `json:"name"`
+	About    string      `json:"about"`
+	File     string      `json:"file"`
+	Standard bool        `json:"standard"` // comes with the program
+	Test     *suite.Test `json:"test"`     // as a test file in JSON
+}
+
+type suiteProblemJSON struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"` // 0: the file as a whole
+	Column  int    `json:"column"`
+	Problem string `json:"problem"`
+}
+
+func newSuiteTestJSON(t *suite.Test) suiteTestJSON {
+	return suiteTestJSON{Name: t.Name, About: t.About, File: t.File, Standard: t.Standard, Test: t}
+}
+
+// list prints tests, and ends with what is wrong with others.
+func (c suiteCmd) list(e *env) error {
+	tests, err := c.tests()
+	if c.JSON {
+		out := suiteJSON{Tests: []suiteTestJSON{}, Problems: []suiteProblemJSON{}}
+		for _, t := range tests {
+			out.Tests = append(out.Tests, newSuiteTestJSON(t))
+		}
+		for _, one := range separate(err) {
+			p := suiteProblemJSON{Problem: one.Error()}
+			var wrong *suite.Error
+			if errors.As(one, &wrong) {
+				p = suiteProblemJSON{wrong.File, wrong.Line, wrong.Column, wrong.Problem}
+			}
+			out.Problems = append(out.Problems, p)
+		}
+		return errors.Join(printJSON(e.out, out), summed(err))
+	}
+	if c.Do == "check" {
+		for _, t := range tests {
+			if _, err := fmt.Fprintf(e.out, "ok  %s, %s\n", clean(t.File), t.Name); err != nil {
+				return err
+			}
+		}
+	} else if err := printTests(e.out, tests); err != nil {
+		return err
+	}
+	for _, one := range separate(err) {
+		fmt.Fprintf(e.err, "%s\n", one)
+	}
+	return summed(err)
+}
+
+// summed is the error of a command that has told what is wrong, line by line, where that is more than one thing.
+func summed(err error) error {
+	if n := len(separate(err)); n > 0 {
+		return fmt.Errorf("%s", plural(n, "problem"))
+	}
+	return nil
+}
+
+// separate returns the errors that one is joined of.
+func separate(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, separate(one)...)
+	}
+	return all
+}
+
+func printTests(w io.Writer, tests []*suite.Test) error {
+	var rows [][]string
+	for _, t := range tests {
+		measures := strings.Join(t.Measures, " ")
+		if measures == "" {
+			measures = "all that apply"
+		}
+		about := t.About
+		if !t.Standard {
+			about = strings.TrimSpace(about + " (" + t.File + ")")
+		}
+		rows = append(rows, []string{t.Name, measures, about})
+	}
+	return printWrapped(w, []string{"TEST", "MEASURES", "WHAT IT DOES"}, rows, columns(w))
+}
+
+// show prints a test as its file stands, with its comments.
+func (c suiteCmd) show(e *env) error {
+	if len(c.Names) != 1 {
+		return usagef("suite show takes the name of one test")
+	}
+	t, err := c.find(c.Names[0])
+	if err != nil {
+		var missing *suite.NotFoundError
+		if errors.As(err, &missing) && missing.Near == "" {
+			return fmt.Errorf("%w; eideticker suite list shows those there are", err)
+		}
+		return err
+	}
+	if c.JSON {
+		return printJSON(e.out, newSuiteTestJSON(t))
+	}
+	text := t.Text
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(bytes.Clone(text), '\n')
+	}
+	_, err = e.out.Write(text)
+	return err
+}
