@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -26,6 +27,9 @@ const qualityVersion = 1
 //	jitter_p50, jitter_p99, jitter_max   how far the middle of a frame's stamps lies from sequence number × fitted period, ms; nearest rank
 //	sampling_max         the widest interval in which a frame is known to have been sampled, ms
 //	stalls               frames whose stamp lies more than half a period from its beat
+//	write_stalls         times when storing a frame took longer than a period of the signal, so that the ring had to hold what came meanwhile; of
+//	                     recordings on the clock
+//	write_stall_max      the longest of them, ms
 //	segments             runs of frames of one format, named in Detail with their modes
 //
 // Frames that bring times of their own (videos) are not expected on a beat and have no jitter.
@@ -43,6 +47,7 @@ func Quality(rec Recording, ownClock bool, unreadable ...int) Result {
 	for _, h := range rec.Gaps() {
 		q.lost[h.Cause.String()] += h.Count
 	}
+	q.writes(rec.Events())
 	r := q.result()
 	r.Measure, r.Version = QualityName, qualityVersion
 	return r.complete()
@@ -55,6 +60,8 @@ type quality struct {
 	lost                                           map[string]uint64 // by cause
 	jitter                                         []time.Duration
 	widest                                         time.Duration
+	writeStalls                                    int
+	longestWrite                                   time.Duration
 	modes                                          []qualityMode
 }
 
@@ -64,6 +71,31 @@ type qualityMode struct {
 	Frames     int    `json:"frames"`
 	Format     string `json:"format"`
 	PeriodNS   int64  `json:"period_ns"`
+}
+
+// An event of this source and kind says that writing was held up; its data are a WriteStall.
+const (
+	WriteStallSource = "record"
+	WriteStallKind   = "write-stall"
+)
+
+// WriteStall is how long storing one frame took.
+type WriteStall struct {
+	Waited time.Duration `json:"waited_ns"`
+}
+
+// writes counts what recorders say of their disks. Data that are none count without a length.
+func (q *quality) writes(events []timeline.Event) {
+	for _, e := range events {
+		if e.Source != WriteStallSource || e.Kind != WriteStallKind {
+			continue
+		}
+		q.writeStalls++
+		var s WriteStall
+		if json.Unmarshal(e.Data, &s) == nil {
+			q.longestWrite = max(q.longestWrite, s.Waited)
+		}
+	}
 }
 
 // mostNamed is how many frames a list names.
@@ -132,9 +164,13 @@ func (q *quality) result() Result {
 		count("flagged_frames", uint64(q.flagged), Lower, q.flaggedFrames),
 		count("unreadable_frames", uint64(q.unreadable), Lower, q.unreadableFrames),
 		count("stalls", uint64(q.stalls), Lower, q.stalledFrames),
+		exactly("write_stalls", "times", float64(q.writeStalls), Lower, 0),
 		exactly("segments", "segments", float64(len(q.modes)), Neither, 0),
 		exactly("sampling_max", "ms", ms(q.widest), Lower, 0.1),
 	}}
+	if q.writeStalls > 0 {
+		r.Values = append(r.Values, exactly("write_stall_max", "ms", ms(q.longestWrite), Lower, 0.1))
+	}
 	if n := len(q.jitter); n > 0 {
 		slices.Sort(q.jitter)
 		r.Values = append(r.Values,

@@ -150,6 +150,7 @@ type fakeSink struct {
 	failSegment int      // Segment number that fails, from 1
 	order       []string // of segments, gaps and frames
 	onEvent     func()
+	onWrite     func(call int)
 	failEvents  bool
 	onSegment   func()
 
@@ -195,6 +196,9 @@ func (f *fakeSink) WriteFrame(_ []byte, m frame.Meta, o recording.Owner) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
+	if f.onWrite != nil {
+		f.onWrite(f.calls)
+	}
 	if f.calls == f.failAt {
 		o.Release()
 		return errDisk

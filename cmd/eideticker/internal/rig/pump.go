@@ -2,11 +2,13 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -25,6 +27,7 @@ type pump struct {
 	period      time.Duration // of the stage; 0 where it is not known
 	failed      bool          // the sink cannot go on
 	over        bool          // the duration is: what still comes is not wanted
+	stalls      int           // that were written down
 
 	leases []*ringbuf.Lease[frame.Meta] // gathered, in order
 	pixels [][]byte                     // theirs
@@ -116,11 +119,32 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	if p.from.info.Clocked { // a source that waits keeps the ring full, and nothing is in danger
 		p.out.SetPressure(p.from.ring.Fill())
 	}
-	if watched, err := p.from.lookout.write(int(p.account.written)-1, lease, m); watched {
+	began := p.clock.Now()
+	watched, err := p.from.lookout.write(int(p.account.written)-1, lease, m)
+	if !watched {
+		err = p.out.WriteFrame(lease.Bytes(), m, lease) // from here on the sink owns the lease, on errors too
+	}
+	if err == nil && p.from.info.Clocked {
+		err = p.stalled(began)
+	}
+	return err
+}
+
+// stalled writes down that the sink took longer for a frame than the signal, so that the ring had to hold what came meanwhile.
+func (p *pump) stalled(began timeline.Time) error {
+	const most = 1000 // more of them are not written down
+	now := p.clock.Now()
+	waited := now.Sub(began)
+	if p.period <= 0 || waited <= p.period || p.stalls >= most {
+		return nil
+	}
+	p.stalls++
+	data, err := json.Marshal(analyze.WriteStall{Waited: waited})
+	if err != nil {
 		return err
 	}
-	// From here on the sink owns the lease, on errors too.
-	return p.out.WriteFrame(lease.Bytes(), m, lease)
+	half := waited / 2
+	return p.out.Event(timeline.Event{At: began.Add(half), Uncertainty: waited - half, Source: analyze.WriteStallSource, Kind: analyze.WriteStallKind, Data: data})
 }
 
 func (p *pump) durationOver(m frame.Meta) bool {

@@ -3,7 +3,10 @@ package rig
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -209,6 +212,37 @@ func TestPressureIsForTheClock(t *testing.T) {
 		}
 		if got := sink.pressed > 0; got != clocked {
 			t.Errorf("clocked %v: pressure told %d times", clocked, sink.pressed)
+		}
+	}
+}
+
+// handClock stands still until it is moved.
+type handClock struct{ now atomic.Int64 }
+
+func (c *handClock) Now() timeline.Time { return timeline.Time(c.now.Load()) }
+
+// TestWriteStallsAreWrittenDown: of a source on the clock, at 100 frames a second, the third frame takes 35 ms to be stored, the fourth 10.
+func TestWriteStallsAreWrittenDown(t *testing.T) {
+	for _, clocked := range []bool{true, false} {
+		clock := &handClock{}
+		took := map[int]time.Duration{3: 35 * time.Millisecond, 4: 10 * time.Millisecond}
+		sink := &fakeSink{onWrite: func(call int) { clock.now.Add(int64(took[call])) }}
+		src := &fakeSource{steps: frames(0, 1, 2, 3, 4), clocked: clocked}
+		r := recorderFor(t, src, sink, Options{})
+		r.clock = clock
+		if _, err := r.record(t.Context(), src); err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, e := range sink.events {
+			said = append(said, fmt.Sprintf("%s %s at %d ± %d: %s", e.Source, e.Kind, e.At, e.Uncertainty, e.Data))
+		}
+		want := []string{`record write-stall at 17500000 ± 17500000: {"waited_ns":35000000}`}
+		if !clocked {
+			want = nil
+		}
+		if !slices.Equal(said, want) {
+			t.Errorf("clocked %v: %q, want %q", clocked, said, want)
 		}
 	}
 }
