@@ -17,9 +17,13 @@ import (
 )
 
 // startDisplay starts a display, and ends it with the test. It skips on a developer's machine without the program for it; the build machine has it.
-func startDisplay(t testing.TB) *device.Display {
+func startDisplay(t testing.TB, options ...device.DisplayOptions) *device.Display {
 	t.Helper()
-	d, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 320, Height: 200})
+	o := device.DisplayOptions{Width: 320, Height: 200}
+	if len(options) > 0 {
+		o = options[0]
+	}
+	d, err := device.StartDisplay(t.Context(), o)
 	var missing *device.MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
 		t.Skipf("%v: no display is started", err)
