@@ -298,11 +298,13 @@ func (w *liveWindow) fits(c *Case, o *Options) bool {
 	return true
 }
 
-// alike reports whether two options ask for the same, apart from the measures, the area, the clock and how the work is done.
+// alike reports whether two options ask for the same, apart from the measures, the area, the clock and how the work is done, and from what is asked of response, which no part that
+// is fed early looks at.
 func alike(a, b *Options) bool {
 	x, y := *a, *b
 	for _, o := range []*Options{&x, &y} {
 		o.Measures, o.Region, o.Masks, o.OwnClock, o.Progress, o.Workers, o.share = nil, frame.Region{}, nil, false, nil, 0, 0
+		o.Response = ResponseOptions{}
 	}
 	return reflect.DeepEqual(x, y)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -19,8 +20,9 @@ import (
 // may be answered yet, or missed.
 //
 // The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame before i; its value is the time of
-// frame i − T. Both may be negative: T is uncertain, and a frame is on its way before it is stamped. Where it is known, the delay of the card is taken off, and a signal's scan-out adds what passes until the row in which the pong
-// begins.
+// frame i − T. It may be negative, since T is uncertain. Where it is known, the delay of the card is taken off all times of frames, before anything else is asked of them: they are
+// then those at which the frames were on the screen. Of a signal that is scanned out from top to bottom while a frame is sampled, the row in which the pong begins is
+// that far into its interval, by what the scan takes: the interval is narrower by that much, and its middle moves.
 //
 //	pings, answered, missed, unfinished
 //	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
@@ -38,9 +40,12 @@ type ResponseOptions struct {
 	Region frame.Region  // where the answer is expected; empty: anywhere in R
 	Colour *Colour       // that fills the region; nil: any change
 	Limit  time.Duration // for an answer; 0: 5 s
-	// Delay is what the card adds to a frame's time, ScanOut what a signal takes from its first row to its last. 0 where not known.
-	Delay, ScanOut time.Duration
+	// Delay is what the card adds to a frame's time, known to ± DelayWithin; ScanOut what a signal takes from its first row to its last. 0 where not known.
+	Delay, DelayWithin, ScanOut time.Duration
 }
+
+// mostDelay bounds what can be said of a card.
+const mostDelay = 10 * time.Second
 
 // Colour is one in RGB.
 type Colour struct{ R, G, B byte }
@@ -73,6 +78,9 @@ type response struct {
 
 func beginResponse(c *Case) (part, error) {
 	o := &c.Options.Response
+	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > mostDelay || o.DelayWithin > mostDelay || o.ScanOut > mostDelay {
+		return nil, fmt.Errorf("a delay of %v ± %v and a scan-out of %v cannot be: name what is known of the card, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, mostDelay)
+	}
 	r := &response{Case: c, region: o.Region, conv: frame.NewConverter(c.Layout)}
 	if r.region == (frame.Region{}) {
 		r.region = c.Area.Region
@@ -87,7 +95,7 @@ func beginResponse(c *Case) (part, error) {
 	if len(kinds) == 0 {
 		kinds = []string{"ping", "input"}
 	}
-	known, to := r.known(), c.Times.Bounds(c.Window.End)
+	known, to := r.known(), r.onScreen(c.Times.Bounds(c.Window.End))
 	r.next = math.MaxInt64
 	for _, e := range c.Recording.Events() {
 		switch {
@@ -109,14 +117,14 @@ func beginResponse(c *Case) (part, error) {
 // known is from when on it is known of every frame whether it answers. The held green does not change, as long as none of it is lost.
 func (p *response) known() timeline.Time {
 	w := &p.Window
-	at := p.Times.Bounds(w.first()).Latest
+	at := p.onScreen(p.Times.Bounds(w.first())).Latest
 	next := p.Times.Meta(w.first()).Sequence
 	for n := w.Green - 1; w.Green != None && n >= max(0, w.Green-w.Held); n-- {
 		m, err := p.Recording.Meta(n)
 		if err != nil || m.Sequence+1 != next {
 			break
 		}
-		at, next = m.Sampled.Latest, m.Sequence
+		at, next = p.onScreen(m.Sampled).Latest, m.Sequence
 	}
 	return at
 }
@@ -260,28 +268,31 @@ func (p *response) answer(i int, all []happening) answer {
 	}
 	sure, possible := false, false
 	for _, h := range all {
-		at, b, since := p.Times.At(h.frame), p.Times.Bounds(h.frame), p.Times.Since(h.frame).Earliest
+		at, b, since := p.Times.At(h.frame).Add(-p.Options.Response.Delay), p.onScreen(p.Times.Bounds(h.frame)), p.onScreen(p.Times.Since(h.frame)).Earliest
 		if b.Latest <= from {
 			continue
 		}
 		if at > until && !(h.lost && since <= until) {
 			break
 		}
-		first, shift, last := p.shift(h.top), p.shift(h.top), p.shift(h.top)
+		top, bottom := h.top, h.top
 		if h.lost { // it may have begun in any row
-			first, last = p.shift(p.region.Y), p.shift(p.region.Y+p.region.Height-1)
+			top, bottom = p.region.Y, p.region.Y+p.region.Height-1
 		}
 		if !possible {
-			before := b.Earliest
+			_, before := p.shown(h.frame, top)
 			if h.frame > p.Window.first() {
-				before = min(before, p.Times.Bounds(p.Times.Before(h.frame)).Earliest)
+				_, last := p.shown(p.Times.Before(h.frame), top)
+				before.Earliest = min(before.Earliest, last.Earliest)
 			}
-			a.LowMS, possible = ms(before.Sub(ping.At)-ping.Uncertainty+first), true
+			a.LowMS, possible = ms(before.Earliest.Sub(ping.At)-ping.Uncertainty), true
 		}
-		a.HighMS = max(a.LowMS, ms(b.Latest.Sub(ping.At)+ping.Uncertainty+last))
+		_, behind := p.shown(h.frame, bottom)
+		a.HighMS = max(a.LowMS, ms(behind.Latest.Sub(ping.At)+ping.Uncertainty))
 		if h.seen && at <= until {
 			if a.Frame == None {
-				a.Frame, a.Row, a.MS = h.frame, h.top, ms(at.Sub(ping.At)+shift)
+				row, _ := p.shown(h.frame, h.top)
+				a.Frame, a.Row, a.MS = h.frame, h.top, ms(row.Sub(ping.At))
 			}
 			if sure = !h.lost || since > from; sure {
 				break
@@ -289,20 +300,56 @@ func (p *response) answer(i int, all []happening) answer {
 		}
 	}
 	a.Unsure = possible && !sure
-	if end, _ := p.Times.end(&p.Window); !sure && end <= until {
-		a.Unfinished = true
-		if !possible {
-			a.LowMS = ms(p.Times.Bounds(p.Window.End).Earliest.Sub(ping.At) - ping.Uncertainty + p.shift(p.region.Y))
-		}
-		a.HighMS = max(a.LowMS, ms(until.Sub(ping.At)+ping.Uncertainty+p.shift(p.region.Y+p.region.Height-1)))
+	if end, _ := p.Times.end(&p.Window); !sure && end.Add(-p.Options.Response.Delay) <= until {
+		p.unfinished(&a, &ping, until, possible)
 	}
 	return a
 }
 
-// shift is what is added to a frame's time for an answer that begins in a row.
-func (p *response) shift(row int) time.Duration {
+// note says by what latencies are corrected.
+func (p *response) note(r *Result) {
 	o := &p.Options.Response
-	return o.ScanOut*time.Duration(row)/time.Duration(p.Layout.Format.Height) - o.Delay
+	var said []string
+	if o.Delay != 0 || o.DelayWithin != 0 {
+		said = append(said, fmt.Sprintf("the card's delay of %.3f ± %.3f ms is taken off", ms(o.Delay), ms(o.DelayWithin)))
+	}
+	if o.ScanOut > 0 {
+		said = append(said, fmt.Sprintf("corrected for the row of the answer, by a scan-out of %.3f ms", ms(o.ScanOut)))
+	}
+	for i := range r.Values {
+		if strings.HasPrefix(r.Values[i].Name, "latency_") {
+			r.Values[i].Note = strings.Join(said, "; ")
+		}
+	}
+}
+
+// unfinished widens an answer to what may come behind the window, in frames like its last.
+func (p *response) unfinished(a *answer, ping *timeline.Event, until timeline.Time, possible bool) {
+	a.Unfinished = true
+	e := p.Window.End
+	if !possible {
+		_, last := p.shown(e, p.region.Y)
+		a.LowMS = ms(last.Earliest.Sub(ping.At) - ping.Uncertainty)
+	}
+	_, last := p.shown(e, p.region.Y+p.region.Height-1)
+	late := max(0, last.Latest.Sub(p.Times.At(e).Add(-p.Options.Response.Delay)))
+	a.HighMS = max(a.LowMS, ms(until.Sub(ping.At)+late+ping.Uncertainty))
+}
+
+// onScreen is the interval of a frame without the card's delay.
+func (p *response) onScreen(in timeline.Interval) timeline.Interval {
+	o := &p.Options.Response
+	return timeline.Interval{Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin), Latest: in.Latest.Add(o.DelayWithin - o.Delay)}
+}
+
+// shown is when a row of frame n was on the screen. What a scan-out takes cannot be more than the interval in which all of the frame was sampled.
+func (p *response) shown(n, row int) (timeline.Time, timeline.Interval) {
+	b, at := p.Times.Bounds(n), p.Times.At(n).Add(-p.Options.Response.Delay)
+	scan := min(p.Options.Response.ScanOut, b.Width())
+	above := scan * time.Duration(row) / time.Duration(p.Layout.Format.Height)
+	at = at.Add(above - scan/2)
+	in := p.onScreen(timeline.Interval{Earliest: b.Earliest.Add(above), Latest: b.Latest.Add(above - scan)})
+	return at, timeline.Interval{Earliest: min(in.Earliest, at), Latest: max(in.Latest, at)}
 }
 
 func (p *response) result() Result {
@@ -374,6 +421,7 @@ func (p *response) result() Result {
 		return r
 	}
 	l.add(&r)
+	p.note(&r)
 	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row}, Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
 	return r
 }

@@ -58,7 +58,7 @@ func newAsked(t *testing.T, seed uint64) *asked {
 	r := &a.o.Response
 	r.Limit = time.Duration(1+rng.IntN(20)) * a.period / 2
 	if rng.IntN(2) == 0 {
-		r.Delay, r.ScanOut = time.Duration(rng.IntN(3e7)), time.Duration(rng.IntN(1.6e7))
+		r.Delay, r.DelayWithin, r.ScanOut = time.Duration(rng.IntN(3e7)), time.Duration(rng.IntN(5e6)), 2*time.Duration(rng.IntN(4e6))
 	}
 	if rng.IntN(2) == 0 {
 		a.region = frame.Region{X: rng.IntN(20), Y: rng.IntN(8), Width: 1 + rng.IntN(20), Height: 1 + rng.IntN(8)}
@@ -99,6 +99,16 @@ func (a *asked) happens(n int) (row int, ok bool) {
 	return 0, false
 }
 
+// row16 is when row of 16 of frame n was on the screen.
+func (a *asked) row16(n, row int) timeline.Interval {
+	o, in := &a.o.Response, a.metas[n].Sampled
+	scan := min(o.ScanOut, in.Latest.Sub(in.Earliest))
+	return timeline.Interval{
+		Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin + scan*time.Duration(row)/16),
+		Latest:   in.Latest.Add(-o.Delay + o.DelayWithin - (scan - scan*time.Duration(row)/16)),
+	}
+}
+
 // literal answers each ping by the definition's words.
 func (a *asked) literal() (all []answer) {
 	var pings []timeline.Event
@@ -109,8 +119,9 @@ func (a *asked) literal() (all []answer) {
 	}
 	slices.SortStableFunc(pings, func(a, b timeline.Event) int { return int(a.At - b.At) })
 	o := &a.o.Response
+	later := o.DelayWithin - o.Delay
 	for i, p := range pings {
-		if p.At.Add(-p.Uncertainty) < a.metas[a.window.Start].Sampled.Latest || p.At > a.metas[a.window.End].Sampled.Latest {
+		if p.At.Add(-p.Uncertainty) < a.metas[a.window.Start].Sampled.Latest.Add(later) || p.At > a.metas[a.window.End].Sampled.Latest.Add(later) {
 			continue
 		}
 		until := p.At.Add(o.Limit)
@@ -121,20 +132,21 @@ func (a *asked) literal() (all []answer) {
 		for n := a.window.Start + 1; n <= a.window.End; n++ {
 			in := a.metas[n].Sampled
 			row, happens := a.happens(n)
-			if !happens || in.Latest <= p.At.Add(-p.Uncertainty) || in.Mid() > until {
+			if !happens || in.Latest.Add(later) <= p.At.Add(-p.Uncertainty) || in.Mid().Add(-o.Delay) > until {
 				continue
 			}
-			shift := -o.Delay + o.ScanOut*time.Duration(row)/16
-			got.Frame, got.Row, got.MS = n, row, ms(in.Mid().Sub(p.At)+shift)
-			got.LowMS = ms(a.metas[n-1].Sampled.Earliest.Sub(p.At) - p.Uncertainty + shift)
-			got.HighMS = ms(in.Latest.Sub(p.At) + p.Uncertainty + shift)
+			shown, before := a.row16(n, row), a.row16(n-1, row)
+			got.Frame, got.Row, got.MS = n, row, ms(shown.Mid().Sub(p.At))
+			got.LowMS = ms(before.Earliest.Sub(p.At) - p.Uncertainty)
+			got.HighMS = ms(shown.Latest.Sub(p.At) + p.Uncertainty)
 			break
 		}
-		if end := a.metas[a.window.End].Sampled.Mid().Add(a.period); got.Frame == None && end <= until {
+		e := a.metas[a.window.End].Sampled.Mid().Add(-o.Delay)
+		if got.Frame == None && e.Add(a.period) <= until {
+			first, last := a.row16(a.window.End, a.region.Y), a.row16(a.window.End, a.region.Y+a.region.Height-1)
 			got.Unfinished = true
-			got.LowMS = ms(a.metas[a.window.End].Sampled.Earliest.Sub(p.At) - p.Uncertainty - o.Delay + o.ScanOut*time.Duration(a.region.Y)/16)
-			got.HighMS = ms(until.Sub(p.At) + p.Uncertainty - o.Delay + o.ScanOut*time.Duration(a.region.Y+a.region.Height-1)/16)
-			got.HighMS = max(got.LowMS, got.HighMS)
+			got.LowMS = ms(first.Earliest.Sub(p.At) - p.Uncertainty)
+			got.HighMS = max(got.LowMS, ms(until.Sub(p.At)+max(0, last.Latest.Sub(e))+p.Uncertainty))
 		}
 		all = append(all, got)
 	}

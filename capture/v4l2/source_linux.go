@@ -233,6 +233,7 @@ type deviceJSON struct {
 	Fourcc   string `json:"fourcc"`
 	Memory   string `json:"memory"`
 	Timings  string `json:"timings,omitempty"`
+	ScanOut  int64  `json:"scan_out_ns,omitempty"` // from the first row of a frame to its last
 	Colour   Colour `json:"colour"`
 	Audio    string `json:"audio"`
 	Planes   int    `json:"memory_planes"`
@@ -250,7 +251,7 @@ func (s *source) describe() deviceJSON {
 		j.Input = text(in.name[:])
 	}
 	if s.now.timings != nil {
-		j.Timings = s.now.timings.String()
+		j.Timings, j.ScanOut = s.now.timings.String(), s.now.timings.ScanOut().Nanoseconds()
 	}
 	return j
 }

@@ -3,6 +3,7 @@ package v4l2
 import (
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/eideticker/eideticker/capture"
 )
@@ -34,6 +35,14 @@ type TimingsCap struct {
 // Rate is the number of frames a second, as a fraction: 60000/1001.
 func (t Timings) Rate() capture.Rational {
 	return capture.Rational{Num: t.Period.Den, Den: t.Period.Num}
+}
+
+// ScanOut is the time from a frame's first row to its last; 0 where it is not known, and of an interlaced signal, whose fields follow each other.
+func (t Timings) ScanOut() time.Duration {
+	if t.Interlaced || t.TotalHeight < t.Height || t.Height <= 0 || t.Period.Den <= 0 {
+		return 0
+	}
+	return time.Duration(float64(t.Period.Duration(1)) * float64(t.Height) / float64(t.TotalHeight))
 }
 
 // String is "1920x1080p59.94", of an interlaced signal "1920x1080i60", which counts fields.

@@ -18,29 +18,32 @@ import (
 )
 
 type analyzeCmd struct {
-	File      string        `arg:"" name:"file" complete:"files" help:"A recording."`
-	Measures  []string      `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality; all that apply if none is named."`
-	Output    string        `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
-	Region    string        `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
-	Mask      []string      `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
-	Tolerance string        `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green."`
-	Frames    frameRange    `placeholder:"A:B" help:"Only frames from A, B not included."`
-	Window    string        `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
-	Still     time.Duration `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
-	Event     string        `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
-	Limit     time.Duration `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
-	T0        string        `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
-	Variants  []string      `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
-	Cadence   float64       `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
-	Images    []int         `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise."`
-	Checker   []string      `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
-	Cell      int           `placeholder:"N" help:"Side of a cell of that grid, pixels."`
-	Answer    string        `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
-	AnswerIs  string        `placeholder:"RRGGBB" help:"The colour that the answer has; any change otherwise."`
-	Ping      []string      `placeholder:"KIND" help:"Kinds of the events that response counts from; ping and input otherwise."`
-	Strict    bool          `help:"Fail if a frame is missing in what is measured."`
-	Force     bool          `help:"Overwrite what is in DIR."`
-	JSON      bool          `help:"Print the results as one JSON object."`
+	File      string         `arg:"" name:"file" complete:"files" help:"A recording."`
+	Measures  []string       `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality; all that apply if none is named."`
+	Output    string         `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
+	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
+	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
+	Tolerance string         `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green."`
+	Frames    frameRange     `placeholder:"A:B" help:"Only frames from A, B not included."`
+	Window    string         `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
+	Still     time.Duration  `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
+	Event     string         `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
+	Limit     time.Duration  `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
+	T0        string         `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
+	Variants  []string       `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
+	Cadence   float64        `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
+	Images    []int          `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise."`
+	Checker   []string       `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
+	Cell      int            `placeholder:"N" help:"Side of a cell of that grid, pixels."`
+	Answer    string         `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
+	AnswerIs  string         `placeholder:"RRGGBB" help:"The colour that the answer has; any change otherwise."`
+	Ping      []string       `placeholder:"KIND" help:"Kinds of the events that response counts from; ping and input otherwise."`
+	Delay     *time.Duration `placeholder:"33ms" help:"What the card adds to a frame's time: response takes it off. What the card's certificate says otherwise."`
+	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"By how much that delay may be off."`
+	ScanOut   *time.Duration `placeholder:"16ms" help:"What the signal takes from its first row to its last: response counts to the row of the answer. What the card says otherwise."`
+	Strict    bool           `help:"Fail if a frame is missing in what is measured."`
+	Force     bool           `help:"Overwrite what is in DIR."`
+	JSON      bool           `help:"Print the results as one JSON object."`
 }
 
 func (analyzeCmd) Help() string {
@@ -207,6 +210,9 @@ func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
 		}
 		s.Response.Colour = &analyze.Colour{R: byte(v >> 16), G: byte(v >> 8), B: byte(v)}
 	}
+	if err := c.path(s); err != nil {
+		return err
+	}
 	if c.Answer == "" {
 		return nil
 	}
@@ -215,6 +221,26 @@ func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
 		return usageError{err}
 	}
 	s.Response.Region = r
+	return nil
+}
+
+// path is what is known of the way from the screen into the recording.
+func (c analyzeCmd) path(s *analysis.Settings) error {
+	for name, d := range map[string]*time.Duration{"--delay": c.Delay, "--delay-within": &c.Within, "--scan-out": c.ScanOut} {
+		if d != nil && (*d < 0 || *d > 10*time.Second) {
+			return usagef("%s %v: want a time from 0 to 10s", name, *d)
+		}
+	}
+	if c.Within > 0 && c.Delay == nil {
+		return usagef("--delay-within %v says how well --delay is known: give that too", c.Within)
+	}
+	r := &s.Response
+	if s.OwnDelay = c.Delay != nil; s.OwnDelay {
+		r.Delay, r.DelayWithin = *c.Delay, c.Within
+	}
+	if s.OwnScanOut = c.ScanOut != nil; s.OwnScanOut {
+		r.ScanOut = *c.ScanOut
+	}
 	return nil
 }
 

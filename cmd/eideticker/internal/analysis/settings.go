@@ -18,6 +18,8 @@ type Settings struct {
 	Tearing      analyze.TearingOptions
 	Checkerboard analyze.CheckerboardOptions
 	Response     analyze.ResponseOptions
+	// Whether the delay and the scan-out of Response are to be used in place of those that the recording tells.
+	OwnDelay, OwnScanOut bool
 
 	Region        *frame.Region // in place of the content region
 	Masks         []frame.Region

@@ -289,8 +289,47 @@ type Standing struct {
 	Date      time.Time `json:"date,omitzero"`
 	File      string    `json:"file,omitempty"`
 	SHA256    string    `json:"sha256,omitempty"` // of the file
+	// Delay of the path, where the certificate bounds it and has not failed.
+	Delay *PathDelay `json:"delay,omitempty"`
 	// Why there is no certificate, if there is none.
 	Why string `json:"why,omitempty"`
+}
+
+// PathDelay is how long a picture takes from the output to its frame's time: what is taken off of response times.
+type PathDelay struct {
+	Low    int64 `json:"low_ns"`
+	Median int64 `json:"median_ns"`
+	High   int64 `json:"high_ns"`
+}
+
+// mostPathDelay bounds what a certificate, or a recording, is believed.
+const mostPathDelay = 10 * time.Second
+
+func (d PathDelay) bounded() bool {
+	return d.Low >= 0 && d.Low <= d.Median && d.Median <= d.High && d.High > 0 && d.High <= int64(mostPathDelay)
+}
+
+// pathDelay is the delay that a certificate tells, or nil.
+func (c Certificate) pathDelay() *PathDelay {
+	if c.Verdict == Fail || c.Report == nil {
+		return nil
+	}
+	m := &c.Report.Delay
+	d := PathDelay{Low: m.MinLow, Median: m.MedianLow + (m.MedianTop-m.MedianLow)/2, High: m.MaxHigh}
+	if !d.bounded() {
+		return nil
+	}
+	return &d
+}
+
+// DelayOf returns the delay of its path that a recording's metadata tells: within is by how much it may be off. A value of another form tells none.
+func DelayOf(value json.RawMessage) (delay, within time.Duration, ok bool) {
+	var s Standing
+	if json.Unmarshal(value, &s) != nil || !s.Certified || s.Verdict == Fail || s.Delay == nil || !s.Delay.bounded() {
+		return 0, 0, false
+	}
+	d := s.Delay
+	return time.Duration(d.Median), time.Duration(max(d.High-d.Median, d.Median-d.Low)), true
 }
 
 // Needed reports whether a kind of source has a path to be certified: files and scenes have none.
@@ -307,7 +346,7 @@ func (s Store) StandingOf(info capture.Info) Standing {
 	case err != nil:
 		return Standing{Why: err.Error()}
 	case ok:
-		return Standing{Certified: true, Verdict: f.Verdict, Date: f.Date, File: filepath.Base(f.Path), SHA256: f.SHA256}
+		return Standing{Certified: true, Verdict: f.Verdict, Date: f.Date, File: filepath.Base(f.Path), SHA256: f.SHA256, Delay: f.pathDelay()}
 	case len(others) > 0:
 		return Standing{Why: fmt.Sprintf("certified in other modes only, such as %v", others[0])}
 	}

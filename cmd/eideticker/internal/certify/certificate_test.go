@@ -138,3 +138,44 @@ func TestStoreIsNotTrusted(t *testing.T) {
 		t.Errorf("found %+v, %v", all, err)
 	}
 }
+
+// TestDelayIsOnRecord: a recording's metadata tells the delay of its path, if the certificate bounds it and has not failed; and what is no delay is not believed.
+func TestDelayIsOnRecord(t *testing.T) {
+	info := card(t, "/dev/video0", "usb-1", 720)
+	measured := Delay{MinLow: 28e6, MinHigh: 31e6, MedianLow: 30e6, MedianTop: 34e6, MaxLow: 33e6, MaxHigh: 35e6}
+	for _, tc := range []struct {
+		name   string
+		report Report
+		ok     bool
+	}{
+		{"measured", Report{Verdict: Pass, Delay: measured}, true},
+		{"with remarks", Report{Verdict: Remark, Delay: measured}, true},
+		{"failed", Report{Verdict: Fail, Delay: measured}, false},
+		{"not measured", Report{Verdict: Pass}, false},
+	} {
+		s := Store{t.TempDir()}
+		if _, err := s.Save(NewCertificate(info, "p", time.Now(), &tc.report)); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(StoreVariable, s.Dir)
+		told := Metadata(info)
+		if len(told) != 1 {
+			t.Fatalf("%s: metadata %v", tc.name, told)
+		}
+		delay, within, ok := DelayOf(told[0].Value)
+		if ok != tc.ok || ok && (delay != 32*time.Millisecond || within != 4*time.Millisecond) {
+			t.Errorf("%s: the delay is %v ± %v, %v", tc.name, delay, within, ok)
+		}
+	}
+	for _, bad := range []string{
+		`"fast"`, `{}`, `{"certified":true}`,
+		`{"certified":false,"verdict":"pass","delay":{"low_ns":1,"median_ns":2,"high_ns":3}}`,
+		`{"certified":true,"verdict":"pass","delay":{"low_ns":-1,"median_ns":2,"high_ns":3}}`,
+		`{"certified":true,"verdict":"pass","delay":{"low_ns":3,"median_ns":2,"high_ns":1}}`,
+		`{"certified":true,"verdict":"pass","delay":{"low_ns":1,"median_ns":2,"high_ns":10000000001}}`,
+	} {
+		if delay, _, ok := DelayOf(json.RawMessage(bad)); ok {
+			t.Errorf("%s tells %v", bad, delay)
+		}
+	}
+}
