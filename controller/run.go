@@ -246,7 +246,7 @@ func (r *run) await(ctx context.Context, limit time.Duration, c Condition) (Seen
 func (r *run) awaitAny(ctx context.Context, limit time.Duration, any ...Condition) (int, Seen, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errNotSeen)
 	defer cancel()
-	which, seen, err := r.Screen.Await(limited, any...)
+	which, seen, err := r.Screen.Await(limited, nil, any...)
 	if err == nil {
 		return which, seen, nil
 	}

@@ -12,9 +12,9 @@ import (
 
 // Screen is what a device shows now, as the capture sees it.
 type Screen interface {
-	// Await returns when one of the conditions holds, which one, and the frame that shows it. If ctx ends before, the error wraps its cause. It may be called again, by
-	// one goroutine at a time.
-	Await(ctx context.Context, any ...Condition) (which int, seen Seen, err error)
+	// Await returns when one of the conditions holds, which one, and the frame that shows it. If ctx ends before, the error wraps its cause. looking, if it is not
+	// nil, is called once no frame that comes is missed any more. It may be called again, by one goroutine at a time.
+	Await(ctx context.Context, looking func(), any ...Condition) (which int, seen Seen, err error)
 }
 
 // Condition is what is waited for. Frames that were sampled before Since do not count.

@@ -29,8 +29,16 @@ func (e *StepError) Error() string {
 func (e *StepError) Unwrap() error { return e.Err }
 
 func (r *run) steps(ctx context.Context, all []suite.Step) error {
-	for _, s := range all {
-		if err := r.step(ctx, s); err != nil {
+	for i := 0; i < len(all); i++ {
+		s := all[i]
+		err := error(nil)
+		if w, ok := changeAfter(all, i); ok {
+			err = r.actAndWait(ctx, s, w)
+			i++
+		} else {
+			err = r.step(ctx, s)
+		}
+		if err != nil {
 			var inner *StepError
 			if errors.As(err, &inner) {
 				return err // of a loop: the step within it says more
@@ -39,6 +47,25 @@ func (r *run) steps(ctx context.Context, all []suite.Step) error {
 		}
 	}
 	return nil
+}
+
+// changeAfter returns the wait for a change that follows an input. What is waited for may be there before the input has been let go of, so it is looked for from the input on.
+func changeAfter(all []suite.Step, i int) (suite.Wait, bool) {
+	if i+1 >= len(all) || !needsInput(all[i:i+1]) {
+		return suite.Wait{}, false
+	}
+	switch all[i].Action.(type) {
+	case suite.Ping, suite.Loop:
+		return suite.Wait{}, false
+	}
+	w, ok := all[i+1].Action.(suite.Wait)
+	return w, ok && w.Change != nil
+}
+
+func (r *run) actAndWait(ctx context.Context, s suite.Step, w suite.Wait) error {
+	c := Condition{Kind: Changed, Region: r.place(*w.Change)}
+	_, _, err := r.respond(ctx, s, c, w.Timeout)
+	return err
 }
 
 // step does one step.
@@ -73,8 +100,7 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 	case suite.Loop:
 		return r.loop(ctx, a)
 	}
-	_, err := r.act(ctx, s, r.Clock.Now())
-	return err
+	return r.act(ctx, s)
 }
 
 func (r *run) loop(ctx context.Context, l suite.Loop) error {
@@ -128,50 +154,118 @@ func (r *run) ping(ctx context.Context, p suite.Ping) error {
 		if err := r.pause(ctx, due.Sub(r.Clock.Now())); err != nil {
 			return err
 		}
-		asked, err := r.act(ctx, p.Do, r.Clock.Now())
+		asked, err := r.pingOnce(ctx, p.Do, c, answer.Timeout)
 		if err != nil {
 			return err
 		}
 		next = asked.Earliest.Add(p.Every)
-		if err := r.answer(ctx, asked, c, answer.Timeout); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// answer notes a ping and waits for its pong. One that does not come is a miss.
-func (r *run) answer(ctx context.Context, asked timeline.Interval, c Condition, limit time.Duration) error {
-	r.played.Pings++
-	r.emit(Asked, asked, map[string]string{"expect": c.String()})
-	c.Since = asked.Earliest
-	seen, err := r.await(ctx, asked.Latest.Add(limit).Sub(r.Clock.Now()), c)
+// pingOnce asks and waits for the answer. One that does not come is a miss.
+func (r *run) pingOnce(ctx context.Context, do suite.Step, c Condition, limit time.Duration) (timeline.Interval, error) {
+	asked, seen, err := r.respond(ctx, do, c, limit)
 	var unseen *UnseenError
-	switch {
-	case errors.As(err, &unseen):
-		r.played.Misses++
-		r.Log.Warn("no answer", "waited_for", c.String(), "limit", limit)
-		return nil
-	case err != nil:
-		return err
-	}
-	r.emit(Answered, seen.At, nil)
-	return nil
-}
-
-// act does an input action, at once, and returns when the last of what a user would call the act was sent: the last press, touch or turn.
-func (r *run) act(ctx context.Context, s suite.Step, start timeline.Time) (asked timeline.Interval, err error) {
-	timed, err := r.gesture(s)
-	if err != nil {
+	if err != nil && !errors.As(err, &unseen) {
 		return asked, err
 	}
-	if r.Input == nil {
-		return asked, fmt.Errorf("the device has no input: %w", errors.ErrUnsupported)
+	r.played.Pings++
+	r.emit(Asked, asked, map[string]string{"expect": c.String()})
+	if unseen != nil {
+		r.played.Misses++
+		r.Log.Warn("no answer", "waited_for", c.String(), "limit", limit)
+		return asked, nil
 	}
-	info := r.Input.Info()
+	r.emit(Answered, seen.At, nil)
+	return asked, nil
+}
+
+// respond does an input action and waits for what it brings about, which is looked for from just before the action's last press on: the answer may be
+// there before the action has ended.
+func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time.Duration) (asked timeline.Interval, seen Seen, err error) {
+	timed, err := r.prepare(s)
+	if err != nil {
+		return asked, seen, err
+	}
+	at := lastPress(timed)
+	start := r.Clock.Now()
+	if _, err := r.do(ctx, start, timed[:at]); err != nil {
+		return asked, seen, err
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	looking, acted := make(chan struct{}), make(chan error, 1)
+	var late *time.Timer
+	go func() { // ends with its message
+		select {
+		case <-looking:
+		case <-waiting.Done():
+			acted <- nil
+			return
+		}
+		// Not the context that ends with the wait: what was begun is done to its end.
+		var err error
+		if asked, err = r.do(ctx, start, timed[at:]); err != nil {
+			cancel(err)
+		} else {
+			late = time.AfterFunc(asked.Latest.Add(limit).Sub(r.Clock.Now()), func() { cancel(errNotSeen) })
+		}
+		acted <- err
+	}()
+	c.Since = r.Clock.Now()
+	_, seen, waitErr := r.Screen.Await(waiting, func() { close(looking) }, c)
+	if waitErr != nil {
+		cancel(waitErr)
+	}
+	err = <-acted
+	if late != nil {
+		late.Stop()
+	}
+	switch {
+	case err != nil:
+		return asked, seen, err
+	case ctx.Err() != nil:
+		return asked, seen, fmt.Errorf("%w, while it was waited for %s", context.Cause(ctx), c)
+	case errors.Is(waitErr, errNotSeen):
+		return asked, seen, &UnseenError{Waited: c.String(), For: limit}
+	}
+	return asked, seen, waitErr
+}
+
+// lastPress returns where the last press, touch or turn is; 0 where there is none, as in what moves the pointer alone.
+func lastPress(timed []input.Timed) int {
+	for i := len(timed) - 1; i >= 0; i-- {
+		if presses(timed[i].Actions) {
+			return i
+		}
+	}
+	return 0
+}
+
+// prepare makes the actions of an input step.
+func (r *run) prepare(s suite.Step) ([]input.Timed, error) {
+	if r.Input == nil {
+		return nil, fmt.Errorf("the device has no input: %w", errors.ErrUnsupported)
+	}
+	return r.gesture(s)
+}
+
+// act does an input action, at once.
+func (r *run) act(ctx context.Context, s suite.Step) error {
+	timed, err := r.prepare(s)
+	if err == nil {
+		_, err = r.do(ctx, r.Clock.Now(), timed)
+	}
+	return err
+}
+
+// do does actions and returns when what a user would call the act was sent: the last press, touch or turn, or the last of all where there is none.
+func (r *run) do(ctx context.Context, start timeline.Time, timed []input.Timed) (asked timeline.Interval, err error) {
+	info, pressed := r.Input.Info(), false
 	err = input.Play(ctx, r.Input, start, timed, func(t input.Timed, sent timeline.Interval) {
-		if presses(t.Actions) || asked == (timeline.Interval{}) {
-			asked = sent
+		if presses(t.Actions) || !pressed {
+			asked, pressed = sent, presses(t.Actions)
 		}
 		r.Emit(input.Event(info, sent, t.Actions...))
 	})

@@ -14,6 +14,7 @@ import (
 )
 
 type runCmd struct {
+	suiteFolders
 	Test     string        `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
 	Device   []string      `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
 	Browser  []string      `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
@@ -81,7 +82,7 @@ func (c runCmd) Run(e *env) error {
 
 // options makes of the command line what a set needs.
 func (c runCmd) options(e *env) (o session.SetOptions, err error) {
-	if o.Test, err = findTest(c.Test); err != nil {
+	if o.Test, err = c.test(); err != nil {
 		return o, err
 	}
 	t := o.Test

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -10,16 +11,24 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// findTest makes a test of what the command line names: a test file, a test or page by its name, or something to load.
-func findTest(name string) (*suite.Test, error) {
-	if p, err := site.Find(name); err == nil {
+// test makes a test of what the command line names: a test file, a test by its name, a page of ours, or something to load.
+func (c runCmd) test() (*suite.Test, error) {
+	t, err := c.find(c.Test)
+	var none *suite.NotFoundError
+	if !errors.As(err, &none) {
+		return t, err
+	}
+	if p, err := site.Find(c.Test); err == nil {
 		return pageTest(p), nil
 	}
-	address, err := session.Address(name)
-	if err != nil {
-		return nil, usagef("there is no test %q: %w; eideticker suite list shows the tests", name, err)
+	address, err := session.Address(c.Test)
+	if err == nil {
+		return urlTest(address), nil
 	}
-	return urlTest(address), nil
+	if none.Near != "" {
+		return nil, usageError{none}
+	}
+	return nil, usagef("%w, no such file, and no address; eideticker suite list shows the tests", none)
 }
 
 // pageTest plays one of our own pages.

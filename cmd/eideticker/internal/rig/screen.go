@@ -73,7 +73,7 @@ func (s *Screen) End(_ int, behind bool) {
 }
 
 // Await implements controller.Screen.
-func (s *Screen) Await(ctx context.Context, any ...controller.Condition) (int, controller.Seen, error) {
+func (s *Screen) Await(ctx context.Context, looking func(), any ...controller.Condition) (int, controller.Seen, error) {
 	q := &question{all: any, states: make([]condition, len(any)), answer: make(chan answer, 1)}
 	s.mu.Lock()
 	s.asked = q
@@ -83,6 +83,9 @@ func (s *Screen) Await(ctx context.Context, any ...controller.Condition) (int, c
 		s.asked = nil
 		s.mu.Unlock()
 	}()
+	if looking != nil {
+		looking()
+	}
 	select {
 	case a := <-q.answer:
 		return a.which, a.seen, a.err

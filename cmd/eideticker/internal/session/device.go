@@ -7,14 +7,21 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // Device is what tests run on, one run at a time.
 type Device interface {
 	// Name is how devices.yaml calls it.
 	Name() string
-	// Open makes it ready for one run with a browser; "" is the device's first.
-	Open(ctx context.Context, browser string) (Stage, error)
+	// Open makes it ready for one run.
+	Open(ctx context.Context, w Wanted) (Stage, error)
+}
+
+// Wanted is what a run asks of a device.
+type Wanted struct {
+	Browser string     // "": the device's first
+	Window  suite.Size // of the browser's content; zero: the device's own
 }
 
 // Stage is a device that is ready for a run. Close ends what was started on it, and is idempotent.

@@ -22,12 +22,16 @@ const (
 
 func (local) Name() string { return "local" }
 
-func (local) Open(ctx context.Context, browser string) (Stage, error) {
-	display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: localWidth, Height: localHeight})
+func (local) Open(ctx context.Context, w Wanted) (Stage, error) {
+	size := device.DisplayOptions{Width: localWidth, Height: localHeight}
+	if w.Window.Width > 0 {
+		size = device.DisplayOptions{Width: w.Window.Width, Height: w.Window.Height}
+	}
+	display, err := device.StartDisplay(ctx, size)
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{ctx: ctx, name: browser, display: display}
+	s := &localStage{ctx: ctx, name: w.Browser, display: display}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

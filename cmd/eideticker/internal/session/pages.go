@@ -77,6 +77,9 @@ func pageAt(path string) (string, error) {
 			return p.Name, nil
 		}
 	}
+	if strings.Contains(path, "?") {
+		return "", fmt.Errorf("page %q: the test pages take no query", path)
+	}
 	return "", fmt.Errorf("no test page is at %q", path)
 }
 

@@ -122,7 +122,7 @@ func (s *session) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
-	if s.stage, err = s.Device.Open(ctx, s.Browser); err != nil {
+	if s.stage, err = s.Device.Open(ctx, Wanted{Browser: s.Browser, Window: s.Test.Window}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stage.Close()) }()
