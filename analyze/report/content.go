@@ -53,9 +53,12 @@ type qualityView struct {
 
 // overview is a table of what stands for each measure in each window.
 type overview struct {
-	Columns []string // measures
+	Columns []overviewColumn
 	Rows    []overviewRow
 }
+
+// overviewColumn is one value of a measure: what stands for it in one window may be another than in the next.
+type overviewColumn struct{ Measure, Name string }
 
 type overviewRow struct {
 	ID, Title, Frames string
@@ -65,19 +68,35 @@ type overviewRow struct {
 func newOverview(windows []windowView) (o overview) {
 	for _, w := range windows {
 		for _, tile := range w.Tiles {
-			if !slices.Contains(o.Columns, tile.Measure) {
-				o.Columns = append(o.Columns, tile.Measure)
+			if c := columnOf(tile); !slices.Contains(o.Columns, c) {
+				o.Columns = append(o.Columns, c)
 			}
 		}
 	}
+	// Those of one measure stand side by side.
+	order := map[string]int{}
+	for _, c := range o.Columns {
+		if _, ok := order[c.Measure]; !ok {
+			order[c.Measure] = len(order)
+		}
+	}
+	slices.SortStableFunc(o.Columns, func(a, b overviewColumn) int { return order[a.Measure] - order[b.Measure] })
 	for _, w := range windows {
 		row := overviewRow{ID: w.ID, Title: w.Title, Frames: w.About[0], Cells: make([]valueView, len(o.Columns))}
 		for _, tile := range w.Tiles {
-			row.Cells[slices.Index(o.Columns, tile.Measure)] = tile
+			row.Cells[slices.Index(o.Columns, columnOf(tile))] = tile
 		}
 		o.Rows = append(o.Rows, row)
 	}
 	return o
+}
+
+// columnOf names the value after its measure alone, if it is called like it.
+func columnOf(v valueView) overviewColumn {
+	if v.Name == v.Measure {
+		return overviewColumn{Measure: v.Measure}
+	}
+	return overviewColumn{v.Measure, v.Name}
 }
 
 type windowView struct {
@@ -90,9 +109,30 @@ type windowView struct {
 	Results  []resultView
 	Refused  []resultView // those that say nothing but why
 	Claims   []fact       // on nothing that was measured
+	Checks   []checkView
 	Pictures []pictureView
 	Warnings sentences
 	HasTimes bool
+}
+
+// checkView is a number that was measured beside what was drawn.
+type checkView struct {
+	What, Measured, Drawn, Claimed, Note string
+	Agrees                               bool
+	Frames                               []frameLink
+}
+
+const mostDiffering = 12 // frames that are linked where measured and drawn differ
+
+func newCheck(k *Check) checkView {
+	v := checkView{What: titled(k.What), Measured: spanText(k.Measured, k.Unit), Drawn: spanText(k.Drawn, k.Unit), Note: k.Note, Agrees: k.Agrees}
+	if k.Claimed != nil {
+		v.Claimed = number(*k.Claimed, analyze.Value{Unit: k.Unit}) + unitText(k.Unit)
+	}
+	for _, n := range k.Frames[:min(len(k.Frames), mostDiffering)] {
+		v.Frames = append(v.Frames, frameLink{n, count(n)})
+	}
+	return v
 }
 
 type resultView struct {
@@ -255,6 +295,8 @@ func newQuality(r *Results) qualityView {
 		q.Verdict = "1 frame is missing from this recording."
 	case r.Recording.Lost > 0:
 		q.Verdict = grouped(strconv.FormatUint(r.Recording.Lost, 10)) + " frames are missing from this recording."
+	case r.Recording.Unclosed:
+		q.Verdict = "This recording was cut off: what came at its end is missing."
 	case len(r.Quality.Warnings) > 0:
 		q.Verdict = "Every frame is there; see what else is to be known."
 	default:
@@ -293,6 +335,9 @@ func newWindow(i int, w *Window, from *files) windowView {
 		} else {
 			v.Results = append(v.Results, r)
 		}
+	}
+	for k := range w.Checks {
+		v.Checks = append(v.Checks, newCheck(&w.Checks[k]))
 	}
 	for _, name := range sortedKeys(claims) {
 		v.Claims = append(v.Claims, fact{words(name), trimZeros(strconv.FormatFloat(claims[name], 'f', 3, 64))})

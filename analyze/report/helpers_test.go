@@ -8,11 +8,12 @@ import (
 
 // sample returns results in which every field has a value.
 func sample() *Results {
+	claimed := 63.0
 	return &Results{
 		Schema: Schema, Version: Version,
 		Recording: Recording{
 			ID: "5f1c9a4e", Name: "canvas.eid", File: "recording.eid", Frames: 300, Lost: 2, Width: 1280, Height: 720,
-			PixelFormat: "BGR4", PeriodNS: 16_683_350, StartedWallNS: 1_700_000_000_000_000_000, DurationNS: 5_021_688_350, OwnClock: true,
+			PixelFormat: "BGR4", PeriodNS: 16_683_350, StartedWallNS: 1_700_000_000_000_000_000, DurationNS: 5_021_688_350, OwnClock: true, Unclosed: true,
 		},
 		Environment: Environment{EnvBrowser: "Chromium 140.0.7339.185", EnvOS: "Debian 12", EnvMachineShared: "yes"},
 		Settings: Settings{
@@ -49,7 +50,11 @@ func sample() *Results {
 				},
 				{Measure: "tearing", Version: 1, State: analyze.Refused, Refusal: "no images are given; name them with --images"},
 			},
-			Claims:   map[string]float64{"fps.framerate": 60},
+			Claims: map[string]float64{"fps.framerate": 60},
+			Checks: []Check{{
+				What: "frames drawn", Unit: "frames", Measured: Span{59, 58, 60}, Drawn: Span{61, 60, 62}, Claimed: &claimed, Agrees: true, Frames: []int{103},
+				Note: "one is doubtful",
+			}},
 			Pictures: []Picture{{Kind: PictureHeatMap, File: "pictures/heatmap.png", Data: "pictures/heatmap.npy", Text: "Changes.", Measure: "heatmap", Frame: -1}},
 			Warnings: []string{"the green is torn at line 300 in frame 101"},
 		}},

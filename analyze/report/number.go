@@ -30,6 +30,19 @@ func boundsText(v analyze.Value) string {
 	return low + " – " + high
 }
 
+// spanText is a number with its unit, and between what it lies where that shows.
+func spanText(s Span, unit string) string {
+	v := analyze.Value{Value: s.Value, Low: s.Low, High: s.High, Unit: unit, State: analyze.Bounded}
+	if s.Low == s.High {
+		v.State = analyze.Exact
+	}
+	text := valueText(v)
+	if low, high := number(s.Low, v), number(s.High, v); low != high {
+		text += " (" + low + " – " + high + ")"
+	}
+	return text
+}
+
 // shortNumber is a value for where there is little room.
 func shortNumber(v analyze.Value) string {
 	if math.Abs(v.Value) < 1e7 || v.Unit == "fraction" {

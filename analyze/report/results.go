@@ -41,6 +41,7 @@ type Recording struct {
 	StartedWallNS int64  `json:"started_wall_ns"`
 	DurationNS    int64  `json:"duration_ns"` // first frame to last
 	OwnClock      bool   `json:"own_clock"`   // times are those of an imported file, not of this rig
+	Unclosed      bool   `json:"unclosed"`    // cut off, or still being written: frames may be missing at its end
 }
 
 // Environment is what is known of where a run took place: a value for some of the Env keys. What is not known is left out.
@@ -113,9 +114,30 @@ type Window struct {
 	Times     FrameTimes         `json:"frame_times"`
 	Results   []analyze.Result   `json:"results"`
 	Claims    map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
+	// Checks hold what was measured against what is known to have been drawn, where that is known.
+	Checks []Check `json:"checks"`
 	// Pictures are of this window.
 	Pictures []Picture `json:"pictures"`
 	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker, or frames that are lost
+}
+
+// Check is one number three times: measured, drawn, and claimed by the page.
+type Check struct {
+	What     string   `json:"what"`
+	Unit     string   `json:"unit"`
+	Measured Span     `json:"measured"`
+	Drawn    Span     `json:"drawn"` // as whoever drew it knows, by another way than measuring
+	Claimed  *float64 `json:"claimed,omitempty"`
+	Agrees   bool     `json:"agrees"` // measured and drawn
+	Frames   []int    `json:"frames"` // in which they do not
+	Note     string   `json:"note,omitempty"`
+}
+
+// Span is a number and between what it lies.
+type Span struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
 // T0 is the command from which load figures count.

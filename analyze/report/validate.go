@@ -157,8 +157,28 @@ func (c *checker) window(w *Window) {
 		c.name("claim", name)
 		c.number(name, w.Claims[name])
 	}
+	for i := range w.Checks {
+		c.in(fmt.Sprintf("checks[%d]", i), func() { c.check(&w.Checks[i]) })
+	}
 	c.pictures(w.Pictures)
 	c.texts("warnings", w.Warnings)
+}
+
+func (c *checker) check(k *Check) {
+	c.name("what", k.What)
+	c.name("unit", k.Unit)
+	for _, s := range []Span{k.Measured, k.Drawn} {
+		c.number("value", s.Value)
+		c.number("low", s.Low)
+		c.number("high", s.High)
+	}
+	if k.Claimed != nil {
+		c.number("claimed", *k.Claimed)
+	}
+	for _, n := range k.Frames {
+		c.frame(n, false)
+	}
+	c.text("note", k.Note, maxText)
 }
 
 func (c *checker) times(t *FrameTimes) {

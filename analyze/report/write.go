@@ -81,6 +81,10 @@ func (w *Window) fill() {
 		n.Tiles = some(n.Tiles)
 		w.Noise = &n
 	}
+	w.Checks = append([]Check{}, w.Checks...)
+	for i := range w.Checks {
+		w.Checks[i].Frames = some(w.Checks[i].Frames)
+	}
 	if w.Claims == nil {
 		w.Claims = map[string]float64{}
 	}
