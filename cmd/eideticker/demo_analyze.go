@@ -33,7 +33,9 @@ func (d *demo) analyze(r *recording.Reader) error {
 		if err != nil {
 			return fmt.Errorf("page %q: %w", d.played.reports[i].Page.Name, err)
 		}
-		found.Results.Windows[i].Name = page.Name
+		w := &found.Results.Windows[i]
+		w.Name = page.Name
+		w.Checks, w.Claims = page.forReport()
 		d.summary.Pages = append(d.summary.Pages, page)
 		d.summary.Total.add(page)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
 )
 
 // demoCheck is one number three times: measured, drawn, and claimed by the page.
@@ -16,6 +17,26 @@ type demoCheck struct {
 	Agrees   bool     `json:"agrees"`  // measured and drawn
 	Frames   []int    `json:"frames"`  // in which they do not
 	Note     string   `json:"note,omitempty"`
+
+	of string // the value that is measured, such as fps.framerate; empty where there is no such one
+}
+
+// forReport are a page's checks as they stand in its window of the results, and what it claims of values that are measured.
+func (p *demoPage) forReport() (checks []report.Check, claims map[string]float64) {
+	claims = map[string]float64{}
+	if p.ClaimedFPS > 0 {
+		claims["fps.framerate"] = p.ClaimedFPS
+	}
+	for _, c := range p.Checks {
+		checks = append(checks, report.Check{
+			What: c.What, Unit: c.Unit, Measured: report.Span(c.Measured), Drawn: report.Span(c.Drawn), Claimed: c.Claimed, Agrees: c.Agrees,
+			Frames: c.Frames, Note: c.Note,
+		})
+		if c.of != "" && c.Claimed != nil {
+			claims[c.of] = *c.Claimed
+		}
+	}
+	return checks, claims
 }
 
 // demoSpan is a number and its bounds.
@@ -72,7 +93,7 @@ func (t *demoTruth) checks() []demoCheck {
 // checkUnique: a frame is unique if and only if it shows another picture than the frame before, or another mixture of pictures.
 func (t *demoTruth) checkUnique() demoCheck {
 	drawn := t.changes()
-	c := demoCheck{What: "unique frames", Unit: "frames", Drawn: exactSpan(len(drawn)), Frames: difference(t.unique(), drawn)}
+	c := demoCheck{What: "unique frames", Unit: "frames", of: "fps.unique_frames", Drawn: exactSpan(len(drawn)), Frames: difference(t.unique(), drawn)}
 	claimed := float64(len(t.report.Drawn))
 	c.Claimed = &claimed
 	if r := t.result("fps"); r != nil {

@@ -56,7 +56,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // checkValue holds a value of a measure against what it should be.
 func (t *demoTruth) checkValue(what, unit, measure, value string, drawn float64) demoCheck {
-	c := demoCheck{What: what, Unit: unit, Drawn: demoSpan{drawn, drawn, drawn}, Note: "not measured"}
+	c := demoCheck{What: what, Unit: unit, Drawn: demoSpan{drawn, drawn, drawn}, Note: "not measured", of: measure + "." + value}
 	r := t.result(measure)
 	if r == nil {
 		return c

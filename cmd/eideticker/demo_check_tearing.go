@@ -11,7 +11,7 @@ import (
 // checkTearing: a frame is torn if and only if the copies of its strip disagree; and where the page drew it torn, its rows and
 // images are those that the page names.
 func (t *demoTruth) checkTearing() []demoCheck {
-	c := demoCheck{What: "torn frames", Unit: "frames"}
+	c := demoCheck{What: "torn frames", Unit: "frames", of: "tearing.torn_frames"}
 	if said, ok := t.report.Truth.Claim("torn_frames"); ok {
 		c.Claimed = &said.Value
 	}

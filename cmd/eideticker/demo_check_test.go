@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/netsim/site"
 )
@@ -38,6 +41,26 @@ func TestDifference(t *testing.T) {
 		if got := difference(tc.a, tc.b); !slices.Equal(got, tc.want) {
 			t.Errorf("%v and %v differ in %v, want %v", tc.a, tc.b, got, tc.want)
 		}
+	}
+}
+
+// TestReportHasWhatTheDemoChecks: the page of the demo shows the same three numbers as its table.
+func TestReportHasWhatTheDemoChecks(t *testing.T) {
+	said := 3.0
+	page := demoPage{ClaimedFPS: 61, Checks: []demoCheck{
+		{What: "torn frames", Unit: "frames", Measured: demoSpan{2, 2, 2}, Drawn: exactSpan(4), Claimed: &said, Frames: []int{7}, Note: "why", of: "tearing.torn_frames"},
+		{What: "rows", Agrees: true, Claimed: &said},
+	}}
+	checks, claims := page.forReport()
+	want := []report.Check{
+		{What: "torn frames", Unit: "frames", Measured: report.Span{Value: 2, Low: 2, High: 2}, Drawn: report.Span{Value: 4, Low: 4, High: 4}, Claimed: &said, Frames: []int{7}, Note: "why"},
+		{What: "rows", Agrees: true, Claimed: &said},
+	}
+	if !reflect.DeepEqual(checks, want) {
+		t.Errorf("%+v, want %+v", checks, want)
+	}
+	if !maps.Equal(claims, map[string]float64{"fps.framerate": 61, "tearing.torn_frames": 3}) {
+		t.Errorf("claims %v", claims)
 	}
 }
 
