@@ -72,9 +72,7 @@ func (d *Driver) open(ctx context.Context, o Options) error {
 		}
 	}
 	if d.port != nil {
-		if err := d.port.await(ctx, o.Wait); err != nil {
-			return err
-		}
+		return d.port.await(ctx, o.Wait, d.settle)
 	}
 	return d.settle()
 }
@@ -148,6 +146,9 @@ func (d *Driver) present() error {
 		return d.port.gone(state)
 	case there == returned:
 		d.lose()
+		if err := d.port.drain(); err != nil {
+			return err
+		}
 	}
 	if d.lost {
 		if err := d.settle(); err != nil {
@@ -273,6 +274,9 @@ func (d *Driver) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := d.Release(ctx)
+	if d.gadget != nil {
+		err = nil // what could not be lifted is when the gadget goes
+	}
 	d.closed = true
 	if e := d.end(); e != nil {
 		err = errors.Join(err, fmt.Errorf("hid: %w", e))

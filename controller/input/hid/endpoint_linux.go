@@ -35,7 +35,7 @@ func openEndpoint(path string, p *port, clock timeline.Clock) (*endpoint, error)
 	return &endpoint{path: path, fd: fd, port: p, clock: clock, dirty: true}, nil
 }
 
-// errAbsent marks what is written to nobody: function f_hid of the kernel is disabled, or has gone.
+// isAbsent reports what a write to nobody returns: the host has not configured the function, or it has ended.
 func isAbsent(err error) bool {
 	for _, no := range []error{unix.ESHUTDOWN, unix.ENODEV, unix.ENXIO, unix.ECONNRESET, unix.ECONNABORTED, unix.EPIPE, unix.EIO, unix.EBADF} {
 		if errors.Is(err, no) {
@@ -47,19 +47,19 @@ func isAbsent(err error) bool {
 
 // send writes a report, and waits until the host has fetched it.
 func (e *endpoint) send(ctx context.Context, report []byte) (timeline.Interval, error) {
-	if _, err := e.await(ctx); err != nil { // of the report before
-		return timeline.Interval{}, err
-	}
+	deadline := time.Now().Add(patience)
 	for {
 		before := e.clock.Now()
-		switch taken, err := e.write(report); {
-		case err != nil:
+		taken, err := e.write(report)
+		if err != nil {
 			return timeline.Interval{}, err
-		case taken:
+		}
+		if taken {
 			after, err := e.await(ctx)
 			return timeline.Interval{Earliest: before, Latest: after}, err
 		}
-		if _, err := e.await(ctx); err != nil {
+		// The report before is still there. It is not waited for alone: of a host that goes away meanwhile the next write tells.
+		if _, err := e.look(ctx, deadline); err != nil {
 			return timeline.Interval{}, err
 		}
 	}
@@ -81,40 +81,58 @@ func (e *endpoint) write(report []byte) (taken bool, err error) {
 	return true, nil
 }
 
-// await waits until the host has fetched the report that was written last, if any. It returns when that was known.
+// await waits until the host has fetched the report that was written last. It returns when that was known.
 func (e *endpoint) await(ctx context.Context) (timeline.Time, error) {
 	deadline := time.Now().Add(patience)
 	for {
-		fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
-		if e.port != nil {
-			fds = append(fds, unix.PollFd{Fd: int32(e.port.fd), Events: unix.POLLPRI})
-		}
-		if err := poll(fds, slice); err != nil {
-			return 0, err
-		}
-		now := e.clock.Now()
-		// The kernel says of a report that a cable took away that it is gone too. So the port is looked at before it is believed.
-		switch there, state, err := e.port.look(); {
-		case err != nil:
-			return 0, err
-		case there == absent:
-			return 0, e.port.gone(state)
-		case there == returned:
-			return 0, fmt.Errorf("%w: it was unplugged or asleep, and is back", input.ErrGone)
-		}
-		switch {
-		case fds[0].Revents&unix.POLLOUT != 0:
-			return now, nil
-		case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
-			return 0, fmt.Errorf("%w: %s has ended", input.ErrGone, e.path)
-		}
-		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("wait for the host to ask %s: %w", e.path, context.Cause(ctx))
-		}
-		if !time.Now().Before(deadline) {
-			return 0, fmt.Errorf("the host has not asked %s for its report within %v: nothing there reads the device", e.path, patience)
+		fetched, err := e.look(ctx, deadline)
+		if err != nil || fetched != 0 {
+			return fetched, err
 		}
 	}
+}
+
+// look waits a moment for the host to fetch a report, and returns when it was known to have, or 0.
+func (e *endpoint) look(ctx context.Context, deadline time.Time) (timeline.Time, error) {
+	fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
+	if e.port != nil {
+		fds = append(fds, unix.PollFd{Fd: int32(e.port.fd), Events: unix.POLLPRI})
+	}
+	if err := poll(fds, slice); err != nil {
+		return 0, err
+	}
+	now := e.clock.Now()
+	// The kernel says of a report that a cable took away that it is gone too. So the port is looked at before it is believed.
+	switch there, state, err := e.port.look(); {
+	case err != nil:
+		return 0, err
+	case there == absent:
+		return 0, e.port.gone(state)
+	case there == returned:
+		return 0, fmt.Errorf("%w: it was unplugged or asleep, and is back", input.ErrGone)
+	}
+	switch {
+	case fds[0].Revents&unix.POLLOUT != 0:
+		return now, nil
+	case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0:
+		return 0, fmt.Errorf("%w: %s has ended", input.ErrGone, e.path)
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("wait for the host to ask %s: %w", e.path, context.Cause(ctx))
+	}
+	if time.Now().Before(deadline) {
+		return 0, nil
+	}
+	return 0, e.unasked()
+}
+
+// unasked says why the host does not ask. Not all ports know that the host is gone; the function does, and says so to who writes: here an empty report,
+// which it does not take while another one waits.
+func (e *endpoint) unasked() error {
+	if _, err := e.write(nil); errors.Is(err, input.ErrGone) {
+		return err
+	}
+	return fmt.Errorf("the host has not asked %s for its report within %v: nothing there reads the device", e.path, patience)
 }
 
 // answer has the kernel answer a host that asks for a report by its number, as those do that want to know how many fingers there may be. Without an answer

@@ -46,21 +46,29 @@ func plug(all []function, udc string) (*gadget, error) {
 	return g, nil
 }
 
-// freePorts returns the ports to try.
-func freePorts(udc string) ([]string, error) {
+// freePorts returns the ports to try: those that no gadget has.
+func freePorts(udc string) (free []string, err error) {
 	all, err := filepath.Glob(udcClass + "/*")
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var taken []string
 	for _, path := range all {
-		if name := filepath.Base(path); udc == "" || udc == name {
-			names = append(names, name)
+		name := filepath.Base(path)
+		if udc != "" && udc != name {
+			continue
 		}
+		if by, err := readLine(filepath.Join(path, "function")); err == nil && by != "" {
+			taken = append(taken, fmt.Sprintf("port %s is taken by gadget %s", name, by))
+			continue
+		}
+		free = append(free, name)
 	}
 	switch {
-	case len(names) > 0:
-		return names, nil
+	case len(free) > 0:
+		return free, nil
+	case len(taken) > 0:
+		return nil, fmt.Errorf("%s: %w", strings.Join(taken, ", "), unix.EBUSY)
 	case udc != "":
 		return nil, fmt.Errorf("there is no port %s below %s: %w", udc, udcClass, fs.ErrNotExist)
 	}
@@ -117,6 +125,9 @@ func version(all []function) string {
 func (g *gadget) add(f function) error {
 	dir := "functions/hid." + string(f.kind)
 	if err := g.mkdir(dir); err != nil {
+		if errors.Is(err, unix.ENODEV) {
+			err = fmt.Errorf("%w: the kernel has four such functions for all gadgets together: leave some out", err)
+		}
 		return err
 	}
 	for _, a := range [][2]string{
@@ -144,9 +155,6 @@ func (g *gadget) bind(ports []string) error {
 		if err == nil {
 			g.udc = name
 			return nil
-		}
-		if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENODEV) {
-			err = fmt.Errorf("another gadget has it: %w", err)
 		}
 		errs = append(errs, fmt.Errorf("port %s: %w", name, err))
 	}

@@ -25,8 +25,7 @@ type port struct {
 	name  string
 	state *os.File // attribute of sysfs; its poll(2) says that it has changed
 	fd    int      // of state
-	// The kernel tells of a change after it is there to be read: the first notice behind the opening may be of what is known already.
-	owed bool
+	away  bool     // when it was last looked at
 }
 
 // openPort begins to watch a port.
@@ -35,7 +34,7 @@ func openPort(name string) (*port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch port %s: %w", name, err)
 	}
-	p := &port{name: name, state: f, fd: int(f.Fd()), owed: true}
+	p := &port{name: name, state: f, fd: int(f.Fd())}
 	if _, err := p.read(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -55,13 +54,20 @@ func (p *port) read() (string, error) {
 	return strings.TrimSpace(string(b[:n])), nil
 }
 
-// await waits until a host has configured the gadget.
-func (p *port) await(ctx context.Context, patience time.Duration) error {
+// await waits until a host has configured the gadget, and ready says that its functions are: not all ports forget the host that they had before.
+func (p *port) await(ctx context.Context, patience time.Duration, ready func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		state, err := p.read()
-		if err != nil || state == configured {
+		if err != nil {
 			return err
+		}
+		if state == configured {
+			if err := ready(); err == nil {
+				return p.drain()
+			} else if !errors.Is(err, input.ErrGone) {
+				return err
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for a host at port %s: %w", p.name, context.Cause(ctx))
@@ -82,6 +88,22 @@ func (p *port) changed(wait time.Duration) (bool, error) {
 		return false, err
 	}
 	return fds[0].Revents != 0, nil
+}
+
+// settled is how long the kernel may take to tell of a change that can be read already.
+const settled = 100 * time.Millisecond
+
+// drain takes the notices of what is known already, so that the next one is of something new.
+func (p *port) drain() error {
+	for {
+		told, err := p.changed(settled)
+		if err != nil || !told {
+			return err
+		}
+		if _, err := p.read(); err != nil {
+			return err
+		}
+	}
 }
 
 // poll waits for events, for as many milliseconds as there are begun.
@@ -116,12 +138,11 @@ func (p *port) look() (presence, string, error) {
 	case err != nil:
 		return absent, "", fmt.Errorf("%w: %w", input.ErrGone, err)
 	case state != configured:
-		p.owed = true
+		p.away = true
 		return absent, state, nil
-	case told && !p.owed:
+	case told || p.away:
+		p.away = false
 		return returned, state, nil
-	case told:
-		p.owed = false
 	}
 	return here, state, nil
 }

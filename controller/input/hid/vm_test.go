@@ -1,0 +1,23 @@
+//go:build linux && amd64 && !rigvm
+
+package hid_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/input/internal/hosttest"
+	"github.com/eideticker/eideticker/deploy/rigvm"
+)
+
+// TestVM runs the tests behind the tag rigvm in a VM that is plugged into itself: dummy_hcd is a port that can be a device, with a host at its other
+// end, which is the same machine.
+func TestVM(t *testing.T) {
+	vm := rigvm.Boot(t, rigvm.Config{Modules: []rigvm.Module{
+		{Name: "evdev"}, {Name: "usbhid"}, {Name: "hid-generic"}, {Name: "hid-multitouch"}, {Name: "libcomposite"}, {Name: "usb_f_hid"}, {Name: "dummy_hcd"},
+	}})
+	rigvm.RunTests(t, vm, rigvm.Tests{
+		Run: os.Getenv("EIDETICKER_VM_RUN"), Env: []string{hosttest.ReplayEnv + "=" + os.Getenv(hosttest.ReplayEnv)}, Timeout: 8 * time.Minute,
+	})
+}
