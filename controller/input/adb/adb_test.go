@@ -1,0 +1,429 @@
+package adb
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// canned is a connection whose other side has said all it will.
+type canned struct {
+	net.Conn
+	sent bytes.Buffer
+}
+
+func (c *canned) Write(b []byte) (int, error) { return c.sent.Write(b) }
+func (c *canned) Close() error                { return nil }
+
+// TestWire holds requests and answers against bytes between real programs (adb 1.0.41).
+func TestWire(t *testing.T) {
+	for _, tc := range []struct {
+		name, request, sent, answer string
+		text                        string
+		err                         string
+	}{
+		{"version", "host:version", "000chost:version", "OKAY00040029", "0029", ""},
+		{"no such device", "host:tport:serial:GBG5T197110027690014", "0026host:tport:serial:GBG5T197110027690014",
+			"FAIL0027device 'GBG5T197110027690014' not found", "", "adb: device 'GBG5T197110027690014' not found"},
+		{"two devices", "host:transport-any", "0012host:transport-any", "FAIL001dmore than one device/emulator", "", "name one, as adb:SERIAL"},
+		{"not trusted", "host:transport:X", "0010host:transport:X", "FAIL0059device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\nTry 'adb kill-server' x", "", "allow debugging"},
+		{"another program", "host:version", "000chost:version", "HTTP/1.1 400 Bad Request", "", "no answer of an adb server"},
+		{"cut off", "host:version", "000chost:version", "OK", "", "no answer to"},
+		{"no length", "host:devices", "000chost:devices", "OKAYzzzz", "", "no length"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			other := &canned{}
+			c := &conn{Conn: other, r: bufio.NewReader(strings.NewReader(tc.answer)), stop: func() bool { return true }}
+			err := c.ask(tc.request)
+			var text string
+			if err == nil {
+				text, err = c.text()
+			}
+			if other.sent.String() != tc.sent || text != tc.text {
+				t.Errorf("sent %q, heard %q", &other.sent, text)
+			}
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("%v, want %q", err, tc.err)
+			}
+		})
+	}
+}
+
+func TestChoosesADevice(t *testing.T) {
+	for _, tc := range []struct{ attached, serial, want, err string }{
+		{"emulator-5554\tdevice\n", "", "emulator-5554", ""},
+		{"A\tdevice\nB\tdevice\n", "B", "B", ""},
+		{"A\tdevice\nB\tdevice\n", "", "", "of A, B"},
+		{"A\tdevice\nB\tunauthorized\n", "", "A", ""},
+		{"B\tunauthorized\n", "", "", "allow debugging"},
+		{"B\toffline\n", "B", "", "offline"},
+		{"", "", "", "there is none"},
+		{"A\tdevice\n", "C", "", `no device "C" is attached: there are A (device)`},
+	} {
+		f := newFake(t, tc.attached)
+		d, err := f.server().Find(t.Context(), tc.serial)
+		if tc.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%q, %q: %v, want %s", tc.attached, tc.serial, err, tc.err)
+			}
+			continue
+		}
+		if err != nil || d.Serial != tc.want {
+			t.Errorf("%q, %q: %+v, %v", tc.attached, tc.serial, d, err)
+		}
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if _, err := (Server{l.Addr().String()}).Devices(t.Context()); err == nil || !strings.Contains(err.Error(), "adb start-server") {
+		t.Error(err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	f := newFake(t, "A\tdevice\n",
+		command{"echo", say("hello\n")},
+		command{"fail", func(s *session) byte { s.packet(packetStderr, []byte("it is broken\n")); return 3 }},
+		command{"flood", func(s *session) byte {
+			for range 40 {
+				s.packet(packetStdout, make([]byte, 100_000))
+			}
+			return 0
+		}},
+		command{"huge", func(s *session) byte {
+			_, _ = s.conn.Write([]byte{packetStdout, 0xff, 0xff, 0xff, 0xff})
+			return 0
+		}})
+	d, err := f.server().Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := d.Run(t.Context(), "echo hello"); err != nil || said != "hello\n" {
+		t.Errorf("%q, %v", said, err)
+	}
+	var failed *ExitError
+	if _, err := d.Run(t.Context(), "fail"); !errors.As(err, &failed) || failed.Code != 3 || !strings.Contains(err.Error(), "it is broken") {
+		t.Error(err)
+	}
+	if said, err := d.Run(t.Context(), "flood"); err != nil || len(said) != maxSaid {
+		t.Errorf("%d bytes are kept: %v", len(said), err)
+	}
+	if _, err := d.Run(t.Context(), "huge"); err == nil || !strings.Contains(err.Error(), "4294967295 bytes") {
+		t.Error(err)
+	}
+	f.unplug()
+	if _, err := d.Run(t.Context(), "echo"); !errors.Is(err, input.ErrGone) {
+		t.Errorf("a device that is gone: %v", err)
+	}
+}
+
+// TestSlowShell: a command that never ends is left when the context ends, and what is said is the context's reason.
+func TestSlowShell(t *testing.T) {
+	begun := make(chan bool)
+	f := newFake(t, "A\tdevice\n", command{"sleep", func(s *session) byte {
+		close(begun)
+		s.hear()
+		return 0
+	}})
+	d, err := f.server().Find(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	go func() {
+		<-begun
+		cancel(reason)
+	}()
+	if _, err := d.Run(ctx, "sleep 1000"); !errors.Is(err, reason) {
+		t.Error(err)
+	}
+}
+
+// android is a device: what it is told is kept.
+type android struct {
+	mu    sync.Mutex
+	lines []string // of uinput
+	raw   []byte   // of the touch screen
+	bye   chan bool
+}
+
+func (a *android) shells(has ...string) []command {
+	all := []command{{"wm size", say("Physical size: 1080x2400\nOverride size: 540x1200\n")}, {"cat >", a.glass}, {"cat", cat}, {"uname", say("aarch64\n")}}
+	for _, name := range []string{"uinput", "input"} {
+		code := byte(1)
+		if slices.Contains(has, name) {
+			code = 0
+		}
+		all = append(all, command{"command -v " + name, exit(code)})
+	}
+	writable := byte(1)
+	if slices.Contains(has, "evdev") {
+		writable = 0
+	}
+	return append(all,
+		command{"getevent -i", say("2\n2\n")}, command{"getevent -p", say(getevent)}, command{"test -w /dev/input/event2", exit(writable)},
+		command{"uinput -", a.uinput}, command{"input ", exit(0)})
+}
+
+const getevent = `add device 1: /dev/input/event0
+  name:     "gpio-keys"
+  events:
+    KEY (0001): 0072  0073  0074
+add device 2: /dev/input/event2
+  name:     "fts_ts"
+  events:
+    KEY (0001): 008f  014a
+    ABS (0003): 002f  : value 0, min 0, max 9, fuzz 0, flat 0, resolution 0
+                0035  : value 0, min 0, max 1079, fuzz 0, flat 0, resolution 0
+                0036  : value 0, min 0, max 2399, fuzz 0, flat 0, resolution 0
+                0039  : value 0, min 0, max 65535, fuzz 0, flat 0, resolution 0
+  input props:
+    INPUT_PROP_DIRECT
+`
+
+func (a *android) uinput(s *session) byte {
+	for {
+		b, ok := s.hear()
+		if !ok {
+			close(a.bye)
+			return 0
+		}
+		a.mu.Lock()
+		a.lines = append(a.lines, string(b))
+		a.mu.Unlock()
+	}
+}
+
+func (a *android) glass(s *session) byte {
+	for {
+		b, ok := s.hear()
+		if !ok {
+			close(a.bye)
+			return 0
+		}
+		a.mu.Lock()
+		a.raw = append(a.raw, b...)
+		a.mu.Unlock()
+	}
+}
+
+func openFake(t *testing.T, o Options, has ...string) (*android, *fake, *Driver) {
+	t.Helper()
+	a := &android{bye: make(chan bool)}
+	f := newFake(t, "A\tdevice\n", a.shells(has...)...)
+	o.Server = f.server()
+	d, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, f, d
+}
+
+func do(t *testing.T, d *Driver, actions ...input.Action) timeline.Interval {
+	t.Helper()
+	before := timeline.Monotonic().Now()
+	sent, err := d.Do(t.Context(), 0, actions...)
+	if err != nil {
+		t.Fatalf("%v: %v", actions, err)
+	}
+	if sent.Earliest < before || sent.Latest < sent.Earliest || sent.Width() < d.there {
+		t.Errorf("%v was sent in %v, after %v, with %v to the device and back", actions, sent, before, d.there)
+	}
+	return sent
+}
+
+// TestUinput: a touch screen and a keyboard are registered, and told what is done. After Close the command has got its end.
+func TestUinput(t *testing.T) {
+	a, _, d := openFake(t, Options{}, "uinput", "input", "evdev")
+	if i := d.Info(); i.Driver != "adb-uinput" || i.Device != "A" || i.Note != "" || i.Latency <= 0 {
+		t.Errorf("%+v", i)
+	}
+	do(t, d, input.TouchDown{Finger: 0, X: 10, Y: 20}, input.TouchDown{Finger: 9, X: 539.5, Y: 9999})
+	do(t, d, input.TouchMove{Finger: 9, X: 30, Y: 40})
+	do(t, d, input.TouchUp{Finger: 0})
+	do(t, d, input.KeyDown{Key: "F5"})
+	do(t, d, input.Text{Text: "A"})
+	if _, err := d.Do(t.Context(), 0, input.Text{Text: "日"}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+	if _, err := d.Do(t.Context(), 0, input.TouchDown{Finger: 9}); !errors.Is(err, errFinger) {
+		t.Error(err)
+	}
+	if _, err := d.Do(t.Context(), 0, input.Wheel{Y: 1}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil { // lifts finger 9 and F5
+		t.Error(err)
+	}
+	<-a.bye
+	var injected []string
+	for i, line := range a.lines {
+		if i < 2 {
+			var r uinputRegister
+			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Command != "register" || r.ID != i+1 {
+				t.Errorf("%s: %v", line, err)
+			}
+			continue
+		}
+		injected = append(injected, strings.TrimSpace(line))
+	}
+	want := []string{
+		`{"id":1,"command":"inject","events":[3,47,0,3,57,0,3,53,10,3,54,20,3,47,9,3,57,1,3,53,539,3,54,1199,1,330,1,0,0,0]}`,
+		`{"id":1,"command":"inject","events":[3,47,9,3,53,30,3,54,40,0,0,0]}`,
+		`{"id":1,"command":"inject","events":[3,47,0,3,57,-1,0,0,0]}`,
+		`{"id":2,"command":"inject","events":[1,63,1,0,0,0]}`,
+		`{"id":2,"command":"inject","events":[1,42,1,0,0,0,1,30,1,0,0,0,1,30,0,0,0,0,1,42,0,0,0,0]}`,
+		`{"id":1,"command":"inject","events":[3,47,9,3,57,-1,1,330,0,0,0,0]}`,
+		`{"id":2,"command":"inject","events":[1,63,0,0,0,0]}`,
+	}
+	if !slices.Equal(injected, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(injected, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestEvdev: where there is no uinput, events go to the glass as the kernel has them, scaled from pixels to its own places.
+func TestEvdev(t *testing.T) {
+	a, f, d := openFake(t, Options{}, "evdev", "input")
+	if i := d.Info(); i.Driver != "adb-evdev" || !strings.Contains(i.Note, "uinput: the device has no such command") {
+		t.Errorf("%+v", i)
+	}
+	do(t, d, input.TouchDown{X: 270, Y: 600})
+	do(t, d, input.TouchUp{})
+	do(t, d, input.KeyDown{Key: "Enter"})
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	<-a.bye
+	var got []string
+	for b := a.raw; len(b) >= 24; b = b[24:] {
+		got = append(got, fmt.Sprintf("%d.%d=%d", b[16], uint(b[18])|uint(b[19])<<8, int32(uint32(b[20])|uint32(b[21])<<8|uint32(b[22])<<16|uint32(b[23])<<24)))
+	}
+	want := "3.47=0 3.57=0 3.53=540 3.54=1200 1.330=1 0.0=0 3.47=0 3.57=-1 1.330=0 0.0=0"
+	if s := strings.Join(got, " "); s != want || len(a.raw)%24 != 0 {
+		t.Errorf("%s, %d bytes, want %s", s, len(a.raw), want)
+	}
+	if !slices.Contains(f.commands(), "shell,v2,raw:input keyevent 66") {
+		t.Errorf("Enter was not pressed: %q", f.commands())
+	}
+}
+
+func TestInputCommand(t *testing.T) {
+	_, f, d := openFake(t, Options{Way: "input"}, "uinput", "input")
+	if i := d.Info(); i.Driver != "adb-input" || i.Latency != 0 {
+		t.Errorf("%+v", i)
+	}
+	do(t, d, input.TouchDown{X: 3, Y: 4})
+	do(t, d, input.TouchMove{X: 5.7, Y: 6})
+	do(t, d, input.TouchUp{})
+	do(t, d, input.Text{Text: "it's a b\nc"})
+	for _, bad := range []input.Action{input.TouchDown{Finger: 1}, input.TouchUp{}, input.KeyDown{Key: "ShiftLeft"}, input.KeyDown{Key: "A"}, input.Text{Text: "é"}, input.Text{Text: "%s"}} {
+		if _, err := d.Do(t.Context(), 0, bad); err == nil {
+			t.Errorf("%v was done", bad)
+		}
+	}
+	var said []string
+	for _, c := range f.commands() {
+		if c, ok := strings.CutPrefix(c, "shell,v2,raw:input "); ok {
+			said = append(said, c)
+		}
+	}
+	want := []string{
+		"touchscreen motionevent DOWN 3 4", "touchscreen motionevent MOVE 5 6", "touchscreen motionevent UP 5 6",
+		`text 'it'\''s%sa%sb' && input keyevent 66 && input text 'c'`,
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
+
+// TestLostInTheMiddle: the device is unplugged while a finger is down. That is said, and Close says nothing more.
+func TestLostInTheMiddle(t *testing.T) {
+	a, f, d := openFake(t, Options{}, "uinput")
+	do(t, d, input.TouchDown{X: 1, Y: 1})
+	f.unplug()
+	<-a.bye
+	<-d.way.(*uinput).ended
+	_, err := d.Do(t.Context(), 0, input.TouchMove{X: 2, Y: 2})
+	if !errors.Is(err, input.ErrGone) {
+		t.Errorf("%v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Do(t.Context(), 0, input.TouchUp{}); err == nil {
+		t.Error("a closed driver does something")
+	}
+}
+
+func TestNoWay(t *testing.T) {
+	for has, want := range map[string]string{"": "uinput: the device has no such command", "touch": "evdev: /dev/input/event2 may not be written to"} {
+		f := newFake(t, "A\tdevice\n", (&android{}).shells(has)...)
+		if _, err := Open(t.Context(), Options{Server: f.server()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, err := Open(t.Context(), Options{Server: f.server(), Way: "magic"}); err == nil || !strings.Contains(err.Error(), "magic") {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzFindPanel(f *testing.F) {
+	f.Add(getevent)
+	f.Add("add device 1: /dev/input/event0\n 0035  : value 0, min 0, max 9\n 0036 : value 0, min 0, max 999999999")
+	f.Fuzz(func(t *testing.T, said string) {
+		p, err := findPanel(said)
+		if err == nil && (p.maxX <= 0 || p.maxY <= 0 || !strings.HasPrefix(p.path, "/dev/input/event") || strings.ContainsAny(p.path, " ;&|'\n")) {
+			t.Errorf("%+v", p)
+		}
+	})
+}
+
+// FuzzShell: whatever a device sends, reading ends.
+func FuzzShell(f *testing.F) {
+	f.Add([]byte("OKAYOKAY\x01\x02\x00\x00\x00hi\x03\x01\x00\x00\x00\x00"))
+	f.Add([]byte("OKAYOKAY\x01\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c := &conn{Conn: &canned{}, r: bufio.NewReader(bytes.NewReader(b)), stop: func() bool { return true }}
+		s := &shell{c: c, ctx: t.Context()}
+		for range 2 {
+			if c.ask("x") != nil {
+				return
+			}
+		}
+		for {
+			_, data, err := s.read()
+			if err != nil {
+				if errors.Is(err, io.EOF) != errors.Is(err, input.ErrGone) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Log(err)
+				}
+				return
+			}
+			if len(data) > len(b) {
+				t.Fatal("more was read than there is")
+			}
+		}
+	})
+}

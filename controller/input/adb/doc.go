@@ -1,0 +1,26 @@
+// Package adb drives Android devices through the adb server of this machine, by USB or TCP, whichever way the server reaches them.
+//
+// Place in the flow: [Open] makes an [input.Driver] of a device; [Device] also runs commands there, by which browsers are started and its
+// health is asked for.
+//
+// # Ways
+//
+// An input is told to Android in one of three ways, the best that the device takes; Info names it.
+//
+//	uinput   the system's own command of that name (Android 11 and later), which reads events from one persistent shell: a touch screen and a keyboard
+//	         of ours appear on the device. No process starts for an event
+//	evdev    the touch screen's own device file, into which a persistent shell writes what it is given. Where the shell may, as on devices for developers
+//	input    the command of that name: a program of Java is started for each action, which takes tens of milliseconds to a second. Its end
+//	         is waited for, and the interval holds all of it
+//
+// # When
+//
+// The first two have no answer. So the interval ends when the bytes were given to the server, plus the longest way to the device and
+// back that was measured when the driver was opened, by echoes of the same shell: half of that is the expected way, and how it divides is not known.
+//
+// # The wire
+//
+// Requests and answers are as SERVICES.TXT and shell_service.h of packages/modules/adb have them: four hexadecimal digits of length before
+// a request, OKAY or FAIL after it; then, of a shell, packets of one byte of kind, four of length, little endian, and data. Nothing of the device is
+// trusted: lengths are bounded, and what it says is read as text.
+package adb

@@ -1,0 +1,173 @@
+package adb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// Options of a driver.
+type Options struct {
+	Serial        string // "" for the only device
+	Server        Server
+	Width, Height int            // of the screen, pixels; 0: what the device says
+	Way           string         // "uinput", "evdev" or "input"; "": the best that works
+	Clock         timeline.Clock // the rig's; nil for timeline.Monotonic
+}
+
+// way does actions that were checked, and returns when all of them were told.
+type way interface {
+	do(ctx context.Context, actions []input.Action) error
+	name() string
+	close() error
+}
+
+// Driver is an [input.Driver] of an Android device.
+type Driver struct {
+	device *Device
+	clock  timeline.Clock
+	way    way
+	there  time.Duration // the longest way to the device and back; 0 where the end of a command is waited for
+	held   input.Held
+	note   string
+	closed bool
+}
+
+// echoTimes is how many ways to and fro are measured.
+const echoTimes = 16
+
+// Open finds the device and chooses the way.
+func Open(ctx context.Context, o Options) (*Driver, error) {
+	device, err := o.Server.Find(ctx, o.Serial)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{device: device, clock: o.Clock}
+	if d.clock == nil {
+		d.clock = timeline.Monotonic()
+	}
+	if o.Width == 0 || o.Height == 0 {
+		if o.Width, o.Height, err = device.ScreenSize(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if d.there, err = device.echoes(ctx, echoTimes); err != nil {
+		return nil, fmt.Errorf("measure the way to device %s: %w", device.Serial, err)
+	}
+	if err := d.choose(ctx, o); err != nil {
+		return nil, fmt.Errorf("device %s: %w", device.Serial, err)
+	}
+	return d, nil
+}
+
+// choose takes the first way that works, and notes why the ones before it do not.
+func (d *Driver) choose(ctx context.Context, o Options) error {
+	screen := size{o.Width, o.Height}
+	ways := []struct {
+		name string
+		open func() (way, error)
+	}{
+		{"uinput", func() (way, error) { return openUinput(ctx, d.device, screen) }},
+		{"evdev", func() (way, error) { return openEvdev(ctx, d.device, screen) }},
+		{"input", func() (way, error) { return openInput(ctx, d.device) }},
+	}
+	var why error
+	for _, w := range ways {
+		if o.Way != "" && o.Way != w.name {
+			continue
+		}
+		opened, err := w.open()
+		if err == nil {
+			d.way = opened
+			if w.name == "input" {
+				d.there = 0
+			}
+			if why != nil {
+				d.note = why.Error()
+			}
+			return nil
+		}
+		if ctx.Err() != nil || errors.Is(err, input.ErrGone) {
+			return err
+		}
+		why = errors.Join(why, fmt.Errorf("%s: %w", w.name, err))
+	}
+	if why == nil {
+		why = fmt.Errorf("no way is called %q: there are uinput, evdev and input", o.Way)
+	}
+	return why
+}
+
+// Do is as [input.Driver] has it.
+func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
+	if d.closed {
+		return timeline.Interval{}, errors.New("adb: the driver is closed")
+	}
+	if err := input.Check(actions); err != nil {
+		return timeline.Interval{}, err
+	}
+	if err := timeline.SleepUntil(ctx, at); err != nil {
+		return timeline.Interval{}, err
+	}
+	sent := timeline.Interval{Earliest: d.clock.Now()}
+	err := d.way.do(ctx, actions)
+	sent.Latest = d.clock.Now().Add(d.there)
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	d.held.Note(actions...)
+	return sent, nil
+}
+
+// Release is as [input.Driver] has it.
+func (d *Driver) Release(ctx context.Context) error {
+	if d.closed {
+		return nil
+	}
+	lift := d.held.Lift() // fingers first
+	n := 0
+	for n < len(lift) && ofFingers(lift[n]) {
+		n++
+	}
+	for _, part := range [][]input.Action{lift[:n], lift[n:]} { // they are of two devices
+		if len(part) == 0 {
+			continue
+		}
+		if err := d.way.do(ctx, part); err != nil {
+			return err
+		}
+		d.held.Note(part...)
+	}
+	return nil
+}
+
+// Info is as [input.Driver] has it.
+func (d *Driver) Info() input.Info {
+	return input.Info{
+		Driver: "adb-" + d.way.name(), Device: d.device.Serial, Realism: input.System, Latency: d.there / 2, Note: d.note,
+	}
+}
+
+// Close is as [input.Driver] has it.
+func (d *Driver) Close() error {
+	if d.closed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := d.Release(ctx)
+	if errors.Is(err, input.ErrGone) {
+		err = nil // a device that is gone lifts its fingers itself: its input devices went with the shell
+	}
+	d.closed = true
+	return errors.Join(err, d.way.close())
+}
+
+const closeTimeout = 3 * time.Second
+
+// size is a screen's, in pixels.
+type size struct{ width, height int }

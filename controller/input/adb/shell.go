@@ -1,0 +1,191 @@
+package adb
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// Kinds of a shell's packets, from shell_protocol.h.
+const (
+	packetStdin  = 0
+	packetStdout = 1
+	packetStderr = 2
+	packetExit   = 3
+)
+
+const (
+	maxPacket = 1 << 20 // of a device
+	maxSaid   = 1 << 20 // of a command's output that is kept
+)
+
+// shell is a command that runs on the device and is talked to. One goroutine writes, another one reads.
+type shell struct {
+	c      *conn
+	mu     sync.Mutex // of writes
+	ctx    context.Context
+	packet []byte
+}
+
+// shell starts a command. It runs until the connection ends, which it does with ctx.
+func (d *Device) shell(ctx context.Context, command string) (*shell, error) {
+	c, err := d.server.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, request := range []string{"host:transport:" + d.Serial, "shell,v2,raw:" + command} {
+		if err := c.ask(request); err != nil {
+			c.close()
+			return nil, ended(ctx, gone(err))
+		}
+	}
+	return &shell{c: c, ctx: ctx}, nil
+}
+
+// gone marks errors that say that the device is not there any more.
+func gone(err error) error {
+	var refused *RefusedError
+	if errors.As(err, &refused) && (strings.Contains(refused.Reason, "not found") || strings.Contains(refused.Reason, "offline") || strings.Contains(refused.Reason, "closed")) {
+		return fmt.Errorf("%w: %w", input.ErrGone, err)
+	}
+	return err
+}
+
+// write gives bytes to the command.
+func (s *shell) write(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.packet = append(s.packet[:0], packetStdin)
+	s.packet = binary.LittleEndian.AppendUint32(s.packet, uint32(len(b)))
+	s.packet = append(s.packet, b...)
+	if _, err := s.c.Write(s.packet); err != nil {
+		return ended(s.ctx, fmt.Errorf("%w: %w", input.ErrGone, err))
+	}
+	return nil
+}
+
+// read returns the next packet; io.EOF when the command has ended with a packet that says so.
+func (s *shell) read() (kind byte, data []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(s.c.r, head[:]); err != nil {
+		return 0, nil, ended(s.ctx, fmt.Errorf("%w: %w", input.ErrGone, err))
+	}
+	n := binary.LittleEndian.Uint32(head[1:])
+	if n > maxPacket {
+		return 0, nil, fmt.Errorf("adb: a packet of %d bytes: the device does not speak the shell's protocol", n)
+	}
+	data = make([]byte, n)
+	if _, err := io.ReadFull(s.c.r, data); err != nil {
+		return 0, nil, ended(s.ctx, fmt.Errorf("%w: %w", input.ErrGone, err))
+	}
+	return head[0], data, nil
+}
+
+func (s *shell) close() { s.c.close() }
+
+// Device is an Android device.
+type Device struct {
+	Serial string
+	server Server
+}
+
+// Find returns a device: the one with a serial number, or the only one if it is "".
+func (s Server) Find(ctx context.Context, serial string) (*Device, error) {
+	all, err := s.Devices(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose(all, serial)
+	if err != nil {
+		return nil, err
+	}
+	return &Device{chosen, s}, nil
+}
+
+// ExitError says that a command on the device has failed.
+type ExitError struct {
+	Command string
+	Code    int
+	Said    string // on its error output
+}
+
+func (e *ExitError) Error() string {
+	return fmt.Sprintf("%.100q on the device ended with %d: %.300s", e.Command, e.Code, strings.TrimSpace(e.Said))
+}
+
+// Run runs a command in the device's shell and returns what it says on its output.
+func (d *Device) Run(ctx context.Context, command string) (string, error) {
+	s, err := d.shell(ctx, command)
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	var said, complained bytes.Buffer
+	for {
+		kind, data, err := s.read()
+		if err != nil {
+			return "", fmt.Errorf("%.100q: %w", command, err)
+		}
+		switch kind {
+		case packetStdout:
+			keep(&said, data)
+		case packetStderr:
+			keep(&complained, data)
+		case packetExit:
+			if len(data) < 1 || data[0] != 0 {
+				code := -1
+				if len(data) > 0 {
+					code = int(data[0])
+				}
+				return said.String(), &ExitError{command, code, complained.String()}
+			}
+			return said.String(), nil
+		}
+	}
+}
+
+func keep(b *bytes.Buffer, data []byte) {
+	b.Write(data[:min(len(data), maxSaid-min(maxSaid, b.Len()))])
+}
+
+// Quote makes one word of the device's shell of a text.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// echoes measures the longest of some ways to the device and back, through a shell that is there already.
+func (d *Device) echoes(ctx context.Context, times int) (longest time.Duration, err error) {
+	s, err := d.shell(ctx, "cat")
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	for i := range times {
+		want := fmt.Sprintf("%d\n", i)
+		began := time.Now()
+		if err := s.write([]byte(want)); err != nil {
+			return 0, err
+		}
+		for got := ""; got != want; {
+			kind, data, err := s.read()
+			switch {
+			case err != nil:
+				return 0, err
+			case kind == packetExit:
+				return 0, errors.New("adb: the device's shell has no cat")
+			case kind == packetStdout:
+				if got += string(data); !strings.HasPrefix(want, got) {
+					return 0, fmt.Errorf("adb: the device says %.40q and was told %q", got, want)
+				}
+			}
+		}
+		longest = max(longest, time.Since(began))
+	}
+	return longest, nil
+}
