@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"math"
@@ -20,8 +21,9 @@ import (
 //	dropped_frames  ids in between that no frame shows
 //	dropped         dropped_frames / drawn_frames
 //
-// Ids that are missing between two frames of which the later has lost ones before it, or one whose strip cannot be read, may have been seen: they are counted, and
-// the lower bound is without them.
+// Where frames are lost, or their strip cannot be read, ids may have been seen: those between the newest one before and the next newer one behind, whatever older
+// ones come in between or later. They are counted, and the lower bound is without them. If any frame shows only older ids than the one before, a missing frame may have
+// shown any ids as well, one in each copy of the strip: then the lower bound is without as many more.
 //
 // Else, where the content's cadence was declared, c frames a second:
 //
@@ -31,7 +33,7 @@ import (
 // 5 % dropped.
 func (p *fps) dropped(r *Result, u, most int, took lasting) {
 	if p.ids != nil {
-		if d, ok := countIDs(p.ids.seen); ok {
+		if d, ok := p.ids.count(); ok {
 			d.report(r)
 			return
 		}
@@ -63,6 +65,7 @@ type idReader struct {
 	page    uint8
 	seen    []sighting
 	gap     bool // behind the last sighting
+	missing int  // frames that may have shown any ids: lost, or not to be read
 }
 
 // newIDReader returns nil where s shows no code strip at the place where pages draw it.
@@ -125,7 +128,12 @@ func (d *idReader) add(f *Frame) {
 }
 
 // lost notes that frames are missing just before one.
-func (d *idReader) lost(f *Frame) { d.gap = d.gap || f.Lost > 0 && f.Number != d.Window.Start }
+func (d *idReader) lost(f *Frame) {
+	if f.Lost > 0 && f.Number != d.Window.Start {
+		d.gap = true
+		d.missing += f.Lost
+	}
+}
 
 // note takes what the strip of a frame says.
 func (d *idReader) note(f *Frame, reading strip.Reading) {
@@ -144,13 +152,16 @@ func (d *idReader) note(f *Frame, reading strip.Reading) {
 		}
 		d.seen = append(d.seen, sighting{copy.Code.ID, copy.Code.Clock, int32(f.Number), d.gap, copies, uint8(copy.Code.Free)})
 	}
-	d.gap = !found
+	if d.gap = !found; d.gap {
+		d.missing++
+	}
 }
 
 func (d *idReader) merge(n *idReader) {
 	if d == nil {
 		return
 	}
+	d.missing += n.missing
 	if len(n.seen) == 0 {
 		d.gap = d.gap || n.gap
 		return
@@ -167,43 +178,88 @@ func (d *idReader) merge(n *idReader) {
 // drops is what became of the frames that were drawn.
 type drops struct {
 	drawn, dropped, open int   // open: of the dropped, those that may have been seen
+	backward             bool  // there are frames that show only ids older than the one before
 	behind               []int // frames just behind dropped ones
 }
 
-// countIDs counts ids that nobody has seen, if any was seen twice or more. Ids are counted modulo 2²⁴: each is taken for the one that is closest to the one before.
+// count counts ids that nobody has seen, if any was seen twice or more. Ids are counted modulo 2²⁴: each is taken for the one that is closest to the one before.
+func (d *idReader) count() (drops, bool) {
+	found, ok := countIDs(d.seen)
+	if found.backward {
+		found.open = min(found.dropped, max(found.open, strip.Copies*d.missing))
+	}
+	return found, ok
+}
+
 func countIDs(seen []sighting) (drops, bool) {
-	type at struct {
-		id int64
-		sighting
-	}
-	var ids []at
-	last := int64(0)
-	for i, s := range seen {
-		if i == 0 {
-			last = int64(s.id)
-		} else {
-			last += closest(last, s.id)
-		}
-		ids = append(ids, at{last, s})
-	}
+	ids, holes, backward := unwrapped(seen)
 	if len(ids) < 2 {
 		return drops{}, false
 	}
-	slices.SortStableFunc(ids, func(a, b at) int { return int(a.id - b.id) })
-	d := drops{drawn: int(ids[len(ids)-1].id-ids[0].id) + 1}
+	slices.SortStableFunc(ids, func(a, b numbered) int { return cmp.Compare(a.id, b.id) })
+	d := drops{drawn: int(ids[len(ids)-1].id-ids[0].id) + 1, backward: backward}
 	for i := 1; i < len(ids); i++ {
-		missing := int(ids[i].id-ids[i-1].id) - 1
-		if missing <= 0 {
+		between := idRange{ids[i-1].id + 1, ids[i].id}
+		missing := between.count(between)
+		if missing == 0 {
 			continue
 		}
 		d.dropped += missing
-		if ids[i].gap {
-			d.open += missing
+		for len(holes) > 0 && holes[0].to <= between.from {
+			holes = holes[1:]
 		}
+		open := 0
+		for k := 0; k < len(holes) && holes[k].from < between.to; k++ {
+			open += holes[k].count(between)
+		}
+		if ids[i].gap {
+			open = missing
+		}
+		d.open += open
 		d.behind = name(d.behind, int(ids[i].frame))
 	}
 	slices.Sort(d.behind)
 	return d, true
+}
+
+// numbered is a sighting whose id is counted on over the modulus.
+type numbered struct {
+	id int64
+	sighting
+}
+
+// idRange is ids from one up to, and not including, another.
+type idRange struct{ from, to int64 }
+
+// count returns how many ids two ranges share.
+func (r idRange) count(o idRange) int { return int(max(0, min(r.to, o.to)-max(r.from, o.from))) }
+
+// unwrapped counts ids on, and returns the ranges, ascending, that frames may have shown which are missing: from behind the newest id before these to the
+// next newer one. Backward says that a frame shows only older ids than the newest until then.
+func unwrapped(seen []sighting) (ids []numbered, holes []idRange, backward bool) {
+	var last, newest int64 // newest: until the frame before
+	pending := false       // something is missing since that was seen
+	for i := 0; i < len(seen); {
+		from, now := i, int64(math.MinInt64)
+		for ; i < len(seen) && seen[i].frame == seen[from].frame; i++ {
+			s := seen[i]
+			if i == 0 {
+				last = int64(s.id)
+				newest = last
+			} else {
+				last += closest(last, s.id)
+			}
+			pending = pending || s.gap
+			now = max(now, last)
+			ids = append(ids, numbered{last, s})
+		}
+		if pending && now > newest {
+			holes = append(holes, idRange{newest + 1, now})
+		}
+		backward = backward || now < newest
+		pending, newest = pending && now <= newest, max(now, newest)
+	}
+	return ids, holes, backward
 }
 
 func (d drops) report(r *Result) {

@@ -23,7 +23,8 @@ import (
 //	unreadable     frames no copy of which can be read
 //	clock_rate     ms of the page's clock in a ms of ours
 //
-// Frames that are lost may have shown anything: repeated and out_of_order may be as many more, ids unseen and runts beside losses as many fewer.
+// Frames that are lost may have shown anything: repeated and out_of_order may be as many more, ids unseen and runts beside losses as many fewer; what is
+// unseen beside one may have been a runt, and what repeats the frame before a loss may not repeat what was lost.
 //
 // clock_rate is the slope of the least-squares line through the page's clock at the first frame of each id. It draws some time before it is seen, and its clock has whole ms:
 // with E the largest distance of a point from the line, and T from the first to the last, a line that passes within E of both has a slope of at most 2E/T more or less. The
@@ -79,6 +80,9 @@ func (p *stripBooks) add(f *Frame) {
 		p.lost += f.Lost
 	}
 	p.ids.lost(f)
+	if f.Lost > 0 {
+		p.account.Missing()
+	}
 	if !p.begun || len(f.Change.Spans) > 0 {
 		p.last = p.withoutMarkers(p.ids.decoder.Read(f.Image))
 	}
@@ -127,7 +131,8 @@ func (p *stripBooks) result() Result {
 	}
 	more := func(n int) (value, low, high float64) { return float64(n), float64(n), float64(n) + lost }
 	var r Result
-	if d, ok := countIDs(p.ids.seen); ok {
+	d, ok := p.ids.count()
+	if ok {
 		distinct, open := float64(d.drawn-d.dropped), float64(d.open)
 		unseen := between("unseen", "frames", float64(d.dropped), float64(d.dropped-d.open), float64(d.dropped), Lower, 0.05)
 		unseen.Frames = d.behind
@@ -138,13 +143,14 @@ func (p *stripBooks) result() Result {
 		r.Values = append(r.Values, exactly("distinct_ids", "ids", float64(len(p.ids.seen)), Neither, 0))
 	}
 	value, low, high := more(s.Repeated)
+	low -= float64(s.Unsure)
 	r.Values = append(r.Values, between("repeated", "frames", value, low, high, Neither, 0))
 	value, low, high = more(len(s.OutOfOrder))
 	order := between("out_of_order", "frames", value, low, high, Lower, 0)
 	for _, n := range s.OutOfOrder {
 		order.Frames = name(order.Frames, n)
 	}
-	r.Values = append(r.Values, order, p.runts(), exactly("unreadable", "frames", float64(s.Unreadable), Lower, 0))
+	r.Values = append(r.Values, order, p.runts(d), exactly("unreadable", "frames", float64(s.Unreadable), Lower, 0))
 	if v, ok := p.clockRate(); ok {
 		r.Values = append(r.Values, v)
 	}
@@ -152,16 +158,17 @@ func (p *stripBooks) result() Result {
 		r.Warnings = append(r.Warnings, "there are too many frames out of order to count all")
 	}
 	p.data(&r)
-	d := StripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign, Unlike: []int{}}
+	told := StripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign, Unlike: []int{}}
 	for _, u := range s.Disagree {
-		d.Unlike = name(d.Unlike, u.Frame)
+		told.Unlike = name(told.Unlike, u.Frame)
 	}
-	r.Detail = detail(d)
+	r.Detail = detail(told)
 	return r
 }
 
-// runts counts ids that were never seen in all copies. Where frames are missing beside one, it may have been seen whole there.
-func (p *stripBooks) runts() Value {
+// runts counts ids that were never seen in all copies. Where frames are missing beside one, it may have been seen whole there; of those that may
+// have been shown by missing frames alone, any may have been one too. Where frames come out of order, any missing frame may have shown one whole.
+func (p *stripBooks) runts(d drops) Value {
 	type book struct {
 		copies uint8
 		frame  int32
@@ -191,7 +198,10 @@ func (p *stripBooks) runts() Value {
 		}
 		frames = append(frames, int(b.frame))
 	}
-	v := between("runts", "ids", float64(n), float64(certain), float64(n), Lower, 0.05)
+	if d.backward {
+		certain = max(0, certain-p.ids.missing)
+	}
+	v := between("runts", "ids", float64(n), float64(certain), float64(n+d.open), Lower, 0.05)
 	slices.Sort(frames)
 	for _, f := range slices.Compact(frames) {
 		v.Frames = name(v.Frames, f)

@@ -65,7 +65,7 @@ func TestStrip(t *testing.T) {
 		{"of the definition", []stripShot{whole(7), whole(8), whole(8), whole(9), whole(12), whole(12), whole(13)}, map[string][3]float64{
 			"distinct_ids": exact(5), "drawn": exact(7), "unseen": exact(2), "repeated": exact(2), "out_of_order": exact(0), "runts": exact(0), "unreadable": exact(0)}},
 		{"frames lost", lossy, map[string][3]float64{
-			"distinct_ids": {5, 5, 7}, "drawn": exact(7), "unseen": {2, 0, 2}, "repeated": {2, 2, 4}, "out_of_order": {0, 0, 2}, "runts": exact(0)}},
+			"distinct_ids": {5, 5, 7}, "drawn": exact(7), "unseen": {2, 0, 2}, "repeated": {2, 2, 4}, "out_of_order": {0, 0, 2}, "runts": {0, 0, 2}}},
 		{"a runt", []stripShot{whole(1), {above: 2, below: 1}, whole(3), whole(4)}, map[string][3]float64{
 			"distinct_ids": exact(4), "drawn": exact(4), "unseen": exact(0), "runts": exact(1), "repeated": exact(0)}},
 		{"torn, and whole afterwards", []stripShot{whole(1), {above: 2, below: 1}, whole(2), whole(3)}, map[string][3]float64{

@@ -17,6 +17,7 @@ type Account struct {
 	first    arrival // the first frame of the page
 	last     uint32  // newest id of the last frame of the page
 	haveLast bool
+	missing  bool // frames behind that one
 }
 
 // arrival is what a frame of the page is judged by, together with the one before it.
@@ -25,6 +26,7 @@ type arrival struct {
 	changed bool
 	torn    bool
 	id      uint32 // of the topmost copy that can be read
+	behind  bool   // frames are missing before it
 	newest  uint32 // among its copies: in a torn frame, the one that was coming
 }
 
@@ -55,6 +57,7 @@ type Summary struct {
 	Unreadable int   `json:"unreadable"` // frames without a readable copy
 	Foreign    int   `json:"foreign"`    // frames with the strip of another page
 	Repeated   int   `json:"repeated"`   // frames that show only ids that the frame before showed too
+	Unsure     int   `json:"unsure"`     // of these, those before which frames are missing, that may have shown something else
 	Distinct   int   `json:"distinct"`   // ids seen, whole or not
 
 	Drawn      int            `json:"drawn"`        // ids that the page says it drew; 0 where it did not say
@@ -72,6 +75,9 @@ func NewAccount(page uint8) *Account {
 	return &Account{page: page, sum: Summary{Page: page}, seen: map[uint32]*Sighting{}}
 }
 
+// Missing says that frames are missing before the next one.
+func (a *Account) Missing() { a.missing = true }
+
 // Add takes the next frame: its number, whether its pixels differ from the frame before, and what its strip says.
 func (a *Account) Add(n int, changed bool, r Reading) {
 	s := &a.sum
@@ -82,6 +88,7 @@ func (a *Account) Add(n int, changed bool, r Reading) {
 	switch r.State {
 	case None:
 		s.Unreadable++
+		a.missing = true
 		return
 	case Whole:
 		s.Whole++
@@ -92,15 +99,16 @@ func (a *Account) Add(n int, changed bool, r Reading) {
 	}
 	if foreign(a.page, r) {
 		s.Foreign++
+		a.missing = true
 		return
 	}
 	a.sight(n, r)
-	at := arrival{frame: n, changed: changed, torn: r.State == Torn, id: r.Code.ID, newest: newestID(r)}
+	at := arrival{frame: n, changed: changed, torn: r.State == Torn, id: r.Code.ID, newest: newestID(r), behind: a.missing}
 	if !a.haveLast {
 		a.first = at
 	}
 	a.judge(at)
-	a.last, a.haveLast = at.newest, true
+	a.last, a.haveLast, a.missing = at.newest, true, false
 }
 
 // judge holds a frame against the one before it.
@@ -109,6 +117,9 @@ func (a *Account) judge(at arrival) {
 	repeats := a.repeats(at)
 	if repeats {
 		s.Repeated++
+		if at.behind {
+			s.Unsure++
+		}
 	}
 	if repeats == at.changed {
 		s.Disagree = keep(s.Disagree, at.disagreement(), &s.Truncated)

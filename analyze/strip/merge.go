@@ -10,7 +10,9 @@ import (
 func (a *Account) Merge(b *Account) {
 	s, t := &a.sum, b.sum
 	if b.haveLast && a.haveLast {
-		t.rejudge(a, b.first)
+		first := b.first
+		first.behind = first.behind || a.missing
+		t.rejudge(a, first)
 	}
 	s.Frames += t.Frames
 	s.Changed += t.Changed
@@ -20,6 +22,7 @@ func (a *Account) Merge(b *Account) {
 	s.Unreadable += t.Unreadable
 	s.Foreign += t.Foreign
 	s.Repeated += t.Repeated
+	s.Unsure += t.Unsure
 	s.Truncated = s.Truncated || t.Truncated
 	for _, d := range t.Disagree {
 		s.Disagree = keep(s.Disagree, d, &s.Truncated)
@@ -31,12 +34,14 @@ func (a *Account) Merge(b *Account) {
 		a.note(v)
 	}
 	if !b.haveLast {
+		a.missing = a.missing || b.missing
 		return
 	}
 	if !a.haveLast {
 		a.first = b.first
+		a.first.behind = a.first.behind || a.missing
 	}
-	a.last, a.haveLast = b.last, true
+	a.last, a.haveLast, a.missing = b.last, true, b.missing
 }
 
 // rejudge judges the first frame of an account anew, now that one is known that stands before it.
@@ -48,6 +53,7 @@ func (s *Summary) rejudge(before *Account, first arrival) {
 	part := Account{last: before.last, haveLast: true}
 	part.judge(first)
 	s.Repeated += part.sum.Repeated
+	s.Unsure += part.sum.Unsure
 	s.Disagree = append(part.sum.Disagree, disagree...)
 	s.OutOfOrder = append(part.sum.OutOfOrder, backward...)
 }

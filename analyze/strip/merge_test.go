@@ -17,7 +17,7 @@ func TestMergeIsOneAccount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		n := rng.IntN(30)
-		readings, changed := make([]Reading, n), make([]bool, n)
+		readings, changed, lost := make([]Reading, n), make([]bool, n), make([]bool, n)
 		id := 0
 		for i := range n {
 			id = max(0, id+rng.IntN(4)-1)
@@ -32,13 +32,17 @@ func TestMergeIsOneAccount(t *testing.T) {
 			default:
 				readings[i] = all(id)
 			}
-			changed[i] = rng.IntN(3) > 0
+			changed[i], lost[i] = rng.IntN(3) > 0, rng.IntN(5) == 0
 		}
 		single, merged := NewAccount(1), NewAccount(1)
 		for at := 0; at < n || at == 0; {
 			end := min(n, at+rng.IntN(8))
 			part := NewAccount(1)
 			for i := at; i < end; i++ {
+				if lost[i] {
+					single.Missing()
+					part.Missing()
+				}
 				single.Add(i, changed[i], readings[i])
 				part.Add(i, changed[i], readings[i])
 			}

@@ -316,7 +316,7 @@ func TestAccount(t *testing.T) {
 	got.Sightings = nil
 	want := Summary{
 		Page: 1, Frames: 10, Changed: 9, Whole: 7, Partial: 1, Torn: 1, Unreadable: 1, Foreign: 1,
-		Repeated: 2, Distinct: 5, Drawn: 6, Runts: []uint32{3}, Unseen: []uint32{1, 6}, Undrawn: []uint32{5},
+		Repeated: 2, Unsure: 1, Distinct: 5, Drawn: 6, Runts: []uint32{3}, Unseen: []uint32{1, 6}, Undrawn: []uint32{5},
 		OutOfOrder: []int{5}, Disagree: []Disagreement{{Frame: 9, Changed: true, ID: 5}},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -49,6 +49,7 @@ func scenes() []recipe {
 		{Scene{"tear", "disjoint images in turn, some frames torn at known rows"}, buildTear},
 		{Scene{"checker", "a page with checkerboard areas that fill in"}, buildChecker},
 		{Scene{"pingpong", "an area that changes a known time after each event \"ping\""}, buildPingPong},
+		{Scene{"strip", "a page with the code strip, whose frames are dropped, repeated, out of order or seen in some rows only"}, buildStrip},
 		{Scene{"pan", "a wide page that moves sideways 8 pixels a frame, and back"}, buildPan},
 		{Scene{"fade", "two pages that fade into one another"}, buildFade},
 	}

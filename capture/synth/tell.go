@@ -65,6 +65,11 @@ func (t *Truth) shift(n uint64) {
 		moved.Frames = mapped(moved.Frames, run)
 		t.Scroll = &moved
 	}
+	if t.Strip != nil {
+		moved, by := *t.Strip, func(f uint64) uint64 { return f + n }
+		moved.Repeated, moved.OutOfOrder = append([]uint64{}, mapped(moved.Repeated, by)...), append([]uint64{}, mapped(moved.OutOfOrder, by)...)
+		t.Strip = &moved
+	}
 	if t.Tears != nil {
 		moved := *t.Tears
 		moved.Torn = mapped(moved.Torn, func(tear Tear) Tear { tear.Frame += n; return tear })

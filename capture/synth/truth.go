@@ -43,6 +43,7 @@ type Truth struct {
 	Checker   *Checker `json:"checker,omitempty"`
 	Pings     []Ping   `json:"pings,omitempty"`
 	PingArea  *Area    `json:"ping_area,omitempty"` // what changes with a pong
+	Strip     *Strip   `json:"strip,omitempty"`
 }
 
 // Run is a run of frames; End is not in it.
