@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,15 +27,15 @@ type analyzeCmd struct {
 	Tolerance string         `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green."`
 	Frames    frameRange     `placeholder:"A:B" help:"Only frames from A, B not included."`
 	Window    string         `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
-	Still     time.Duration  `placeholder:"3s" help:"Where no red comes, the content ends before it stands still for so long."`
-	Event     string         `placeholder:"KIND" help:"Where no red comes, the content ends with the last event of this kind."`
-	Limit     time.Duration  `placeholder:"20s" help:"Where no red comes, the content ends after so long."`
+	Still     *time.Duration `placeholder:"3s" help:"The content ends before it stands still for so long, or with the red if that comes first."`
+	Event     string         `placeholder:"KIND" help:"The content ends with the last event of this kind, or with the red if that comes first."`
+	Limit     *time.Duration `placeholder:"20s" help:"The content ends after so long, or with the red if that comes first."`
 	T0        string         `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
 	Variants  []string       `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
-	Cadence   float64        `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
+	Cadence   *float64       `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
 	Images    []int          `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise."`
 	Checker   []string       `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
-	Cell      int            `placeholder:"N" help:"Side of a cell of that grid, pixels."`
+	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid, pixels."`
 	Answer    string         `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
 	AnswerIs  string         `placeholder:"RRGGBB" help:"The colour that the answer has; any change otherwise."`
 	Ping      []string       `placeholder:"KIND" help:"Kinds of the events that response counts from; ping and input otherwise."`
@@ -73,6 +74,9 @@ func (c analyzeCmd) Run(e *env) error {
 	} else if c.Window == "all" {
 		s.To = r.Frames()
 	}
+	if err := c.fits(&s, r); err != nil {
+		return err
+	}
 	folder, err := c.beginFolder()
 	if err != nil {
 		return err
@@ -84,6 +88,7 @@ func (c analyzeCmd) Run(e *env) error {
 	if err != nil { // what there is is shown first
 		err = fmt.Errorf("analyze %s: %w", c.File, err)
 	}
+	err = errors.Join(err, c.nothingMeasured(&found.Results))
 	numberWindows(found.Results.Windows)
 	if c.JSON { // which says what is in the folder
 		wrote := c.writeFolder(e, folder, r, found)
@@ -149,11 +154,14 @@ func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error
 func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 	s = analysis.Settings{
 		Measures: c.Measures, Strict: c.Strict, Markers: c.Window == "markers", T0: c.T0,
-		Variants: c.Variants, Still: c.Still, EndEvent: c.Event, Limit: c.Limit,
+		Variants: c.Variants, EndEvent: c.Event,
 		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
 	}
 	if err := errors.Join(analyze.CheckNames(c.Measures), analyze.CheckVariants(c.Variants)); err != nil {
 		return s, usageError{err}
+	}
+	if err := c.windowSettings(&s); err != nil {
+		return s, err
 	}
 	if c.Region != "auto" {
 		r, err := frame.ParseRegion(c.Region)
@@ -183,15 +191,91 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 	return s, nil
 }
 
+// windowSettings say where a window ends, if that is not left to the red.
+func (c analyzeCmd) windowSettings(s *analysis.Settings) error {
+	if c.Frames.given && c.Window != "auto" {
+		return usagef("--frames and --window %s do not go together: each says what is measured", c.Window)
+	}
+	ends := 0
+	for _, f := range []struct {
+		name  string
+		given *time.Duration
+		to    *time.Duration
+	}{{"--still", c.Still, &s.Still}, {"--limit", c.Limit, &s.Limit}} {
+		if f.given == nil {
+			continue
+		}
+		if ends++; *f.given <= 0 {
+			return usagef("%s %v is no time at all", f.name, *f.given)
+		}
+		*f.to = *f.given
+	}
+	if c.Event != "" {
+		ends++
+	}
+	if ends > 1 {
+		return usagef("--still, --limit and --event do not go together: each says where the content ends")
+	}
+	return nil
+}
+
+// fits says which of the settings cannot be meant, the recording being what it is.
+func (c analyzeCmd) fits(s *analysis.Settings, r *recording.Reader) error {
+	for _, m := range s.Masks {
+		if !within(r, m) {
+			return usagef("--mask %v lies outside of every frame", m)
+		}
+	}
+	if c.Answer != "" && !within(r, s.Response.Region) {
+		return usagef("--answer %v lies outside of every frame", s.Response.Region)
+	}
+	for _, n := range c.Images {
+		if n < 0 || n >= r.Frames() {
+			return usagef("--images %d: the recording has frames 0 to %d", n, r.Frames()-1)
+		}
+	}
+	if c.T0 == "" || c.T0 == analysis.FromStart {
+		return nil
+	}
+	kinds := analysis.EventKinds(r)
+	if !slices.Contains(kinds, c.T0) {
+		return usagef("--t0 %s: no such event is in the recording, which has %s", c.T0, analysis.KindsText(kinds))
+	}
+	return nil
+}
+
+// within reports whether a region has pixels of any frame.
+func within(r *recording.Reader, region frame.Region) bool {
+	return slices.ContainsFunc(r.Segments(), func(s recording.Segment) bool {
+		return region.X < s.Layout.Format.Width && region.Y < s.Layout.Format.Height
+	})
+}
+
+// nothingMeasured says that none of the measures that were named could do anything.
+func (c analyzeCmd) nothingMeasured(r *report.Results) error {
+	if len(c.Measures) == 0 || slices.Contains(c.Measures, analyze.QualityName) || len(r.Windows) == 0 {
+		return nil
+	}
+	for _, w := range r.Windows {
+		if slices.ContainsFunc(w.Results, func(m analyze.Result) bool { return m.State != analyze.Refused }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("analyze %s: nothing could be measured of %s", c.File, strings.Join(c.Measures, ", "))
+}
+
 // measureSettings are those of single measures.
 func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
-	s.FPS.Cadence, s.Tearing.Images, s.Response.Kinds = c.Cadence, c.Images, c.Ping
-	s.Checkerboard.Cell = c.Cell
-	if c.Cadence < 0 || c.Cadence > frame.MaxRate {
-		return usagef("--cadence %v: want frames a second", c.Cadence)
+	s.Tearing.Images, s.Response.Kinds = c.Images, c.Ping
+	if c.Cadence != nil {
+		if s.FPS.Cadence = *c.Cadence; !(s.FPS.Cadence > 0 && s.FPS.Cadence <= frame.MaxRate) {
+			return usagef("--cadence %v: want frames a second", *c.Cadence)
+		}
 	}
-	if c.Cell < 0 || c.Cell > frame.MaxSide {
-		return usagef("--cell %d: want a side in pixels", c.Cell)
+	if c.Cell != nil {
+		if s.Checkerboard.Cell = *c.Cell; *c.Cell < 1 || *c.Cell > frame.MaxSide {
+			return usagef("--cell %d: want a side in pixels", *c.Cell)
+		}
 	}
 	for _, text := range c.Checker {
 		colour, err := parseColour(text)
@@ -246,8 +330,9 @@ func (c analyzeCmd) path(s *analysis.Settings) error {
 
 // parseColour reads RRGGBB, with or without a #.
 func parseColour(text string) (uint32, error) {
-	v, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
-	if err != nil || v > 0xffffff {
+	digits := strings.TrimPrefix(text, "#")
+	v, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || len(digits) != 6 {
 		return 0, usagef("%q is no colour: want RRGGBB, such as ff8000", text)
 	}
 	return uint32(v), nil

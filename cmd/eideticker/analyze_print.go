@@ -27,13 +27,20 @@ func printResults(w io.Writer, r *report.Results) error {
 func printQuality(w io.Writer, r *report.Results) error {
 	stored, _ := r.Quality.Find("stored_frames")
 	lost, _ := r.Quality.Find("lost_frames")
-	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost\n", figure(stored.Value), figure(lost.Value)); err != nil {
+	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", figure(stored.Value), figure(lost.Value), cutOff(r)); err != nil {
 		return err
 	}
 	if err := printLines(w, append(slices.Clone(r.Quality.Warnings), r.Notes...)); err != nil || len(r.Windows) > 0 {
 		return err
 	}
 	return printTable(w, valueHeading(), valueRows(&r.Quality))
+}
+
+func cutOff(r *report.Results) string {
+	if r.Recording.Unclosed {
+		return ", and its end is missing"
+	}
+	return ""
 }
 
 // valueHeading is that of the rows of valueRows.
@@ -71,7 +78,7 @@ func printWindow(w io.Writer, win *report.Window) error {
 	if win.Name != "" {
 		title = win.Name + ", frames"
 	}
-	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s\n", title, win.Start, win.End, regionText(win.Region)); err != nil {
+	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s (--frames %d:%d)\n", title, win.Start, win.End, regionText(win.Region), win.Start, win.End+1); err != nil {
 		return err
 	}
 	if err := printLines(w, win.Warnings); err != nil {

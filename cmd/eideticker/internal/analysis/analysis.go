@@ -69,9 +69,8 @@ func Run(ctx context.Context, r *recording.Reader, s Settings, program string, t
 
 func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	r, s := a.reader, &a.Settings
-	own := r.Info().OwnClock
 	found := &Found{Results: report.Results{
-		Recording: describeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: analyze.Quality(r, own),
+		Recording: describeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: a.quality(),
 	}}
 	found.Results.Recording.Name = s.Name
 	if slices.Equal(s.Measures, []string{analyze.QualityName}) {
@@ -81,7 +80,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	found.Problems = a.problems
 	var none *marker.Error
 	if errors.As(err, &none) {
-		found.Results.Notes = []string{none.Error()}
+		found.Results.Notes = []string{err.Error()}
 		return found, err
 	}
 	if err != nil {
@@ -111,7 +110,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		found.Masks = append(found.Masks, windows[i].masks)
 	}
 	if len(unreadable) > 0 {
-		found.Results.Quality = analyze.Quality(r, own, unreadable...)
+		found.Results.Quality = a.quality(unreadable...)
 		lost.Lost += len(unreadable)
 		lost.Before = append(lost.Before, unreadable...)
 	}
@@ -125,6 +124,16 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		return found, &lost
 	}
 	return found, nil
+}
+
+// quality is that of the capture. What is missing behind the last whole record of a file that was not closed stands in no account.
+func (a *analysis) quality(unreadable ...int) analyze.Result {
+	in := a.reader.Info()
+	q := analyze.Quality(a.reader, in.OwnClock, unreadable...)
+	if !in.Complete {
+		q.Warnings = append(q.Warnings, "the recording was not closed: it was cut off, or is still being written, and how many frames are missing at its end is not known; eideticker info shows its state, eideticker repair closes it")
+	}
+	return q
 }
 
 // results measures a window, if that was not done before; then there is no outcome.
@@ -174,7 +183,7 @@ func (a *analysis) options(w *window) analyze.Options {
 func describeRecording(r *recording.Reader) report.Recording {
 	in := r.Info()
 	d := report.Recording{
-		ID: fmt.Sprintf("%x", in.ID), Frames: r.Frames(), StartedWallNS: in.Created.UnixNano(), OwnClock: in.OwnClock,
+		ID: fmt.Sprintf("%x", in.ID), Frames: r.Frames(), StartedWallNS: in.Created.UnixNano(), OwnClock: in.OwnClock, Unclosed: !in.Complete,
 	}
 	for _, g := range r.Gaps() {
 		d.Lost += g.Count

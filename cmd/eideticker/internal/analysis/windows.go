@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // window is one that is to be measured, and what was found when it was looked for.
@@ -65,28 +66,50 @@ func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []strin
 	if err != nil && !errors.As(err, &problems) {
 		return nil, nil, err
 	}
-	if problems != nil && problems.Open != nil && a.ends() {
-		markers = append(markers, *problems.Open) // its end is asked for otherwise
-		if len(problems.Problems) == 1 {
-			problems = nil
+	open := problems != nil && problems.Open != nil && (a.ends() || len(markers) == 0 && !a.Markers)
+	if open {
+		found = append(found, openWindow(*problems.Open))
+		if a.ends() && len(problems.Problems) == 1 {
+			problems = nil // its end is asked for otherwise
 		}
 	}
 	if problems != nil {
 		a.problems = problems.Problems
-		if a.Markers && len(markers) == 0 {
-			return nil, nil, problems
+		if a.Markers && len(markers)+len(found) == 0 {
+			return nil, nil, withoutRed(problems)
 		}
-		if a.Markers || len(markers) > 0 || !onlyMissing(problems) {
+		if a.Markers || len(markers)+len(found) > 0 || !onlyMissing(problems) {
 			notes = append(notes, problems.Error())
 		}
 	}
-	for _, m := range markers {
-		found = append(found, markerWindow(m))
+	if open && !a.ends() {
+		notes = append(notes, "without a red, all that follows the green is measured; "+otherEnds)
 	}
-	if len(found) == 0 {
+	whole := make([]window, 0, len(markers)+1)
+	for _, m := range markers {
+		whole = append(whole, markerWindow(m))
+	}
+	if found = append(whole, found...); len(found) == 0 {
 		notes = append(notes, "no sync markers were found: all frames are measured")
 	}
 	return found, notes, nil
+}
+
+const otherEnds = "where the content ends is said by --still, --limit or --event"
+
+// withoutRed adds what helps to the problems of a recording that has no window, if a page has not drawn its red.
+func withoutRed(problems *marker.Error) error {
+	if problems.Open == nil {
+		return problems
+	}
+	return fmt.Errorf("%w; %s", problems, otherEnds)
+}
+
+// openWindow is content that no red ends.
+func openWindow(m marker.Window) window {
+	w := markerWindow(m)
+	w.kind = report.End
+	return w
 }
 
 // ends reports whether the content's end does not need a red.
@@ -140,9 +163,9 @@ func (a *analysis) complete(w *window) error {
 	switch {
 	case a.T0 == FromStart:
 		w.T0 = a.fromStart(w.Window)
-	case w.Kind == analyze.ByMarkers || a.T0 != "":
+	case w.Green != analyze.None || a.T0 != "":
 		if w.T0 = a.t0(w); w.T0 == nil && a.T0 != "" {
-			w.warnings = append(w.warnings, fmt.Sprintf("no event %s comes before the content, so there is no T0; the recording has %s", a.T0, a.kinds()))
+			w.warnings = append(w.warnings, fmt.Sprintf("no event %s comes before the content, so there is no T0; the recording has %s", a.T0, KindsText(EventKinds(a.reader))))
 		}
 	}
 	if !a.KeepStrip {
@@ -206,14 +229,20 @@ func (a *analysis) end(w *window) error {
 		if err != nil {
 			return err
 		}
-		last, why = a.reader.Find(start.Sampled.Mid().Add(a.Limit)), fmt.Sprintf("%v after its first", a.Limit)
+		segment, err := a.reader.SegmentOf(w.Start)
+		if err != nil {
+			return err
+		}
+		// The frame that comes when the time is over is not of it; stamps may be off their beat by less than half a period.
+		half := time.Duration(segment.FemtoPeriod / 2e6)
+		last, why = a.reader.Find(start.Sampled.Mid().Add(a.Limit-half)), fmt.Sprintf("%v after its first", a.Limit)
 	default:
 		return nil
 	}
 	if last < w.End {
 		w.End = max(last, w.Start)
 		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %s", w.End, why))
-		w.Kind, w.Red = analyze.ByEnd, w.End+1
+		w.kind, w.Kind, w.Red = report.End, analyze.ByEnd, w.End+1
 	}
 	return nil
 }
@@ -251,16 +280,26 @@ func (a *analysis) fromStart(w analyze.Window) *analyze.Moment {
 	return &analyze.Moment{At: first.Sampled.Mid(), Uncertainty: first.Sampled.Width() / 2, Source: "first frame"}
 }
 
-// kinds lists the kinds of events there are.
-func (a *analysis) kinds() string {
-	var kinds []string
-	for _, e := range a.reader.Events() {
-		if !slices.Contains(kinds, e.Kind) && len(kinds) < 20 {
+// EventKinds are the kinds of a recording's events, in the order in which they came first.
+func EventKinds(r *recording.Reader) (kinds []string) {
+	seen := map[string]bool{}
+	for _, e := range r.Events() {
+		if !seen[e.Kind] {
+			seen[e.Kind] = true
 			kinds = append(kinds, e.Kind)
 		}
 	}
-	if len(kinds) == 0 {
+	return kinds
+}
+
+// KindsText lists kinds of events in words.
+func KindsText(kinds []string) string {
+	const most = 20
+	switch more := len(kinds) - most; {
+	case len(kinds) == 0:
 		return "no events"
+	case more > 0:
+		return fmt.Sprintf("events of kind %s and %d more", strings.Join(kinds[:most], ", "), more)
 	}
 	return "events of kind " + strings.Join(kinds, ", ")
 }
