@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -109,7 +110,7 @@ func findGrid(c *Case) (*pattern, error) {
 type gridSearch struct {
 	*Case
 	conv  *frame.Converter
-	line  []byte // R G B A
+	line  []byte // where colours have to be converted
 	only  []uint32
 	votes map[gridVote]*gridSight
 }
@@ -176,50 +177,51 @@ func (g *gridSearch) find(m frame.Image) *pattern {
 	return nil
 }
 
-// scan votes for what a line shows.
+// scan votes for what a line shows. Most lines have no grid, and video has a stretch for each of its pixels: so little is done with one before
+// its length is known to be that of its neighbours.
 func (g *gridSearch) scan(m frame.Image, y int) {
-	type stretch struct {
-		from, to int
-		colour   uint32
-	}
 	r := g.Area.Region
-	g.conv.RGBARow(g.line, m, y, r.X, r.X+r.Width)
-	var last [4]stretch // the newest is last
+	line := g.conv.Colours(g.line, m, y, r.X, r.X+r.Width)
+	var a, b, c stretch // the three before the newest: these have both their ends in the line, but for the first
 	for x := 0; x < r.Width; {
-		colour := g.colour(x)
-		end := x + 1
-		for end < r.Width && (g.same(x, end) || g.Options.Tolerance > 0 && g.alike(colour, g.colour(end))) {
-			end++
-		}
-		copy(last[:], last[1:])
-		last[3] = stretch{x, end, colour}
-		x = end
-		// The three before the newest have both their ends in the line, but for the first.
-		a, b, c := &last[0], &last[1], &last[2]
+		newest := g.stretch(line, x)
+		x = newest.to
 		cell := b.to - b.from
-		if a.from == 0 || cell < minCell || cell > maxCell || a.to-a.from != cell || c.to-c.from != cell ||
-			!g.alike(a.colour, c.colour) || g.alike(a.colour, b.colour) || !g.wanted(a.colour, b.colour, cell) {
-			continue
+		if cell >= minCell && cell <= maxCell && a.from > 0 && a.to-a.from == cell && c.to-c.from == cell {
+			g.vote(m, y, &a, &b, &c)
 		}
-		if !g.turns(m, r.X+b.from+cell/2, y, cell, a.colour, b.colour) {
-			continue
-		}
-		v := gridVote{cell, (r.X + b.from) % cell}
-		if g.votes[v] == nil {
-			g.votes[v] = &gridSight{x: r.X + b.from, y: y}
-		}
-		g.votes[v].count++
+		a, b, c = b, c, newest
 	}
 }
 
-func (g *gridSearch) colour(x int) uint32 {
-	p := g.line[4*x : 4*x+4]
-	return uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])
+// stretch is pixels [from, to) of a line of the region, which have one colour.
+type stretch struct{ from, to int }
+
+// stretch returns the one that begins at a pixel.
+func (g *gridSearch) stretch(line []byte, from int) stretch {
+	const samples = 0xffffff
+	colour, to := binary.LittleEndian.Uint32(line[4*from:])&samples, from+1
+	for ; 4*to < len(line); to++ {
+		next := binary.LittleEndian.Uint32(line[4*to:]) & samples
+		if next != colour && (g.Options.Tolerance == 0 || !g.alike(colour, next)) {
+			break
+		}
+	}
+	return stretch{from, to}
 }
 
-func (g *gridSearch) same(x, k int) bool {
-	p, q := g.line[4*x:4*x+4], g.line[4*k:4*k+4]
-	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2]
+// vote takes three stretches of one length for a grid's cells, if their colours are those of one.
+func (g *gridSearch) vote(m frame.Image, y int, a, b, c *stretch) {
+	x, cell := g.Area.Region.X, b.to-b.from
+	own, left, right := colourAt(g.conv, m, x+b.from, y), colourAt(g.conv, m, x+a.from, y), colourAt(g.conv, m, x+c.from, y)
+	if !g.alike(left, right) || g.alike(left, own) || !g.wanted(left, own, cell) || !g.turns(m, x+b.from+cell/2, y, cell, left, own) {
+		return
+	}
+	v := gridVote{cell, (x + b.from) % cell}
+	if g.votes[v] == nil {
+		g.votes[v] = &gridSight{x: x + b.from, y: y}
+	}
+	g.votes[v].count++
 }
 
 // wanted reports whether options allow for a grid.
