@@ -2,7 +2,6 @@ package x11
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -18,19 +17,14 @@ type address struct {
 	screen int
 }
 
-// parseDisplay reads ":9", ":9.0", "unix:9" or "host:9"; an empty string means $DISPLAY.
+// parseDisplay reads ":9", ":9.0", "unix:9" or "host:9".
 func parseDisplay(s string) (address, error) {
-	if s == "" {
-		if s = os.Getenv("DISPLAY"); s == "" {
-			return address{}, errors.New("no display is named and DISPLAY is not set")
-		}
-	}
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
 		return address{}, fmt.Errorf("bad display %.80q: want :N, such as :9", s)
 	}
 	number, screen, hasScreen := strings.Cut(s[i+1:], ".")
-	a := address{host: s[:i], number: number}
+	a := address{host: strings.Trim(s[:i], "[]"), number: number}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if hasScreen && err == nil {
 		a.screen, err = strconv.Atoi(screen)

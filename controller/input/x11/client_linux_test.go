@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -75,7 +76,7 @@ type client struct {
 	paint   bool // at once, on each key
 	gc      xproto.Gcontext
 	ended   chan struct{}
-	answers bool
+	answers atomic.Bool
 }
 
 // startClient shows a window that answers pings, or not.
@@ -85,7 +86,8 @@ func startClient(t testing.TB, display string, answers, paint bool) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, connection: conn, events: make(chan seen, 1<<20), mapped: make(chan struct{}), ended: make(chan struct{}), paint: paint, answers: answers}
+	c := &client{t: t, connection: conn, events: make(chan seen, 1<<20), mapped: make(chan struct{}), ended: make(chan struct{}), paint: paint}
+	c.answers.Store(answers)
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -157,7 +159,7 @@ func (c *client) run() {
 
 func (c *client) message(e xproto.ClientMessageEvent) {
 	switch {
-	case e.Type == c.atoms.protocols && e.Data.Data32[0] == uint32(c.atoms.ping) && c.answers:
+	case e.Type == c.atoms.protocols && e.Data.Data32[0] == uint32(c.atoms.ping) && c.answers.Load():
 		e.Window = c.root
 		xproto.SendEvent(c.Conn, false, c.root, xproto.EventMaskSubstructureNotify|xproto.EventMaskSubstructureRedirect, string(e.Bytes()))
 	case e.Type == c.atoms.done:

@@ -11,7 +11,7 @@
 //
 // # Keys
 //
-// The server's own mapping is read through XKB, with its groups, levels and modifiers, and again when the server says that it has changed. A named key
+// The server's own mapping is read through XKB, on a connection of its own, with its groups, levels and modifiers, and again when the server says that it has changed. A named key
 // that types a character is a place, the others are what they mean. A character is pressed on the key that types it with whatever is held and locked now,
 // together with Shift, AltGr or a switch of groups; the characters are those that windows will look up, with no method of input in between.
 //

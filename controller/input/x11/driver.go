@@ -48,6 +48,11 @@ var errEnded = errors.New("the connection has ended")
 // Open takes the keyboard and pointer of a display, ":9"; an empty string means $DISPLAY. The server decides whether it lets us in by the cookie in the Xauthority file, or by who we
 // are.
 func Open(display string) (*Driver, error) {
+	if display == "" {
+		if display = os.Getenv("DISPLAY"); display == "" {
+			return nil, errors.New("input to x11: no display is named and DISPLAY is not set")
+		}
+	}
 	d, err := open(display)
 	if err != nil {
 		return nil, fmt.Errorf("input to x11:%s: %w", display, err)

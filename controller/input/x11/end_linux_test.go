@@ -104,6 +104,19 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// TestComingAndGoingIsSilent: a window sees nothing of a driver that does nothing.
+func TestComingAndGoingIsSilent(t *testing.T) {
+	display := startDisplay(t).Name()
+	c := startClient(t, display, true, false)
+	d := openDriver(t, display)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if all := c.all(); len(all) != 0 {
+		t.Errorf("it sees %s", story(all))
+	}
+}
+
 // TestCrash: what drivers leave that end without a word does not pile up, and the next one cleans up.
 func TestCrash(t *testing.T) {
 	display := startDisplay(t).Name()

@@ -239,3 +239,29 @@ func TestManyCharacters(t *testing.T) {
 		})
 	}
 }
+
+// TestSecondGroup: a keyboard with two layouts types with the one that is switched to, and reaches the other one by holding Mode_switch.
+func TestSecondGroup(t *testing.T) {
+	display := startDisplay(t).Name()
+	d, c := openDriver(t, display), startClient(t, display, true, false)
+	setLayout(t, display, "us,ru")
+	for group, tc := range []struct{ usual, other string }{{"Hello, World!", "Привет"}, {"Привет, мир!", "Hello"}} {
+		x := d.xkb
+		// LatchLockState, of the group alone
+		x.NewRequest([]byte{x.opcode, 5, 4, 0, coreKeyboard & 0xff, coreKeyboard >> 8, 0, 0, 1, byte(group), 0, 0, 0, 0, 0, 0}, x.NewCookie(false, false))
+		if err := x.sync(); err != nil {
+			t.Fatal(err)
+		}
+		do(t, d, input.Text{Text: tc.usual})
+		if got := c.all(); typed(got) != tc.usual || strings.Contains(story(got), "press 203") {
+			t.Errorf("group %d: typed %q: %s", group, typed(got), story(got))
+		}
+		do(t, d, input.Text{Text: tc.other})
+		if got := c.all(); typed(got) != tc.other || !strings.Contains(story(got), "press 203") { // <MDSW>
+			t.Errorf("group %d: typed %q: %s", group, typed(got), story(got))
+		}
+		if len(d.lent) != 0 {
+			t.Errorf("group %d: lent %v", group, d.lent)
+		}
+	}
+}
