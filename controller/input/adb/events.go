@@ -5,22 +5,15 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// Numbers of linux/input-event-codes.h.
-const (
-	evSyn, evKey, evAbs = 0, 1, 3
-
-	absSlot, absTracking, absX, absY = 0x2f, 0x39, 0x35, 0x36
-	btnTouch                         = 0x14a
-	propDirect                       = 1
-)
-
-// event is one input event.
-type event struct {
-	kind, code uint16
-	value      int32
+// of is an event without a time, which the device puts in itself.
+func of(kind, code uint16, value int32) evdev.Event {
+	return evdev.Event{Type: kind, Code: code, Value: value}
 }
+
+var report = evdev.Event{Type: evdev.Syn, Code: evdev.Report}
 
 // fingers makes the events of a touch screen, in slots: protocol B of Documentation/input/multi-touch-protocol.
 type fingers struct {
@@ -32,13 +25,13 @@ type fingers struct {
 var errFinger = errors.New("a finger that is not down moves or is lifted, or one that is down comes down")
 
 // report makes the events of actions that are all of fingers, and nothing if one of them cannot be.
-func (f *fingers) report(actions []input.Action) ([]event, error) {
+func (f *fingers) report(actions []input.Action) ([]evdev.Event, error) {
 	after := *f
 	before := after.touching()
-	var all []event
+	var all []evdev.Event
 	place := func(finger int, x, y float64) {
 		px, py := f.to(x, y)
-		all = append(all, event{evAbs, absX, px}, event{evAbs, absY, py})
+		all = append(all, of(evdev.Abs, evdev.AbsMTPositionX, px), of(evdev.Abs, evdev.AbsMTPositionY, py))
 		after.down[finger] = true
 	}
 	for _, a := range actions {
@@ -47,20 +40,20 @@ func (f *fingers) report(actions []input.Action) ([]event, error) {
 			if after.down[a.Finger] {
 				return nil, errFinger
 			}
-			all = append(all, event{evAbs, absSlot, int32(a.Finger)}, event{evAbs, absTracking, after.next})
+			all = append(all, of(evdev.Abs, evdev.AbsMTSlot, int32(a.Finger)), of(evdev.Abs, evdev.AbsMTTrackingID, after.next))
 			after.next = (after.next + 1) & 0x7fff
 			place(a.Finger, a.X, a.Y)
 		case input.TouchMove:
 			if !after.down[a.Finger] {
 				return nil, errFinger
 			}
-			all = append(all, event{evAbs, absSlot, int32(a.Finger)})
+			all = append(all, of(evdev.Abs, evdev.AbsMTSlot, int32(a.Finger)))
 			place(a.Finger, a.X, a.Y)
 		case input.TouchUp:
 			if !after.down[a.Finger] {
 				return nil, errFinger
 			}
-			all = append(all, event{evAbs, absSlot, int32(a.Finger)}, event{evAbs, absTracking, -1})
+			all = append(all, of(evdev.Abs, evdev.AbsMTSlot, int32(a.Finger)), of(evdev.Abs, evdev.AbsMTTrackingID, -1))
 			after.down[a.Finger] = false
 		default:
 			return nil, fmt.Errorf("%v together with fingers: %w", a, errors.ErrUnsupported)
@@ -71,17 +64,17 @@ func (f *fingers) report(actions []input.Action) ([]event, error) {
 		if now {
 			value = 1
 		}
-		all = append(all, event{evKey, btnTouch, value})
+		all = append(all, of(evdev.Key, evdev.BtnTouch, value))
 	}
 	*f = after
-	return append(all, event{}), nil
+	return append(all, report), nil
 }
 
 func (f *fingers) touching() bool { return f.down != [input.MaxFingers]bool{} }
 
 // keys makes the events of keys, each press in a report of its own.
-func keys(l input.Layout, actions []input.Action) ([]event, error) {
-	var all []event
+func keys(l input.Layout, actions []input.Action) ([]evdev.Event, error) {
+	var all []evdev.Event
 	press := func(k input.Key, value int32) error {
 		p, ok := l.Find(k)
 		if !ok || p.AltGr {
@@ -91,7 +84,7 @@ func keys(l input.Layout, actions []input.Action) ([]event, error) {
 			return fmt.Errorf("key %q needs Shift: press both, or type it as text: %w", k, errors.ErrUnsupported)
 		}
 		codes, _ := p.Key.Codes()
-		all = append(all, event{evKey, codes.Evdev, value}, event{})
+		all = append(all, of(evdev.Key, codes.Evdev, value), report)
 		return nil
 	}
 	for _, a := range actions {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
 // uinput is the way through the command uinput, which makes input devices of what it reads: a command of JSON for each. Source: cmds/uinput/README.md of
@@ -93,8 +94,8 @@ func openUinput(ctx context.Context, d *Device, screen size) (way, error) {
 	return u, nil
 }
 
-func axis(code, maximum int) (a uinputAxis) {
-	a.Code, a.Info.Maximum = code, maximum
+func axis(code uint16, maximum int) (a uinputAxis) {
+	a.Code, a.Info.Maximum = int(code), maximum
 	return a
 }
 
@@ -104,9 +105,13 @@ func touchScreen(s size) uinputRegister {
 	return uinputRegister{
 		ID: touchID, Command: "register", Name: deviceName + " touch", Vendor: 0x1d6b, Product: 0x0104, Bus: "usb",
 		Configuration: []uinputSetting{
-			{setEvbit, []int{evKey, evAbs}}, {setKeybit, []int{btnTouch}}, {setAbsbit, []int{absSlot, absTracking, absX, absY}}, {setPropbit, []int{propDirect}},
+			{setEvbit, []int{int(evdev.Key), int(evdev.Abs)}}, {setKeybit, []int{int(evdev.BtnTouch)}}, {setPropbit, []int{evdev.PropDirect}},
+			{setAbsbit, []int{int(evdev.AbsMTSlot), int(evdev.AbsMTTrackingID), int(evdev.AbsMTPositionX), int(evdev.AbsMTPositionY)}},
 		},
-		Axes: []uinputAxis{axis(absSlot, input.MaxFingers-1), axis(absTracking, 0x7fff), axis(absX, s.width-1), axis(absY, s.height-1)},
+		Axes: []uinputAxis{
+			axis(evdev.AbsMTSlot, input.MaxFingers-1), axis(evdev.AbsMTTrackingID, 0x7fff),
+			axis(evdev.AbsMTPositionX, s.width-1), axis(evdev.AbsMTPositionY, s.height-1),
+		},
 	}
 }
 
@@ -119,7 +124,7 @@ func keyboard() uinputRegister {
 	slices.Sort(all)
 	return uinputRegister{
 		ID: keyboardID, Command: "register", Name: deviceName + " keyboard", Vendor: 0x1d6b, Product: 0x0104, Bus: "usb",
-		Configuration: []uinputSetting{{setEvbit, []int{evKey}}, {setKeybit, all}},
+		Configuration: []uinputSetting{{setEvbit, []int{int(evdev.Key)}}, {setKeybit, all}},
 	}
 }
 
@@ -185,7 +190,7 @@ func (u *uinput) registered(ctx context.Context, d *Device) error {
 }
 
 func (u *uinput) do(_ context.Context, actions []input.Action) error {
-	var all []event
+	var all []evdev.Event
 	var err error
 	id := keyboardID
 	if ofFingers(actions[0]) {
@@ -199,7 +204,7 @@ func (u *uinput) do(_ context.Context, actions []input.Action) error {
 	}
 	events := make([]int, 0, 3*len(all))
 	for _, e := range all {
-		events = append(events, int(e.kind), int(e.code), int(e.value))
+		events = append(events, int(e.Type), int(e.Code), int(e.Value))
 	}
 	return u.tell(uinputInject{id, "inject", events})
 }

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// evdev is the way through the touch screen's own device file: a shell writes what it is given, and the kernel passes that on as if it came from the glass.
+// glass is the way through the touch screen's own device file: a shell writes what it is given, and the kernel passes that on as if it came from the glass.
 // Keys go by the command input.
-type evdev struct {
+type glass struct {
 	shell   *shell
 	cancel  context.CancelFunc
 	fingers fingers
@@ -82,7 +83,7 @@ func openEvdev(ctx context.Context, d *Device, screen size) (way, error) {
 		cancel()
 		return nil, err
 	}
-	e := &evdev{shell: s, cancel: cancel, wide: strings.Contains(machine, "64"), command: &inputCommand{device: d}}
+	e := &glass{shell: s, cancel: cancel, wide: strings.Contains(machine, "64"), command: &inputCommand{device: d}}
 	e.fingers.to = func(x, y float64) (int32, int32) {
 		scale := func(v float64, pixels, most int) int32 {
 			return int32(min(v*float64(most+1)/float64(pixels), float64(most)))
@@ -92,7 +93,7 @@ func openEvdev(ctx context.Context, d *Device, screen size) (way, error) {
 	return e, nil
 }
 
-func (e *evdev) do(ctx context.Context, actions []input.Action) error {
+func (e *glass) do(ctx context.Context, actions []input.Action) error {
 	if !ofFingers(actions[0]) {
 		return e.command.do(ctx, actions)
 	}
@@ -104,7 +105,7 @@ func (e *evdev) do(ctx context.Context, actions []input.Action) error {
 }
 
 // bytes lays events out as struct input_event of linux/input.h: a time, which the kernel puts in itself, then type, code and value.
-func (e *evdev) bytes(events []event) []byte {
+func (e *glass) bytes(events []evdev.Event) []byte {
 	time := 8
 	if e.wide {
 		time = 16
@@ -112,16 +113,16 @@ func (e *evdev) bytes(events []event) []byte {
 	var b []byte
 	for _, v := range events {
 		b = append(b, make([]byte, time)...)
-		b = binary.LittleEndian.AppendUint16(b, v.kind)
-		b = binary.LittleEndian.AppendUint16(b, v.code)
-		b = binary.LittleEndian.AppendUint32(b, uint32(v.value))
+		b = binary.LittleEndian.AppendUint16(b, v.Type)
+		b = binary.LittleEndian.AppendUint16(b, v.Code)
+		b = binary.LittleEndian.AppendUint32(b, uint32(v.Value))
 	}
 	return b
 }
 
-func (*evdev) name() string { return "evdev" }
+func (*glass) name() string { return "evdev" }
 
-func (e *evdev) close() error {
+func (e *glass) close() error {
 	e.cancel()
 	e.shell.close()
 	return nil
