@@ -1,0 +1,193 @@
+package touch
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/internal/evdev"
+)
+
+// Error says where a file is not as it should be.
+type Error struct {
+	File string
+	Line int // 0: the whole
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Read reads a recording. The name is for its errors.
+func Read(name string, from io.Reader) (*Recording, error) {
+	limited := &io.LimitedReader{R: from, N: MaxFile + 1}
+	lines := bufio.NewScanner(limited)
+	r := &reader{}
+	n := 0
+	for lines.Scan() {
+		n++
+		if err := r.line(lines.Text()); err != nil {
+			return nil, &Error{name, n, err}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &Error{name, n + 1, err}
+	}
+	if limited.N <= 0 {
+		return nil, &Error{name, 0, fmt.Errorf("the file is larger than %d bytes", MaxFile)}
+	}
+	if err := r.lift(); err != nil {
+		return nil, &Error{name, n, err}
+	}
+	if len(r.reports) == 0 {
+		return nil, &Error{name, 0, fmt.Errorf("no finger touches anything: is it what getevent -lt prints of a touch screen?")}
+	}
+	return &Recording{MaxX: r.maxX, MaxY: r.maxY, Reports: r.reports}, nil
+}
+
+// reader reads lines of getevent.
+type reader struct {
+	hand
+	maxX, maxY int
+	node       string // the touch screen's; "" until one is known
+	about      string // the node whose axes are being listed
+}
+
+var (
+	nodeLine = regexp.MustCompile(`^add device \d+: (\S+)`)
+	axisLine = regexp.MustCompile(`\b(ABS_MT_POSITION_X|ABS_MT_POSITION_Y|0035|0036)\s*: +value -?\d+, min (-?\d+), max (\d+)`)
+	// [ 12345.678901] /dev/input/event2: EV_ABS ABS_MT_SLOT 00000001, with or without the node, in names or in hexadecimal numbers
+	eventLine = regexp.MustCompile(`^\[\s*(\d{1,10})\.(\d{6})\]\s+(?:(/dev/input/\S+):\s+)?(\S+)\s+(\S+)\s+(\S+)`)
+)
+
+func (r *reader) line(text string) error {
+	switch text = strings.TrimSpace(text); {
+	case text == "", strings.HasPrefix(text, "#"):
+		return nil
+	case strings.HasPrefix(text, "["):
+		return r.stamped(text)
+	}
+	if m := nodeLine.FindStringSubmatch(text); m != nil {
+		r.about = strings.TrimSuffix(m[1], ":")
+		return nil
+	}
+	if m := axisLine.FindStringSubmatch(text); m != nil {
+		return r.reach(m[1], m[2], m[3])
+	}
+	return nil // what else getevent -p tells of a device
+}
+
+// reach takes how far an axis goes.
+func (r *reader) reach(axis, least, most string) error {
+	n, err := strconv.Atoi(most)
+	if err != nil || n < 1 || n > input.MaxPlace || least != "0" {
+		return fmt.Errorf("places from %.20s to %.20s: want 0 to at most %d", least, most, input.MaxPlace)
+	}
+	if r.node != "" && r.node != r.about {
+		return nil // another touch screen than the first
+	}
+	r.node = r.about
+	if axis == "ABS_MT_POSITION_X" || axis == "0035" {
+		r.maxX = n
+	} else {
+		r.maxY = n
+	}
+	return nil
+}
+
+// stamped takes a line with a time.
+func (r *reader) stamped(text string) error {
+	m := eventLine.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%.80q is no event: want what getevent -lt prints", text)
+	}
+	if m[3] != "" && r.node != "" && m[3] != r.node {
+		return nil
+	}
+	seconds, _ := strconv.ParseInt(m[1], 10, 64) // ten digits
+	micros, _ := strconv.ParseInt(m[2], 10, 64)  // six
+	e, known, err := event(m[4], m[5], m[6])
+	if err != nil || !known {
+		return err
+	}
+	if m[3] != "" && r.node == "" && e.Type == evdev.Abs {
+		r.node = m[3] // the first node with fingers is the touch screen
+	}
+	return r.event(time.Duration(seconds)*time.Second+time.Duration(micros)*time.Microsecond, e)
+}
+
+var types = map[string]uint16{"EV_SYN": evdev.Syn, "EV_ABS": evdev.Abs, "EV_KEY": evdev.Key}
+
+var codes = map[string]uint16{
+	"SYN_REPORT": evdev.Report, "SYN_DROPPED": evdev.Dropped, "SYN_MT_REPORT": mtReport,
+	"ABS_MT_SLOT": evdev.AbsMTSlot, "ABS_MT_TRACKING_ID": evdev.AbsMTTrackingID,
+	"ABS_MT_POSITION_X": evdev.AbsMTPositionX, "ABS_MT_POSITION_Y": evdev.AbsMTPositionY,
+}
+
+// event reads type, code and value. Names that do not matter here are not known.
+func event(typ, code, value string) (e evdev.Event, known bool, err error) {
+	number := func(text string, names map[string]uint16) (uint16, bool) {
+		if n, ok := names[text]; ok {
+			return n, true
+		}
+		n, err := strconv.ParseUint(text, 16, 16)
+		return uint16(n), err == nil && len(text) == 4
+	}
+	var ok bool
+	if e.Type, ok = number(typ, types); !ok || e.Type != evdev.Syn && e.Type != evdev.Abs {
+		return e, false, nil
+	}
+	if e.Code, ok = number(code, codes); !ok {
+		return e, false, nil
+	}
+	v, err := strconv.ParseUint(value, 16, 32)
+	if err != nil {
+		return e, false, fmt.Errorf("%.20q is no value: want eight hexadecimal digits", value)
+	}
+	e.Value = int32(uint32(v))
+	return e, true, nil
+}
+
+// Write writes a recording as getevent prints it, so that Read reads the same.
+func (r *Recording) Write(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	if r.MaxX > 0 && r.MaxY > 0 {
+		fmt.Fprintf(out, "add device 1: /dev/input/event0\n    ABS_MT_POSITION_X     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n"+
+			"    ABS_MT_POSITION_Y     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n", r.MaxX, r.MaxY)
+	}
+	line := func(at time.Duration, typ, code string, value int32) {
+		fmt.Fprintf(out, "[%8d.%06d] /dev/input/event0: %-12s %-20s %08x\n", at/time.Second, at%time.Second/time.Microsecond, typ, code, uint32(value))
+	}
+	for n, report := range r.Reports {
+		abs := func(code string, value int) { line(report.After, "EV_ABS", code, int32(value)) }
+		for _, a := range report.Actions {
+			switch a := a.(type) {
+			case input.TouchDown:
+				abs("ABS_MT_SLOT", a.Finger)
+				abs("ABS_MT_TRACKING_ID", n)
+				abs("ABS_MT_POSITION_X", int(a.X))
+				abs("ABS_MT_POSITION_Y", int(a.Y))
+			case input.TouchMove:
+				abs("ABS_MT_SLOT", a.Finger)
+				abs("ABS_MT_POSITION_X", int(a.X))
+				abs("ABS_MT_POSITION_Y", int(a.Y))
+			case input.TouchUp:
+				abs("ABS_MT_SLOT", a.Finger)
+				abs("ABS_MT_TRACKING_ID", -1)
+			}
+		}
+		line(report.After, "EV_SYN", "SYN_REPORT", 0)
+	}
+	return out.Flush()
+}
