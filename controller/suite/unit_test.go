@@ -1,0 +1,89 @@
+package suite
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+func TestPointIn(t *testing.T) {
+	area := frame.Region{X: 10, Y: 100, Width: 201, Height: 101}
+	for _, tc := range []struct {
+		x, y         string
+		wantX, wantY float64
+	}{
+		{"0", "0", 10, 100}, {"5", "7.5", 15, 107.5}, {"0%", "0%", 10, 100}, {"50%", "50%", 110, 150}, {"100%", "100%", 210, 200},
+	} {
+		x, errX := parseCoordinate(tc.x)
+		y, errY := parseCoordinate(tc.y)
+		if gotX, gotY := (Point{x, y}).In(area); errX != nil || errY != nil || gotX != tc.wantX || gotY != tc.wantY {
+			t.Errorf("%s, %s is %g, %g, %v %v; want %g, %g", tc.x, tc.y, gotX, gotY, errX, errY, tc.wantX, tc.wantY)
+		}
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for in, want := range map[string]Rate{
+		"5Mbit": 5e6, "5Mbit/s": 5e6, "1.5Mbit": 1.5e6, "0.1kbit": 100, "1bit": 1, "1000Gbit": 1e12, "2.5Gbit": 2.5e9,
+	} {
+		got, err := ParseRate(in)
+		again, errAgain := ParseRate(got.String())
+		if err != nil || got != want || errAgain != nil || again != want {
+			t.Errorf("%s is %d, %v; want %d; %s reads as %d, %v", in, got, err, want, got, again, errAgain)
+		}
+	}
+	for _, bad := range []string{"", "Mbit", "5", "5mbit", "0bit", "1001Gbit", "NaNbit", "Infbit", "-1bit", "5 Mbit", "1e999bit"} {
+		if got, err := ParseRate(bad); err == nil {
+			t.Errorf("%q is %d", bad, got)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	there := []string{"click", "clock", "tap", "timeout", "tearing"}
+	for word, want := range map[string]string{
+		"clikc": "click", "clck": "click", "tpa": "tap", "time": "timeout", "TEARING": "tearing", "xyzzy": "", "": "", "t": "", "tearingtearingtearing": "",
+	} {
+		if got := nearest(word, there); got != want {
+			t.Errorf("%q is near to %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	mine := Source{Name: "mine", FS: fstest.MapFS{
+		"a.yaml":            file("name: first\npage: /a.html\n"),
+		"b.yml":             file("name: second\npage: /a.html\nsteps: [{replay: b.touch}]\n"),
+		"b.touch":           file(""),
+		"deep/c.yaml":       file("name: third\npage: /a.html\nsteps: [{replay: ../b.touch}]\n"),
+		"again.yaml":        file("name: framerate\npage: /a.html\n"),
+		"devices.yaml":      file("local: {source: x11}\n"),
+		".hidden.yaml":      file("nothing"),
+		"notes.txt":         file("nothing"),
+		"1/2/3/4/deep.yaml": file("name: deep\npage: /a.html\n"),
+		"1/2/3/4/5/no.yaml": file("name: deeper\npage: /a.html\n"),
+		"broken.yaml":       file("name: [\n"),
+	}}
+	for name, want := range map[string]string{
+		"first":     "",
+		"second":    "",
+		"deep":      "",
+		"framerate": "",
+		"deeper":    `there is no test "deeper": is deep meant?`,
+		"third":     `there is no test "third"`,
+		"c":         `mine/deep/c.yaml:3:18: recording "../b.touch": want a file's name, in the folder of the test or below it`,
+		"broken":    "mine/broken.yaml:1:7: not YAML: sequence end token ']' not found",
+		"again":     "mine/again.yaml: its name, framerate, is that of standard/framerate.yaml too: names of tests are unique",
+		"frst":      `there is no test "frst": is first meant?`,
+	} {
+		test, err := Find(name, Known{}, Standard(), mine)
+		switch {
+		case want == "" && (err != nil || test.Name != name || test.Standard != (name == "framerate")):
+			t.Errorf("%s: %v, %v", name, test, err)
+		case want != "" && (err == nil || err.Error() != want):
+			t.Errorf("%s: %v\nwant %s", name, err, want)
+		}
+	}
+}
