@@ -21,6 +21,12 @@
 // the first report lifts everything. A host may be there and not ask all the same: Linux asks a device only while some program has it open.
 // That is an error after a time, which says so.
 //
+// # Limits
+//
+// The kernel has four HID functions for all gadgets together (HIDG_MINORS of f_hid.c): a board with several ports that can be devices sets up one gadget with
+// all three, or up to four with one each. Kernels before 6.12 do not let a gadget say how many fingers it knows when it is asked; hosts with Linux and Android
+// take the number from the descriptor then. A touch screen has no certificate of Microsoft's, with which Windows would call it certified.
+//
 // # Ownership
 //
 // A Driver belongs to one goroutine. Close lifts what is held, and takes down the gadget if the driver has set it up. What a

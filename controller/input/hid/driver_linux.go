@@ -246,10 +246,13 @@ func (d *Driver) Info() input.Info {
 	}
 	i := input.Info{
 		Driver: "hid", Realism: input.Hardware, Device: strings.Join(names, ", "),
-		Note: "intervals end when the host has fetched the report; it asks once a millisecond at high speed",
+		Note: "an interval ends when the host has fetched the report",
 	}
 	if d.port != nil {
 		i.Device += " at " + d.port.name
+		if speed, err := readLine(filepath.Join(udcClass, d.port.name, "current_speed")); err == nil && speed != "" {
+			i.Device += ", " + speed
+		}
 	}
 	if slices.Contains(d.kinds, RelativeMouse) {
 		i.Note += "; places are reached by ways from the upper left corner, right where the device accelerates no pointer"

@@ -1,6 +1,9 @@
 package hid
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // function is one interface of the gadget: what the host is told of it.
 type function struct {
@@ -60,4 +63,18 @@ func (k Kind) descriptor() []byte {
 		return TouchDescriptor(1, 1)
 	}
 	return nil
+}
+
+// version is another one for each choice of functions: hosts remember what a device of a number has.
+func version(all []function) string {
+	n := 0
+	for _, f := range all {
+		switch f.kind {
+		case BootKeyboard, AbsoluteMouse, TouchScreen:
+			n += map[part]int{theKeyboard: 1, theMouse: 3, theTouchScreen: 9}[f.kind.part()]
+		default:
+			n += map[part]int{theKeyboard: 2, theMouse: 6}[f.kind.part()]
+		}
+	}
+	return fmt.Sprintf("0x01%02d", n) // binary coded decimals
 }

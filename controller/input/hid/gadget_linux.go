@@ -107,20 +107,6 @@ func (g *gadget) describe(all []function) error {
 	return nil
 }
 
-// version is another one for each choice of functions: hosts remember what a device of a number has.
-func version(all []function) string {
-	n := 0
-	for _, f := range all {
-		switch f.kind {
-		case BootKeyboard, AbsoluteMouse, TouchScreen:
-			n += map[part]int{theKeyboard: 1, theMouse: 3, theTouchScreen: 9}[f.kind.part()]
-		default:
-			n += map[part]int{theKeyboard: 2, theMouse: 6}[f.kind.part()]
-		}
-	}
-	return fmt.Sprintf("0x01%02d", n) // binary coded decimals
-}
-
 // add makes a function and links it into the configuration.
 func (g *gadget) add(f function) error {
 	dir := "functions/hid." + string(f.kind)

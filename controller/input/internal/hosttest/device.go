@@ -6,6 +6,7 @@ package hosttest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,8 +66,9 @@ func (d *Device) Next() timeline.Time {
 func (d *Device) Try() (at timeline.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(d.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	defer cancel()
-	// A report of which the kernel has nothing to tell comes as an empty one.
-	for d.Report = nil; len(d.Report) == 0; {
+	// Lights that the host turns on, and the times of touch screens that tell nothing else, come as reports too.
+	tells := func(e evdev.Event) bool { return e.Type == evdev.Key || e.Type == evdev.Rel || e.Type == evdev.Abs }
+	for d.Report = nil; !slices.ContainsFunc(d.Report, tells); {
 		if d.Report, err = d.node.Read(ctx); err != nil {
 			return 0, err
 		}
