@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -11,20 +12,24 @@ import (
 //
 // # Calibration
 //
-// Frames of a held screen (the green, or a grey or textured pattern) show the same; how they differ is noise. d is the greatest
-// difference among R, G and B of a pixel between one frame and the next, over all pixels and all pairs of frames:
+// Frames of a held screen show the same; how they differ is noise. A capture's noise is not the same everywhere: it may be more on grey than on a saturated green,
+// and most where neighbours differ, if the path compresses or filters. So two screens are held: the green, which is there anyway, and a pattern of
+// greys and texture (synth:pattern). d is the greatest difference among R, G and B of a pixel between one frame and the next, over all pixels and all pairs of
+// frames of both:
 //
 //   - τ is the largest d that was seen;
 //   - m bounds how many pixels of a frame may exceed τ by chance. None did in N pairs, so with 95 % confidence they are fewer than 3/N a
 //     pair (the rule of three), and m is the least number for which a Poisson count of that mean exceeds m with a probability of at most
 //     FalseRate.
 //
-// Where nothing differs at all, as in every digital RGB capture, τ and m are 0: then one pixel by one level is seen.
+// Where nothing differs at all, as in every digital RGB capture, τ and m are 0: then one pixel by one level is seen. Frames that differ by more than 64 levels were
+// not held, and are refused.
 type Noise struct {
-	Frames    int     `json:"frames"`     // that were held
-	Tolerance int     `json:"tolerance"`  // τ
-	MinPixels int     `json:"min_pixels"` // m
-	FalseRate float64 `json:"false_rate"` // of frames that are taken for unique and are not
+	Frames    int     `json:"frames"`                   // that were held
+	Pattern   int     `json:"pattern_frames,omitempty"` // of these, of a grey or textured pattern; the others are green
+	Tolerance int     `json:"tolerance"`                // τ
+	MinPixels int     `json:"min_pixels"`               // m
+	FalseRate float64 `json:"false_rate"`               // of frames that are taken for unique and are not
 	// Smallest is the change that is certainly seen: so many pixels, by so many levels.
 	SmallestPixels int `json:"smallest_pixels"`
 	SmallestLevels int `json:"smallest_levels"`
@@ -39,30 +44,64 @@ const NoiseTile = 64
 // falseRate is for how many frames a calibration takes one wrongly for unique.
 const falseRate = 1e-4
 
-// leastHeld is how many frames must be held for a calibration.
-const leastHeld = 3
+// leastHeld is how many frames must be held for a calibration, and mostNoise by how many levels they may differ.
+const (
+	leastHeld = 3
+	mostNoise = 64
+)
 
-// Calibrate looks at frames from to to, to not included, which show the same. The region and the masks are those of the area that will be
-// measured.
-func Calibrate(rec Recording, from, to int, region frame.Region, masks []frame.Region) (*Noise, error) {
-	if to-from < leastHeld {
-		return nil, fmt.Errorf("calibrate on frames %d:%d: a screen must be held for at least %d frames", from, to, leastHeld)
+// Held is frames that show the same: from From up to, and not including, To.
+type Held struct {
+	From, To int
+	Pattern  bool // of greys and texture; else the green
+}
+
+// Calibrate looks at held screens, which are of one format. The region and the masks are those of the area that will be measured.
+func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ...Held) (*Noise, error) {
+	var c calibration
+	pattern := 0
+	for _, h := range held {
+		if h.From < 0 || h.To > rec.Frames() || h.To-h.From < leastHeld {
+			return nil, fmt.Errorf("calibrate on frames %d:%d of %d: a screen must be held for at least %d frames", h.From, h.To, rec.Frames(), leastHeld)
+		}
+		if h.Pattern {
+			pattern += h.To - h.From
+		}
+		if err := c.hold(rec, h, region, masks); err != nil {
+			return nil, fmt.Errorf("calibrate on frames %d:%d: %w", h.From, h.To, err)
+		}
 	}
-	c := calibration{pairs: -1}
-	for step, err := range rec.Steps(from, to) {
+	if c.pairs == 0 {
+		return nil, errors.New("calibrate: no screen is held")
+	}
+	n := c.noise()
+	n.Frames, n.Pattern = c.pairs+len(held), pattern
+	return n, nil
+}
+
+// hold takes the frames of one held screen.
+func (c *calibration) hold(rec Recording, h Held, region frame.Region, masks []frame.Region) error {
+	for step, err := range rec.Steps(h.From, h.To) {
 		if err != nil {
-			return nil, fmt.Errorf("calibrate: %w", err)
+			return err
 		}
 		if c.area == nil {
 			if err := c.begin(step.Image.Layout, region, masks); err != nil {
-				return nil, fmt.Errorf("calibrate: %w", err)
+				return err
 			}
 		}
-		if c.pairs++; c.pairs > 0 {
-			c.pair(step)
+		if got, want := step.Image.Layout.Format, c.area.Layout.Format; got != want {
+			return fmt.Errorf("frame %d is of another format, %v in place of %v: hold the pattern in the format of what is measured", step.Number, got, want)
+		}
+		if step.Number == h.From {
+			continue
+		}
+		c.pairs++
+		if most := c.pair(step); most > mostNoise {
+			return fmt.Errorf("frame %d differs from the one before by %d levels, which is no noise: name frames that all show the same", step.Number, most)
 		}
 	}
-	return c.noise(), nil
+	return nil
 }
 
 type calibration struct {
@@ -87,7 +126,8 @@ func (c *calibration) begin(l *frame.Layout, region frame.Region, masks []frame.
 	return nil
 }
 
-func (c *calibration) pair(step *frame.Step) {
+// pair compares a frame with the one before, and returns by how much they differ.
+func (c *calibration) pair(step *frame.Step) (most int) {
 	d := c.touch.of(step.Change, step.Previous, step.Image)
 	r := c.area.Region
 	for i := range d.Lines {
@@ -104,14 +144,15 @@ func (c *calibration) pair(step *frame.Step) {
 			for k := 0; k < len(a); k += 4 {
 				off := max(apart(a[k], b[k]), apart(a[k+1], b[k+1]), apart(a[k+2], b[k+2]))
 				tile := &c.tiles[row+(from+k/4-r.X)/NoiseTile]
-				*tile = max(*tile, off)
+				*tile, most = max(*tile, off), max(most, off)
 			}
 		})
 	}
+	return most
 }
 
 func (c *calibration) noise() *Noise {
-	n := &Noise{Frames: c.pairs + 1, FalseRate: falseRate, Columns: c.cols, Tiles: c.tiles}
+	n := &Noise{FalseRate: falseRate, Columns: c.cols, Tiles: c.tiles}
 	for _, t := range c.tiles {
 		n.Tolerance = max(n.Tolerance, t)
 	}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
@@ -42,7 +43,7 @@ func TestCalibration(t *testing.T) {
 	for _, amplitude := range analyzetest.Some([]int{0, 3, 1, 6}) {
 		t.Run(fmt.Sprint(amplitude), func(t *testing.T) {
 			m := noisy(t, frame.BGR4, amplitude, 60, 300, 4, 4*amplitude+1)
-			n, err := Calibrate(m, 0, 60, frame.Region{}, nil)
+			n, err := Calibrate(m, frame.Region{}, nil, Held{From: 0, To: 60})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,9 +65,75 @@ func TestCalibration(t *testing.T) {
 }
 
 func TestCalibrationNeedsAHeldScreen(t *testing.T) {
-	m := noisy(t, frame.BGR4, 1, 10, 0, 0, 0)
-	if _, err := Calibrate(m, 0, 2, frame.Region{}, nil); err == nil {
-		t.Error("two frames are enough")
+	m := noisy(t, frame.BGR4, 1, 10, 6, 4, 100)
+	for _, c := range []struct {
+		name string
+		held []Held
+		want string
+	}{
+		{"two frames", []Held{{From: 0, To: 2}}, "at least 3 frames"},
+		{"behind the end", []Held{{From: 10, To: 30}}, "of 16"},
+		{"before the beginning", []Held{{From: -1, To: 30}}, "frames -1:30"},
+		{"none", nil, "no screen is held"},
+		{"one that is, and one in which something appears", []Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the one before by 10"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Calibrate(m, frame.Region{}, nil, c.held...); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestCalibrationOnAPattern: a path that is clean on one colour and noisy where neighbours differ, as one that compresses is. Calibrated on the green alone
+// every frame of the content is taken for unique; with the pattern none is.
+func TestCalibrationOnAPattern(t *testing.T) {
+	const green, pattern, content = 30, 60, 120
+	shots, _ := filmScene(t, "pattern", "size=192x96&frames=1", nil)
+	texture := shots.pix[0]
+	m := newFilm(t, shots.layout.Format)
+	rng := rand.New(rand.NewPCG(3, 4))
+	pix := make([]byte, m.layout.Size)
+	for n := range green + pattern + content {
+		copy(pix, texture)
+		if n < green {
+			for i := range pix {
+				pix[i] = [4]byte{0, 255, 0, 0}[i%4]
+			}
+		}
+		for i := 4; i < len(pix); i++ {
+			if near := apart(pix[i], pix[i-4]); i%4 < 3 && near > 40 && pix[i] > 8 && pix[i] < 247 {
+				pix[i] += byte(rng.IntN(9) - 4)
+			}
+		}
+		m.shoot(pix, 0)
+	}
+	w := FramesWindow(m, green+pattern, len(m.pix))
+	unique := func(held ...Held) (*Noise, float64) {
+		n, err := Calibrate(m, frame.Region{}, nil, held...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.MinPixels = n.MinPixels
+		r := one(t, m, w, Options{Tolerance: n.Tolerance}, "fps")
+		v, _ := r.Find("unique_frames")
+		return n, v.Value
+	}
+	if n, u := unique(Held{From: 0, To: green}); n.Tolerance != 0 || n.Pattern != 0 || n.Frames != green || u != content {
+		t.Errorf("on the green alone: %v frames are unique, %+v", u, n)
+	}
+	n, u := unique(Held{From: 0, To: green}, Held{From: green, To: green + pattern, Pattern: true})
+	if n.Tolerance != 8 || n.MinPixels == 0 || n.Pattern != pattern || n.Frames != green+pattern || u != 1 {
+		t.Errorf("with the pattern: %v frames are unique, %+v", u, n)
+	}
+	noisy := 0
+	for _, d := range n.Tiles {
+		if d > 0 {
+			noisy++
+		}
+	}
+	if noisy == 0 {
+		t.Error("no tile is told to be noisy")
 	}
 }
 

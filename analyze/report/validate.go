@@ -116,6 +116,7 @@ func (c *checker) differing(masks [][]int, tolerance, minPixels int) {
 // noise is a calibration, tiles line by line.
 func (c *checker) noise(n *analyze.Noise) {
 	c.require(n.Frames >= 0 && n.Frames <= c.frames, "%d frames of %d", n.Frames, c.frames)
+	c.require(n.Pattern >= 0 && n.Pattern <= n.Frames, "%d frames of a pattern, of %d", n.Pattern, n.Frames)
 	c.differing(nil, n.Tolerance, n.MinPixels)
 	c.number("false_rate", n.FalseRate)
 	c.require(n.FalseRate >= 0 && n.FalseRate <= 1, "false_rate is %g, want 0 to 1", n.FalseRate)

@@ -50,6 +50,7 @@ func scenes() []recipe {
 		{Scene{"checker", "a page with checkerboard areas that fill in"}, buildChecker},
 		{Scene{"pingpong", "an area that changes a known time after each event \"ping\""}, buildPingPong},
 		{Scene{"strip", "a page with the code strip, whose frames are dropped, repeated, out of order or seen in some rows only"}, buildStrip},
+		{Scene{"pattern", "greys, colours, fine lines and texture that stand still: to calibrate noise on"}, buildPattern},
 		{Scene{"pan", "a wide page that moves sideways 8 pixels a frame, and back"}, buildPan},
 		{Scene{"fade", "two pages that fade into one another"}, buildFade},
 	}

@@ -24,7 +24,8 @@ type analyzeCmd struct {
 	Output    string         `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
 	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
 	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
-	Tolerance string         `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green."`
+	Tolerance string         `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green, and on --calibrate."`
+	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: frames that hold a pattern of greys and texture, such as synth:pattern; B not included."`
 	Frames    frameRange     `placeholder:"A:B" help:"Only frames from A, B not included."`
 	Window    string         `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
 	Still     *time.Duration `placeholder:"3s" help:"The content ends before it stands still for so long, or with the red if that comes first."`
@@ -73,6 +74,11 @@ func (c analyzeCmd) Run(e *env) error {
 		}
 	} else if c.Window == "all" {
 		s.To = r.Frames()
+	}
+	if c.Calibrate.given {
+		if s.PatternFrom, s.PatternTo, err = c.Calibrate.in(r.Frames()); err != nil {
+			return err
+		}
 	}
 	if err := c.fits(&s, r); err != nil {
 		return err
@@ -182,6 +188,9 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 	}
 	if s.AutoTolerance = c.Tolerance == "auto"; s.AutoTolerance {
 		return s, nil
+	}
+	if c.Calibrate.given {
+		return s, usagef("--calibrate says on what to calibrate, and --tolerance %s that nothing is calibrated: give --tolerance auto", c.Tolerance)
 	}
 	n, err := strconv.ParseUint(c.Tolerance, 10, 8)
 	if err != nil {

@@ -25,8 +25,10 @@ type Settings struct {
 	Masks         []frame.Region
 	Tolerance     int
 	MinPixels     int
-	AutoTolerance bool // both are calibrated on each window's held green
+	AutoTolerance bool // both are calibrated on each window's held green, and on the pattern
 	Strict        bool // a lost frame in a window is an error
+
+	PatternFrom, PatternTo int // frames that hold a pattern to calibrate on, To not included; 0, 0 for none
 
 	From, To  int // frames, To not included; 0, 0 for windows by markers
 	Markers   bool

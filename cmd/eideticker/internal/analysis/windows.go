@@ -179,23 +179,44 @@ func (a *analysis) complete(w *window) error {
 	return a.end(w)
 }
 
-// calibrate takes τ and m from the held green.
+// calibrate takes τ and m from the held green and a held pattern, as far as there are such.
 func (a *analysis) calibrate(w *window) error {
-	if w.Kind != analyze.ByMarkers {
-		return errors.New("--tolerance auto calibrates on the held green, and there is none: give a number with --tolerance N")
+	var held []analyze.Held
+	if w.Kind == analyze.ByMarkers {
+		held = append(held, analyze.Held{From: w.greenFrom, To: w.Green + 1})
+	}
+	if a.PatternTo > 0 {
+		held = append(held, analyze.Held{From: a.PatternFrom, To: a.PatternTo, Pattern: true})
+	}
+	if len(held) == 0 {
+		return errors.New("--tolerance auto calibrates on the held green, and there is none: name frames that hold a pattern with --calibrate A:B, or give a number with --tolerance N")
 	}
 	region := w.Region
 	if a.Region != nil {
 		region = *a.Region
 	}
-	n, err := analyze.Calibrate(a.reader, w.greenFrom, w.Green+1, region, append(slices.Clone(a.Masks), w.masks...))
+	n, err := analyze.Calibrate(a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
 	if err != nil {
 		return err
 	}
 	w.noise, w.tolerance, w.MinPixels = n, n.Tolerance, n.MinPixels
-	w.warnings = append(w.warnings, fmt.Sprintf("calibrated on %d frames of green: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
-		n.Frames, n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
+	w.warnings = append(w.warnings, fmt.Sprintf("calibrated on %s: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
+		calibratedOn(n), n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
+	if n.Tolerance > 0 && n.Pattern == 0 {
+		w.warnings = append(w.warnings, "there is noise, and other pictures than the green may have more: hold synth:pattern before the page, and name its frames with --calibrate A:B")
+	}
 	return nil
+}
+
+func calibratedOn(n *analyze.Noise) string {
+	switch green := n.Frames - n.Pattern; {
+	case n.Pattern == 0:
+		return fmt.Sprintf("%d frames of green", green)
+	case green == 0:
+		return fmt.Sprintf("%d frames of a pattern", n.Pattern)
+	default:
+		return fmt.Sprintf("%d frames of green and %d of a pattern", green, n.Pattern)
+	}
 }
 
 // end moves a window's end forward to where its content ends, for pages that cannot draw the red themselves: before a stillness, with
