@@ -33,7 +33,7 @@ var bad = []struct{ name, file, want string }{
 	{"key that is none", head + "[a]: 1\n", "bad.yaml:3:4: not YAML: found an invalid key for this map"},
 	{"key that is a number", head + "1: 1\n", "bad.yaml:3:1: 1 is no key of a test"},
 	{"merge", head + "network: {<<: {rtt: 1ms}}\n", "bad.yaml:3:11: << merges nothing here: write the keys out"},
-	{"tag", head + "repeat: !!int 3\n", "bad.yaml:3:9: tag !!int: a test file needs none"},
+	{"tag", head + "repeat: !!int 3\n", "bad.yaml:3:9: tag !!int: none is needed here"},
 	{"alias to nothing", head + "about: *x\n", "bad.yaml:3:8: nothing above is called &x"},
 	{"no name", "page: /a.html\n", "bad.yaml:1:1: a test lacks name"},
 	{"name", "name: a b\npage: /a.html\n", `bad.yaml:1:7: name "a b": want letters, digits, dots, dashes and underscores, at most 100`},

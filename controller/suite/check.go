@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
 // problem returns an error about a part of a type: the keys and indices that lead there.
@@ -29,10 +30,10 @@ var (
 // check also puts what depends on the rest where the file says nothing: the sync of a page, and what places are counted from.
 func (t *Test) check(known *Known) error {
 	if !names.MatchString(t.Name) {
-		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100", clip(t.Name))
+		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100", strict.Clip(t.Name))
 	}
 	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
-		return problem(at("name"), "name %q looks like a file's: leave the ending out", clip(t.Name))
+		return problem(at("name"), "name %q looks like a file's: leave the ending out", strict.Clip(t.Name))
 	}
 	for _, check := range []func(*Known) error{t.checkPage, t.checkMeasures, t.checkNetwork, t.checkSync, t.checkSteps} {
 		if err := check(known); err != nil {
@@ -60,24 +61,24 @@ func (t *Test) checkPage(known *Known) error {
 		return problem(at("url"), "a test has page or url, not both")
 	case t.URL != "":
 		if err := checkURL(t.URL); err != nil {
-			return problem(at("url"), "url %q: %v", clip(t.URL), err)
+			return problem(at("url"), "url %q: %v", strict.Clip(t.URL), err)
 		}
 		return nil
 	}
 	where, _, _ := strings.Cut(t.Page, "?")
 	if strings.Contains(t.Page, "://") {
-		return problem(at("page"), "page %q is none of the test network's: is url meant?", clip(t.Page))
+		return problem(at("page"), "page %q is none of the test network's: is url meant?", strict.Clip(t.Page))
 	}
 	if !strings.HasPrefix(where, "/") {
 		hint := near("/"+where+".html", known.Pages...)
-		return problem(at("page"), "page %q: want a path that begins with /%s", clip(t.Page), hint)
+		return problem(at("page"), "page %q: want a path that begins with /%s", strict.Clip(t.Page), hint)
 	}
 	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine || strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
 		slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return problem(at("page"), "page %q is no path", clip(t.Page))
+		return problem(at("page"), "page %q is no path", strict.Clip(t.Page))
 	}
 	if known.Pages != nil && !slices.Contains(known.Pages, where) {
-		return problem(at("page"), "there is no page %s%s", clip(where), near(where, known.Pages...))
+		return problem(at("page"), "there is no page %s%s", strict.Clip(where), near(where, known.Pages...))
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func checkURL(s string) error {
 		}
 	default:
 		if names.MatchString(strings.SplitN(s, "/", 2)[0]) && strings.Contains(s, ".") {
-			return fmt.Errorf("has no scheme: is https://%s meant?", clip(s))
+			return fmt.Errorf("has no scheme: is https://%s meant?", strict.Clip(s))
 		}
 		return fmt.Errorf("want http://, https://, file:// or about:blank")
 	}
@@ -118,7 +119,7 @@ func notInLine(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError
 // checkLine wants something that is typed into an address bar.
 func checkLine(s string) error {
 	if s == "" || len(s) > maxLine || strings.ContainsFunc(s, notInLine) {
-		return fmt.Errorf("%q: want an address in one line of at most %d KiB", clip(s), maxLine>>10)
+		return fmt.Errorf("%q: want an address in one line of at most %d KiB", strict.Clip(s), maxLine>>10)
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func checkText(s string) error {
 
 func checkKind(s string) error {
 	if !kinds.MatchString(s) {
-		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64", clip(s))
+		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64", strict.Clip(s))
 	}
 	return nil
 }
@@ -141,9 +142,9 @@ func (t *Test) checkMeasures(known *Known) error {
 	for i, m := range t.Measures {
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
-			return problem(at("measures", i), "no measure is called %q%s", clip(m), meant(m, known.Measures))
+			return problem(at("measures", i), "no measure is called %q%s", strict.Clip(m), strict.Meant(m, known.Measures))
 		case !kinds.MatchString(m):
-			return problem(at("measures", i), "measure %q: want a name", clip(m))
+			return problem(at("measures", i), "measure %q: want a name", strict.Clip(m))
 		case slices.Contains(t.Measures[:i], m):
 			return problem(at("measures", i), "measure %s stands here twice", m)
 		}
@@ -155,7 +156,7 @@ func (t *Test) checkMeasures(known *Known) error {
 	}
 	for name := range t.Thresholds {
 		if err := t.checkValue(name, known); err != nil {
-			return problem(at("thresholds", name), "threshold of %s: %v", clip(name), err)
+			return problem(at("thresholds", name), "threshold of %s: %v", strict.Clip(name), err)
 		}
 	}
 	if t.T0 != "" {
@@ -174,10 +175,10 @@ func (t *Test) checkValue(name string, known *Known) error {
 		there = t.Measures
 	}
 	if !kinds.MatchString(m) || dotted && !kinds.MatchString(value) {
-		return fmt.Errorf("%q: want a measure, or one of its values such as fps.framerate", clip(name))
+		return fmt.Errorf("%q: want a measure, or one of its values such as fps.framerate", strict.Clip(name))
 	}
 	if there != nil && !slices.Contains(there, m) {
-		return fmt.Errorf("%s is not measured here%s", clip(m), meant(m, there))
+		return fmt.Errorf("%s is not measured here%s", strict.Clip(m), strict.Meant(m, there))
 	}
 	return nil
 }
@@ -188,10 +189,10 @@ func (t *Test) checkNetwork(known *Known) error {
 		return nil
 	}
 	if !kinds.MatchString(n.Profile) {
-		return problem(at("network", "profile"), "profile %q: want a name such as cable", clip(n.Profile))
+		return problem(at("network", "profile"), "profile %q: want a name such as cable", strict.Clip(n.Profile))
 	}
 	if known.Networks != nil && !slices.Contains(known.Networks, n.Profile) {
-		return problem(at("network", "profile"), "no network is called %q%s", clip(n.Profile), meant(n.Profile, known.Networks))
+		return problem(at("network", "profile"), "no network is called %q%s", strict.Clip(n.Profile), strict.Meant(n.Profile, known.Networks))
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func ParseSync(s string) (Sync, error) {
 		if hint == "" && s != "" && '0' <= s[0] && s[0] <= '9' {
 			return Sync{}, err
 		}
-		return Sync{}, fmt.Errorf("%q is no end of the content: %s%s", clip(s), want, hint)
+		return Sync{}, fmt.Errorf("%q is no end of the content: %s%s", strict.Clip(s), want, hint)
 	}
 	if d == 0 {
 		return Sync{}, fmt.Errorf("want more than none")
@@ -388,7 +389,7 @@ func (r *Replay) check(*Known) error {
 
 func (r *Recorded) check(known *Known) error {
 	if !fs.ValidPath(r.File) || r.File == "." || strings.ContainsFunc(r.File, notInLine) || strings.Contains(r.File, `\`) {
-		return problem(at("file"), "recording %q: want a file's name, in the folder of the test or below it", clip(r.File))
+		return problem(at("file"), "recording %q: want a file's name, in the folder of the test or below it", strict.Clip(r.File))
 	}
 	if !(r.Weight > 0) {
 		return problem(at("weight"), "weight is %g: want more than 0", r.Weight)
@@ -397,7 +398,7 @@ func (r *Recorded) check(known *Known) error {
 		return nil
 	}
 	if st, err := fs.Stat(known.Dir, r.File); err != nil || !st.Mode().IsRegular() {
-		return problem(at("file"), "there is no recording %s%s", clip(r.File), near(r.File, beside(known.Dir)...))
+		return problem(at("file"), "there is no recording %s%s", strict.Clip(r.File), near(r.File, beside(known.Dir)...))
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
+
+	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
 // The types of test.go and step.go say what their files look like, by tags:
@@ -23,12 +24,9 @@ import (
 // A type that is written in another way than as a mapping has a method read, or a line in scalar. One that can also be written as the value of one of its
 // keys has that key's name in short.
 
-// maxNodes bounds what aliases can make of a file.
-const maxNodes = 50_000
-
 // value reads a node into v, which holds what stands where the file says nothing. What it is called is for messages.
 func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
-	n, err := r.resolve(n)
+	n, err := r.Resolve(n)
 	if err != nil {
 		return err
 	}
@@ -37,9 +35,9 @@ func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	}
 	if n.Type() == ast.NullType {
 		if v.Type() == reflect.TypeFor[*Colour]() {
-			return r.errorf(n, `%s has no value: # begins a comment, so write "#rrggbb" in quotes`, what)
+			return r.Errorf(n, `%s has no value: # begins a comment, so write "#rrggbb" in quotes`, what)
 		}
-		return r.errorf(n, "%s has no value", what)
+		return r.Errorf(n, "%s has no value", what)
 	}
 	if done, err := r.scalar(v, n, what); done {
 		return err
@@ -56,96 +54,37 @@ func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	return r.structure(v, n, what)
 }
 
-// resolve goes through anchors and aliases.
-func (r *reader) resolve(n ast.Node) (ast.Node, error) {
-	for {
-		if r.nodes++; r.nodes > maxNodes {
-			return nil, r.errorf(n, "aliases make more than %d values of this file", maxNodes)
-		}
-		switch a := n.(type) {
-		case *ast.AnchorNode:
-			if r.anchors == nil {
-				r.anchors = map[string]ast.Node{}
-			}
-			r.anchors[a.Name.GetToken().Value] = a.Value
-			n = a.Value
-		case *ast.AliasNode:
-			name := a.Value.GetToken().Value
-			to, ok := r.anchors[name]
-			if !ok {
-				return nil, r.errorf(n, "nothing above is called &%s", name)
-			}
-			n = to
-		case *ast.TagNode:
-			return nil, r.errorf(n, "tag %s: a test file needs none", a.GetToken().Value)
-		default:
-			return n, nil
-		}
-	}
-}
-
-// text returns a scalar's text, and whether the file marks it as such by quotes or a block.
-func text(n ast.Node) (s string, quoted, ok bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		t := n.GetToken().Type
-		return n.Value, t == token.DoubleQuoteType || t == token.SingleQuoteType, true
-	case *ast.LiteralNode:
-		return n.Value.Value, true, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return n.GetToken().Value, false, true
-	}
-	return "", false, false
-}
-
 // scalar reads what is written as one word, and reports whether v is of that kind.
 func (r *reader) scalar(v reflect.Value, n ast.Node, what string) (done bool, err error) {
 	parse, want := r.parser(v, what)
 	if parse == nil {
 		return false, nil
 	}
-	s, quoted, ok := text(n)
+	s, quoted, ok := strict.Text(n)
 	if !ok {
-		return true, r.errorf(n, "%s is %s: want %s", what, kind(n), want)
+		return true, r.Errorf(n, "%s is %s: want %s", what, strict.Kind(n), want)
 	}
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
 		if quoted && v.CanInt() && v.Type() != reflect.TypeFor[time.Duration]() && v.Type() != reflect.TypeFor[Rate]() {
-			return true, r.errorf(n, "%s is text: want %s, without quotes", what, want)
+			return true, r.Errorf(n, "%s is text: want %s, without quotes", what, want)
 		}
 	default:
 		if v.Type() == reflect.TypeFor[string]() {
-			return true, r.errorf(n, "%s is %s: want %s, so write %q in quotes", what, kind(n), want, s)
+			return true, r.Errorf(n, "%s is %s: want %s, so write %q in quotes", what, strict.Kind(n), want, s)
 		}
 	}
 	if err := parse(s); err != nil {
-		return true, r.errorf(n, "%s: %v", what, err)
+		return true, r.Errorf(n, "%s: %v", what, err)
 	}
 	return true, nil
-}
-
-// kind says what a node is, to somebody who wrote something else than was wanted.
-func kind(n ast.Node) string {
-	switch n.Type() {
-	case ast.SequenceType:
-		return "a list"
-	case ast.MappingType, ast.MappingValueType:
-		return "a mapping"
-	case ast.BoolType:
-		return "true or false"
-	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
-		return "a number"
-	case ast.NullType:
-		return "nothing"
-	}
-	return "text"
 }
 
 func (r *reader) slice(v reflect.Value, n ast.Node, what string) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		if _, _, scalar := text(n); !scalar || v.Type().Elem() == reflect.TypeFor[Step]() {
-			return r.errorf(n, "%s is %s: want a list", what, kind(n))
+		if _, _, scalar := strict.Text(n); !scalar || v.Type().Elem() == reflect.TypeFor[Step]() {
+			return r.Errorf(n, "%s is %s: want a list", what, strict.Kind(n))
 		}
 		list = &ast.SequenceNode{Values: []ast.Node{n}} // one stands for a list of one
 	}
@@ -172,7 +111,7 @@ func one(what string) string {
 }
 
 func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
-	pairs, err := r.pairs(n, what)
+	pairs, err := r.Pairs(n, what)
 	if err != nil {
 		return err
 	}
@@ -182,47 +121,12 @@ func (r *reader) table(v reflect.Value, n ast.Node, what string) error {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, p := range pairs {
 		e := reflect.New(v.Type().Elem()).Elem()
-		if err := r.value(e, p.value, p.key); err != nil {
+		if err := r.value(e, p.Value, p.Key); err != nil {
 			return err
 		}
-		v.SetMapIndex(reflect.ValueOf(p.key), e)
+		v.SetMapIndex(reflect.ValueOf(p.Key), e)
 	}
 	return nil
-}
-
-// pair is a key of a mapping and its value.
-type pair struct {
-	key   string
-	at    ast.Node
-	value ast.Node
-}
-
-// pairs returns a mapping's keys, each of which is there once.
-func (r *reader) pairs(n ast.Node, what string) (all []pair, err error) {
-	var values []*ast.MappingValueNode
-	switch m := n.(type) {
-	case *ast.MappingNode:
-		values = m.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{m}
-	default:
-		return nil, r.errorf(n, "%s is %s: want keys and values", what, kind(n))
-	}
-	lines := map[string]int{}
-	for _, v := range values {
-		key, ok := v.Key.(*ast.StringNode)
-		switch {
-		case v.Key.IsMergeKey():
-			return nil, r.errorf(v.Key, "<< merges nothing here: write the keys out")
-		case !ok:
-			return nil, r.errorf(v.Key, "%s is no key of %s", v.Key, what)
-		case lines[key.Value] > 0:
-			return nil, r.errorf(key, "%s has %s twice: first in line %d", what, key.Value, lines[key.Value])
-		}
-		lines[key.Value] = position(key).Line
-		all = append(all, pair{key.Value, key, v.Value})
-	}
-	return all, nil
 }
 
 // field is one of a struct's that is in files.
@@ -249,50 +153,50 @@ func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 		}
 		return r.check(v, n)
 	}
-	pairs, err := r.pairs(n, what)
+	pairs, err := r.Pairs(n, what)
 	if err != nil {
 		return err
 	}
 	given := map[string]string{}
 	for _, p := range pairs {
-		i := slices.IndexFunc(all, func(f field) bool { return p.key == f.key || p.key == f.also })
+		i := slices.IndexFunc(all, func(f field) bool { return p.Key == f.key || p.Key == f.also })
 		if i < 0 {
-			return r.errorf(p.at, "%s has no key %q%s", what, clip(p.key), meant(p.key, keys(all)))
+			return r.Errorf(p.At, "%s has no key %q%s", what, strict.Clip(p.Key), strict.Meant(p.Key, keys(all)))
 		}
 		f := all[i]
 		if first, twice := given[f.key]; twice {
-			return r.errorf(p.at, "%s and %s are the same: one of them is enough", first, p.key)
+			return r.Errorf(p.At, "%s and %s are the same: one of them is enough", first, p.Key)
 		}
-		given[f.key] = p.key
+		given[f.key] = p.Key
 		if err := r.field(v.FieldByIndex(f.Index), f, p); err != nil {
 			return err
 		}
 	}
 	for _, f := range all {
 		if _, there := given[f.key]; f.Tag.Get("need") != "" && !there {
-			return r.errorf(n, "%s lacks %s", what, f.key)
+			return r.Errorf(n, "%s lacks %s", what, f.key)
 		}
 	}
 	return r.check(v, n)
 }
 
-func (r *reader) field(v reflect.Value, f field, p pair) error {
-	if err := r.value(v, p.value, p.key); err != nil {
+func (r *reader) field(v reflect.Value, f field, p strict.Pair) error {
+	if err := r.value(v, p.Value, p.Key); err != nil {
 		return err
 	}
 	low, high := f.Tag.Get("min"), f.Tag.Get("max")
 	switch {
 	case v.Type() == reflect.TypeFor[time.Duration]():
 		if d := v.Int(); low != "" && d == 0 {
-			return r.errorf(p.value, "%s: want more than none", p.key)
+			return r.Errorf(p.Value, "%s: want more than none", p.Key)
 		}
 	case v.CanInt():
 		if n := v.Int(); n < number(low, math.MinInt64) || n > number(high, math.MaxInt64) {
-			return r.errorf(p.value, "%s is %d: want %s to %s", p.key, n, low, high)
+			return r.Errorf(p.Value, "%s is %d: want %s to %s", p.Key, n, low, high)
 		}
 	case v.CanFloat() && low != "":
 		if n := v.Float(); !(n >= float64(number(low, 0)) && n <= float64(number(high, 0))) {
-			return r.errorf(p.value, "%s is %g: want %s to %s", p.key, n, low, high)
+			return r.Errorf(p.Value, "%s is %g: want %s to %s", p.Key, n, low, high)
 		}
 	}
 	return nil
@@ -313,15 +217,6 @@ func keys(all []field) (names []string) {
 	return names
 }
 
-// clip shortens what a message quotes.
-func clip(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
 // check has a type say what is wrong with it, and finds the place.
 func (r *reader) check(v reflect.Value, n ast.Node) error {
 	c, ok := v.Addr().Interface().(interface{ check(*Known) error })
@@ -337,12 +232,12 @@ func (r *reader) check(v reflect.Value, n ast.Node) error {
 			n = r.below(n, step)
 		}
 	}
-	return r.errorf(n, "%v", err)
+	return r.Errorf(n, "%v", err)
 }
 
 // below returns a key's value or a list's element, or the node itself where the file has none such: a value that stands for its mapping, or a list of one.
 func (r *reader) below(n ast.Node, step any) ast.Node {
-	n, err := r.resolve(n)
+	n, err := r.Resolve(n)
 	if err != nil {
 		return n
 	}
@@ -352,14 +247,14 @@ func (r *reader) below(n ast.Node, step any) ast.Node {
 			return list.Values[step]
 		}
 	case string:
-		pairs, err := r.pairs(n, "")
+		pairs, err := r.Pairs(n, "")
 		if err != nil {
 			return n
 		}
 		other := map[string]string{"sync": "end", "colour": "color"}[step]
 		for _, p := range pairs {
-			if p.key == step || p.key == other {
-				return p.value
+			if p.Key == step || p.Key == other {
+				return p.Value
 			}
 		}
 	}

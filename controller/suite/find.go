@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
 // Source is a folder of test files.
@@ -116,9 +118,9 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if e.Near != "" {
-		return fmt.Sprintf("there is no test %q: is %s meant?", clip(e.Name), e.Near)
+		return fmt.Sprintf("there is no test %q: is %s meant?", strict.Clip(e.Name), e.Near)
 	}
-	return fmt.Sprintf("there is no test %q", clip(e.Name))
+	return fmt.Sprintf("there is no test %q", strict.Clip(e.Name))
 }
 
 // Find returns the test with a name. If there is none, but a file of that name that is no good, its error is returned; otherwise a *NotFoundError.
@@ -142,5 +144,5 @@ func Find(name string, known Known, sources ...Source) (*Test, error) {
 			}
 		}
 	}
-	return nil, &NotFoundError{name, nearest(name, there)}
+	return nil, &NotFoundError{name, strict.Nearest(name, there)}
 }

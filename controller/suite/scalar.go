@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
 // parser returns what reads one word into v, and what such a word is called; nil if v is written in another way.
@@ -51,7 +52,7 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 func parseInt(s string) (int, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no whole number", clip(s))
+		return 0, fmt.Errorf("%q is no whole number", strict.Clip(s))
 	}
 	return int(n), nil
 }
@@ -59,7 +60,7 @@ func parseInt(s string) (int, error) {
 func parseFloat(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("%q is no number", clip(s))
+		return 0, fmt.Errorf("%q is no number", strict.Clip(s))
 	}
 	return f, nil
 }
@@ -71,7 +72,7 @@ var unitWords = regexp.MustCompile(`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)i
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || s == "0" {
-		return 0, fmt.Errorf("%q is no duration%s", clip(s), meantDuration(s))
+		return 0, fmt.Errorf("%q is no duration%s", strict.Clip(s), meantDuration(s))
 	}
 	if d < 0 || d > MaxDuration {
 		return 0, fmt.Errorf("%s: want 0s to %s", s, "24h")
@@ -132,11 +133,11 @@ func ParsePercent(s string) (Percent, error) {
 	f, err := parseFloat(strings.TrimSpace(t))
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no percentage: want one such as 0.1%%", clip(s))
+		return 0, fmt.Errorf("%q is no percentage: want one such as 0.1%%", strict.Clip(s))
 	case !ok:
-		return 0, fmt.Errorf("%q has no unit: is %s%% meant?", clip(s), clip(s))
+		return 0, fmt.Errorf("%q has no unit: is %s%% meant?", strict.Clip(s), strict.Clip(s))
 	case f < 0 || f > 1000:
-		return 0, fmt.Errorf("%s: want 0%% to 1000%%", clip(s))
+		return 0, fmt.Errorf("%s: want 0%% to 1000%%", strict.Clip(s))
 	}
 	return Percent(f), nil
 }
@@ -163,11 +164,11 @@ func ParseRate(s string) (Rate, error) {
 			break
 		}
 		if f *= float64(u.bits); !(f >= 1 && f <= 1e12) {
-			return 0, fmt.Errorf("%s: want 1bit to 1000Gbit", clip(s))
+			return 0, fmt.Errorf("%s: want 1bit to 1000Gbit", strict.Clip(s))
 		}
 		return Rate(math.Round(f)), nil
 	}
-	return 0, fmt.Errorf("%q is no rate%s", clip(s), meantRate(s))
+	return 0, fmt.Errorf("%q is no rate%s", strict.Clip(s), meantRate(s))
 }
 
 // rateWords is what people write for rates: a number, a scale, and bits or bytes.
@@ -212,7 +213,7 @@ var hexColour = regexp.MustCompile(`^#?[0-9a-fA-F]{6}$`)
 // ParseColour reads "#00ff00"; the # may be left out.
 func ParseColour(s string) (Colour, error) {
 	if !hexColour.MatchString(s) {
-		return Colour{}, fmt.Errorf(`%q is no colour: want one such as "#00ff00"`, clip(s))
+		return Colour{}, fmt.Errorf(`%q is no colour: want one such as "#00ff00"`, strict.Clip(s))
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
 	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
@@ -262,7 +263,7 @@ func parseButton(s string) (input.Button, error) {
 			return b, nil
 		}
 	}
-	return 0, fmt.Errorf("no button is called %q%s", clip(s), meant(s, buttons))
+	return 0, fmt.Errorf("no button is called %q%s", strict.Clip(s), strict.Meant(s, buttons))
 }
 
 func parseCoordinate(s string) (Coordinate, error) {
@@ -270,11 +271,11 @@ func parseCoordinate(s string) (Coordinate, error) {
 	f, err := strconv.ParseFloat(t, 64)
 	switch {
 	case err != nil:
-		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`, clip(s))
+		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`, strict.Clip(s))
 	case percent && !(f >= 0 && f <= 100):
-		return Coordinate{}, fmt.Errorf("%s: want 0%% to 100%%", clip(s))
+		return Coordinate{}, fmt.Errorf("%s: want 0%% to 100%%", strict.Clip(s))
 	case !(f >= 0 && f <= input.MaxPlace):
-		return Coordinate{}, fmt.Errorf("%s: want 0 to %d pixels", clip(s), input.MaxPlace)
+		return Coordinate{}, fmt.Errorf("%s: want 0 to %d pixels", strict.Clip(s), input.MaxPlace)
 	}
 	return Coordinate{f, percent}, nil
 }
@@ -292,12 +293,12 @@ func parsePlaces(s string) (Places, error) {
 	if p := Places(s); p == Content || p == Screen {
 		return p, nil
 	}
-	return "", fmt.Errorf("%q is neither content nor screen%s", clip(s), near(s, string(Content), string(Screen)))
+	return "", fmt.Errorf("%q is neither content nor screen%s", strict.Clip(s), near(s, string(Content), string(Screen)))
 }
 
 // near is meant without a list.
 func near(s string, there ...string) string {
-	if n := nearest(s, there); n != "" {
+	if n := strict.Nearest(s, there); n != "" {
 		return fmt.Sprintf(": is %s meant?", n)
 	}
 	return ""
@@ -309,7 +310,7 @@ func parseTolerance(s string) (Tolerance, error) {
 	}
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err != nil {
-		return Tolerance{}, fmt.Errorf("%q: want 0 to 255, or auto", clip(s))
+		return Tolerance{}, fmt.Errorf("%q: want 0 to 255, or auto", strict.Clip(s))
 	}
 	return Tolerance{N: int(n)}, nil
 }

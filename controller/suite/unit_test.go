@@ -40,17 +40,6 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	there := []string{"click", "clock", "tap", "timeout", "tearing"}
-	for word, want := range map[string]string{
-		"clikc": "click", "clck": "click", "tpa": "tap", "time": "timeout", "TEARING": "tearing", "xyzzy": "", "": "", "t": "", "tearingtearingtearing": "",
-	} {
-		if got := nearest(word, there); got != want {
-			t.Errorf("%q is near to %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestFind(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	mine := Source{Name: "mine", FS: fstest.MapFS{

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
 // verb is a key that a step may have, and the action that it is where the file says nothing more.
@@ -101,36 +102,36 @@ var otherWords = map[string]string{
 
 // read reads a step: a mapping with one key.
 func (s *Step) read(r *reader, n ast.Node) error {
-	pairs, err := r.pairs(n, "a step")
+	pairs, err := r.Pairs(n, "a step")
 	switch {
 	case err != nil:
 		return err
 	case len(pairs) == 0:
-		return r.errorf(n, "a step does nothing")
+		return r.Errorf(n, "a step does nothing")
 	}
 	p := pairs[0]
 	for _, v := range verbs() {
-		if v.name != p.key {
+		if v.name != p.Key {
 			continue
 		}
 		if len(pairs) > 1 {
-			return r.errorf(pairs[1].at, "a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
-				clip(pairs[1].key), p.key, p.key)
+			return r.Errorf(pairs[1].At, "a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
+				strict.Clip(pairs[1].Key), p.Key, p.Key)
 		}
-		s.Line = position(p.at).Line
+		s.Line = strict.Position(p.At).Line
 		a := reflect.New(reflect.TypeOf(v.blank)).Elem()
 		a.Set(reflect.ValueOf(v.blank))
-		if err := r.value(a, p.value, p.key); err != nil {
+		if err := r.value(a, p.Value, p.Key); err != nil {
 			return err
 		}
 		s.Action = a.Interface().(Action)
 		return nil
 	}
-	hint := meant(p.key, verbNames())
-	if w, ok := otherWords[p.key]; ok {
+	hint := strict.Meant(p.Key, verbNames())
+	if w, ok := otherWords[p.Key]; ok {
 		hint = fmt.Sprintf(": is %s meant?", w)
 	}
-	return r.errorf(p.at, "no step is called %q%s", clip(p.key), hint)
+	return r.Errorf(p.At, "no step is called %q%s", strict.Clip(p.Key), hint)
 }
 
 // only reads an action that is one value.
@@ -144,7 +145,7 @@ func (l *Launch) read(r *reader, n ast.Node) error {
 		return err
 	}
 	if s != "browser" {
-		return r.errorf(n, "launch: %q cannot be launched: is browser meant?", clip(s))
+		return r.Errorf(n, "launch: %q cannot be launched: is browser meant?", strict.Clip(s))
 	}
 	return nil
 }
@@ -175,7 +176,7 @@ func (m *Mark) read(r *reader, n ast.Node) error {
 func (p *Point) read(r *reader, n ast.Node) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) != 2 {
-		return r.errorf(n, `a point is two numbers: want one such as [300, 400] or ["50%%", "50%%"]`)
+		return r.Errorf(n, `a point is two numbers: want one such as [300, 400] or ["50%%", "50%%"]`)
 	}
 	for i, c := range []*Coordinate{&p.X, &p.Y} {
 		if err := r.value(reflect.ValueOf(c).Elem(), list.Values[i], []string{"x", "y"}[i]); err != nil {
@@ -188,7 +189,7 @@ func (p *Point) read(r *reader, n ast.Node) error {
 // read reads the steps of a repetition, and how deep it is in others.
 func (l *Loop) read(r *reader, n ast.Node) error {
 	if r.nesting++; r.nesting > MaxNesting {
-		return r.errorf(n, "steps are repeated within each other more than %d deep", MaxNesting)
+		return r.Errorf(n, "steps are repeated within each other more than %d deep", MaxNesting)
 	}
 	defer func() { r.nesting-- }()
 	type plain Loop // without this method
@@ -197,32 +198,32 @@ func (l *Loop) read(r *reader, n ast.Node) error {
 
 // read reads how the content ends: markers, still 3s, event NAME, 20s, or a mapping with the key end and one of those.
 func (s *Sync) read(r *reader, n ast.Node) error {
-	if _, _, scalar := text(n); !scalar {
-		pairs, err := r.pairs(n, "sync")
+	if _, _, scalar := strict.Text(n); !scalar {
+		pairs, err := r.Pairs(n, "sync")
 		switch {
 		case err != nil:
 			return err
-		case len(pairs) != 1 || pairs[0].key != "end":
-			return r.errorf(n, "sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}")
+		case len(pairs) != 1 || pairs[0].Key != "end":
+			return r.Errorf(n, "sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}")
 		}
-		if n, err = r.resolve(pairs[0].value); err != nil {
+		if n, err = r.Resolve(pairs[0].Value); err != nil {
 			return err
 		}
 	}
-	t, _, ok := text(n)
+	t, _, ok := strict.Text(n)
 	if !ok {
-		return r.errorf(n, "the end of the content is %s: want markers, still 3s, event NAME or 20s", kind(n))
+		return r.Errorf(n, "the end of the content is %s: want markers, still 3s, event NAME or 20s", strict.Kind(n))
 	}
 	var err error
 	if *s, err = ParseSync(t); err != nil {
-		return r.errorf(n, "%v", err)
+		return r.Errorf(n, "%v", err)
 	}
 	return nil
 }
 
 func (r *reader) problem(n ast.Node, what string, err error) error {
 	if err != nil {
-		return r.errorf(n, "%s: %v", what, err)
+		return r.Errorf(n, "%s: %v", what, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package suite
+package strict
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with a test file, and where.
+// Error is what is wrong with a file, and where.
 type Error struct {
 	File         string
 	Line, Column int    // from 1; the column counts characters. 0: the file as a whole
@@ -20,9 +20,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
 }
 
-// meant returns what to append to a problem with a word: the one of those there are that it is nearest to, or all of them.
-func meant(word string, there []string) string {
-	if near := nearest(word, there); near != "" {
+// Meant returns what to append to a problem with a word: the one of those there are that it is nearest to, or all of them.
+func Meant(word string, there []string) string {
+	if near := Nearest(word, there); near != "" {
 		return fmt.Sprintf(": is %s meant?", near)
 	}
 	const most = 24
@@ -36,8 +36,8 @@ func meant(word string, there []string) string {
 	return ": there are " + strings.Join(list, ", ")
 }
 
-// nearest returns the word that differs in the fewest letters, if those are few; the first of several in the alphabet.
-func nearest(word string, there []string) (near string) {
+// Nearest returns the word that differs in the fewest letters, if those are few; the first of several in the alphabet.
+func Nearest(word string, there []string) (near string) {
 	const longest = 100 // no word that is meant is longer
 	if len(word) > longest {
 		return ""
@@ -79,4 +79,13 @@ func distance(a, b string) int {
 		before, above, row = above, row, make([]int, len(y)+1)
 	}
 	return above[len(y)]
+}
+
+// Clip shortens what a message quotes.
+func Clip(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
