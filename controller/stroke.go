@@ -70,11 +70,18 @@ func strokes(all []stroke) (timed []input.Timed) {
 // join makes one report of what different fingers do at one moment. What one finger does there twice stays in order.
 func join(timed []input.Timed) (joined []input.Timed) {
 	for _, t := range timed {
-		if n := len(joined); n > 0 && joined[n-1].After == t.After && !touches(joined[n-1].Actions, finger(t.Actions[0])) {
-			joined[n-1].Actions = append(joined[n-1].Actions, t.Actions...)
+		at, moment := len(joined), len(joined)
+		for moment > 0 && joined[moment-1].After == t.After {
+			moment--
+		}
+		for at > moment && !touches(joined[at-1].Actions, finger(t.Actions[0])) {
+			at--
+		}
+		if at == len(joined) {
+			joined = append(joined, t)
 			continue
 		}
-		joined = append(joined, t)
+		joined[at].Actions = append(joined[at].Actions, t.Actions...)
 	}
 	return joined
 }

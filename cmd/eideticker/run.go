@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -22,7 +23,7 @@ type runCmd struct {
 	WarmUp   *int          `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
 	Cooldown time.Duration `placeholder:"5s" help:"Pause between runs."`
 	Retries  *int          `placeholder:"N" help:"Runs more in all, for those whose capture was not good enough; one for each run that counts if neither this nor the test says."`
-	MaxLost  fraction      `placeholder:"2%" help:"Frames that a run may lack of what is measured, and still count."`
+	MaxLost  fraction      `placeholder:"5%" help:"Frames that a run may lack of what is measured, and still count."`
 	// UntilFail is for hunting what fails once in a hundred times.
 	UntilFail bool   `help:"Run again and again until a run fails, and keep that."`
 	Seed      uint64 `placeholder:"N" help:"Same order of turns, same pauses between pings as a run that printed it; chosen and printed if not given."`
@@ -54,7 +55,7 @@ counted, and made again. A run that fails keeps what was recorded; the exit code
 }
 
 // defaultMaxLost is how many frames of what is measured may be missing: where the machine that is measured also records, a few always are.
-const defaultMaxLost = 0.02
+const defaultMaxLost = 0.05
 
 // mostVariants bounds browsers times devices.
 const mostVariants = 16
@@ -83,6 +84,9 @@ func (c runCmd) Run(e *env) error {
 // options makes of the command line what a set needs.
 func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if o.Test, err = c.test(); err != nil {
+		return o, err
+	}
+	if err := controller.Check(o.Test); err != nil {
 		return o, err
 	}
 	t := o.Test

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -146,7 +147,7 @@ func (r *testRun) load() []*runSet {
 	for i, dir := range r.set.Dirs {
 		var s *runSet
 		if len(r.set.Of(i)) > 0 {
-			if loaded, err := loadRuns(r.ctx, dir); err == nil {
+			if loaded, err := loadRuns(context.WithoutCancel(r.ctx), dir); err == nil { // what was made is shown also after Ctrl-C
 				s = loaded
 			}
 		}
@@ -189,15 +190,27 @@ func (r *testRun) printCounts() error {
 	counts := r.set.Counts()
 	var l list
 	l.add("runs", "%d count", counts[session.Passed])
-	if n := counts[session.Rejected]; n > 0 {
-		l.add("rejected", "%s lost too many frames and did not count; kept in %s", plural(n, "run"), filepath.Join("…", "rejected"))
-	}
-	if n := counts[session.Failed]; n > 0 {
-		l.add("failed", "%s, kept in %s: %s", plural(n, "run"), filepath.Join("…", "failed"), r.firstReason())
+	for _, kind := range []struct {
+		state session.State
+		what  string
+	}{{session.Rejected, "lost too many frames and did not count"}, {session.Failed, "failed"}} {
+		if n := counts[kind.state]; n > 0 {
+			l.add(string(kind.state), "%s %s: %s", plural(n, "run"), kind.what, few(r.dirs(kind.state)))
+		}
 	}
 	l.add("seed", "%d", r.options.Seed)
 	l.add("folder", "%s", r.set.Dir)
 	return l.print(r.out)
+}
+
+// dirs are those of the runs in a state.
+func (r *testRun) dirs(state session.State) (dirs []string) {
+	for _, m := range r.set.Made {
+		if m.Record.State == state && !m.Record.WarmUp {
+			dirs = append(dirs, filepath.Join(r.set.Dir, m.Dir))
+		}
+	}
+	return dirs
 }
 
 // shown is the value that people look at first, of one run.

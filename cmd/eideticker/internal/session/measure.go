@@ -14,6 +14,7 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -75,10 +76,14 @@ func (s *session) settings() analysis.Settings {
 // answers is what counts as an answer to pings.
 func (s *session) answers() (o analyze.ResponseOptions) {
 	if len(s.played.Answers) == 0 {
+		o.Kinds = []string{input.EventKind} // each turn of a wheel, say, is answered by what it scrolls
 		return o
 	}
 	first := s.played.Answers[0]
-	o.Kinds, o.Region, o.Limit = []string{controller.Asked}, first.Region, first.Timeout
+	o.Kinds, o.Limit = []string{controller.Asked}, first.Timeout
+	if first.Region != s.played.Area { // all of the content is where nothing is said
+		o.Region = first.Region
+	}
 	if c := first.Colour; c != nil {
 		o.Colour = &analyze.Colour{R: c.R, G: c.G, B: c.B}
 	}

@@ -142,8 +142,8 @@ func (s *session) play(ctx context.Context) (err error) {
 }
 
 // recordWhile records while the controller is at work.
-func (s *session) recordWhile(ctx context.Context, src capture.Source) error {
-	ctx, stop := context.WithCancel(ctx)
+func (s *session) recordWhile(caller context.Context, src capture.Source) error {
+	ctx, stop := context.WithCancel(caller)
 	defer stop()
 	screen := rig.NewScreen()
 	var failure error
@@ -160,6 +160,9 @@ func (s *session) recordWhile(ctx context.Context, src capture.Source) error {
 	s.record.Frames, s.record.LostFrames = res.Stored, res.Missing
 	s.record.Notes = append(s.record.Notes, res.Notes...)
 	s.log.Info("recorded", "frames", res.Stored, "lost", res.Missing, "ended", string(res.Ended))
+	if caller.Err() == nil && errors.Is(failure, context.Canceled) { // nobody stopped it
+		failure = fmt.Errorf("the recording ended before the test did: %s", res.Ended)
+	}
 	return errors.Join(failure, err)
 }
 
