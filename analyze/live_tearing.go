@@ -22,6 +22,7 @@ type lateTearing struct {
 
 	from int
 	part *tearing // fed from frame from on; nil: not yet
+	s    *witness // as s shows it
 }
 
 const wholeWithin = 4 // states
@@ -42,6 +43,9 @@ func (t *lateTearing) add(f *Frame) (pixels bool) {
 		t.part.add(f)
 		return true
 	}
+	if f.Number == t.Window.Start && !t.Options.Tearing.Disjoint {
+		t.s = newWitness(t.Case, f.Image)
+	}
 	if !t.scan.add(f.Step) {
 		return false
 	}
@@ -58,7 +62,7 @@ func (t *lateTearing) add(f *Frame) (pixels bool) {
 	if t.set == nil || t.over {
 		return false
 	}
-	t.from, t.part = f.Number+1, &tearing{Case: t.Case, set: t.set, pairRule: true, suspects: suspects{Case: t.Case}}
+	t.from, t.part = f.Number+1, &tearing{Case: t.Case, set: t.set, guessed: !t.Options.Tearing.Disjoint, witness: t.s, pairRule: true, suspects: suspects{Case: t.Case}}
 	return true
 }
 

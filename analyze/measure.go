@@ -136,6 +136,9 @@ func (r Result) complete() Result {
 	r.finite()
 	if r.State == "" {
 		r.State = Exact
+		if len(r.Values) > 0 && !slices.ContainsFunc(r.Values, func(v Value) bool { return v.State != Suspected }) {
+			r.State = Suspected
+		}
 	}
 	for i := range r.Values {
 		v := &r.Values[i]

@@ -8,7 +8,9 @@ type State string
 const (
 	Exact   State = "exact"   // it is the value
 	Bounded State = "bounded" // it lies between Low and High
-	Refused State = "refused" // it was not measured; Refusal says why
+	// Suspected: it counts what looks like what it is named for, and may be something else. It lies between Low and High all the same.
+	Suspected State = "suspected"
+	Refused   State = "refused" // it was not measured; Refusal says why
 )
 
 // Better says which direction of a value users are glad of.
@@ -57,7 +59,7 @@ type Evidence struct {
 type Result struct {
 	Measure  string          `json:"measure"`           // as on the command line: "fps", "loadhist", …
 	Version  int             `json:"version"`           // of the measure's definition
-	State    State           `json:"state"`             // the least of its values' states; bounded too where frames are lost that only its series tell of
+	State    State           `json:"state"`             // the least of its values' states, apart from those that are suspected, unless all are; bounded too where frames are lost that only its series tell of
 	Refusal  string          `json:"refusal,omitempty"` // why there are no values, and how to go on
 	Values   []Value         `json:"values"`
 	Series   []Series        `json:"series"`

@@ -33,6 +33,10 @@ import (
 // come first; one that is torn of those before it is left out; any other that is not disjoint from them means that there is no set. There must be 2
 // to 16. An image that is never whole in two frames cannot be found like that. Where there is no set only what is suspected is told, and why.
 //
+// A set that was found is guessed: a page that repaints every pixel in steps shows pictures that nobody could tell from torn images. So all that is told by it is suspected, unless
+// it was said that the content is made of disjoint images, or the page draws a code strip. Then the copies of the strip on both sides of each tear
+// tell: if they have different ids everywhere it is certain, and if they have the same id anywhere, the page drew it like that and there is no set.
+//
 // With frames lost, each of them may have been torn or something else, and the two beside a gap are neither pairs nor suspected, and may have been.
 //
 // Frames are not decoded unless there is a set.
@@ -43,7 +47,7 @@ func tearingMeasure() measure {
 // TearingOptions say what is known of the content.
 type TearingOptions struct {
 	Images []int // numbers of frames that show the images of a disjoint set, each whole; empty: they are looked for
-	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the pair rule is applied unchecked.
+	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the pair rule is applied unchecked, and images that are found are not guessed.
 	Disjoint bool
 }
 
@@ -73,6 +77,8 @@ type tearing struct {
 	*Case
 	set      *imageSet // nil: there is none
 	why      string    // there is none
+	guessed  bool      // the set was found, and nobody said that there is one
+	witness  *witness  // of a guessed one; nil: there is none
 	pairRule bool
 	pixels   bool // changes alone leave too much open
 
@@ -100,6 +106,13 @@ func beginTearing(c *Case) (part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Options.Tearing.Images) == 0 && t.set != nil {
+		s, err := c.image(c.Window.Start)
+		if err != nil {
+			return nil, &unreadable{c.Window.Start, err}
+		}
+		t.guess(s)
+	}
 	t.pairRule = t.set != nil || c.Options.Tearing.Disjoint
 	const few = 16 // frames that may be decoded one by one
 	t.pixels = t.set != nil || scan.unsure > few || t.pairRule && scan.covering > few
@@ -108,8 +121,15 @@ func beginTearing(c *Case) (part, error) {
 
 func (t *tearing) needsPixels() bool { return t.pixels }
 
+// guess says that the set was found, with s at hand.
+func (t *tearing) guess(s frame.Image) {
+	if t.guessed = !t.Options.Tearing.Disjoint; t.guessed {
+		t.witness = newWitness(t.Case, s)
+	}
+}
+
 func (t *tearing) fork() part {
-	return &tearing{Case: t.Case, set: t.set, pairRule: t.pairRule, suspects: suspects{Case: t.Case}}
+	return &tearing{Case: t.Case, set: t.set, guessed: t.guessed, witness: t.witness.fork(), pairRule: t.pairRule, suspects: suspects{Case: t.Case}}
 }
 
 func (t *tearing) add(f *Frame) {
@@ -142,6 +162,7 @@ func (t *tearing) hold(f *Frame) {
 	switch {
 	case len(t.shape.rows) > 0:
 		t.torn = append(t.torn, Tear{f.Number, t.shape.rows, t.shape.images})
+		t.witness.look(f.Image, t.shape.rows)
 	case !t.shape.whole:
 		t.other++
 	}
@@ -172,6 +193,7 @@ func (t *tearing) merge(next part) {
 	t.frames += n.frames
 	t.torn, t.other = append(t.torn, n.torn...), t.other+n.other
 	t.pairs, t.noPairs = append(t.pairs, n.pairs...), t.noPairs+n.noPairs
+	t.witness.merge(n.witness)
 	t.suspects.merge(&n.suspects)
 }
 
@@ -179,6 +201,11 @@ func (t *tearing) result() Result {
 	if t.err != nil {
 		return Result{State: Refused, Refusal: t.err.Error()}
 	}
+	if t.guessed && t.witness.refutes() {
+		t.why = fmt.Sprintf("%d frames look as if they were made of several images of a set, and by the page's code strip the page drew them like that", t.witness.against)
+		t.set, t.pairRule, t.guessed, t.torn, t.pairs = nil, false, false, nil, nil
+	}
+	t.guessed = t.guessed && !t.witness.confirms()
 	d := TearingDetail{Images: []int{}, Torn: orEmpty(t.torn), Pairs: orEmpty(t.pairs), Suspected: orEmpty(t.found)}
 	var r Result
 	lost := float64(t.Lost())
@@ -199,6 +226,14 @@ func (t *tearing) result() Result {
 		}
 		r.Values = append(r.Values, pairs)
 	}
+	if t.guessed {
+		for i := range r.Values {
+			v := &r.Values[i]
+			v.State, v.Low = Suspected, 0
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("nobody said that the content is made of disjoint images: %d pictures were found to be, and what is told by them is suspected. "+
+			"A page that repaints all of itself in steps looks the same. If it is made of such images, say so (--disjoint), or name frames that show them (--images)", len(t.set.images)))
+	}
 	t.suspects.report(&r, lost, t.set == nil)
 	r.Detail = detail(d)
 	return r
@@ -214,7 +249,11 @@ func (t *tearing) report(r *Result, lost float64) {
 		torn.Frames = append(torn.Frames, tear.Frame)
 		row.Frames, row.Values = append(row.Frames, tear.Frame), append(row.Values, float64(tear.Rows[0]))
 		if i < shown {
-			r.Evidence = append(r.Evidence, Evidence{Kind: "torn", Frame: tear.Frame, Rows: tear.Rows, Text: tear.String()})
+			e := Evidence{Kind: "torn", Frame: tear.Frame, Rows: tear.Rows, Text: tear.String()}
+			if t.guessed {
+				e.Kind, e.Text = "suspected", "suspected tear: "+e.Text
+			}
+			r.Evidence = append(r.Evidence, e)
 		}
 	}
 	r.Values = append(r.Values,

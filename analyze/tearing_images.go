@@ -116,7 +116,7 @@ func findImages(c *Case, scan *changeScan) (set *imageSet, why string, err error
 	}
 	g := gallery{lineEqual: newLineEqual(c)}
 	for _, s := range scan.states {
-		m, err := c.Recording.Image(s.number)
+		m, err := c.image(s.number)
 		if err != nil {
 			return nil, "", &unreadable{s.number, err}
 		}

@@ -169,7 +169,7 @@ func (s *suspects) report(r *Result, lost float64, evidence bool) {
 	for _, v := range count {
 		n := float64(len(v.Frames))
 		bounded := between(v.Name, v.Unit, n, n, n+lost+float64(s.open), Lower, 0.1)
-		bounded.Frames, bounded.Note = v.Frames, v.Note
+		bounded.Frames, bounded.Note, bounded.State = v.Frames, v.Note, Suspected
 		r.Values = append(r.Values, bounded)
 	}
 }

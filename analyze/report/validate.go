@@ -220,7 +220,7 @@ func (c *checker) result(r *analyze.Result) {
 }
 
 func (c *checker) state(s analyze.State) {
-	c.require(s == analyze.Exact || s == analyze.Bounded || s == analyze.Refused, "state is %.40q", s)
+	c.require(s == analyze.Exact || s == analyze.Bounded || s == analyze.Suspected || s == analyze.Refused, "state is %.40q", s)
 }
 
 func (c *checker) value(v *analyze.Value) {

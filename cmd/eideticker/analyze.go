@@ -34,7 +34,8 @@ type analyzeCmd struct {
 	T0        string         `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
 	Variants  []string       `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
 	Cadence   *float64       `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
-	Images    []int          `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise."`
+	Images    []int          `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise, and what is found is suspected."`
+	Disjoint  bool           `help:"The content is made of disjoint images, whichever these are: tearing that is found is certain."`
 	Checker   []string       `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
 	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid, pixels."`
 	Answer    string         `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
@@ -275,7 +276,7 @@ func (c analyzeCmd) nothingMeasured(r *report.Results) error {
 
 // measureSettings are those of single measures.
 func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
-	s.Tearing.Images, s.Response.Kinds = c.Images, c.Ping
+	s.Tearing.Images, s.Tearing.Disjoint, s.Response.Kinds = c.Images, c.Disjoint, c.Ping
 	if c.Cadence != nil {
 		if s.FPS.Cadence = *c.Cadence; !(s.FPS.Cadence > 0 && s.FPS.Cadence <= frame.MaxRate) {
 			return usagef("--cadence %v: want frames a second", *c.Cadence)

@@ -113,8 +113,9 @@ func repeats(r *analyze.Result, v analyze.Value) bool {
 }
 
 func bounds(v analyze.Value) string {
-	if v.State == analyze.Exact {
-		return "exact"
+	switch v.State {
+	case analyze.Exact, analyze.Suspected:
+		return string(v.State)
 	}
 	return figure(v.Low) + " – " + figure(v.High)
 }

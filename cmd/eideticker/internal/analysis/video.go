@@ -137,7 +137,7 @@ func torn(r *analyze.Result) (marks []render.Mark) {
 func headline(o *analyze.Outcome) (values []analyze.Value) {
 	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"tearing", "torn_frames"}} {
 		if r, ok := o.Find(want[0]); ok {
-			if v, ok := r.Find(want[1]); ok {
+			if v, ok := r.Find(want[1]); ok && v.State != analyze.Suspected {
 				values = append(values, v)
 			}
 		}

@@ -1,0 +1,83 @@
+package analyze
+
+import (
+	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// witness tells by the code strip whether frames that look torn are. The page writes the id of the frame that it draws into each copy: where the copies above and below a tear
+// say the same id, the page drew it like that. It belongs to one goroutine.
+type witness struct {
+	*Case
+	decoder *strip.Decoder
+	against int // frames that look torn, and are not
+	silent  int // frames of which it cannot tell
+}
+
+// newWitness returns nil where a frame, which is s, shows no strip.
+func newWitness(c *Case, s frame.Image) *witness {
+	const least = 192 // pixels; a strip does not fit into less
+	if c.Area.Region.Width < least {
+		return nil
+	}
+	d := stripDecoder(c)
+	if d == nil {
+		return nil
+	}
+	for _, copy := range d.Read(s).Copies {
+		if copy.OK && !isMarker(copy.Code) {
+			return &witness{Case: c, decoder: d}
+		}
+	}
+	return nil
+}
+
+func (w *witness) fork() *witness {
+	if w == nil {
+		return nil
+	}
+	return &witness{Case: w.Case, decoder: stripDecoder(w.Case)}
+}
+
+// look takes a frame that looks torn at some lines.
+func (w *witness) look(m frame.Image, rows []int) {
+	if w == nil {
+		return
+	}
+	copies, cell := w.decoder.Read(m).Copies, w.decoder.Geometry().Cell
+	silent := false
+	for _, y := range rows {
+		var above, below *strip.Copy
+		for i := range copies {
+			switch c := &copies[i]; {
+			case !c.OK || isMarker(c.Code):
+			case c.Top+cell <= y:
+				above = c
+			case c.Top >= y && below == nil:
+				below = c
+			}
+		}
+		switch {
+		case above == nil || below == nil:
+			silent = true
+		case above.Code.ID == below.Code.ID:
+			w.against++
+			return
+		}
+	}
+	if silent {
+		w.silent++
+	}
+}
+
+func (w *witness) merge(n *witness) {
+	if w != nil && n != nil {
+		w.against, w.silent = w.against+n.against, w.silent+n.silent
+	}
+}
+
+// confirms reports whether all frames that look torn are.
+func (w *witness) confirms() bool { return w != nil && w.against == 0 && w.silent == 0 }
+
+// refutes reports whether some frames that look torn are not.
+func (w *witness) refutes() bool { return w != nil && w.against > 0 }
