@@ -22,7 +22,9 @@ const (
 	maxText     = 512     // bytes of a warning or of the browser's name
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
 	maxAnswers  = 4096
-	eventSlack  = 20_000 // µs by which an event may be stamped later than the frame it is told in: some stamp frames by the display
+	// eventSlack is µs by which an event may be stamped later than the frame it is told in, and than the event after it: a frame has the time at which
+	// it was due, and a busy browser calls back for it long after that.
+	eventSlack = 1_000_000
 )
 
 // Report is what a page says about itself after it has played, with its times on the rig's clock.
@@ -222,7 +224,7 @@ func (w *wire) checkAnswers(p Page) error {
 			return fmt.Errorf("report answers %.60q, which is no event", a.Kind)
 		case !drew:
 			return fmt.Errorf("report answers with picture %d, which was not drawn", a.ID)
-		case a.At < last, a.At > w.Times[i]+eventSlack:
+		case a.At < 0, a.At < last-eventSlack, a.At > w.Times[i]+eventSlack:
 			return fmt.Errorf("report has an event at %d µs, out of order or behind its answer at %d µs", a.At, w.Times[i])
 		}
 		last = max(last, a.At)
