@@ -199,5 +199,5 @@ func (r *run) replay(p suite.Replay) ([]input.Timed, error) {
 		at -= f.Weight
 	}
 	r.Log.Info("replay", "file", chosen.File)
-	return r.Gestures.Recorded(chosen.File, r.area())
+	return r.Gestures.Recorded(chosen.File, r.Size) // a hand moves on all of the glass
 }

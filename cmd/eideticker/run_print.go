@@ -11,6 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // tell prints what came out, and returns as an error what makes the exit code.
@@ -114,7 +115,7 @@ func (r *testRun) printSet() (*comparison, error) {
 	switch {
 	case len(sets) == 2 && sets[0] != nil && sets[1] != nil:
 		var err error
-		if cmp, err = compareRuns(sets[0], sets[1], r.cmd.Threshold, r.primary()); err != nil {
+		if cmp, err = r.compare(sets[0], sets[1]); err != nil {
 			return nil, err
 		}
 		if err := cmp.print(r.out); err != nil {
@@ -134,11 +135,17 @@ func (r *testRun) printSet() (*comparison, error) {
 	return cmp, r.printCounts()
 }
 
-func (r *testRun) primary() string {
+// compare holds the second variant against the first. What the test looks at first may not have been measured; what the user asks for must have been.
+func (r *testRun) compare(a, b *runSet) (*comparison, error) {
 	if r.cmd.Primary != "" {
-		return r.cmd.Primary
+		return compareRuns(a, b, r.cmd.Threshold, r.cmd.Primary)
 	}
-	return r.options.Test.Primary
+	cmp, err := compareRuns(a, b, r.cmd.Threshold, r.options.Test.Primary)
+	var unknown usageError
+	if errors.As(err, &unknown) {
+		return compareRuns(a, b, r.cmd.Threshold, "")
+	}
+	return cmp, err
 }
 
 // load reads the runs of each variant that count, as compare does; nil where there are none.
@@ -149,11 +156,31 @@ func (r *testRun) load() []*runSet {
 		if len(r.set.Of(i)) > 0 {
 			if loaded, err := loadRuns(context.WithoutCancel(r.ctx), dir); err == nil { // what was made is shown also after Ctrl-C
 				s = loaded
+				setThresholds(s, r.options.Test.Thresholds)
 			}
 		}
 		sets = append(sets, s)
 	}
 	return sets
+}
+
+// setThresholds puts a test's thresholds in the place of the measures' own.
+func setThresholds(s *runSet, thresholds map[string]suite.Percent) {
+	s.eachRun(func(run *runResults) {
+		for i := range run.windows {
+			for j := range run.windows[i].Results {
+				res := &run.windows[i].Results[j]
+				for k := range res.Values {
+					v := &res.Values[k]
+					if t, ok := thresholds[res.Measure+"."+v.Name]; ok {
+						v.Threshold = float64(t) / 100
+					} else if t, ok := thresholds[res.Measure]; ok {
+						v.Threshold = float64(t) / 100
+					}
+				}
+			}
+		}
+	})
 }
 
 // printVariant prints the median of each value, with its interval.

@@ -95,6 +95,11 @@ func (s *Screen) Await(ctx context.Context, looking func(), any ...controller.Co
 		}
 		return 0, controller.Seen{}, errors.New("the recording has ended")
 	case <-ctx.Done():
+		select {
+		case a := <-q.answer: // it was in time
+			return a.which, a.seen, a.err
+		default:
+		}
 		return 0, controller.Seen{}, context.Cause(ctx)
 	}
 }

@@ -180,7 +180,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		Clock: timeline.Monotonic(), Emit: emit, Log: s.log,
 		Address: s.pages.address, Own: s.pages.own, GreenAddress: s.pages.green,
 		Size:   frame.Region{Width: info.Format.Width, Height: info.Format.Height},
-		Random: rand.New(rand.NewPCG(s.Seed, 0)),
+		Random: rand.New(rand.NewPCG(s.Seed, 0)), Gestures: gestures{s.Test.Dir},
 	})
 	s.record.Pings, s.record.MissedPings = s.played.Pings, s.played.Misses
 	if a := s.played.Area; a != (frame.Region{}) {
