@@ -146,6 +146,9 @@ func samples(frames []int) []int {
 
 // try reports whether any of some frames moved.
 func (s *scout) try(frames []int) bool {
+	if len(frames) == 0 {
+		return false // without what it takes to look, as most classes are empty
+	}
 	m := newMotor(s.Case)
 	d := newDiffer(s.Area, s.Options.Tolerance)
 	for _, n := range frames {
