@@ -127,7 +127,11 @@ func (p *Player) start() {
 	p.started = true
 	p.r.players.Add(1)
 	for range fetchAhead {
-		p.idle = append(p.idle, &fetch{ready: make(chan struct{}, 1)})
+		f, _ := p.r.fetches.Get().(*fetch)
+		if f == nil {
+			f = &fetch{ready: make(chan struct{}, 1)}
+		}
+		p.idle = append(p.idle, f)
 	}
 }
 
@@ -495,10 +499,17 @@ func (p *Player) Close() error {
 				<-f.ready
 			}
 		}
-		p.pending, p.work = nil, nil
+		p.work = nil
 	}
 	if p.started && !p.closed {
 		p.r.players.Add(-1)
+		for _, f := range append(p.idle, p.pending...) { // and their memory is for the next player
+			p.r.fetches.Put(f)
+		}
+		if p.current != nil {
+			p.r.fetches.Put(p.current)
+		}
+		p.idle, p.pending, p.current = nil, nil, nil
 	}
 	p.closed = true
 	p.err = fmt.Errorf("player: %w", ErrClosed)

@@ -87,6 +87,7 @@ type Reader struct {
 	cache   []cachedHeads
 
 	resolvers sync.Pool
+	fetches   sync.Pool
 	players   atomic.Int32 // that are at work
 }
 
