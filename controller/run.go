@@ -40,7 +40,7 @@ type Setup struct {
 	Emit    func(timeline.Event) // takes events for the recording
 	Log     *slog.Logger
 
-	// Address is where the test's page or URL is, and Own says that it draws the markers itself. Before any other, GreenAddress is shown: a page of the rig
+	// Address is where the test's page or URL is, and Own says that it draws its green itself. Before any other, GreenAddress is shown: a page of the rig
 	// that is green, and waits to be left.
 	Address      string
 	Own          bool

@@ -124,7 +124,8 @@ type config struct {
 	Entry  int             `json:"entry"`
 	Number uint8           `json:"number"` // in the strip's free bits; 0 outside a run
 	Strip  json.RawMessage `json:"strip"`
-	Mark   *mark           `json:"mark"` // null: none
+	Mark   *mark           `json:"mark"`   // null: none
+	Arrive bool            `json:"arrive"` // what stands before the content is the green that the browser comes from
 }
 
 // servePage sends a page with its configuration. Without run and entry, as somebody who looks at
@@ -139,6 +140,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 			return
 		}
 		c.Run, c.Entry, c.Number, c.Mark = s.nonce, entry, uint8(entry+1), s.mark
+		c.Arrive = s.arrive && entry == 0
 		s.opened(entry)
 	}
 	// json.Marshal escapes <, > and &, so the value cannot end the element it stands in.

@@ -24,6 +24,9 @@ type Options struct {
 	// MarkCode has each page draw copy 0 of the strip on its green and red, with the code that the package
 	// documentation gives, so that a marker of another run is not taken for this one's. It needs Strip.
 	MarkCode bool
+	// Arrive has the first page begin at once, without a green of its own: the browser comes from a page that is green, and how long the page takes to appear is
+	// what is to be seen. A page that must know its window's size first is of no use so.
+	Arrive bool
 }
 
 // Site is the test pages of one run, as an http.Handler.
@@ -32,6 +35,7 @@ type Site struct {
 	nonce    string
 	strip    json.RawMessage
 	mark     *mark // nil: markers carry no code
+	arrive   bool
 	playlist []Page
 	files    map[string]file // by path
 	started  timeline.Time
@@ -46,7 +50,7 @@ type Site struct {
 
 // New returns the site of a run.
 func New(o Options) (*Site, error) {
-	s := &Site{clock: o.Clock, nonce: o.Nonce, strip: o.Strip, files: files()}
+	s := &Site{clock: o.Clock, nonce: o.Nonce, strip: o.Strip, arrive: o.Arrive, files: files()}
 	if s.clock == nil {
 		s.clock = timeline.Monotonic()
 	}

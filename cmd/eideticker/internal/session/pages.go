@@ -17,6 +17,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
@@ -24,7 +25,7 @@ import (
 // pages serves what a run's browser is to see, on this machine's loopback: test pages of our own, or the green page before any other.
 type pages struct {
 	address string     // where the test begins
-	own     bool       // it draws its own markers
+	own     bool       // it draws its own green
 	green   string     // address of the green page
 	site    *site.Site // nil: no page of ours is played
 	nonce   string
@@ -40,7 +41,12 @@ func servePages(ctx context.Context, t *suite.Test) (*pages, error) {
 	ctx, p.stop = context.WithCancel(ctx)
 	var err error
 	if t.Page != "" {
-		err = p.serveSite(ctx, t.Page)
+		// Times from a navigation begin on a page before it, which is green.
+		arrive := t.T0 == controller.Navigation
+		if err = p.serveSite(ctx, t.Page, arrive); err == nil && arrive {
+			p.own = false
+			err = p.serveGreen(ctx)
+		}
 	} else if !p.own && strings.HasPrefix(p.address, "file:") {
 		err = p.writeGreen()
 	} else if !p.own {
@@ -52,12 +58,12 @@ func servePages(ctx context.Context, t *suite.Test) (*pages, error) {
 	return p, nil
 }
 
-func (p *pages) serveSite(ctx context.Context, path string) error {
+func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
 	name, err := pageAt(path)
 	if err != nil {
 		return err
 	}
-	p.site, err = site.New(site.Options{Playlist: []string{name}, Strip: strip.Spec(), Clock: timeline.Monotonic(), MarkCode: true})
+	p.site, err = site.New(site.Options{Playlist: []string{name}, Strip: strip.Spec(), Clock: timeline.Monotonic(), MarkCode: true, Arrive: arrive})
 	if err != nil {
 		return err
 	}

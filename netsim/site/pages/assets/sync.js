@@ -182,25 +182,31 @@ const Rig = (() => {
   }
 
   async function run({ prepare, draw, report }) {
-    let marks = marksOf(stripOf(config.strip)); // from the first frame on; once more when the size is known
-    marks.green();
-    await settle();
-    marks.remove();
     rig.strip = stripOf(config.strip);
-    marks = marksOf(rig.strip);
-    marks.green();
+    let marks = marksOf(rig.strip);
+    if (config.arrive) {
+      marks.hide();
+    } else {
+      marks.green(); // from the first frame on
+      await settle();
+      marks.remove();
+      rig.strip = stripOf(config.strip); // once more when the size is known
+      marks = marksOf(rig.strip);
+      marks.green();
+    }
     if (prepare) await prepare(page);
     rig.strip.overlay();
-    const samples = await clock();
+    let samples = config.arrive ? null : await clock();
     const warnings = [];
     addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
-    const green = await hold();
+    const green = config.arrive ? [0, 0] : await hold(); // the browser's command was the end of another page's green
     const { ids, times, frames, end } = await content(draw, marks);
     marker.className = 'red';
     marker.hidden = false;
     marks.red();
     const red = [end, (await hold())[1]];
+    if (!samples) samples = await clock();
     const { truth = {}, fps = claimedRate(times) } = report ? report() : {};
     rig.told = { ids, truth, fps };
     if (!config.run) return;
