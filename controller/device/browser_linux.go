@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -98,19 +97,6 @@ func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Durat
 	err = b.process.failed("start "+b.name, err)
 	<-b.done
 	return err
-}
-
-// checkURL refuses what a browser would take for an option or a search.
-func checkURL(s string) error {
-	u, err := url.Parse(s)
-	if err != nil {
-		return fmt.Errorf("start browser: %w", err)
-	}
-	switch u.Scheme {
-	case "http", "https", "file", "data", "about":
-		return nil
-	}
-	return fmt.Errorf("start browser: %q is no http, https, file, data or about address", s)
 }
 
 // version asks the program for its version, or returns "".

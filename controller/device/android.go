@@ -1,0 +1,171 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// Shell is the shell of an Android device.
+type Shell interface {
+	// Run runs a command and returns what it says. It is an error if the command ends with another code than 0; what it said is returned then too.
+	Run(ctx context.Context, command string) (string, error)
+}
+
+// Android starts and ends browsers of an Android device, and asks for its health.
+type Android struct {
+	shell Shell
+	about Description
+	clock timeline.Clock
+}
+
+// NewAndroid returns the device behind a shell. A nil clock is the rig's.
+func NewAndroid(shell Shell, d Description, clock timeline.Clock) *Android {
+	if clock == nil {
+		clock = timeline.Monotonic()
+	}
+	return &Android{shell, d, clock}
+}
+
+// packages are those of browsers that people call by other names.
+var packages = map[string]string{
+	"brave": "com.brave.browser", "chrome": "com.android.chrome", "chrome-beta": "com.chrome.beta", "chrome-canary": "com.chrome.canary", "chrome-dev": "com.chrome.dev",
+	"chromium": "org.chromium.chrome", "edge": "com.microsoft.emmx", "firefox": "org.mozilla.firefox", "firefox-beta": "org.mozilla.firefox_beta",
+	"firefox-nightly": "org.mozilla.fenix", "opera": "com.opera.browser", "samsung": "com.sec.android.app.sbrowser", "vivaldi": "com.vivaldi.browser",
+}
+
+var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
+
+// Package returns the Android package of a browser: of a name such as chrome, or the package itself.
+func Package(browser string) (string, error) {
+	if p, ok := packages[browser]; ok {
+		return p, nil
+	}
+	if len(browser) < 200 && packageName.MatchString(browser) {
+		return browser, nil
+	}
+	var names []string
+	for name := range packages {
+		names = append(names, name)
+	}
+	return "", fmt.Errorf("%q is no browser of Android's that is known here, and no package%s", strict.Clip(browser), strict.Meant(browser, names))
+}
+
+// Start ends a browser, clears its data where the device's entry allows it, and starts it at an address by an intent. It returns when the browser was told.
+func (a *Android) Start(ctx context.Context, browser, address string) (timeline.Interval, error) {
+	p, err := Package(browser)
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	if err := checkURL(address); err != nil {
+		return timeline.Interval{}, err
+	}
+	if said, err := a.shell.Run(ctx, "pm path "+p); err != nil || !strings.HasPrefix(said, "package:") {
+		if ctx.Err() != nil {
+			return timeline.Interval{}, context.Cause(ctx)
+		}
+		return timeline.Interval{}, errors.Join(fmt.Errorf("start %s: device %s has no %s", browser, a.about.Name, p), err)
+	}
+	if err := a.Stop(ctx, browser); err != nil {
+		return timeline.Interval{}, err
+	}
+	if a.about.Profile == Fresh {
+		said, err := a.shell.Run(ctx, "pm clear "+p)
+		if err == nil && strings.TrimSpace(said) != "Success" {
+			err = fmt.Errorf("it says %q", strict.Clip(strings.TrimSpace(said)))
+		}
+		if err != nil {
+			return timeline.Interval{}, fmt.Errorf("clear the data of %s: %w", p, err)
+		}
+	}
+	return a.View(ctx, browser, address)
+}
+
+// View has a browser go to an address by an intent, as a link in another app does: the platform's own way.
+func (a *Android) View(ctx context.Context, browser, address string) (timeline.Interval, error) {
+	p, err := Package(browser)
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	if !strings.Contains(address, ":") { // as people type it
+		address = "http://" + address
+	}
+	if err := checkURL(address); err != nil {
+		return timeline.Interval{}, err
+	}
+	told := timeline.Interval{Earliest: a.clock.Now()}
+	said, err := a.shell.Run(ctx, "am start -a android.intent.action.VIEW -d "+shellWord(address)+" -p "+p)
+	told.Latest = a.clock.Now()
+	if err == nil {
+		err = startError(said)
+	}
+	if err != nil {
+		return timeline.Interval{}, fmt.Errorf("have %s show %s: %w", browser, strict.Clip(address), err)
+	}
+	return told, nil
+}
+
+// startError finds why an activity was not started: the command often ends well all the same.
+func startError(said string) error {
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if why, found := strings.CutPrefix(line, "Error: "); found {
+			return errors.New(strict.Clip(why))
+		}
+		if strings.HasPrefix(line, "Error type ") || strings.HasPrefix(line, "java.lang.") {
+			return errors.New(strict.Clip(line))
+		}
+	}
+	return nil
+}
+
+// Stop ends a browser and all its processes; one that does not run needs none.
+func (a *Android) Stop(ctx context.Context, browser string) error {
+	p, err := Package(browser)
+	if err != nil {
+		return err
+	}
+	if _, err := a.shell.Run(ctx, "am force-stop "+p); err != nil {
+		return fmt.Errorf("end %s: %w", browser, err)
+	}
+	return nil
+}
+
+var versionLine = regexp.MustCompile(`(?m)^\s*versionName=([0-9A-Za-z._+-]{1,60})\s*$`)
+
+// Version returns the version of a browser, or "" where the device does not say.
+func (a *Android) Version(ctx context.Context, browser string) string {
+	p, err := Package(browser)
+	if err != nil {
+		return ""
+	}
+	said, err := a.shell.Run(ctx, "dumpsys package "+p)
+	if m := versionLine.FindStringSubmatch(said); err == nil && m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// Model returns what device it is, and which Android it runs: "Google Pixel 7, Android 14"; "" where it does not say.
+func (a *Android) Model(ctx context.Context) string {
+	var words []string
+	for _, property := range []string{"ro.product.manufacturer", "ro.product.model", "ro.build.version.release"} {
+		said, err := a.shell.Run(ctx, "getprop "+property)
+		if err != nil {
+			return ""
+		}
+		words = append(words, strict.Clip(strings.TrimSpace(said)))
+	}
+	if words[1] == "" {
+		return ""
+	}
+	return strings.TrimSpace(words[0]+" "+words[1]) + ", Android " + words[2]
+}
+
+// shellWord makes one word of the device's shell of a text.
+func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,181 @@
+package device
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// Description is a device as a file of devices has it: what is seen, touched, fed and powered.
+type Description struct {
+	Name  string `yaml:"-"`     // the key that it stands under: letters, digits, dots, dashes and underscores
+	About string `yaml:"about"` // one sentence for people
+
+	Source   string   `yaml:"source" need:"true"` // a source's URI, or [Virtual]
+	Input    Input    `yaml:"input" need:"true"`
+	Network  string   `yaml:"network"`  // this machine's interface that the device is fed by; "": it reaches this machine's loopback
+	Power    Power    `yaml:"power"`    // zero: it cannot be switched
+	Browsers []string `yaml:"browsers"` // the first is the one that runs if none is asked for
+
+	ADB         string     `yaml:"adb"`         // serial number by which adb knows a device whose input is another; "any": the only one that is attached
+	Profile     Profile    `yaml:"profile"`     // what becomes of an Android browser's data before a run
+	AddressBar  AddressBar `yaml:"address-bar"` // how a browser's address bar is reached where it is typed into
+	Hottest     int        `yaml:"hottest" min:"20" max:"80"`
+	LeastCharge int        `yaml:"least-charge" min:"0" max:"100"`
+}
+
+// What health wants where a file says nothing.
+const (
+	DefaultHottest     = 40 // °C of the battery: phones begin to slow down some degrees above
+	DefaultLeastCharge = 15 // percent: below, phones save power
+)
+
+// Virtual is the source of a device that is a virtual X display, made for each run. The input x11 without a display belongs to it.
+const Virtual = "x11"
+
+// Local describes this machine: the default where nothing is configured.
+func Local() Description {
+	d := blank("local")
+	d.Source, d.Input, d.Browsers = Virtual, Input{Kind: InputX11}, []string{"chromium", "firefox"}
+	return d
+}
+
+// blank is a device of which a file says nothing.
+func blank(name string) Description {
+	return Description{Name: name, Profile: Kept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}}, Hottest: DefaultHottest, LeastCharge: DefaultLeastCharge}
+}
+
+// Profile says what becomes of the data of a browser that somebody else may use too.
+type Profile string
+
+// The profiles.
+const (
+	Kept  Profile = "kept"  // the default: its data are not ours to clear
+	Fresh Profile = "fresh" // all data of the browser are cleared before each run
+)
+
+// AddressBar says how a browser's address bar gets what is typed.
+type AddressBar struct {
+	Keys []input.Key // pressed together, or
+	X, Y int         // a place of the device's screen that is touched or clicked
+}
+
+// pressed says that keys reach it.
+func (a AddressBar) pressed() bool { return len(a.Keys) > 0 }
+
+// InputKind is a way to reach a device.
+type InputKind string
+
+// The kinds of input.
+const (
+	InputX11       InputKind = "x11"
+	InputUinput    InputKind = "uinput"
+	InputHID       InputKind = "hid"
+	InputADB       InputKind = "adb"
+	InputWebdriver InputKind = "webdriver"
+	InputWindows   InputKind = "windows"
+	InputNone      InputKind = "none"
+)
+
+// Input says which driver reaches a device: "hid:/dev/hidg3?size=1080x2400".
+type Input struct {
+	Kind   InputKind
+	Target string // a display, a node, a serial number, or host:port
+	Params string // what stands behind the question mark, for the driver to read
+}
+
+// String formats as ParseInput reads it.
+func (i Input) String() string {
+	s := string(i.Kind)
+	if i.Target != "" || i.Params != "" {
+		s += ":" + i.Target
+	}
+	if i.Params != "" {
+		s += "?" + i.Params
+	}
+	return s
+}
+
+// inputForm is how an input is written.
+type inputForm struct {
+	kind   InputKind
+	form   string
+	target *regexp.Regexp // nil: there is none
+	bare   bool           // the target may be left out
+	params bool
+}
+
+func inputForms() []inputForm {
+	return []inputForm{
+		{InputX11, "x11[:DISPLAY]", regexp.MustCompile(`^[A-Za-z0-9._-]{0,255}:[0-9]{1,5}(\.[0-9]{1,3})?$`), true, false},
+		{InputUinput, "uinput", regexp.MustCompile(`^/dev/uinput$`), true, true},
+		{InputHID, "hid:/dev/hidgN", regexp.MustCompile(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
+		{InputADB, "adb[:SERIAL]", serialNumber, true, false},
+		{InputWebdriver, "webdriver", nil, true, false},
+		{InputWindows, "windows:HOST:PORT", regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`), false, false},
+		{InputNone, "none", nil, true, false},
+	}
+}
+
+// serialNumber is as adb has them, host:port among them.
+var serialNumber = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,127}$`)
+
+// maxForm bounds what is written in one word.
+const maxForm = 1000
+
+// ParseInput reads "x11", "x11::9", "uinput", "hid:/dev/hidg3", "adb:SERIAL" and so on.
+func ParseInput(s string) (Input, error) {
+	if len(s) > maxForm {
+		return Input{}, fmt.Errorf("%q is too long", strict.Clip(s))
+	}
+	kind, rest, colon := strings.Cut(s, ":")
+	target, params, asked := strings.Cut(rest, "?")
+	if !colon {
+		kind, params, asked = strings.Cut(kind, "?")
+	}
+	forms := inputForms()
+	i := slices.IndexFunc(forms, func(f inputForm) bool { return string(f.kind) == kind })
+	if i < 0 {
+		return Input{}, fmt.Errorf("%q is no input%s", strict.Clip(s), meantInput(kind))
+	}
+	f := forms[i]
+	in := Input{Kind: f.kind, Target: target, Params: params}
+	switch {
+	case asked && !f.params:
+		return in, fmt.Errorf("%q: %s takes no parameters", strict.Clip(s), kind)
+	case target == "" && f.bare && (f.kind != InputHID || asked): // a gadget is set up as the parameters say
+		if colon && params == "" {
+			return in, fmt.Errorf("%q ends in a colon: is %s meant?", strict.Clip(s), kind)
+		}
+		return in, nil
+	case f.target == nil || !f.target.MatchString(target):
+		return in, fmt.Errorf("%q: want %s", strict.Clip(s), f.form)
+	}
+	return in, nil
+}
+
+func meantInput(kind string) string {
+	var names, forms []string
+	for _, f := range inputForms() {
+		names, forms = append(names, string(f.kind)), append(forms, f.form)
+	}
+	if near := strict.Nearest(kind, names); near != "" {
+		return fmt.Sprintf(": is %s meant?", near)
+	}
+	return ": there are " + strings.Join(forms, ", ")
+}
+
+// Android is the serial number by which adb knows the device, and whether it is there by adb at all; "" is the only one that is attached.
+func (d Description) Android() (serial string, ok bool) {
+	switch {
+	case d.ADB == "any":
+		return "", true
+	case d.ADB != "":
+		return d.ADB, true
+	}
+	return d.Input.Target, d.Input.Kind == InputADB
+}

@@ -1,0 +1,98 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// Power says how a device is switched on and off: by commands, or by a line of a GPIO chip. The zero value is a device that cannot be.
+type Power struct {
+	On, Off []string // programs with their arguments; no shell reads them
+	Chip    string   // device file of a GPIO chip; "": not by GPIO
+	Line    int
+	Low     bool // the line is low while the device is on
+}
+
+// Given says that the device can be switched.
+func (p Power) Given() bool { return len(p.On) > 0 || p.Chip != "" }
+
+// defaultChip is that of a board's own header.
+const defaultChip = "/dev/gpiochip0"
+
+var gpioForm = regexp.MustCompile(`^gpio:(?:(/dev/gpiochip[0-9]{1,3}):)?([0-9]{1,4})(\?active=low)?$`)
+
+// parseGPIO reads "gpio:17", "gpio:/dev/gpiochip1:17", "gpio:17?active=low".
+func parseGPIO(s string) (Power, error) {
+	m := gpioForm.FindStringSubmatch(s)
+	if m == nil {
+		return Power{}, fmt.Errorf("%q: want gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
+	}
+	p := Power{Chip: m[1], Low: m[3] != ""}
+	if p.Chip == "" {
+		p.Chip = defaultChip
+	}
+	p.Line, _ = strconv.Atoi(m[2]) // four digits
+	return p, nil
+}
+
+// powerTimeout is how long a command may take: some wait until a socket in the network has answered.
+const powerTimeout = 30 * time.Second
+
+// Switch switches the device on or off. A GPIO line keeps its level until the returned release is called, or this process ends: the kernel then gives the line back,
+// and what level it has after that is the chip's matter, so whoever keeps a device off holds on to it. By commands, release does nothing. It is never nil.
+func (p Power) Switch(ctx context.Context, on bool) (release func() error, err error) {
+	release = func() error { return nil }
+	switch {
+	case !p.Given():
+		return release, fmt.Errorf("the device's entry says nothing of power: %w", errors.ErrUnsupported)
+	case p.Chip != "":
+		line, err := holdLine(p.Chip, p.Line, on != p.Low)
+		if err != nil {
+			return release, fmt.Errorf("switch line %d of %s: %w", p.Line, p.Chip, err)
+		}
+		return line.Close, nil
+	}
+	words := p.Off
+	if on {
+		words = p.On
+	}
+	return release, runPower(ctx, words)
+}
+
+func runPower(ctx context.Context, words []string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, powerTimeout, fmt.Errorf("it did not end within %v", powerTimeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	var said limited
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
+		if text != "" {
+			text = ": " + text
+		}
+		return fmt.Errorf("switch power by %s: %w%s", strict.Clip(strings.Join(words, " ")), err, text)
+	}
+	return nil
+}
+
+// limited keeps the beginning of what a program says.
+type limited []byte
+
+func (l *limited) Write(b []byte) (int, error) {
+	const most = 500
+	*l = append(*l, b[:min(len(b), most-min(most, len(*l)))]...)
+	return len(b), nil
+}

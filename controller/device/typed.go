@@ -1,0 +1,72 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// Typed is a browser that runs already, and is typed into: all that is known of it is how its address bar is reached.
+type Typed struct {
+	Input input.Driver
+	Bar   AddressBar
+	Touch bool // a place is touched, not clicked
+	Clock timeline.Clock
+}
+
+// How fast a hand is that reaches the address bar, and how long browsers need until it takes what is typed.
+const (
+	barHeld  = 60 * time.Millisecond
+	barOpens = 500 * time.Millisecond
+)
+
+// Go has the browser go to an address: the bar is reached, the address typed, and Enter pressed. It returns when Enter was sent: that is when it was told to go.
+func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error) {
+	if address == "" || len(address) > 8<<10 || strings.ContainsFunc(address, unicode.IsControl) {
+		return timeline.Interval{}, fmt.Errorf("address %q: want one line of at most 8 KiB", strict.Clip(address))
+	}
+	down, up := t.reach()
+	var entered timeline.Interval
+	enter := input.KeyDown{Key: "Enter"}
+	all := []input.Timed{
+		{After: 0, Actions: down},
+		{After: barHeld, Actions: up},
+		{After: barHeld + barOpens, Actions: []input.Action{input.Text{Text: address}}},
+		// What the browser completes by itself is selected behind what was typed: it goes, or another page would come.
+		{After: barHeld + barOpens, Actions: []input.Action{input.KeyDown{Key: "Delete"}}},
+		{After: barHeld + barOpens, Actions: []input.Action{input.KeyUp{Key: "Delete"}}},
+		{After: barHeld + barOpens, Actions: []input.Action{enter}},
+		{After: 2*barHeld + barOpens, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
+	}
+	clock := t.Clock
+	if clock == nil {
+		clock = timeline.Monotonic()
+	}
+	err := input.Play(ctx, t.Input, clock.Now(), all, func(done input.Timed, sent timeline.Interval) {
+		if done.Actions[0] == input.Action(enter) {
+			entered = sent
+		}
+	})
+	if err != nil {
+		return timeline.Interval{}, fmt.Errorf("type the address: %w", err)
+	}
+	return entered, nil
+}
+
+// reach is what reaches the address bar, and what lets go again.
+func (t Typed) reach() (down, up []input.Action) {
+	x, y := float64(t.Bar.X), float64(t.Bar.Y)
+	switch {
+	case t.Bar.pressed():
+		return input.Chord(t.Bar.Keys)
+	case t.Touch:
+		return []input.Action{input.TouchDown{X: x, Y: y}}, []input.Action{input.TouchUp{}}
+	}
+	return []input.Action{input.Move{X: x, Y: y}, input.ButtonDown{Button: input.Left}}, []input.Action{input.ButtonUp{Button: input.Left}}
+}
