@@ -69,7 +69,7 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		if f.open {
 			end = ""
 		}
-		return 0, 0, usagef("--frames %d:%s is not in the recording, which has frames 0:%d", f.from, end, n)
+		return 0, 0, usagef("frames %d:%s are not in the recording, which has frames 0:%d", f.from, end, n)
 	}
 	return from, to, nil
 }
