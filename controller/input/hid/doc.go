@@ -24,7 +24,8 @@
 // # Limits
 //
 // The kernel has four HID functions for all gadgets together (HIDG_MINORS of f_hid.c): a board with several ports that can be devices sets up one gadget with
-// all three, or up to four with one each. Kernels before 6.12 do not let a gadget say how many fingers it knows when it is asked; hosts with Linux and Android
+// all three, or up to four with one each. Note: one function that is all three, told apart by report numbers, was left out: on hosts with Linux the driver of
+// touch screens takes it and drops the keyboard and the mouse, unless it claims to be one for Windows, of which it lifts fingers that lie still. Kernels before 6.12 do not let a gadget say how many fingers it knows when it is asked; hosts with Linux and Android
 // take the number from the descriptor then. A touch screen has no certificate of Microsoft's, with which Windows would call it certified.
 //
 // # Ownership

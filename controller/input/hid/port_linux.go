@@ -73,7 +73,10 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 			return fmt.Errorf("wait for a host at port %s: %w", p.name, context.Cause(ctx))
 		}
 		if !time.Now().Before(deadline) {
-			return fmt.Errorf("%w: no host has configured the gadget at port %s within %v (it is %q): is the cable plugged in and the device on?", input.ErrGone, p.name, patience, state)
+			if state == configured {
+				state += ", by a host that is gone"
+			}
+			return fmt.Errorf("%w: no host has configured the gadget at port %s within %v (it is %s): is the cable plugged in and the device on?", input.ErrGone, p.name, patience, state)
 		}
 		if _, err := p.changed(min(slice, time.Until(deadline))); err != nil {
 			return err

@@ -157,14 +157,15 @@ func TestTouch(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	d := plugIn(t, only(func(o *Options) { o.Touch = true }))
-	hosttest.Replay(t, d, hosts(t, 1)[0])
+	hosttest.Replay(t, d, hosts(t, 1)[0], 32*time.Millisecond) // this port moves data at each tick of the kernel only
 }
 
-// TestStamps: the host has nothing before the interval has begun. What it takes from its question to the event is its own.
+// TestStamps: the host has nothing before the interval has begun. What it takes from its question to the event is its own; and this port is made of
+// memory: it takes one report into a buffer, and says that it was fetched, before the host asks (dummy_queue of dummy_hcd.c).
 func TestStamps(t *testing.T) {
 	d := plugIn(t, only(func(o *Options) { o.Keyboard = Boot }))
 	host := hosts(t, 1)[0]
-	var behind []time.Duration
+	var behind, wide []time.Duration
 	for range 200 {
 		for _, a := range []input.Action{input.KeyDown{Key: "f"}, input.KeyUp{Key: "f"}} {
 			sent := hosttest.Do(t, d, a)
@@ -173,9 +174,11 @@ func TestStamps(t *testing.T) {
 			if at < sent.Earliest-grain {
 				t.Errorf("sent within %v, and the host had it at %d", sent, at)
 			}
-			behind = append(behind, at.Sub(sent.Latest))
+			behind, wide = append(behind, at.Sub(sent.Latest)), append(wide, sent.Width())
 		}
 	}
 	slices.Sort(behind)
-	t.Logf("behind the end of the interval the host has it after %v (least), %v (median)", behind[0], behind[len(behind)/2])
+	slices.Sort(wide)
+	t.Logf("intervals of %v (least), %v (median); behind their ends the host has it after %v (least), %v (median)",
+		wide[0], wide[len(wide)/2], behind[0], behind[len(behind)/2])
 }

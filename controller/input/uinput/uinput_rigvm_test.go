@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
@@ -129,7 +130,7 @@ func TestTouch(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	d, _, _, touch := create(t, Options{})
-	hosttest.Replay(t, d, touch)
+	hosttest.Replay(t, d, touch, 8*time.Millisecond)
 }
 
 // TestTogether: keys, a button and a finger that are given together go to their devices, and Release lifts them all.

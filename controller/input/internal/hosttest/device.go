@@ -18,6 +18,9 @@ import (
 // patience is how long an event may take to come in a VM that others keep busy.
 const patience = time.Minute
 
+// repeated is the value of a key that is still held.
+const repeated = 2
+
 // Device is an input device as the host has it: its node is read, and what it says is remembered. Events of it go nowhere else.
 type Device struct {
 	t    testing.TB
@@ -66,8 +69,10 @@ func (d *Device) Next() timeline.Time {
 func (d *Device) Try() (at timeline.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(d.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	defer cancel()
-	// Lights that the host turns on, and the times of touch screens that tell nothing else, come as reports too.
-	tells := func(e evdev.Event) bool { return e.Type == evdev.Key || e.Type == evdev.Rel || e.Type == evdev.Abs }
+	// Lights that the host turns on, keys that the kernel repeats while they are held, and times of touch screens come as reports too.
+	tells := func(e evdev.Event) bool {
+		return e.Type == evdev.Key && e.Value != repeated || e.Type == evdev.Rel || e.Type == evdev.Abs
+	}
 	for d.Report = nil; !slices.ContainsFunc(d.Report, tells); {
 		if d.Report, err = d.node.Read(ctx); err != nil {
 			return 0, err

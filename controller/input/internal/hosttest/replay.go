@@ -16,11 +16,8 @@ import (
 // ReplayEnv names how long a recording is that is replayed. The whole 30 s take their time: few are replayed where nobody asks.
 const ReplayEnv = "EIDETICKER_REPLAY"
 
-// step is the time from one report to the next.
-const step = 8 * time.Millisecond
-
-// Recording returns two fingers that pan about in circles, told every 8 ms as touch screens do, with a pause in each second in which they are lifted.
-func Recording(t testing.TB) (all []input.Timed) {
+// Recording returns two fingers that pan about in circles, told once every step, with a pause in each second in which they are lifted.
+func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	t.Helper()
 	length := 5 * time.Second
 	if v := os.Getenv(ReplayEnv); v != "" {
@@ -29,31 +26,29 @@ func Recording(t testing.TB) (all []input.Timed) {
 			t.Fatalf("%s=%s: %v", ReplayEnv, v, err)
 		}
 	}
-	for at := time.Duration(0); at < length; at += step {
-		phase := at % time.Second
-		angle := phase.Seconds() * 2 * math.Pi
-		x, y := 500+200*math.Cos(angle), 250+100*math.Sin(angle)
-		var actions []input.Action
-		switch {
-		case phase == 0 || at == 0:
-			actions = []input.Action{input.TouchDown{Finger: 0, X: x, Y: y}, input.TouchDown{Finger: 1, X: x + 50, Y: y}}
-		case phase < 900*time.Millisecond && at+step < length:
-			actions = []input.Action{input.TouchMove{Finger: 0, X: x, Y: y}, input.TouchMove{Finger: 1, X: x + 50, Y: y}}
-		case phase < 900*time.Millisecond+step || at+step >= length && phase < 900*time.Millisecond:
-			actions = []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 1}}
-		default:
-			continue
+	const touched, pause = 900 * time.Millisecond, 100 * time.Millisecond
+	for begin := time.Duration(0); begin < length; begin += touched + pause {
+		for at := time.Duration(0); at < touched; at += step {
+			angle := float64(at) / float64(touched) * 2 * math.Pi
+			x, y := 500+200*math.Cos(angle), 250+100*math.Sin(angle)
+			actions := []input.Action{input.TouchMove{Finger: 0, X: x, Y: y}, input.TouchMove{Finger: 1, X: x + 50, Y: y}}
+			switch {
+			case at == 0:
+				actions = []input.Action{input.TouchDown{Finger: 0, X: x, Y: y}, input.TouchDown{Finger: 1, X: x + 50, Y: y}}
+			case at+step >= touched:
+				actions = []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 1}}
+			}
+			all = append(all, input.Timed{After: begin + at, Actions: actions})
 		}
-		all = append(all, input.Timed{After: at, Actions: actions})
 	}
 	return all
 }
 
 // Replay plays the recording and holds what the host was told against it: all of it, in order, none before its time, and none waited for that is late.
 // How late they are is the machine's; that it is no later at the end than in the beginning is the replay's.
-func Replay(t *testing.T, d input.Driver, host *Device) {
+func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
-	all := Recording(t)
+	all := Recording(t, step)
 	start := timeline.Monotonic().Now().Add(100 * time.Millisecond)
 	l := lateness{reports: len(all), free: start}
 	err := input.Play(t.Context(), d, start, all, func(timed input.Timed, sent timeline.Interval) {
@@ -74,7 +69,7 @@ func Replay(t *testing.T, d input.Driver, host *Device) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.judge(t)
+	l.judge(t, step)
 }
 
 // lateness is how late reports were.
@@ -102,7 +97,7 @@ func (l *lateness) add(due timeline.Time, sent timeline.Interval) {
 }
 
 // judge holds the lateness against the time between two reports.
-func (l *lateness) judge(t *testing.T) {
+func (l *lateness) judge(t *testing.T, step time.Duration) {
 	t.Helper()
 	if l.seen != l.reports {
 		t.Errorf("%d of %d reports", l.seen, l.reports)
