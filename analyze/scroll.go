@@ -9,7 +9,7 @@ import (
 //
 // A unique frame moves by (dx, dy) pixels if it is the stored frame before it, displaced: what stood at (x − dx, y − dy) stands at (x, y). Content that
 // goes up while a page is scrolled down has dy < 0. Over a gap the displacement is that of the stored pair, it is not divided among the frames
-// that were lost; speeds go by times. A frame that is not unique has not moved.
+// that were lost; speeds go by times. How the frames around a gap moved is not known, and all bounds say so: scroll_lost.go. A frame that is not unique has not moved.
 //
 // How a displacement is found: rows that the codec found elsewhere in the frame before give a vertical one, by the most rows. Else phase correlation
 // along rows, along columns and of tiles gives candidates: scroll_phase.go. A candidate holds if it explains the change: of the pixels that changed
@@ -23,7 +23,7 @@ import (
 //	runs                   see below
 //	framerate              moving frames − 1 of each run / time from its first to its last, frames/s
 //	distance_x, distance_y Σ dx, Σ dy, px; distance: Σ |(dx, dy)|
-//	displacement_max       of a frame, px; displacement_p50: median of moving frames, nearest rank
+//	displacement_max       of a frame, px, over a gap an equal share of it; displacement_p50: median of moving frames, nearest rank
 //	speed, speed_max       distance of runs but for their first frames / their time; of a single frame, by the time since the moving frame before it; px/s
 //	motion_error_rms, motion_error_max         px, of all stored frames of runs of at least 3 moving frames: see scroll_runs.go
 //	animation_error_rms, animation_error_max   ms, where pages draw a code strip: content time step − display time step
@@ -58,6 +58,7 @@ type scroll struct {
 	ids   *idReader
 	moves []motion // of unique frames that moved, or of which it is not known
 	lost  []int    // frames that have lost ones before them
+	few   []int    // frames that were not tried, since too few follow each other
 	tried int
 }
 
@@ -100,7 +101,13 @@ func (p *scroll) add(f *Frame) {
 	if f.Lost > 0 {
 		p.lost = append(p.lost, f.Number)
 	}
-	if !f.Unique || f.Diff == nil || !p.scout.worth(f.Change) {
+	if !f.Unique || f.Diff == nil {
+		return
+	}
+	if !p.scout.worth(f.Change) {
+		if p.scout.few(f.Change) {
+			p.few = append(p.few, f.Number)
+		}
 		return
 	}
 	p.tried++
@@ -115,5 +122,6 @@ func (p *scroll) add(f *Frame) {
 func (p *scroll) merge(next part) {
 	n := next.(*scroll)
 	p.moves, p.lost, p.tried = append(p.moves, n.moves...), append(p.lost, n.lost...), p.tried+n.tried
+	p.few = append(p.few, n.few...)
 	p.ids.merge(n.ids)
 }

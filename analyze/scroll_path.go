@@ -138,3 +138,11 @@ func (p path) lag(all [][]place, start timeline.Time) time.Duration {
 	}
 	return best
 }
+
+// reach is no less than the distance between any two places of the path.
+func (p path) reach() (most float64) {
+	for _, w := range p {
+		most = max(most, 2*math.Hypot(w.x-p[0].x, w.y-p[0].y))
+	}
+	return most
+}

@@ -21,7 +21,7 @@ import (
 // drawn less often than the screen shows it is always a little wrong, and content that slows down is wrong against a straight line, though nobody need see it.
 //
 // With displacements that are known to ± δ, P is known to ± Σ δ of the run, which is what the root mean square may be off by at most, and the greatest by three times that.
-// A frame lost in a run showed what lies between its neighbours: the greatest error has that as its upper bound.
+// Where frames are lost: scroll_lost.go.
 const (
 	runGap    = 200 * time.Millisecond
 	leastRun  = 3 // moving frames
@@ -48,7 +48,7 @@ func (p *scroll) runs() (all []motionRun) {
 		if open {
 			run := &all[len(all)-1]
 			before := run.moves[len(run.moves)-1]
-			if p.Times.At(m.frame).Sub(p.Times.At(before.frame)) <= runGap && m.dx*before.dx+m.dy*before.dy >= 0 {
+			if p.follows(&before, &m) {
 				run.moves, run.within = append(run.moves, m), run.within+m.within
 				continue
 			}
@@ -110,43 +110,43 @@ func (s *straight) off(at timeline.Time, x, y float64) float64 {
 
 // errors are the motion errors of stored frames.
 type motionErrors struct {
-	frames []int
-	off    []float64
-	most   float64 // of frames that were lost
-	within float64 // greatest Σ δ of a run
-	worst  int
-	square float64
+	frames  []int
+	off     []float64
+	within  float64 // greatest Σ δ of a run
+	worst   int
+	certain float64 // the greatest of runs that no lost frame can change
+	square  float64
 }
 
-func (e *motionErrors) add(all []place, lost func(n int) int, period time.Duration, within float64, off func(at timeline.Time, x, y float64) float64) {
+func (e *motionErrors) add(all []place, certain bool, within float64, off func(at timeline.Time, x, y float64) float64) {
 	e.within = max(e.within, within)
-	for i, p := range all {
+	for _, p := range all {
 		d := off(p.at, p.x, p.y)
-		if i > 0 && lost(p.frame) > 0 {
-			before := all[i-1]
-			e.most = max(e.most, off(p.at.Add(-time.Duration(lost(p.frame))*period), p.x, p.y), off(p.at.Add(-period), before.x, before.y))
-		}
 		e.frames, e.off = append(e.frames, p.frame), append(e.off, d)
 		if d > e.off[e.worst] {
 			e.worst = len(e.off) - 1
+		}
+		if certain {
+			e.certain = max(e.certain, d)
 		}
 		e.square += d * d
 	}
 }
 
-func (e *motionErrors) report(r *Result, against string) {
+// report tells the errors. Where frames are lost they may be up to most.
+func (e *motionErrors) report(r *Result, against string, most float64) {
 	if len(e.off) == 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no run has %d moving frames: motion errors are left out", leastRun))
 		return
 	}
 	rms, worst := math.Sqrt(e.square/float64(len(e.off))), e.off[e.worst]
-	high := max(worst, e.most)
 	v := between("motion_error_rms", "px", rms, max(0, rms-e.within), rms+e.within, Lower, 0.1)
-	if e.most > 0 {
-		v = between(v.Name, v.Unit, rms, 0, max(v.High, high), Lower, 0.1)
+	m := between("motion_error_max", "px", worst, max(0, worst-3*e.within), worst+3*e.within, Lower, 0.1)
+	if most > 0 {
+		v = between(v.Name, v.Unit, rms, 0, max(v.High, most), Lower, 0.1)
+		m = between(m.Name, m.Unit, worst, max(0, e.certain-3*e.within), max(m.High, most), Lower, 0.1)
 	}
 	v.Note = against
-	m := between("motion_error_max", "px", worst, max(0, worst-3*e.within), high+3*e.within, Lower, 0.1)
 	m.Frames, m.Note = []int{e.frames[e.worst]}, against
 	r.Values = append(r.Values, v, m)
 	r.Series = append(r.Series, Series{Name: "motion_error", Unit: "px", Frames: e.frames, Values: e.off})
@@ -155,41 +155,48 @@ func (e *motionErrors) report(r *Result, against string) {
 }
 
 // motionError adds the errors of all runs.
-func (p *scroll) motionError(r *Result, runs []motionRun) {
+func (p *scroll) motionError(r *Result, runs []motionRun, o *opens) {
 	path, warnings := p.path()
 	r.Warnings = append(r.Warnings, warnings...)
 	var e motionErrors
 	var x, y float64
 	var all [][]place
-	var within []float64
+	var of []int // runs
 	for i := range runs {
 		run := &runs[i]
 		places := p.places(run, x, y)
 		last := places[len(places)-1]
 		x, y = last.x, last.y
 		if len(run.moves) >= leastRun {
-			all, within = append(all, places), append(within, run.within)
+			all, of = append(all, places), append(of, i)
 		}
+	}
+	most := 0.0
+	if !o.none() {
+		most = p.farthest(o)
 	}
 	if len(path) > 0 && len(all) > 0 {
 		lag := path.lag(all, p.Times.At(p.Window.Start))
 		off := path.off(lag, p.Times.At(p.Window.Start))
 		for i := range all {
-			e.add(all[i], p.Times.Lost, p.Times.Period(), within[i], off)
+			e.add(all[i], o.none(), runs[of[i]].within, off) // all that was before moves the places of a run, and the lag
+		}
+		if most > 0 {
+			most += path.reach()
 		}
 		r.Values = append(r.Values, exactly("input_lag", "ms", ms(lag), Lower, 0.1))
-		e.report(r, "against the input path")
+		e.report(r, "against the input path", most)
 		return
 	}
 	for i := range all {
 		s := fitStraight(all[i])
-		e.add(all[i], p.Times.Lost, p.Times.Period(), within[i], s.off)
+		e.add(all[i], p.certain(o, runs, of[i]), runs[of[i]].within, s.off)
 	}
-	e.report(r, "against constant velocity")
+	e.report(r, "against constant velocity", most)
 }
 
 // animationError adds how evenly the content's own clock goes along with the screen's.
-func (p *scroll) animationError(r *Result, runs []motionRun) {
+func (p *scroll) animationError(r *Result, runs []motionRun, o *opens) {
 	if p.ids == nil {
 		return
 	}
@@ -203,6 +210,7 @@ func (p *scroll) animationError(r *Result, runs []motionRun) {
 	series := Series{Name: "animation_error", Unit: "ms"}
 	var square float64
 	worst := 0
+	low, high := 0.0, 0.0 // of the greatest
 	for i := range runs {
 		moves := runs[i].moves
 		for k := 1; k < len(moves); k++ {
@@ -212,7 +220,13 @@ func (p *scroll) animationError(r *Result, runs []motionRun) {
 				continue
 			}
 			step := float64(int32((b-a)<<8) >> 8)
-			d := step - ms(p.Times.At(moves[k].frame).Sub(p.Times.At(moves[k-1].frame)))
+			took := ms(p.Times.At(moves[k].frame).Sub(p.Times.At(moves[k-1].frame)))
+			d := step - took
+			if o.between(moves[k-1].frame-1, moves[k].frame) {
+				high = max(high, took, step)
+			} else {
+				low = max(low, math.Abs(d))
+			}
 			series.Frames, series.Values = append(series.Frames, moves[k].frame), append(series.Values, d)
 			square += d * d
 			if math.Abs(d) > math.Abs(series.Values[worst]) {
@@ -224,9 +238,15 @@ func (p *scroll) animationError(r *Result, runs []motionRun) {
 		return
 	}
 	rms, most := math.Sqrt(square/float64(len(series.Values))), math.Abs(series.Values[worst])
+	v := between("animation_error_rms", "ms", rms, max(0, rms-1), rms+1, Lower, 0.1)
 	m := between("animation_error_max", "ms", most, max(0, most-1), most+1, Lower, 0.1)
+	if !o.none() {
+		high = max(high, most, p.longestWithout(clocks, o))
+		v = between(v.Name, v.Unit, rms, 0, high+1, Lower, 0.1)
+		m = between(m.Name, m.Unit, most, max(0, low-1), high+1, Lower, 0.1)
+	}
 	m.Frames = []int{series.Frames[worst]}
-	r.Values = append(r.Values, between("animation_error_rms", "ms", rms, max(0, rms-1), rms+1, Lower, 0.1), m)
+	r.Values = append(r.Values, v, m)
 	r.Series = append(r.Series, series)
 }
 
@@ -237,11 +257,12 @@ func (p *scroll) result() Result {
 		return Result{State: Refused, Refusal: fmt.Sprintf("nothing in the window moves as a whole: %d unique frames were tried, and none is the frame before it, displaced or scaled", p.tried)}
 	}
 	var r Result
+	o := p.opens()
 	r.Values = append(r.Values, exactly("moving_frames", "frames", float64(moving), Neither, 0), exactly("runs", "runs", float64(len(runs)), Neither, 0))
-	p.speeds(&r, runs)
+	p.speeds(&r, runs, o)
 	if len(runs) > 0 {
-		p.motionError(&r, runs)
-		p.animationError(&r, runs)
+		p.motionError(&r, runs, o)
+		p.animationError(&r, runs, o)
 	}
 	if zoomed > 0 {
 		p.zoom(&r)
@@ -251,6 +272,10 @@ func (p *scroll) result() Result {
 	r.Values = append(r.Values, u)
 	if len(undecided) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run", len(undecided)))
+	}
+	p.widen(&r, o)
+	if !o.none() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("frames are lost: how %d frames moved is not known, and by bounds of what they may have done content may have jumped there and back", o.frames))
 	}
 	return r
 }
@@ -280,13 +305,13 @@ func (p *scroll) count(runs []motionRun) (zoomed, moving int, undecided []int) {
 }
 
 // speeds adds displacements, speeds and the framerate.
-func (p *scroll) speeds(r *Result, runs []motionRun) {
+func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 	dx, dy := Series{Name: "dx", Unit: "px"}, Series{Name: "dy", Unit: "px"}
 	speed := Series{Name: "speed", Unit: "px/s"}
 	var sumX, sumY, sum, within, travelled, slack float64
 	var lengths []float64
 	var took time.Duration
-	frames, lost, most := 0, 0, 0.0
+	frames, most := 0, 0.0
 	mostAt := 0
 	fastest, fastestWithin := 0.0, 0.0
 	fastestAt := None
@@ -297,9 +322,10 @@ func (p *scroll) speeds(r *Result, runs []motionRun) {
 			dy.Frames, dy.Values = append(dy.Frames, m.frame), append(dy.Values, m.dy)
 			length := m.length()
 			sumX, sumY, sum, within = sumX+m.dx, sumY+m.dy, sum+length, within+m.within
-			lengths = append(lengths, length)
-			if length > most {
-				most, mostAt = length, m.frame
+			share := length / float64(o.at(m.frame))
+			lengths = append(lengths, share)
+			if share > most {
+				most, mostAt = share, m.frame
 			}
 			before := p.Times.Before(m.frame)
 			if k > 0 {
@@ -316,20 +342,12 @@ func (p *scroll) speeds(r *Result, runs []motionRun) {
 		}
 		took += p.Times.At(run.last()).Sub(p.Times.At(run.first()))
 		frames += len(run.moves) - 1
-		for _, n := range p.lost {
-			if n > run.first() && n <= run.last() {
-				lost += p.Times.Lost(n)
-				if !slices.ContainsFunc(run.moves, func(m motion) bool { return m.frame == n }) {
-					lost++
-				}
-			}
-		}
 	}
 	if len(lengths) == 0 {
 		return
 	}
 	if took > 0 {
-		r.Values = append(r.Values, between("framerate", "frames/s", rate(frames, took), rate(frames, took), rate(frames+lost, took), Higher, 0.03))
+		r.Values = append(r.Values, exactly("framerate", "frames/s", rate(frames, took), Higher, 0.03))
 	}
 	r.Values = append(r.Values,
 		between("distance_x", "px", sumX, sumX-within, sumX+within, Neither, 0.05),

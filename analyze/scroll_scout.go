@@ -10,6 +10,7 @@ import (
 type scout struct {
 	*Case
 	alive      [classes]bool
+	settled    [classes]bool // enough were tried to know that none moves
 	hasMoves   bool
 	unique     int // frames that differ
 	candidates int
@@ -48,6 +49,7 @@ func newScout(c *Case) (*scout, error) {
 	for class, frames := range members {
 		if frames = s.together(frames); len(frames) >= sampleFrom {
 			frames = samples(frames)
+			s.settled[class] = true
 		}
 		s.alive[class] = s.try(frames)
 	}
@@ -67,6 +69,12 @@ func (s *scout) worth(c *frame.Change) bool {
 	}
 	_, moved := s.rowsMoved(c)
 	return moved
+}
+
+// few reports whether a change that is not worth to be tried might be if it was one of more.
+func (s *scout) few(c *frame.Change) bool {
+	class, ok := s.class(c)
+	return ok && !s.settled[class]
 }
 
 // class returns where a change lies, and whether it is large enough.
