@@ -18,6 +18,7 @@ type runCmd struct {
 	suiteFolders
 	Test     string        `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
 	Device   []string      `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
+	Devices  string        `placeholder:"FILE" complete:"files" help:"File of devices; otherwise the one that EIDETICKER_DEVICES names, else devices.yaml here, in the user's or in the system's configuration."`
 	Browser  []string      `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
 	Repeat   int           `short:"n" placeholder:"N" help:"Runs that count, of each browser on each device; the test's own number if not given, else 1."`
 	WarmUp   *int          `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
@@ -145,8 +146,12 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 	if len(devices)*len(browsers) > mostVariants {
 		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers), mostVariants)
 	}
+	there, err := session.FindDevices(c.Devices)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range devices {
-		d, err := session.Find(name)
+		d, err := there.Find(name)
 		if err != nil {
 			return nil, usageError{err}
 		}

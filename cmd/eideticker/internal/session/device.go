@@ -2,10 +2,11 @@ package session
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -37,10 +38,51 @@ type Stage interface {
 	Close() error
 }
 
-// Find returns a device by its name.
-func Find(name string) (Device, error) {
-	if name != "local" {
-		return nil, fmt.Errorf("no device %q: there is local, a browser on a virtual display of this machine", name)
+// Devices are those that there are.
+type Devices struct{ list *device.List }
+
+// FindDevices reads the devices of a file, or of where they usually stand; without any there is local, a browser on a virtual display of this machine.
+func FindDevices(file string) (*Devices, error) {
+	var schemes []string
+	for _, s := range rig.Schemes() {
+		schemes = append(schemes, s.Name)
 	}
-	return local{}, nil
+	list, err := device.Load(file, device.Known{Sources: schemes})
+	if err != nil {
+		return nil, err
+	}
+	return &Devices{list}, nil
 }
+
+// Find returns a device by its name. That there is none is a *device.UnknownError.
+func (d *Devices) Find(name string) (Device, error) {
+	found, err := d.list.Find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.Source == device.Virtual:
+		return local{found}, nil
+	}
+	return described{found}, nil
+}
+
+// hosted is a device that does not reach this machine's loopback.
+type hosted interface {
+	// Host is the address of this machine at which the device finds pages; "" is the loopback.
+	Host() (string, error)
+}
+
+// pagesHost is where pages are served for a device.
+func pagesHost(d Device) (string, error) {
+	h, ok := d.(hosted)
+	if !ok {
+		return loopback, nil
+	}
+	host, err := h.Host()
+	if host == "" {
+		host = loopback
+	}
+	return host, err
+}
+
+const loopback = "127.0.0.1"

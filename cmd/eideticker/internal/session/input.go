@@ -1,13 +1,47 @@
 package session
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/adb"
+	"github.com/eideticker/eideticker/controller/input/hid"
+	"github.com/eideticker/eideticker/controller/input/uinput"
 	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// openInput takes keyboard and pointer of a display.
-func openInput(display string) (input.Driver, error) {
-	d, err := x11.Open(display)
+// openInput takes what reaches a device; nil where nothing does.
+func openInput(ctx context.Context, in device.Input) (d input.Driver, err error) {
+	params, err := url.ParseQuery(in.Params)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in, err)
+	}
+	switch in.Kind {
+	case device.InputNone:
+		return nil, nil
+	case device.InputX11:
+		d, err = driver(x11.Open(in.Target))
+	case device.InputUinput:
+		d, err = uinput.Open(ctx, in.Target, params)
+	case device.InputHID:
+		d, err = hid.Open(ctx, in.Target, params)
+	case device.InputADB:
+		d, err = driver(adb.Open(ctx, adb.Options{Serial: in.Target}))
+	default:
+		err = fmt.Errorf("runs do not take it yet: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in, err)
+	}
+	return d, nil
+}
+
+// driver keeps a nil of a type from becoming a driver that is not nil.
+func driver[D input.Driver](d D, err error) (input.Driver, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -13,16 +13,20 @@ import (
 )
 
 // local is this machine: a virtual display for each run, and a browser on it.
-type local struct{}
+type local struct{ device.Description }
 
 const (
 	localWidth, localHeight = 1280, 720 // more starves two cores of Chromium
 	localFPS                = 60
 )
 
-func (local) Name() string { return "local" }
+func (l local) Name() string { return l.Description.Name }
 
-func (local) Open(ctx context.Context, w Wanted) (Stage, error) {
+func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
+	browser, err := l.Browser(w.Browser)
+	if err != nil {
+		return nil, err
+	}
 	size := device.DisplayOptions{Width: localWidth, Height: localHeight}
 	if w.Window.Width > 0 {
 		size = device.DisplayOptions{Width: w.Window.Width, Height: w.Window.Height}
@@ -31,11 +35,14 @@ func (local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{ctx: ctx, name: w.Browser, display: display}
+	s := &localStage{ctx: ctx, name: browser, display: display}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if s.input, err = openInput(display.Name()); err != nil {
+	if l.Input.Kind == device.InputX11 {
+		l.Input.Target = display.Name()
+	}
+	if s.input, err = openInput(ctx, l.Input); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -79,14 +86,19 @@ func (s *localStage) Launch(_ context.Context, address string) (timeline.Interva
 
 // Load has the green page left by its link, which covers the screen: a browser without bars has no address to type.
 func (s *localStage) Load(ctx context.Context, _ string) (timeline.Interval, error) {
-	if s.input == nil {
+	return leaveGreen(ctx, s.input)
+}
+
+// leaveGreen follows the link of the green page.
+func leaveGreen(ctx context.Context, hand input.Driver) (timeline.Interval, error) {
+	if hand == nil {
 		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
 	}
 	press := []input.Action{input.ButtonDown{Button: input.Left}}
 	release := []input.Action{input.ButtonUp{Button: input.Left}}
 	var all timeline.Interval
 	for i, actions := range [][]input.Action{{input.Move{X: 1, Y: 1}}, press, release} {
-		sent, err := s.input.Do(ctx, 0, actions...)
+		sent, err := hand.Do(ctx, 0, actions...)
 		if err != nil {
 			return all, err
 		}

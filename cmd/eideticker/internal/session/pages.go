@@ -22,8 +22,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// pages serves what a run's browser is to see, on this machine's loopback: test pages of our own, or the green page before any other.
+// pages serves what a run's browser is to see: test pages of our own, or the green page before any other.
 type pages struct {
+	host    string     // of this machine, as the browser reaches it
 	address string     // where the test begins
 	own     bool       // it draws its own green
 	green   string     // address of the green page
@@ -36,8 +37,8 @@ type pages struct {
 }
 
 // servePages begins to serve. close ends it.
-func servePages(ctx context.Context, t *suite.Test) (*pages, error) {
-	p := &pages{address: t.URL, own: t.Sync.Markers}
+func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error) {
+	p := &pages{host: host, address: t.URL, own: t.Sync.Markers}
 	ctx, p.stop = context.WithCancel(ctx)
 	var err error
 	if t.Page != "" {
@@ -67,7 +68,7 @@ func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
 	if err != nil {
 		return err
 	}
-	server, err := site.Listen(p.site, "127.0.0.1:0")
+	server, err := site.Listen(p.site, net.JoinHostPort(p.host, "0"))
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ html, body, a { margin: 0; position: fixed; inset: 0; display: block; background
 `
 
 func (p *pages) serveGreen(ctx context.Context) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(p.host, "0"))
 	if err != nil {
 		return fmt.Errorf("serve the green page: %w", err)
 	}

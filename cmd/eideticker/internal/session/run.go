@@ -118,7 +118,11 @@ func (s *session) play(ctx context.Context) (err error) {
 		return err
 	}
 	s.told("getting the device ready")
-	if s.pages, err = servePages(ctx, s.Test); err != nil {
+	host, err := pagesHost(s.Device)
+	if err != nil {
+		return err
+	}
+	if s.pages, err = servePages(ctx, s.Test, host); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
