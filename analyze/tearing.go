@@ -230,6 +230,12 @@ func (t *tearing) result() Result {
 		for i := range r.Values {
 			v := &r.Values[i]
 			v.State, v.Low = Suspected, 0
+			switch v.Name { // what is no image of the set may be made of others
+			case "torn_frames":
+				v.High += float64(t.other)
+			case "torn":
+				v.High = min(1, v.High+float64(t.other)/float64(t.frames))
+			}
 		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("nobody said that the content is made of disjoint images: %d pictures were found to be, and what is told by them is suspected. "+
 			"A page that repaints all of itself in steps looks the same. If it is made of such images, say so (--disjoint), or name frames that show them (--images)", len(t.set.images)))

@@ -26,8 +26,8 @@ func tearingDetail(t testing.TB, r Result) TearingDetail {
 // TestTearingScene holds torn frames, their rows and their images against what the scene says of itself.
 func TestTearingScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12", "NV24", "GREY", "Y210"}
-	sizes := []string{"64x48", "320x180", "130x74"}
-	for seed := range analyzetest.Seeds(30) {
+	sizes := []string{"64x48", "96x54", "130x74"}
+	for seed := range analyzetest.Seeds(200) {
 		format, size := formats[seed%len(formats)], sizes[seed%len(sizes)]
 		markers := seed / 2 % 2
 		t.Run(fmt.Sprintf("%d/%s/%s", seed, format, size), func(t *testing.T) {
