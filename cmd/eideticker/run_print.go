@@ -20,7 +20,8 @@ func (r *testRun) tell() error {
 		return nil
 	}
 	if r.cmd.JSON {
-		return errors.Join(printJSON(r.out, r.json()), r.verdict(nil))
+		out, cmp, err := r.json()
+		return errors.Join(err, printJSON(r.out, out), r.verdict(cmp))
 	}
 	if r.alone() {
 		return errors.Join(r.printOne(r.set.Made[len(r.set.Made)-1]), r.verdict(nil))
@@ -75,11 +76,7 @@ func (r *testRun) printOne(m *session.Made) error {
 	}
 	var l list
 	rec := m.Record
-	state := string(rec.State)
-	if rec.Reason != "" {
-		state += ": " + rec.Reason
-	}
-	l.add("run", "%s", state)
+	l.add("run", "%s", rec.State) // the reason is told as the error
 	l.add("test", "%s", rec.Test)
 	l.add("browser", "%s", firstOf(rec.Environment["browser"], rec.Browser))
 	if rec.Environment["machine_shared"] == "yes" {
@@ -268,6 +265,8 @@ type runSetJSON struct {
 	Seed   uint64        `json:"seed"`
 	Counts runCountsJSON `json:"counts"`
 	Runs   []runMadeJSON `json:"runs"`
+	// Comparison is there where two variants were run: the second against the first, as compare --json has it.
+	Comparison *compareJSON `json:"comparison,omitempty"`
 }
 
 type runCountsJSON struct {
@@ -282,16 +281,22 @@ type runMadeJSON struct {
 	Run     *session.Record `json:"run"` // as in run.json
 }
 
-func (r *testRun) json() runSetJSON {
+func (r *testRun) json() (out runSetJSON, cmp *comparison, err error) {
 	counts := r.set.Counts()
-	out := runSetJSON{
+	out = runSetJSON{
 		Test: r.options.Test.Name, Dir: r.set.Dir, Seed: r.options.Seed,
 		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]}, Runs: []runMadeJSON{},
 	}
 	for _, m := range r.set.Made {
 		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir), m.Record})
 	}
-	return out
+	if sets := r.load(); len(sets) == 2 && sets[0] != nil && sets[1] != nil {
+		if cmp, err = r.compare(sets[0], sets[1]); err == nil {
+			compared := cmp.json()
+			out.Comparison = &compared
+		}
+	}
+	return out, cmp, err
 }
 
 func exists(path string) bool {
