@@ -12,7 +12,8 @@
 // only while the report before has not been fetched. So the time of the write says little. The kernel tells, by poll(2), when the
 // host has fetched the report, and Do waits for that: its interval begins before the write and ends when the report was known to be gone. The host had it
 // somewhere within, and the width is the wait for the question, measured, not assumed: on average half of bInterval and the time it takes to be woken.
-// Some kernels send an empty packet behind a report that fills a whole one, and then the interval is longer by one question.
+// Of a port that is not known to wait for the host's acknowledgement, the time of one more question is added. Some kernels send an empty packet behind
+// a report that fills a whole one, and then the interval is longer by one question.
 //
 // # Absence
 //
@@ -25,8 +26,10 @@
 //
 // The kernel has four HID functions for all gadgets together (HIDG_MINORS of f_hid.c): a board with several ports that can be devices sets up one gadget with
 // all three, or up to four with one each. Note: one function that is all three, told apart by report numbers, was left out: on hosts with Linux the driver of
-// touch screens takes it and drops the keyboard and the mouse, unless it claims to be one for Windows, of which it lifts fingers that lie still. Kernels before 6.12 do not let a gadget say how many fingers it knows when it is asked; hosts with Linux and Android
-// take the number from the descriptor then. A touch screen has no certificate of Microsoft's, with which Windows would call it certified.
+// touch screens takes it and drops the keyboard and the mouse, unless it claims to be one for Windows, of which it lifts fingers that lie still.
+//
+// Kernels before 6.12 do not let a gadget say how many fingers it knows when it is asked; hosts with Linux and Android take the number from the
+// descriptor then. A touch screen has no certificate of Microsoft's, with which Windows would call it certified.
 //
 // # Ownership
 //

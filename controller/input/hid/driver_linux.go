@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
@@ -23,6 +24,7 @@ type Driver struct {
 	screen    hand.Screen
 	layout    input.Layout
 	clock     timeline.Clock
+	wait      time.Duration // see port
 
 	state   hand.State
 	encoder encoder
@@ -71,10 +73,13 @@ func (d *Driver) open(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if d.port != nil {
-		return d.port.await(ctx, o.Wait, d.settle)
+	if d.port == nil {
+		err = d.settle()
+	} else {
+		err = d.port.await(ctx, o.Wait, d.settle)
 	}
-	return d.settle()
+	d.wait = d.port.wait()
+	return err
 }
 
 // answers leaves what a host may ask for: that nothing is held, and how many fingers there may be.
@@ -162,7 +167,7 @@ func (d *Driver) present() error {
 	return nil
 }
 
-// Do implements input.Driver. The interval begins before the first report was given to the kernel and ends when the host had fetched the last one.
+// Do implements input.Driver. The interval begins before the first report was given to the kernel and ends when the host has fetched the last one for certain.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("hid: %w", os.ErrClosed)
@@ -218,7 +223,7 @@ func (d *Driver) tell(ctx context.Context, reports []outgoing) (timeline.Interva
 		if i == 0 {
 			sent.Earliest = one.Earliest
 		}
-		sent.Latest = one.Latest
+		sent.Latest = one.Latest.Add(d.wait)
 	}
 	return sent, nil
 }
@@ -247,6 +252,9 @@ func (d *Driver) Info() input.Info {
 	i := input.Info{
 		Driver: "hid", Realism: input.Hardware, Device: strings.Join(names, ", "),
 		Note: "an interval ends when the host has fetched the report",
+	}
+	if d.wait > 0 {
+		i.Note += fmt.Sprintf(", or %v behind that, where the port may have it still", d.wait)
 	}
 	if d.port != nil {
 		i.Device += " at " + d.port.name

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,6 +83,27 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 			return err
 		}
 	}
+}
+
+// wait is how long after the kernel has said that a report was fetched the host may still have it before it. Ports that are known here say so when the host
+// has acknowledged the report; others, as that of the VM, may have put it into a buffer of their own, out of which the host takes it with its
+// next question.
+func (p *port) wait() time.Duration {
+	// bInterval of f_hid.c: 4 at high speed, which is 8 microframes, and 10 frames at full speed. Kernels that can be told otherwise are told to have
+	// the host ask more often.
+	const high, full = time.Millisecond, 10 * time.Millisecond
+	if p == nil {
+		return full
+	}
+	driver, err := os.Readlink(filepath.Join(udcClass, p.name, "device/driver"))
+	if err == nil && slices.Contains([]string{"dwc2", "dwc3", "ci_hdrc"}, filepath.Base(driver)) {
+		return 0
+	}
+	switch speed, err := readLine(filepath.Join(udcClass, p.name, "current_speed")); {
+	case err == nil && (strings.HasPrefix(speed, "high") || strings.HasPrefix(speed, "super")):
+		return high
+	}
+	return full
 }
 
 // changed waits for a notice that the state has changed.
