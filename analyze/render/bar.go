@@ -28,15 +28,17 @@ type bar struct {
 	shown []chip
 	left  int // width of the left column
 
-	time, frame cell // texts that change
-	position    int  // x up to which the line is drawn; -1 before
-	dirty       []image.Rectangle
+	title, time, frame cell  // texts that change
+	part               *Part // that is shown
+	position           int   // x up to which the line is drawn; -1 before
+	dirty              []image.Rectangle
 }
 
 // cell is a text that may change.
 type cell struct {
 	r      image.Rectangle
-	series int // number of the series it shows; -1 for none
+	series int    // number of the series it shows; -1 for none
+	value  string // name of the value that it shows; empty for none
 	q      quantity
 	text   string
 }
@@ -53,7 +55,11 @@ func newBar(o *Overlay, width int, rate float64) (*bar, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	b := &bar{o: *o, k: math.Min(1.5, math.Max(0.75, float64(width)/1280)), hold: max(1, int(rate)), position: -1}
+	own := *o
+	if len(o.Parts) == 0 {
+		own.Parts = []Part{{Title: o.Title, Zero: o.Zero, Values: o.Values}}
+	}
+	b := &bar{o: own, k: math.Min(1.5, math.Max(0.75, float64(width)/1280)), hold: max(1, int(rate)), position: -1}
 	b.o.Marks = sortedByFrame(o.Marks)
 	var err error
 	if b.fonts, err = newFonts(b.k); err != nil {
@@ -72,12 +78,14 @@ func (b *bar) layOut() {
 	height, pad := b.img.Rect.Dy(), b.px(18)
 	top := b.px(lineHeight)
 	b.left = pad + max(b.fonts.big.width("+0,000.000 s"), b.fonts.frame.width("frame 00000, not begun"))
-	if most := b.img.Rect.Dx() * 2 / 5; b.o.Title != "" {
-		b.left = max(b.left, min(pad+b.fonts.title.width(b.o.Title), most))
+	most, titled := b.img.Rect.Dx()*2/5, false
+	for i := range b.o.Parts {
+		titled = titled || b.o.Parts[i].Title != ""
+		b.left = max(b.left, min(pad+b.fonts.title.width(b.o.Parts[i].Title), most))
 	}
 	y := top + b.px(30)
-	if b.o.Title != "" {
-		b.fonts.title.draw(b.img, pad, y, b.fonts.title.fit(b.o.Title, b.left-pad), inkAccent())
+	if titled {
+		b.title = cell{r: image.Rect(pad, y-b.px(20), b.left, y+b.px(7)), series: -1}
 		y += b.px(38)
 	} else {
 		y += b.px(25)
@@ -133,12 +141,41 @@ func (b *bar) layOutCells(left, right, top int) {
 			b.cells = append(b.cells, cell{r: r, series: i, q: q})
 		}
 	}
-	for _, v := range b.o.Values {
-		text := valueText(v)
-		if r, ok := place(v.Name, text, inkMuted()); ok {
-			b.fonts.value.draw(b.img, r.Min.X, r.Max.Y-b.px(7), text, inkText())
+	for _, name := range b.valueNames() {
+		widest := ""
+		for i := range b.o.Parts {
+			if text := b.o.Parts[i].value(name); b.fonts.value.width(text) > b.fonts.value.width(widest) {
+				widest = text
+			}
+		}
+		if r, ok := place(name, widest, inkMuted()); ok {
+			b.cells = append(b.cells, cell{r: r, series: -1, value: name})
 		}
 	}
+}
+
+// valueNames lists those of all parts, each once: a value has the same place in all of them.
+func (b *bar) valueNames() (names []string) {
+	seen := map[string]bool{}
+	for i := range b.o.Parts {
+		for _, v := range b.o.Parts[i].Values {
+			if !seen[v.Name] && len(names) < maxShown {
+				seen[v.Name] = true
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
+}
+
+// value is the text of a value, or a dash where the part has none of that name.
+func (p *Part) value(name string) string {
+	for _, v := range p.Values {
+		if v.Name == name {
+			return valueText(v)
+		}
+	}
+	return "–"
 }
 
 // seriesQuantity chooses how a series' values are shown.
@@ -175,9 +212,16 @@ type moment struct {
 
 // update draws what is different from the moment before. The parts that are not as they were stand in dirty until clean.
 func (b *bar) update(m moment) {
+	part := b.o.part(m.frame)
+	if !b.title.r.Empty() {
+		b.text(&b.title, b.fonts.title, part.Title, inkAccent(), b.px(7))
+	}
 	t := "–"
 	if m.note != notRecorded {
-		t = seconds(m.time - b.o.Zero)
+		if b.o.At != nil {
+			m.time = b.o.At(m.frame, m.time)
+		}
+		t = seconds(m.time - part.Zero)
 	}
 	b.text(&b.time, b.fonts.big, t, inkText(), b.px(7))
 	text, ink := "frame "+strconv.Itoa(m.frame), inkMuted()
@@ -191,11 +235,17 @@ func (b *bar) update(m moment) {
 	for i := range b.cells {
 		c := &b.cells[i]
 		text := "–"
-		if v, ok := holdsAt(&b.o.Series[c.series], m.frame); ok {
+		if c.series < 0 {
+			if part == b.part {
+				continue
+			}
+			text = part.value(c.value)
+		} else if v, ok := holdsAt(&b.o.Series[c.series], m.frame); ok {
 			text = c.q.format(v)
 		}
 		b.text(c, b.fonts.value, text, inkText(), b.px(7))
 	}
+	b.part = part
 	b.drawChips(m.frame)
 	b.drawPosition(m.frame)
 }

@@ -18,6 +18,28 @@ type Overlay struct {
 	Series      []analyze.Series // each with its value at the frame shown
 	Values      []analyze.Value  // of the whole run
 	Marks       []Mark
+	// Parts are what a video is made of, such as pages that follow each other: from its first frame on, each has a title, a moment from which times
+	// count and values of its own, in place of those above.
+	Parts []Part
+	// At says when a frame was on the screen, for who knows it better than by its stamp; nil for stamps.
+	At func(frame int, stamp timeline.Time) timeline.Time
+}
+
+// Part is a stretch of a video that goes to the next one's first frame.
+type Part struct {
+	First  int
+	Title  string
+	Zero   timeline.Time
+	Values []analyze.Value
+}
+
+// part returns the part that a frame belongs to; frames before the first belong to it too.
+func (o *Overlay) part(n int) *Part {
+	i, found := slices.BinarySearchFunc(o.Parts, n, func(p Part, n int) int { return p.First - n })
+	if !found {
+		i--
+	}
+	return &o.Parts[max(i, 0)]
 }
 
 // Mark names a frame.
@@ -34,6 +56,7 @@ const (
 	maxShown  = 64      // series and values that are looked at
 	maxMarks  = 1 << 20 // of a video
 	maxLabels = 64      // of different marks
+	maxParts  = 1 << 16
 )
 
 func (o *Overlay) check() error {
@@ -47,6 +70,14 @@ func (o *Overlay) check() error {
 	for _, s := range o.Series {
 		if len(s.Frames) != len(s.Values) || !slices.IsSorted(s.Frames) {
 			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", ErrOverlay, s.Name, len(s.Frames), len(s.Values))
+		}
+	}
+	if len(o.Parts) > maxParts || !slices.IsSortedFunc(o.Parts, func(a, b Part) int { return a.First - b.First }) {
+		return fmt.Errorf("%w: %d parts, want at most %d, in order", ErrOverlay, len(o.Parts), maxParts)
+	}
+	for _, p := range o.Parts {
+		if len(p.Values) > maxShown {
+			return fmt.Errorf("%w: %d values in a part, want at most %d", ErrOverlay, len(p.Values), maxShown)
 		}
 	}
 	labels := map[string]bool{}

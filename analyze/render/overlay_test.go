@@ -60,6 +60,7 @@ func TestOverlayRefusals(t *testing.T) {
 	}{
 		{"too much", Overlay{Values: make([]analyze.Value, 65)}},
 		{"backwards", Overlay{First: 3, Last: 2}},
+		{"parts not in order", Overlay{Parts: []Part{{First: 3}, {First: 2}}}},
 		{"values missing", Overlay{Series: []analyze.Series{{Frames: []int{1}}}}},
 		{"not in order", Overlay{Series: []analyze.Series{{Frames: []int{2, 1}, Values: []float64{1, 2}}}}},
 		{"too many labels", Overlay{Marks: func() (m []Mark) {
@@ -81,8 +82,11 @@ func TestOverlayRefusals(t *testing.T) {
 // calls dirty against what is different.
 func TestBarDrawsWhatIsNew(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, width := range []int{480, 1280, 2000} {
+	for i, width := range []int{480, 1280, 2000, 1280} {
 		o := overlayOf("a title", 300, 20, 200)
+		if i == 3 {
+			o.Parts = []Part{{0, "first", 0, o.Values[:2]}, {90, "", 5e9, nil}, {200, "a longer title", 1e9, o.Values[1:]}}
+		}
 		b, err := newBar(&o, width, 60)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +118,34 @@ func TestBarDrawsWhatIsNew(t *testing.T) {
 			}
 			b.clean()
 			copy(before, b.img.Pix)
+		}
+	}
+}
+
+// TestPartsSayWhatIsShown: each page of a video has its name, its time and its numbers.
+func TestPartsSayWhatIsShown(t *testing.T) {
+	rate := func(v float64) []analyze.Value {
+		return []analyze.Value{{Name: "framerate", Unit: "frames/s", Value: v, Low: v, High: v, State: analyze.Exact}}
+	}
+	o := Overlay{
+		Title: "none", First: 0, Last: 99,
+		Parts: []Part{{10, "one", 1e9, rate(60)}, {50, "two", 2e9, rate(30)}, {80, "three", 3e9, nil}},
+		At:    func(n int, stamp timeline.Time) timeline.Time { return stamp + timeline.Time(n)*1e6 },
+	}
+	b, err := newBar(&o, 1280, 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		frame              int
+		title, time, value string
+	}{
+		{0, "one", "+4.000 s", "60 frames/s"}, {10, "one", "+4.010 s", "60 frames/s"}, {49, "one", "+4.049 s", "60 frames/s"},
+		{50, "two", "+3.050 s", "30 frames/s"}, {80, "three", "+2.080 s", "–"}, {51, "two", "+3.051 s", "30 frames/s"},
+	} {
+		b.update(moment{frame: tc.frame, time: 5e9})
+		if b.title.text != tc.title || b.time.text != tc.time || b.cells[0].text != tc.value {
+			t.Errorf("frame %d: %q, %q, %q", tc.frame, b.title.text, b.time.text, b.cells[0].text)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -128,7 +127,7 @@ func pairSide(e *env, r *recording.Reader, w *report.Window, title string, p *pr
 		Layout: segment.Layout, Start: w.Start, Before: start.Sequence - first.Sequence, RateNum: num, RateDen: den,
 		Steps: watched(e, r.Steps(from, to), p),
 		Overlay: render.Overlay{
-			Title: title, Zero: timeline.Time(w.StartNS), First: from, Last: to - 1,
+			Title: title, Zero: start.Sampled.Mid(), First: from, Last: to - 1,
 			Marks: []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin}, {Frame: w.End, Label: "end", Tone: render.End}},
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -80,17 +81,14 @@ func rate(s recording.Segment) (num, den int64) {
 
 // overlay says what stands below the picture.
 func (f *folder) overlay(from, to int) *render.Overlay {
-	first := f.found.Outcomes[0]
-	o := &render.Overlay{Title: f.found.Results.Recording.Name, Zero: first.Times.At(first.Window.Start), First: from, Last: to - 1}
-	if t0 := first.Window.T0; t0 != nil {
-		o.Zero = t0.At
-	}
+	o := &render.Overlay{First: from, Last: to - 1, At: f.at}
 	byName := map[string]int{}
-	for _, found := range f.found.Outcomes {
+	for i, found := range f.found.Outcomes {
 		w := found.Window
 		if w.Start < from || w.Start >= to {
 			continue
 		}
+		o.Parts = append(o.Parts, f.part(i))
 		o.Marks = append(o.Marks, windowMarks(&w)...)
 		for i := range found.Results {
 			o.Marks = append(o.Marks, torn(&found.Results[i])...)
@@ -109,11 +107,33 @@ func (f *folder) overlay(from, to int) *render.Overlay {
 			}
 		}
 	}
-	if len(f.found.Outcomes) == 1 {
-		o.Values = headline(first)
-	}
 	slices.SortStableFunc(o.Marks, func(a, b render.Mark) int { return a.Frame - b.Frame })
 	return o
+}
+
+// part is what the video says of one window: its times count from T0, or from its start.
+func (f *folder) part(i int) render.Part {
+	o := f.found.Outcomes[i]
+	p := render.Part{
+		First: max(o.Window.Start-around, 0), Title: f.found.Results.Recording.Name, Zero: o.Times.At(o.Window.Start), Values: headline(o),
+	}
+	if name := f.found.Results.Windows[i].Name; len(f.found.Outcomes) > 1 && name != "" {
+		p.Title = name
+	}
+	if t0 := o.Window.T0; t0 != nil {
+		p.Zero = t0.At
+	}
+	return p
+}
+
+// at is a frame's time as the measures and the page have it. Between windows its stamp tells.
+func (f *folder) at(n int, stamp timeline.Time) timeline.Time {
+	for _, o := range f.found.Outcomes {
+		if first, last := o.Window.Start, max(o.Window.End, o.Window.Red); n >= first && n <= last {
+			return o.Times.At(n)
+		}
+	}
+	return stamp
 }
 
 func windowMarks(w *analyze.Window) []render.Mark {
