@@ -15,7 +15,7 @@ import (
 type Scale int
 
 const (
-	Auto   Scale = iota // Log where the largest count is at least 20, else Linear
+	Auto   Scale = iota // Log where the largest count is at least 20 times the least, else Linear
 	Linear              // by the count
 	Log                 // by the count's logarithm
 )
@@ -24,8 +24,8 @@ const (
 type HeatOptions struct {
 	Title string
 	Scale Scale
-	// Under is a frame that is laid under the map in dark grey, such as the last one; nil for none. It is the whole frame, of
-	// which the map's region is taken.
+	// Under is a frame that is laid under the map, such as the last one; nil for none. It is the whole frame, of which the map's region is taken. Where pixels
+	// never changed it is seen in dark grey, and where they did only its edges are: colours are those of the legend.
 	Under *frame.Image
 }
 
@@ -100,6 +100,7 @@ const faintest = 0.16
 type ramp struct {
 	colours *colourMap
 	log     bool
+	min     uint32 // the least that is not 0: where all changed much, that is where colours begin
 	max     uint32
 	total   uint64
 	hot     int // pixels with at least one
@@ -111,10 +112,13 @@ func newRamp(counts []uint32, s Scale) *ramp {
 		r.max = max(r.max, c)
 		r.total += uint64(c)
 		if c > 0 {
+			if r.hot == 0 || c < r.min {
+				r.min = c
+			}
 			r.hot++
 		}
 	}
-	r.log = isLog(s, float64(r.max))
+	r.log = isLog(s, float64(r.max)/float64(max(r.min, 1)))
 	return r
 }
 
@@ -123,15 +127,19 @@ func isLog(s Scale, top float64) bool {
 	return s == Log || s == Auto && top >= fromHere
 }
 
-// part returns where from 0 to 1 a count lies between 1 and the largest.
+// onlyCount is where on the colour map the only count is that there is.
+const onlyCount = 0.6
+
+// part returns where from 0 to 1 a count lies between the least and the largest.
 func (r *ramp) part(c float64) float64 {
+	low, high := float64(r.min), float64(r.max)
 	switch {
-	case r.max <= 1:
-		return 1
+	case low >= high:
+		return onlyCount
 	case r.log:
-		return math.Log(c) / math.Log(float64(r.max))
+		return math.Log(c/low) / math.Log(high/low)
 	}
-	return (c - 1) / (float64(r.max) - 1)
+	return (c - low) / (high - low)
 }
 
 func (r *ramp) colour(c uint32) color.RGBA {

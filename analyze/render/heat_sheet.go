@@ -79,7 +79,7 @@ func greyUnder(m frame.Image, h *analyze.Heat) (*image.RGBA, error) {
 	return out, nil
 }
 
-// paint draws the map. What the frame under it shows stays visible through the colours as a little more or less light.
+// paint draws the map. Of the frame under it, its edges stay visible through the colours, which are those of the legend everywhere else.
 func (p *heatSheet) paint(at func(i int) (c color.RGBA, hot bool)) {
 	rows := p.area.Dy() / p.zoom
 	for y := range rows {
@@ -92,8 +92,8 @@ func (p *heatSheet) paint(at func(i int) (c color.RGBA, hot bool)) {
 			switch {
 			case !hot:
 				c = ground
-			case p.under != nil:
-				c = mix(c, ground, 0.22)
+			case p.edge(x, y):
+				c = mix(c, inkBack(), 0.55)
 			}
 			to := image.Pt(p.area.Min.X+x*p.zoom, p.area.Min.Y+y*p.zoom)
 			if p.zoom == 1 {
@@ -103,6 +103,19 @@ func (p *heatSheet) paint(at func(i int) (c color.RGBA, hot bool)) {
 			fill(p.img, image.Rectangle{Min: to, Max: to.Add(image.Pt(p.zoom, p.zoom))}, c)
 		}
 	}
+}
+
+// edge reports whether the frame under the map gets much lighter or darker beside or below a pixel.
+func (p *heatSheet) edge(x, y int) bool {
+	if p.under == nil {
+		return false
+	}
+	const much = 12 // of the 66 levels of greyUnder
+	at := func(x, y int) int {
+		return int(p.under.Pix[min(y, p.under.Rect.Max.Y-1)*p.under.Stride+4*min(x, p.under.Rect.Max.X-1)])
+	}
+	here := at(x, y)
+	return max(here-at(x+1, y), at(x+1, y)-here, here-at(x, y+1), at(x, y+1)-here) > much
 }
 
 func (p *heatSheet) header(title, what, figures string) {
@@ -130,7 +143,7 @@ func (p *heatSheet) rampLegend(r *ramp) {
 	name := p.scaleName(r.log)
 	bar := p.bar(pad)
 	if p.under != nil {
-		name += ", last frame under it"
+		name += ", last frame in lines"
 	}
 	// What never changed comes first, apart from the rest.
 	none := image.Rect(pad, bar.Min.Y, pad+p.px(34), bar.Max.Y)
@@ -143,12 +156,15 @@ func (p *heatSheet) rampLegend(r *ramp) {
 	if r.max == 0 {
 		return
 	}
-	from := 0.0
-	if r.max == 1 { // one colour
-		from, bar.Max.X = 1, bar.Min.X+p.px(34)
+	one := r.min == r.max
+	if one {
+		bar.Max.X = bar.Min.X + p.px(34)
 	}
 	for x := bar.Min.X; x < bar.Max.X; x++ {
-		t := math.Max(from, float64(x-bar.Min.X)/float64(max(1, bar.Dx()-1)))
+		t := float64(x-bar.Min.X) / float64(max(1, bar.Dx()-1))
+		if one {
+			t = onlyCount
+		}
 		fill(p.img, image.Rect(x, bar.Min.Y, x+1, bar.Max.Y), r.colours.at(faintest+(1-faintest)*t))
 	}
 	p.ticks(bar, r.ticks(), base)
@@ -162,14 +178,35 @@ type tick struct {
 
 // ticks come in the order of their importance: where two touch, the later one is left out.
 func (r *ramp) ticks() []tick {
-	if r.max == 1 {
-		return []tick{{0.5, "1"}}
+	if r.min == r.max {
+		return []tick{{0.5, number(float64(r.max), 0)}}
 	}
-	all := []tick{{0, "1"}, {1, number(float64(r.max), 0)}}
-	for _, n := range byWeight(steps(float64(r.max), r.log)) {
+	all := []tick{{0, number(float64(r.min), 0)}, {1, number(float64(r.max), 0)}}
+	for _, n := range byWeight(r.steps()) {
 		all = append(all, tick{r.part(n), number(n, 0)})
 	}
 	return all
+}
+
+// steps returns the counts between the least and the largest to name.
+func (r *ramp) steps() (between []float64) {
+	low, high := float64(r.min), float64(r.max)
+	if r.log || low == 1 {
+		for _, n := range steps(high, r.log) {
+			if n > low {
+				between = append(between, n)
+			}
+		}
+		return between
+	}
+	offset := steps(high-low, false) // as wide as they would be from 0 on, at multiples of their width
+	if len(offset) == 0 {
+		return nil
+	}
+	for n := (math.Floor(low/offset[0]) + 1) * offset[0]; n < high; n += offset[0] {
+		between = append(between, n)
+	}
+	return between
 }
 
 func (p *heatSheet) balanceLegend(m *balance) {

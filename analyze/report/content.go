@@ -446,8 +446,19 @@ func newResult(r *analyze.Result, claims map[string]float64) resultView {
 		view.Begins = view.Group != "" && (len(v.Values) == 0 || v.Values[len(v.Values)-1].Group != view.Group)
 		v.Values = append(v.Values, view)
 	}
-	v.addEvidence(r.Evidence)
+	v.addEvidence(placed(r.Evidence))
 	return v
+}
+
+// placed says in words where in its picture the evidence is, for all of which there may be several in one frame.
+func placed(all []analyze.Evidence) []analyze.Evidence {
+	all = slices.Clone(all)
+	for i := range all {
+		if r := all[i].Region; len(r) == 4 {
+			all[i].Text += fmt.Sprintf(", at %d, %d", r[0], r[1])
+		}
+	}
+	return all
 }
 
 // addEvidence makes a card for each frame, as far as there is room.

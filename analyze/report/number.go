@@ -19,16 +19,14 @@ func boundsText(v analyze.Value) string {
 		return ""
 	}
 	low, high := number(v.Low, v), number(v.High, v)
-	if low == high && v.Low != v.High { // narrower than the digits that are shown
-		off := max(v.Value-v.Low, v.High-v.Value)
-		if v.Unit == "fraction" {
-			off *= 100
-		}
-		digits := max(0, -int(math.Floor(math.Log10(off))))
-		return "± " + trimZeros(strconv.FormatFloat(off, 'f', min(digits, 9), 64))
+	if low == high { // narrower than the digits that are shown; all of them stand in the value's title
+		return withinRounding
 	}
 	return low + " – " + high
 }
+
+// withinRounding stands where bounds are closer to a value than its last digit.
+const withinRounding = "within rounding"
 
 // spanText is a number with its unit, and between what it lies where that shows.
 func spanText(s Span, unit string) string {

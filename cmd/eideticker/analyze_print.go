@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -53,7 +55,7 @@ func valueRows(r *analyze.Result) (rows [][]string) {
 		if repeats(r, v) {
 			continue
 		}
-		rows = append(rows, []string{name, v.Name, figure(v.Value), v.Unit, bounds(v)})
+		rows = append(rows, []string{name, v.Name, valueFigure(v), v.Unit, shownBounds(v)})
 		name = ""
 	}
 	return rows
@@ -110,6 +112,27 @@ func printWindow(w io.Writer, win *report.Window) error {
 func repeats(r *analyze.Result, v analyze.Value) bool {
 	complete, ok := r.Find(strings.Replace(v.Name, ".crossed_", ".complete_", 1))
 	return ok && complete.Name != v.Name && complete.Value == v.Value
+}
+
+// valueFigure is a value with the digits that mean something: of a fraction the first four, wherever they begin; elsewhere nothing is told below a ten-thousandth.
+func valueFigure(v analyze.Value) string {
+	if a := math.Abs(v.Value); v.Unit != "fraction" && a < 0.001 {
+		return strconv.FormatFloat(math.Round(v.Value*1e4)/1e4+0, 'f', -1, 64)
+	}
+	return figure(v.Value)
+}
+
+// shownBounds leaves out bounds that are nearer to the value than its last digit.
+func shownBounds(v analyze.Value) string {
+	if v.State != analyze.Bounded {
+		return bounds(v)
+	}
+	low, high := v, v
+	low.Value, high.Value = v.Low, v.High
+	if valueFigure(low) == valueFigure(high) {
+		return "within rounding"
+	}
+	return valueFigure(low) + " – " + valueFigure(high)
 }
 
 func bounds(v analyze.Value) string {

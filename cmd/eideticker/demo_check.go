@@ -54,10 +54,11 @@ func exactSpan(n int) demoSpan { return demoSpan{float64(n), float64(n), float64
 func (s demoSpan) meets(o demoSpan) bool { return s.Low <= o.High && o.Low <= s.High }
 
 func (s demoSpan) String() string {
-	if s.Low == s.High {
+	low, high := figureText(s.Low), figureText(s.High)
+	if low == high {
 		return figureText(s.Value)
 	}
-	return fmt.Sprintf("%s (%s–%s)", figureText(s.Value), figureText(s.Low), figureText(s.High))
+	return fmt.Sprintf("%s (%s–%s)", figureText(s.Value), low, high)
 }
 
 // figureText has one decimal where there is anything behind the point.

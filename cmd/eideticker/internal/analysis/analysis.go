@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
@@ -90,6 +91,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	var lost LostError
 	var unreadable []int
 	for i := range windows {
+		windows[i].number, windows[i].of = i+1, len(windows)
 		described, outcome, err := a.results(ctx, &windows[i])
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -154,6 +156,9 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 	what := "measuring"
 	if w.Name != "" {
 		what += " " + w.Name
+	}
+	if w.of > 1 {
+		what += fmt.Sprintf(" window %d of %d", w.number, w.of)
 	}
 	advance, end := a.told.Phase(what, w.End-w.Start+1)
 	defer end()
@@ -223,6 +228,10 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
 		first = w.Green
 	}
 	last := max(w.End, o.Window.Red)
+	if last == w.End && w.End > w.Start && o.Times.Period() == 0 { // as measures do where no beat says how long it was
+		d.Warnings = append(slices.Clone(d.Warnings), fmt.Sprintf("how long the last picture was on the screen is not known: durations count the %v of the one before it",
+			o.Times.At(w.End).Sub(o.Times.At(w.End-1)).Round(time.Microsecond)))
+	}
 	d.Times = a.frameTimes(o.Times, o.Times.At(w.Start), first, last)
 	return d
 }

@@ -91,7 +91,7 @@ func (p *windowPictures) all() error {
 		case errors.As(err, &path): // the disk, and not the picture
 			return err
 		case err != nil:
-			p.note("a picture is missing: %v", err)
+			p.note("%s", p.title(fmt.Sprintf("a picture is missing: %v", err)))
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (p *windowPictures) evidence() error {
 		}
 	}
 	if n := len(frames); n > mostEvidence {
-		p.note("%d frames are evidence for what was found; pictures were drawn of the first %d", n, mostEvidence)
+		p.note("%s", p.title(fmt.Sprintf("%d frames are evidence for what was found; pictures were drawn of the first %d", n, mostEvidence)))
 		frames = frames[:mostEvidence]
 	}
 	slices.Sort(frames)

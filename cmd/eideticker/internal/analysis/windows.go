@@ -26,6 +26,7 @@ type window struct {
 	tolerance, greenFrom int
 	noise                *analyze.Noise // nil where nothing was calibrated
 	warnings             []string
+	number, of           int // the first is 1, of so many
 }
 
 // windows says what is to be measured, and in sentences what was found on the way.
