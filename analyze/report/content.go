@@ -503,7 +503,7 @@ func chartTitle(c chartData) string {
 func newValue(measure string, v analyze.Value) valueView {
 	group, name := parted(v.Name)
 	view := valueView{
-		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: shortNumber(v), Unit: unitText(v.Unit), Full: fullText(v), Bounds: boundsText(v),
+		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: shortNumber(v), Unit: unitText(unitOf(shortNumber(v), v.Unit)), Full: fullText(v), Bounds: boundsText(v),
 		State: string(v.State), Note: v.Note, All: frameLink{0, "all frames"},
 	}
 	if v.State == analyze.Refused {

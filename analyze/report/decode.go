@@ -42,10 +42,10 @@ func Decode(from io.Reader) (*Results, error) {
 		return nil, fmt.Errorf("read results: over %d MiB, which no analysis writes", maxBytes>>20)
 	}
 	if err := bounded(b); err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
+		return nil, fmt.Errorf("read results: %w", cutOff(b, err))
 	}
 	if err := ours(b); err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
+		return nil, fmt.Errorf("read results: %w", cutOff(b, err))
 	}
 	var r Results
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -56,6 +56,18 @@ func Decode(from io.Reader) (*Results, error) {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	return &r, nil
+}
+
+// ErrCut is what results are that end in the middle.
+var ErrCut = errors.New("the file is cut off: analyze the recording again")
+
+// cutOff returns ErrCut in place of what a parser says of a file that ends too early.
+func cutOff(b []byte, err error) error {
+	var syntax *json.SyntaxError
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Offset >= int64(len(b)) {
+		return ErrCut
+	}
+	return err
 }
 
 // ours looks at schema and version alone, since the rest may mean something else.

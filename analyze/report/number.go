@@ -11,7 +11,18 @@ import (
 // Numbers are shown with as many digits as their bounds leave them; all of them stand in results.json.
 
 // valueText is a value with its unit.
-func valueText(v analyze.Value) string { return number(v.Value, v) + unitText(v.Unit) }
+func valueText(v analyze.Value) string {
+	text := number(v.Value, v)
+	return text + unitText(unitOf(text, v.Unit))
+}
+
+// unitOf is the unit behind a number: one frame is not frames.
+func unitOf(number, unit string) string {
+	if number == "1" && !strings.Contains(unit, "/") && len(unit) > 2 {
+		return strings.TrimSuffix(unit, "s")
+	}
+	return unit
+}
 
 // boundsText is between what the value lies, in its unit, or nothing where that is said by its state.
 func boundsText(v analyze.Value) string {

@@ -60,6 +60,10 @@ Measures what is between green and red, each window on its own; without such mar
 }
 
 func (c analyzeCmd) Run(e *env) error {
+	var err error
+	if c.Measures, err = measureNames(c.Measures); err != nil {
+		return usageError{err}
+	}
 	s, err := c.settings()
 	if err != nil {
 		return err
@@ -164,7 +168,7 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 		Variants: c.Variants, EndEvent: c.Event,
 		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
 	}
-	if err := errors.Join(analyze.CheckNames(c.Measures), analyze.CheckVariants(c.Variants)); err != nil {
+	if err := analyze.CheckVariants(c.Variants); err != nil {
 		return s, usageError{err}
 	}
 	if err := c.windowSettings(&s); err != nil {

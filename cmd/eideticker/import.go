@@ -2,11 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/video"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recording"
 )
 
 type importCmd struct {
@@ -27,9 +32,17 @@ Each frame keeps the time that the file gives it, and pictures the time in their
 pictures follow each other in the order of the numbers in their names.`
 }
 
+// otherEndings are those under which a recording would be taken for something else.
+func otherEndings() []string {
+	return []string{".mp4", ".webm", ".mkv", ".mov", ".avi", ".png", ".jpg", ".y4m", ".raw", ".json", ".csv", ".html"}
+}
+
 func (c importCmd) Run(e *env) error {
 	if rig.SameFile(c.Video, c.Output) {
 		return usagef("%s is what is read: choose another name for the recording", c.Output)
+	}
+	if ending := strings.ToLower(filepath.Ext(c.Output)); slices.Contains(otherEndings(), ending) {
+		return usagef("%s would be a recording, and %s is the ending of something else: name it %s.eid", c.Output, ending, strings.TrimSuffix(c.Output, filepath.Ext(c.Output)))
 	}
 	params := url.Values{}
 	if c.FPS != "" {
@@ -41,6 +54,10 @@ func (c importCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	if err != nil {
+		if r, notRecording := recording.Open(c.Video); notRecording == nil {
+			r.Close() // was only read
+			return fmt.Errorf("%s is a recording already: eideticker analyze measures it, and eideticker export makes another of its frames", c.Video)
+		}
 		return err
 	}
 	in := rig.Input{Source: src, Path: c.Output, Options: rig.Options{Force: c.Force}}

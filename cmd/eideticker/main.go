@@ -90,10 +90,22 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return exited
 	}
 	if err != nil {
-		return exitCode(errOut, usageError{err})
+		return exitCode(errOut, usageError{plainly(err)})
 	}
 	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
 	return exitCode(errOut, parsed.Run(e))
+}
+
+// plainly says in the words of this program what the parser says of a flag's value.
+func plainly(err error) error {
+	flag, _, missing := strings.Cut(err.Error(), `: expected `)
+	switch {
+	case missing && strings.Contains(err.Error(), ` but got "EOL"`):
+		return fmt.Errorf("%s has no value", flag)
+	case missing && strings.Contains(err.Error(), "(short flag)") && strings.HasPrefix(flag, "--frames"):
+		return fmt.Errorf("%s: frames are counted from 0; want A:B with A below B", flag)
+	}
+	return err
 }
 
 // spelledOut takes what users of other programs type first.

@@ -27,13 +27,25 @@ func refuseExisting(path string, force bool) error {
 	return nil
 }
 
+// cannotCreate names the output that was asked for, and not the file that it is written to first.
+func cannotCreate(path string, err error) error {
+	var inner *fs.PathError
+	if errors.As(err, &inner) {
+		err = inner.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no folder %s: %w", filepath.Dir(path), err)
+	}
+	return fmt.Errorf("create %s: %w", path, err)
+}
+
 func createOut(path string, force bool) (*outFile, error) {
 	if err := refuseExisting(path, force); err != nil {
 		return nil, err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return nil, err
+		return nil, cannotCreate(path, err)
 	}
 	return &outFile{bufio.NewWriterSize(tmp, 1<<20), path, tmp}, nil
 }
@@ -72,7 +84,7 @@ func stage(path string, force bool, endings ...string) (*staged, error) {
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return nil, err
+		return nil, cannotCreate(path, err)
 	}
 	return &staged{path, dir}, nil
 }

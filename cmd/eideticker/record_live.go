@@ -41,10 +41,11 @@ func (c recordCmd) measures() ([]string, error) {
 	if slices.Equal(c.Analyze, []string{"all"}) {
 		return nil, nil
 	}
-	if err := analyze.CheckNames(c.Analyze); err != nil {
+	names, err := measureNames(strings.Fields(strings.Join(c.Analyze, " ")))
+	if err != nil {
 		return nil, usagef("--analyze: %w; all stands for those that apply", err)
 	}
-	return c.Analyze, nil
+	return names, nil
 }
 
 // analyses has the recordings analysed while they are made, if that was asked for.

@@ -79,6 +79,9 @@ type runDir struct {
 
 // openRun opens a run folder and reads its results.
 func openRun(dir string) (*runDir, error) {
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return nil, fmt.Errorf("%s is a file and no run folder; make one of a recording with: eideticker analyze FILE.eid -o DIR", dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

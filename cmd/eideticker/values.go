@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
 )
 
 // byteSize is a number of bytes on the command line: 4GiB, 512MiB, 1GB, 4096.
@@ -64,6 +66,9 @@ func (f frameRange) in(n int) (from, to int, err error) {
 	if f.open {
 		to = n
 	}
+	if n == 0 {
+		return 0, 0, usagef("--frames %d:%d: the recording has no frames; eideticker analyze FILE quality says why", from, to)
+	}
 	if from >= n || to > n {
 		end := fmt.Sprint(f.to)
 		if f.open {
@@ -72,4 +77,56 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		return 0, 0, usagef("frames %d:%s are not in the recording, which has frames 0:%d", f.from, end, n)
 	}
 	return from, to, nil
+}
+
+// measureNames are names of measures on the command line, apart or with commas between them. One that there is not is answered with what may be meant.
+func measureNames(given []string) (names []string, err error) {
+	known := append(analyze.Names(), analyze.QualityName)
+	for _, text := range given {
+		for name := range strings.SplitSeq(text, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				continue
+			}
+			if err := analyze.CheckNames([]string{name}); err != nil {
+				if near := nearest(name, known); near != "" {
+					return nil, fmt.Errorf("%w; perhaps %s is meant", err, near)
+				}
+				return nil, err
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// nearest returns the one of some names that is at most two letters off, and the nearest; or nothing.
+func nearest(name string, names []string) (best string) {
+	off := 3
+	for _, n := range names {
+		if d := distance(name, n); d < off && d < len(n) {
+			best, off = n, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: how many bytes are to be added, left out or replaced to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0] // of the column before
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := above
+			if a[i] != b[j] {
+				replaced++
+			}
+			above = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, above+1)
+		}
+	}
+	return row[len(b)]
 }

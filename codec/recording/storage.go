@@ -37,7 +37,7 @@ func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	}
 	f, err := os.OpenFile(path, flags, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s exists already; choose another name or use --force to overwrite it: %w", path, err)
+		return nil, existsError{path}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -51,6 +51,15 @@ func createFile(path string, force, noDirect bool) (*diskFile, error) {
 	syncFolder(path)
 	return d, nil
 }
+
+// existsError is fs.ErrExist in words.
+type existsError struct{ path string }
+
+func (e existsError) Error() string {
+	return e.path + " exists already; choose another name or use --force to overwrite it"
+}
+
+func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
 // makeRoom takes away the name of a file that is overwritten, and not what is in it: a run folder may hold the same recording by another
 // name, a hard link, and a program may be reading it. It returns the path without symbolic links: the new file stands where the old one did.
