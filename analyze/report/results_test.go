@@ -183,15 +183,15 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	change := func(old, new string) string { return strings.Replace(string(valid), old, new, 1) }
 	for _, tc := range []struct{ name, in, want string }{
-		{"nothing", "", "unexpected end"},
+		{"nothing", "", "the file is cut off"},
 		{"no object", "7", "cannot unmarshal"},
 		{"another file", `{"schema_version":3}`, "is this a results.json?"},
 		{"another version", change(`"version":1`, `"version":2`), "version 2, this program reads 1; analyze the recording again"},
-		{"cut", string(valid[:len(valid)/2]), "unexpected"},
+		{"cut", string(valid[:len(valid)/2]), "the file is cut off"},
 		{"more behind it", string(valid) + "{}", "after top-level value"},
 		{"too deep", strings.Repeat("[", 100), "32 levels"},
 		{"many structs", `{"windows":[` + strings.Repeat("null,", maxThings+1), "200000 objects"},
-		{"no end of a string", `{"a":"\`, "unexpected EOF"},
+		{"no end of a string", `{"a":"\`, "the file is cut off"},
 		{"infinite", change(`59.9`, `1e999`), "1e999"},
 		{"bounds", change(`"low":58`, `"low":59.95`), "59.9 is not between 59.95 and 60.1"},
 		{"no such frame", change(`"red_frame":106`, `"red_frame":300`), "red_frame is 300"},
