@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
@@ -86,3 +88,18 @@ func pagesHost(d Device) (string, error) {
 }
 
 const loopback = "127.0.0.1"
+
+// loadedRed shows red as what can be shown on any device: a page.
+type loadedRed struct {
+	browser controller.Browser
+	address string
+}
+
+func (loadedRed) Green(context.Context) error {
+	return fmt.Errorf("the device's screen cannot be painted on: %w", errors.ErrUnsupported)
+}
+
+func (p loadedRed) Red(ctx context.Context) error {
+	_, err := p.browser.Load(ctx, p.address)
+	return err
+}

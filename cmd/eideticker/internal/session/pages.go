@@ -28,6 +28,7 @@ type pages struct {
 	address string     // where the test begins
 	own     bool       // it draws its own green
 	green   string     // address of the green page
+	red     string     // of one that is red; "": none is served
 	site    *site.Site // nil: no page of ours is played
 	nonce   string
 	file    string // the green page where it is one; "": it is served
@@ -101,6 +102,16 @@ html, body, a { margin: 0; position: fixed; inset: 0; display: block; background
 <body><a href="%s" draggable="false"></a></body>
 `
 
+// redPage is loaded behind content that draws no red, where the rig cannot paint on the screen itself.
+const (
+	redPath = "/red"
+	redPage = `<!doctype html>
+<meta charset="utf-8">
+<title>Eideticker</title>
+<style>html { background: #f00 }</style>
+`
+)
+
 func (p *pages) serveGreen(ctx context.Context) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(p.host, "0"))
 	if err != nil {
@@ -110,16 +121,22 @@ func (p *pages) serveGreen(ctx context.Context) error {
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/" {
+			page := body
+			switch r.URL.Path {
+			case "/":
+			case redPath:
+				page = redPage
+			default:
 				http.NotFound(w, r)
 				return
 			}
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Cache-Control", "no-store")
-			_, _ = w.Write([]byte(body)) // a browser that has gone away gets nothing
+			_, _ = w.Write([]byte(page)) // a browser that has gone away gets nothing
 		}),
 	}
 	p.green = "http://" + l.Addr().String() + "/"
+	p.red = "http://" + l.Addr().String() + redPath
 	p.serving.Go(func() error {
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }() // ends with Close

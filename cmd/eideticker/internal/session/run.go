@@ -180,7 +180,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 	}
 	var err error
 	s.played, err = controller.Run(ctx, controller.Setup{
-		Test: s.Test, Browser: s.stage, Painter: s.stage.Painter(), Input: s.stage.Input(), Screen: screen,
+		Test: s.Test, Browser: s.stage, Painter: s.painter(), Input: s.stage.Input(), Screen: screen,
 		Clock: timeline.Monotonic(), Emit: emit, Log: s.log,
 		Address: s.pages.address, Own: s.pages.own, GreenAddress: s.pages.green,
 		Size:   frame.Region{Width: info.Format.Width, Height: info.Format.Height},
@@ -204,6 +204,14 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		s.note("the page told nothing of itself: %v", err)
 	}
 	return nil
+}
+
+// painter is the device's own, or a red page in its place.
+func (s *session) painter() controller.Painter {
+	if p := s.stage.Painter(); p != nil || s.pages.red == "" {
+		return p
+	}
+	return loadedRed{s.stage, s.pages.red}
 }
 
 // listen takes in what the page tells of itself, on a goroutine that sends once; a page that says it cannot play ends the run.

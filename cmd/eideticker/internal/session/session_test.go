@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -332,5 +334,32 @@ func TestAddress(t *testing.T) {
 		if got, err := Address(text); err == nil {
 			t.Errorf("%q is taken for %q", text, got)
 		}
+	}
+}
+
+// TestRedPage: where a device cannot be painted on, the content is followed by a page that is red.
+func TestRedPage(t *testing.T) {
+	p, err := servePages(t.Context(), &suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for address, want := range map[string]string{p.green: `href="https://a.example/?x=1&amp;y=&#34;2&#34;"`, p.red: "background: #f00"} {
+		r, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		_ = r.Body.Close() // was only read
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s is %s, %v; want %s", address, body, err, want)
+		}
+	}
+	s := &session{pages: p, stage: &sceneStage{scene: &scene{}}}
+	if err := s.painter().Red(t.Context()); !errors.Is(err, errors.ErrUnsupported) { // what this device's Load says
+		t.Errorf("error %v", err)
+	}
+	if err := s.painter().Green(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v", err)
 	}
 }
