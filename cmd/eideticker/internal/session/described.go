@@ -63,9 +63,12 @@ func reachable(all []net.Addr) (host string, ok bool) {
 const healthTimeout = 30 * time.Second
 
 func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
-	s := &describedStage{ctx: ctx, device: d.Description}
-	err := s.open(ctx, w)
+	browser, err := d.Browser(w.Browser)
 	if err != nil {
+		return nil, err
+	}
+	s := &describedStage{ctx: ctx, device: d.Description, name: browser}
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("device %s: %w", d.Name(), err), s.Close())
 	}
 	return s, nil
@@ -84,10 +87,7 @@ type describedStage struct {
 	started bool            // an Android browser was started
 }
 
-func (s *describedStage) open(ctx context.Context, w Wanted) (err error) {
-	if s.name, err = s.device.Browser(w.Browser); err != nil {
-		return err
-	}
+func (s *describedStage) open(ctx context.Context) (err error) {
 	if serial, ok := s.device.Android(); ok {
 		found, err := adb.Server{}.Find(ctx, serial)
 		if err != nil {
