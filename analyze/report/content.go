@@ -414,6 +414,9 @@ func differingAbout(w *Window) (all []string) {
 		text := fmt.Sprintf("tolerance %d, %s pixels may differ", w.Tolerance, count(w.MinPixels))
 		if w.Noise != nil {
 			text += fmt.Sprintf(", calibrated on %s held frames", count(w.Noise.Frames))
+			if n := w.Noise.Pattern; n > 0 {
+				text += fmt.Sprintf(", %s of them of a pattern", count(n))
+			}
 		}
 		all = append(all, text)
 	}

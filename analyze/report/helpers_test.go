@@ -30,7 +30,7 @@ func sample() *Results {
 			Name: "canvas", Kind: Markers, Green: 100, Start: 101, End: 104, Red: 106, StartNS: 1_000_000_000, EndNS: 1_083_416_750,
 			Region: []int{0, 0, 1280, 720}, Masks: [][]int{{10, 20, 30, 40}, {0, 0, 768, 8}}, Tolerance: 2, MinPixels: 5,
 			Noise: &analyze.Noise{
-				Frames: 30, Tolerance: 2, MinPixels: 5, FalseRate: 1e-4, SmallestPixels: 6, SmallestLevels: 5, Columns: 2, Tiles: []int{2, 1, 0, 2},
+				Frames: 30, Pattern: 12, Tolerance: 2, MinPixels: 5, FalseRate: 1e-4, SmallestPixels: 6, SmallestLevels: 5, Columns: 2, Tiles: []int{2, 1, 0, 2},
 			},
 			T0: &T0{AtNS: 900_000_000, UncertaintyNS: 50_000, Source: "navigation"},
 			Times: FrameTimes{
