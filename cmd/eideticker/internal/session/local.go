@@ -120,7 +120,8 @@ func (s *localStage) Ended() <-chan struct{} {
 func (s *localStage) Err() error { return s.browser.Err() }
 
 func (s *localStage) About() report.Environment {
-	env := report.Environment{report.EnvDUT: "this machine", report.EnvMachineShared: "yes"}
+	env := ofThisMachine()
+	env[report.EnvDUT], env[report.EnvMachineShared] = "this machine", "yes"
 	if s.browser != nil {
 		env[report.EnvBrowser] = s.browser.Name()
 		if v := s.browser.Version(); v != "" {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -139,6 +140,8 @@ func (s *session) play(ctx context.Context) (err error) {
 		info := driver.Info()
 		s.record.Input = &info
 	}
+	s.record.Environment = ofRig()
+	maps.Copy(s.record.Environment, s.stage.About())
 	s.log.Info("ready", "device", s.record.Device, "source", src.Info().URI)
 	err = s.recordWhile(ctx, src)
 	maps.Copy(s.record.Environment, s.stage.About())
@@ -151,9 +154,14 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 	defer stop()
 	screen := rig.NewScreen()
 	var failure error
+	known, err := json.Marshal(s.record.Environment)
+	if err != nil {
+		return err
+	}
 	s.told("running " + s.Test.Name)
 	res, err := rig.Record(ctx, src, s.path(analysis.RecordingFile), rig.Options{
-		Program: s.Program, Metadata: certify.Metadata(src.Info()), Watch: screen,
+		Program: s.Program, Watch: screen,
+		Metadata: append(certify.Metadata(src.Info()), capture.Metadata{Name: analysis.MetadataName, Value: known}),
 		Started: func(ctx context.Context, emit func(timeline.Event)) error {
 			failure = s.control(ctx, screen, src.Info(), emit)
 			stop()

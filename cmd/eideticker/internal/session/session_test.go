@@ -108,6 +108,14 @@ func TestRunFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	for _, m := range r.Metadata() {
+		if m.Name == analysis.MetadataName && !strings.Contains(string(m.Value), `"dut":"scripted"`) {
+			t.Errorf("the recording says it was made on %s", m.Value)
+		}
+	}
+	if env := found.Results.Environment; env[report.EnvDUT] != "scripted" || env[report.EnvRigOS] == "" {
+		t.Errorf("environment %v", env)
+	}
 	var kinds []string
 	for _, e := range r.Events() {
 		if e.Source == controller.EventSource {
