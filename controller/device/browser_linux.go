@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // BrowserOptions say which browser to start, where, and with what.
@@ -26,6 +28,7 @@ type Browser struct {
 	process       *process
 	profile       *profile
 	done          chan struct{} // closed when the profile is gone too
+	told          timeline.Interval
 }
 
 // StartBrowser starts a browser and returns when its window fills the display exactly, without bars. It
@@ -57,10 +60,13 @@ func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o.URL)...)
 	cmd.Env = b.profile.environment(display)
 	cmd.Dir = b.profile.dir
+	clock := timeline.Monotonic()
+	b.told.Earliest = clock.Now()
 	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL); err != nil {
 		b.profile.remove()
 		return nil, err
 	}
+	b.told.Latest = clock.Now()
 	go func() {
 		defer close(b.done)
 		<-b.process.done
@@ -118,6 +124,9 @@ func (b *Browser) Name() string { return b.name }
 
 // Version returns what the browser says of itself, or "" if it would not.
 func (b *Browser) Version() string { return b.version }
+
+// Told returns when the browser was told to start: its program was begun then, and its window came some time later.
+func (b *Browser) Told() timeline.Interval { return b.told }
 
 // Done is closed when the browser has ended and nothing is left of it.
 func (b *Browser) Done() <-chan struct{} { return b.done }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // DisplayOptions say what display to start; the zero value is 1280x720.
@@ -59,6 +61,9 @@ func (*Browser) Name() string { return "" }
 
 // Version returns "".
 func (*Browser) Version() string { return "" }
+
+// Told returns the zero interval.
+func (*Browser) Told() timeline.Interval { return timeline.Interval{} }
 
 // Done returns nil.
 func (*Browser) Done() <-chan struct{} { return nil }

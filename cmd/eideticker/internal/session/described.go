@@ -136,15 +136,13 @@ func (s *describedStage) Painter() controller.Painter {
 func (s *describedStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	switch {
 	case s.onDisplay():
-		clock := timeline.Monotonic()
-		told := clock.Now()
 		// Not the caller's context: the browser is to stay on the screen until the recording has ended.
 		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name, URL: address})
 		if err != nil {
 			return timeline.Interval{}, err
 		}
 		s.program = browser
-		return timeline.Interval{Earliest: told, Latest: clock.Now()}, nil
+		return browser.Told(), nil
 	case s.android != nil && s.name != "":
 		s.started = true
 		return s.android.Start(ctx, s.name, address)

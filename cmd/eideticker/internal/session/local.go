@@ -71,17 +71,15 @@ func (s *localStage) Painter() controller.Painter {
 	return s.painter
 }
 
-// Launch returns when the browser fills the screen; it was told to start somewhere before.
+// Launch returns when the browser fills the screen, and when it was told to start.
 func (s *localStage) Launch(_ context.Context, address string) (timeline.Interval, error) {
-	clock := timeline.Monotonic()
-	told := clock.Now()
 	// Not the caller's context: the browser is to stay on the screen until the recording has ended.
 	browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{Display: s.display, Name: s.name, URL: address})
 	if err != nil {
 		return timeline.Interval{}, err
 	}
 	s.browser = browser
-	return timeline.Interval{Earliest: told, Latest: clock.Now()}, nil
+	return browser.Told(), nil
 }
 
 // Load has the green page left by its link, which covers the screen: a browser without bars has no address to type.
