@@ -41,6 +41,11 @@ func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
+	return startBrowser(ctx, kind, path, o)
+}
+
+// startBrowser starts a browser of a kind.
+func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions) (*Browser, error) {
 	display := o.On
 	if o.Display != nil {
 		display = o.Display.Name()
@@ -54,11 +59,11 @@ func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	b := &Browser{name: kind.name, version: version(ctx, path), done: make(chan struct{})}
-	if b.profile, err = newProfile(profileBase(), kind.preferences); err != nil {
+	if b.profile, err = newProfile(profileBase(), kind.files); err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o.URL)...)
-	cmd.Env = b.profile.environment(display)
+	cmd.Env = append(b.profile.environment(display), kind.environment...)
 	cmd.Dir = b.profile.dir
 	clock := timeline.Monotonic()
 	b.told.Earliest = clock.Now()

@@ -167,7 +167,7 @@ func TestDescendantsEnd(t *testing.T) {
 
 func TestOrphanedProfilesAreRemoved(t *testing.T) {
 	tmp := t.TempDir()
-	alive, err := newProfile(tmp, "")
+	alive, err := newProfile(tmp, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestOrphanedProfilesAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next, err := newProfile(tmp, "x")
+	next, err := newProfile(tmp, map[string]string{"in/it": "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,25 +1,37 @@
 package device
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 )
 
+// What both keep of asking the user and the network.
+var (
+	//go:embed firefox.js
+	firefoxPreferences string
+	//go:embed chromium.json
+	chromiumPreferences string
+)
+
 // kind is a browser that we know how to start.
 type kind struct {
 	name        string
-	pkg         string   // of Debian
-	programs    []string // in order of preference
-	preferences string   // user.js of the profile, or ""
+	pkg         string            // of Debian
+	programs    []string          // in order of preference
+	files       map[string]string // of the profile, by their paths in it
+	environment []string
 	arguments   func(profile string, width, height int, url string) []string
 }
 
 func kinds() []kind {
 	return []kind{
-		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"}, arguments: chromiumArguments},
-		{name: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"}, preferences: firefoxPreferences, arguments: firefoxArguments},
+		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"}, arguments: chromiumArguments,
+			files: map[string]string{"Default/Preferences": chromiumPreferences}},
+		{name: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"}, arguments: firefoxArguments,
+			files: map[string]string{"user.js": firefoxPreferences}, environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"}},
 	}
 }
 
@@ -54,7 +66,10 @@ func chromiumArguments(profile string, width, height int, url string) []string {
 		"--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 		"--disable-extensions", "--disable-infobars", "--disable-session-crashed-bubble", "--disable-breakpad",
-		"--disable-crash-reporter", "--disable-features=Translate,MediaRouter,OptimizationHints",
+		"--disable-crash-reporter", "--disable-client-side-phishing-detection", "--disable-domain-reliability", "--disable-component-extensions-with-background-pages",
+		"--disable-features=Translate,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying," +
+			"AimServerEligibilityEnabled,AimServerRequestOnStartupEnabled,AimServerRequestOnIdentityChangeEnabled",
+		"--gcm-checkin-url=" + nowhere, "--gcm-registration-url=" + nowhere, "--gcm-mcs-endpoint=" + nowhere, "--gaia-url=" + nowhere,
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--password-store=basic", "--use-mock-keychain", "--no-pings", "--test-type",
 	}
@@ -66,6 +81,9 @@ func chromiumArguments(profile string, width, height int, url string) []string {
 	}
 	return append(args, url)
 }
+
+// nowhere is where nobody answers: the port that throws away, on this machine.
+const nowhere = "http://127.0.0.1:9/"
 
 // canSandbox reports whether Chromium's sandbox can work: not as root, and only with user namespaces
 // or its setuid helper.
@@ -98,19 +116,3 @@ func firefoxArguments(profile string, width, height int, url string) []string {
 		"--width", fmt.Sprint(width), "--height", fmt.Sprint(height), url,
 	}
 }
-
-// firefoxPreferences keep Firefox from asking the user or the network, and from scaling.
-const firefoxPreferences = `user_pref("browser.aboutwelcome.enabled", false);
-user_pref("browser.shell.checkDefaultBrowser", false);
-user_pref("browser.startup.homepage_override.mstone", "ignore");
-user_pref("browser.translations.enable", false);
-user_pref("datareporting.policy.dataSubmissionEnabled", false);
-user_pref("datareporting.policy.dataSubmissionPolicyBypassNotification", true);
-user_pref("app.update.enabled", false);
-user_pref("app.normandy.enabled", false);
-user_pref("network.captive-portal-service.enabled", false);
-user_pref("network.connectivity-service.enabled", false);
-user_pref("toolkit.telemetry.enabled", false);
-user_pref("layout.css.devPixelsPerPx", "1.0");
-user_pref("full-screen-api.warning.timeout", 0);
-`

@@ -31,7 +31,7 @@ func profileBase() string {
 }
 
 // newProfile makes a folder for one browser, and removes those whose owners were killed.
-func newProfile(base, preferences string) (*profile, error) {
+func newProfile(base string, files map[string]string) (*profile, error) {
 	removeOrphans(base)
 	dir, err := os.MkdirTemp(base, profilePrefix)
 	if err != nil {
@@ -42,8 +42,13 @@ func newProfile(base, preferences string) (*profile, error) {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("lock profile folder: %w", err)
 	}
-	if preferences != "" {
-		if err := os.WriteFile(filepath.Join(dir, "user.js"), []byte(preferences), 0o600); err != nil {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
 			p.remove()
 			return nil, fmt.Errorf("write browser's preferences: %w", err)
 		}

@@ -1,0 +1,113 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jezek/xgb/xproto"
+)
+
+// TestBrowsersStartAgainAndAgain: each of ten starts in a row has a window that fills the display and nothing else on it, and leaves no process, no file, no
+// window and no descriptor.
+func TestBrowsersStartAgainAndAgain(t *testing.T) {
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			_, err := find(k.pkg, k.programs...)
+			need(t, err)
+			tmp, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(tmp)
+			t.Setenv("TMPDIR", tmp)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // for a machine that is busy with other things
+			defer cancel()
+			display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
+			need(t, err)
+			defer display.Close()
+			before := -1
+			for i := range 10 {
+				mark := startOnce(t, ctx, display, k.name)
+				if n := marks(t, mark); n != 0 {
+					t.Errorf("start %d: %d processes are left", i, n)
+				}
+				if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) > 0 {
+					t.Errorf("start %d left %q, %v", i, left, err)
+				}
+				if n := len(windows(t, display)); n != 0 {
+					t.Errorf("start %d: %d windows are left", i, n)
+				}
+				open := descriptors(t)
+				if before < 0 {
+					before = open // the first may have opened what the runtime keeps
+				}
+				if open > before {
+					t.Errorf("start %d: %d descriptors are open, %d were after the first", i, open, before)
+				}
+			}
+		})
+	}
+}
+
+func startOnce(t *testing.T, ctx context.Context, display *Display, name string) (mark string) {
+	t.Helper()
+	b, err := StartBrowser(ctx, BrowserOptions{Name: name, Display: display, URL: "data:text/html,<title>x</title>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	width, height := display.Size()
+	large := 0
+	for _, w := range windows(t, display) {
+		if int(w.Width) == width && int(w.Height) == height && w.X == 0 && w.Y == 0 {
+			large++
+		}
+	}
+	if large != 1 {
+		t.Errorf("%d windows fill the display", large)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if !errors.Is(b.Err(), os.ErrClosed) {
+		t.Errorf("it ended with %v", b.Err())
+	}
+	return b.process.mark
+}
+
+// windows are those that are seen on a display.
+func windows(t *testing.T, display *Display) (seen []*xproto.GetGeometryReply) {
+	t.Helper()
+	s, err := openScreen(display.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	tree, err := xproto.QueryTree(s.conn, s.root).Reply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range tree.Children {
+		a, err := xproto.GetWindowAttributes(s.conn, w).Reply()
+		if err != nil || a.MapState != xproto.MapStateViewable {
+			continue // gone, or not shown
+		}
+		if g, err := xproto.GetGeometry(s.conn, xproto.Drawable(w)).Reply(); err == nil {
+			seen = append(seen, g)
+		}
+	}
+	return seen
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
