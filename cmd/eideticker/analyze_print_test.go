@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -41,5 +42,11 @@ func TestWhatMayBeMeant(t *testing.T) {
 		if got := distance(tc.a, tc.b); got != tc.want {
 			t.Errorf("%q and %q are %d apart, want %d", tc.a, tc.b, got, tc.want)
 		}
+	}
+}
+
+func TestFramesOfNothing(t *testing.T) {
+	if _, _, err := (frameRange{from: 3, to: 5, given: true}).in(0); err == nil || !strings.Contains(err.Error(), "has no frames") || !strings.Contains(err.Error(), "quality") {
+		t.Errorf("%v", err)
 	}
 }

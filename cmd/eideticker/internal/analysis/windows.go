@@ -33,7 +33,7 @@ type window struct {
 func (a *analysis) windows(ctx context.Context) (found []window, notes []string, err error) {
 	switch {
 	case a.reader.Frames() == 0:
-		return nil, nil, errors.New("the recording has no frames to measure")
+		return nil, nil, errors.New("the recording has no frames to measure: what became of them is told by the measure quality")
 	case a.To > 0:
 		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: report.Frames}}
 	default:
