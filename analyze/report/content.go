@@ -117,15 +117,18 @@ type windowView struct {
 
 // checkView is a number that was measured beside what was drawn.
 type checkView struct {
-	What, Measured, Drawn, Claimed, Note string
-	Agrees                               bool
-	Frames                               []frameLink
+	What, Claimed, Note string
+	Measured, Drawn     spanView
+	Agrees              bool
+	Frames              []frameLink
 }
+
+type spanView struct{ Text, Bounds string }
 
 const mostDiffering = 12 // frames that are linked where measured and drawn differ
 
 func newCheck(k *Check) checkView {
-	v := checkView{What: titled(k.What), Measured: spanText(k.Measured, k.Unit), Drawn: spanText(k.Drawn, k.Unit), Note: k.Note, Agrees: k.Agrees}
+	v := checkView{What: titled(k.What), Measured: newSpan(k.Measured, k.Unit), Drawn: newSpan(k.Drawn, k.Unit), Note: k.Note, Agrees: k.Agrees}
 	if k.Claimed != nil {
 		v.Claimed = number(*k.Claimed, analyze.Value{Unit: k.Unit}) + unitText(k.Unit)
 	}

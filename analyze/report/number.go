@@ -39,17 +39,17 @@ func boundsText(v analyze.Value) string {
 // withinRounding stands where bounds are closer to a value than its last digit.
 const withinRounding = "within rounding"
 
-// spanText is a number with its unit, and between what it lies where that shows.
-func spanText(s Span, unit string) string {
+// newSpan is a number with its unit, and between what it lies where that shows.
+func newSpan(s Span, unit string) spanView {
 	v := analyze.Value{Value: s.Value, Low: s.Low, High: s.High, Unit: unit, State: analyze.Bounded}
 	if s.Low == s.High {
 		v.State = analyze.Exact
 	}
-	text := valueText(v)
+	view := spanView{Text: valueText(v)}
 	if low, high := number(s.Low, v), number(s.High, v); low != high {
-		text += " (" + low + " – " + high + ")"
+		view.Bounds = low + " – " + high
 	}
-	return text
+	return view
 }
 
 // shortNumber is a value for where there is little room.

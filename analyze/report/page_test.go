@@ -40,7 +40,7 @@ func TestPageSaysEverything(t *testing.T) {
 		"canvas.eid", "2 frames were lost before frame 120: ring full", "59.9 frames/s", "58.0 – 60.1", "60 frames/s", "two frames are missing",
 		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", `data-frame="104"`, "pictures/heatmap.png",
 		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start", "Chromium 140.0.7339.185",
-		"Frames drawn", "59 frames (58 – 60)", "61 frames (60 – 62)", "63 frames", "one is doubtful", `data-frame="103"`,
+		"Frames drawn", "59 frames<small>58 – 60</small>", "61 frames<small>60 – 62</small>", "63 frames", "one is doubtful", `data-frame="103"`,
 		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
 	} {
 		at := strings.Index(page, want)
