@@ -1,0 +1,144 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// Options say how to reach an agent.
+type Options struct {
+	Address string         // host:port
+	Token   Token          // "": none
+	Clock   timeline.Clock // nil: the rig's
+}
+
+// Open dials what an address says: "windows:HOST:PORT?token=FILE", of which path is what stands between the first colon and the question mark. Without a file the token is that
+// of the environment, see [ReadToken].
+func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
+	for name, values := range params {
+		if name != "token" || len(values) != 1 || values[0] == "" {
+			return nil, fmt.Errorf("agent at %.100s: parameter %.40q: there is token, the name of a file", path, name)
+		}
+	}
+	token, err := ReadToken(params.Get("token"))
+	if err != nil {
+		return nil, fmt.Errorf("agent at %.100s: %w", path, err)
+	}
+	d, err := Dial(ctx, Options{Address: path, Token: token})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Dial connects to an agent. An agent that has a controller already is an error that wraps ErrBusy, and one with another token ErrToken.
+func Dial(ctx context.Context, o Options) (*Driver, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("agent at %.100s: %w", o.Address, err)
+	}
+	return connect(ctx, conn, o)
+}
+
+// connect takes a connection over.
+func connect(ctx context.Context, conn net.Conn, o Options) (*Driver, error) {
+	d := &Driver{
+		address: o.Address, wire: newWire(conn), clock: o.Clock, gone: make(chan struct{}), waiting: map[uint64]*question{},
+	}
+	if d.clock == nil {
+		d.clock = timeline.Monotonic()
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	err := d.enter(o.Token)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, fmt.Errorf("agent at %.100s: %w", o.Address, err)
+	}
+	d.ends.Go(d.listen)
+	d.ends.Go(d.beat)
+	if err := d.measure(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("agent at %.100s: %w", o.Address, err), d.Close())
+	}
+	return d, nil
+}
+
+// enter proves who we are, and hears who the agent is.
+func (d *Driver) enter(token Token) error {
+	w := d.wire
+	var h hello
+	if err := w.read(&h, Patience); err != nil {
+		return fmt.Errorf("it does not say hello: %w", err)
+	}
+	switch {
+	case h.Protocol != protocol || len(h.Nonce) != nonceSize:
+		return errors.New("it is no agent for input")
+	case h.Version != version:
+		return fmt.Errorf("it speaks version %d of the protocol, this program %d: use builds of the same release", h.Version, version)
+	}
+	mine := nonce()
+	if err := w.write(proof{version, mine, token.derive("proof", h.Nonce, mine)}, nil); err != nil {
+		return err
+	}
+	if err := d.judged(); err != nil {
+		return err
+	}
+	w.secure(token.derive("to rig", h.Nonce, mine), token.derive("to agent", h.Nonce, mine))
+	if err := d.judged(); err != nil {
+		return err
+	}
+	var g greeting
+	if err := w.read(&g, Patience); err != nil {
+		return err
+	}
+	return d.greet(g)
+}
+
+func (d *Driver) judged() error {
+	var v verdict
+	if err := d.wire.read(&v, Patience); err != nil {
+		return err
+	}
+	return v.Error.err()
+}
+
+// greet takes what the agent says of itself, in bounds.
+func (d *Driver) greet(g greeting) error {
+	const name, note = 200, 1000
+	switch g.Info.Realism {
+	case input.Hardware, input.System, input.Page:
+	default:
+		return fmt.Errorf("its input is %.40q, which is not known", g.Info.Realism)
+	}
+	d.info = input.Info{
+		Driver: clean(g.Info.Driver, name), Device: clean(g.Info.Device, name), Realism: g.Info.Realism, Latency: max(g.Info.Latency, 0), Note: clean(g.Info.Note, note),
+	}
+	for _, s := range g.Lifted[:min(len(g.Lifted), maxLifted)] {
+		d.lifted = append(d.lifted, clean(s, name))
+	}
+	return nil
+}
+
+// measurements is how many exchanges begin a connection.
+const measurements = 16
+
+func (d *Driver) measure(ctx context.Context) error {
+	for range measurements {
+		if _, err := d.ask(ctx, request{Op: opClock}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

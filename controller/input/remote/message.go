@@ -1,0 +1,161 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// The agent says hello, the controller proves itself, the agent judges; then come, with tags, the greeting, and replies to requests.
+const (
+	protocol = "eideticker-input"
+	version  = 1
+)
+
+// KeepAlive is how often each side hears of the other, and Patience how long it may not.
+const (
+	KeepAlive = 500 * time.Millisecond
+	Patience  = 2 * time.Second
+)
+
+type hello struct {
+	Protocol string `json:"protocol"`
+	Version  int    `json:"version"`
+	Nonce    []byte `json:"nonce"`
+}
+
+type proof struct {
+	Version int    `json:"version"`
+	Nonce   []byte `json:"nonce"`
+	Proof   []byte `json:"proof"`
+}
+
+type verdict struct {
+	Error failure `json:"error,omitzero"`
+}
+
+type greeting struct {
+	Info   input.Info `json:"info"`
+	Lifted []string   `json:"lifted,omitempty"` // when the controller before was lost
+}
+
+// The operations of requests. Each but cancel and bye is replied to. There is one do or release at a time, and clocks besides.
+const (
+	opClock   = "clock"
+	opDo      = "do"
+	opRelease = "release"
+	opCancel  = "cancel" // of the request with this number
+	opBye     = "bye"
+)
+
+type request struct {
+	ID      uint64        `json:"id"`
+	Op      string        `json:"op"`
+	At      timeline.Time `json:"at_ns,omitempty"` // on the agent's clock
+	Actions []action      `json:"actions,omitempty"`
+}
+
+// reply has times of the agent's clock only.
+type reply struct {
+	ID       uint64        `json:"id"`
+	Received timeline.Time `json:"received_ns"`
+	Sent     timeline.Time `json:"sent_ns"`
+	Earliest timeline.Time `json:"earliest_ns,omitempty"` // of what was done
+	Latest   timeline.Time `json:"latest_ns,omitempty"`
+	Error    failure       `json:"error,omitzero"`
+}
+
+// maxTime bounds the times of either clock, so that differences of two are times too.
+const maxTime = timeline.Time(1) << 61
+
+// check reports times that no honest agent has.
+func (r reply) check() error {
+	for _, t := range []timeline.Time{r.Received, r.Sent, r.Earliest, r.Latest} {
+		if t < -maxTime || t > maxTime {
+			return fmt.Errorf("time %d is none", t)
+		}
+	}
+	if r.Received > r.Sent {
+		return errors.New("it was answered before it was asked")
+	}
+	return nil
+}
+
+// failure is an error on its way. Kind is "" where there is none.
+type failure struct {
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+}
+
+// ErrBusy says that an agent has a controller already.
+var ErrBusy error = busyError{}
+
+type busyError struct{}
+
+func (busyError) Error() string { return "another controller uses the agent" }
+
+// ErrToken says that the two sides do not have the same token.
+var ErrToken error = tokenError{}
+
+type tokenError struct{}
+
+func (tokenError) Error() string { return "rig and agent do not have the same token" }
+
+const maxFailure = 1000 // runes of an error's text
+
+// failures are the errors that keep their meaning on the way.
+func failures() map[string]error {
+	return map[string]error{
+		"gone": input.ErrGone, "unsupported": errors.ErrUnsupported, "canceled": context.Canceled, "late": context.DeadlineExceeded, "closed": os.ErrClosed,
+		"busy": ErrBusy, "token": ErrToken,
+	}
+}
+
+const otherFailure = "other"
+
+func failureOf(err error) failure {
+	if err == nil {
+		return failure{}
+	}
+	f := failure{otherFailure, fmt.Sprintf("%.*s", maxFailure, err.Error())}
+	for kind, is := range failures() {
+		if errors.Is(err, is) {
+			f.Kind = kind
+		}
+	}
+	return f
+}
+
+// err returns the error that a failure was made of, as far as it matters.
+func (f failure) err() error {
+	if f.Kind == "" {
+		return nil
+	}
+	return &agentError{clean(f.Text, maxFailure), failures()[f.Kind]}
+}
+
+// clean returns what can be printed of an agent's text.
+func clean(s string, most int) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, fmt.Sprintf("%.*s", most, s))
+}
+
+// agentError is an error that an agent has told.
+type agentError struct {
+	text string
+	is   error // or nil
+}
+
+func (e *agentError) Error() string { return "agent: " + e.text }
+func (e *agentError) Unwrap() error { return e.is }
