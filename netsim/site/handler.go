@@ -150,8 +150,18 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 		return
 	}
 	element := `<script id="rig" type="application/json">` + string(value) + `</script>`
-	send(w, f.kind, bytes.Replace(f.body, []byte("<!--rig-->"), []byte(element), 1))
+	body := bytes.Replace(f.body, []byte("<!--rig-->"), []byte(element), 1)
+	if c.Arrive {
+		body = bytes.Replace(body, []byte(greenGround), []byte(plainGround), 1)
+	}
+	send(w, f.kind, body)
 }
+
+// A page stands green from its first moment on. One that is arrived at must not: its green would come back behind the one that has just gone.
+const (
+	greenGround = "<style>html { background: #0f0; }</style>"
+	plainGround = "<style>html { background: #fff; } #marker:not(.red) { display: none; }</style>"
+)
 
 // index lists the pages.
 func (s *Site) index() []byte {

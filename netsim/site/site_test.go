@@ -373,3 +373,22 @@ func FuzzReport(f *testing.F) {
 		}
 	})
 }
+
+// TestArrive: a page that is arrived at shows no green, and is told not to hold any.
+func TestArrive(t *testing.T) {
+	for _, arrive := range []bool{false, true} {
+		for _, p := range Pages() {
+			s, err := New(Options{Nonce: "abc", Playlist: []string{p.Name, p.Name}, Arrive: arrive})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for entry := range 2 {
+				_, body, _ := ask(s, http.MethodGet, fmt.Sprintf("%s?run=abc&entry=%d", p.Path, entry), "", "")
+				first := arrive && entry == 0
+				if strings.Contains(body, greenGround) == first || strings.Contains(body, `"arrive":true`) != first {
+					t.Errorf("page %s, arrive %v, entry %d: %.300s", p.Name, arrive, entry, body)
+				}
+			}
+		}
+	}
+}
