@@ -21,7 +21,7 @@ func (demoCmd) Help() string {
 
   eideticker demo -o /tmp/demo
 
-Starts a virtual X display and a browser on it, has the browser play the test pages between green and red, and records the display. Then it measures the recording, and holds each number against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.`
+Starts a virtual X display and a browser on it, has the browser play the test pages between green and red, clicks with the display's own pointer on the one that answers, and records the display. Then it measures the recording, and holds each number against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.`
 }
 
 func (c demoCmd) Run(e *env) error {

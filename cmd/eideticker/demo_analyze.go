@@ -9,6 +9,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -16,6 +17,7 @@ import (
 func (d *demo) analyze(r *recording.Reader) error {
 	found, err := analysis.Run(d.ctx, r, analysis.Settings{
 		Markers: true, Nonce: d.played.nonce, Variants: []string{"pixel", "histogram"},
+		Response: analyze.ResponseOptions{Kinds: []string{controller.Asked}},
 	}, program(), d.env)
 	if err != nil {
 		return err

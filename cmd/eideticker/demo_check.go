@@ -5,6 +5,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // demoCheck is one number three times: measured, drawn, and claimed by the page.
@@ -78,6 +79,8 @@ func (t *demoTruth) checks() []demoCheck {
 		list = append(list, t.checkLoad()...)
 	case p.Flip != nil:
 		list = append(list, t.checkTearing()...)
+	case p.Cadence == site.CadenceInput:
+		list = append(list, t.checkResponse()...)
 	case p.Checker != nil:
 		list = append(list, t.checkChecker()...)
 	default:

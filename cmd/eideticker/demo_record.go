@@ -14,6 +14,8 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/x11"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -40,6 +42,7 @@ func demoPlaylist() []string {
 	return []string{
 		"framerate", "framerate-half", "framerate-uneven", "framerate-boast", "load",
 		"tearing-dom", "tearing-canvas", "tearing-video", "tearing-combined", "tearing-drawn", "checkerboard", "checkerboard-scroll",
+		"pingpong",
 	}
 }
 
@@ -72,9 +75,14 @@ func (d *demo) record() (err error) {
 	var serving errgroup.Group
 	serving.Go(func() error { return server.Run(ctx) })
 
-	show := show{demo: d, display: display, pages: pages, url: server.URL(), stop: stop}
+	hand, err := x11.Open(display.Name())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hand.Close()) }()
+	show := show{demo: d, display: display, pages: pages, url: server.URL(), stop: stop, input: hand, screen: rig.NewScreen()}
 	res, err := rig.Record(ctx, src, d.recording(), rig.Options{
-		Force: true, Program: program(), Started: show.run, Metadata: certify.Metadata(src.Info()),
+		Force: true, Program: program(), Started: show.run, Watch: show.screen, Metadata: certify.Metadata(src.Info()),
 	})
 	d.played.source, d.played.result = src.Info(), res
 	stop()
@@ -92,6 +100,8 @@ type show struct {
 	pages   *site.Site
 	url     string
 	stop    func() // ends the recording
+	input   input.Driver
+	screen  *rig.Screen
 
 	browser *device.Browser
 }
@@ -140,6 +150,11 @@ func (s *show) reports(ctx context.Context, emit func(timeline.Event)) error {
 	p := s.phase(fmt.Sprintf("recording %s", plural(len(list), "page")), len(list))
 	defer p.end()
 	for i := range list {
+		if list[i].Cadence == site.CadenceInput {
+			if err := s.drive(ctx, list[i], emit); err != nil {
+				return err
+			}
+		}
 		pageCtx, cancel := context.WithTimeoutCause(ctx, pageTimeout, fmt.Errorf("nothing came within %v", pageTimeout))
 		report, err := s.pages.Next(pageCtx)
 		cancel()

@@ -118,6 +118,11 @@ func (s *describedStage) healthy(ctx context.Context) error {
 	return health.Err()
 }
 
+// intents says that the browser is one that intents reach.
+func (s *describedStage) intents() bool {
+	return s.android != nil && s.name != "" && s.name != device.Running
+}
+
 // onDisplay says that the device is a display of this machine.
 func (s *describedStage) onDisplay() bool { return s.device.Input.Kind == device.InputX11 }
 
@@ -143,7 +148,7 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 		}
 		s.program = browser
 		return browser.Told(), nil
-	case s.android != nil && s.name != "":
+	case s.intents():
 		s.started = true
 		return s.android.Start(ctx, s.name, address)
 	}
@@ -152,10 +157,10 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 
 // Load goes to an address by an intent, or by hand.
 func (s *describedStage) Load(ctx context.Context, address string) (timeline.Interval, error) {
-	if s.android != nil && s.name != "" {
+	if s.intents() {
 		return s.android.View(ctx, s.name, address)
 	}
-	if s.onDisplay() {
+	if s.program != nil {
 		return leaveGreen(ctx, s.input)
 	}
 	return s.typed(ctx, address)
@@ -187,7 +192,7 @@ func (s *describedStage) About() report.Environment {
 	if s.model != "" {
 		env[report.EnvDUT] += ", " + s.model
 	}
-	if s.name != "" {
+	if s.name != "" && s.name != device.Running {
 		env[report.EnvBrowser] = s.name
 	}
 	switch {
