@@ -40,6 +40,11 @@ cross:
 		echo "build $$target without cgo"; \
 		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/eideticker || exit 1; \
 	done
+	@for target in linux/arm64=hid linux/amd64=hid windows/amd64=windows windows/arm64=windows; do \
+		echo "build $$target agent"; \
+		platform=$${target%=*}; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -o /dev/null ./controller/input/$${target#*=}/agent || exit 1; \
+	done
 
 # The two packages that call OpenCV take no part: what they do is C++, which the detector does not see.
 race:

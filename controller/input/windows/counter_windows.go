@@ -1,0 +1,51 @@
+//go:build amd64 || arm64
+
+package windows
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"time"
+	"unsafe"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// Counter is the clock of the performance counter, in nanoseconds. Note: that of package time goes in steps of half a millisecond and more here.
+type Counter struct {
+	api       *api
+	frequency uint64 // a second
+}
+
+func newCounter(a *api) (Counter, error) {
+	var f int64
+	if ok, _, err := a.frequency.Call(uintptr(unsafe.Pointer(&f))); ok == 0 || f <= 0 {
+		return Counter{}, fmt.Errorf("QueryPerformanceFrequency: %w", err)
+	}
+	return Counter{a, uint64(f)}, nil
+}
+
+// Now implements timeline.Clock.
+func (c Counter) Now() timeline.Time {
+	var n int64
+	c.api.counter.Call(uintptr(unsafe.Pointer(&n))) // never fails where the frequency is known
+	high, low := bits.Mul64(uint64(n), 1_000_000_000)
+	ns, _ := bits.Div64(high%c.frequency, low, c.frequency)
+	return timeline.Time(ns)
+}
+
+// SleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers know nothing, is waited for by looking.
+func (c Counter) SleepUntil(ctx context.Context, t timeline.Time) error {
+	const slice, looked = 20 * time.Millisecond, 2 * time.Millisecond
+	for ctx.Err() == nil {
+		left := t.Sub(c.Now())
+		switch {
+		case left <= 0:
+			return nil
+		case left > looked:
+			time.Sleep(min(left-looked, slice))
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,187 @@
+//go:build amd64 || arm64
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// Driver tells Windows what a hand does. One thread of its own makes all calls, and repeats fingers that lie still.
+type Driver struct {
+	api     *api
+	clock   Counter
+	encoder Encoder // of the thread
+	orders  chan order
+	ended   chan struct{}
+	closed  bool
+}
+
+// order is something for the thread to do.
+type order struct {
+	do   func() error
+	done chan error
+}
+
+// New makes a driver for the primary screen, and returns the clock of its times. Layout nil is that of the US.
+func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
+	a, err := load()
+	if err != nil {
+		return nil, nil, fmt.Errorf("windows: %w", err)
+	}
+	clock, err := newCounter(a)
+	if err != nil {
+		return nil, nil, fmt.Errorf("windows: %w", err)
+	}
+	d := &Driver{api: a, clock: clock, orders: make(chan order), ended: make(chan struct{})}
+	d.encoder.Layout = layout
+	if d.encoder.Width, d.encoder.Height, err = a.screen(); err != nil {
+		return nil, nil, fmt.Errorf("windows: %w", err)
+	}
+	ready := make(chan error, 1)
+	go d.run(ready)
+	if err := <-ready; err != nil {
+		return nil, nil, fmt.Errorf("windows: %w", err)
+	}
+	return d, clock, nil
+}
+
+// repeat is how often fingers that lie still are told again: well within the 100 ms after which the system gives them up.
+const repeat = 40 * time.Millisecond
+
+func (d *Driver) run(ready chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(d.ended)
+	err := d.api.beginTouch()
+	ready <- err
+	if err != nil {
+		return
+	}
+	t := time.NewTicker(repeat)
+	defer t.Stop()
+	for {
+		select {
+		case o, ok := <-d.orders:
+			if !ok {
+				return
+			}
+			o.done <- o.do()
+		case <-t.C:
+			if d.encoder.Touching() {
+				_ = d.api.touch(d.encoder.Still()) // the next one that is asked for says why it fails
+			}
+		}
+	}
+}
+
+// have has the thread do something.
+func (d *Driver) have(do func() error) error {
+	o := order{do, make(chan error, 1)}
+	d.orders <- o
+	return <-o.done
+}
+
+// Do implements input.Driver.
+func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (sent timeline.Interval, err error) {
+	if d.closed {
+		return sent, fmt.Errorf("windows: %w", os.ErrClosed)
+	}
+	var next Encoder
+	var calls []Call
+	err = d.have(func() (err error) {
+		next = d.encoder
+		if next.Width, next.Height, err = d.api.screen(); err != nil { // it may have been turned
+			return err
+		}
+		calls, err = next.Encode(actions...)
+		return err
+	})
+	if err == nil {
+		err = d.clock.SleepUntil(ctx, at)
+	}
+	if err == nil {
+		err = d.have(func() (err error) {
+			d.encoder = next // fingers that were half told are lifted too
+			sent, err = d.tell(calls)
+			return err
+		})
+	}
+	if err != nil {
+		return timeline.Interval{}, fmt.Errorf("windows: %w", err)
+	}
+	return sent, nil
+}
+
+func (d *Driver) tell(calls []Call) (sent timeline.Interval, err error) {
+	sent = timeline.At(d.clock.Now())
+	for _, c := range calls {
+		if len(c.Inputs) > 0 {
+			err = d.api.send(c.Inputs)
+		} else {
+			err = d.api.touch(c.Contacts)
+		}
+		if err != nil {
+			return sent, err
+		}
+	}
+	sent.Latest = d.clock.Now()
+	return sent, nil
+}
+
+// Release implements input.Driver.
+func (d *Driver) Release(context.Context) error {
+	if d.closed {
+		return nil
+	}
+	err := d.have(func() error {
+		up := d.encoder.Lift()
+		if len(up) == 0 {
+			return nil
+		}
+		calls, err := d.encoder.Encode(up...)
+		if err != nil {
+			return err
+		}
+		for _, c := range calls { // whatever fails, the others are lifted
+			_, e := d.tell([]Call{c})
+			err = errors.Join(err, e)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("windows: %w", err)
+	}
+	return nil
+}
+
+// Info implements input.Driver.
+func (d *Driver) Info() input.Info {
+	v := windows.RtlGetVersion()
+	return input.Info{
+		Driver: "windows", Realism: input.System,
+		Device: fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber),
+		Note:   "an interval ends when the system has queued the input",
+	}
+}
+
+// Close implements input.Driver.
+func (d *Driver) Close() error {
+	if d.closed {
+		return nil
+	}
+	err := d.Release(context.Background())
+	d.closed = true
+	close(d.orders)
+	<-d.ended
+	return err
+}
