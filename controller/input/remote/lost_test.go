@@ -84,6 +84,22 @@ func TestConnectionLostBeforeItsTime(t *testing.T) {
 	})
 }
 
+// Something that takes longer than anybody's patience, as long texts do, keeps the connection.
+func TestWhatTakesLong(t *testing.T) {
+	inWorld(t, 300, func(t *testing.T, w *world) {
+		d := w.mustDial(&link{})
+		w.hand.takes = fixed(10 * Patience)
+		if sent := w.do(d, w.rig.Now(), input.Text{Text: "long"}); sent.Width() < 20*Patience || sent.Width() > 20*Patience+50*time.Millisecond {
+			t.Errorf("told within %v", sent.Width())
+		}
+		w.hand.takes = fixed(0)
+		if sent := w.do(d, w.rig.Now(), input.KeyDown{Key: "a"}); sent.Width() > time.Millisecond {
+			t.Errorf("and then within %v", sent.Width())
+		}
+		w.shut(d)
+	})
+}
+
 func TestAgentEnds(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		d := w.mustDial(&link{})

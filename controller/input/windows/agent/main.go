@@ -39,13 +39,14 @@ func run(ctx context.Context, address, tokenFile string) error {
 	if err != nil {
 		return err
 	}
-	driver, clock, err := windows.New(nil)
+	l, err := remote.Listen(address, token)
 	if err != nil {
 		return err
 	}
-	l, err := remote.Listen(address, token)
+	defer l.Close()
+	driver, clock, err := windows.New(nil)
 	if err != nil {
-		return errors.Join(err, driver.Close())
+		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	log.Info("waiting for a rig", "address", l.Addr(), "input", driver.Info().Device)
