@@ -139,6 +139,7 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		{input.ErrGone, fmt.Errorf("hid: %w: port is suspended", input.ErrGone)},
 		{errors.ErrUnsupported, fmt.Errorf("no mouse: %w", errors.ErrUnsupported)},
 		{os.ErrClosed, os.ErrClosed},
+		{input.ErrGone, errors.Join(context.Canceled, input.ErrGone)},
 		{nil, errors.New("the host has not asked\x1b[2J")},
 	} {
 		inWorld(t, 0, func(t *testing.T, w *world) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -110,11 +111,17 @@ func (tokenError) Error() string { return "rig and agent do not have the same to
 
 const maxFailure = 1000 // runes of an error's text
 
-// failures are the errors that keep their meaning on the way.
-func failures() map[string]error {
-	return map[string]error{
-		"gone": input.ErrGone, "unsupported": errors.ErrUnsupported, "canceled": context.Canceled, "late": context.DeadlineExceeded, "closed": os.ErrClosed,
-		"busy": ErrBusy, "token": ErrToken,
+// meaning is an error that keeps its meaning on the way.
+type meaning struct {
+	kind string
+	is   error
+}
+
+// meanings are in the order in which they count where an error has several.
+func meanings() []meaning {
+	return []meaning{
+		{"gone", input.ErrGone}, {"unsupported", errors.ErrUnsupported}, {"closed", os.ErrClosed}, {"canceled", context.Canceled},
+		{"late", context.DeadlineExceeded}, {"busy", ErrBusy}, {"token", ErrToken},
 	}
 }
 
@@ -125,10 +132,8 @@ func failureOf(err error) failure {
 		return failure{}
 	}
 	f := failure{otherFailure, fmt.Sprintf("%.*s", maxFailure, err.Error())}
-	for kind, is := range failures() {
-		if errors.Is(err, is) {
-			f.Kind = kind
-		}
+	if i := slices.IndexFunc(meanings(), func(m meaning) bool { return errors.Is(err, m.is) }); i >= 0 {
+		f.Kind = meanings()[i].kind
 	}
 	return f
 }
@@ -138,7 +143,11 @@ func (f failure) err() error {
 	if f.Kind == "" {
 		return nil
 	}
-	return &agentError{clean(f.Text, maxFailure), failures()[f.Kind]}
+	e := &agentError{text: clean(f.Text, maxFailure)}
+	if i := slices.IndexFunc(meanings(), func(m meaning) bool { return m.kind == f.Kind }); i >= 0 {
+		e.is = meanings()[i].is
+	}
+	return e
 }
 
 // clean returns what can be printed of an agent's text.

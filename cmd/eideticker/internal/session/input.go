@@ -10,6 +10,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/adb"
 	"github.com/eideticker/eideticker/controller/input/hid"
+	"github.com/eideticker/eideticker/controller/input/remote"
 	"github.com/eideticker/eideticker/controller/input/uinput"
 	"github.com/eideticker/eideticker/controller/input/x11"
 )
@@ -31,6 +32,8 @@ func openInput(ctx context.Context, in device.Input) (d input.Driver, err error)
 		d, err = hid.Open(ctx, in.Target, params)
 	case device.InputADB:
 		d, err = driver(adb.Open(ctx, adb.Options{Serial: in.Target}))
+	case device.InputWindows:
+		d, err = remote.Open(ctx, in.Target, params)
 	default:
 		err = fmt.Errorf("runs do not take it yet: %w", errors.ErrUnsupported)
 	}
