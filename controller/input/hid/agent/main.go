@@ -3,8 +3,10 @@
 //
 //	agent -listen :4723 -token-file /etc/eideticker/token -input '?size=1080x2400'
 //
-// It needs the rights to set a USB gadget up, which root has; see packages hid and remote. Built for Linux on arm64 and amd64; it has been tried with fake devices
-// only, and on no board yet.
+// It needs the rights to set a USB gadget up, which root has; see packages hid and remote. It is built for Linux on arm64 and amd64, and has been tried in a
+// VM that is plugged into itself, with the kernel's own drivers; on no board yet.
+//
+// The device has to be on when the agent begins, or within the parameter wait; what comes and goes later is noticed.
 package main
 
 import (
