@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -23,6 +24,7 @@ type Driver struct {
 	encoder Encoder // of the thread
 	orders  chan order
 	ended   chan struct{}
+	noTouch error // why there are no fingers; of the thread
 	closed  bool
 }
 
@@ -47,26 +49,18 @@ func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 	if d.encoder.Width, d.encoder.Height, err = a.screen(); err != nil {
 		return nil, nil, fmt.Errorf("windows: %w", err)
 	}
-	ready := make(chan error, 1)
-	go d.run(ready)
-	if err := <-ready; err != nil {
-		return nil, nil, fmt.Errorf("windows: %w", err)
-	}
+	go d.run()
 	return d, clock, nil
 }
 
 // repeat is how often fingers that lie still are told again: well within the 100 ms after which the system gives them up.
 const repeat = 40 * time.Millisecond
 
-func (d *Driver) run(ready chan<- error) {
+func (d *Driver) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(d.ended)
-	err := d.api.beginTouch()
-	ready <- err
-	if err != nil {
-		return
-	}
+	d.noTouch = d.api.beginTouch()
 	t := time.NewTicker(repeat)
 	defer t.Stop()
 	for {
@@ -104,6 +98,9 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 			return err
 		}
 		calls, err = next.Encode(actions...)
+		if err == nil && d.noTouch != nil && slices.ContainsFunc(calls, func(c Call) bool { return len(c.Contacts) > 0 }) {
+			err = fmt.Errorf("%w: %w", d.noTouch, errors.ErrUnsupported)
+		}
 		return err
 	})
 	if err == nil {
