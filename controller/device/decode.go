@@ -159,11 +159,16 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 	case d.Profile == Fresh && !android:
 		return r.Errorf(given["profile"].At, "whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
 	}
-	if d.startsHere() {
-		for i, b := range d.Browsers {
-			if !slices.ContainsFunc([]string{"chromium", "firefox"}, func(s string) bool { return s == b }) {
-				return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s", strict.Clip(b), strict.Meant(b, []string{"chromium", "firefox"}))
-			}
+	if !d.startsHere() {
+		return nil
+	}
+	there := []string{"chromium", "firefox"}
+	if !ownDisplay {
+		there = append(there, Running)
+	}
+	for i, b := range d.Browsers {
+		if !slices.Contains(there, b) {
+			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s", strict.Clip(b), strict.Meant(b, there))
 		}
 	}
 	return nil

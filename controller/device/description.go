@@ -34,6 +34,9 @@ const (
 	DefaultLeastCharge = 15 // percent: below, phones save power
 )
 
+// Running is the browser that runs already, whichever it is: an address is typed into it.
+const Running = "typed"
+
 // Virtual is the source of a device that is a virtual X display, made for each run. The input x11 without a display belongs to it.
 const Virtual = "x11"
 

@@ -37,7 +37,7 @@ lab.1:
   address-bar: [540, 160]
   hottest: 45
   least-charge: 50
-desk: {source: "x11::0", input: "x11::0", browsers: [firefox], address-bar: F6}
+desk: {source: "x11::0", input: "x11::0", browsers: [firefox, typed], address-bar: F6}
 phone: {source: "v4l2:/dev/video1", input: adb, power: "gpio:/dev/gpiochip1:3?active=low"}
 laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070"}
 `
@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: Fresh, AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, LeastCharge: 50,
 		},
 		{
-			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"}, Browsers: []string{"firefox"}, Profile: Kept,
+			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"}, Browsers: []string{"firefox", "typed"}, Profile: Kept,
 			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, LeastCharge: 15,
 		},
 		{
@@ -130,6 +130,8 @@ var bad = []struct {
 	{"power, no word", "a: {source: x11, input: x11, power: {command: {on: [], off: b}}}\n", "d.yaml:1:52: on: want a program and its arguments", false},
 	{"browsers", "a: {source: x11, input: x11, browsers: chromium}\n", "d.yaml:1:40: browsers is text: want a list, such as [chromium, firefox]", false},
 	{"browser", "a: {source: x11, input: x11, browsers: [chromium, firefx]}\n", `d.yaml:1:51: browser "firefx" cannot be started on this machine: is firefox meant?`, true},
+	{"browser that runs, on a new display", "a: {source: x11, input: x11, browsers: [typed]}\n",
+		`d.yaml:1:41: browser "typed" cannot be started on this machine: there are chromium, firefox`, true},
 	{"browser twice", "a: {source: x11, input: x11, browsers: [firefox, firefox]}\n", "d.yaml:1:50: browser firefox stands here twice", false},
 	{"browser's name", "a: {source: x11, input: x11, browsers: [\"a;b\"]}\n", `d.yaml:1:41: browser "a;b": want a name such as chrome, or an Android package`, false},
 	{"adb", "a: {source: x11, input: none, adb: \"a b\"}\n", `d.yaml:1:36: adb "a b": want a serial number as adb devices lists it, or any`, false},

@@ -37,10 +37,8 @@ func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error
 	all := []input.Timed{
 		{After: 0, Actions: down},
 		{After: barHeld, Actions: up},
-		{After: barHeld + barOpens, Actions: []input.Action{input.Text{Text: address}}},
-		// What the browser completes by itself is selected behind what was typed: it goes, or another page would come.
-		{After: barHeld + barOpens, Actions: []input.Action{input.KeyDown{Key: "Delete"}}},
-		{After: barHeld + barOpens, Actions: []input.Action{input.KeyUp{Key: "Delete"}}},
+		// Browsers complete what is typed, some time later, to what was visited before, and Enter would go there; but nothing that ends in a space.
+		{After: barHeld + barOpens, Actions: []input.Action{input.Text{Text: address + " "}}},
 		{After: barHeld + barOpens, Actions: []input.Action{enter}},
 		{After: 2*barHeld + barOpens, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
 	}
