@@ -1,5 +1,8 @@
-// Package device starts what a test runs on when there is no device of its own: a virtual X display
-// and a browser that fills it.
+// Package device is what a test runs on: devices as files describe them ([Load]), and what starts, ends, feeds and judges them. Where there is no device of its
+// own, that is a virtual X display and a browser that fills it.
+//
+// A file of devices is YAML, read strictly; devices.schema.json says the same to editors. Browsers of Android devices start by intents ([Android]), which is also
+// asked whether it is fit for a run; where nothing starts browsers, one that runs is typed into ([Typed]). [Power] switches a device on and off.
 //
 // Place in the flow: the program starts a [Display], lets a source record it, and starts a [Browser]
 // on it with the address of the first page. A browser may also be started on a display that is
