@@ -46,9 +46,10 @@ cross:
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -o /dev/null ./controller/input/$${target#*=}/agent || exit 1; \
 	done
 
-# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see.
+# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see. With -short, tests look at a tenth of their random cases
+# and start no browsers, which the detector does not see either.
 race:
-	$(GO) test -race -short $$($(GO) list $(PURE) ./cmd/eideticker/internal/rig | grep -v -e /capture/video$$ -e /analyze/render$$)
+	$(GO) test -race -short -timeout 30m $$($(GO) list $(PURE) ./cmd/eideticker/internal/rig | grep -v -e /capture/video$$ -e /analyze/render$$)
 
 fuzz:
 	@.ci/fuzz 5s $(PURE)

@@ -14,6 +14,9 @@ import (
 // TestBrowsersStartAgainAndAgain: each of ten starts in a row has a window that fills the display and nothing else on it, and leaves no process, no file, no
 // window and no descriptor.
 func TestBrowsersStartAgainAndAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			_, err := find(k.pkg, k.programs...)

@@ -58,6 +58,9 @@ user_pref("network.proxy.ssl_port", %[2]s);
 
 // TestBrowsersAskNobody: while a page is shown, browsers ask for that page and for nothing else. That the proxy would hear of it is shown by a page that asks.
 func TestBrowsersAskNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			path, err := find(k.pkg, k.programs...)

@@ -26,6 +26,9 @@ addEventListener("keydown", e => seen.push(e.code));
 
 // TestFirefox gives input to a real browser, and asks it what it saw.
 func TestFirefox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
 	path, err := exec.LookPath("firefox-esr")
 	if err != nil {
 		if os.Getenv("CI") == "true" {

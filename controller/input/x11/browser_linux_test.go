@@ -34,6 +34,9 @@ addEventListener("load", () => tell("load", ""));
 // TestBrowsersReadTheText: what is typed is what stands in a page of the browsers that are measured, among it more characters that no key types than there are keycodes
 // to spare.
 func TestBrowsersReadTheText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {
 			tmp, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
