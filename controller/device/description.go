@@ -119,7 +119,7 @@ func inputForms() []inputForm {
 		{InputHID, "hid:/dev/hidgN", regexp.MustCompile(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
 		{InputADB, "adb[:SERIAL]", serialNumber, true, false},
 		{InputWebdriver, "webdriver", nil, true, false},
-		{InputWindows, "windows:HOST:PORT", regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`), false, false},
+		{InputWindows, "windows:HOST:PORT", regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`), false, true},
 		{InputNone, "none", nil, true, false},
 	}
 }

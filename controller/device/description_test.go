@@ -40,6 +40,7 @@ lab.1:
 desk: {source: "x11::0", input: "x11::0", browsers: [firefox, typed], address-bar: F6}
 phone: {source: "v4l2:/dev/video1", input: adb, power: "gpio:/dev/gpiochip1:3?active=low"}
 laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070"}
+tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/eideticker/token"}
 `
 
 func TestParse(t *testing.T) {
@@ -69,6 +70,10 @@ func TestParse(t *testing.T) {
 		},
 		{
 			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"}, Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+		},
+		{
+			Name: "tower", Source: "v4l2:/dev/video2", Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"},
+			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 	}
 	for i, d := range all {
@@ -112,6 +117,8 @@ var bad = []struct {
 		`d.yaml:1:25: input: "gamepad" is no input: there are x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, none`, false},
 	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n", `d.yaml:1:40: input: "hid": want hid:/dev/hidgN`, false},
 	{"input without host", "a: {source: \"v4l2:/dev/video0\", input: windows}\n", `d.yaml:1:40: input: "windows": want windows:HOST:PORT`, false},
+	{"input without host, with parameters", "a: {source: \"v4l2:/dev/video0\", input: \"windows?token=t\"}\n",
+		`d.yaml:1:40: input: "windows?token=t": want windows:HOST:PORT`, false},
 	{"input with a colon", "a: {source: x11, input: \"x11:\"}\n", `d.yaml:1:25: input: "x11:" ends in a colon: is x11 meant?`, false},
 	{"input with parameters", "a: {source: x11, input: \"x11?a=b\"}\n", `d.yaml:1:25: input: "x11?a=b": x11 takes no parameters`, false},
 	{"input of a target", "a: {source: x11, input: \"none:1\"}\n", `d.yaml:1:25: input: "none:1": want none`, false},
