@@ -67,7 +67,7 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &describedStage{ctx: ctx, device: d.Description, name: browser}
+	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("device %s: %w", d.Name(), err), s.Close())
 	}
@@ -76,6 +76,7 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 
 // describedStage is such a device at work.
 type describedStage struct {
+	link    greenLink
 	ctx     context.Context // a browser of this machine ends with it
 	device  device.Description
 	name    string // of the browser; "": the one that runs already
@@ -161,7 +162,7 @@ func (s *describedStage) Load(ctx context.Context, address string) (timeline.Int
 		return s.android.View(ctx, s.name, address)
 	}
 	if s.program != nil {
-		return leaveGreen(ctx, s.input)
+		return s.link.follow(ctx, s.input, address)
 	}
 	return s.typed(ctx, address)
 }

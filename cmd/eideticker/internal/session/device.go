@@ -25,6 +25,7 @@ type Device interface {
 type Wanted struct {
 	Browser string     // "": the device's first
 	Window  suite.Size // of the browser's content; zero: the device's own
+	Link    string     // where the green page leads, for browsers that have no address bar
 }
 
 // Stage is a device that is ready for a run. Close ends what was started on it, and is idempotent.

@@ -35,7 +35,7 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{ctx: ctx, name: browser, display: display}
+	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -50,6 +50,7 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 
 // localStage is a virtual display with a browser.
 type localStage struct {
+	link    greenLink
 	ctx     context.Context // browser and display end with it
 	name    string
 	display *device.Display
@@ -82,13 +83,26 @@ func (s *localStage) Launch(_ context.Context, address string) (timeline.Interva
 	return browser.Told(), nil
 }
 
-// Load has the green page left by its link, which covers the screen: a browser without bars has no address to type.
-func (s *localStage) Load(ctx context.Context, _ string) (timeline.Interval, error) {
-	return leaveGreen(ctx, s.input)
+func (s *localStage) Load(ctx context.Context, address string) (timeline.Interval, error) {
+	return s.link.follow(ctx, s.input, address)
 }
 
-// leaveGreen follows the link of the green page.
-func leaveGreen(ctx context.Context, hand input.Driver) (timeline.Interval, error) {
+// greenLink is the link that covers the green page, by which a browser without bars goes to the test's address: once, and nowhere else.
+type greenLink struct {
+	to   string
+	left bool
+}
+
+// follow goes to an address, if it is that of the link.
+func (l *greenLink) follow(ctx context.Context, hand input.Driver, address string) (timeline.Interval, error) {
+	asked, err := Address(address)
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	if to, err := Address(l.to); err != nil || to != asked || l.left {
+		return timeline.Interval{}, fmt.Errorf("the browser fills the screen and has no address bar: a test can go to one address there, and first of all: %w", errors.ErrUnsupported)
+	}
+	l.left = true
 	if hand == nil {
 		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
 	}

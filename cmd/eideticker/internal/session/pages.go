@@ -27,6 +27,7 @@ type pages struct {
 	host    string     // of this machine, as the browser reaches it
 	address string     // where the test begins
 	own     bool       // it draws its own green
+	link    string     // where the green page's link goes, if not to address
 	green   string     // address of the green page
 	red     string     // of one that is red; "": none is served
 	site    *site.Site // nil: no page of ours is played
@@ -42,6 +43,11 @@ func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error)
 	p := &pages{host: host, address: t.URL, own: t.Sync.Markers}
 	ctx, p.stop = context.WithCancel(ctx)
 	var err error
+	if first := firstLoad(t.Steps); first != "" && t.Page == "" && (t.URL == "" || t.URL == "about:blank") {
+		if p.link, err = Address(first); err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+	}
 	if t.Page != "" {
 		// Times from a navigation begin on a page before it, which is green.
 		arrive := t.T0 == controller.Navigation
@@ -49,7 +55,7 @@ func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error)
 			p.own = false
 			err = p.serveGreen(ctx)
 		}
-	} else if !p.own && strings.HasPrefix(p.address, "file:") {
+	} else if !p.own && strings.HasPrefix(p.leadsTo(), "file:") {
 		err = p.writeGreen()
 	} else if !p.own {
 		err = p.serveGreen(ctx)
@@ -58,6 +64,29 @@ func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error)
 		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
+}
+
+// leadsTo is where the green page's link goes.
+func (p *pages) leadsTo() string {
+	if p.link != "" {
+		return p.link
+	}
+	return p.address
+}
+
+// firstLoad returns the address of the first step that goes to one; "" if none does.
+func firstLoad(steps []suite.Step) string {
+	for _, s := range steps {
+		switch a := s.Action.(type) {
+		case suite.Load:
+			return a.URL
+		case suite.Loop:
+			if first := firstLoad(a.Steps); first != "" {
+				return first
+			}
+		}
+	}
+	return ""
 }
 
 func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
@@ -117,7 +146,7 @@ func (p *pages) serveGreen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("serve the green page: %w", err)
 	}
-	body := fmt.Sprintf(greenPage, html.EscapeString(p.address))
+	body := fmt.Sprintf(greenPage, html.EscapeString(p.leadsTo()))
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +188,7 @@ func (p *pages) writeGreen() error {
 		return err
 	}
 	p.file = f.Name()
-	_, err = fmt.Fprintf(f, greenPage, html.EscapeString(p.address))
+	_, err = fmt.Fprintf(f, greenPage, html.EscapeString(p.leadsTo()))
 	p.green = (&url.URL{Scheme: "file", Path: filepath.ToSlash(f.Name())}).String()
 	return errors.Join(err, f.Close())
 }

@@ -127,7 +127,7 @@ func (s *session) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
-	if s.stage, err = s.Device.Open(ctx, Wanted{Browser: s.Browser, Window: s.Test.Window}); err != nil {
+	if s.stage, err = s.Device.Open(ctx, Wanted{Browser: s.Browser, Window: s.Test.Window, Link: s.pages.leadsTo()}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stage.Close()) }()

@@ -371,3 +371,40 @@ func TestRedPage(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestGreenLinkGoesWhereTheTestDoes: a browser without an address bar is led by the green page, to what the test loads first, and nowhere else.
+func TestGreenLinkGoesWhereTheTestDoes(t *testing.T) {
+	load := func(to string) []suite.Step { return []suite.Step{{Action: suite.Sleep{}}, {Action: suite.Load{URL: to}}} }
+	for _, tc := range []struct {
+		test suite.Test
+		want string
+	}{
+		{suite.Test{URL: "about:blank", Steps: load("http://a.example/x")}, "http://a.example/x"},
+		{suite.Test{URL: "http://b.example/", Steps: load("http://a.example/x")}, "http://b.example/"},
+		{suite.Test{URL: "about:blank", Steps: []suite.Step{{Action: suite.Loop{Times: 2, Steps: load("http://c.example/")}}}}, "http://c.example/"},
+	} {
+		p, err := servePages(t.Context(), &tc.test, loopback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.leadsTo(); got != tc.want {
+			t.Errorf("%q leads to %s, want %s", tc.test.URL, got, tc.want)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := servePages(t.Context(), &suite.Test{URL: "about:blank", Steps: load("no such")}, loopback); err == nil {
+		t.Error("a browser is led to what is no address")
+	}
+	l := greenLink{to: "http://a.example/x"}
+	if _, err := l.follow(t.Context(), nil, "http://other.example/"); err == nil || !strings.Contains(err.Error(), "no address bar") {
+		t.Errorf("another address: %v", err)
+	}
+	if _, err := l.follow(t.Context(), nil, "http://a.example/x"); !errors.Is(err, errors.ErrUnsupported) || strings.Contains(err.Error(), "address bar") { // without a hand
+		t.Errorf("its own: %v", err)
+	}
+	if _, err := l.follow(t.Context(), nil, "http://a.example/x"); err == nil || !strings.Contains(err.Error(), "address bar") {
+		t.Errorf("once more: %v", err)
+	}
+}
