@@ -374,7 +374,9 @@ func TestRedPage(t *testing.T) {
 
 // TestGreenLinkGoesWhereTheTestDoes: a browser without an address bar is led by the green page, to what the test loads first, and nowhere else.
 func TestGreenLinkGoesWhereTheTestDoes(t *testing.T) {
-	load := func(to string) []suite.Step { return []suite.Step{{Action: suite.Sleep{}}, {Action: suite.Load{URL: to}}} }
+	load := func(to string) []suite.Step {
+		return []suite.Step{{Action: suite.Sleep{}}, {Action: suite.Load{URL: to}}}
+	}
 	for _, tc := range []struct {
 		test suite.Test
 		want string
