@@ -118,7 +118,7 @@ func (r *run) move(from, to [2]float64, d time.Duration) (all []input.Timed) {
 	return all
 }
 
-// hover leaves the pointer where it is: the release of the left button, which is not down, is the end of that time.
+// hover brings the pointer to a place and leaves it there: a move to where it is already is the end of that time.
 func (r *run) hover(h suite.Hover) []input.Timed {
 	all := r.move(r.pointer, r.at(h.At), 0)
 	if h.For > 0 {

@@ -115,9 +115,9 @@ func (r *run) play(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	limit := r.limit()
 	// The end of a test that is a time is not meant to be cut short by the limit for those that do not end.
-	ctx, cancel := context.WithTimeoutCause(ctx, max(limit, r.Test.Sync.Limit+limit), fmt.Errorf("the test did not end within %v", limit))
+	limit := r.Test.Sync.Limit + r.limit()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the test did not end within %v", limit))
 	defer cancel()
 	started := r.Clock.Now()
 	if err := r.steps(ctx, r.Test.Steps); err != nil {

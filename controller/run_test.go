@@ -169,6 +169,7 @@ func TestFailures(t *testing.T) {
 		"browser hangs":          {func(w *world, _ func()) {}, marked(), "waited 1m30s for green", ""},
 		"page hangs on green":    {func(w *world, _ func()) { w.launched = func(w *world, _ string) { w.later(time.Second, "green") } }, marked(), "waited 20s for the green to go", ""},
 		"page never turns red":   {func(w *world, _ func()) { w.launched = never }, marked(), "the test did not end within 20s, while it was waited for red", ""},
+		"longer than its end":    {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: 7 * time.Second}, Timeout: 20 * time.Second, Steps: []suite.Step{do(suite.Sleep{For: time.Minute})}}, "the test did not end within 27s", ""},
 		"network":                {func(w *world, _ func()) {}, &suite.Test{Name: "n", Network: suite.Network{Profile: "cable"}}, "test n asks for a network", ""},
 		"wait sees nothing":      {func(w *world, _ func()) { w.launched = never }, marked(do(suite.Wait{Colour: &suite.Colour{R: 1}, Timeout: time.Second})), "step wait in line 7: waited 1s for the colour #010000", ""},
 		"event never comes":      {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},

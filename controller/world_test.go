@@ -94,10 +94,11 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 		case <-time.After(frameTime):
 		}
 		s.mu.Lock()
-		now, shows, change := s.Now(), s.shows, s.paint != paint
+		now, shows, painted := s.Now(), s.shows, s.paint
 		s.mu.Unlock()
+		change := painted != paint
 		if change {
-			paint, changed, green = s.paint, now, 0
+			paint, changed, green = painted, now, 0
 		}
 		if green++; shows != "green" {
 			green = 0
