@@ -24,14 +24,16 @@ type Screen struct {
 	conv   *frame.Converter
 	line   []byte
 	over   chan struct{} // closed when no more frames are shown
-	behind bool
+	lost   chan struct{} // closed when the screen was given up
+	losing sync.Once
 }
 
 var _ controller.Screen = (*Screen)(nil)
 var _ Watcher = (*Screen)(nil)
+var _ givenUpWatcher = (*Screen)(nil)
 
 // NewScreen returns a screen for one recording.
-func NewScreen() *Screen { return &Screen{over: make(chan struct{})} }
+func NewScreen() *Screen { return &Screen{over: make(chan struct{}), lost: make(chan struct{})} }
 
 // ErrNotWatched says that the recorder had to give up looking on, so that nothing more is seen until the recording ends.
 var ErrNotWatched = errors.New("this machine is too busy to look at the frames that it records")
@@ -64,15 +66,18 @@ type condition struct {
 // Begin implements Watcher.
 func (s *Screen) Begin(func(), func() float64) {}
 
+// GivenUp has whoever waits know that nothing more is seen.
+func (s *Screen) GivenUp() { s.losing.Do(func() { close(s.lost) }) }
+
 // End implements Watcher.
 func (s *Screen) End(_ int, behind bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.behind = behind
+	if behind {
+		s.GivenUp()
+	}
 	close(s.over)
 }
 
-// Await implements controller.Screen.
+// Await implements controller.Screen. Whoever asks from [Options.Started] learns by its context that the recording ends.
 func (s *Screen) Await(ctx context.Context, looking func(), any ...controller.Condition) (int, controller.Seen, error) {
 	q := &question{all: any, states: make([]condition, len(any)), answer: make(chan answer, 1)}
 	s.mu.Lock()
@@ -89,19 +94,29 @@ func (s *Screen) Await(ctx context.Context, looking func(), any ...controller.Co
 	select {
 	case a := <-q.answer:
 		return a.which, a.seen, a.err
+	case <-s.lost:
 	case <-s.over:
-		if s.behind {
-			return 0, controller.Seen{}, ErrNotWatched
-		}
-		return 0, controller.Seen{}, errors.New("the recording has ended")
 	case <-ctx.Done():
-		select {
-		case a := <-q.answer: // it was in time
-			return a.which, a.seen, a.err
-		default:
-		}
-		return 0, controller.Seen{}, context.Cause(ctx)
 	}
+	select {
+	case a := <-q.answer: // it was in time
+		return a.which, a.seen, a.err
+	default:
+		return 0, controller.Seen{}, s.why(ctx)
+	}
+}
+
+// why is the reason for which there is no answer.
+func (s *Screen) why(ctx context.Context) error {
+	select {
+	case <-s.lost:
+		return ErrNotWatched
+	default:
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.New("the recording has ended")
 }
 
 // Frame implements Watcher.

@@ -3,11 +3,14 @@ package rig
 import (
 	"context"
 	"errors"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -167,5 +170,55 @@ func TestScreenEnds(t *testing.T) {
 		if _, _, err := c.screen.Await(t.Context(), nil, controller.Condition{Kind: controller.Red}); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+}
+
+// TestScreenAnswersFirst: an answer that is there counts, whatever ended meanwhile.
+func TestScreenAnswersFirst(t *testing.T) {
+	for range 20 { // a choice by chance would go wrong in one of them
+		c := newCanvas(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, seen, err := c.screen.Await(ctx, func() {
+			c.fill(everywhere, 255, 0, 0, 1)
+			c.screen.End(1, true)
+			cancel()
+		}, controller.Condition{Kind: controller.Red})
+		if err != nil || seen.Frame != 0 {
+			t.Fatalf("frame %d, %v", seen.Frame, err)
+		}
+	}
+}
+
+// stuck is a screen that does not get on with its first frame.
+type stuck struct {
+	*Screen
+	back chan struct{}
+}
+
+func (s stuck) Frame(*frame.Step, timeline.Time) { <-s.back }
+
+// TestScreenGivenUp: whoever waits for what is no longer seen learns it while the recording goes on.
+func TestScreenGivenUp(t *testing.T) {
+	q, _ := url.ParseQuery("size=64x64&fps=240&frames=2400&pace=realtime")
+	src, err := synth.Open("page", q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := stuck{NewScreen(), make(chan struct{})}
+	var asked error
+	_, err = Record(ctx, src, filepath.Join(t.TempDir(), "a.eid"), Options{
+		Watch: s, RingBytes: 32 * (64*64*4 + 4096),
+		Started: func(ctx context.Context, _ func(timeline.Event)) error {
+			_, _, asked = s.Await(ctx, nil, controller.Condition{Kind: controller.Red})
+			close(s.back)
+			stop()
+			return nil
+		},
+	})
+	if err != nil || !errors.Is(asked, ErrNotWatched) {
+		t.Errorf("%v; who waited was told %v", err, asked)
 	}
 }

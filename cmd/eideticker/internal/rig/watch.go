@@ -29,6 +29,10 @@ type Watcher interface {
 	End(next int, behind bool)
 }
 
+// givenUpWatcher is a watcher that is told at once when it is given up, where End comes only when all is over. The call may come from any
+// goroutine, the pump's too, while a frame is shown: it must not wait.
+type givenUpWatcher interface{ GivenUp() }
+
 // changeTeller is a sink that tells how a frame differs from the one before.
 type changeTeller interface {
 	WriteFrameChange(pix []byte, m frame.Meta, owner recording.Owner, c *frame.Change) error
@@ -172,7 +176,11 @@ func (l *lookout) crowded() bool { return l.clocked && l.ring.Fill() > watchRing
 
 // giveUp gives back what the watcher has not looked at. Any goroutine may call it.
 func (l *lookout) giveUp() {
-	l.behind.Store(true)
+	if !l.behind.Swap(true) {
+		if w, ok := l.watcher.(givenUpWatcher); ok {
+			w.GivenUp()
+		}
+	}
 	for {
 		select {
 		case s, ok := <-l.queue:

@@ -19,6 +19,7 @@ import (
 // onlooker is a watcher of tests.
 type onlooker struct {
 	begun, ended int
+	givenUp      int
 	next         int
 	behind       bool
 	flush        func()
@@ -27,6 +28,7 @@ type onlooker struct {
 
 func (o *onlooker) Begin(flush func(), _ func() float64)       { o.begun, o.flush = o.begun+1, flush }
 func (o *onlooker) Frame(step *frame.Step, came timeline.Time) { o.frame(step) }
+func (o *onlooker) GivenUp()                                   { o.givenUp++ }
 func (o *onlooker) End(next int, behind bool) {
 	o.ended, o.next, o.behind = o.ended+1, next, behind
 }
@@ -145,8 +147,8 @@ func TestSlowWatcherLosesNothing(t *testing.T) {
 			t.Errorf("%d frames did not fit into the ring", l.Frames)
 		}
 	}
-	if !w.behind || calls != 1 || w.next != 1 {
-		t.Errorf("behind %v after %d frames, next %d", w.behind, calls, w.next)
+	if !w.behind || w.givenUp != 1 || calls != 1 || w.next != 1 {
+		t.Errorf("behind %v after %d frames, told %d times, next %d", w.behind, calls, w.givenUp, w.next)
 	}
 	report, err := recording.Verify(t.Context(), path, nil)
 	if err != nil || report.Checked != int(res.Stored) || len(report.Problems) > 0 {
