@@ -22,7 +22,7 @@ import (
 //	framerate         U / (r − s), frames/s
 //	longest_freeze    the longest frame time, ms
 //	median_frame_time the upper median of frame times, ms
-//	long_frames       frame times of more than twice the median
+//	long_frames       frame times of more than twice the median, and 1 % of it for the rounding of a period
 //	slowest_1pct_fps  n / Σ of the n = ⌈N/100⌉ longest of N frame times: the mean framerate of the slowest 1 %
 //	p99_fps           1 / 99th percentile (nearest rank) of the frame times
 //	unchanged_mean, unchanged_p95, unchanged_worst   how much of a second nothing new was shown: see fps_unchanged.go

@@ -75,7 +75,7 @@ func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ..
 		return nil, errors.New("calibrate: no screen is held")
 	}
 	n := c.noise()
-	n.Frames, n.Pattern = c.pairs+len(held), pattern
+	n.Frames, n.Pattern = c.frames, pattern
 	return n, nil
 }
 
@@ -93,7 +93,8 @@ func (c *calibration) hold(rec Recording, h Held, region frame.Region, masks []f
 		if got, want := step.Image.Layout.Format, c.area.Layout.Format; got != want {
 			return fmt.Errorf("frame %d is of another format, %v in place of %v: hold the pattern in the format of what is measured", step.Number, got, want)
 		}
-		if step.Number == h.From {
+		c.frames++
+		if step.Number == h.From || step.Previous.Rows == nil { // a segment's first frame has nothing to differ from
 			continue
 		}
 		c.pairs++
@@ -105,13 +106,14 @@ func (c *calibration) hold(rec Recording, h Held, region frame.Region, masks []f
 }
 
 type calibration struct {
-	area  *Area
-	touch *differ // for the lines that a change touches
-	conv  *frame.Converter
-	a, b  []byte
-	tiles []int
-	cols  int
-	pairs int
+	area   *Area
+	touch  *differ // for the lines that a change touches
+	conv   *frame.Converter
+	a, b   []byte
+	tiles  []int
+	cols   int
+	frames int
+	pairs  int
 }
 
 func (c *calibration) begin(l *frame.Layout, region frame.Region, masks []frame.Region) (err error) {

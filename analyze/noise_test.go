@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -147,5 +148,37 @@ func TestPoissonBound(t *testing.T) {
 		if got := poissonBound(c.mean, c.p); got != c.want {
 			t.Errorf("mean %v, p %v: %d, want %d", c.mean, c.p, got, c.want)
 		}
+	}
+}
+
+// renewed is a film in which a segment of the same format begins at a frame.
+type renewed struct {
+	*film
+	at int
+}
+
+func (m renewed) Steps(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range m.film.Steps(from, to) {
+			if err == nil && step.Number == m.at {
+				step.Previous.Rows = nil
+			}
+			if !yield(step, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestCalibrationGoesOverSegments: a signal may begin anew while the pattern is held.
+func TestCalibrationGoesOverSegments(t *testing.T) {
+	m := noisy(t, frame.BGR4, 1, 20, 0, 4, 0)
+	whole, err := Calibrate(m, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Calibrate(renewed{m, 10}, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
+	if err != nil || n.Frames != 20 || n.Pattern != 20 || n.Tolerance != whole.Tolerance {
+		t.Errorf("%+v, %v; in one segment %+v", n, err, whole)
 	}
 }

@@ -26,7 +26,7 @@ import (
 //
 //	pings, answered, missed, unfinished
 //	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
-//	latency_p99                                                        ms, from 100 answers on
+//	latency_p99                                                        ms, from 100 pings on
 //
 // Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are lost, one ping's answer may be another's, or may
 // not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. So it is with pings that are unfinished. Series "latency" has each answer at its pong.
@@ -420,7 +420,7 @@ func (p *response) result() Result {
 	if len(l.mid) == 0 {
 		return r
 	}
-	l.add(&r)
+	l.add(&r, asked)
 	p.note(&r)
 	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row}, Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
 	return r

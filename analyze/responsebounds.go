@@ -18,8 +18,8 @@ func (l *latencies) unsure(low, high float64) {
 	l.unsureLow, l.unsureHigh = append(l.unsureLow, low), append(l.unsureHigh, high)
 }
 
-// add adds the distribution of the latencies to a result.
-func (l *latencies) add(r *Result) {
+// add adds the distribution of the latencies to a result, of so many pings.
+func (l *latencies) add(r *Result, asked int) {
 	for _, s := range [][]float64{l.mid, l.low, l.unsureLow} {
 		slices.Sort(s)
 	}
@@ -35,10 +35,10 @@ func (l *latencies) add(r *Result) {
 	add("latency_min", 0)
 	add("latency_p50", 50)
 	add("latency_p95", 95)
-	if len(l.mid) >= 100 {
+	if asked >= 100 {
 		add("latency_p99", 99)
 	} else {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d answers are too few for a 99th percentile: that needs 100", len(l.mid)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pings are too few for a 99th percentile: that needs 100", asked))
 	}
 	add("latency_max", 100)
 	r.Values = append(r.Values, between("latency_mean", "ms", mean(l.mid), leastMean(l.low, l.unsureLow), -leastMean(high, unsureHigh), Lower, 0.05))

@@ -40,8 +40,9 @@ all measures and the difference is at least its threshold; it is unchanged if th
 threshold, and inconclusive otherwise: then it says how many more runs would do. Below 6 runs each nothing else can be said.
 Single runs are compared by the bounds of their values, without statistics.
 
-With --fail-on-regression the exit code is 3 if any measure got worse; by their bounds, for single runs. Otherwise it is 4 if a
-measure is inconclusive: the one that --primary names, or any. Measures without a better direction never decide.`
+With --fail-on-regression the exit code is 3 if any measure has regressed, which single runs never have: where they differ it is 4.
+Otherwise it is 4 if a measure is inconclusive: the one that --primary names, or any. Measures without a better direction never
+decide, nor does what is only suspected.`
 }
 
 // fraction is a threshold on the command line: 3% or 0.03.

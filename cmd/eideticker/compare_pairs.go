@@ -147,7 +147,11 @@ func pairOf(key valueKey, a, b []found, threshold fraction) (m compared, p stats
 			return m, p, fmt.Sprintf("%s is not compared: it is in %s and in %s", key, first.value.Unit, f.value.Unit)
 		}
 	}
+	suspected := slices.ContainsFunc(slices.Concat(a, b), func(f found) bool { return f.value.State == analyze.Suspected })
 	measure := stats.Measure{Name: key.String(), Unit: first.value.Unit, Better: first.value.Better, Threshold: first.value.Threshold}
+	if suspected { // what is only suspected fails nobody
+		measure.Better = analyze.Neither
+	}
 	switch {
 	case threshold.given:
 		measure.Threshold = threshold.value

@@ -232,7 +232,14 @@ func TestJUnitAndPerfherder(t *testing.T) {
 		value := rate(v)
 		value.Name, value.Unit = hostile, strings.Repeat("u", 30)
 		env := report.Environment{"browser": "Firefox 151.0"}
-		return &runSet{path: "p", runs: []runResults{madeRun("1", env, map[string]analyze.Value{hostile: value, "b": rate(v)}, hostile, "b")}}
+		set := &runSet{path: "p"}
+		for i := range 8 { // fewer cannot fail
+			value.Value, value.Low, value.High = v+float64(i)/8, v+float64(i)/8, v+float64(i)/8
+			plain := value
+			plain.Name, plain.Unit = "framerate", "frames/s"
+			set.runs = append(set.runs, madeRun(fmt.Sprint(i), env, map[string]analyze.Value{hostile: value, "b": plain}, hostile, "b"))
+		}
+		return set
 	}
 	c, err := compareRuns(of(60), of(30), fraction{}, "")
 	if err != nil {
@@ -255,7 +262,7 @@ func TestJUnitAndPerfherder(t *testing.T) {
 	}
 	for _, s := range p.Suites {
 		test := s.Subtests[0]
-		if n := len([]rune(test.Name)); n > 80 || len(test.Unit) > 20 || *test.Lower || *test.Threshold != 3 || !slices.Equal(test.Replicates, []float64{30}) {
+		if n := len([]rune(test.Name)); n > 80 || len(test.Unit) > 20 || *test.Lower || *test.Threshold != 3 || len(test.Replicates) != 8 || test.Replicates[0] != 30 {
 			t.Errorf("%d letters, %+v", n, test)
 		}
 	}
@@ -464,6 +471,27 @@ func TestDivergenceRefusals(t *testing.T) {
 	} {
 		if _, err := newPairer(r, r, &tc.wa, &tc.wb); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+}
+
+// TestSuspectedValuesDecideNothing: what is only suspected may differ, and fails nobody.
+func TestSuspectedValuesDecideNothing(t *testing.T) {
+	of := func(v float64, state analyze.State) *runSet {
+		set := &runSet{path: "p"}
+		for i := range 8 {
+			value := analyze.Value{Name: "torn_frames", Unit: "frames", Value: v + float64(i), Low: v + float64(i), High: v + float64(i), State: state, Better: analyze.Lower}
+			set.runs = append(set.runs, madeRun(fmt.Sprint(i), report.Environment{}, map[string]analyze.Value{"w": value}, "w"))
+		}
+		return set
+	}
+	for _, state := range []analyze.State{analyze.Exact, analyze.Suspected} {
+		c, err := compareRuns(of(1, state), of(40, state), fraction{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed := c.failure() != nil; failed != (state == analyze.Exact) {
+			t.Errorf("%s: %v", state, c.failure())
 		}
 	}
 }

@@ -61,6 +61,7 @@ func (s *session) settings() analysis.Settings {
 	}
 	if s.pages.site != nil {
 		a.Nonce = s.pages.nonce
+		a.Tearing.Disjoint = s.pages.site.Playlist()[0].Flip != nil // of which we know it
 	}
 	if t.Region != (frame.Region{}) {
 		r := s.place(t.Region)

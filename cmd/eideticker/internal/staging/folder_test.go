@@ -2,6 +2,7 @@ package staging
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Stdout.WriteString("begun\n")
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent has gone
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -103,6 +105,11 @@ func TestOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := killed.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
