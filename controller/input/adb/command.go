@@ -27,25 +27,29 @@ func openInput(ctx context.Context, d *Device) (way, error) {
 func (*inputCommand) name() string { return "input" }
 func (*inputCommand) close() error { return nil }
 
-func (w *inputCommand) do(ctx context.Context, actions []input.Action) error {
+func (w *inputCommand) plan(actions []input.Action) (func(context.Context) error, error) {
 	var commands []string
-	next := *w
+	next, touched := *w, w.down
 	for _, a := range actions {
 		c, err := next.command(a)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if c != "" {
 			commands = append(commands, c)
 		}
+		touched = touched || next.down
 	}
-	if len(commands) > 0 {
-		if _, err := w.device.Run(ctx, strings.Join(commands, " && ")); err != nil {
-			return err
+	return func(ctx context.Context) error {
+		w.at, w.down = next.at, touched
+		if len(commands) > 0 {
+			if _, err := w.device.Run(ctx, strings.Join(commands, " && ")); err != nil {
+				return err
+			}
 		}
-	}
-	*w = next
-	return nil
+		*w = next
+		return nil
+	}, nil
 }
 
 // command returns what does an action.

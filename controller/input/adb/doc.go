@@ -15,8 +15,15 @@
 //
 // # When
 //
-// The first two have no answer. So the interval ends when the bytes were given to the server, plus the longest way to the device and
-// back that was measured when the driver was opened, by echoes of the same shell: half of that is the expected way, and how it divides is not known.
+// The first two have no answer. So each time an echo is sent after the bytes, through a cat on the device that runs from Open on, and the interval
+// ends no sooner than it is back. The server forwards the two streams in order of arrival only loosely, since each waits for receipts of its own: so the
+// interval is wider by the longest way to the device and back that was measured when the driver was opened. Half of that is the expected way, and how it
+// divides is not known. Where no echo comes back the device counts as gone.
+//
+// # What was cut off
+//
+// A call whose context ends may have been told in part. What came down in it counts as held, so that Release lifts it. The rest of a packet that
+// was cut is written before the next one. A connection that takes nothing for some seconds counts as gone, so Release and Close end.
 //
 // # The wire
 //

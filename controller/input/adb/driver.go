@@ -19,9 +19,11 @@ type Options struct {
 	Clock         timeline.Clock // the rig's; nil for timeline.Monotonic
 }
 
-// way does actions that were checked, and returns when all of them were told.
+// way does actions that were checked.
 type way interface {
-	do(ctx context.Context, actions []input.Action) error
+	// plan returns what tells them, or why they cannot be done. It is called at once: a plan is told before the next one is made. Of actions
+	// that could not be told to the end, fingers that were down or came down count as down, so that they can be lifted.
+	plan(actions []input.Action) (tell func(context.Context) error, err error)
 	name() string
 	close() error
 }
@@ -31,7 +33,8 @@ type Driver struct {
 	device *Device
 	clock  timeline.Clock
 	way    way
-	there  time.Duration // the longest way to the device and back; 0 where the end of a command is waited for
+	echo   *echo         // nil where the end of a command is waited for
+	there  time.Duration // the longest way to the device and back that was measured; 0 without echo
 	held   input.Held
 	note   string
 	closed bool
@@ -55,13 +58,26 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 			return nil, err
 		}
 	}
-	if d.there, err = device.echoes(ctx, echoTimes); err != nil {
+	if d.echo, err = openEcho(ctx, device); err != nil {
+		return nil, fmt.Errorf("device %s: %w", device.Serial, err)
+	}
+	if d.there, err = d.echo.longest(ctx, echoTimes); err != nil {
+		d.silence()
 		return nil, fmt.Errorf("measure the way to device %s: %w", device.Serial, err)
 	}
 	if err := d.choose(ctx, o); err != nil {
+		d.silence()
 		return nil, fmt.Errorf("device %s: %w", device.Serial, err)
 	}
 	return d, nil
+}
+
+// silence ends the echoes.
+func (d *Driver) silence() {
+	if d.echo != nil {
+		d.echo.close()
+		d.echo = nil
+	}
 }
 
 // choose takes the first way that works, and notes why the ones before it do not.
@@ -84,6 +100,7 @@ func (d *Driver) choose(ctx context.Context, o Options) error {
 		if err == nil {
 			d.way = opened
 			if w.name == "input" {
+				d.silence()
 				d.there = 0
 			}
 			if why != nil {
@@ -114,13 +131,36 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 		return timeline.Interval{}, err
 	}
 	sent := timeline.Interval{Earliest: d.clock.Now()}
-	err := d.way.do(ctx, actions)
-	sent.Latest = d.clock.Now().Add(d.there)
-	if err != nil {
+	if err := d.do(ctx, actions); err != nil {
 		return timeline.Interval{}, err
 	}
-	d.held.Note(actions...)
+	if d.echo != nil {
+		if err := d.echo.ask(ctx); err != nil {
+			return timeline.Interval{}, fmt.Errorf("device %s: %w", d.device.Serial, err)
+		}
+	}
+	sent.Latest = d.clock.Now().Add(d.there)
 	return sent, nil
+}
+
+// do tells actions, and notes what they hold.
+func (d *Driver) do(ctx context.Context, actions []input.Action) error {
+	tell, err := d.way.plan(actions)
+	if err != nil {
+		return err
+	}
+	// What fails from here on may have been done in part: what was held is, and what was to be held.
+	for _, a := range actions {
+		switch a.(type) {
+		case input.KeyDown, input.TouchDown:
+			d.held.Note(a)
+		}
+	}
+	if err := tell(ctx); err != nil {
+		return err
+	}
+	d.held.Note(actions...)
+	return nil
 }
 
 // Release is as [input.Driver] has it.
@@ -137,10 +177,9 @@ func (d *Driver) Release(ctx context.Context) error {
 		if len(part) == 0 {
 			continue
 		}
-		if err := d.way.do(ctx, part); err != nil {
+		if err := d.do(ctx, part); err != nil {
 			return err
 		}
-		d.held.Note(part...)
 	}
 	return nil
 }
@@ -164,6 +203,7 @@ func (d *Driver) Close() error {
 		err = nil // a device that is gone lifts its fingers itself: its input devices went with the shell
 	}
 	d.closed = true
+	d.silence()
 	return errors.Join(err, d.way.close())
 }
 

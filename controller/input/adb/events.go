@@ -70,6 +70,18 @@ func (f *fingers) report(actions []input.Action) ([]evdev.Event, error) {
 	return append(all, report), nil
 }
 
+// keep says of actions that could not be told to the end: what was down before them, or came down in them, may be.
+func (f *fingers) keep(before [input.MaxFingers]bool, actions []input.Action) {
+	for i, down := range before {
+		f.down[i] = f.down[i] || down
+	}
+	for _, a := range actions {
+		if a, ok := a.(input.TouchDown); ok {
+			f.down[a.Finger] = true
+		}
+	}
+}
+
 func (f *fingers) touching() bool { return f.down != [input.MaxFingers]bool{} }
 
 // keys makes the events of keys, each press in a report of its own.

@@ -93,15 +93,22 @@ func openEvdev(ctx context.Context, d *Device, screen size) (way, error) {
 	return e, nil
 }
 
-func (e *glass) do(ctx context.Context, actions []input.Action) error {
+func (e *glass) plan(actions []input.Action) (func(context.Context) error, error) {
 	if !ofFingers(actions[0]) {
-		return e.command.do(ctx, actions)
+		return e.command.plan(actions)
 	}
+	before := e.fingers.down
 	events, err := e.fingers.report(actions)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return e.shell.write(e.bytes(events))
+	return func(ctx context.Context) error {
+		err := e.shell.write(ctx, e.bytes(events))
+		if err != nil {
+			e.fingers.keep(before, actions)
+		}
+		return err
+	}, nil
 }
 
 // bytes lays events out as struct input_event of linux/input.h: a time, which the kernel puts in itself, then type, code and value.

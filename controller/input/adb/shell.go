@@ -25,14 +25,15 @@ const (
 const (
 	maxPacket = 1 << 20 // of a device
 	maxSaid   = 1 << 20 // of a command's output that is kept
+	maxLeft   = 1 << 16 // that waits for a connection which takes nothing
 )
 
 // shell is a command that runs on the device and is talked to. One goroutine writes, another one reads.
 type shell struct {
-	c      *conn
-	mu     sync.Mutex // of writes
-	ctx    context.Context
-	packet []byte
+	c    *conn
+	mu   sync.Mutex // of writes
+	ctx  context.Context
+	left []byte // what could not be written yet
 }
 
 // shell starts a command. It runs until the connection ends, which it does with ctx.
@@ -59,15 +60,31 @@ func gone(err error) error {
 	return err
 }
 
-// write gives bytes to the command.
-func (s *shell) write(b []byte) error {
+// write gives bytes to the command, within its patience. What ctx cuts off goes before the bytes of the next write, so that packets stay whole.
+func (s *shell) write(ctx context.Context, b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.packet = append(s.packet[:0], packetStdin)
-	s.packet = binary.LittleEndian.AppendUint32(s.packet, uint32(len(b)))
-	s.packet = append(s.packet, b...)
-	if _, err := s.c.Write(s.packet); err != nil {
+	if len(s.left) > maxLeft {
+		return fmt.Errorf("%w: it takes nothing any more", input.ErrGone)
+	}
+	s.left = append(s.left, packetStdin)
+	s.left = binary.LittleEndian.AppendUint32(s.left, uint32(len(b)))
+	s.left = append(s.left, b...)
+	if err := s.c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return ended(s.ctx, fmt.Errorf("%w: %w", input.ErrGone, err))
+	}
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		_ = s.c.SetWriteDeadline(time.Now()) // fails when the connection is closed: then so does the write
+	})
+	n, err := s.c.Write(s.left)
+	if !stop() {
+		<-cut // or it would cut the next write
+	}
+	s.left = append(s.left[:0], s.left[n:]...)
+	if err != nil {
+		return ended(ctx, ended(s.ctx, fmt.Errorf("%w: %w", input.ErrGone, err)))
 	}
 	return nil
 }
@@ -158,34 +175,3 @@ func keep(b *bytes.Buffer, data []byte) {
 
 // Quote makes one word of the device's shell of a text.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
-// echoes measures the longest of some ways to the device and back, through a shell that is there already.
-func (d *Device) echoes(ctx context.Context, times int) (longest time.Duration, err error) {
-	s, err := d.shell(ctx, "cat")
-	if err != nil {
-		return 0, err
-	}
-	defer s.close()
-	for i := range times {
-		want := fmt.Sprintf("%d\n", i)
-		began := time.Now()
-		if err := s.write([]byte(want)); err != nil {
-			return 0, err
-		}
-		for got := ""; got != want; {
-			kind, data, err := s.read()
-			switch {
-			case err != nil:
-				return 0, err
-			case kind == packetExit:
-				return 0, errors.New("adb: the device's shell has no cat")
-			case kind == packetStdout:
-				if got += string(data); !strings.HasPrefix(want, got) {
-					return 0, fmt.Errorf("adb: the device says %.40q and was told %q", got, want)
-				}
-			}
-		}
-		longest = max(longest, time.Since(began))
-	}
-	return longest, nil
-}

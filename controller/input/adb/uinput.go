@@ -81,7 +81,7 @@ func openUinput(ctx context.Context, d *Device, screen size) (way, error) {
 	}
 	go u.listen()
 	for _, r := range []uinputRegister{touchScreen(screen), keyboard()} {
-		if err = u.tell(r); err != nil {
+		if err = u.tell(ctx, r); err != nil {
 			break
 		}
 	}
@@ -129,7 +129,7 @@ func keyboard() uinputRegister {
 }
 
 // tell writes one command.
-func (u *uinput) tell(command any) error {
+func (u *uinput) tell(ctx context.Context, command any) error {
 	select {
 	case <-u.ended:
 		return u.why
@@ -139,7 +139,7 @@ func (u *uinput) tell(command any) error {
 	if err != nil {
 		return err
 	}
-	return u.shell.write(append(b, '\n'))
+	return u.shell.write(ctx, append(b, '\n'))
 }
 
 // listen waits for the command's end, and keeps what it says last.
@@ -189,10 +189,10 @@ func (u *uinput) registered(ctx context.Context, d *Device) error {
 	}
 }
 
-func (u *uinput) do(_ context.Context, actions []input.Action) error {
+func (u *uinput) plan(actions []input.Action) (func(context.Context) error, error) {
 	var all []evdev.Event
 	var err error
-	id := keyboardID
+	id, before := keyboardID, u.fingers.down
 	if ofFingers(actions[0]) {
 		id = touchID
 		all, err = u.fingers.report(actions)
@@ -200,13 +200,19 @@ func (u *uinput) do(_ context.Context, actions []input.Action) error {
 		all, err = keys(u.layout, actions)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	events := make([]int, 0, 3*len(all))
 	for _, e := range all {
 		events = append(events, int(e.Type), int(e.Code), int(e.Value))
 	}
-	return u.tell(uinputInject{id, "inject", events})
+	return func(ctx context.Context) error {
+		err := u.tell(ctx, uinputInject{id, "inject", events})
+		if err != nil {
+			u.fingers.keep(before, actions)
+		}
+		return err
+	}, nil
 }
 
 func (*uinput) name() string { return "uinput" }
