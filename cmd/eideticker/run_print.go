@@ -32,10 +32,9 @@ func (r *testRun) tell() error {
 
 // verdict is the error for runs that failed, and for what a comparison found.
 func (r *testRun) verdict(cmp *comparison) error {
-	counts := r.set.Counts()
-	failed := counts[session.Failed]
+	failed := r.set.Failed()
 	if r.alone() {
-		if failed > 0 {
+		if len(failed) > 0 {
 			return fmt.Errorf("the run failed: %s", r.set.Made[len(r.set.Made)-1].Record.Reason)
 		}
 		if last := r.set.Made[len(r.set.Made)-1].Record; last.State == session.Rejected {
@@ -43,27 +42,19 @@ func (r *testRun) verdict(cmp *comparison) error {
 		}
 		return nil
 	}
+	lossy := len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
 	for i, v := range r.options.Variants {
-		if n, want := len(r.set.Of(i)), r.options.Repeat; failed == 0 && n < want && !r.options.UntilFail {
+		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want && !r.options.UntilFail {
 			return fmt.Errorf("%s of %s count, and not %d: the others lost too many frames, see --retries and --max-lost", plural(n, "run"), v.Name(), want)
 		}
 	}
-	if failed > 0 {
-		return fmt.Errorf("%s of %s failed: %s", countText(failed), plural(len(r.set.Made), "run"), r.firstReason())
+	if len(failed) > 0 {
+		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"), failed[0].Record.Reason)
 	}
 	if cmp != nil && r.cmd.FailOnRegression {
 		return cmp.failure()
 	}
 	return nil
-}
-
-func (r *testRun) firstReason() string {
-	for _, m := range r.set.Made {
-		if m.Record.State == session.Failed {
-			return m.Record.Reason
-		}
-	}
-	return ""
 }
 
 // printOne prints a single run: its results as analyze does, and where its folder is.
@@ -218,8 +209,8 @@ func (r *testRun) printCounts() error {
 		state session.State
 		what  string
 	}{{session.Rejected, "lost too many frames and did not count"}, {session.Failed, "failed"}} {
-		if n := counts[kind.state]; n > 0 {
-			l.add(string(kind.state), "%s %s: %s", plural(n, "run"), kind.what, few(r.dirs(kind.state)))
+		if dirs := r.dirs(kind.state); len(dirs) > 0 {
+			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, few(dirs))
 		}
 	}
 	l.add("seed", "%d", r.options.Seed)
@@ -227,10 +218,10 @@ func (r *testRun) printCounts() error {
 	return l.print(r.out)
 }
 
-// dirs are those of the runs in a state.
+// dirs are those of the runs in a state, and of warm-ups that failed.
 func (r *testRun) dirs(state session.State) (dirs []string) {
 	for _, m := range r.set.Made {
-		if m.Record.State == state && !m.Record.WarmUp {
+		if m.Record.State == state && (state == session.Failed || !m.Record.WarmUp) {
 			dirs = append(dirs, filepath.Join(r.set.Dir, m.Dir))
 		}
 	}

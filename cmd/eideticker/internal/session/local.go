@@ -153,6 +153,7 @@ func (s *localStage) Close() error {
 	}
 	if s.painter != nil {
 		s.painter.close()
+		s.painter = nil // a connection cannot be closed twice
 	}
 	return errors.Join(append(errs, s.display.Close())...)
 }

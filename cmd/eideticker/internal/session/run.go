@@ -90,13 +90,16 @@ func (s *session) path(name string) string { return filepath.Join(s.Dir, name) }
 // run goes through the run's parts: play, judge, keep.
 func (s *session) run(ctx context.Context) error {
 	failure := s.play(ctx)
+	if failure == nil { // who waited for what the page tells of itself got on without
+		failure = ctx.Err()
+	}
 	if failure == nil && !s.Bare {
 		failure = s.analyze(ctx)
 	}
 	switch {
 	case failure != nil:
-		s.record.State, s.record.Reason = Failed, reason(failure)
-		s.log.Error("the run has failed", "reason", s.record.Reason)
+		s.record.State, s.record.Reason = Failed, reason(ctx, failure)
+		s.log.Error("the run has failed", "reason", s.record.Reason, "error", failure)
 		s.keepFailed(ctx)
 	default:
 		s.judge()
@@ -105,9 +108,9 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(ctx.Err(), s.record.write(s.Dir))
 }
 
-// reason is why a run failed, for people.
-func reason(err error) string {
-	if errors.Is(err, context.Canceled) {
+// reason is why a run failed, for people. What a run is ended by fails it in many ways, and what else is cancelled ended by itself.
+func reason(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
 		return "interrupted"
 	}
 	return err.Error()

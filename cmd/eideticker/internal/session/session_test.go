@@ -25,12 +25,13 @@ import (
 
 // scene is a device whose screen shows a scripted scene, whatever is done to it.
 type scene struct {
-	name    string
-	uri     string
-	fails   error // of Open
-	crashes time.Duration
-	opened  []string // browsers, in order
-	closed  int
+	name   string
+	uri    string
+	fails  error               // of Open
+	acted  func(s *sceneStage) // what follows from input; nil: there is none
+	closes func()              // what happens meanwhile
+	opened []string            // browsers, in order
+	closed int
 }
 
 func (s *scene) Name() string { return s.name }
@@ -49,9 +50,6 @@ type sceneStage struct {
 }
 
 func (s *sceneStage) Launch(context.Context, string) (timeline.Interval, error) {
-	if s.crashes > 0 {
-		time.AfterFunc(s.crashes, func() { close(s.ended) })
-	}
 	return timeline.At(timeline.Monotonic().Now()), nil
 }
 
@@ -61,16 +59,47 @@ func (s *sceneStage) Load(context.Context, string) (timeline.Interval, error) {
 func (s *sceneStage) Ended() <-chan struct{}      { return s.ended }
 func (s *sceneStage) Err() error                  { return errors.New("killed") }
 func (s *sceneStage) Source() string              { return s.uri }
-func (s *sceneStage) Input() input.Driver         { return nil }
 func (s *sceneStage) Painter() controller.Painter { return nil }
 func (s *sceneStage) About() report.Environment   { return report.Environment{report.EnvDUT: s.name} }
-func (s *sceneStage) Close() error                { s.closed++; return nil }
+
+func (s *sceneStage) Input() input.Driver {
+	if s.acted == nil {
+		return nil
+	}
+	return sceneHand{s}
+}
+
+func (s *sceneStage) Close() error {
+	if s.closes != nil {
+		s.closes()
+	}
+	s.closed++
+	return nil
+}
+
+// sceneHand is a scene's input.
+type sceneHand struct{ *sceneStage }
+
+func (h sceneHand) Do(context.Context, timeline.Time, ...input.Action) (timeline.Interval, error) {
+	h.acted(h.sceneStage)
+	return timeline.At(timeline.Monotonic().Now()), nil
+}
+func (h sceneHand) Release(context.Context) error { return nil }
+func (h sceneHand) Info() input.Info              { return input.Info{Driver: "scene", Realism: input.System} }
+func (h sceneHand) Close() error                  { return nil }
+
+// typed is a step that follows when the content was seen to begin.
+var typed = suite.Step{Action: suite.Text{Text: "a"}, Line: 1}
 
 type untold struct{}
 
 func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
 
-const paced = "synth:page?size=160x90&fps=60&frames=60&markers=1&pace=realtime"
+// Their red stands for a second and a half, of which a run needs a third.
+const (
+	paced = "synth:page?size=160x90&fps=20&frames=20&markers=1&pace=realtime"
+	brief = "synth:page?size=96x64&fps=20&frames=4&markers=1&pace=realtime"
+)
 
 func sceneTest() *suite.Test {
 	return &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true}, Measures: []string{"fps"}, Timeout: 20 * time.Second}
@@ -137,14 +166,18 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 		want    string
 		frames  bool
 	}{
-		"device missing":       {&scene{name: "d", fails: errors.New("no such thing")}, 0, "no such thing", false},
-		"browser crashes":      {&scene{name: "d", uri: "synth:page?size=160x90&frames=1000&markers=1&pace=realtime", crashes: 100 * time.Millisecond}, 0, "the browser ended in the middle of the run: killed", true},
-		"page never turns red": {&scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime"}, 2 * time.Second, "the test did not end within 2s", true},
-		"recording ends":       {&scene{name: "d", uri: "synth:page?size=160x90&frames=30&pace=realtime"}, 0, "the recording ended before the test did: source ended", true},
+		"device missing":        {&scene{name: "d", fails: errors.New("no such thing")}, 0, "no such thing", false},
+		"what it asks gives up": {&scene{name: "d", fails: fmt.Errorf("dial: %w", context.Canceled)}, 0, "dial: context canceled", false},
+		"browser crashes":       {&scene{name: "d", uri: "synth:page?size=160x90&frames=1000&markers=1&pace=realtime", acted: func(s *sceneStage) { close(s.ended) }}, 0, "the browser ended in the middle of the run: killed", true},
+		"page never turns red":  {&scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime"}, 2 * time.Second, "the test did not end within 2s", true},
+		"recording ends":        {&scene{name: "d", uri: "synth:page?size=160x90&frames=30&pace=realtime"}, 0, "the recording ended before the test did: source ended", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, tc.device)
+			if tc.device.acted != nil {
+				o.Test.Steps = []suite.Step{typed}
+			}
 			if tc.timeout > 0 {
 				o.Test.Timeout = tc.timeout
 			}
@@ -174,9 +207,9 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 func TestInterruptedRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	d := &scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime"}
+	d := &scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime", acted: func(*sceneStage) { cancel() }}
 	o := options(t, d)
-	time.AfterFunc(time.Second, cancel)
+	o.Test.Steps = []suite.Step{typed}
 	record, _, err := Run(ctx, o)
 	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" || d.closed != 1 {
 		t.Errorf("%+v, %v", record, err)
@@ -186,14 +219,27 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
+// TestInterruptedAtTheEnd: a run that is stopped once all was played does not count, warm-up or not.
+func TestInterruptedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := options(t, &scene{name: "d", uri: brief, closes: cancel})
+	o.Bare, o.WarmUp = true, true
+	record, _, err := Run(ctx, o)
+	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" {
+		t.Errorf("%+v, %v", record, err)
+	}
+}
+
 func setOptions(t *testing.T, variants ...Variant) SetOptions {
 	test := sceneTest()
 	return SetOptions{Test: test, Variants: variants, Repeat: 3, Dir: filepath.Join(t.TempDir(), "set"), Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Told: untold{}}
 }
 
 func TestSet(t *testing.T) {
-	short := "synth:page?size=96x64&fps=60&frames=10&markers=1&pace=realtime"
-	d := &scene{name: "d", uri: short}
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, "a"}, Variant{d, "b"})
 	o.WarmUp = 1
 	set, err := RunSet(t.Context(), o)
@@ -219,7 +265,8 @@ func TestSet(t *testing.T) {
 
 // TestRetries: whatever is lost is too much here, and every run is said to have lost something.
 func TestRetries(t *testing.T) {
-	d := &scene{name: "d", uri: "synth:page?size=96x64&fps=60&frames=10&markers=1&pace=realtime"}
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, ""})
 	o.Repeat, o.Retries, o.MaxLost = 2, 3, -1
 	set, err := RunSet(t.Context(), o)
@@ -235,6 +282,53 @@ func TestRetries(t *testing.T) {
 	}
 	if want := []string{"rejected/run-01.1", "rejected/run-01.2", "rejected/run-01.3", "rejected/run-01.4", "rejected/run-02.1"}; !slices.Equal(dirs, want) {
 		t.Errorf("runs %q, want %q", dirs, want)
+	}
+}
+
+// TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has the next number.
+func TestRejectedNextToEarlier(t *testing.T) {
+	t.Parallel()
+	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
+	earlier := filepath.Join(o.Dir+"-rejected", "run-01.1", "log.txt")
+	if err := os.MkdirAll(filepath.Dir(earlier), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 2 || set.Made[0].Dir != filepath.Join("..", "set-rejected", "run-01.2") || set.Made[1].Dir != "." {
+		t.Fatalf("%d runs, %v", len(set.Made), err)
+	}
+	for _, file := range []string{earlier, filepath.Join(o.Dir, set.Made[0].Dir, RecordFile), filepath.Join(o.Dir, RecordFile)} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCooldownBeforeARetry: the pause comes before each further attempt, too; here it is long, and cut short.
+func TestCooldownBeforeARetry(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o.Retries, o.MaxLost, o.Cooldown = 3, -1, time.Hour
+	o.Ran = func(*Made) { cancel() }
+	if set, err := RunSet(ctx, o); !errors.Is(err, context.Canceled) || len(set.Made) != 1 {
+		t.Errorf("%d runs, %v", len(set.Made), err)
+	}
+}
+
+// TestWarmUpThatFails: it is no run of the set, and still why the set has ended.
+func TestWarmUpThatFails(t *testing.T) {
+	t.Parallel()
+	o := setOptions(t, Variant{&scene{name: "d", fails: errors.New("missing")}, ""})
+	o.WarmUp = 1
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 1 || set.Counts()[Failed] != 0 || len(set.Failed()) != 1 {
+		t.Errorf("%d runs, %v", len(set.Made), err)
 	}
 }
 
@@ -258,7 +352,8 @@ func TestSetGivesUp(t *testing.T) {
 }
 
 func TestUntilFail(t *testing.T) {
-	d := &scene{name: "d", uri: "synth:page?size=96x64&fps=60&frames=10&markers=1&pace=realtime"}
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, ""})
 	o.UntilFail, o.Repeat = true, 1
 	n := 0

@@ -160,6 +160,9 @@ func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err
 			return s.UntilFail || s.failed >= mostFailures || s.hopeless(m), nil
 		case Rejected:
 			if s.retried++; s.retried <= s.Retries {
+				if err := pause(ctx, s.Cooldown); err != nil {
+					return true, err
+				}
 				continue
 			}
 		}
@@ -191,7 +194,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		return nil, err
 	}
 	if record.State != Passed {
-		aside, moved := s.putAside(dir, base, fmt.Sprintf("%s.%d", name, attempt), record.State)
+		aside, moved := s.putAside(dir, base, name, attempt, record.State)
 		dir, err = aside, errors.Join(err, moved)
 	}
 	rel, relErr := filepath.Rel(s.set.Dir, dir)
@@ -208,8 +211,9 @@ const (
 	warmUpDir   = "warm-up"
 )
 
-// putAside moves a run that does not count out of the way of the next attempt. A single run stays, if there is none.
-func (s *setRun) putAside(dir, base, name string, state State) (string, error) {
+// putAside moves a run that does not count out of the way of the next attempt. A single run stays, if there is none. What earlier runs left there, or a
+// warm-up of the same number, keeps its name.
+func (s *setRun) putAside(dir, base, name string, attempt int, state State) (string, error) {
 	if s.set.Single && (state == Failed || s.retried >= s.Retries) {
 		return dir, nil
 	}
@@ -218,14 +222,30 @@ func (s *setRun) putAside(dir, base, name string, state State) (string, error) {
 		base = dir + "-" + into // beside it: the folder itself is the next attempt's
 		into = ""
 	}
-	target := filepath.Join(base, into, name)
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+	aside := filepath.Join(base, into)
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return dir, err
+	}
+	target, err := freeName(aside, name, attempt)
+	if err != nil {
 		return dir, err
 	}
 	if err := os.Rename(dir, target); err != nil {
 		return dir, err
 	}
 	return target, nil
+}
+
+// freeName is NAME.n in a folder, of the first number from n on that is not taken.
+func freeName(dir, name string, n int) (string, error) {
+	for ; ; n++ {
+		path := filepath.Join(dir, fmt.Sprintf("%s.%d", name, n))
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
 }
 
 // write writes set.json.
@@ -260,6 +280,11 @@ func (s *Set) Counts() map[State]int {
 		}
 	}
 	return counts
+}
+
+// Failed returns the runs that failed, warm-ups too: one of them may be why a set has ended.
+func (s *Set) Failed() []*Made {
+	return slices.DeleteFunc(slices.Clone(s.Made), func(m *Made) bool { return m.Record.State != Failed })
 }
 
 // Of returns the runs of a variant that count.
