@@ -126,12 +126,15 @@ type config struct {
 	Strip  json.RawMessage `json:"strip"`
 	Mark   *mark           `json:"mark"`   // null: none
 	Arrive bool            `json:"arrive"` // what stands before the content is the green that the browser comes from
+
+	MaxText    int `json:"max_text"` // of what the page reports: see the limits of a report
+	MaxAnswers int `json:"max_answers"`
 }
 
 // servePage sends a page with its configuration. Without run and entry, as somebody who looks at
 // the pages opens them, it plays and reports nothing.
 func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file) {
-	c := config{Page: p, Strip: s.strip}
+	c := config{Page: p, Strip: s.strip, MaxText: maxText, MaxAnswers: maxAnswers}
 	c.Page.Strip = s.strip != nil
 	if q := r.URL.Query(); q.Has("run") {
 		entry, err := strconv.Atoi(q.Get("entry"))

@@ -19,7 +19,7 @@ const (
 	maxDrawn    = 20000
 	maxSamples  = 64
 	maxWarnings = 20
-	maxText     = 512     // bytes of a warning or of the browser's name
+	maxText     = 512     // bytes of a warning, of the browser's name or of a failure
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
 	maxAnswers  = 4096
 	// eventSlack is µs by which an event may be stamped later than the frame it is told in, and than the event after it: a frame has the time at which

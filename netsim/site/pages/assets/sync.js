@@ -19,6 +19,8 @@ const Rig = (() => {
   const marker = document.getElementById('marker');
   const nextFrame = () => new Promise(requestAnimationFrame);
   const micros = (ms) => Math.round(ms * 1000);
+  // clip cuts a text between two characters, so that it has no more bytes than the rig takes.
+  const clip = (text) => text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(config.max_text)).read);
 
   // hold waits until the marker has been up for enough frames and long enough, whichever is later:
   // a recorder at half our rate still sees it in many frames.
@@ -155,7 +157,7 @@ const Rig = (() => {
   // Events that no picture has answered yet, and answers. A picture answers nothing that is long past: then nothing was to be seen of it.
   const open = [], answers = [];
   const late = 1000;
-  let busy = 0, playing = false;
+  let busy = 0, playing = false, unanswered = 0; // the last: events beyond what a report takes
 
   function input(event) {
     if (!playing) return;
@@ -165,7 +167,11 @@ const Rig = (() => {
 
   function answer(id) {
     const since = micros(performance.now() - late);
-    for (const event of open.splice(0)) if (event.at_us >= since) answers.push({ ...event, id });
+    for (const event of open.splice(0)) {
+      if (event.at_us < since) continue;
+      if (answers.length < config.max_answers) answers.push({ ...event, id });
+      else unanswered++;
+    }
   }
 
   function claimedRate(times) {
@@ -210,11 +216,12 @@ const Rig = (() => {
     const { truth = {}, fps = claimedRate(times) } = report ? report() : {};
     rig.told = { ids, truth, fps };
     if (!config.run) return;
+    if (unanswered) warnings.unshift(`${unanswered} answers are left out: a report has ${config.max_answers}`);
     const holes = rig.strip.holes.reduce((sum, h) => sum + h.width * h.height, 0);
     const next = await send({
       run: config.run, entry: config.entry, ids, times_us: times, callbacks: frames,
       green_us: green.map(micros), red_us: red.map(micros), clock: samples,
-      claimed_fps: fps, agent: navigator.userAgent.slice(0, 500),
+      claimed_fps: fps, agent: clip(navigator.userAgent),
       width: innerWidth, height: innerHeight, pixel_ratio: devicePixelRatio,
       isolated: self.crossOriginIsolated === true, warnings: warnings.slice(0, 20), answers,
       truth: { pixels: Math.round(innerWidth * innerHeight - holes), ...truth },
@@ -224,7 +231,7 @@ const Rig = (() => {
 
   // A page that fails must not look as if it went on: it says so in place of its markers.
   function fail(err) {
-    const reason = String(err && err.message || err).slice(0, 300);
+    const reason = clip(String(err && err.message || err));
     if (config.run) {
       fetch('/failure', {
         method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ run: config.run, entry: config.entry, reason }),
