@@ -15,6 +15,8 @@ import (
 type Shell interface {
 	// Run runs a command and returns what it says. It is an error if the command ends with another code than 0; what it said is returned then too.
 	Run(ctx context.Context, command string) (string, error)
+	// Quote makes one word of a command of a text.
+	Quote(text string) string
 }
 
 // Android starts and ends browsers of an Android device, and asks for its health.
@@ -99,7 +101,7 @@ func (a *Android) View(ctx context.Context, browser, address string) (timeline.I
 		return timeline.Interval{}, err
 	}
 	told := timeline.Interval{Earliest: a.clock.Now()}
-	said, err := a.shell.Run(ctx, "am start -a android.intent.action.VIEW -d "+shellWord(address)+" -p "+p)
+	said, err := a.shell.Run(ctx, "am start -a android.intent.action.VIEW -d "+a.shell.Quote(address)+" -p "+p)
 	told.Latest = a.clock.Now()
 	if err == nil {
 		err = startError(said)
@@ -166,6 +168,3 @@ func (a *Android) Model(ctx context.Context) string {
 	}
 	return strings.TrimSpace(words[0]+" "+words[1]) + ", Android " + words[2]
 }
-
-// shellWord makes one word of the device's shell of a text.
-func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -23,6 +23,9 @@ type phone struct {
 	before func(command string)
 }
 
+// Quote is not that of a real shell, so that it is seen where it was used.
+func (p *phone) Quote(text string) string { return "<" + text + ">" }
+
 func (p *phone) Run(ctx context.Context, command string) (string, error) {
 	if p.before != nil {
 		p.before(command)
@@ -170,7 +173,7 @@ func chrome(t *testing.T) *phone {
 	return p
 }
 
-const viewIt = "am start -a android.intent.action.VIEW -d 'http://10.0.0.1:8080/a?b='\\''c'\\''&d' -p com.android.chrome"
+const viewIt = "am start -a android.intent.action.VIEW -d <http://10.0.0.1:8080/a?b='c'&d> -p com.android.chrome"
 
 func TestAndroidStart(t *testing.T) {
 	const address = "http://10.0.0.1:8080/a?b='c'&d"

@@ -71,7 +71,7 @@ func (w *inputCommand) command(a input.Action) (string, error) {
 	case input.KeyUp:
 		return "", nil
 	case input.Text:
-		return textCommand(a.Text)
+		return w.text(a.Text)
 	case input.TouchDown:
 		if a.Finger != 0 {
 			return "", fmt.Errorf("the command input has one finger: %w", errors.ErrUnsupported)
@@ -101,8 +101,8 @@ func androidKey(k input.Key) (uint16, bool) {
 	return c.Android, c.Android != 0
 }
 
-// textCommand types text. The command takes ASCII; a space is %s there, and a line's end is a key.
-func textCommand(text string) (string, error) {
+// text returns what types text. The command takes ASCII; a space is %s there, and a line's end is a key.
+func (w *inputCommand) text(text string) (string, error) {
 	var commands []string
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
@@ -117,7 +117,7 @@ func textCommand(text string) (string, error) {
 			return "", fmt.Errorf("the command input takes %%s for a space, and cannot type it: %w", errors.ErrUnsupported)
 		}
 		if line != "" {
-			commands = append(commands, "input text "+Quote(strings.ReplaceAll(line, " ", "%s")))
+			commands = append(commands, "input text "+w.device.Quote(strings.ReplaceAll(line, " ", "%s")))
 		}
 	}
 	return strings.Join(commands, " && "), nil

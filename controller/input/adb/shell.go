@@ -174,4 +174,4 @@ func keep(b *bytes.Buffer, data []byte) {
 }
 
 // Quote makes one word of the device's shell of a text.
-func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func (*Device) Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
