@@ -140,6 +140,7 @@ type stream struct {
 	empty timeline.Time // the last look at which no frame was there
 	heard timeline.Time // when the last frame came
 	since timeline.Time // when the signal changed
+	hints int           // of errors, in a row
 }
 
 func (st *stream) run(ctx context.Context) error {
@@ -158,7 +159,9 @@ func (st *stream) run(ctx context.Context) error {
 				return err
 			}
 		} else if r.failed {
-			return st.whatFailed()
+			if err := st.whatFailed(); err != nil {
+				return err
+			}
 		}
 		if err := st.quiet(); err != nil {
 			return err
@@ -196,7 +199,7 @@ func (st *stream) drain(after timeline.Time) error {
 func (st *stream) one(after timeline.Time) error {
 	taken := st.clock.Now()
 	sampled, at := st.stamp.interval(st.f.flags, st.f.stamp, arrival{queued: st.f.queued, empty: st.empty, taken: taken})
-	st.heard = taken
+	st.heard, st.hints = taken, 0
 	st.failures, st.stalls = 0, 0
 	if after != 0 && at > after {
 		st.count.leave()
@@ -361,13 +364,19 @@ func (st *stream) quiet() error {
 	return st.stillSet() // drivers tell of other timings, few of other colours
 }
 
-// whatFailed finds the reason for an error that poll(2) only hints at.
+// mostHints is how often in a row poll(2) may hint at an error that nothing else knows of.
+const mostHints = 8
+
+// whatFailed finds the reason for an error that poll(2) only hints at. The hint may mean nothing: the kernel also gives it when a signal to this thread comes
+// while poll waits for the device's lock (vb2_fop_poll), which another program's question to the device holds. So a device that answers, and
+// whose queue gives what it has, is waited for again, but not for ever.
 func (st *stream) whatFailed() error {
 	var c capability
 	if err := st.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
 		return fmt.Errorf("ask %s after an error: %w", st.path, err)
 	}
-	if _, err := st.q.take(&st.f); err != nil {
+	st.hints++ // before a frame that comes makes it 0
+	if err := st.drain(0); err != nil || st.hints <= mostHints {
 		return err
 	}
 	return fmt.Errorf("%s reports an error of its stream: %w", st.path, unix.EIO)
