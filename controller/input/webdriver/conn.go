@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -20,7 +21,8 @@ const maxMessage = 4 << 20
 type conn struct {
 	ws      *websocket.Conn
 	next    int
-	answers chan answer
+	wanted  atomic.Int64  // id of the command that is being waited for
+	answers chan answer   // to it; has room for one
 	ended   chan struct{} // closed when nothing more is read
 	why     error         // read after ended
 	once    sync.Once
@@ -70,12 +72,12 @@ func (c *conn) listen() {
 			c.why = fmt.Errorf("%w: the browser's connection: %w", input.ErrGone, err)
 			return
 		}
-		if a.ID == nil {
-			continue // an event, or an error that belongs to nothing
+		if a.ID == nil || int64(*a.ID) != c.wanted.Load() {
+			continue // an event, an error that belongs to nothing, or what nobody waits for any more
 		}
 		select {
 		case c.answers <- a:
-		default: // nobody waits for it
+		default: // it was answered already
 		}
 	}
 }
@@ -84,9 +86,11 @@ func (c *conn) listen() {
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	c.next++
 	id := c.next
+	c.wanted.Store(int64(id))
 	select {
 	case <-c.ended:
 		return c.why
+	case <-c.answers: // a second answer to the command before
 	default:
 	}
 	if deadline, ok := ctx.Deadline(); ok {

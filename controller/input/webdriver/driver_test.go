@@ -51,6 +51,7 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = ws.WriteJSON(map[string]any{"type": "event", "method": "log.entryAdded", "params": map[string]any{}})
 			_ = ws.WriteJSON(map[string]any{"type": "error", "id": nil, "error": "invalid argument", "message": "of nothing"})
 			_ = ws.WriteJSON(map[string]any{"type": "success", "id": c.ID + 1000, "result": map[string]any{}})
+			_ = ws.WriteJSON(map[string]any{"type": "success", "id": c.ID - 1, "result": map[string]any{}})
 		}
 		answer := map[string]any{"type": "success", "id": c.ID, "result": map[string]any{}}
 		switch {
