@@ -61,6 +61,19 @@ func Names() []string {
 	return names
 }
 
+// Values returns the names of all values that a measure may have, the capture's quality too; nil if no measure is called so.
+func Values(measure string) []string {
+	if measure == QualityName {
+		return qualityValues()
+	}
+	for _, m := range measures() {
+		if m.name == measure {
+			return m.values
+		}
+	}
+	return nil
+}
+
 // CheckNames reports a name that is neither a measure's nor that of the capture's quality.
 func CheckNames(names []string) error {
 	for _, name := range names {

@@ -30,7 +30,10 @@ import (
 //
 // With frames lost, what they showed lies between nothing and all of R. How many regions there may be then: checkerboard_lost.go.
 func checkerboardMeasure() measure {
-	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard}
+	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard, values: []string{
+		"checkerboard_free", "checkerboard_frames", "most_checkerboard", "checkerboard_area", "checkerboard_time", "checkerboard_sum", "mean_checkerboard",
+		"regions", "unfilled_regions", "longest_fill", "mean_fill",
+	}}
 }
 
 // CheckerboardOptions say how what is not drawn yet looks. The zero value looks for a grid of any two colours.

@@ -163,12 +163,14 @@ func one(t testing.TB, rec Recording, w Window, o Options, name string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wantDeclared(t, found.Results...)
 	return found.Results[0]
 }
 
 // wantValue fails the test if a value is not exactly this.
 func wantValue(t testing.TB, r Result, name string, want float64) {
 	t.Helper()
+	wantDeclared(t, r)
 	v, ok := r.Find(name)
 	if !ok {
 		t.Fatalf("%s has no value %q: %+v", r.Measure, name, r)

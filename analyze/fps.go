@@ -36,7 +36,12 @@ import (
 // has each frame time at its frame, "unchanged" the share of each second at its last frame, where it is another than that of the second before. Detail is FPSDetail.
 //
 // Regions that change while nothing else does are named: see restless.go.
-func fpsMeasure() measure { return measure{name: "fps", version: 1, begin: beginFPS} }
+func fpsMeasure() measure {
+	return measure{name: "fps", version: 1, begin: beginFPS, values: []string{
+		"framerate", "frames", "unique_frames", "duration", "longest_freeze", "median_frame_time", "long_frames", "slowest_1pct_fps", "p99_fps",
+		"unchanged_mean", "unchanged_p95", "unchanged_worst", "dropped", "dropped_frames", "drawn_frames",
+	}}
+}
 
 // FPSOptions say what is known of the content.
 type FPSOptions struct {

@@ -87,7 +87,7 @@ func newIDReaderAt(c *Case, n int) *idReader {
 	}
 	reading := d.Read(some)
 	for _, copy := range reading.Copies {
-		if copy.OK && !isMarker(copy.Code) {
+		if copy.OK && !copy.Code.OnMarker() {
 			return &idReader{Case: c, decoder: d, page: copy.Code.Page()}
 		}
 	}
@@ -101,12 +101,6 @@ func stripDecoder(c *Case) *strip.Decoder {
 		return nil
 	}
 	return d
-}
-
-// isMarker reports whether a code stands on a sync marker, a part of which a torn frame may show.
-func isMarker(c strip.Code) bool {
-	m := strip.Marker(c.Free)
-	return m == strip.Green || m == strip.Red
 }
 
 func (d *idReader) fork() *idReader {
@@ -139,7 +133,7 @@ func (d *idReader) lost(f *Frame) {
 func (d *idReader) note(f *Frame, reading strip.Reading) {
 	found := false
 	for i, copy := range reading.Copies {
-		if !copy.OK || copy.Code.Page() != d.page || reading.State == strip.Torn && isMarker(copy.Code) ||
+		if !copy.OK || copy.Code.Page() != d.page || reading.State == strip.Torn && copy.Code.OnMarker() ||
 			slices.ContainsFunc(reading.Copies[:i], func(o strip.Copy) bool { return o.OK && o.Code == copy.Code }) {
 			continue
 		}

@@ -22,7 +22,8 @@ import (
 // With L frames lost between two stored ones, a pixel that is the same in both changed between no and L + 1 times, and one that is not
 // between once and L + 1 times. Frames lost before s, or between e and r, add up to L changes of each pixel.
 func heatmapMeasure() measure {
-	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) { return newHeatmap(c), nil }}
+	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) { return newHeatmap(c), nil },
+		values: []string{"total_heat", "excess_heat", "max_heat", "changed"}}
 }
 
 const (

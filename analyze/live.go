@@ -85,9 +85,6 @@ func (l *Live) Add(step *frame.Step) (*Taken, error) {
 	return nil, nil
 }
 
-// Finish returns all windows, and what was wrong with markers, as [marker.Detector.Finish]. Nothing may be added afterwards.
-func (l *Live) Finish() ([]marker.Window, error) { return l.detector.Finish() }
-
 // complete ends the content in the making, and returns its window if it became one.
 func (l *Live) complete() *Taken {
 	now := l.window

@@ -13,8 +13,10 @@ import "fmt"
 // Both hold from one frame in which something changed to the next. What frames showed that are lost in between is not known; where some are lost between e and r, the
 // last content itself may be among them, to which all is compared: then p may have been anything.
 func loadhistMeasure() measure {
-	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad}
+	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad, values: histogramValues()}
 }
+
+func histogramValues() []string { return []string{"equal_at_start", "region_pixels"} }
 
 func beginLoad(c *Case) (part, error) {
 	l, err := c.load()

@@ -75,6 +75,14 @@ func (t *thumbnails) cut(m frame.Image) {
 	}
 }
 
+// scriptValues names the values that script adds.
+func scriptValues() []string {
+	return []string{
+		"script.speed_index", "script.perceptual_speed_index", "script.contentful_speed_index", "script.first_visual_change", "script.last_visual_change",
+		"script.complete_85", "script.complete_95", "script.complete_99", "script_old.speed_index", "script_old_white.speed_index",
+	}
+}
+
 // script adds what browsertime's script would say of the window. The script knows of no lost frames: with them its figures can be anything that
 // the window's length allows.
 func (l *load) script(r *Result, d *doubt) {

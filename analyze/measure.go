@@ -16,6 +16,8 @@ type measure struct {
 	name    string
 	version int  // of the definition
 	pixels  bool // changes are not enough for it
+	// values names all values that a result may have.
+	values []string
 	// begin prepares to measure a window. Its error is the sentence with which the measure is refused.
 	begin func(*Case) (part, error)
 }

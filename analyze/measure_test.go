@@ -79,6 +79,7 @@ func TestNoResultBreaksAReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(seed, err)
 		}
+		wantDeclared(t, found.Results...)
 		for _, r := range found.Results {
 			for _, v := range r.Values {
 				if !(v.Low <= v.Value && v.Value <= v.High) || v.State == Exact && v.Low < v.High {

@@ -147,6 +147,13 @@ func away(i timeline.Interval, t timeline.Time) time.Duration {
 	}
 }
 
+func qualityValues() []string {
+	return []string{
+		"lost_frames", "produced_frames", "stored_frames", "flagged_frames", "unreadable_frames", "stalls", "write_stalls", "write_stall_max", "segments",
+		"sampling_max", "jitter_p50", "jitter_p99", "jitter_max",
+	}
+}
+
 func (q *quality) result() Result {
 	missing := uint64(0)
 	for _, n := range q.lost {

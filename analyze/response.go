@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -31,7 +30,9 @@ import (
 // Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are lost, one ping's answer may be another's, or may
 // not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. So it is with pings that are unfinished. Series "latency" has each answer at its pong.
 func responseMeasure() measure {
-	return measure{name: "response", version: 1, pixels: true, begin: beginResponse}
+	return measure{name: "response", version: 1, pixels: true, begin: beginResponse, values: []string{
+		"latency_p50", "latency_mean", "latency_min", "latency_p95", "latency_p99", "latency_max", "pings", "answered", "missed", "unfinished",
+	}}
 }
 
 // ResponseOptions say what is asked and what counts as an answer. The zero value takes any change after an event "ping" or "input".
@@ -209,149 +210,6 @@ func (p *response) merge(next part) {
 	p.at, p.top = append(p.at, n.at...), append(p.top, n.top...)
 }
 
-// answer is a ping and its pong, as it stands in Detail. Times are on the recording's clock.
-type answer struct {
-	PingNS int64   `json:"ping_ns"`
-	Frame  int     `json:"frame"` // None: missed
-	Row    int     `json:"row"`
-	MS     float64 `json:"latency_ms"`
-	LowMS  float64 `json:"low_ms"`
-	HighMS float64 `json:"high_ms"`
-	// Unsure: lost frames may have answered what seems missed, or what seems answered may have happened before the ping.
-	Unsure bool `json:"unsure,omitempty"`
-	// Unfinished: the window ends before the time for an answer is over, and none was seen for certain.
-	Unfinished bool `json:"unfinished,omitempty"`
-}
-
-// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the frames lost just before it, or it may have
-// happened in these and gone again.
-type happening struct {
-	frame, top int
-	seen, lost bool
-}
-
-// happenings merges what was seen with the places where frames are lost.
-func (p *response) happenings() (all []happening) {
-	k := 0
-	until := func(n int) {
-		for ; k < len(p.at) && p.at[k] < n; k++ {
-			all = append(all, happening{p.at[k], p.top[k], true, false})
-		}
-	}
-	w := &p.Window
-	for n := w.first() + 1; n <= max(w.End, w.Red); n++ {
-		if p.Times.Lost(n) == 0 {
-			continue
-		}
-		until(n)
-		h := happening{n, p.region.Y, false, true}
-		if k < len(p.at) && p.at[k] == n {
-			h.top, h.seen = p.top[k], true
-			k++
-		}
-		all = append(all, h)
-	}
-	until(max(w.End, w.Red) + 1)
-	return all
-}
-
-// answer finds what answers ping i. What frames lost just before one showed may have answered it too: so the bounds reach from the first
-// happening that could be the answer to the first that, if none before was, is it for certain.
-func (p *response) answer(i int, all []happening) answer {
-	ping := p.pings[i]
-	a := answer{PingNS: int64(ping.At), Frame: None}
-	from, until := ping.At.Add(-ping.Uncertainty), ping.At.Add(p.limit())
-	if i+1 < len(p.pings) {
-		until = min(until, p.pings[i+1].At)
-	} else {
-		until = min(until, p.next)
-	}
-	sure, possible := false, false
-	for _, h := range all {
-		at, b, since := p.Times.At(h.frame).Add(-p.Options.Response.Delay), p.onScreen(p.Times.Bounds(h.frame)), p.onScreen(p.Times.Since(h.frame)).Earliest
-		if b.Latest <= from {
-			continue
-		}
-		if at > until && !(h.lost && since <= until) {
-			break
-		}
-		top, bottom := h.top, h.top
-		if h.lost { // it may have begun in any row
-			top, bottom = p.region.Y, p.region.Y+p.region.Height-1
-		}
-		if !possible {
-			_, before := p.shown(h.frame, top)
-			if h.frame > p.Window.first() {
-				_, last := p.shown(p.Times.Before(h.frame), top)
-				before.Earliest = min(before.Earliest, last.Earliest)
-			}
-			a.LowMS, possible = ms(before.Earliest.Sub(ping.At)-ping.Uncertainty), true
-		}
-		_, behind := p.shown(h.frame, bottom)
-		a.HighMS = max(a.LowMS, ms(behind.Latest.Sub(ping.At)+ping.Uncertainty))
-		if h.seen && at <= until {
-			if a.Frame == None {
-				row, _ := p.shown(h.frame, h.top)
-				a.Frame, a.Row, a.MS = h.frame, h.top, ms(row.Sub(ping.At))
-			}
-			if sure = !h.lost || since > from; sure {
-				break
-			}
-		}
-	}
-	a.Unsure = possible && !sure
-	if end, _ := p.Times.end(&p.Window); !sure && end.Add(-p.Options.Response.Delay) <= until {
-		p.unfinished(&a, &ping, until, possible)
-	}
-	return a
-}
-
-// note says by what latencies are corrected.
-func (p *response) note(r *Result) {
-	o := &p.Options.Response
-	var said []string
-	if o.Delay != 0 || o.DelayWithin != 0 {
-		said = append(said, fmt.Sprintf("the card's delay of %.3f ± %.3f ms is taken off", ms(o.Delay), ms(o.DelayWithin)))
-	}
-	if o.ScanOut > 0 {
-		said = append(said, fmt.Sprintf("corrected for the row of the answer, by a scan-out of %.3f ms", ms(o.ScanOut)))
-	}
-	for i := range r.Values {
-		if strings.HasPrefix(r.Values[i].Name, "latency_") {
-			r.Values[i].Note = strings.Join(said, "; ")
-		}
-	}
-}
-
-// unfinished widens an answer to what may come behind the window, in frames like its last.
-func (p *response) unfinished(a *answer, ping *timeline.Event, until timeline.Time, possible bool) {
-	a.Unfinished = true
-	e := p.Window.End
-	if !possible {
-		_, last := p.shown(e, p.region.Y)
-		a.LowMS = ms(last.Earliest.Sub(ping.At) - ping.Uncertainty)
-	}
-	_, last := p.shown(e, p.region.Y+p.region.Height-1)
-	late := max(0, last.Latest.Sub(p.Times.At(e).Add(-p.Options.Response.Delay)))
-	a.HighMS = max(a.LowMS, ms(until.Sub(ping.At)+late+ping.Uncertainty))
-}
-
-// onScreen is the interval of a frame without the card's delay.
-func (p *response) onScreen(in timeline.Interval) timeline.Interval {
-	o := &p.Options.Response
-	return timeline.Interval{Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin), Latest: in.Latest.Add(o.DelayWithin - o.Delay)}
-}
-
-// shown is when a row of frame n was on the screen. What a scan-out takes cannot be more than the interval in which all of the frame was sampled.
-func (p *response) shown(n, row int) (timeline.Time, timeline.Interval) {
-	b, at := p.Times.Bounds(n), p.Times.At(n).Add(-p.Options.Response.Delay)
-	scan := min(p.Options.Response.ScanOut, b.Width())
-	above := scan * time.Duration(row) / time.Duration(p.Layout.Format.Height)
-	at = at.Add(above - scan/2)
-	in := p.onScreen(timeline.Interval{Earliest: b.Earliest.Add(above), Latest: b.Latest.Add(above - scan)})
-	return at, timeline.Interval{Earliest: min(in.Earliest, at), Latest: max(in.Latest, at)}
-}
-
 func (p *response) result() Result {
 	var answers []answer
 	var l latencies
@@ -405,18 +263,7 @@ func (p *response) result() Result {
 		count("missed", missed, never, asked-len(l.low), Lower),
 		count("unfinished", unfinished, leastUnfinished, mostUnfinished, Neither),
 	}}
-	if all := p.region.Width * p.region.Height; p.held < all && p.Options.Response.Region != (frame.Region{}) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pixels of the region in which the answer is expected lie outside of the content, or under a mask, and do not count", all-p.held, all))
-	}
-	if missed > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, len(answers), p.limit()))
-	}
-	if unfinished > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d pings came less than %v before the end of the window, and were not answered by then: they may have been later", unfinished, len(answers), p.limit()))
-	}
-	if unsure > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, len(answers)))
-	}
+	r.Warnings = p.warnings(asked, missed, unfinished, unsure)
 	if len(l.mid) == 0 {
 		return r
 	}
@@ -424,4 +271,21 @@ func (p *response) result() Result {
 	p.note(&r)
 	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row}, Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
 	return r
+}
+
+// warnings says what is to be known about so many pings, of which some were missed, were not over or are not sure.
+func (p *response) warnings(asked, missed, unfinished, unsure int) (said []string) {
+	if all := p.region.Width * p.region.Height; p.held < all && p.Options.Response.Region != (frame.Region{}) {
+		said = append(said, fmt.Sprintf("%d of %d pixels of the region in which the answer is expected lie outside of the content, or under a mask, and do not count", all-p.held, all))
+	}
+	if missed > 0 {
+		said = append(said, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, asked, p.limit()))
+	}
+	if unfinished > 0 {
+		said = append(said, fmt.Sprintf("%d of %d pings came less than %v before the end of the window, and were not answered by then: they may have been later", unfinished, asked, p.limit()))
+	}
+	if unsure > 0 {
+		said = append(said, fmt.Sprintf("whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, asked))
+	}
+	return said
 }

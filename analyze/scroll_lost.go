@@ -33,13 +33,15 @@ type open struct {
 type opens struct {
 	all    []open
 	frames int           // of all of them
+	lost   int           // of those, how many are lost or stand around a loss
 	period time.Duration // least time of a frame
 	far    float64       // px that a frame can move
 	wide   float64       // along x
 	high   float64       // along y
 }
 
-func (p *scroll) opens() *opens {
+// opens also holds stored frames of which it could not be told how they moved.
+func (p *scroll) opens(undecided []int) *opens {
 	r := p.Area.Region
 	o := &opens{period: max(p.Times.period, time.Millisecond), wide: float64(r.Width), high: float64(r.Height), far: math.Hypot(float64(r.Width), float64(r.Height))}
 	if p.Times.Period() > 0 {
@@ -70,10 +72,17 @@ func (p *scroll) opens() *opens {
 			add(n, 1)
 		}
 	}
-	slices.SortFunc(o.all, func(a, b open) int { return a.frame - b.frame })
 	for _, l := range o.all {
-		o.frames += l.frames
+		o.lost += l.frames
 	}
+	o.frames = o.lost
+	for _, n := range undecided {
+		if !slices.ContainsFunc(o.all, func(l open) bool { return l.frame == n }) {
+			add(n, 1)
+			o.frames++
+		}
+	}
+	slices.SortFunc(o.all, func(a, b open) int { return a.frame - b.frame })
 	return o
 }
 

@@ -10,13 +10,14 @@ import (
 // motor estimates by what motion one frame became the next. It belongs to one goroutine.
 type motor struct {
 	*Case
-	conv  *frame.Converter
-	tau   int
-	rgba  []byte
-	lines []motorLine // of the frame at hand
-	prev  []byte      // a line of luma of R of the frame before
-	phase phase
-	zoom  zoomer
+	conv   *frame.Converter
+	tau    int
+	rgba   []byte
+	lines  []motorLine // of the frame at hand
+	prev   []byte      // a line of luma of R of the frame before
+	phase  phase
+	equals equals
+	zoom   zoomer
 
 	before, now frame.Image
 }
@@ -76,7 +77,7 @@ func (m *motor) estimate(c *frame.Change, d *Diff, before, now frame.Image) (mot
 		}
 	}
 	b := d.around()
-	for _, find := range [...]func(rect) []candidate{m.alongRows, m.alongColumns, m.ofTiles} {
+	for _, find := range [...]func(rect) []candidate{m.alongRows, m.alongColumns, m.farRows, m.farColumns, m.ofTiles} {
 		for _, at := range find(b) {
 			if at.dx != 0 || at.dy != 0 {
 				tried = append(tried, m.check(at.dx, at.dy))

@@ -257,7 +257,7 @@ func (p *scroll) result() Result {
 		return Result{State: Refused, Refusal: fmt.Sprintf("nothing in the window moves as a whole: %d unique frames were tried, and none is the frame before it, displaced or scaled", p.tried)}
 	}
 	var r Result
-	o := p.opens()
+	o := p.opens(undecided)
 	r.Values = append(r.Values, exactly("moving_frames", "frames", float64(moving), Neither, 0), exactly("runs", "runs", float64(len(runs)), Neither, 0))
 	p.speeds(&r, runs, o)
 	if len(runs) > 0 {
@@ -274,8 +274,8 @@ func (p *scroll) result() Result {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run", len(undecided)))
 	}
 	p.widen(&r, o)
-	if !o.none() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("frames are lost: how %d frames moved is not known, and by bounds of what they may have done content may have jumped there and back", o.frames))
+	if o.lost > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("frames are lost: how %d frames moved is not known, and by bounds of what they may have done content may have jumped there and back", o.lost))
 	}
 	return r
 }

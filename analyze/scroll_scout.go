@@ -11,8 +11,8 @@ type scout struct {
 	*Case
 	alive      [classes]bool
 	settled    [classes]bool // enough were tried to know that none moves
-	hasMoves   bool
-	unique     int // frames that differ
+	moving     []int         // frames in which rows moved, and those of classes that are alive
+	unique     int           // frames that differ
 	candidates int
 	tried      int
 }
@@ -41,34 +41,45 @@ func newScout(c *Case) (*scout, error) {
 		}
 		s.candidates++
 		if _, moved := c.rowsMoved(step.Change); moved {
-			s.hasMoves = true
+			s.moving = append(s.moving, step.Number)
 			continue
 		}
 		members[class] = append(members[class], step.Number)
 	}
 	for class, frames := range members {
-		if frames = s.together(frames); len(frames) >= sampleFrom {
-			frames = samples(frames)
-			s.settled[class] = true
+		frames = s.together(frames)
+		tried := frames
+		if len(frames) >= sampleFrom {
+			tried, s.settled[class] = samples(frames), true
 		}
-		s.alive[class] = s.try(frames)
+		if s.alive[class] = s.try(tried); s.alive[class] {
+			s.moving = append(s.moving, frames...)
+		}
 	}
+	slices.Sort(s.moving)
 	return s, nil
 }
 
-func (s *scout) any() bool { return s.hasMoves || slices.Contains(s.alive[:], true) }
+func (s *scout) any() bool { return len(s.moving) > 0 }
 
-// worth reports whether a change may be motion.
-func (s *scout) worth(c *frame.Change) bool {
+// worth reports whether the change that became a frame may be motion.
+func (s *scout) worth(number int, c *frame.Change) bool {
 	class, ok := s.class(c)
 	if !ok {
 		return false
 	}
-	if s.alive[class] {
+	if s.alive[class] || !s.settled[class] && s.amid(number) {
 		return true
 	}
 	_, moved := s.rowsMoved(c)
 	return moved
+}
+
+// amid reports whether a frame belongs to the time in which others move: content that moves further in one frame than it did before changes like no other frame, and moves nonetheless.
+func (s *scout) amid(number int) bool {
+	i, _ := slices.BinarySearch(s.moving, number)
+	at := s.Times.At(number)
+	return i > 0 && at.Sub(s.Times.At(s.moving[i-1])) <= runGap || i < len(s.moving) && s.Times.At(s.moving[i]).Sub(at) <= runGap
 }
 
 // few reports whether a change that is not worth to be tried might be if it was one of more.

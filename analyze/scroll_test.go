@@ -292,6 +292,29 @@ func TestScrollZoom(t *testing.T) {
 	}
 }
 
+// TestScrollZoomBesideWhatStands: a bar that stands still and does not count, as the code strip does not, hides no zoom.
+func TestScrollZoomBesideWhatStands(t *testing.T) {
+	const scale, top, height = 1.02, 140, 20
+	m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5, func(n int) func(x, y float64) (float64, float64) {
+		s := math.Pow(scale, float64(n))
+		return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
+	})
+	for _, pix := range m.pix {
+		for i, v := range pix {
+			if y := i / (4 * 480); y >= top && y < top+height {
+				pix[i] = byte(255 * (i / 64 % 2))
+			} else {
+				pix[i] = 120 + v/16 // a soft picture: most of what differs is the bar's
+			}
+		}
+	}
+	r := one(t, m, FramesWindow(m, 0, 5), Options{Masks: []frame.Region{{Y: top, Width: 480, Height: height}}}, "scroll")
+	v, ok := r.Find("zoom")
+	if want := math.Pow(scale, 4); !ok || want < v.Low || want > v.High || len(v.Frames) != 4 {
+		t.Errorf("%q %v (%v to %v) in %v, want %v", r.Refusal, v.Value, v.Low, v.High, v.Frames, want)
+	}
+}
+
 // jerky moves by what is in steps, a frame each.
 func jerky(t testing.TB, steps []int) *film {
 	p := newTextured(rand.New(rand.NewPCG(9, 9)), 400, 4000)
@@ -301,6 +324,45 @@ func jerky(t testing.TB, steps []int) *film {
 		now := at
 		return func(x, y float64) (float64, float64) { return x, y + float64(now) }
 	})
+}
+
+// TestScrollFar: content that moves a little jumps once by three quarters of what is seen of it, as a page that is turned does, or a browser that was late.
+func TestScrollFar(t *testing.T) {
+	steps := []int{0, 6, 6, 6, 6, 120, 6, 6, 6, 6}
+	want := map[int]float64{}
+	at := make([]int, len(steps))
+	for n := 1; n < len(steps); n++ {
+		at[n], want[n] = at[n-1]+steps[n], -float64(steps[n])
+	}
+	p := newTextured(rand.New(rand.NewPCG(9, 9)), 400, 400)
+	for name, view := range map[string]func(n int) func(x, y float64) (float64, float64){
+		"dx": func(n int) func(x, y float64) (float64, float64) {
+			return func(x, y float64) (float64, float64) { return x + float64(at[n]), y }
+		},
+		"dy": func(n int) func(x, y float64) (float64, float64) {
+			return func(x, y float64) (float64, float64) { return x, y + float64(at[n]) }
+		},
+	} {
+		m := newCoded(shots(t, p, 160, 160, len(steps), view))
+		r := one(t, m, FramesWindow(m, 0, len(steps)), Options{}, "scroll")
+		checkMoves(t, r, name, want, 0)
+		if v, _ := r.Find("distance"); v.Value != 168 || v.Low != v.High {
+			t.Errorf("%s: content went %v px (%v to %v), want 168", name, v.Value, v.Low, v.High)
+		}
+	}
+}
+
+// TestScrollUndecided: of a jump to where nothing is left of what was seen it cannot be told how far it went, and the bounds say so.
+func TestScrollUndecided(t *testing.T) {
+	steps := []int{0, 6, 6, 6, 6, 150, 6, 6, 6, 6}
+	m := newCoded(jerky(t, steps))
+	r := one(t, m, FramesWindow(m, 0, len(steps)), Options{}, "scroll")
+	if v, _ := r.Find("undecided_frames"); v.Value != 1 || !slices.Equal(v.Frames, []int{5}) {
+		t.Errorf("%v frames are undecided, %v, want frame 5", v.Value, v.Frames)
+	}
+	if v, _ := r.Find("distance"); v.Value != 48 || v.Low > 48 || v.High < 198 {
+		t.Errorf("content went %v px (%v to %v), want bounds that hold 48 and 198", v.Value, v.Low, v.High)
+	}
 }
 
 // TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. Each stored frame from the first that moves to the last is on a staircase around the

@@ -5,12 +5,13 @@ import "math"
 // # Zoom
 //
 // A frame is scaled by s about the middle (cx, cy) of R if what stood at (cx + x/s, cy + y/s) stands at (cx + x, cy + y). Both frames are reduced to at most 240x240 means
-// of luma, and scales from 0.8 to 1.25 are tried in steps of 0.5 %: of each the mean difference, with values between four means taken linearly. The scale is
+// of luma, without those in which any pixel does not count, and scales from 0.8 to 1.25 are tried in steps of 0.5 %: of each the mean difference, with values between four means taken linearly. The scale is
 // the one that leaves least, refined between its neighbours, if that is at most 60 % of what the frames differ as they stand, and if
 // it is not the first or the last. Every third scale is tried, and those beside the best of these. It is known to ± half a step. A zoom about another point is not found, and its frames are undecided.
 type zoomer struct {
 	w, h, cell  int
 	before, now []float32
+	counts      []bool // cells all of whose pixels count
 	row         []byte
 }
 
@@ -30,6 +31,7 @@ func (z *zoomer) estimate(m *motor, b rect) (motion, bool) {
 	z.cell = (max(r.Width, r.Height) + zoomSide - 1) / zoomSide
 	z.w, z.h = r.Width/z.cell, r.Height/z.cell
 	z.before, z.now = z.reduce(m, z.before, true), z.reduce(m, z.now, false)
+	z.choose(m.Area)
 	var left [2*zoomSteps + 1]float64
 	best := 0
 	for i := 0; i < len(left); i += 3 {
@@ -84,6 +86,29 @@ func (z *zoomer) reduce(m *motor, dst []float32, before bool) []float32 {
 	return dst
 }
 
+// choose finds the cells that count. What is left out, such as the code strip, stands still while all else is scaled.
+func (z *zoomer) choose(a *Area) {
+	if len(z.counts) == z.w*z.h {
+		return
+	}
+	z.counts = make([]bool, z.w*z.h)
+	for i := range z.counts {
+		z.counts[i] = z.whole(a, a.Region.X+i%z.w*z.cell, a.Region.Y+i/z.w*z.cell)
+	}
+}
+
+// whole reports whether all pixels of the cell at x, y count.
+func (z *zoomer) whole(a *Area, x, y int) bool {
+	for dy := range z.cell {
+		for dx := range z.cell {
+			if !a.Holds(x+dx, y+dy) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // left is the mean difference of the frame and the one before it, scaled.
 func (z *zoomer) left(scale float64, width, height int) float64 {
 	cx, cy := float64(width)/float64(2*z.cell)-0.5, float64(height)/float64(2*z.cell)-0.5
@@ -102,8 +127,12 @@ func (z *zoomer) left(scale float64, width, height int) float64 {
 			if x0 < 0 || x0+1 >= z.w {
 				continue
 			}
+			at := y0*z.w + x0
+			if !z.counts[y*z.w+x] || !z.counts[at] || !z.counts[at+1] || !z.counts[at+z.w] || !z.counts[at+z.w+1] {
+				continue
+			}
 			px := float32(fx - float64(x0))
-			a, b := z.before[y0*z.w+x0:], z.before[(y0+1)*z.w+x0:]
+			a, b := z.before[at:], z.before[at+z.w:]
 			v := (a[0]*(1-px)+a[1]*px)*(1-py) + (b[0]*(1-px)+b[1]*px)*py
 			sum += math.Abs(float64(v - z.now[y*z.w+x]))
 			n++

@@ -37,7 +37,32 @@ import (
 // pixel and histogram always come. The other three look at all that changes several times over: unless they are asked for, they are left
 // out of windows in which more than [costlyFrames] frames change.
 func speedIndexMeasure() measure {
-	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad}
+	values := loadValues("")
+	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad, values: append(append(values, loadValues(fromFirstChange)...), scriptValues()...)}
+}
+
+// fromFirstChange begins the names of values that count from there, since T0 is not known.
+const fromFirstChange = "from_first_change."
+
+// loadValues names the values of all variants but script.
+func loadValues(prefix string) []string {
+	names := []string{prefix + "first_visual_change", prefix + "last_visual_change"}
+	for _, variant := range Variants() {
+		if variant == "script" {
+			continue
+		}
+		name := prefix + variant
+		names = append(names, name+".speed_index")
+		for _, level := range visual.Levels() {
+			names = append(names, reached(name, "complete", level), reached(name, "crossed", level))
+		}
+	}
+	return names
+}
+
+// reached names the time at which a variant came to a level.
+func reached(variant, how string, level float64) string {
+	return fmt.Sprintf("%s.%s_%.0f", variant, how, 100*level)
 }
 
 // LoadOptions say which variants of progress are computed.
@@ -112,7 +137,7 @@ func (l *load) figures() Result {
 	if t0, known := l.Origin(); known {
 		start.T0 = visual.Middle(t0)
 	} else {
-		prefix = "from_first_change."
+		prefix = fromFirstChange
 		start.FirstChange = true
 		r.Warnings = append(r.Warnings, "no navigation, launch or input is known: times count from the first change")
 	}
@@ -200,7 +225,7 @@ func (r *Result) elapsed(name string, e visual.Elapsed, frames []int) {
 func (r *Result) curve(name string, f visual.Figures, frames []int) {
 	r.Values = append(r.Values, between(name+".speed_index", "ms", f.SpeedIndex.Value, f.SpeedIndex.Low, f.SpeedIndex.High, Lower, 0.03))
 	for i, level := range visual.Levels() {
-		r.elapsed(fmt.Sprintf("%s.complete_%.0f", name, 100*level), f.Complete[i], frames)
-		r.elapsed(fmt.Sprintf("%s.crossed_%.0f", name, 100*level), f.Crossed[i], frames)
+		r.elapsed(reached(name, "complete", level), f.Complete[i], frames)
+		r.elapsed(reached(name, "crossed", level), f.Crossed[i], frames)
 	}
 }

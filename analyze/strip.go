@@ -34,7 +34,11 @@ import (
 //
 // Series "data" has the 8 bits that pages may use for what they like, where they are not 0 throughout. Detail is StripDetail. Unless it is asked for, the measure is left out of
 // windows without a strip, which is looked for at their beginning, in their middle and at their end.
-func stripMeasure() measure { return measure{name: "strip", version: 1, begin: beginStrip} }
+func stripMeasure() measure {
+	return measure{name: "strip", version: 1, begin: beginStrip, values: []string{
+		"distinct_ids", "drawn", "unseen", "repeated", "out_of_order", "runts", "unreadable", "clock_rate",
+	}}
+}
 
 // StripDetail is the Detail of the measure.
 type StripDetail struct {
@@ -56,7 +60,6 @@ type stripBooks struct {
 	lost    int
 	last    strip.Reading // of the frame before
 	begun   bool
-	copies  [strip.Copies]strip.Copy // of a reading without markers
 }
 
 func beginStrip(c *Case) (part, error) {
@@ -84,35 +87,13 @@ func (p *stripBooks) add(f *Frame) {
 		p.account.Missing()
 	}
 	if !p.begun || len(f.Change.Spans) > 0 {
-		p.last = p.withoutMarkers(p.ids.decoder.Read(f.Image))
+		p.last = p.ids.decoder.ReadContent(f.Image)
 	}
 	if start || len(f.Change.Spans) > 0 {
 		p.ids.note(f, p.last)
 	}
 	p.begun = true
 	p.account.Add(f.Number, f.Unique || start, p.last)
-}
-
-// withoutMarkers leaves out the codes of markers, a part of which a torn frame may show.
-func (p *stripBooks) withoutMarkers(r strip.Reading) strip.Reading {
-	if r.State != strip.Torn {
-		return r
-	}
-	left := strip.Reading{Copies: p.copies[:copy(p.copies[:], r.Copies)]}
-	for i := range left.Copies {
-		c := &left.Copies[i]
-		switch c.OK = c.OK && !isMarker(c.Code); {
-		case !c.OK:
-		case left.State == strip.None:
-			left.State, left.Code = strip.Partial, c.Code
-		case c.Code != left.Code:
-			left.State = strip.Torn
-		}
-	}
-	if left.State == strip.Partial && !slices.ContainsFunc(left.Copies, func(c strip.Copy) bool { return !c.OK }) {
-		left.State = strip.Whole
-	}
-	return left
 }
 
 func (p *stripBooks) merge(next part) {

@@ -35,13 +35,16 @@ import (
 //
 // A set that was found is guessed: a page that repaints every pixel in steps shows pictures that nobody could tell from torn images. So all that is told by it is suspected, unless
 // it was said that the content is made of disjoint images, or the page draws a code strip. Then the copies of the strip on both sides of each tear
-// tell: if they have different ids everywhere it is certain, and if they have the same id anywhere, the page drew it like that and there is no set.
+// tell: if they have different ids everywhere it is certain, and if they have the same id anywhere, the page drew it like that and there is no set. It stays suspected if the copies in an
+// image of the set differ: what is shown most often need not be whole.
 //
 // With frames lost, each of them may have been torn or something else, and the two beside a gap are neither pairs nor suspected, and may have been.
 //
 // Frames are not decoded unless there is a set.
 func tearingMeasure() measure {
-	return measure{name: "tearing", version: 1, begin: beginTearing}
+	return measure{name: "tearing", version: 1, begin: beginTearing, values: []string{
+		"torn_frames", "torn", "images", "other_frames", "pair_frames", "suspected_frames", "suspected_below_first",
+	}}
 }
 
 // TearingOptions say what is known of the content.
@@ -125,6 +128,7 @@ func (t *tearing) needsPixels() bool { return t.pixels }
 func (t *tearing) guess(s frame.Image) {
 	if t.guessed = !t.Options.Tearing.Disjoint; t.guessed {
 		t.witness = newWitness(t.Case, s)
+		t.witness.hold(t.set)
 	}
 }
 

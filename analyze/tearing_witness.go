@@ -10,8 +10,9 @@ import (
 type witness struct {
 	*Case
 	decoder *strip.Decoder
-	against int // frames that look torn, and are not
-	silent  int // frames of which it cannot tell
+	against int  // frames that look torn, and are not
+	silent  int  // frames of which it cannot tell
+	doubts  bool // an image of the set may be torn itself: what is shown most often need not be whole
 }
 
 // newWitness returns nil where a frame, which is s, shows no strip.
@@ -25,7 +26,7 @@ func newWitness(c *Case, s frame.Image) *witness {
 		return nil
 	}
 	for _, copy := range d.Read(s).Copies {
-		if copy.OK && !isMarker(copy.Code) {
+		if copy.OK && !copy.Code.OnMarker() {
 			return &witness{Case: c, decoder: d}
 		}
 	}
@@ -39,6 +40,21 @@ func (w *witness) fork() *witness {
 	return &witness{Case: w.Case, decoder: stripDecoder(w.Case)}
 }
 
+// hold looks whether the images of a set are whole: whether all copies of the strip in each say the same.
+func (w *witness) hold(set *imageSet) {
+	if w == nil {
+		return
+	}
+	for _, m := range set.images {
+		copies := w.decoder.Read(m).Copies
+		for i := range copies {
+			if c := &copies[i]; !c.OK || c.Code.OnMarker() || c.Code.ID != copies[0].Code.ID {
+				w.doubts = true
+			}
+		}
+	}
+}
+
 // look takes a frame that looks torn at some lines.
 func (w *witness) look(m frame.Image, rows []int) {
 	if w == nil {
@@ -50,7 +66,7 @@ func (w *witness) look(m frame.Image, rows []int) {
 		var above, below *strip.Copy
 		for i := range copies {
 			switch c := &copies[i]; {
-			case !c.OK || isMarker(c.Code):
+			case !c.OK || c.Code.OnMarker():
 			case c.Top+cell <= y:
 				above = c
 			case c.Top >= y && below == nil:
@@ -77,7 +93,7 @@ func (w *witness) merge(n *witness) {
 }
 
 // confirms reports whether all frames that look torn are.
-func (w *witness) confirms() bool { return w != nil && w.against == 0 && w.silent == 0 }
+func (w *witness) confirms() bool { return w != nil && w.against == 0 && w.silent == 0 && !w.doubts }
 
 // refutes reports whether some frames that look torn are not.
 func (w *witness) refutes() bool { return w != nil && w.against > 0 }

@@ -123,9 +123,6 @@ func (d *Detector) Add(step *frame.Step, pixels func() (frame.Image, error)) err
 	return nil
 }
 
-// Looked returns how many frames were asked for their pixels.
-func (d *Detector) Looked() int { return d.asked }
-
 // look sees to it that the frame's pixels are there, and reports whether they are.
 func (d *Detector) look() bool {
 	if d.image.Rows != nil {

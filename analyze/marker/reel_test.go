@@ -148,7 +148,7 @@ func (r *reel) find(t testing.TB, o Options, every bool) ([]Window, *Error, int)
 	if err != nil && !ok {
 		t.Fatal(err)
 	}
-	return windows, problems, d.Looked()
+	return windows, problems, d.asked
 }
 
 // literal runs the slow detector.

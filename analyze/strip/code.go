@@ -45,6 +45,9 @@ func MarkerCode(nonce string, page uint8, m Marker) Code {
 // IsMarker reports whether the code is that of a run's marker of this kind, whatever its page.
 func (c Code) IsMarker(nonce string, m Marker) bool { return c == MarkerCode(nonce, c.Page(), m) }
 
+// OnMarker reports whether the code stands on a marker, of whatever run and kind.
+func (c Code) OnMarker() bool { return Marker(c.Free) == Green || Marker(c.Free) == Red }
+
 // Cells of a copy and the numbers in it; see the package documentation.
 const (
 	Cells = 96

@@ -103,6 +103,20 @@ func (d *Decoder) Read(img frame.Image) Reading {
 	return readingOf(d.copies[:])
 }
 
+// ReadContent is Read without the codes of sync markers, a part of which a torn frame may show.
+func (d *Decoder) ReadContent(img frame.Image) Reading {
+	r := d.Read(img)
+	if r.State != Torn {
+		return r
+	}
+	for k := range d.copies {
+		if c := &d.copies[k]; c.OK && c.Code.OnMarker() {
+			c.OK = false
+		}
+	}
+	return readingOf(d.copies[:])
+}
+
 // ReadCopy reads only copy k, as [Decoder.Read] does.
 func (d *Decoder) ReadCopy(img frame.Image, k int) Copy { return d.readCopy(img, d.geo.Tops[k]) }
 

@@ -24,7 +24,8 @@
 // before it and is still quoted, at commit [OldScriptCommit]. What it does, in order, called as browsertime calls it
 // (--orange --renderignore 5 --viewport --viewportminheight 100 --viewportminwidth 100):
 //
-//  1. The viewport is looked for in the first frame that gives one of more than 100x100 pixels, among the first 60 ([Viewport]).
+//  1. The viewport is looked for in the first frame that gives one of more than 100x100 pixels, among the first 60. Ours is the area that was
+//     marked.
 //  2. ffmpeg crops to it, scales so that the frame fits into 400x400, smaller or larger ([ThumbnailSize]), with its default
 //     (bicubic) scaler in the video's own pixel format, and drops frames with mpdecimate=0:64:640:0.001: those in which
 //     no block of 8x8 samples differs by a sum of more than 64 from the last one kept (the 8 leftmost columns are in no block). Times

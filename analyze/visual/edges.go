@@ -293,20 +293,3 @@ func (e *Edges) spread(i int) {
 		}
 	}
 }
-
-// Mark sets dst, a plane of the picture's size, to 255 where an edge is, and to 0 elsewhere.
-func (e *Edges) Mark(dst []byte, stride int) error {
-	if err := checkPlane(dst, stride, e.width, e.height); err != nil {
-		return err
-	}
-	for y := range e.height {
-		row := dst[y*stride:][:e.width]
-		for x, s := range e.seen[(y+1)*e.pw+1:][:e.width] {
-			row[x] = 0
-			if s {
-				row[x] = 255
-			}
-		}
-	}
-	return nil
-}

@@ -25,17 +25,6 @@ type Histogram struct {
 	grey [8][256]uint32
 }
 
-// Count returns how many pixels that are not white have the value in the channel, 0 to 2 in the order of the pixels' bytes.
-func (h *Histogram) Count(channel int, value byte) uint32 {
-	n := h.bins[channel][value]
-	if value < White {
-		for t := range h.grey {
-			n += h.grey[t][value]
-		}
-	}
-	return n
-}
-
 // counts returns the histogram of one channel.
 func (h *Histogram) counts(channel int) (n [256]uint32) {
 	copy(n[:], h.bins[channel][:])
@@ -45,18 +34,6 @@ func (h *Histogram) counts(channel int) (n [256]uint32) {
 		}
 	}
 	return n
-}
-
-// Reset makes it the histogram of no pixels.
-func (h *Histogram) Reset() { *h = Histogram{} }
-
-// Merge adds the pixels of another histogram, say of another part of the same picture.
-func (h *Histogram) Merge(o *Histogram) {
-	for c := range 3 {
-		for i, n := range o.counts(c) {
-			h.bins[c][i] += n
-		}
-	}
 }
 
 // Add puts in pixels of step bytes each, 3 or 4. Bytes after the last whole pixel are ignored.

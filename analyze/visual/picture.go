@@ -42,16 +42,6 @@ func (p Picture) Row(y, x0, x1 int) []byte { return p.Pix[y*p.Stride+x0*4 : y*p.
 // RGB returns the pixel's samples.
 func (p Picture) RGB(x, y int) [3]byte { return [3]byte(p.Pix[y*p.Stride+x*4:]) }
 
-// Crop returns the part of the picture that lies in the region. It shares the pixels.
-func (p Picture) Crop(r frame.Region) (Picture, error) {
-	if !r.In(p.Width, p.Height) {
-		return Picture{}, fmt.Errorf("%w: the picture is %dx%d, and %v does not lie in it", ErrSize, p.Width, p.Height, r)
-	}
-	p.Pix = p.Pix[r.Y*p.Stride+r.X*4:]
-	p.Width, p.Height = r.Width, r.Height
-	return p, nil
-}
-
 // Luma writes the luma of RGB pixels of 4 bytes to dst, one byte each: ITU-R BT.601 in fixed point as Pillow has it in its
 // conversion to "L", which is what the script's SSIM and edges see:
 //
@@ -60,14 +50,6 @@ func Luma(dst, rgb []byte) {
 	for i := range dst {
 		p := rgb[i*4 : i*4+4]
 		dst[i] = byte((19595*uint32(p[0]) + 38470*uint32(p[1]) + 7471*uint32(p[2]) + 32768) >> 16)
-	}
-}
-
-// LumaBGR is Luma for pixels in the order B G R and a fourth byte.
-func LumaBGR(dst, bgr []byte) {
-	for i := range dst {
-		p := bgr[i*4 : i*4+4]
-		dst[i] = byte((19595*uint32(p[2]) + 38470*uint32(p[1]) + 7471*uint32(p[0]) + 32768) >> 16)
 	}
 }
 

@@ -269,31 +269,6 @@ func TestIsWhite(t *testing.T) {
 	}
 }
 
-func TestViewport(t *testing.T) {
-	page := plain(0, 0, 0)
-	for y := 20; y < 100; y++ { // the page is columns 10…89, lines 20…99
-		page = with(page, 10, y, 80, 200)
-	}
-	for _, tc := range []struct {
-		name   string
-		p      Picture
-		mobile bool
-		want   frame.Region
-	}{
-		{"a page in a frame: one pixel short at the right and the bottom", page, false, region(10, 20, 79, 79)},
-		{"of a phone", page, true, region(10, 30, 79, 65)},
-		{"all one colour", plain(7, 7, 7), false, region(0, 0, 120, 120)},
-		{"15 in sum is similar", with(plain(7, 7, 7), 100, 60, 9, 5), false, region(0, 0, 120, 120)},
-		{"18 in sum is not", with(plain(7, 7, 7), 100, 60, 9, 6), false, region(0, 0, 99, 120)},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := Viewport(tc.p, tc.mobile); got != tc.want {
-				t.Errorf("is %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
 func FuzzRules(f *testing.F) {
 	f.Add(uint8(1), uint8(1), []byte{0, 1, 2, 3, 4, 5, 6, 7, 8}, true, false)
 	f.Add(uint8(60), uint8(99), []byte{255, 0, 255}, false, true)
@@ -309,7 +284,6 @@ func FuzzRules(f *testing.F) {
 				p.Pix[i] = v * byte(i%7)
 			}
 			frames = append(frames, p)
-			Viewport(p, mobile)
 			IsWhite(p, cropped)
 		}
 		kept, err := (Rules{Orange: true, RenderIgnore: 5, Cropped: cropped, Mobile: mobile, NoiseTolerance: 1, StartWhite: mobile, EndWhite: !mobile}).Keep(frames)

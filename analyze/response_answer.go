@@ -1,0 +1,152 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// answer is a ping and its pong, as it stands in Detail. Times are on the recording's clock.
+type answer struct {
+	PingNS int64   `json:"ping_ns"`
+	Frame  int     `json:"frame"` // None: missed
+	Row    int     `json:"row"`
+	MS     float64 `json:"latency_ms"`
+	LowMS  float64 `json:"low_ms"`
+	HighMS float64 `json:"high_ms"`
+	// Unsure: lost frames may have answered what seems missed, or what seems answered may have happened before the ping.
+	Unsure bool `json:"unsure,omitempty"`
+	// Unfinished: the window ends before the time for an answer is over, and none was seen for certain.
+	Unfinished bool `json:"unfinished,omitempty"`
+}
+
+// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the frames lost just before it, or it may have
+// happened in these and gone again.
+type happening struct {
+	frame, top int
+	seen, lost bool
+}
+
+// happenings merges what was seen with the places where frames are lost.
+func (p *response) happenings() (all []happening) {
+	k := 0
+	until := func(n int) {
+		for ; k < len(p.at) && p.at[k] < n; k++ {
+			all = append(all, happening{p.at[k], p.top[k], true, false})
+		}
+	}
+	w := &p.Window
+	for n := w.first() + 1; n <= max(w.End, w.Red); n++ {
+		if p.Times.Lost(n) == 0 {
+			continue
+		}
+		until(n)
+		h := happening{n, p.region.Y, false, true}
+		if k < len(p.at) && p.at[k] == n {
+			h.top, h.seen = p.top[k], true
+			k++
+		}
+		all = append(all, h)
+	}
+	until(max(w.End, w.Red) + 1)
+	return all
+}
+
+// answer finds what answers ping i. What frames lost just before one showed may have answered it too: so the bounds reach from the first
+// happening that could be the answer to the first that, if none before was, is it for certain.
+func (p *response) answer(i int, all []happening) answer {
+	ping := p.pings[i]
+	a := answer{PingNS: int64(ping.At), Frame: None}
+	from, until := ping.At.Add(-ping.Uncertainty), ping.At.Add(p.limit())
+	if i+1 < len(p.pings) {
+		until = min(until, p.pings[i+1].At)
+	} else {
+		until = min(until, p.next)
+	}
+	sure, possible := false, false
+	for _, h := range all {
+		at, b, since := p.Times.At(h.frame).Add(-p.Options.Response.Delay), p.onScreen(p.Times.Bounds(h.frame)), p.onScreen(p.Times.Since(h.frame)).Earliest
+		if b.Latest <= from {
+			continue
+		}
+		if at > until && !(h.lost && since <= until) {
+			break
+		}
+		top, bottom := h.top, h.top
+		if h.lost { // it may have begun in any row
+			top, bottom = p.region.Y, p.region.Y+p.region.Height-1
+		}
+		if !possible {
+			_, before := p.shown(h.frame, top)
+			if h.frame > p.Window.first() {
+				_, last := p.shown(p.Times.Before(h.frame), top)
+				before.Earliest = min(before.Earliest, last.Earliest)
+			}
+			a.LowMS, possible = ms(before.Earliest.Sub(ping.At)-ping.Uncertainty), true
+		}
+		_, behind := p.shown(h.frame, bottom)
+		a.HighMS = max(a.LowMS, ms(behind.Latest.Sub(ping.At)+ping.Uncertainty))
+		if h.seen && at <= until {
+			if a.Frame == None {
+				row, _ := p.shown(h.frame, h.top)
+				a.Frame, a.Row, a.MS = h.frame, h.top, ms(row.Sub(ping.At))
+			}
+			if sure = !h.lost || since > from; sure {
+				break
+			}
+		}
+	}
+	a.Unsure = possible && !sure
+	if end, _ := p.Times.end(&p.Window); !sure && end.Add(-p.Options.Response.Delay) <= until {
+		p.unfinished(&a, &ping, until, possible)
+	}
+	return a
+}
+
+// note says by what latencies are corrected.
+func (p *response) note(r *Result) {
+	o := &p.Options.Response
+	var said []string
+	if o.Delay != 0 || o.DelayWithin != 0 {
+		said = append(said, fmt.Sprintf("the card's delay of %.3f ± %.3f ms is taken off", ms(o.Delay), ms(o.DelayWithin)))
+	}
+	if o.ScanOut > 0 {
+		said = append(said, fmt.Sprintf("corrected for the row of the answer, by a scan-out of %.3f ms", ms(o.ScanOut)))
+	}
+	for i := range r.Values {
+		if strings.HasPrefix(r.Values[i].Name, "latency_") {
+			r.Values[i].Note = strings.Join(said, "; ")
+		}
+	}
+}
+
+// unfinished widens an answer to what may come behind the window, in frames like its last.
+func (p *response) unfinished(a *answer, ping *timeline.Event, until timeline.Time, possible bool) {
+	a.Unfinished = true
+	e := p.Window.End
+	if !possible {
+		_, last := p.shown(e, p.region.Y)
+		a.LowMS = ms(last.Earliest.Sub(ping.At) - ping.Uncertainty)
+	}
+	_, last := p.shown(e, p.region.Y+p.region.Height-1)
+	late := max(0, last.Latest.Sub(p.Times.At(e).Add(-p.Options.Response.Delay)))
+	a.HighMS = max(a.LowMS, ms(until.Sub(ping.At)+late+ping.Uncertainty))
+}
+
+// onScreen is the interval of a frame without the card's delay.
+func (p *response) onScreen(in timeline.Interval) timeline.Interval {
+	o := &p.Options.Response
+	return timeline.Interval{Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin), Latest: in.Latest.Add(o.DelayWithin - o.Delay)}
+}
+
+// shown is when a row of frame n was on the screen. What a scan-out takes cannot be more than the interval in which all of the frame was sampled.
+func (p *response) shown(n, row int) (timeline.Time, timeline.Interval) {
+	b, at := p.Times.Bounds(n), p.Times.At(n).Add(-p.Options.Response.Delay)
+	scan := min(p.Options.Response.ScanOut, b.Width())
+	above := scan * time.Duration(row) / time.Duration(p.Layout.Format.Height)
+	at = at.Add(above - scan/2)
+	in := p.onScreen(timeline.Interval{Earliest: b.Earliest.Add(above), Latest: b.Latest.Add(above - scan)})
+	return at, timeline.Interval{Earliest: min(in.Earliest, at), Latest: max(in.Latest, at)}
+}
