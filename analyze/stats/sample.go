@@ -16,6 +16,8 @@ const (
 	Alpha = 0.05
 	// FewestRuns have a 95 % interval of their median: of 5 runs all lie on one side of it in 2 of 32 cases, which is 6.3 %.
 	FewestRuns = 6
+	// UsualThreshold is that of values which have no better direction, and so no threshold of their own.
+	UsualThreshold = 0.03
 )
 
 // Point is what one run says.
