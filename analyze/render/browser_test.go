@@ -3,19 +3,18 @@
 package render
 
 import (
-	"context"
 	"encoding/json"
 	"image/color"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -66,13 +65,7 @@ func near(a, b byte, by int) bool { return max(int(a)-int(b), int(b)-int(a)) <= 
 
 // TestBrowserSeeks plays a video of 720 lines in a real browser: each slot is found at its time, with the colours that went in.
 func TestBrowserSeeks(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") != "true" {
-			t.Skip("chromium is not installed (apt-get install chromium): the video is not played")
-		}
-		t.Fatal(err)
-	}
+	browsertest.Path(t) // before the video is made
 	dir := t.TempDir()
 	l := layout(t, frame.BGR4, 1280, 720)
 	v, err := NewVideo(filepath.Join(dir, "v.mp4"), l, VideoOptions{RateNum: 60000, RateDen: 1001})
@@ -100,7 +93,7 @@ func TestBrowserSeeks(t *testing.T) {
 			Low, High, Colour []int
 		}
 	}
-	open(t, browser, dir, &got)
+	open(t, dir, &got)
 	if got.Error != "" || got.Width != 1280 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 || len(got.Seen) != 13 {
 		t.Fatalf("the browser says %+v", got)
 	}
@@ -118,20 +111,11 @@ func TestBrowserSeeks(t *testing.T) {
 }
 
 // open serves a folder to a browser until its page has seen something.
-func open(t *testing.T, browser, dir string, got any) {
+func open(t *testing.T, dir string, got any) {
 	t.Helper()
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // which root cannot have
-	}
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
+	ctx := browsertest.Start(t, 2*time.Minute)
 	if _, err := chromedp.Run(ctx, chromedp.Navigate(server.URL)); err != nil {
 		t.Fatal(err)
 	}

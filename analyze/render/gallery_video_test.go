@@ -85,8 +85,8 @@ func TestGalleryVideo(t *testing.T) {
 			if err := v.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if v.Slots() != frames {
-				t.Errorf("%d slots, want %d", v.Slots(), frames)
+			if v.slots.slots != frames {
+				t.Errorf("%d slots, want %d", v.slots.slots, frames)
 			}
 		})
 	}

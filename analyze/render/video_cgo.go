@@ -123,9 +123,6 @@ func (v *Video) put(s Slot, note string) {
 	v.slots.add(s)
 }
 
-// Slots returns how many slots the video has so far.
-func (v *Video) Slots() int { return v.slots.slots }
-
 // Close finishes the video and writes its map beside it. A video without frames, or one that could
 // not be written, is removed. Close is idempotent.
 func (v *Video) Close() error {

@@ -49,8 +49,5 @@ func (*Video) Add(frame.Image, Slot) error { return errors.ErrUnsupported }
 // Step returns an error that wraps errors.ErrUnsupported.
 func (*Video) Step(*frame.Step) error { return errors.ErrUnsupported }
 
-// Slots returns 0.
-func (*Video) Slots() int { return 0 }
-
 // Close does nothing.
 func (*Video) Close() error { return nil }

@@ -9,131 +9,36 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
 )
 
 // patience bounds how long a browser may take; no result depends on it.
 const patience = 2 * time.Minute
 
-// tab is a page in a real browser, and what went wrong in it.
-type tab struct {
-	*testing.T
-	ctx     context.Context
-	allowed func(url string) bool // requests
-
-	mu       sync.Mutex
-	problems []string
-}
+// tab is a page in a real browser.
+type tab struct{ *browsertest.Tab }
 
 func newTab(t *testing.T, allowed func(string) bool) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser(t)), chromedp.WindowSize(1400, 1000))
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // which root cannot have
-	}
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx, allowed: allowed}
-	b.check(chromedp.Listen(ctx, b.heard))
-	_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
-	b.check(err)
-	_, err = chromedp.Call(ctx, network.Enable, network.EnableParams{})
-	b.check(err)
-	return b
-}
-
-// browser finds one. A laptop may be without; where CI is true it must be there.
-func browser(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("no Chromium is installed")
-	}
-	t.Skip("no Chromium is installed")
-	return ""
-}
-
-// heard notes what must not be: messages on the console, exceptions, requests to elsewhere.
-func (b *tab) heard(event any) {
-	problem := ""
-	switch e := event.(type) {
-	case *runtime.EventConsoleAPICalled:
-		problem = fmt.Sprintf("console.%s %v", e.Type, e.Args)
-	case *runtime.EventExceptionThrown:
-		problem = "exception: " + e.ExceptionDetails.Text
-		if x := e.ExceptionDetails.Exception; x != nil {
-			problem += " " + x.Description
-		}
-	case *log.EventEntryAdded:
-		problem = fmt.Sprintf("log %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
-	case *network.EventRequestWillBeSent:
-		if !b.allowed(e.Request.URL) {
-			problem = "request of " + e.Request.URL
-		}
-	}
-	if problem != "" {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.problems = append(b.problems, problem)
-	}
-}
-
-func (b *tab) check(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-func (b *tab) quiet() {
-	b.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range b.problems {
-		b.Error(p)
-	}
-}
-
-func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
-	b.Helper()
-	b.check(chromedp.Do(b.ctx, actions...))
-}
-
-func eval[T any](b *tab, script string) T {
-	b.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
-	b.check(err)
-	return v
+	return &tab{browsertest.NewTab(t, patience, allowed)}
 }
 
 // await waits until a script is true.
 func (b *tab) await(what, script string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience/4)
+	ctx, cancel := context.WithTimeout(b.Ctx, patience/4)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script)); err != nil {
-		state := eval[string](b, `document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
+		state := browsertest.Eval[string](b.Tab, `document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
 		b.Fatalf("%s: %v; the page is at %s", what, err, state)
 	}
 }
@@ -169,7 +74,7 @@ func graph(window, chart int) string {
 
 func (b *tab) cursor(window, chart int) float64 {
 	b.Helper()
-	return eval[float64](b, `Number(`+graph(window, chart)+`.querySelector('.cursor').getAttribute('x1'))`)
+	return browsertest.Eval[float64](b.Tab, `Number(`+graph(window, chart)+`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
 // place is where a time from the window's start is in a graph: between 46 pixels at the left and 10 at the right lies all from T0 or the
@@ -184,16 +89,16 @@ func (b *tab) place(w *Window, window, chart int, t int64) float64 {
 	}
 	room := (to - from) / 100
 	from, to = from-room, to+room
-	width := eval[float64](b, graph(window, chart)+`.clientWidth`)
+	width := browsertest.Eval[float64](b.Tab, graph(window, chart)+`.clientWidth`)
 	return 46 + (float64(t)-from)/(to-from)*(width-56)
 }
 
 // click clicks into a graph at a frame.
 func (b *tab) click(w *Window, window, chart, n int) {
 	b.Helper()
-	at := eval[[]float64](b, `(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
+	at := browsertest.Eval[[]float64](b.Tab, `(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
 		graph(window, chart)+`)`)
-	b.do(chromedp.MouseClickXY(at[0]+b.place(w, window, chart, w.Times.Time[n-w.Times.First]), at[1]))
+	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, window, chart, w.Times.Time[n-w.Times.First]), at[1]))
 }
 
 func TestPageInABrowser(t *testing.T) {
@@ -222,9 +127,9 @@ func TestPageInABrowser(t *testing.T) {
 			b := newTab(t, func(url string) bool {
 				return strings.HasPrefix(url, tc.from) || strings.HasPrefix(url, "data:") || strings.HasPrefix(url, "blob:")
 			})
-			b.do(chromedp.Navigate(tc.url))
+			b.Do(chromedp.Navigate(tc.url))
 			b.walk(r, tc.pixels)
-			b.quiet()
+			b.Quiet()
 		})
 	}
 }
@@ -241,36 +146,36 @@ func (b *tab) walk(r *Results, pixels bool) {
 	b.isAt(r, 190)
 
 	b.Log("the graphs follow the video")
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(101))+0.5)*1001/60000)))
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(101))+0.5)*1001/60000)))
 	b.isAt(r, 101)
 	before := b.cursor(0, 0)
-	b.do(chromedp.Click(chromedp.CSS("#play")))
+	b.Do(chromedp.Click(chromedp.CSS("#play")))
 	b.await("the cursor moves while the video plays", fmt.Sprintf(`Number(%s.querySelector('.cursor').getAttribute('x1')) > %v`, graph(0, 0), before+2))
-	b.do(chromedp.Evaluate[chromedp.Void](`document.getElementById('video').pause()`))
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.getElementById('video').pause()`))
 
 	b.Log("keys go by captured frames, over those that are lost")
-	b.do(chromedp.Click(chromedp.CSS(`[data-window="0"] .frames [data-frame="120"]`)))
+	b.Do(chromedp.Click(chromedp.CSS(`[data-window="0"] .frames [data-frame="120"]`)))
 	b.isAt(r, lostAt)
-	b.do(chromedp.KeyEvent(kb.ArrowLeft))
+	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
 	b.isAt(r, lostAt-1)
-	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	b.Do(chromedp.KeyEvent(kb.ArrowRight))
 	b.isAt(r, lostAt)
-	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	b.Do(chromedp.KeyEvent(kb.ArrowRight))
 	b.isAt(r, lostAt+1)
 
 	b.Log("a lost frame is said to be one")
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(lostAt))-0.5)*1001/60000)))
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(lostAt))-0.5)*1001/60000)))
 	b.await("the page says that a frame is lost", `document.querySelector('#readout b').textContent === 'lost frame' && !document.getElementById('gone').hidden`)
 
 	b.Log("evidence shows its frame, and where")
-	b.do(chromedp.Click(chromedp.CSS(`[data-window="0"] .proof[data-frame="60"]`)))
+	b.Do(chromedp.Click(chromedp.CSS(`[data-window="0"] .proof[data-frame="60"]`)))
 	b.isAt(r, 60)
 	b.await("the tear is drawn over the video", `document.querySelectorAll('#over .shown-row').length === 1`)
 
 	b.Log("pictures open and close")
-	b.do(chromedp.Click(chromedp.CSS(`.picture.heatmap .enlarge`)))
+	b.Do(chromedp.Click(chromedp.CSS(`.picture.heatmap .enlarge`)))
 	b.await("the picture is large", `document.getElementById('large').open && document.getElementById('large-picture').naturalWidth > 0`)
-	b.do(chromedp.Click(chromedp.CSS("#large")))
+	b.Do(chromedp.Click(chromedp.CSS("#large")))
 	b.await("the picture is gone", `!document.getElementById('large').open`)
 
 	if pixels {
@@ -283,7 +188,7 @@ func (b *tab) walk(r *Results, pixels bool) {
 // marker goes to the frame of a marker by the slider's way and looks at the middle of the video.
 func (b *tab) marker(r *Results, n int, wants string) {
 	b.Helper()
-	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
 		`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(document.getElementById('scrub'))`, slot(n))))
 	b.isAt(r, n)
 	b.await(fmt.Sprintf("frame %d shows its marker", n), `(() => {
@@ -304,24 +209,24 @@ func TestPageFitsWindows(t *testing.T) {
 	}
 	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:") })
 	for _, scheme := range []string{"light", "dark"} {
-		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		})
-		b.check(err)
+		b.Check(err)
 		for _, width := range []int64{360, 700, 1000, 1400, 2200} {
-			b.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
+			b.Do(chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+path))
 			b.isAt(r, r.Windows[0].Start)
-			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
+			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
-			dark := eval[float64](b, `Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
+			dark := browsertest.Eval[float64](b.Tab, `Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
 			if dark != (scheme == "dark") {
 				t.Errorf("%s: the page is dark: %v", scheme, dark)
 			}
 			b.picture(fmt.Sprintf("%s-%d.png", scheme, width))
 		}
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 // picture keeps a picture of the page, where somebody wants to look at it.
@@ -330,9 +235,9 @@ func (b *tab) picture(name string) {
 	if *keep == "" {
 		return
 	}
-	p, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	b.check(err)
-	b.check(os.WriteFile(filepath.Join(*keep, name), p, 0o644))
+	p, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
+	b.Check(err)
+	b.Check(os.WriteFile(filepath.Join(*keep, name), p, 0o644))
 }
 
 // TestHostileNamesInABrowser makes sure that names from outside are text to a browser too.
@@ -340,6 +245,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 	dir, r := newRun(t, "320x180")
 	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload=window.evil=3>'"` + "`"
 	r.Recording.Name, r.Notes = evil, []string{evil}
+	r.Network.List[0].Method, r.Network.List[0].URL = evil, evil
 	for i := range r.Windows {
 		w := &r.Windows[i]
 		w.Name, w.Warnings = evil, []string{evil}
@@ -357,15 +263,15 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:") })
-	b.do(chromedp.Navigate("file://" + path))
+	b.Do(chromedp.Navigate("file://" + path))
 	b.isAt(r, r.Windows[0].Start)
 	b.click(&r.Windows[0], 0, 1, 60)
 	b.isAt(r, 60)
-	if eval[bool](b, `'evil' in window`) {
+	if browsertest.Eval[bool](b.Tab, `'evil' in window`) {
 		t.Error("a name was run")
 	}
-	if got := eval[string](b, `document.querySelector('h1').textContent`); got != evil {
+	if got := browsertest.Eval[string](b.Tab, `document.querySelector('h1').textContent`); got != evil {
 		t.Errorf("the heading is %q", got)
 	}
-	b.quiet()
+	b.Quiet()
 }

@@ -117,6 +117,7 @@ func runResults(f frame.Format, truth synth.Truth) *Results {
 	r.Windows[0].Checks = []Check{
 		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: Span{Value: 117, Low: 117, High: 118}, Drawn: Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1, r.Windows[0].Start + 2}},
 		{What: "time to fill", Unit: "ms", Measured: Span{Value: 1716.6, Low: 1715.6, High: 1717.5}, Drawn: Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
+		{What: "torn frames", Unit: "frames", Unchecked: true, Note: "not each of the page's images was seen whole"},
 	}
 	r.Windows[0].T0, r.Windows[0].Pictures = nil, []Picture{
 		{Kind: PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},

@@ -26,6 +26,14 @@ func sample() *Results {
 			}},
 			Warnings: []string{"2 frames were lost before frame 120: ring full"},
 		},
+		Network: &Network{
+			Profile: "3g", RTTAskedNS: 300_000_000, RTTNS: 300_400_000, DownAsked: 1_600_000, Down: 1_597_000, UpAsked: 768_000, Up: 766_000, LossAsked: 0.01, Loss: 0.011,
+			Requests: 12, Missed: 1, NamesRefused: 3, Connections: 2, BytesUp: 12_345, BytesDown: 345_678, File: "network.har",
+			List: []Request{{
+				Method: "GET", URL: "http://page.test/load.html", Status: 200, Protocol: "http/1.1", Priority: "u=0, i", Reused: true, BeginNS: 900_100_000, NameNS: 300_500_000, ConnectNS: 300_300_000,
+				TLSNS: 301_000_000, WaitNS: 302_000_000, LoadNS: 40_000_000, Exact: true, WireBytes: 3_300, BodyBytes: 3_000, DecodedBytes: 9_000,
+			}},
+		},
 		Windows: []Window{{
 			Name: "canvas", Kind: Markers, Green: 100, Start: 101, End: 104, Red: 106, StartNS: 1_000_000_000, EndNS: 1_083_416_750,
 			Region: []int{0, 0, 1280, 720}, Masks: [][]int{{10, 20, 30, 40}, {0, 0, 768, 8}}, Tolerance: 2, MinPixels: 5,
@@ -54,8 +62,9 @@ func sample() *Results {
 			Checks: []Check{{
 				What: "frames drawn", Unit: "frames", Measured: Span{59, 58, 60}, Drawn: Span{61, 60, 62}, Claimed: &claimed, Agrees: true, Frames: []int{103},
 				Note: "one is doubtful",
-			}},
-			Pictures: []Picture{{Kind: PictureHeatMap, File: "pictures/heatmap.png", Data: "pictures/heatmap.npy", Text: "Changes.", Measure: "heatmap", Frame: -1}},
+			}, {What: "latency, median", Unit: "ms", Unchecked: true, Frames: []int{}, Note: "2 answers came and went where nobody could see them"}},
+			Pictures: []Picture{{Kind: PictureHeatMap, File: "pictures/heatmap.png", Data: "pictures/heatmap.npy", Text: "Changes.", Measure: "heatmap", Frame: -1},
+				{Kind: PictureWaterfall, File: "pictures/waterfall.svg", Data: "network.har", Text: "What the network brought.", Frame: -1}},
 			Warnings: []string{"the green is torn at line 300 in frame 101"},
 		}},
 		Video:       &Video{File: "video.mp4", Map: "video.mp4.json"},

@@ -24,6 +24,15 @@ type PageOptions struct {
 //go:embed page
 var sources embed.FS
 
+// Modules are the parts of the page that other pages of the program share: its style page.css, and as ES modules format.js, timeline.js, player.js and view.js.
+func Modules() fs.FS {
+	all, err := fs.Sub(sources, "page")
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return all
+}
+
 // scripts are the page's program in the order in which it is put together.
 func scripts() []string {
 	return []string{"format.js", "timeline.js", "player.js", "view.js", "plot.js", "chart.js", "strip.js", "main.js"}
@@ -76,7 +85,7 @@ func WritePage(path string, folder fs.FS, r *Results, o PageOptions) error {
 	return replace(path, b)
 }
 
-// program puts the scripts together, in a scope of their own.
+// program puts the scripts together, in a scope of their own, where they need not import each other: modules cannot be loaded by a page that is a file.
 func program() (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
@@ -85,7 +94,11 @@ func program() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.Write(source)
+		for line := range strings.Lines(string(source)) {
+			if !strings.HasPrefix(line, "import ") {
+				b.WriteString(strings.TrimPrefix(line, "export "))
+			}
+		}
 	}
 	b.WriteString("})();\n")
 	return b.String(), nil

@@ -21,6 +21,7 @@ func someFiles() fstest.MapFS {
 		"video.mp4": {Data: []byte("video")}, "recording.eid": {Data: []byte("pixels")},
 		"video.mp4.json":       {Data: []byte(`{"rate_num":60,"rate_den":1,"slots":[{"frame":100,"time_ns":983316650},{"frame":-1},{"frame":101,"time_ns":1000000000}]}`)},
 		"pictures/heatmap.png": {Data: []byte("picture")}, "pictures/heatmap.npy": {Data: []byte("numbers")}, "pictures/filmstrip.png": {Data: []byte("strip")},
+		"pictures/waterfall.svg": {Data: []byte("<svg/>")}, "network.har": {Data: []byte("{}")},
 	}
 }
 
@@ -42,6 +43,8 @@ func TestPageSaysEverything(t *testing.T) {
 		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start", "Chromium 140.0.7339.185",
 		"Frames drawn", "59 frames<small>58 – 60</small>", "61 frames<small>60 – 62</small>", "63 frames", "one is doubtful", `data-frame="103"`,
 		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
+		"<code>3g</code>", "1.6 Mbit/s", "1.6 Mbit/s</td><td class=\"number\">1.6 Mbit/s", "300 ms</td><td class=\"number\">300.4 ms", "337.6 KiB", "http/1.1, u=0, i, same connection", "/load.html", "8.8 KiB unpacked",
+		"11 more are in the HAR file", `href="network.har"`, "pictures/waterfall.svg",
 	} {
 		at := strings.Index(page, want)
 		if at < 0 {
@@ -107,6 +110,8 @@ func TestHostileNames(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)> "'` + "`{{.Data}}<!-- \u2028"
 	r := sample()
 	r.Recording.Name, r.Notes, r.Environment[EnvDUT] = evil, []string{evil}, evil
+	q := &r.Network.List[0]
+	r.Network.Profile, q.Method, q.URL, q.Protocol, q.Priority = evil, evil, "http://page.test/"+evil, evil, evil
 	w := &r.Windows[0]
 	w.Name, w.Warnings, w.T0.Source, w.Claims = evil, []string{evil}, evil, map[string]float64{evil: 1}
 	w.Times.Lost[0].Cause, w.Pictures[0].Text = evil, evil

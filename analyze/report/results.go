@@ -21,6 +21,7 @@ type Results struct {
 	// Quality is about the whole recording, and is shown above every other number.
 	Quality     analyze.Result `json:"quality"`
 	Windows     []Window       `json:"windows"`
+	Network     *Network       `json:"network,omitempty"` // that the run had of its own
 	Video       *Video         `json:"video,omitempty"`
 	Pictures    []Picture      `json:"pictures"`     // that belong to no window
 	RetriedRuns int            `json:"retried_runs"` // how often this run was begun again before it came out
@@ -53,6 +54,8 @@ const (
 	EnvOS            = "os"             // the device's system and version
 	EnvKernel        = "kernel"         // the device's
 	EnvBrowser       = "browser"        // name and build
+	EnvInput         = "input"          // how a hand's work came to the device, and how real that is
+	EnvHealth        = "health"         // what the device said of itself before the run: sentences, with "; " between them
 	EnvNetwork       = "network"        // profile of the test network
 	EnvSignal        = "signal"         // mode, such as 1920x1080p59.94
 	EnvSource        = "source"         // kind of the source: v4l2, x11, video, synth
@@ -70,7 +73,7 @@ const (
 func EnvironmentKeys() []string {
 	return []string{
 		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS, EnvAnalysisBuild,
-		EnvTemperature, EnvGovernor, EnvMachineShared,
+		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }
 
@@ -129,9 +132,14 @@ type Check struct {
 	Drawn    Span     `json:"drawn"` // as whoever drew it knows, by another way than measuring
 	Claimed  *float64 `json:"claimed,omitempty"`
 	Agrees   bool     `json:"agrees"` // measured and drawn
-	Frames   []int    `json:"frames"` // in which they do not
-	Note     string   `json:"note,omitempty"`
+	// Unchecked says that the check could not be made, of which Note tells why: it neither agrees nor fails.
+	Unchecked bool   `json:"unchecked,omitempty"`
+	Frames    []int  `json:"frames"` // in which they do not agree
+	Note      string `json:"note,omitempty"`
 }
+
+// Failed reports whether what was measured is not what was drawn.
+func (k *Check) Failed() bool { return !k.Agrees && !k.Unchecked }
 
 // Span is a number and between what it lies.
 type Span struct {
@@ -164,6 +172,51 @@ type Loss struct {
 	Cause  string `json:"cause"`
 }
 
+// Network is the line that the run was made over: what was asked of it, what packets through it found right before, and what went over it then.
+type Network struct {
+	Profile      string  `json:"profile"` // empty where it has no name
+	RTTAskedNS   int64   `json:"rtt_asked_ns"`
+	RTTNS        int64   `json:"rtt_ns"`
+	DownAsked    int64   `json:"down_asked_bits_per_second"` // 0: not limited
+	Down         int64   `json:"down_bits_per_second"`
+	UpAsked      int64   `json:"up_asked_bits_per_second"`
+	Up           int64   `json:"up_bits_per_second"`
+	LossAsked    float64 `json:"loss_asked_fraction"` // each way
+	Loss         float64 `json:"loss_fraction"`
+	Requests     int     `json:"requests"`
+	Missed       int     `json:"missed"`        // of them, that there was nothing to answer with: 4xx, 5xx, or no answer
+	NamesRefused int     `json:"names_refused"` // queries for names that are none of the test network's
+	Connections  int     `json:"connections"`   // over which something was asked
+	BytesUp      int64   `json:"bytes_up"`      // of IP packets, that the device sent
+	BytesDown    int64   `json:"bytes_down"`    // and was given
+	File         string  `json:"file"`          // network.har; empty where it is not there
+	// List is of the first requests, in the order in which they began.
+	List []Request `json:"list"`
+}
+
+// MostRequests is how many a list has; the HAR file has all.
+const MostRequests = 1000
+
+// Request is one that was seen on the network. Times are those at the device; a part whose time is not known, or that it did not have, is -1.
+type Request struct {
+	Method       string `json:"method"`
+	URL          string `json:"url"` // cut where it is long
+	Status       int    `json:"status"`
+	Protocol     string `json:"protocol"` // http/1.1, h2, h3
+	Priority     string `json:"priority"` // as the field of RFC 9218 has it
+	Reused       bool   `json:"reused"`   // its connection was there before it
+	BeginNS      int64  `json:"begin_ns"` // of the first of its parts, on the recording's clock
+	NameNS       int64  `json:"name_ns"`
+	ConnectNS    int64  `json:"connect_ns"`
+	TLSNS        int64  `json:"tls_ns"`
+	WaitNS       int64  `json:"wait_ns"` // from its first byte until the device had the first of the answer
+	LoadNS       int64  `json:"load_ns"` // until it had the last
+	Exact        bool   `json:"exact"`   // packets told when the device had first and last byte; else the HAR file has between what they lie
+	WireBytes    int64  `json:"wire_bytes"`
+	BodyBytes    int64  `json:"body_bytes"` // as they came, packed if they were
+	DecodedBytes int64  `json:"decoded_bytes"`
+}
+
 // Video shows the recording; the page seeks in it by the map that package render writes beside it.
 type Video struct {
 	File string `json:"file"`
@@ -177,6 +230,7 @@ const (
 	PictureProgress   = "progress"
 	PictureFrameTimes = "frametimes"
 	PictureEvidence   = "evidence"
+	PictureWaterfall  = "waterfall" // what the network brought, under what was seen, on one axis of time
 )
 
 // Picture is a file that shows something.

@@ -212,6 +212,13 @@ func TestDecodeRefuses(t *testing.T) {
 		{"link with a scheme", change(`"video.mp4"`, `"javascript:alert(1)"`), "not the name of a file"},
 		{"link on another system", change(`"video.mp4"`, `"..\\video.mp4"`), "not the name of a file"},
 		{"kind", change(`"kind":"markers"`, `"kind":"guess"`), `kind is "guess"`},
+		{"requests", change(`"requests":12`, `"requests":0`), "network: 1 of 0 requests are listed"},
+		{"loss", change(`"loss_fraction":0.011`, `"loss_fraction":1.1`), "network: a loss of 1.1"},
+		{"bytes", change(`"bytes_up":12345`, `"bytes_up":-1`), "network: a figure is -1"},
+		{"link to a HAR file", change(`"network.har"`, `"/etc/passwd"`), "not the name of a file"},
+		{"part of a request", change(`"tls_ns":301000000`, `"tls_ns":-2`), "network list[0]: a part of it is -2"},
+		{"status", change(`"status":200`, `"status":1000`), "status is 1000"},
+		{"long address", change(`http://page.test/load.html`, strings.Repeat("x", maxText+1)), "8001 bytes"},
 		{"long name", change(`"canvas.eid"`, `"`+strings.Repeat("x", 301)+`"`), "301 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

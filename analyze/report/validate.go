@@ -35,6 +35,9 @@ func (r *Results) Validate() error {
 	for i := range r.Windows {
 		c.in(fmt.Sprintf("windows[%d]", i), func() { c.window(&r.Windows[i]) })
 	}
+	if r.Network != nil {
+		c.in("network", func() { c.network(r.Network) })
+	}
 	if r.Video != nil {
 		c.in("video", func() { c.link(r.Video.File, false); c.link(r.Video.Map, false) })
 	}
@@ -180,6 +183,33 @@ func (c *checker) check(k *Check) {
 		c.frame(n, false)
 	}
 	c.text("note", k.Note, maxText)
+}
+
+func (c *checker) network(n *Network) {
+	c.name("profile", n.Profile)
+	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Requests), int64(n.Missed), int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
+		c.require(v >= 0, "a figure is %d", v)
+	}
+	for _, v := range []float64{n.LossAsked, n.Loss} {
+		c.number("loss", v)
+		c.require(v >= 0 && v <= 1, "a loss of %g, want 0 to 1", v)
+	}
+	c.link(n.File, true)
+	c.require(len(n.List) <= MostRequests && len(n.List) <= n.Requests, "%d of %d requests are listed, at most %d are", len(n.List), n.Requests, MostRequests)
+	for i := range n.List {
+		c.in(fmt.Sprintf("list[%d]", i), func() { c.request(&n.List[i]) })
+	}
+}
+
+func (c *checker) request(r *Request) {
+	c.name("method", r.Method)
+	c.text("url", r.URL, maxText)
+	c.require(r.Status >= 0 && r.Status <= 999, "status is %d", r.Status)
+	c.name("protocol", r.Protocol)
+	c.name("priority", r.Priority)
+	for _, v := range []int64{r.NameNS, r.ConnectNS, r.TLSNS, r.WaitNS, r.LoadNS, r.WireBytes, r.BodyBytes, r.DecodedBytes} {
+		c.require(v >= -1, "a part of it is %d", v)
+	}
 }
 
 func (c *checker) times(t *FrameTimes) {

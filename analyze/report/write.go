@@ -67,6 +67,11 @@ func (r *Results) fill() {
 	}
 	r.Settings.Region, r.Settings.Masks, r.Settings.Measures = some(r.Settings.Region), some(r.Settings.Masks), some(r.Settings.Measures)
 	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
+	if r.Network != nil {
+		n := *r.Network
+		n.List = some(n.List)
+		r.Network = &n
+	}
 	fillResult(&r.Quality)
 	r.Windows = append([]Window{}, r.Windows...)
 	for i := range r.Windows {

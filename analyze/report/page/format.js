@@ -1,32 +1,47 @@
 // Texts of numbers, as the page's tables have them.
 
-const million = 1e6; // nanoseconds of a millisecond
+export const million = 1e6; // nanoseconds of a millisecond
 
-function grouped(n) {
+/** @param {number} n */
+export function grouped(n) {
   return n.toLocaleString('en-US', {maximumFractionDigits: 0});
 }
 
-// spoken is a value of a series with its unit.
-function spoken(value, unit) {
+/**
+ * spoken is a value of a series with its unit.
+ * @param {number} value
+ * @param {string} unit
+ */
+export function spoken(value, unit) {
   if (unit === 'fraction') {
     return rounded(100 * value) + ' %';
   }
   return rounded(value) + (unit ? ' ' + unit : '');
 }
 
-function rounded(x) {
+/** @param {number} x */
+export function rounded(x) {
   const size = Math.abs(x);
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4;
   return x.toLocaleString('en-US', {maximumFractionDigits: digits}).replace('-', '−');
 }
 
-// clock is a time in nanoseconds, in seconds.
-function clock(ns) {
+/**
+ * clock is a time in nanoseconds, in seconds.
+ * @param {number} ns
+ */
+export function clock(ns) {
   return (ns / 1e9).toFixed(3).replace('-', '−') + ' s';
 }
 
-// element makes an element, or one of SVG.
-function element(name, attributes = {}, parent = null) {
+/**
+ * element makes an element, or one of SVG.
+ * @param {string} name
+ * @param {Record<string, any>} attributes
+ * @param {Element | null} parent
+ * @returns {any}
+ */
+export function element(name, attributes = {}, parent = null) {
   const svg = ['svg', 'path', 'line', 'rect', 'circle', 'text', 'g', 'pattern', 'defs', 'clipPath'].includes(name);
   const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -42,8 +57,12 @@ function element(name, attributes = {}, parent = null) {
   return e;
 }
 
-// below returns how many values of an ascending list are below x, or with orEqual at most x.
-function below(list, x, orEqual = false) {
+/**
+ * below returns how many values of an ascending list are below x, or with orEqual at most x.
+ * @param {ArrayLike<number>} list
+ * @param {number} x
+ */
+export function below(list, x, orEqual = false) {
   let from = 0;
   let to = list.length;
   while (from < to) {

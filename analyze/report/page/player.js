@@ -1,11 +1,18 @@
 // The player keeps the video and the timeline together: whichever moves takes the other along.
 
-class Player {
-  constructor(film, timeline) {
+export class Player {
+  /**
+   * @param {import('./timeline.js').Film | null} film
+   * @param {import('./timeline.js').Timeline} timeline
+   * @param {any} video
+   */
+  constructor(film, timeline, video = document.getElementById('video')) {
     this.timeline = timeline;
-    this.video = film ? document.getElementById('video') : null;
-    this.until = null; // place at which to stop
-    if (this.video) {
+    this.watching = 0;
+    this.video = film ? video : null;
+    /** @type {number | null} place at which to stop */
+    this.until = null;
+    if (film && this.video) {
       this.video.src = film.source.startsWith('data:') ? objectURL(film.source) : film.source;
       this.follow();
     }
@@ -33,6 +40,7 @@ class Player {
   // watch follows a playing video frame by frame: by those that it presents, where the browser tells.
   watch() {
     const {video} = this;
+    /** @param {number} time */
     const next = (time) => {
       if (!video.paused && !video.ended) {
         this.moved(time);
@@ -41,13 +49,14 @@ class Player {
     };
     if (video.requestVideoFrameCallback) {
       video.cancelVideoFrameCallback(this.watching);
-      this.watching = video.requestVideoFrameCallback((_, shown) => next(shown.mediaTime));
+      this.watching = video.requestVideoFrameCallback((/** @type {number} */ _, /** @type {{mediaTime: number}} */ shown) => next(shown.mediaTime));
     } else {
       cancelAnimationFrame(this.watching);
       this.watching = requestAnimationFrame(() => next(video.currentTime));
     }
   }
 
+  /** @param {number} time */
   moved(time) {
     if (this.video.seeking) {
       return; // where it goes to is known already
@@ -63,7 +72,10 @@ class Player {
     this.timeline.stand(place);
   }
 
-  // seek goes to a place; the video shows the middle of its frame, so that rounding never shows a neighbour.
+  /**
+   * seek goes to a place; the video shows the middle of its frame, so that rounding never shows a neighbour.
+   * @param {number} place
+   */
   seek(place) {
     this.until = null;
     this.timeline.stand(place);
@@ -72,11 +84,13 @@ class Player {
     }
   }
 
+  /** @param {number} frame */
   seekFrame(frame) {
     this.pause();
     this.seek(this.timeline.placeFor(frame));
   }
 
+  /** @param {number} n */
   step(n) {
     this.pause();
     this.seek(this.timeline.stepped(n));
@@ -100,7 +114,11 @@ class Player {
     }
   }
 
-  // playRange plays from a frame to another and stays there.
+  /**
+   * playRange plays from a frame to another and stays there.
+   * @param {number} from
+   * @param {number} to
+   */
   playRange(from, to) {
     this.seek(this.timeline.placeFor(from));
     this.until = this.timeline.placeFor(to);
@@ -112,7 +130,10 @@ class Player {
   }
 }
 
-// objectURL makes a file in memory of a data URI: not every browser plays and seeks in those.
+/**
+ * objectURL makes a file in memory of a data URI: not every browser plays and seeks in those.
+ * @param {string} uri
+ */
 function objectURL(uri) {
   const comma = uri.indexOf(',');
   const text = atob(uri.slice(comma + 1));

@@ -1,13 +1,33 @@
+import {below} from './format.js';
+
 // The timeline is all places at which the page can stand: the frames of the video, or without one the frames of the
 // windows. Each has the number of the captured frame that it shows (-1: it was not recorded) and a time.
 
-class Timeline {
+/**
+ * @typedef {object} Film which captured frame each frame of the video shows
+ * @property {string} source address of the video
+ * @property {number} rate frames of the video a second
+ * @property {number[]} frames the captured frame that each of them shows, -1 where it was not recorded
+ * @property {number[]} times of each, in ns
+ * @property {number[]} content where in the video the recording's picture is: x, y, width, height as fractions
+ */
+
+/**
+ * @typedef {object} WindowTimes
+ * @property {number} from time of the first frame, in ns
+ * @property {number} first frame whose time stands first
+ * @property {number[]} times of frames, from there
+ */
+
+export class Timeline {
+  /** @param {{film: Film | null, windows: WindowTimes[]}} data */
   constructor(data) {
     this.windows = data.windows;
     this.rate = data.film ? data.film.rate : 0;
     this.frames = data.film ? data.film.frames : this.framesOfWindows();
     this.times = this.frames.map((n, i) => this.timeOf(n) ?? (data.film && n >= 0 ? data.film.times[i] : NaN));
     this.bridge();
+    /** @type {Map<number, number>} */
     this.placeOf = new Map();
     this.frames.forEach((n, place) => {
       if (n >= 0 && !this.placeOf.has(n)) {
@@ -16,10 +36,13 @@ class Timeline {
     });
     this.known = [...this.placeOf.keys()].sort((a, b) => a - b);
     this.place = 0;
+    this.stood = false;
+    /** @type {(() => void)[]} */
     this.listeners = [];
   }
 
   framesOfWindows() {
+    /** @type {Set<number>} */
     const all = new Set();
     for (const w of this.windows) {
       w.times.forEach((_, i) => all.add(w.first + i));
@@ -27,7 +50,10 @@ class Timeline {
     return [...all].sort((a, b) => a - b);
   }
 
-  // timeOf is a frame's time as the measures have it, where it is in a window.
+  /**
+   * timeOf is a frame's time as the measures have it, where it is in a window.
+   * @param {number} frame
+   */
   timeOf(frame) {
     for (const w of this.windows) {
       const t = w.times[frame - w.first];
@@ -67,16 +93,23 @@ class Timeline {
     return this.times[this.place];
   }
 
-  // placeFor is where a frame is shown, or the nearest before it that is.
+  /**
+   * placeFor is where a frame is shown, or the nearest before it that is.
+   * @param {number} frame
+   */
   placeFor(frame) {
-    if (this.placeOf.has(frame)) {
-      return this.placeOf.get(frame);
+    const exact = this.placeOf.get(frame);
+    if (exact !== undefined) {
+      return exact;
     }
     const i = below(this.known, frame, true);
-    return this.known.length ? this.placeOf.get(this.known[Math.max(0, i - 1)]) : 0;
+    return this.placeOf.get(this.known[Math.max(0, i - 1)]) ?? 0;
   }
 
-  // stepped is the place so many captured frames on, or back. Where a frame was lost that is the next that was not.
+  /**
+   * stepped is the place so many captured frames on, or back. Where a frame was lost that is the next that was not.
+   * @param {number} n
+   */
   stepped(n) {
     let place = this.place;
     for (let left = Math.abs(n), way = Math.sign(n); left > 0; left--) {
@@ -92,11 +125,15 @@ class Timeline {
     return place;
   }
 
+  /** @param {() => void} listener */
   onMove(listener) {
     this.listeners.push(listener);
   }
 
-  // stand moves everything that shows a place, apart from the video.
+  /**
+   * stand moves everything that shows a place, apart from the video.
+   * @param {number} place
+   */
   stand(place) {
     const clamped = Math.max(0, Math.min(this.frames.length - 1, place));
     if (clamped !== this.place || !this.stood) {

@@ -1,6 +1,19 @@
+import {below} from './format.js';
+
 // A view is the part of a window's time that its graphs show. All graphs of a window share one.
 
-class View {
+/**
+ * @typedef {object} ViewData what a view reads of a window; times are in ns
+ * @property {number} from time of s
+ * @property {number} to time of r, or of e
+ * @property {number | null} t0 from s
+ * @property {number} start frame s
+ * @property {number} first frame whose time stands first
+ * @property {number[]} times of frames, from s
+ */
+
+export class View {
+  /** @param {ViewData} data */
   constructor(data) {
     this.data = data;
     const last = data.times.length ? data.times[data.times.length - 1] : 0;
@@ -10,16 +23,24 @@ class View {
     if (data.t0 !== null && data.t0 > -3 * to) {
       from = Math.min(from, data.t0);
     }
+    /** @type {[number, number]} */
     this.whole = [from - 0.01 * (to - from), to + 0.01 * (to - from)];
-    [this.from, this.to] = this.whole;
+    this.from = this.whole[0];
+    this.to = this.whole[1];
     this.least = Math.min(this.whole[1] - this.whole[0], Math.max(8 * period, 1));
+    /** @type {(() => void)[]} */
     this.listeners = [];
   }
 
+  /** @param {() => void} listener */
   onChange(listener) {
     this.listeners.push(listener);
   }
 
+  /**
+   * @param {number} from
+   * @param {number} to
+   */
   show(from, to) {
     const width = Math.min(Math.max(to - from, this.least), this.whole[1] - this.whole[0]);
     from = Math.max(this.whole[0], Math.min(this.whole[1] - width, from));
@@ -30,17 +51,24 @@ class View {
     }
   }
 
-  // zoom keeps a time where it is on the screen.
+  /**
+   * zoom keeps a time where it is on the screen.
+   * @param {number} factor
+   * @param {number} [around]
+   */
   zoom(factor, around) {
     const t = around ?? (this.from + this.to) / 2;
     this.show(t - (t - this.from) * factor, t + (this.to - t) * factor);
   }
 
   all() {
-    this.show(...this.whole);
+    this.show(this.whole[0], this.whole[1]);
   }
 
-  // reveal turns the page where a time is out of sight.
+  /**
+   * reveal turns the page where a time is out of sight.
+   * @param {number} t
+   */
   reveal(t) {
     const width = this.to - this.from;
     if (t >= this.whole[0] && t <= this.whole[1] && (t < this.from || t > this.to)) {
@@ -48,12 +76,18 @@ class View {
     }
   }
 
-  // timeOf is a frame's time from the window's start, or NaN outside.
+  /**
+   * timeOf is a frame's time from the window's start, or NaN outside.
+   * @param {number} frame
+   */
   timeOf(frame) {
     return this.data.times[frame - this.data.first] ?? NaN;
   }
 
-  // frameAt is the frame that is nearest to a time.
+  /**
+   * frameAt is the frame that is nearest to a time.
+   * @param {number} t
+   */
   frameAt(t) {
     const times = this.data.times;
     if (!times.length) {

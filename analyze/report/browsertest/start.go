@@ -1,0 +1,49 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Path is where a Chromium is. A laptop may be without, which skips the test; where CI is true it must be there.
+func Path(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("no Chromium is installed")
+	}
+	t.Skip("no Chromium is installed")
+	return ""
+}
+
+// Start starts a browser that ends with the test, and bounds how long all that is done in it may take; no result depends on that.
+func Start(t testing.TB, patience time.Duration) context.Context {
+	t.Helper()
+	path := Path(t)
+	home, err := os.MkdirTemp("", "b") // short: a socket lies in it; and removed when the browser has ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000),
+		chromedp.Env("TMPDIR="+home, "HOME="+home, "XDG_RUNTIME_DIR="+home), chromedp.Flag("disable-dev-shm-usage", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // which root cannot have
+	}
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}
