@@ -121,8 +121,9 @@ func PixelFormats() []PixelFormat {
 
 // ParsePixelFormat returns the format that a fourcc names, in upper or lower case.
 func ParsePixelFormat(s string) (PixelFormat, error) {
-	if len(s) == 4 {
-		if p := fourcc(strings.ToUpper(s)); p.Known() {
+	// A letter may take fewer bytes in upper case: a dotless i is one of two, its I one.
+	if upper := strings.ToUpper(s); len(s) == 4 && len(upper) == 4 {
+		if p := fourcc(upper); p.Known() {
 			return p, nil
 		}
 	}

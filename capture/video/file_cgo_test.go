@@ -286,8 +286,14 @@ func TestCancelAndClosed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- s.Run(ctx, ring, nil) }()
-	for ring.Fill() < 1 {
-		time.Sleep(time.Millisecond)
+	for deadline := time.After(time.Minute); ring.Fill() < 1; {
+		select {
+		case err := <-ran:
+			t.Fatalf("the source has ended: %v", err)
+		case <-deadline:
+			t.Fatal("the ring is not full within a minute")
+		case <-time.After(time.Millisecond):
+		}
 	}
 	cancel()
 	if err := <-ran; err != nil {

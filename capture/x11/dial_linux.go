@@ -1,56 +1,37 @@
 package x11
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
-)
 
-// socketDir is where X servers of this machine listen.
-const socketDir = "/tmp/.X11-unix"
+	"github.com/eideticker/eideticker/capture/x11/display"
+)
 
 // patience is how long a server may take to answer when nothing is being captured: on
 // connecting and on closing.
 const patience = 2 * time.Second
 
-// address is a display of this machine, taken apart.
-type address struct {
-	number string
-	screen int
-}
-
-// parseDisplay reads ":9", ":9.0" or "unix:9.0"; an empty string means $DISPLAY.
-func parseDisplay(s string) (address, error) {
+// parseDisplay reads the name of a display of this machine; an empty string means $DISPLAY.
+func parseDisplay(s string) (display.Address, error) {
 	if s == "" {
 		if s = os.Getenv("DISPLAY"); s == "" {
-			return address{}, errors.New("no display is named and DISPLAY is not set; " + advice(":9"))
+			return display.Address{}, errors.New("no display is named and DISPLAY is not set; " + advice(":9"))
 		}
 	}
-	host, rest, ok := strings.Cut(s, ":")
-	number, screen, hasScreen := strings.Cut(rest, ".")
-	_, err := strconv.ParseUint(number, 10, 16)
-	a := address{number: number}
-	if hasScreen && err == nil {
-		a.screen, err = strconv.Atoi(screen)
+	a, err := display.Parse(s)
+	if err == nil && a.Host != "" {
+		err = fmt.Errorf("display %q is reached over the network, and pictures are taken through shared memory: name a display of this machine as :N", s)
 	}
-	switch {
-	case !ok || err != nil || a.screen < 0:
-		return address{}, fmt.Errorf("bad display %q: want :N, such as :9", s)
-	case host != "" && host != "unix":
-		return address{}, fmt.Errorf("display %q is reached over the network, and pictures are taken through shared memory: name a display of this machine as :N", s)
-	}
-	return a, nil
+	return a, err
 }
 
 // advice says which displays there are and how to get one.
@@ -62,22 +43,9 @@ func advice(wanted string) string {
 	return start
 }
 
-// dial connects to the display's socket. Servers also listen on an abstract one, for those who
-// cannot see the folder.
-func (a address) dial() (net.Conn, error) {
-	path := filepath.Join(socketDir, "X"+a.number)
-	conn, err := net.DialTimeout("unix", path, patience)
-	if err != nil {
-		if abstract, err2 := net.DialTimeout("unix", "@"+path, patience); err2 == nil {
-			return abstract, nil
-		}
-	}
-	return conn, err
-}
-
 // listens reports whether a server may be there. To a server, someone who leaves before the greeting was no client.
-func (a address) listens() bool {
-	conn, err := a.dial()
+func listens(a display.Address) bool {
+	conn, err := a.Dial(patience)
 	if err != nil {
 		return !errors.Is(err, syscall.ECONNREFUSED)
 	}
@@ -93,27 +61,27 @@ type connection struct {
 	screen *xproto.ScreenInfo
 }
 
-func connect(a address) (*connection, error) {
+func connect(a display.Address) (*connection, error) {
 	// The library's log has one destination for the whole process, standard error by default. What it has to say
 	// reaches us as errors of the calls that failed.
 	xgb.Logger.SetOutput(io.Discard)
-	socket, err := a.dial()
+	socket, err := a.Dial(patience)
 	if err != nil {
-		return nil, fmt.Errorf("no X server answers at display :%s (%w); %s", a.number, err, advice(":"+a.number))
+		return nil, fmt.Errorf("no X server answers at display :%s (%w); %s", a.Number, err, advice(":"+a.Number))
 	}
 	socket.SetDeadline(time.Now().Add(patience))
-	x, err := xgb.NewConnNet(&greeter{Conn: socket, greeting: greeting(a.number)})
+	x, err := xgb.NewConnNet(socket)
 	if err != nil {
 		socket.Close()
-		return nil, fmt.Errorf("the X server at display :%s does not let us in: %w", a.number, err)
+		return nil, fmt.Errorf("the X server at display :%s does not let us in: %w", a.Number, err)
 	}
 	socket.SetDeadline(time.Time{})
 	c := &connection{Conn: x, net: socket, setup: xproto.Setup(x)}
-	if a.screen >= len(c.setup.Roots) {
+	if a.Screen >= len(c.setup.Roots) {
 		c.close()
-		return nil, fmt.Errorf("display :%s has %d screens, there is no screen %d", a.number, len(c.setup.Roots), a.screen)
+		return nil, fmt.Errorf("display :%s has %d screens, there is no screen %d", a.Number, len(c.setup.Roots), a.Screen)
 	}
-	c.screen = &c.setup.Roots[a.screen]
+	c.screen = &c.setup.Roots[a.Screen]
 	return c, nil
 }
 
@@ -131,74 +99,4 @@ func (c *connection) close() {
 			return
 		}
 	}
-}
-
-// greeter replaces the first thing that the library writes, its greeting, by one with the right cookie: given a
-// socket it doesn't know which display the socket belongs to.
-type greeter struct {
-	net.Conn
-	greeting []byte
-}
-
-func (g *greeter) Write(p []byte) (int, error) {
-	if g.greeting == nil {
-		return g.Conn.Write(p)
-	}
-	b := g.greeting
-	g.greeting = nil
-	if _, err := g.Conn.Write(b); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// greeting is the connection setup of X11 (X Window System Protocol, section 8): least significant byte first,
-// protocol 11.0, authorization.
-func greeting(display string) []byte {
-	name, data := cookie(display)
-	b := []byte{'l', 0, 11, 0, 0, 0}
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(name)))
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(data)))
-	b = append(b, 0, 0)
-	for _, s := range [][]byte{name, data} {
-		b = append(b, s...)
-		b = append(b, make([]byte, (4-len(s)%4)%4)...)
-	}
-	return b
-}
-
-// cookie finds the display's authorization in the Xauthority file (Xau.h), or none.
-func cookie(display string) (name, data []byte) {
-	path := os.Getenv("XAUTHORITY")
-	if path == "" {
-		path = filepath.Join(os.Getenv("HOME"), ".Xauthority")
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil
-	}
-	return findCookie(b, display)
-}
-
-// findCookie reads entries of family, address, display, name and data.
-func findCookie(b []byte, display string) (name, data []byte) {
-	const familyLocal, familyWild = 256, 65535
-	host, _ := os.Hostname()
-	for len(b) >= 2 {
-		family := binary.BigEndian.Uint16(b)
-		b = b[2:]
-		var fields [4][]byte
-		for i := range fields {
-			if len(b) < 2 || len(b)-2 < int(binary.BigEndian.Uint16(b)) {
-				return nil, nil
-			}
-			n := 2 + int(binary.BigEndian.Uint16(b))
-			fields[i], b = b[2:n], b[n:]
-		}
-		here := family == familyWild || family == familyLocal && string(fields[0]) == host
-		if here && (len(fields[1]) == 0 || string(fields[1]) == display) && string(fields[2]) == "MIT-MAGIC-COOKIE-1" {
-			return fields[2], fields[3]
-		}
-	}
-	return nil, nil
 }

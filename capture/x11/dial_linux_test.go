@@ -1,12 +1,13 @@
 package x11
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/capture/x11/display"
 )
 
 func TestRefuses(t *testing.T) {
@@ -78,48 +79,14 @@ func TestDeadDisplays(t *testing.T) {
 	server.cmd.Wait()
 	number := strings.TrimPrefix(server.display, ":")
 	t.Cleanup(func() { // as the next server of that number would
-		os.Remove(socketDir + "/X" + number)
+		os.Remove(display.SocketDir + "/X" + number)
 		os.Remove("/tmp/.X" + number + "-lock")
 	})
-	if _, err := os.Stat(socketDir + "/X" + number); err != nil {
+	if _, err := os.Stat(display.SocketDir + "/X" + number); err != nil {
 		t.Fatalf("the test is not about anything: %v", err)
 	}
 	if slices.Contains(localDisplays(), server.display) {
 		t.Errorf("%s is listed", server.display)
-	}
-}
-
-func TestFindCookie(t *testing.T) {
-	entry := func(family byte, fields ...string) (b []byte) {
-		b = []byte{family, 0}
-		if family == 255 {
-			b[1] = 255
-		}
-		for _, f := range fields {
-			b = append(b, 0, byte(len(f)))
-			b = append(b, f...)
-		}
-		return b
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const magic = "MIT-MAGIC-COOKIE-1"
-	file := bytes.Join([][]byte{
-		entry(1, "elsewhere", "9", magic, "wrong host"),
-		entry(1, host, "8", magic, "wrong display"),
-		entry(1, host, "9", "XDM-AUTHORIZATION-1", "wrong kind"),
-		entry(1, host, "9", magic, "right"),
-		entry(255, "", "", magic, "for all"),
-	}, nil)
-	for display, want := range map[string]string{"9": "right", "7": "for all"} {
-		if _, data := findCookie(file, display); string(data) != want {
-			t.Errorf("display %s: %q, want %q", display, data, want)
-		}
-	}
-	for n := range file { // cut anywhere
-		findCookie(file[:n], "9")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/eideticker/eideticker/capture/x11/display"
 )
 
 // Displays asks every X display of this machine for its size. One that doesn't answer is listed with
@@ -39,15 +41,15 @@ func localDisplays() []string {
 			numbers = append(numbers, int(n))
 		}
 	}
-	entries, _ := os.ReadDir(socketDir)
+	entries, _ := os.ReadDir(display.SocketDir)
 	for _, e := range entries {
-		if number, ok := strings.CutPrefix(e.Name(), "X"); ok && (address{number: number}).listens() {
+		if number, ok := strings.CutPrefix(e.Name(), "X"); ok && listens(display.Address{Number: number}) {
 			add(number)
 		}
 	}
 	sockets, _ := os.ReadFile("/proc/net/unix")
 	for line := range bytes.Lines(sockets) {
-		if _, s, ok := bytes.Cut(bytes.TrimSpace(line), []byte("@"+socketDir+"/X")); ok {
+		if _, s, ok := bytes.Cut(bytes.TrimSpace(line), []byte("@"+display.SocketDir+"/X")); ok {
 			add(string(s))
 		}
 	}

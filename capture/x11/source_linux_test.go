@@ -64,6 +64,22 @@ func running(t *testing.T, s *source, ring *capture.Ring) (ran <-chan error, can
 	return result, cancel
 }
 
+// await looks at a ring until something holds of it, as long as the source that fills it runs.
+func await(t *testing.T, ran <-chan error, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !holds() {
+		select {
+		case err := <-ran:
+			t.Fatalf("the source has ended: %v", err)
+		case <-ctx.Done():
+			t.Fatal("not within a minute")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
 // wantSame compares pictures but for the byte that is not shown.
 func wantSame(t *testing.T, got, want []byte, width int) {
 	t.Helper()
@@ -171,9 +187,7 @@ func TestFullRingSpendsNumbers(t *testing.T) {
 	ring := newRing(t, 3, s.size)
 	rd := ring.NewReader(ringbuf.Lossless)
 	ran, cancel := running(t, s, ring)
-	for ring.Stats().Lost < 5 {
-		time.Sleep(time.Millisecond)
-	}
+	await(t, ran, func() bool { return ring.Stats().Lost >= 5 })
 	// Frames stay unread until some were lost, then everything flows again.
 	last, lost, holes := uint64(0), uint64(0), uint64(0)
 	for i := range 20 {
@@ -350,9 +364,7 @@ func TestServerHangs(t *testing.T) {
 	ring := newRing(t, 4, s.size)
 	c.check(xproto.GrabServerChecked(c.Conn).Check()) // others get no answer from now on
 	ran, cancel := running(t, s, ring)
-	for ring.Stats().Used == 0 { // until it has asked
-		time.Sleep(time.Millisecond)
-	}
+	await(t, ran, func() bool { return ring.Stats().Used > 0 }) // it has asked
 	cancel()
 	if err := <-ran; err != nil {
 		t.Error(err)
