@@ -67,6 +67,9 @@ func TestForceLeavesOtherNames(t *testing.T) {
 	}
 	record(first, path)
 	if err := errors.Join(os.Link(path, kept), os.Symlink("film.eid", link)); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
 		t.Skipf("no links here: %v", err)
 	}
 	before, err := os.ReadFile(kept)

@@ -2,10 +2,7 @@ package recording
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/rowdelta"
@@ -55,63 +52,6 @@ type Player struct {
 	hasher   *frameHasher // nil: frames are not held against their hash
 }
 
-// fetch is one frame on its way.
-type fetch struct {
-	n     int
-	ahead bool // by another goroutine; else when its turn comes
-	head  frameHead
-	delta rowdelta.Delta
-	raw   []byte // its blocks, unpacked, one behind the other; only of those that are fetched ahead
-	err   error
-	ready chan struct{}
-}
-
-// blockReader reads blocks for one goroutine.
-type blockReader struct {
-	stored []byte
-	warm   *atomic.Bool
-}
-
-// row is the bytes of one row, shared by all frames in which it is the same.
-type row struct {
-	b    []byte
-	refs int32
-	hash uint64
-
-	// How it was made of the row that stood there before.
-	made    int // the frame, as counted in Player.shown
-	place   int32
-	spans   [rowdelta.MaxSpans]rowdelta.Span // all in which the two differ
-	changes int8                             // how many
-}
-
-type rowPool struct{ free []*row }
-
-func (p *rowPool) get(n int) *row {
-	if k := len(p.free); k > 0 {
-		r := p.free[k-1]
-		p.free = p.free[:k-1]
-		r.refs, r.made = 1, 0
-		if cap(r.b) < n {
-			r.b = make([]byte, n)
-		}
-		r.b = r.b[:n]
-		return r
-	}
-	return &row{b: make([]byte, n), refs: 1}
-}
-
-func (p *rowPool) put(r *row) {
-	if r == nil {
-		return
-	}
-	if r.refs--; r.refs == 0 {
-		p.free = append(p.free, r)
-	}
-}
-
-const fetchAhead = 4
-
 // Play decodes frames from up to, and not including, to. It goes on across segments.
 func (r *Reader) Play(from, to int) (*Player, error) {
 	if from < 0 || to > len(r.frames) || from > to {
@@ -120,103 +60,6 @@ func (r *Reader) Play(from, to int) (*Player, error) {
 	p := &Player{r: r, to: to, number: from - 1, next: from, seg: -1, shown: 1}
 	p.blocks.warm = &p.warm
 	return p, nil
-}
-
-// start makes ready to fetch.
-func (p *Player) start() {
-	p.started = true
-	p.r.players.Add(1)
-	for range fetchAhead {
-		f, _ := p.r.fetches.Get().(*fetch)
-		if f == nil {
-			f = &fetch{ready: make(chan struct{}, 1)}
-		}
-		p.idle = append(p.idle, f)
-	}
-}
-
-// help begins to fetch on as many goroutines as there are processors.
-func (p *Player) help() {
-	p.work = make(chan *fetch, fetchAhead)
-	for range min(fetchAhead, runtime.GOMAXPROCS(0)) {
-		go func(work <-chan *fetch) {
-			b := blockReader{warm: &p.warm}
-			for f := range work {
-				if f.err = p.r.fetchHead(f); f.err == nil {
-					f.err = p.r.fetchBlocks(f, &b)
-				}
-				f.ready <- struct{}{}
-			}
-		}(p.work)
-	}
-}
-
-// fetchHead reads what there is to know of frame f.n before its blocks.
-func (r *Reader) fetchHead(f *fetch) error {
-	if err := r.frameHead(f.n, &f.head); err != nil {
-		return err
-	}
-	return r.parseDelta(f.n, &f.head, &f.delta, r.segments[r.segmentIndex(f.n)].Layout)
-}
-
-// fetchBlocks reads all blocks of a frame.
-func (r *Reader) fetchBlocks(f *fetch, b *blockReader) error {
-	f.raw = slices.Grow(f.raw[:0], f.delta.Raw)[:f.delta.Raw]
-	b.announce(r, f.head.blocks)
-	at := 0
-	for k := range f.head.blocks {
-		n := int(f.head.blocks[k].raw)
-		if err := b.read(r, &f.head.blocks[k], f.raw[at:at+n]); err != nil {
-			return err
-		}
-		at += n
-	}
-	return nil
-}
-
-// announce tells the system that blocks will be needed, unless they seem to be in memory: then it would only look for them twice.
-func (b *blockReader) announce(r *Reader, blocks []blockInfo) {
-	if !b.warm.Load() {
-		r.hintBlocks(blocks)
-	}
-}
-
-// read unpacks a block.
-func (b *blockReader) read(r *Reader, block *blockInfo, dst []byte) (err error) {
-	const slow = time.Nanosecond // a byte; from memory it takes a fraction of that
-	if block.offset > r.size-int64(block.stored) {
-		return &CorruptError{block.offset, "block lies behind the end of the file"}
-	}
-	began := time.Now()
-	b.stored, err = r.readBlock(*block, dst, b.stored)
-	if warm := time.Since(began) < slow*time.Duration(block.raw); warm != b.warm.Load() {
-		b.warm.Store(warm)
-	}
-	return err
-}
-
-// crowded reports whether other players use the processors already, and no disk must be waited for.
-func (p *Player) crowded() bool {
-	return p.warm.Load() && int(p.r.players.Load()) >= runtime.GOMAXPROCS(0)
-}
-
-// prefetch chooses frames to be fetched ahead.
-func (p *Player) prefetch() {
-	crowded := p.crowded()
-	for len(p.idle) > 0 && p.next < p.to && !(crowded && len(p.pending) > 0) {
-		f := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
-		f.n = p.next
-		p.next++
-		p.pending = append(p.pending, f)
-		if f.ahead = !crowded && p.r.frames[f.n].bodyLen > 0; !f.ahead {
-			continue
-		}
-		if p.work == nil {
-			p.help()
-		}
-		p.work <- f
-	}
 }
 
 // Next decodes the next frame, and reports whether there is one: at the end, and at a frame that cannot be read, it is false.
@@ -367,108 +210,6 @@ func (p *Player) enter(n int) error {
 	return nil
 }
 
-// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the delta, but for the bytes that are stored.
-func (p *Player) advance(d *rowdelta.Delta) {
-	for i := range d.Runs {
-		run := &d.Runs[i]
-		switch run.Kind {
-		case rowdelta.Same:
-			for y := run.Row; y < run.Row+run.Rows; y++ {
-				p.share(y, p.before[y])
-			}
-		case rowdelta.Copied:
-			for k := range run.Rows {
-				p.share(run.Row+k, p.before[run.Src+k])
-			}
-		case rowdelta.New:
-			for y := run.Row; y < run.Row+run.Rows; y++ {
-				p.renew(y, d.StoredSpans(run))
-			}
-		}
-	}
-}
-
-func (p *Player) fill(rows int) error {
-	for p.more && int(p.walk.Row) < rows {
-		if err := p.fillBlock(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillBlock puts the next block into its rows.
-func (p *Player) fillBlock() error {
-	block := p.walk.Block
-	b := &p.current.head.blocks[block]
-	var from []byte
-	if p.current.ahead {
-		from = p.current.raw[p.fetched:]
-		p.fetched += int(b.raw)
-	} else {
-		p.block = slices.Grow(p.block[:0], int(b.raw))[:b.raw]
-		from = p.block
-		if err := p.blocks.read(p.r, b, from); err != nil {
-			return err
-		}
-	}
-	for p.more && p.walk.Block == block {
-		copy(p.now[p.walk.Row].b[p.walk.Start:p.walk.End], from[p.walk.Off:])
-		p.more = p.walk.Next()
-	}
-	return nil
-}
-
-func (p *Player) share(y int32, r *row) {
-	if p.now[y] == r {
-		return
-	}
-	if r != nil {
-		r.refs++
-	}
-	p.rows.put(p.now[y])
-	p.now[y] = r
-}
-
-// renew gives row y memory of its own, holding what was there except for the spans that are about to be written. Where the frame before was made in
-// the same way, the row that stood there before it has all that, but for what changed in between: in a video, nothing is copied.
-func (p *Player) renew(y int32, spans []rowdelta.Span) {
-	old, r := p.before[y], p.now[y]
-	n := p.layout.Rows[y].Bytes
-	if old == nil && (len(spans) != 1 || int(spans[0].End-spans[0].Start) != n) {
-		p.rows.put(r)
-		p.now[y] = nil
-		return
-	}
-	if r != nil && r.refs == 1 && old != nil && old.made == p.shown-1 && old.place == y {
-		for _, s := range old.spans[:old.changes] {
-			copyBetween(r.b, old.b, s, spans)
-		}
-	} else {
-		p.rows.put(r)
-		r = p.rows.get(n)
-		if old != nil {
-			copyBetween(r.b, old.b, rowdelta.Span{End: int32(n)}, spans)
-		}
-	}
-	r.made, r.place, r.changes = p.shown, y, int8(copy(r.spans[:], spans))
-	p.now[y] = r
-}
-
-// copyBetween copies what of a range lies outside of the spans.
-func copyBetween(dst, src []byte, in rowdelta.Span, spans []rowdelta.Span) {
-	at := in.Start
-	for _, s := range spans {
-		if end := min(s.Start, in.End); end > at {
-			copy(dst[at:end], src[at:end])
-		}
-		at = max(at, s.End)
-	}
-	if at < in.End {
-		copy(dst[at:in.End], src[at:in.End])
-	}
-}
-
 // Number returns the number of the current frame.
 func (p *Player) Number() int { return p.number }
 
@@ -514,34 +255,4 @@ func (p *Player) Close() error {
 	p.closed = true
 	p.err = fmt.Errorf("player: %w", ErrClosed)
 	return nil
-}
-
-// frameHasher keeps the hash of each row, so that only rows that changed are hashed.
-type frameHasher struct {
-	hashes []uint64
-	sum    []byte
-}
-
-func newFrameHasher(rows int) *frameHasher {
-	return &frameHasher{make([]uint64, rows), make([]byte, 8*rows)}
-}
-
-// rehash hashes the rows that a delta stored.
-func (h *frameHasher) rehash(d *rowdelta.Delta, rows []*row) {
-	for i := range d.Runs {
-		if run := &d.Runs[i]; run.Kind == rowdelta.New {
-			for _, r := range rows[run.Row : run.Row+run.Rows] {
-				if r != nil {
-					r.hash = rowdelta.RowHash(r.b)
-				}
-			}
-		}
-	}
-}
-
-func (h *frameHasher) hash(rows []*row) uint64 {
-	for y, r := range rows {
-		h.hashes[y] = r.hash
-	}
-	return rowdelta.SumRowHashes(h.hashes, h.sum)
 }
