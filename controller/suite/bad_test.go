@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -57,15 +58,24 @@ var bad = []struct{ name, file, want string }{
 	{"primary", head + "measures: fps\nprimary: tearing.torn\n", "bad.yaml:4:10: primary: tearing is not measured here: there are fps"},
 	{"threshold", head + "thresholds: {fps: 3}\n", `bad.yaml:3:19: fps: "3" has no unit: is 3% meant?`},
 	{"threshold of nothing", head + "thresholds:\n  fsp.framerate: 3%\n", "bad.yaml:4:18: threshold of fsp.framerate: fsp is not measured here: is fps meant?"},
+	{"primary, value", head + "primary: fps.framrate\n", "bad.yaml:3:10: primary: fps.framrate is no value of fps: is fps.framerate meant?"},
+	{"primary, no such value", head + "measures: fps\nprimary: fps.nonsense\n", "bad.yaml:4:10: primary: fps.nonsense is no value of fps: there are framerate, frames"},
+	{"primary, value with dots", head + "primary: response.pixel.latency_p50\n", "bad.yaml:3:10: primary: response.pixel.latency_p50 is no value of response: there are latency_p50"},
+	{"threshold of no value", head + "thresholds:\n  fps.framerate: 3%\n  fps.nonsense: 3%\n",
+		"bad.yaml:5:17: threshold of fps.nonsense: fps.nonsense is no value of fps: there are framerate, frames"},
 	{"network", head + "network: {profile: cabel}\n", `bad.yaml:3:20: no network is called "cabel": is cable meant?`},
 	{"network in short", head + "network: cabel\n", `bad.yaml:3:10: no network is called "cabel": is cable meant?`},
-	{"network of nothing", head + "network: {}\n", "bad.yaml:3:10: network says nothing: want a profile, or rtt, down, up, loss"},
+	{"network of nothing", head + "network: {}\n", "bad.yaml:3:10: network says nothing: want a profile, or rtt, down, up, loss, or an archive to replay"},
 	{"rtt", head + "network: {rtt: 40}\n", `bad.yaml:3:16: rtt: "40" is no duration: is 40s meant?`},
 	{"rtt, unit", head + "network: {rtt: 40 msec}\n", `bad.yaml:3:16: rtt: "40 msec" is no duration: is 40ms meant?`},
 	{"rate", head + "network:\n  rtt: 40ms\n  down: 5Mbps\n", `bad.yaml:5:9: down: "5Mbps" is no rate: is 5Mbit meant?`},
 	{"rate of bytes", head + "network: {down: 5MB/s}\n", `bad.yaml:3:17: down: "5MB/s" is no rate: is 40Mbit meant?`},
 	{"rate without a unit", head + "network: {down: 5}\n", `bad.yaml:3:17: down: "5" is no rate: want a number and a unit, such as 5Mbit or 500kbit`},
 	{"loss", head + "network: {loss: 0.1}\n", `bad.yaml:3:17: loss: "0.1" has no unit: is 0.1% meant?`},
+	{"archive for a page", head + "network: {replay: site.zip}\n", "bad.yaml:3:19: an archive is replayed for a url, and the test has none"},
+	{"archive that is not there", "name: x\nurl: https://example.org\nend: 2s\nnetwork: {replay: sit.zip}\n", "bad.yaml:4:19: there is no archive sit.zip: is site.zip meant?"},
+	{"archive elsewhere", "name: x\nurl: https://example.org\nend: 2s\nnetwork: {replay: ../site.zip}\n", `bad.yaml:4:19: archive "../site.zip": want a file's name, in the folder of the test or below it`},
+	{"determinism of nothing", head + "network: {rtt: 40ms, determinism: 1}\n", "bad.yaml:3:35: determinism is of the pages of an archive: want replay too"},
 	{"loss of more than all", head + "network: {loss: 101%}\n", "bad.yaml:3:17: loss: want at most 100%"},
 	{"sync", head + "sync: marker\n", `bad.yaml:3:7: "marker" is no end of the content: want markers, still 3s, event NAME or 20s: is markers meant?`},
 	{"sync, key", head + "sync: {ends: 20s}\n", "bad.yaml:3:7: sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}"},
@@ -74,7 +84,6 @@ var bad = []struct{ name, file, want string }{
 	{"window", head + "window: 1280\n", `bad.yaml:3:9: window: bad size "1280": want WxH in pixels, such as 1920x1080, from 1x1 to 32768x32768`},
 	{"region", head + "region: 10x10\n", `bad.yaml:3:9: region: bad region "10x10": want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over 32768`},
 	{"places", head + "places: page\n", `bad.yaml:3:9: places: "page" is neither content nor screen`},
-	{"places without markers", head + "end: 3s\nplaces: content\n", "bad.yaml:4:9: places: where the content is is known by its green, and this test has no markers"},
 	{"tolerance", head + "tolerance: 256\n", `bad.yaml:3:12: tolerance: "256": want 0 to 255, or auto`},
 	{"repeat", head + "repeat: 0\n", "bad.yaml:3:9: repeat is 0: want 1 to 10000"},
 	{"repeat of text", head + "repeat: \"3\"\n", "bad.yaml:3:9: repeat is text: want a whole number, without quotes"},
@@ -112,6 +121,14 @@ var bad = []struct{ name, file, want string }{
 	{"finger", step("touch: {fingers: [{path: []}]}"), "bad.yaml:4:30: a finger's path has no point"},
 	{"replay", step("replay: pan-2.touch"), "bad.yaml:4:13: there is no recording pan-2.touch: is pan-1.touch meant?"},
 	{"replay from elsewhere", step("replay: ../pan-1.touch"), `bad.yaml:4:13: recording "../pan-1.touch": want a file's name, in the folder of the test or below it`},
+	{"replay of what is none", step("replay: empty.touch"), "bad.yaml:4:13: recording empty.touch: no finger touches anything: is it what getevent -lt prints of a touch screen?"},
+	{"script", step(`script: "tap 1 2 1 0\nfling 3 4\n"`), `bad.yaml:4:13: script: line 2: no command is called "fling": there are tap, drag, pinch, sleep, keydown and keyup`},
+	{"window too small", head + "window: 5x5\n", "bad.yaml:3:9: window 5x5: want 64x64 to 16384x16384"},
+	{"region outside the window", head + "window: 800x600\nregion: 400x300+500+0\n", "bad.yaml:4:9: region: 400x300+500+0 does not lie in 800x600"},
+	{"region outside any window", head + "region: 10x10+20000+0\n", "bad.yaml:3:9: region: 10x10+20000+0 does not lie in 16384x16384"},
+	{"mask outside the window", head + "window: 800x600\nmasks: [1x1+0+0, 1x2+0+599]\n", "bad.yaml:4:18: mask: 1x2+0+599 does not lie in 800x600"},
+	{"click on nothing", "name: x\nurl: about:blank\nend: 3s\nsteps:\n  - sleep: 1s\n  - repeat: {times: 2, steps: [{click: [1, 2]}]}\n  - load: example.org\n",
+		"bad.yaml:6:5: click acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url"},
 	{"replay without weight", step("replay: [{file: pan-1.touch, weight: 0}]"), "bad.yaml:4:42: weight is 0: want more than 0"},
 	{"wait", step("wait: {timeout: 5s}"), "bad.yaml:4:11: wait: want one of change, colour and still"},
 	{"wait for both", step("wait: {change: all, still: 1s}"), "bad.yaml:4:11: wait: want one of change, colour and still"},
@@ -128,6 +145,12 @@ var bad = []struct{ name, file, want string }{
 	{"ping, half", step("ping: {do: {key: a}}"), "bad.yaml:4:11: ping lacks expect"},
 	{"sleep", step("sleep: 2 seconds"), `bad.yaml:4:12: sleep: "2 seconds" is no duration: is 2s meant?`},
 	{"sleep back", step("sleep: -2s"), "bad.yaml:4:12: sleep: -2s: want 0s to 24h"},
+	{"line without a network", step("network: cable"), `bad.yaml:4:5: the step changes a network, and the test has none: want network: cable, say, beside steps`},
+	{"line that is not there", head + "network: cable\nsteps:\n  - repeat: {times: 2, steps: [{network: cabel}]}\n", `bad.yaml:5:5: no network is called "cabel": is cable meant?`},
+	{"line of nothing", head + "network: cable\nsteps:\n  - network: {}\n", `bad.yaml:5:14: network says nothing: want a profile, or rtt, down, up, loss`},
+	{"line further than the moon", head + "network: cable\nsteps:\n  - network: {rtt: 2m}\n", `bad.yaml:5:20: rtt: want at most 1m0s`},
+	{"line with an archive", head + "network: cable\nsteps:\n  - network: {replay: site.zip}\n", `bad.yaml:5:15: network has no key "replay": there are down, loss, profile, rtt, up`},
+	{"line that loses more than all", head + "network: cable\nsteps:\n  - network: {loss: 101%}\n", `bad.yaml:5:21: loss: want at most 100%`},
 	{"mark", step("mark: half way"), `bad.yaml:4:11: mark: "half way" is no kind of event: want letters, digits, dots, dashes and underscores, at most 64`},
 	{"repetition of nothing", step("repeat: {times: 2}"), "bad.yaml:4:13: repeat lacks steps"},
 	{"repetitions in each other", step(strings.Repeat("repeat: {times: 2, steps: [{", 4) + "repeat: {times: 2, steps: []}" + strings.Repeat("}]}", 4)),
@@ -151,8 +174,10 @@ func bomb() string {
 // known is what the files of tests are held against.
 func known() Known {
 	return Known{
-		Pages: []string{"/framerate.html", "/load.html"}, Measures: []string{"fps", "tearing", "response"}, Networks: []string{"cable", "dsl"},
-		Dir: fstest.MapFS{"pan-1.touch": {}},
+		Pages: []string{"/framerate.html", "/load.html"}, Measures: []string{"fps", "tearing", "response"},
+		Values:   map[string][]string{"fps": {"frames", "framerate"}, "tearing": {"torn"}, "response": {"latency_p50"}},
+		Networks: []string{"cable", "dsl"},
+		Dir:      fstest.MapFS{"site.zip": {}, "pan-1.touch": {}, "empty.touch": {Data: []byte("what is this\n")}},
 	}
 }
 
@@ -164,5 +189,22 @@ func TestBadFiles(t *testing.T) {
 				t.Errorf("%v\nwant %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestWhatGoesSomewhereMayClick: keys go to an address as well as a load step does.
+func TestWhatGoesSomewhereMayClick(t *testing.T) {
+	for _, before := range []string{"load: example.org", "key: Control+L"} {
+		if _, err := Parse("good.yaml", []byte("name: x\nurl: about:blank\nend: 3s\nsteps:\n  - "+before+"\n  - click: [1, 2]\n"), known()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestIrregularFiles: to open a pipe is to wait for whoever writes into it, so it is not opened.
+func TestIrregularFiles(t *testing.T) {
+	fsys := fstest.MapFS{"pipe.yaml": {Data: []byte(head), Mode: fs.ModeNamedPipe}}
+	if _, err := Read(fsys, "pipe.yaml", known()); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"io/fs"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
@@ -35,7 +35,7 @@ func (t *Test) check(known *Known) error {
 	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
 		return problem(at("name"), "name %q looks like a file's: leave the ending out", strict.Clip(t.Name))
 	}
-	for _, check := range []func(*Known) error{t.checkPage, t.checkMeasures, t.checkNetwork, t.checkSync, t.checkSteps} {
+	for _, check := range []func(*Known) error{t.checkPage, t.checkPlaces, t.checkMeasures, t.checkNetwork, t.checkSync, t.checkSteps} {
 		if err := check(known); err != nil {
 			return err
 		}
@@ -79,6 +79,39 @@ func (t *Test) checkPage(known *Known) error {
 	}
 	if known.Pages != nil && !slices.Contains(known.Pages, where) {
 		return problem(at("page"), "there is no page %s%s", strict.Clip(where), near(where, known.Pages...))
+	}
+	return nil
+}
+
+// Bounds of a window's sides: what has fewer pixels is none that a page could be looked at in, and nobody has a screen of more.
+const (
+	minSide = 64
+	maxSide = 1 << 14
+)
+
+// checkPlaces wants a window that could be one, and in it what is measured and what is left out.
+func (t *Test) checkPlaces(*Known) error {
+	w := t.Window
+	if w != (Size{}) && (min(w.Width, w.Height) < minSide || max(w.Width, w.Height) > maxSide) {
+		return problem(at("window"), "window %dx%d: want %dx%[3]d to %[4]dx%[4]d", w.Width, w.Height, minSide, maxSide)
+	}
+	room := Size{maxSide, maxSide}
+	if w != (Size{}) && t.Places != Screen {
+		room = w
+	}
+	inside := func(r frame.Region) error {
+		if r.X+r.Width > room.Width || r.Y+r.Height > room.Height {
+			return fmt.Errorf("%s does not lie in %dx%d", r, room.Width, room.Height)
+		}
+		return nil
+	}
+	if err := inside(t.Region); err != nil {
+		return problem(at("region"), "region: %v", err)
+	}
+	for i, m := range t.Masks {
+		if err := inside(m); err != nil {
+			return problem(at("masks", i), "mask: %v", err)
+		}
 	}
 	return nil
 }
@@ -180,11 +213,23 @@ func (t *Test) checkValue(name string, known *Known) error {
 	if there != nil && !slices.Contains(there, m) {
 		return fmt.Errorf("%s is not measured here%s", strict.Clip(m), strict.Meant(m, there))
 	}
+	if values, ok := known.Values[m]; dotted && ok && !slices.Contains(values, value) {
+		if n := strict.Nearest(value, values); n != "" {
+			return fmt.Errorf("%s is no value of %s: is %s.%s meant?", strict.Clip(name), m, m, n)
+		}
+		return fmt.Errorf("%s is no value of %s%s", strict.Clip(name), m, strict.Meant(value, values))
+	}
 	return nil
 }
 
 func (t *Test) checkNetwork(known *Known) error {
 	n := t.Network
+	switch {
+	case n.Replay != "" && t.URL == "":
+		return problem(at("network", "replay"), "an archive is replayed for a url, and the test has none")
+	case n.Replay == "" && n.Determinism != 0:
+		return problem(at("network", "determinism"), "determinism is of the pages of an archive: want replay too")
+	}
 	if n.Profile == "" {
 		return nil
 	}
@@ -200,20 +245,41 @@ func (t *Test) checkNetwork(known *Known) error {
 // maxRTT is further than the moon.
 const maxRTT = time.Minute
 
-func (n *Network) check(*Known) error {
+func (n *Network) check(known *Known) error {
 	if *n == (Network{}) {
+		return problem(nil, "network says nothing: want a profile, or rtt, down, up, loss, or an archive to replay")
+	}
+	if n.Replay != "" {
+		if err := checkBeside(n.Replay, "archive", "replay", known.Dir); err != nil {
+			return err
+		}
+	}
+	return n.Line().checkFigures()
+}
+
+func (n *Network) short() string { return "profile" }
+
+func (l *Line) check(*Known) error {
+	switch {
+	case *l == (Line{}):
 		return problem(nil, "network says nothing: want a profile, or rtt, down, up, loss")
+	case l.Profile != "" && !kinds.MatchString(l.Profile):
+		return problem(at("profile"), "profile %q: want a name such as cable", strict.Clip(l.Profile))
 	}
-	if n.RTT > maxRTT {
+	return l.checkFigures()
+}
+
+func (l Line) checkFigures() error {
+	switch {
+	case l.RTT > maxRTT:
 		return problem(at("rtt"), "rtt: want at most %v", maxRTT)
-	}
-	if n.Loss != nil && *n.Loss > 100 {
+	case l.Loss != nil && *l.Loss > 100:
 		return problem(at("loss"), "loss: want at most 100%%")
 	}
 	return nil
 }
 
-func (n *Network) short() string { return "profile" }
+func (l *Line) short() string { return "profile" }
 
 func (t *Test) checkSync(*Known) error {
 	if t.Sync == (Sync{}) {
@@ -230,13 +296,8 @@ func (t *Test) checkSync(*Known) error {
 			return problem(at("sync"), "%s %v is not over before the run's timeout, %v", what, d, t.Timeout)
 		}
 	}
-	switch {
-	case t.Places == "" && t.Sync.Markers:
+	if t.Places == "" {
 		t.Places = Content
-	case t.Places == "":
-		t.Places = Screen
-	case t.Places == Content && !t.Sync.Markers:
-		return problem(at("places"), "places: where the content is is known by its green, and this test has no markers")
 	}
 	return nil
 }
@@ -290,160 +351,4 @@ func (s Sync) String() string {
 		return "event " + s.Event
 	}
 	return s.Limit.String()
-}
-
-func (t *Test) checkSteps(*Known) error {
-	if n := count(t.Steps); n > MaxSteps {
-		return problem(at("steps"), "a run would do more than %d steps", MaxSteps)
-	}
-	for i, s := range t.Steps {
-		if _, ok := s.Action.(Launch); ok && i > 0 {
-			return problem(at("steps", i), "launch is not the first step: until then the browser runs already")
-		}
-		if loop, ok := s.Action.(Loop); ok && launch(loop.Steps) {
-			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")
-		}
-	}
-	return nil
-}
-
-func launch(steps []Step) bool {
-	return slices.ContainsFunc(steps, func(s Step) bool {
-		loop, ok := s.Action.(Loop)
-		_, is := s.Action.(Launch)
-		return is || ok && launch(loop.Steps)
-	})
-}
-
-// count returns how many steps a run does, or more than MaxSteps.
-func count(steps []Step) (n int) {
-	for _, s := range steps {
-		each := 1
-		switch a := s.Action.(type) {
-		case Loop:
-			each = a.Times * (count(a.Steps) + 1)
-		case Ping:
-			each = a.Times
-		case Wheel:
-			each = a.Times
-		case Key:
-			each = a.Times
-		}
-		if n += each; n > MaxSteps {
-			return n
-		}
-	}
-	return n
-}
-
-func (k *Key) short() string      { return "chord" }
-func (t *Text) short() string     { return "text" }
-func (c *Click) short() string    { return "at" }
-func (t *Tap) short() string      { return "at" }
-func (m *Move) short() string     { return "to" }
-func (h *Hover) short() string    { return "at" }
-func (r *Replay) short() string   { return "files" }
-func (r *Recorded) short() string { return "file" }
-
-func (t *Text) check(*Known) error {
-	if err := checkText(t.Text); err != nil {
-		return problem(at("text"), "text: %v", err)
-	}
-	return nil
-}
-
-func (w *Wheel) check(*Known) error {
-	if w.X == 0 && w.Y == 0 {
-		return problem(nil, "wheel does not turn: want y, detents down, or x")
-	}
-	return nil
-}
-
-func (p *Pinch) check(*Known) error {
-	if p.From == p.To {
-		return problem(at("to"), "the fingers do not move: from and to are the same distance")
-	}
-	return nil
-}
-
-func (t *Touch) check(*Known) error {
-	if len(t.Fingers) == 0 || len(t.Fingers) > input.MaxFingers {
-		return problem(at("fingers"), "%d fingers: want 1 to %d", len(t.Fingers), input.MaxFingers)
-	}
-	return nil
-}
-
-func (f *Finger) check(*Known) error {
-	if len(f.Path) == 0 {
-		return problem(at("path"), "a finger's path has no point")
-	}
-	return nil
-}
-
-func (r *Replay) check(*Known) error {
-	if len(r.Files) == 0 {
-		return problem(at("files"), "no recording to replay")
-	}
-	return nil
-}
-
-func (r *Recorded) check(known *Known) error {
-	if !fs.ValidPath(r.File) || r.File == "." || strings.ContainsFunc(r.File, notInLine) || strings.Contains(r.File, `\`) {
-		return problem(at("file"), "recording %q: want a file's name, in the folder of the test or below it", strict.Clip(r.File))
-	}
-	if !(r.Weight > 0) {
-		return problem(at("weight"), "weight is %g: want more than 0", r.Weight)
-	}
-	if known.Dir == nil {
-		return nil
-	}
-	if st, err := fs.Stat(known.Dir, r.File); err != nil || !st.Mode().IsRegular() {
-		return problem(at("file"), "there is no recording %s%s", strict.Clip(r.File), near(r.File, beside(known.Dir)...))
-	}
-	return nil
-}
-
-// beside returns the names of some files of a folder.
-func beside(dir fs.FS) (all []string) {
-	entries, _ := fs.ReadDir(dir, ".") // for a hint, which is left out if that fails
-	for _, e := range entries[:min(len(entries), 1000)] {
-		all = append(all, e.Name())
-	}
-	return all
-}
-
-func (w *Wait) check(*Known) error {
-	sights := 0
-	for _, is := range []bool{w.Change != nil, w.Colour != nil, w.Still > 0} {
-		if is {
-			sights++
-		}
-	}
-	switch {
-	case sights != 1:
-		return problem(nil, "wait: want one of change, colour and still")
-	case w.Change != nil && w.In != (Wait{}).In:
-		return problem(at("in"), "change says itself where: in belongs to colour and still")
-	case w.Still >= w.Timeout:
-		return problem(at("still"), "still %v is not over before the timeout, %v", w.Still, w.Timeout)
-	}
-	return nil
-}
-
-func (e *Expect) check(*Known) error {
-	switch {
-	case (e.Change == nil) == (e.Colour == nil):
-		return problem(nil, "expect: want one of change and colour")
-	case e.Change != nil && e.In != (Expect{}).In:
-		return problem(at("in"), "change says itself where: in belongs to colour")
-	}
-	return nil
-}
-
-func (p *Ping) check(*Known) error {
-	switch p.Do.Action.(type) {
-	case Key, Text, Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch:
-		return nil
-	}
-	return problem(at("do"), "%s gives the device no input that it could answer: want a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
 }

@@ -9,9 +9,9 @@
 //
 // # Places
 //
-// Points and regions are pixels of the content, from its upper left corner: the rectangle in which the page's green was seen. So a test does not
-// depend on the bars of a browser. Where no green is seen, because the test ends otherwise or drives what is no page, they are pixels of the screen;
-// "places: screen" asks for those in any case. A point may be given in percent of either.
+// Points and regions are pixels of the content, from its upper left corner: the rectangle in which the green was seen, the page's own or the one that the rig
+// shows before any other. So a test does not depend on the bars of a browser. "places: screen" asks for pixels of the screen. A point may be given in percent
+// of either.
 //
 // # Bounds
 //

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -13,12 +14,18 @@ import (
 type Known struct {
 	Pages    []string // paths that the test network serves
 	Measures []string
-	Networks []string // profiles
-	Dir      fs.FS    // the file's folder, in which its recordings are
+	Values   map[string][]string // of each measure
+	Networks []string            // profiles
+	Dir      fs.FS               // the file's folder, in which its recordings are
 }
 
 // Read reads the test file at a path of fsys. Its recordings are looked for beside it. Errors are *Error, or of fsys.
 func Read(fsys fs.FS, name string, known Known) (*Test, error) {
+	if st, err := fs.Stat(fsys, name); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -33,6 +40,8 @@ func Read(fsys fs.FS, name string, known Known) (*Test, error) {
 	}
 	return Parse(name, text, known)
 }
+
+var errIrregular = errors.New("it is no regular file")
 
 // Parse reads a test file's text. The file's name is for messages alone. Errors are *Error.
 func Parse(file string, text []byte, known Known) (*Test, error) {

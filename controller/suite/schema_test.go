@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,41 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/eideticker/eideticker/controller/internal/schematest"
 )
 
-const schemaURL = "https://github.com/eideticker/eideticker/controller/suite/test.schema.json"
-
-// compile returns the schema, or the part of it at a JSON pointer.
-func compile(t *testing.T, pointer string) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(schemaURL + pointer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// instance returns a file as the validator takes it.
-func instance(text string) (any, error) {
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-}
-
 func TestSchemaTakesWhatIsATest(t *testing.T) {
-	s := compile(t, "")
+	s := schematest.Compile(t, Schema(), "")
 	files := map[string]string{"everything": everything}
 	all, err := Tests(Known{}, Standard())
 	if err != nil {
@@ -61,7 +30,7 @@ func TestSchemaTakesWhatIsATest(t *testing.T) {
 		files[test.Name+" as it is written"] = string(asJSON)
 	}
 	for name, text := range files {
-		v, err := instance(text)
+		v, err := schematest.Instance(text)
 		if err == nil {
 			err = s.Validate(v)
 		}
@@ -74,13 +43,15 @@ func TestSchemaTakesWhatIsATest(t *testing.T) {
 // beyond is what only Parse refuses: what there is, what other parts of a file say, what numbers add up to.
 var beyond = []string{
 	"key twice", "merge", "tag", "name of a file", "page that is not there", "page above", "nothing marked", "measure", "measure twice", "primary", "threshold of nothing",
-	"network", "network in short", "loss of more than all", "end that does not come", "places without markers", "timeout, long", "two launches", "launch again and again", "key", "key, near",
+	"primary, value", "primary, no such value", "primary, value with dots", "threshold of no value",
+	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there", "archive elsewhere", "determinism of nothing", "end that does not come", "timeout, long", "two launches", "launch again and again", "key", "key, near",
 	"key of a plus", "click outside, percent", "pinch", "replay", "replay from elsewhere", "wait, in", "wait, longer than it may", "ping", "repetitions in each other",
-	"steps without end",
+	"steps without end", "replay of what is none", "script", "window too small", "region outside the window", "region outside any window", "mask outside the window",
+	"click on nothing", "line without a network", "line that is not there", "line further than the moon", "line that loses more than all",
 }
 
 func TestSchemaRefusesWhatIsNoTest(t *testing.T) {
-	s := compile(t, "")
+	s := schematest.Compile(t, Schema(), "")
 	names := map[string]bool{}
 	for _, tc := range bad {
 		names[tc.name] = true
@@ -90,7 +61,7 @@ func TestSchemaRefusesWhatIsNoTest(t *testing.T) {
 					return // which is no matter of what the YAML says
 				}
 			}
-			v, err := instance(tc.file)
+			v, err := schematest.Instance(tc.file)
 			if err != nil {
 				return
 			}
@@ -244,7 +215,7 @@ func TestSchemaHelps(t *testing.T) {
 	var walk func(at string, s node)
 	walk = func(at string, s node) {
 		if list, ok := s["examples"].([]any); ok {
-			part := compile(t, "#"+at)
+			part := schematest.Compile(t, Schema(), "#"+at)
 			for _, e := range list {
 				examples++
 				if err := part.Validate(e); err != nil {

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
@@ -150,6 +149,16 @@ type (
 		Kind string
 	}
 
+	// Line changes the line between the device and its server from then on, in a test that has a network; its name in files is network. A profile's figures are overridden by
+	// those that are given; without a profile what is not given stays as it is.
+	Line struct {
+		Profile string        `yaml:"profile"`
+		RTT     time.Duration `yaml:"rtt"`
+		Down    Rate          `yaml:"down"`
+		Up      Rate          `yaml:"up"`
+		Loss    *Percent      `yaml:"loss"`
+	}
+
 	// Loop does steps again and again; its name in files is repeat.
 	Loop struct {
 		Times int           `yaml:"times" need:"true" min:"1" max:"10000"`
@@ -198,10 +207,5 @@ func (Wait) Verb() string   { return "wait" }
 func (Ping) Verb() string   { return "ping" }
 func (Sleep) Verb() string  { return "sleep" }
 func (Mark) Verb() string   { return "mark" }
+func (Line) Verb() string   { return "network" }
 func (Loop) Verb() string   { return "repeat" }
-
-// Points returns where the drag goes through, first to last.
-func (d Drag) Points() []Point { return slices.Concat([]Point{d.From}, d.Via, []Point{d.To}) }
-
-// Points returns where the swipe goes through, first to last.
-func (s Swipe) Points() []Point { return slices.Concat([]Point{s.From}, s.Via, []Point{s.To}) }

@@ -53,10 +53,18 @@ type Network struct {
 	Down    Rate          `yaml:"down"`
 	Up      Rate          `yaml:"up"`
 	Loss    *Percent      `yaml:"loss"` // of packets, each way; nil: as the profile has it, else none
+
+	// Replay is an archive of a site, in the folder of the test or below it, that answers for every name in place of the live web; "": pages of the rig's own are served.
+	Replay string `yaml:"replay"`
+	// Determinism gives the pages of an archive a clock and a chance of their own, the same for the same number; 0: they have the browser's.
+	Determinism int `yaml:"determinism" min:"1" max:"1000000000"`
 }
 
 // Given reports whether a test asks for a network of its own. Otherwise the device has what it has.
 func (n Network) Given() bool { return n != Network{} }
+
+// Line is what the network says of its link.
+func (n Network) Line() Line { return Line{n.Profile, n.RTT, n.Down, n.Up, n.Loss} }
 
 // Sync says how the end of the content is known. Exactly one field is set after reading.
 type Sync struct {

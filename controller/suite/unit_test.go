@@ -40,12 +40,27 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
+// tapped is the recording of one touch.
+const tapped = `add device 1: /dev/input/event2
+  name:     "touch"
+  events:
+    ABS (0003): ABS_MT_SLOT           : value 0, min 0, max 9, fuzz 0, flat 0, resolution 0
+                ABS_MT_POSITION_X     : value 0, min 0, max 1079, fuzz 0, flat 0, resolution 0
+                ABS_MT_POSITION_Y     : value 0, min 0, max 2399, fuzz 0, flat 0, resolution 0
+[   12345.000000] /dev/input/event2: EV_ABS       ABS_MT_TRACKING_ID   0000001a
+[   12345.000000] /dev/input/event2: EV_ABS       ABS_MT_POSITION_X    0000021c
+[   12345.000000] /dev/input/event2: EV_ABS       ABS_MT_POSITION_Y    000004b0
+[   12345.000000] /dev/input/event2: EV_SYN       SYN_REPORT           00000000
+[   12345.025000] /dev/input/event2: EV_ABS       ABS_MT_TRACKING_ID   ffffffff
+[   12345.025000] /dev/input/event2: EV_SYN       SYN_REPORT           00000000
+`
+
 func TestFind(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	mine := Source{Name: "mine", FS: fstest.MapFS{
 		"a.yaml":            file("name: first\npage: /a.html\n"),
 		"b.yml":             file("name: second\npage: /a.html\nsteps: [{replay: b.touch}]\n"),
-		"b.touch":           file(""),
+		"b.touch":           file(tapped),
 		"deep/c.yaml":       file("name: third\npage: /a.html\nsteps: [{replay: ../b.touch}]\n"),
 		"again.yaml":        file("name: framerate\npage: /a.html\n"),
 		"devices.yaml":      file("local: {source: x11}\n"),

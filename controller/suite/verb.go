@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/script"
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
@@ -64,6 +66,7 @@ func verbs() []verb {
 		{"ping", Ping{Times: 1, Every: DefaultEvery, Spread: DefaultSpread, Expect: Expect{Timeout: DefaultAnswer}}},
 		{"sleep", Sleep{}},
 		{"mark", Mark{}},
+		{"network", Line{}},
 		{"repeat", Loop{}},
 	}
 }
@@ -161,7 +164,15 @@ func (s *Script) read(r *reader, n ast.Node) error {
 	if err := only(r, n, "script", &s.Text); err != nil {
 		return err
 	}
-	return r.problem(n, "script", checkText(s.Text))
+	if err := r.problem(n, "script", checkText(s.Text)); err != nil {
+		return err
+	}
+	_, err := script.Parse(s.Text, 0, 0)
+	var wrong *script.Error
+	if errors.As(err, &wrong) { // the step is called that already
+		err = fmt.Errorf("line %d: %w", wrong.Line, wrong.Err)
+	}
+	return r.problem(n, "script", err)
 }
 
 func (s *Sleep) read(r *reader, n ast.Node) error { return only(r, n, "sleep", &s.For) }

@@ -8,13 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/eideticker/eideticker/capture/frame"
 )
-
-// YAML returns a file that reads as the test. It has no comments.
-func (t *Test) YAML() ([]byte, error) { return yaml.Marshal(t.tree().plain()) }
 
 // MarshalJSON returns the test as a file in JSON, which is YAML too.
 func (t *Test) MarshalJSON() ([]byte, error) { return json.Marshal(t.tree()) }
@@ -22,7 +17,7 @@ func (t *Test) MarshalJSON() ([]byte, error) { return json.Marshal(t.tree()) }
 // tree returns what a file of the test says: keys in the order of the types, and only those that say more than their absence.
 func (t *Test) tree() mapping {
 	c := *t
-	if c.Places == Content && c.Sync.Markers || c.Places == Screen && !c.Sync.Markers {
+	if c.Places == Content {
 		c.Places = ""
 	}
 	return tree(reflect.ValueOf(c)).(mapping)
@@ -139,27 +134,4 @@ func (m mapping) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-// plain returns the tree in the YAML library's types.
-func (m mapping) plain() yaml.MapSlice {
-	s := yaml.MapSlice{}
-	for _, e := range m {
-		s = append(s, yaml.MapItem{Key: e.key, Value: plain(e.value)})
-	}
-	return s
-}
-
-func plain(v any) any {
-	switch v := v.(type) {
-	case mapping:
-		return v.plain()
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = plain(v[i])
-		}
-		return list
-	}
-	return v
 }

@@ -1,0 +1,246 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/touch"
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+func (t *Test) checkSteps(known *Known) error {
+	if n := count(t.Steps); n > MaxSteps {
+		return problem(at("steps"), "a run would do more than %d steps", MaxSteps)
+	}
+	for i, s := range t.Steps {
+		if err := t.checkLines(s, known); err != nil {
+			return problem(at("steps", i), "%v", err)
+		}
+		if _, ok := s.Action.(Launch); ok && i > 0 {
+			return problem(at("steps", i), "launch is not the first step: until then the browser runs already")
+		}
+		if loop, ok := s.Action.(Loop); ok && launch(loop.Steps) {
+			return problem(at("steps", i), "the browser is launched in a repetition: repeat the test instead")
+		}
+	}
+	if t.URL != blankPage {
+		return nil
+	}
+	for i, s := range t.Steps {
+		switch meant := first(s); {
+		case points(meant):
+			return problem(at("steps", i), "%s acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url", meant.Verb())
+		case meant.Action != nil:
+			return nil
+		}
+	}
+	return nil
+}
+
+// checkLines says which changes of the line in a step cannot be.
+func (t *Test) checkLines(s Step, known *Known) error {
+	switch a := s.Action.(type) {
+	case Loop:
+		for _, inner := range a.Steps {
+			if err := t.checkLines(inner, known); err != nil {
+				return err
+			}
+		}
+	case Line:
+		if !t.Network.Given() {
+			return errors.New("the step changes a network, and the test has none: want network: cable, say, beside steps")
+		}
+		if p := a.Profile; p != "" && known.Networks != nil && !slices.Contains(known.Networks, p) {
+			return fmt.Errorf("no network is called %q%s", strict.Clip(p), strict.Meant(p, known.Networks))
+		}
+	}
+	return nil
+}
+
+// first returns the first step in one, which may be a repetition, that does something to the browser; the zero Step if none does.
+func first(s Step) Step {
+	switch a := s.Action.(type) {
+	case Loop:
+		for _, inner := range a.Steps {
+			if f := first(inner); f.Action != nil {
+				return f
+			}
+		}
+		return Step{}
+	case Ping:
+		return first(a.Do)
+	case Wait, Sleep, Mark, Line:
+		return Step{}
+	}
+	return s
+}
+
+// points reports whether a step acts on what lies somewhere in the content. Keys may as well go to an address.
+func points(s Step) bool {
+	switch s.Action.(type) {
+	case Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch, Replay:
+		return true
+	}
+	return false
+}
+
+func launch(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool {
+		loop, ok := s.Action.(Loop)
+		_, is := s.Action.(Launch)
+		return is || ok && launch(loop.Steps)
+	})
+}
+
+// count returns how many steps a run does, or more than MaxSteps.
+func count(steps []Step) (n int) {
+	for _, s := range steps {
+		each := 1
+		switch a := s.Action.(type) {
+		case Loop:
+			each = a.Times * (count(a.Steps) + 1)
+		case Ping:
+			each = a.Times
+		case Wheel:
+			each = a.Times
+		case Key:
+			each = a.Times
+		}
+		if n += each; n > MaxSteps {
+			return n
+		}
+	}
+	return n
+}
+
+func (k *Key) short() string      { return "chord" }
+func (t *Text) short() string     { return "text" }
+func (c *Click) short() string    { return "at" }
+func (t *Tap) short() string      { return "at" }
+func (m *Move) short() string     { return "to" }
+func (h *Hover) short() string    { return "at" }
+func (r *Replay) short() string   { return "files" }
+func (r *Recorded) short() string { return "file" }
+
+func (t *Text) check(*Known) error {
+	if err := checkText(t.Text); err != nil {
+		return problem(at("text"), "text: %v", err)
+	}
+	return nil
+}
+
+func (w *Wheel) check(*Known) error {
+	if w.X == 0 && w.Y == 0 {
+		return problem(nil, "wheel does not turn: want y, detents down, or x")
+	}
+	return nil
+}
+
+func (p *Pinch) check(*Known) error {
+	if p.From == p.To {
+		return problem(at("to"), "the fingers do not move: from and to are the same distance")
+	}
+	return nil
+}
+
+func (t *Touch) check(*Known) error {
+	if len(t.Fingers) == 0 || len(t.Fingers) > input.MaxFingers {
+		return problem(at("fingers"), "%d fingers: want 1 to %d", len(t.Fingers), input.MaxFingers)
+	}
+	return nil
+}
+
+func (f *Finger) check(*Known) error {
+	if len(f.Path) == 0 {
+		return problem(at("path"), "a finger's path has no point")
+	}
+	return nil
+}
+
+func (r *Replay) check(*Known) error {
+	if len(r.Files) == 0 {
+		return problem(at("files"), "no recording to replay")
+	}
+	return nil
+}
+
+func (r *Recorded) check(known *Known) error {
+	if !(r.Weight > 0) {
+		return problem(at("weight"), "weight is %g: want more than 0", r.Weight)
+	}
+	if err := checkBeside(r.File, "recording", "file", known.Dir); err != nil || known.Dir == nil {
+		return err
+	}
+	f, err := known.Dir.Open(r.File)
+	if err != nil {
+		return problem(at("file"), "recording: %v", err)
+	}
+	defer f.Close() // was only read
+	if _, err := touch.Read(r.File, f); err != nil {
+		return problem(at("file"), "recording %v", err)
+	}
+	return nil
+}
+
+// checkBeside refuses what is no file in the folder of the test, or below it; nil: that is not known.
+func checkBeside(name, what, key string, dir fs.FS) error {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, notInLine) || strings.Contains(name, `\`) {
+		return problem(at(key), "%s %q: want a file's name, in the folder of the test or below it", what, strict.Clip(name))
+	}
+	if dir == nil {
+		return nil
+	}
+	if st, err := fs.Stat(dir, name); err != nil || !st.Mode().IsRegular() {
+		return problem(at(key), "there is no %s %s%s", what, strict.Clip(name), near(name, beside(dir)...))
+	}
+	return nil
+}
+
+// beside returns the names of some files of a folder.
+func beside(dir fs.FS) (all []string) {
+	entries, _ := fs.ReadDir(dir, ".") // for a hint, which is left out if that fails
+	for _, e := range entries[:min(len(entries), 1000)] {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func (w *Wait) check(*Known) error {
+	sights := 0
+	for _, is := range []bool{w.Change != nil, w.Colour != nil, w.Still > 0} {
+		if is {
+			sights++
+		}
+	}
+	switch {
+	case sights != 1:
+		return problem(nil, "wait: want one of change, colour and still")
+	case w.Change != nil && w.In != (Wait{}).In:
+		return problem(at("in"), "change says itself where: in belongs to colour and still")
+	case w.Still >= w.Timeout:
+		return problem(at("still"), "still %v is not over before the timeout, %v", w.Still, w.Timeout)
+	}
+	return nil
+}
+
+func (e *Expect) check(*Known) error {
+	switch {
+	case (e.Change == nil) == (e.Colour == nil):
+		return problem(nil, "expect: want one of change and colour")
+	case e.Change != nil && e.In != (Expect{}).In:
+		return problem(at("in"), "change says itself where: in belongs to colour")
+	}
+	return nil
+}
+
+func (p *Ping) check(*Known) error {
+	switch p.Do.Action.(type) {
+	case Key, Text, Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch:
+		return nil
+	}
+	return problem(at("do"), "%s gives the device no input that it could answer: want a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
+}
