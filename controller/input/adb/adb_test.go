@@ -9,13 +9,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 )
 
 // canned is a connection whose other side has said all it will.
@@ -72,8 +74,8 @@ func TestChoosesADevice(t *testing.T) {
 		{"", "", "", "there is none"},
 		{"A\tdevice\n", "C", "", `no device "C" is attached: there are A (device)`},
 	} {
-		f := newFake(t, tc.attached)
-		d, err := f.server().Find(t.Context(), tc.serial)
+		f := adbtest.New(t, tc.attached)
+		d, err := server(f).Find(t.Context(), tc.serial)
 		if tc.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%q, %q: %v, want %s", tc.attached, tc.serial, err, tc.err)
@@ -92,26 +94,26 @@ func TestNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	if _, err := (Server{l.Addr().String()}).Devices(t.Context()); err == nil || !strings.Contains(err.Error(), "adb start-server") {
+	if _, err := (Server{Address: l.Addr().String()}).Devices(t.Context()); err == nil || !strings.Contains(err.Error(), "adb start-server") {
 		t.Error(err)
 	}
 }
 
 func TestRun(t *testing.T) {
-	f := newFake(t, "A\tdevice\n",
-		command{"echo", say("hello\n")},
-		command{"fail", func(s *session) byte { s.packet(packetStderr, []byte("it is broken\n")); return 3 }},
-		command{"flood", func(s *session) byte {
+	f := adbtest.New(t, "A\tdevice\n",
+		adbtest.Command{Name: "echo", Run: adbtest.Say("hello\n")},
+		adbtest.Command{Name: "fail", Run: func(s *adbtest.Session) byte { s.Packet(packetStderr, []byte("it is broken\n")); return 3 }},
+		adbtest.Command{Name: "flood", Run: func(s *adbtest.Session) byte {
 			for range 40 {
-				s.packet(packetStdout, make([]byte, 100_000))
+				s.Packet(packetStdout, make([]byte, 100_000))
 			}
 			return 0
 		}},
-		command{"huge", func(s *session) byte {
-			_, _ = s.conn.Write([]byte{packetStdout, 0xff, 0xff, 0xff, 0xff})
+		adbtest.Command{Name: "huge", Run: func(s *adbtest.Session) byte {
+			s.Write([]byte{packetStdout, 0xff, 0xff, 0xff, 0xff})
 			return 0
 		}})
-	d, err := f.server().Find(t.Context(), "")
+	d, err := server(f).Find(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func TestRun(t *testing.T) {
 	if _, err := d.Run(t.Context(), "huge"); err == nil || !strings.Contains(err.Error(), "4294967295 bytes") {
 		t.Error(err)
 	}
-	f.unplug()
+	f.Unplug()
 	if _, err := d.Run(t.Context(), "echo"); !errors.Is(err, input.ErrGone) {
 		t.Errorf("a device that is gone: %v", err)
 	}
@@ -137,12 +139,12 @@ func TestRun(t *testing.T) {
 // TestSlowShell: a command that never ends is left when the context ends, and what is said is the context's reason.
 func TestSlowShell(t *testing.T) {
 	begun := make(chan bool)
-	f := newFake(t, "A\tdevice\n", command{"sleep", func(s *session) byte {
+	f := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "sleep", Run: func(s *adbtest.Session) byte {
 		close(begun)
-		s.hear()
+		s.Hear()
 		return 0
 	}})
-	d, err := f.server().Find(t.Context(), "")
+	d, err := server(f).Find(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,79 +159,45 @@ func TestSlowShell(t *testing.T) {
 	}
 }
 
-// android is a device: what it is told is kept.
-type android struct {
-	mu    sync.Mutex
-	lines []string // of uinput
-	raw   []byte   // of the touch screen
-	bye   chan bool
-}
-
-func (a *android) shells(has ...string) []command {
-	all := []command{{"wm size", say("Physical size: 1080x2400\nOverride size: 540x1200\n")}, {"cat >", a.glass}, {"cat", cat}, {"uname", say("aarch64\n")}}
-	for _, name := range []string{"uinput", "input"} {
-		code := byte(1)
-		if slices.Contains(has, name) {
-			code = 0
+// TestSilence: what accepts a connection, or a command, and then says nothing, does not hold anybody up for ever. What was asked of whom is said.
+func TestSilence(t *testing.T) {
+	deaf := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "", Run: func(s *adbtest.Session) byte { s.Hear(); return 0 }})
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	const patience = 50 * time.Millisecond
+	nobody := Server{silent.Addr().String(), patience}
+	command := &Device{"A", Server{deaf.Address(), patience}}
+	device := &Device{"A", nobody}
+	for name, tc := range map[string]struct {
+		ask  func() error
+		want string
+	}{
+		"devices":      {func() error { _, err := nobody.Devices(t.Context()); return err }, "the adb server at " + nobody.Address + " did not answer within 50ms when asked for \"host:devices\""},
+		"find":         {func() error { _, err := nobody.Find(t.Context(), "A"); return err }, "the adb server at "},
+		"open":         {func() error { _, err := Open(t.Context(), Options{Server: nobody}); return err }, "the adb server at "},
+		"shell":        {func() error { _, err := device.Run(t.Context(), "getprop a"); return err }, "device A did not answer within 50ms when asked for \"getprop a\""},
+		"command":      {func() error { _, err := command.Run(t.Context(), "getprop a"); return err }, "device A did not answer within 50ms when asked for \"getprop a\""},
+		"screen size":  {func() error { _, _, err := command.ScreenSize(t.Context()); return err }, "asked for \"wm size\""},
+		"echo":         {func() error { _, err := openEcho(t.Context(), device); return err }, "asked for \"cat\""},
+		"reverse":      {func() error { _, err := device.Reverse(t.Context(), 80); return err }, "asked for \"reverse:forward:norebind:tcp:80;tcp:80\""},
+		"touch screen": {func() error { _, err := openEvdev(t.Context(), command, size{1, 1}); return err }, "asked for \"getevent -p\""},
+	} {
+		if err := tc.ask(); !errors.Is(err, input.ErrGone) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
-		all = append(all, command{"command -v " + name, exit(code)})
-	}
-	writable := byte(1)
-	if slices.Contains(has, "evdev") {
-		writable = 0
-	}
-	return append(all,
-		command{"getevent -i", say("2\n2\n")}, command{"getevent -p", say(getevent)}, command{"test -w /dev/input/event2", exit(writable)},
-		command{"uinput -", a.uinput}, command{"input ", exit(0)})
-}
-
-const getevent = `add device 1: /dev/input/event0
-  name:     "gpio-keys"
-  events:
-    KEY (0001): 0072  0073  0074
-add device 2: /dev/input/event2
-  name:     "fts_ts"
-  events:
-    KEY (0001): 008f  014a
-    ABS (0003): 002f  : value 0, min 0, max 9, fuzz 0, flat 0, resolution 0
-                0035  : value 0, min 0, max 1079, fuzz 0, flat 0, resolution 0
-                0036  : value 0, min 0, max 2399, fuzz 0, flat 0, resolution 0
-                0039  : value 0, min 0, max 65535, fuzz 0, flat 0, resolution 0
-  input props:
-    INPUT_PROP_DIRECT
-`
-
-func (a *android) uinput(s *session) byte {
-	for {
-		b, ok := s.hear()
-		if !ok {
-			close(a.bye)
-			return 0
-		}
-		a.mu.Lock()
-		a.lines = append(a.lines, string(b))
-		a.mu.Unlock()
 	}
 }
 
-func (a *android) glass(s *session) byte {
-	for {
-		b, ok := s.hear()
-		if !ok {
-			close(a.bye)
-			return 0
-		}
-		a.mu.Lock()
-		a.raw = append(a.raw, b...)
-		a.mu.Unlock()
-	}
-}
+func server(f *adbtest.Server) Server { return Server{Address: f.Address()} }
 
-func openFake(t *testing.T, o Options, has ...string) (*android, *fake, *Driver) {
+func openFake(t *testing.T, o Options, has ...string) (*adbtest.Phone, *adbtest.Server, *Driver) {
 	t.Helper()
-	a := &android{bye: make(chan bool)}
-	f := newFake(t, "A\tdevice\n", a.shells(has...)...)
-	o.Server = f.server()
+	a := adbtest.NewPhone(nil)
+	f := adbtest.New(t, "A\tdevice\n", a.Shells(has...)...)
+	o.Server = server(f)
 	d, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -278,9 +246,9 @@ func TestUinput(t *testing.T) {
 	if err := d.Close(); err != nil { // lifts finger 9 and F5
 		t.Error(err)
 	}
-	<-a.bye
+	<-a.Bye()
 	var injected []string
-	for i, line := range a.lines {
+	for i, line := range a.Lines() {
 		if i < 2 {
 			var r uinputRegister
 			if err := json.Unmarshal([]byte(line), &r); err != nil || r.Command != "register" || r.ID != i+1 {
@@ -316,18 +284,98 @@ func TestEvdev(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	<-a.bye
-	var got []string
-	for b := a.raw; len(b) >= 24; b = b[24:] {
+	<-a.Bye()
+	got := written(a)[2*input.MaxFingers+2:] // after what Open lifts
+	want := "3.47=0 3.57=0 3.53=540 3.54=1200 1.330=1 0.0=0 3.47=0 3.57=-1 1.330=0 0.0=0"
+	if s := strings.Join(got, " "); s != want || len(a.Raw())%24 != 0 {
+		t.Errorf("%s, %d bytes, want %s", s, len(a.Raw()), want)
+	}
+	if !slices.Contains(f.Commands(), "shell,v2,raw:input keyevent 66") {
+		t.Errorf("Enter was not pressed: %q", f.Commands())
+	}
+}
+
+// written are the events that the touch screen's device file got.
+func written(a *adbtest.Phone) (got []string) {
+	for b := a.Raw(); len(b) >= 24; b = b[24:] {
 		got = append(got, fmt.Sprintf("%d.%d=%d", b[16], uint(b[18])|uint(b[19])<<8, int32(uint32(b[20])|uint32(b[21])<<8|uint32(b[22])<<16|uint32(b[23])<<24)))
 	}
-	want := "3.47=0 3.57=0 3.53=540 3.54=1200 1.330=1 0.0=0 3.47=0 3.57=-1 1.330=0 0.0=0"
-	if s := strings.Join(got, " "); s != want || len(a.raw)%24 != 0 {
-		t.Errorf("%s, %d bytes, want %s", s, len(a.raw), want)
+	return got
+}
+
+// TestFingersOfALostDevice: what was down when a device was lost, and stays where it is, is lifted before the device is used again.
+func TestFingersOfALostDevice(t *testing.T) {
+	t.Run("evdev", func(t *testing.T) {
+		a, f, d := openFake(t, Options{Way: "evdev"}, "evdev", "input")
+		do(t, d, input.TouchDown{X: 1, Y: 1}, input.TouchDown{Finger: input.MaxFingers - 1, X: 2, Y: 2})
+		for len(touching(written(a))) < 2 { // the echo does not say that the glass has heard all
+			runtime.Gosched()
+		}
+		f.Unplug()
+		<-a.Bye()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		lost := len(written(a))
+		f.Plug("A\tdevice\n")
+		again, err := Open(t.Context(), Options{Server: server(f), Way: "evdev"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, again, input.TouchDown{X: 3, Y: 3})
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		<-a.Bye()
+		all := written(a)
+		first := slices.Index(all[lost:], "0.0=0") // the end of the first report
+		if first < 0 || len(touching(all[:lost+first+1])) != 0 || !slices.Contains(all[lost:lost+first], "1.330=0") {
+			t.Errorf("after the device was lost it was told %v", all[lost:])
+		}
+	})
+	t.Run("input", func(t *testing.T) {
+		_, f, d := openFake(t, Options{Way: "input"}, "input")
+		do(t, d, input.TouchDown{X: 1, Y: 1})
+		f.Unplug()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		lost := len(f.Commands())
+		f.Plug("A\tdevice\n")
+		again, err := Open(t.Context(), Options{Server: server(f), Way: "input"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, again, input.TouchDown{X: 3, Y: 3})
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		var touches []string
+		for _, c := range f.Commands()[lost:] {
+			if c, ok := strings.CutPrefix(c, "shell,v2,raw:input touchscreen motionevent "); ok {
+				touches = append(touches, c)
+			}
+		}
+		if want := []string{"CANCEL 0 0", "DOWN 3 3", "UP 3 3"}; !slices.Equal(touches, want) {
+			t.Errorf("%q, want %q", touches, want)
+		}
+	})
+}
+
+// touching are the slots that events leave down, as the kernel counts them.
+func touching(events []string) map[int]bool {
+	down, slot := map[int]bool{}, 0
+	for _, e := range events {
+		var value int
+		if n, _ := fmt.Sscanf(e, "3.47=%d", &value); n == 1 {
+			slot = value
+		} else if n, _ := fmt.Sscanf(e, "3.57=%d", &value); n == 1 && value >= 0 {
+			down[slot] = true
+		} else if n == 1 {
+			delete(down, slot)
+		}
 	}
-	if !slices.Contains(f.commands(), "shell,v2,raw:input keyevent 66") {
-		t.Errorf("Enter was not pressed: %q", f.commands())
-	}
+	return down
 }
 
 func TestInputCommand(t *testing.T) {
@@ -345,13 +393,13 @@ func TestInputCommand(t *testing.T) {
 		}
 	}
 	var said []string
-	for _, c := range f.commands() {
+	for _, c := range f.Commands() {
 		if c, ok := strings.CutPrefix(c, "shell,v2,raw:input "); ok {
 			said = append(said, c)
 		}
 	}
 	want := []string{
-		"touchscreen motionevent DOWN 3 4", "touchscreen motionevent MOVE 5 6", "touchscreen motionevent UP 5 6",
+		"touchscreen motionevent CANCEL 0 0", "touchscreen motionevent DOWN 3 4", "touchscreen motionevent MOVE 5 6", "touchscreen motionevent UP 5 6",
 		`text 'it'\''s%sa%sb' && input keyevent 66 && input text 'c'`,
 	}
 	if !slices.Equal(said, want) {
@@ -363,8 +411,8 @@ func TestInputCommand(t *testing.T) {
 func TestLostInTheMiddle(t *testing.T) {
 	a, f, d := openFake(t, Options{}, "uinput")
 	do(t, d, input.TouchDown{X: 1, Y: 1})
-	f.unplug()
-	<-a.bye
+	f.Unplug()
+	<-a.Bye()
 	<-d.way.(*uinput).ended
 	_, err := d.Do(t.Context(), 0, input.TouchMove{X: 2, Y: 2})
 	if !errors.Is(err, input.ErrGone) {
@@ -380,18 +428,18 @@ func TestLostInTheMiddle(t *testing.T) {
 
 func TestNoWay(t *testing.T) {
 	for has, want := range map[string]string{"": "uinput: the device has no such command", "touch": "evdev: /dev/input/event2 may not be written to"} {
-		f := newFake(t, "A\tdevice\n", (&android{}).shells(has)...)
-		if _, err := Open(t.Context(), Options{Server: f.server()}); err == nil || !strings.Contains(err.Error(), want) {
+		f := adbtest.New(t, "A\tdevice\n", adbtest.NewPhone(nil).Shells(has)...)
+		if _, err := Open(t.Context(), Options{Server: server(f)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if _, err := Open(t.Context(), Options{Server: f.server(), Way: "magic"}); err == nil || !strings.Contains(err.Error(), "magic") {
+		if _, err := Open(t.Context(), Options{Server: server(f), Way: "magic"}); err == nil || !strings.Contains(err.Error(), "magic") {
 			t.Error(err)
 		}
 	}
 }
 
 func FuzzFindPanel(f *testing.F) {
-	f.Add(getevent)
+	f.Add(adbtest.Getevent)
 	f.Add("add device 1: /dev/input/event0\n 0035  : value 0, min 0, max 9\n 0036 : value 0, min 0, max 999999999")
 	f.Fuzz(func(t *testing.T, said string) {
 		p, err := findPanel(said)

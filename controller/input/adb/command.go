@@ -21,6 +21,11 @@ func openInput(ctx context.Context, d *Device) (way, error) {
 	if _, err := d.Run(ctx, "command -v input"); err != nil {
 		return nil, errors.Join(errors.New("the device has no such command"), err)
 	}
+	// The finger of a device that was lost may still be down. To cancel it clicks nothing; where the command knows no touches it fails, and there is no finger.
+	var failed *ExitError
+	if _, err := d.Run(ctx, "input touchscreen motionevent CANCEL 0 0"); err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
 	return &inputCommand{device: d}, nil
 }
 

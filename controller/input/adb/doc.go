@@ -23,7 +23,9 @@
 // # What was cut off
 //
 // A call whose context ends may have been told in part. What came down in it counts as held, so that Release lifts it. The rest of a packet that
-// was cut is written before the next one. A connection that takes nothing for some seconds counts as gone, so Release and Close end.
+// was cut is written before the next one. A connection that takes nothing for some seconds counts as gone, so Release and Close end. So does a
+// device, or a server, that accepts what it is asked and does not answer within [Server].Patience. A device that was
+// lost with fingers down lifts them itself where the touch screen was ours; of the other ways, [Open] lifts them first.
 //
 // # The wire
 //

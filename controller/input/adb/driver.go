@@ -200,7 +200,7 @@ func (d *Driver) Close() error {
 	defer cancel()
 	err := d.Release(ctx)
 	if errors.Is(err, input.ErrGone) {
-		err = nil // a device that is gone lifts its fingers itself: its input devices went with the shell
+		err = nil // input devices of ours went with the shell, and the fingers of other ways are lifted when the device is opened again
 	}
 	d.closed = true
 	d.silence()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 )
 
 // slow is a cat that holds back what it is told after Open.
@@ -22,9 +23,9 @@ type slow struct {
 	release chan bool // one of each
 }
 
-func (c slow) run(s *session) byte {
+func (c slow) run(s *adbtest.Session) byte {
 	for i := 0; ; i++ {
-		b, ok := s.hear()
+		b, ok := s.Hear()
 		if !ok {
 			return 0
 		}
@@ -34,22 +35,22 @@ func (c slow) run(s *session) byte {
 				continue
 			}
 		}
-		s.packet(packetStdout, b)
+		s.Packet(packetStdout, b)
 	}
 }
 
 // openSlow opens a driver whose echoes are held back.
-func openSlow(t *testing.T, way string) (*android, slow, *Driver) {
+func openSlow(t *testing.T, way string) (*adbtest.Phone, slow, *Driver) {
 	t.Helper()
-	a, c := &android{bye: make(chan bool)}, slow{make(chan bool, 1), make(chan bool, 1)}
-	var shells []command
-	for _, s := range a.shells(way) {
-		if s.name == "cat" {
-			s.run = c.run
+	a, c := adbtest.NewPhone(nil), slow{make(chan bool, 1), make(chan bool, 1)}
+	var shells []adbtest.Command
+	for _, s := range a.Shells(way) {
+		if s.Name == "cat" {
+			s.Run = c.run
 		}
 		shells = append(shells, s)
 	}
-	d, err := Open(t.Context(), Options{Server: newFake(t, "A\tdevice\n", shells...).server(), Way: way})
+	d, err := Open(t.Context(), Options{Server: server(adbtest.New(t, "A\tdevice\n", shells...)), Way: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +103,8 @@ func TestEchoLost(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	<-a.bye
-	all := strings.Join(a.lines, "")
+	<-a.Bye()
+	all := strings.Join(a.Lines(), "")
 	for _, lifted := range []string{"3,47,0,3,57,-1", "1,63,0"} {
 		if strings.Count(all, lifted) != 1 {
 			t.Errorf("%s is not among\n%s", lifted, all)
@@ -125,11 +126,11 @@ func TestRefusedHoldsNothing(t *testing.T) {
 // TestCancelledCommand: the command input is left while it puts a finger down, which is lifted.
 func TestCancelledCommand(t *testing.T) {
 	begun, up := make(chan bool), make(chan bool, 1)
-	shells := append([]command{
-		{"input touchscreen motionevent DOWN", func(s *session) byte { close(begun); s.hear(); return 0 }},
-		{"input touchscreen motionevent UP 3 4", func(*session) byte { up <- true; return 0 }},
-	}, (&android{}).shells("input")...)
-	d, err := Open(t.Context(), Options{Server: newFake(t, "A\tdevice\n", shells...).server(), Way: "input"})
+	shells := append([]adbtest.Command{
+		{Name: "input touchscreen motionevent DOWN", Run: func(s *adbtest.Session) byte { close(begun); s.Hear(); return 0 }},
+		{Name: "input touchscreen motionevent UP 3 4", Run: func(*adbtest.Session) byte { up <- true; return 0 }},
+	}, adbtest.NewPhone(nil).Shells("input")...)
+	d, err := Open(t.Context(), Options{Server: server(adbtest.New(t, "A\tdevice\n", shells...)), Way: "input"})
 	if err != nil {
 		t.Fatal(err)
 	}

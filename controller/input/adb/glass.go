@@ -90,7 +90,19 @@ func openEvdev(ctx context.Context, d *Device, screen size) (way, error) {
 		}
 		return scale(x, screen.width, p.maxX), scale(y, screen.height, p.maxY)
 	}
+	if err := s.write(ctx, e.bytes(allUp())); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	return e, nil
+}
+
+// allUp lifts what fingers of ours a device that was lost has kept: the glass stays when the shell goes. The kernel passes over slots that are empty, or that the
+// glass does not have.
+func allUp() (all []evdev.Event) {
+	for slot := range int32(input.MaxFingers) {
+		all = append(all, of(evdev.Abs, evdev.AbsMTSlot, slot), of(evdev.Abs, evdev.AbsMTTrackingID, -1))
+	}
+	return append(all, of(evdev.Key, evdev.BtnTouch, 0), report)
 }
 
 func (e *glass) plan(actions []input.Action) (func(context.Context) error, error) {

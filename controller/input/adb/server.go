@@ -10,6 +10,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/input"
 )
 
 // DefaultServer is where the adb server listens unless ANDROID_ADB_SERVER_PORT says otherwise.
@@ -17,8 +20,12 @@ const DefaultServer = "127.0.0.1:5037"
 
 // Server is an adb server.
 type Server struct {
-	Address string // host:port; "" for this machine's own
+	Address  string        // host:port; "" for this machine's own
+	Patience time.Duration // how long it, or a command on a device, may take to answer; 0: [DefaultPatience]
 }
+
+// DefaultPatience is for a command that starts a program of Java on a slow device.
+const DefaultPatience = 30 * time.Second
 
 // Attached is a device that a server knows.
 type Attached struct {
@@ -39,6 +46,15 @@ func (s Server) address() string {
 	return DefaultServer
 }
 
+// limited returns a context for one exchange with whom, which was asked for something.
+func (s Server) limited(ctx context.Context, whom, asked string) (context.Context, context.CancelFunc) {
+	limit := s.Patience
+	if limit == 0 {
+		limit = DefaultPatience
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s did not answer within %v when asked for %.100q", input.ErrGone, whom, limit, asked))
+}
+
 // conn is a connection to the server. It ends with the context it was made with.
 type conn struct {
 	net.Conn
@@ -50,7 +66,7 @@ func (s Server) dial(ctx context.Context) (*conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", s.address())
 	if err != nil {
-		return nil, fmt.Errorf("reach the adb server (start it by: adb start-server): %w", err)
+		return nil, fmt.Errorf("reach the adb server (start it by: adb start-server): %w", ended(ctx, err))
 	}
 	return &conn{c, bufio.NewReader(c), context.AfterFunc(ctx, func() { _ = c.Close() })}, nil
 }
@@ -68,6 +84,11 @@ func (c *conn) ask(request string) error {
 	if _, err := fmt.Fprintf(c, "%04x%s", len(request), request); err != nil {
 		return fmt.Errorf("adb: %w", err)
 	}
+	return c.status(request)
+}
+
+// status reads whether what was requested is agreed to.
+func (c *conn) status(request string) error {
 	var status [4]byte
 	if _, err := io.ReadFull(c.r, status[:]); err != nil {
 		return fmt.Errorf("adb: no answer to %.60q: %w", request, err)
@@ -120,12 +141,15 @@ func (e *RefusedError) Error() string {
 
 // Devices lists what is attached.
 func (s Server) Devices(ctx context.Context) ([]Attached, error) {
+	const request = "host:devices"
+	ctx, cancel := s.limited(ctx, "the adb server at "+s.address(), request)
+	defer cancel()
 	c, err := s.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
-	if err := c.ask("host:devices"); err != nil {
+	if err := c.ask(request); err != nil {
 		return nil, ended(ctx, err)
 	}
 	list, err := c.text()

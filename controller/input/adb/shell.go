@@ -38,16 +38,23 @@ type shell struct {
 
 // shell starts a command. It runs until the connection ends, which it does with ctx.
 func (d *Device) shell(ctx context.Context, command string) (*shell, error) {
-	c, err := d.server.dial(ctx)
+	starting, cancel := d.limited(ctx, command)
+	defer cancel()
+	c, err := d.server.dial(starting)
 	if err != nil {
 		return nil, err
 	}
 	for _, request := range []string{"host:transport:" + d.Serial, "shell,v2,raw:" + command} {
 		if err := c.ask(request); err != nil {
 			c.close()
-			return nil, ended(ctx, gone(err))
+			return nil, ended(starting, gone(err))
 		}
 	}
+	if !c.stop() { // it was closed just now
+		c.close()
+		return nil, context.Cause(starting)
+	}
+	c.stop = context.AfterFunc(ctx, func() { _ = c.Close() })
 	return &shell{c: c, ctx: ctx}, nil
 }
 
@@ -114,6 +121,11 @@ type Device struct {
 	server Server
 }
 
+// limited returns a context for one exchange with the device.
+func (d *Device) limited(ctx context.Context, asked string) (context.Context, context.CancelFunc) {
+	return d.server.limited(ctx, "device "+d.Serial, asked)
+}
+
 // Find returns a device: the one with a serial number, or the only one if it is "".
 func (s Server) Find(ctx context.Context, serial string) (*Device, error) {
 	all, err := s.Devices(ctx)
@@ -138,8 +150,10 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%.100q on the device ended with %d: %.300s", e.Command, e.Code, strings.TrimSpace(e.Said))
 }
 
-// Run runs a command in the device's shell and returns what it says on its output.
+// Run runs a command in the device's shell and returns what it says on its output. A device that does not answer within the server's patience counts as gone.
 func (d *Device) Run(ctx context.Context, command string) (string, error) {
+	ctx, cancel := d.limited(ctx, command)
+	defer cancel()
 	s, err := d.shell(ctx, command)
 	if err != nil {
 		return "", err

@@ -304,7 +304,7 @@ func FuzzParseFields(f *testing.F) {
 			if field.Bit < 0 || field.Bits > 32 || field.Bit+field.Bits > maxBits || field.Flags&constant != 0 {
 				t.Fatalf("field %+v", field)
 			}
-			field.Value(b)
+			field.value(b)
 		}
 	})
 }

@@ -268,15 +268,6 @@ func (d *Driver) Info() input.Info {
 	return i
 }
 
-// Nodes returns the nodes of the functions, by what they are.
-func (d *Driver) Nodes() map[Kind]string {
-	all := map[Kind]string{}
-	for _, k := range d.kinds {
-		all[k] = d.endpoints[k.part()].path
-	}
-	return all
-}
-
 // Close implements input.Driver.
 func (d *Driver) Close() error {
 	if d.closed {

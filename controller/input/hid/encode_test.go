@@ -150,7 +150,7 @@ func (h *host) take(o outgoing) {
 		if f.Kind != itemInput {
 			continue
 		}
-		v, ok := f.Value(o.report)
+		v, ok := f.value(o.report)
 		if !ok {
 			h.t.Fatalf("a report of %d bytes has no %x", len(o.report), f.Usage)
 		}
@@ -364,4 +364,27 @@ func groups(b []byte, all []input.Key) (out [][]input.Action) {
 		out = append(out, group)
 	}
 	return out
+}
+
+// value returns a field's value in a report, which begins with its number if it has one. A report that is too short is not one of the field's.
+func (f Field) value(report []byte) (value int32, ok bool) {
+	if f.Report != 0 {
+		if len(report) == 0 || report[0] != f.Report {
+			return 0, false
+		}
+		report = report[1:]
+	}
+	if f.Bit+f.Bits > len(report)*8 {
+		return 0, false
+	}
+	var v uint32
+	for i := range f.Bits {
+		bit := f.Bit + i
+		v |= uint32(report[bit/8]>>(bit%8)&1) << i
+	}
+	if f.Least < 0 && f.Bits > 0 && f.Bits < 32 {
+		shift := 32 - f.Bits
+		return int32(v<<shift) >> shift, true
+	}
+	return int32(v), true
 }

@@ -127,14 +127,14 @@ func TestFound(t *testing.T) {
 		want int
 	}{{"", 3}, {BootKeyboard, 1}} {
 		o := options()
-		o.Node, o.As = owner.Nodes()[BootKeyboard], tc.as
+		o.Node, o.As = owner.nodes()[BootKeyboard], tc.as
 		d, err := New(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Log(d.Info().Device)
-		if len(d.Nodes()) != tc.want {
-			t.Errorf("as %q: %v", tc.as, d.Nodes())
+		if len(d.nodes()) != tc.want {
+			t.Errorf("as %q: %v", tc.as, d.nodes())
 		}
 		hosttest.Do(t, d, input.KeyDown{Key: "q"})
 		host[0].Next()
@@ -268,10 +268,19 @@ func TestNoHost(t *testing.T) {
 		}
 	}
 	o := options()
-	o.Node, o.Wait = owner.Nodes()[TouchScreen], 50*time.Millisecond
+	o.Node, o.Wait = owner.nodes()[TouchScreen], 50*time.Millisecond
 	_, err := New(t.Context(), o)
 	if !errors.Is(err, input.ErrGone) || !strings.Contains(err.Error(), "cable") {
 		t.Error(err)
 	}
 	t.Log(err)
+}
+
+// nodes returns the nodes of the functions, by what they are.
+func (d *Driver) nodes() map[Kind]string {
+	all := map[Kind]string{}
+	for _, k := range d.kinds {
+		all[k] = d.endpoints[k.part()].path
+	}
+	return all
 }

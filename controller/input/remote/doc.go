@@ -17,7 +17,7 @@
 // # Lost connections
 //
 // Rig and agent hear of each other every [KeepAlive]. An agent that has lost its controller, or has not heard of it for [Patience], ends what it does,
-// lifts all that is held, and tells the next controller that comes ([Driver.Lifted]). On the rig, Do returns an error that wraps input.ErrGone from then on;
+// lifts all that is held, and tells the next controller that comes ([Driver.Info]). On the rig, Do returns an error that wraps input.ErrGone from then on;
 // whoever wants to go on dials again.
 //
 // # The token

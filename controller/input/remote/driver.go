@@ -42,9 +42,6 @@ type question struct {
 	done   chan struct{} // closed when the answer is there
 }
 
-// Lifted returns what the agent has let go of since it told of it last, because it had lost its controller.
-func (d *Driver) Lifted() []string { return d.lifted }
-
 // Info implements input.Driver: what the agent's driver is, and how well its clock is known.
 func (d *Driver) Info() input.Info {
 	i := d.info

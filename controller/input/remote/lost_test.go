@@ -48,7 +48,7 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 				w.shut(d)
 
 				back := w.mustDial(&link{})
-				if told := strings.Join(back.Lifted(), ", "); told != "finger 0 up, finger 3 up, key up ShiftLeft" {
+				if told := strings.Join(back.lifted, ", "); told != "finger 0 up, finger 3 up, key up ShiftLeft" {
 					t.Errorf("told of %s", told)
 				}
 				if note := back.Info().Note; !strings.Contains(note, "has lifted: finger 0 up") {
@@ -56,7 +56,7 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 				}
 				w.shut(back)
 				again := w.mustDial(&link{})
-				if told := again.Lifted(); len(told) > 0 {
+				if told := again.lifted; len(told) > 0 {
 					t.Errorf("told again of %v", told)
 				}
 				w.shut(again)

@@ -158,36 +158,3 @@ func event(typ, code, value string) (e evdev.Event, known bool, err error) {
 	e.Value = int32(uint32(v))
 	return e, true, nil
 }
-
-// Write writes a recording as getevent prints it, so that Read reads the same.
-func (r *Recording) Write(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	if r.MaxX > 0 && r.MaxY > 0 {
-		fmt.Fprintf(out, "add device 1: /dev/input/event0\n    ABS_MT_POSITION_X     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n"+
-			"    ABS_MT_POSITION_Y     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n", r.MaxX, r.MaxY)
-	}
-	line := func(at time.Duration, typ, code string, value int32) {
-		fmt.Fprintf(out, "[%8d.%06d] /dev/input/event0: %-12s %-20s %08x\n", at/time.Second, at%time.Second/time.Microsecond, typ, code, uint32(value))
-	}
-	for n, report := range r.Reports {
-		abs := func(code string, value int) { line(report.After, "EV_ABS", code, int32(value)) }
-		for _, a := range report.Actions {
-			switch a := a.(type) {
-			case input.TouchDown:
-				abs("ABS_MT_SLOT", a.Finger)
-				abs("ABS_MT_TRACKING_ID", n)
-				abs("ABS_MT_POSITION_X", int(a.X))
-				abs("ABS_MT_POSITION_Y", int(a.Y))
-			case input.TouchMove:
-				abs("ABS_MT_SLOT", a.Finger)
-				abs("ABS_MT_POSITION_X", int(a.X))
-				abs("ABS_MT_POSITION_Y", int(a.Y))
-			case input.TouchUp:
-				abs("ABS_MT_SLOT", a.Finger)
-				abs("ABS_MT_TRACKING_ID", -1)
-			}
-		}
-		line(report.After, "EV_SYN", "SYN_REPORT", 0)
-	}
-	return out.Flush()
-}

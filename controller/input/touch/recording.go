@@ -59,14 +59,6 @@ func (r *Recording) Timed(a Area) []input.Timed {
 	return all
 }
 
-// Duration is from the first report to the last.
-func (r *Recording) Duration() time.Duration {
-	if len(r.Reports) == 0 {
-		return 0
-	}
-	return r.Reports[len(r.Reports)-1].After
-}
-
 // hand follows the fingers of a glass, event by event.
 type hand struct {
 	slot    int

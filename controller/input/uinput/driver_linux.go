@@ -55,11 +55,6 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 
 func (d *Driver) devices() []*device { return []*device{d.keyboard, d.mouse, d.touch} }
 
-// Nodes returns the nodes of keyboard, mouse and touch screen, below /dev/input.
-func (d *Driver) Nodes() (keyboard, mouse, touch string) {
-	return d.keyboard.path, d.mouse.path, d.touch.path
-}
-
 // Do implements input.Driver. Actions of one device that are given together are one report; of two devices, one after the other.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {

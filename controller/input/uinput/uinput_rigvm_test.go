@@ -28,7 +28,7 @@ func create(t *testing.T, o Options) (d *Driver, keyboard, mouse, touch *hosttes
 			t.Error(err)
 		}
 	})
-	k, m, f := d.Nodes()
+	k, m, f := d.nodes()
 	return d, hosttest.Open(t, k), hosttest.Open(t, m), hosttest.Open(t, f)
 }
 
@@ -200,7 +200,7 @@ func TestGone(t *testing.T) {
 	d, keyboard, _, _ := create(t, Options{})
 	hosttest.Do(t, d, input.KeyDown{Key: "a"})
 	keyboard.Next()
-	node, _, _ := d.Nodes()
+	node, _, _ := d.nodes()
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,4 +246,9 @@ func open(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
+}
+
+// nodes returns the nodes of keyboard, mouse and touch screen, below /dev/input.
+func (d *Driver) nodes() (keyboard, mouse, touch string) {
+	return d.keyboard.path, d.mouse.path, d.touch.path
 }

@@ -92,6 +92,13 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	if err := timeline.SleepUntil(ctx, at); err != nil {
 		return timeline.Interval{}, err
 	}
+	// A command that fails, or whose answer nobody waited for, may have been done in part: what was to be held is let go of later.
+	for _, a := range actions {
+		switch a.(type) {
+		case input.KeyDown, input.ButtonDown, input.TouchDown:
+			d.held.Note(a)
+		}
+	}
 	sent := timeline.Interval{Earliest: d.clock.Now()}
 	err := d.conn.call(ctx, "input.performActions", map[string]any{"context": d.page, "actions": p.sources()}, nil)
 	sent.Latest = d.clock.Now()
@@ -117,9 +124,12 @@ func (d *Driver) Release(ctx context.Context) error {
 }
 
 // Info is as [input.Driver] has it.
-func (d *Driver) Info() input.Info {
+func (d *Driver) Info() input.Info { return Info(d.device) }
+
+// Info is that of any driver: what it says before there is one. The device is a browser in its own words.
+func Info(device string) input.Info {
 	return input.Info{
-		Driver: "webdriver", Device: d.device, Realism: input.Page,
+		Driver: "webdriver", Device: device, Realism: input.Page,
 		Note: fmt.Sprintf("less realistic than events of the operating system: the browser makes events of what it is told; a wheel's detent is %d pixels", wheelPixels),
 	}
 }

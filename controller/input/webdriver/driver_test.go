@@ -1,6 +1,7 @@
 package webdriver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -22,6 +23,8 @@ type browser struct {
 	leave   string   // a method upon which the browser ends
 	babble  bool     // events and strange answers come before each answer
 	noPages bool
+	silent  string // a method that is not answered
+	heard   func() // called then
 }
 
 func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,6 +49,10 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.mu.Unlock()
 		if c.Method == leave {
 			return
+		}
+		if c.Method == b.silent {
+			b.heard()
+			continue
 		}
 		if babble {
 			_ = ws.WriteJSON(map[string]any{"type": "event", "method": "log.entryAdded", "params": map[string]any{}})
@@ -159,6 +166,37 @@ func TestWhatBrowsersSay(t *testing.T) {
 	defer plain.Close()
 	if _, err := Open(t.Context(), "ws"+strings.TrimPrefix(plain.URL, "http")+"/session"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Error(err)
+	}
+}
+
+// TestWhatFailedIsLetGoOf: a command that was refused, or left, may have pressed something, and Close lets go of it.
+func TestWhatFailedIsLetGoOf(t *testing.T) {
+	for name, leave := range map[string]bool{"refused": false, "left": true} {
+		b := &browser{}
+		if leave {
+			b.silent = "input.performActions"
+		} else {
+			b.refuse = "input.performActions"
+		}
+		d, err := open(t, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		reason := errors.New("enough")
+		if leave {
+			b.heard = func() { cancel(reason) }
+		}
+		if _, err := d.Do(ctx, 0, input.ButtonDown{Button: input.Left}); err == nil || leave && !errors.Is(err, reason) {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel(nil)
+		if err := d.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if all := strings.Join(b.commands(), "; "); !strings.Contains(all, `input.releaseActions {"context":"page-1"}`) {
+			t.Errorf("%s: %s", name, all)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
 
+	"github.com/eideticker/eideticker/capture/x11/display"
 	"github.com/eideticker/eideticker/controller/input"
 )
 
@@ -23,31 +24,32 @@ type connection struct {
 	root xproto.Window
 }
 
-func connect(display string) (*connection, error) {
-	a, err := parseDisplay(display)
+func connect(name string) (*connection, error) {
+	a, err := display.Parse(name)
 	if err != nil {
 		return nil, err
 	}
 	// The library's log has one destination for the whole process, standard error by default. What it has to say reaches us as errors of the calls that failed.
 	xgb.Logger.SetOutput(io.Discard)
-	w, err := a.dial()
+	socket, err := a.Dial(patience)
 	if err != nil {
-		return nil, fmt.Errorf("no X server answers at display %s: %w", display, err)
+		return nil, fmt.Errorf("no X server answers at display %s: %w", name, err)
 	}
+	w := &wire{Conn: socket}
 	_ = w.SetDeadline(time.Now().Add(patience))
 	x, err := xgb.NewConnNet(w)
 	if err != nil {
 		_ = w.Close()
-		return nil, fmt.Errorf("the X server at display %s does not let us in: %w", display, err)
+		return nil, fmt.Errorf("the X server at display %s does not let us in: %w", name, err)
 	}
 	_ = w.SetDeadline(time.Time{})
-	c := &connection{Conn: x, wire: w, name: display}
+	c := &connection{Conn: x, wire: w, name: name}
 	roots := xproto.Setup(x).Roots
-	if a.screen >= len(roots) {
+	if a.Screen >= len(roots) {
 		c.close()
-		return nil, fmt.Errorf("display %s has %d screens, there is no screen %d", display, len(roots), a.screen)
+		return nil, fmt.Errorf("display %s has %d screens, there is no screen %d", name, len(roots), a.Screen)
 	}
-	c.root = roots[a.screen].Root
+	c.root = roots[a.Screen].Root
 	return c, nil
 }
 

@@ -105,55 +105,6 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// BenchmarkPixel measures from the interval's middle to the change on the screen, of a client that paints as soon as it has read the key. The screen is read
-// as fast as the server gives it, so a pixel's time is known to one reading of it.
-func BenchmarkPixel(b *testing.B) {
-	display := startDisplay(b).Name()
-	d, c := openDriver(b, display), startClient(b, display, true, true)
-	look, err := connect(display)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer look.close()
-	clock := timeline.Monotonic()
-	var all, reading []time.Duration
-	colour := uint32(0)
-	for b.Loop() {
-		colour ^= 0xffffff
-		if err := xproto.ChangeGCChecked(c.Conn, c.gc, xproto.GcForeground, []uint32{colour}).Check(); err != nil {
-			b.Fatal(err)
-		}
-		sent, err := d.Do(b.Context(), 0, input.KeyDown{Key: "a"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for {
-			began := clock.Now()
-			pix, err := xproto.GetImage(look.Conn, xproto.ImageFormatZPixmap, xproto.Drawable(look.root), 0, 0, 1, 1, 1<<32-1).Reply()
-			if err != nil {
-				b.Fatal(err)
-			}
-			now := clock.Now()
-			if reading = append(reading, now.Sub(began)); le.Uint32(pix.Data)&0xffffff == colour {
-				all = append(all, now.Sub(sent.Mid()))
-				break
-			}
-		}
-		do(b, d, input.KeyUp{Key: "a"})
-	}
-	const capture = time.Second / 60
-	slices.Sort(all)
-	p50, p95 := all[len(all)/2], all[len(all)*95/100]
-	b.ReportMetric(float64(p50.Nanoseconds()), "p50-ns")
-	b.ReportMetric(float64(p95.Nanoseconds()), "p95-ns")
-	b.ReportMetric(float64(p50)/float64(capture), "p50/frame")
-	b.ReportMetric(float64(p95)/float64(capture), "p95/frame")
-	b.ReportMetric(float64(median(reading).Nanoseconds()), "reading-ns")
-	if len(all) >= 100 && p50 > capture {
-		b.Errorf("half of the keys take more than %v to the screen: one frame of 60 Hz takes %v", p50, capture)
-	}
-}
-
 // BenchmarkText measures how fast text is typed and looked up, in bytes of text.
 func BenchmarkText(b *testing.B) {
 	for _, text := range []string{ascii, sample} {

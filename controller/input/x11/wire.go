@@ -13,24 +13,15 @@ type wire struct {
 	net.Conn
 	read atomic.Int64 // when something was read last
 
-	mu       sync.Mutex
-	greeting []byte // written in place of the library's first write
-	corked   bool
-	waiting  []byte
+	mu      sync.Mutex
+	corked  bool
+	waiting []byte
 }
 
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch {
-	case w.greeting != nil:
-		b := w.greeting
-		w.greeting = nil
-		if _, err := w.Conn.Write(b); err != nil {
-			return 0, err
-		}
-		return len(p), nil
-	case w.corked:
+	if w.corked {
 		w.waiting = append(w.waiting, p...)
 		return len(p), nil
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +15,6 @@ import (
 // Requests of linux/input.h.
 const (
 	setClock = 0x400445a0 // EVIOCSCLOCKID
-	getName  = 0x80ff4506 // EVIOCGNAME(255)
 	grab     = 0x40044590 // EVIOCGRAB
 )
 
@@ -39,15 +37,6 @@ func Open(path string) (*Node, error) {
 		return nil, fmt.Errorf("%s: have it tell the time of the monotonic clock: %w", path, err)
 	}
 	return &Node{file: os.NewFile(uintptr(fd), path), fd: fd}, nil
-}
-
-// Name returns what the device is called.
-func (n *Node) Name() (string, error) {
-	var b [255]byte
-	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(n.fd), getName, uintptr(unsafe.Pointer(&b))); e != 0 {
-		return "", fmt.Errorf("%s: ask for its name: %w", n.file.Name(), e)
-	}
-	return unix.ByteSliceToString(b[:]), nil
 }
 
 // Grab keeps the device's events from everybody else, so that keys which are tried out do nothing.

@@ -3,7 +3,6 @@ package x11
 import (
 	"bufio"
 	"encoding/binary"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,21 +11,6 @@ import (
 
 	"github.com/eideticker/eideticker/controller/input"
 )
-
-func TestParseDisplay(t *testing.T) {
-	for s, want := range map[string]address{
-		":9": {"", "9", 0}, ":9.1": {"", "9", 1}, "unix:9": {"", "9", 0}, "host:0": {"host", "0", 0}, "[::1]:3.2": {"::1", "3", 2},
-	} {
-		if a, err := parseDisplay(s); err != nil || a != want {
-			t.Errorf("%q: %v, %v", s, a, err)
-		}
-	}
-	for _, s := range []string{"9", ":", ":x", ":-1", ":9.", ":9.x", ":9.-1", ":70000", "host"} {
-		if a, err := parseDisplay(s); err == nil {
-			t.Errorf("%q: %v", s, a)
-		}
-	}
-}
 
 // TestEnvironment: no name is the name in DISPLAY.
 func TestEnvironment(t *testing.T) {
@@ -49,32 +33,6 @@ func entry(family uint16, fields ...string) []byte {
 		b = append(b, f...)
 	}
 	return b
-}
-
-func TestFindCookie(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const magic = "MIT-MAGIC-COOKIE-1"
-	var file []byte
-	for _, e := range [][]byte{
-		entry(256, "elsewhere", "9", magic, "wrong host"), entry(256, host, "8", magic, "wrong display"), entry(256, host, "9", "XDM-AUTHORIZATION-1", "wrong kind"),
-		entry(256, host, "9", magic, "right"), entry(0, "\x0a\x01\x02\x03", "9", magic, "far"), entry(65535, "", "", magic, "for all"),
-	} {
-		file = append(file, e...)
-	}
-	for _, tc := range []struct {
-		ip            net.IP
-		display, want string
-	}{{nil, "9", "right"}, {net.IPv4(127, 0, 0, 1), "9", "right"}, {net.IPv4(10, 1, 2, 3), "9", "far"}, {net.IPv4(10, 1, 2, 4), "9", "for all"}, {nil, "7", "for all"}} {
-		if _, data := findCookie(file, tc.ip, tc.display); string(data) != tc.want {
-			t.Errorf("%v, display %s: %q, want %q", tc.ip, tc.display, data, tc.want)
-		}
-	}
-	for n := range file { // cut anywhere
-		findCookie(file[:n], nil, "9")
-	}
 }
 
 // TestAuthority: a server with access control lets us in by its cookie, by its socket and over the network, and not without.
