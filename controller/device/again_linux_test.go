@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestBrowsersStartAgainAndAgain(t *testing.T) {
 			display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
 			need(t, err)
 			defer display.Close()
-			before := -1
+			var before []string
 			for i := range 10 {
 				mark := startOnce(t, ctx, display, k.name)
 				if n := marks(t, mark); n != 0 {
@@ -45,11 +46,11 @@ func TestBrowsersStartAgainAndAgain(t *testing.T) {
 					t.Errorf("start %d: %d windows are left", i, n)
 				}
 				open := descriptors(t)
-				if before < 0 {
+				if before == nil {
 					before = open // the first may have opened what the runtime keeps
 				}
-				if open > before {
-					t.Errorf("start %d: %d descriptors are open, %d were after the first", i, open, before)
+				if len(open) > len(before) {
+					t.Errorf("start %d: these descriptors are open: %q; after the first start: %q", i, open, before)
 				}
 			}
 		})
@@ -72,6 +73,12 @@ func startOnce(t *testing.T, ctx context.Context, display *Display, name string)
 	}
 	if large != 1 {
 		t.Errorf("%d windows fill the display", large)
+	}
+	if name == "chromium" {
+		// It makes this folder below TMPDIR, or in /tmp, where it would stay.
+		if to, err := os.Readlink(filepath.Join(b.profile.dir, "SingletonSocket")); err != nil || !strings.HasPrefix(to, b.profile.dir+"/") {
+			t.Errorf("its socket is %q, %v; want it in its profile", to, err)
+		}
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
@@ -106,11 +113,19 @@ func windows(t *testing.T, display *Display) (seen []*xproto.GetGeometryReply) {
 	return seen
 }
 
-func descriptors(t *testing.T) int {
+// descriptors are what is open, each as the kernel names it.
+func descriptors(t *testing.T) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(all)
+	for _, fd := range all {
+		to, err := os.Readlink(filepath.Join("/proc/self/fd", fd.Name()))
+		if err != nil {
+			to = "the folder of descriptors itself" // which is closed by now
+		}
+		names = append(names, fd.Name()+" "+to)
+	}
+	return names
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -15,23 +16,36 @@ import (
 
 // BrowserOptions say which browser to start, where, and with what.
 type BrowserOptions struct {
-	Name    string        // "chromium" or "firefox"; "" for the first that is installed
-	Display *Display      // where it is shown, or nil for the one that On names
-	On      string        // name of a display (":0") that this package has not started
-	URL     string        // first page: http, https, file, data or about:
-	Timeout time.Duration // until its window fills the screen; 0: 60 s
+	Name    string   // "chromium" or "firefox"; "" for the first that is installed
+	Display *Display // where it is shown, or nil for the one that On names
+	On      string   // name of a display (":0") that this package has not started
+	URL     string   // first page: http, https, file, data or about:
+	Bars    bool     // a window with tabs and an address bar, instead of the page alone
+	Remote  bool     // it listens for WebDriver BiDi on this machine, see Endpoint; firefox alone does
+	// Foreign keeps what is shown and typed from the files of this machine: the test is somebody else's.
+	Foreign bool
+	// Outside is all that is reached of the network; nil: what this machine reaches, and its own services. It is not for browsers in a network of their own, from which nothing
+	// listens on this machine's addresses.
+	Outside *Outside
+	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by itself.
+	Authority *Authority
+	Timeout   time.Duration // until its window fills the screen; 0: 60 s
+	// Start starts its program, where that is to be in a network of its own. The program ends with the thread that did it, if that ends. nil: as programs are started.
+	Start func(*exec.Cmd) error
 }
 
 // Browser is a browser with a new profile that fills a display.
 type Browser struct {
 	name, version string
 	process       *process
+	endpoint      string // name of the file in which it says where it listens; "": it does not
 	profile       *profile
+	way           *way          // by which it reaches the network; nil: as this machine does
 	done          chan struct{} // closed when the profile is gone too
 	told          timeline.Interval
 }
 
-// StartBrowser starts a browser and returns when its window fills the display exactly, without bars. It
+// StartBrowser starts a browser and returns when its window fills the display exactly. It
 // ends with ctx, with Close, or with this process, and takes everything with it that it started.
 func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 	if err := checkURL(o.URL); err != nil {
@@ -50,6 +64,9 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	if o.Display != nil {
 		display = o.Display.Name()
 	}
+	if o.Remote && kind.endpoint == "" {
+		return nil, fmt.Errorf("start %s: it takes WebDriver BiDi through another program alone, which is not started here: take firefox: %w", kind.name, errors.ErrUnsupported)
+	}
 	s, err := openScreen(display)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
@@ -58,16 +75,59 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	if err := s.watchWindows(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
-	b := &Browser{name: kind.name, version: version(ctx, path), done: make(chan struct{})}
+	b := &Browser{name: kind.name, done: make(chan struct{})}
+	if o.Remote {
+		b.endpoint = kind.endpoint
+	}
+	if o.Foreign && kind.name == "chromium" {
+		if kind, err = keptChromium(kind, chromiumPolicies()); err != nil {
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+	}
+	policy := ""
+	if o.Foreign {
+		policy = foreignFirefox
+	}
+	if o.Outside != nil {
+		if b.way, err = openWay(o.Outside); err == nil {
+			defer func() {
+				if b.process == nil { // else it ends with that
+					b.way.close()
+				}
+			}()
+			kind, policy, err = goes(kind, policy, b.way)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+	}
+	if o.Authority != nil && kind.name == "firefox" {
+		var trust string
+		if kind, trust, err = firefoxTrusts(kind, o.Authority); err == nil {
+			policy, err = together(policy, trust)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+	}
 	if b.profile, err = newProfile(profileBase(), kind.files); err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
-	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o.URL)...)
-	cmd.Env = append(b.profile.environment(display), kind.environment...)
+	if policy != "" && kind.name == "firefox" {
+		if path, err = keptFirefox(path, filepath.Join(b.profile.dir, "program"), policy, firefoxPolicies()); err != nil {
+			b.profile.remove()
+			return nil, fmt.Errorf("start %s: %w", kind.name, err)
+		}
+	}
+	environment := append(b.profile.environment(display), kind.environment...)
+	b.version = version(ctx, path, environment)
+	left := newStrewn(sharedMemory)
+	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o)...)
+	cmd.Env = environment
 	cmd.Dir = b.profile.dir
 	clock := timeline.Monotonic()
 	b.told.Earliest = clock.Now()
-	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL); err != nil {
+	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL, o.Start); err != nil {
 		b.profile.remove()
 		return nil, err
 	}
@@ -75,7 +135,9 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	go func() {
 		defer close(b.done)
 		<-b.process.done
+		b.way.close()
 		b.profile.remove()
+		left.remove()
 	}()
 	if err := b.awaitWindow(ctx, s, o.Timeout); err != nil {
 		return nil, err
@@ -110,11 +172,12 @@ func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Durat
 	return err
 }
 
-// version asks the program for its version, or returns "".
-func version(ctx context.Context, path string) string {
+// version asks the program for its version, or returns "". It is asked in the environment that the browser gets: it writes to folders at home even for that.
+func version(ctx context.Context, path string, environment []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = environment
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {

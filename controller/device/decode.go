@@ -33,6 +33,11 @@ type Known struct {
 
 // Read reads a file of devices. Errors are *Error, or of the file system.
 func Read(path string, known Known) ([]Description, error) {
+	if st, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -89,6 +94,7 @@ func keys() map[string]func(r *reader, d *Description, n ast.Node) error {
 		"source":       (*reader).source,
 		"input":        (*reader).input,
 		"network":      word(checkInterface, func(d *Description) *string { return &d.Network }),
+		"access-point": word(checkAccessPoint, func(d *Description) *string { return &d.AccessPoint }),
 		"power":        (*reader).power,
 		"browsers":     (*reader).browsers,
 		"adb":          word(checkSerial, func(d *Description) *string { return &d.ADB }),
@@ -152,12 +158,21 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 		return r.Errorf(given["input"].Value, "input x11 is that of the virtual display: name the display, such as x11::0, or take source: x11")
 	case ownDisplay && (d.Input.Kind != InputX11 && d.Input.Kind != InputNone && d.Input.Kind != InputWebdriver || d.Input.Target != ""):
 		return r.Errorf(given["input"].Value, "input %s does not reach the virtual display that source: x11 makes for each run: want x11, webdriver or none", d.Input)
+	case d.Input.Kind == InputWebdriver && !ownDisplay:
+		return r.Errorf(given["input"].Value, "input webdriver is that of a browser on a virtual display: want source: x11")
 	case d.ADB != "" && d.Input.Kind == InputADB:
 		return r.Errorf(given["adb"].At, "input says already which device it is by adb: leave this key out")
 	case d.ADB != "" && ownDisplay:
 		return r.Errorf(given["adb"].At, "a virtual display is no Android device")
 	case d.Profile == Fresh && !android:
 		return r.Errorf(given["profile"].At, "whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
+	}
+	if d.AccessPoint != "" && d.Network == "" {
+		return r.Errorf(given["access-point"].At, "an access point is made of a wireless interface of this machine: say which, such as network: wlan0")
+	}
+	if d.elsewhere() && !android && d.Network == "" {
+		return r.Errorf(given["input"].Value, "input %s is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device",
+			d.Input.Kind)
 	}
 	if !d.startsHere() {
 		return nil
@@ -167,11 +182,25 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 		there = append(there, Running)
 	}
 	for i, b := range d.Browsers {
-		if !slices.Contains(there, b) {
+		switch {
+		case b == "chromium" && d.Input.Kind == InputWebdriver:
+			return r.Errorf(r.element(given["browsers"].Value, i), "chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox")
+		case !slices.Contains(there, b):
 			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s", strict.Clip(b), strict.Meant(b, there))
 		}
 	}
 	return nil
+}
+
+// elsewhere says that the input is that of another machine.
+func (d Description) elsewhere() bool {
+	return d.Input.Kind == InputHID || d.Input.Kind == InputAgent || d.Input.Kind == InputWindows
+}
+
+// starts says that browsers of the device are started by their names.
+func (d Description) starts() bool {
+	_, android := d.Android()
+	return android || d.startsHere()
 }
 
 // startsHere says that the device's browsers are programs of this machine.

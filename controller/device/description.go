@@ -15,9 +15,12 @@ type Description struct {
 	Name  string `yaml:"-"`     // the key that it stands under: letters, digits, dots, dashes and underscores
 	About string `yaml:"about"` // one sentence for people
 
-	Source   string   `yaml:"source" need:"true"` // a source's URI, or [Virtual]
-	Input    Input    `yaml:"input" need:"true"`
-	Network  string   `yaml:"network"`  // this machine's interface that the device is fed by; "": it reaches this machine's loopback
+	Source  string `yaml:"source" need:"true"` // a source's URI, or [Virtual]
+	Input   Input  `yaml:"input" need:"true"`
+	Network string `yaml:"network"` // this machine's interface that the device is fed by; "": it reaches this machine's loopback
+	// AccessPoint makes the interface one while a test asks for a network; "": it has a cable. See [ParseAccessPoint].
+	AccessPoint string `yaml:"access-point"`
+
 	Power    Power    `yaml:"power"`    // zero: it cannot be switched
 	Browsers []string `yaml:"browsers"` // the first is the one that runs if none is asked for
 
@@ -81,6 +84,7 @@ const (
 	InputADB       InputKind = "adb"
 	InputWebdriver InputKind = "webdriver"
 	InputWindows   InputKind = "windows"
+	InputAgent     InputKind = "agent" // a small board that is the device's keyboard, mouse and touch screen
 	InputNone      InputKind = "none"
 )
 
@@ -119,10 +123,13 @@ func inputForms() []inputForm {
 		{InputHID, "hid:/dev/hidgN", regexp.MustCompile(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
 		{InputADB, "adb[:SERIAL]", serialNumber, true, false},
 		{InputWebdriver, "webdriver", nil, true, false},
-		{InputWindows, "windows:HOST:PORT", regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`), false, true},
+		{InputWindows, "windows:HOST:PORT", hostPort, false, true},
+		{InputAgent, "agent:HOST:PORT", hostPort, false, true},
 		{InputNone, "none", nil, true, false},
 	}
 }
+
+var hostPort = regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}$`)
 
 // serialNumber is as adb has them, host:port among them.
 var serialNumber = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,127}$`)

@@ -1,7 +1,6 @@
 package device
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/internal/schematest"
 )
 
 // example is every key that there is; its first two lines are those of the interface that is promised.
@@ -38,9 +35,10 @@ lab.1:
   hottest: 45
   least-charge: 50
 desk: {source: "x11::0", input: "x11::0", browsers: [firefox, typed], address-bar: F6}
-phone: {source: "v4l2:/dev/video1", input: adb, power: "gpio:/dev/gpiochip1:3?active=low"}
-laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070"}
-tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/eideticker/token"}
+phone: {source: "v4l2:/dev/video1", input: adb, network: wlan0, access-point: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE", power: "gpio:/dev/gpiochip1:3?active=low"}
+board: {source: "v4l2:/dev/video2", input: "agent:board.local:7070?token=/etc/eideticker/token", network: eth1, browsers: [typed]}
+laptop: {source: "v4l2:/dev/video2", input: "windows:10.0.0.2:7070", network: eth2}
+tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/eideticker/token", network: eth2}
 `
 
 func TestParse(t *testing.T) {
@@ -65,14 +63,20 @@ func TestParse(t *testing.T) {
 			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, LeastCharge: 15,
 		},
 		{
-			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Power: Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
+			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Network: "wlan0", AccessPoint: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE",
+			Power:   Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
 			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
-			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"}, Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Name: "board", Source: "v4l2:/dev/video2", Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1", Browsers: []string{Running},
+			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
-			Name: "tower", Source: "v4l2:/dev/video2", Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"},
+			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"}, Network: "eth2",
+			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+		},
+		{
+			Name: "tower", Source: "v4l2:/dev/video2", Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"}, Network: "eth2",
 			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 	}
@@ -114,7 +118,7 @@ var bad = []struct {
 	{"scheme", "a: {source: \"vl42:/dev/video0\", input: none}\n", `d.yaml:1:13: no source is called "vl42": is v4l2 meant?`, true},
 	{"input", "a: {source: x11, input: x1}\n", `d.yaml:1:25: input: "x1" is no input: is x11 meant?`, false},
 	{"input of none", "a: {source: x11, input: gamepad}\n",
-		`d.yaml:1:25: input: "gamepad" is no input: there are x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, none`, false},
+		`d.yaml:1:25: input: "gamepad" is no input: there are x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, agent:HOST:PORT, none`, false},
 	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n", `d.yaml:1:40: input: "hid": want hid:/dev/hidgN`, false},
 	{"input without host", "a: {source: \"v4l2:/dev/video0\", input: windows}\n", `d.yaml:1:40: input: "windows": want windows:HOST:PORT`, false},
 	{"input without host, with parameters", "a: {source: \"v4l2:/dev/video0\", input: \"windows?token=t\"}\n",
@@ -136,9 +140,20 @@ var bad = []struct {
 		`d.yaml:1:52: on: no shell reads this: write a list of words, such as [uhubctl, --action, "on"], or a script`, false},
 	{"power, no word", "a: {source: x11, input: x11, power: {command: {on: [], off: b}}}\n", "d.yaml:1:52: on: want a program and its arguments", false},
 	{"browsers", "a: {source: x11, input: x11, browsers: chromium}\n", "d.yaml:1:40: browsers is text: want a list, such as [chromium, firefox]", false},
+	{"browser that takes no WebDriver", "a: {source: x11, input: webdriver, browsers: [chromium]}\n",
+		"d.yaml:1:47: chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox", true},
+	{"WebDriver of what is not started", "a: {source: \"x11::0\", input: webdriver}\n",
+		"d.yaml:1:30: input webdriver is that of a browser on a virtual display: want source: x11", true},
+	{"agent without a port", "a: {source: \"v4l2:/dev/video0\", input: \"agent:board\"}\n", `d.yaml:1:40: input: "agent:board": want agent:HOST:PORT`, false},
 	{"browser", "a: {source: x11, input: x11, browsers: [chromium, firefx]}\n", `d.yaml:1:51: browser "firefx" cannot be started on this machine: is firefox meant?`, true},
 	{"browser that runs, on a new display", "a: {source: x11, input: x11, browsers: [typed]}\n",
 		`d.yaml:1:41: browser "typed" cannot be started on this machine: there are chromium, firefox`, true},
+	{"no way to a gadget's device", "a: {source: \"v4l2:/dev/video0\", input: \"hid:/dev/hidg0\"}\n",
+		"d.yaml:1:40: input hid is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
+	{"no way to an agent's device", "a: {source: \"v4l2:/dev/video0\", input: \"agent:b:1\"}\n",
+		"d.yaml:1:40: input agent is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
+	{"no way to a Windows machine", "a: {source: \"v4l2:/dev/video0\", input: \"windows:b:1\"}\n",
+		"d.yaml:1:40: input windows is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
 	{"browser twice", "a: {source: x11, input: x11, browsers: [firefox, firefox]}\n", "d.yaml:1:50: browser firefox stands here twice", false},
 	{"browser's name", "a: {source: x11, input: x11, browsers: [\"a;b\"]}\n", `d.yaml:1:41: browser "a;b": want a name such as chrome, or an Android package`, false},
 	{"adb", "a: {source: x11, input: none, adb: \"a b\"}\n", `d.yaml:1:36: adb "a b": want a serial number as adb devices lists it, or any`, false},
@@ -153,6 +168,10 @@ var bad = []struct {
 	{"address bar, place", "a: {source: x11, input: x11, address-bar: [1]}\n",
 		"d.yaml:1:43: address-bar is a list of 1: want keys such as Control+L, or a place of the screen in pixels such as [540, 160]", false},
 	{"address bar, nowhere", "a: {source: x11, input: x11, address-bar: [1, -1]}\n", "d.yaml:1:47: address-bar: want pixels, 0 to 65536", false},
+	{"access point", "a: {source: x11, input: x11, network: wlan0, access-point: rig}\n",
+		`d.yaml:1:60: access-point "rig": want NAME?passphrase=/FILE, and then &channel=36 and &country=DE where they are needed`, false},
+	{"access point of nothing", "a: {source: \"v4l2:/dev/video0\", input: adb, access-point: \"rig?passphrase=/x\"}\n",
+		"d.yaml:1:45: an access point is made of a wireless interface of this machine: say which, such as network: wlan0", true},
 	{"hottest", "a: {source: x11, input: x11, hottest: 400}\n", "d.yaml:1:39: want a whole number of °C, 20 to 80", false},
 	{"hottest, unit", "a: {source: x11, input: x11, hottest: 40C}\n", "d.yaml:1:39: want a whole number of °C, 20 to 80", false},
 	{"charge", "a: {source: x11, input: x11, least-charge: 1.5}\n", "d.yaml:1:44: want a whole number of percent, 0 to 100", false},
@@ -172,37 +191,10 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-const schemaURL = "https://github.com/eideticker/eideticker/controller/device/devices.schema.json"
-
-func compiled(t *testing.T, pointer string) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(schemaURL + pointer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func instance(text string) (any, error) {
-	asJSON, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	return jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-}
-
 // TestSchemaSaysWhatParseSays: it takes what Parse takes, and refuses what Parse refuses but for what it cannot know.
 func TestSchemaSaysWhatParseSays(t *testing.T) {
-	s := compiled(t, "")
-	v, err := instance(example)
+	s := schematest.Compile(t, Schema(), "")
+	v, err := schematest.Instance(example)
 	if err == nil {
 		err = s.Validate(v)
 	}
@@ -210,7 +202,7 @@ func TestSchemaSaysWhatParseSays(t *testing.T) {
 		t.Error(err)
 	}
 	for _, tc := range bad {
-		if v, err := instance(tc.file); err == nil && !tc.beyond && s.Validate(v) == nil {
+		if v, err := schematest.Instance(tc.file); err == nil && !tc.beyond && s.Validate(v) == nil {
 			t.Errorf("%s: taken", tc.name)
 		} else if err == nil && tc.beyond && v != nil && s.Validate(v) != nil {
 			t.Errorf("%s: is not beyond the schema", tc.name)
@@ -263,7 +255,7 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 			t.Errorf("%s has no description", name)
 		}
 		examples, _ := p["examples"].([]any)
-		part := compiled(t, "#/$defs/device/properties/"+name)
+		part := schematest.Compile(t, Schema(), "#/$defs/device/properties/"+name)
 		for _, e := range examples {
 			if err := part.Validate(e); err != nil {
 				t.Errorf("%s: example %v: %v", name, e, err)
@@ -272,10 +264,16 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fields := map[string]string{"source": `"x11::0"`, "input": "none", name: string(raw)}
+			fields := map[string]string{"source": `"x11::0"`, "input": "adb", "network": "eth0"}
+			if name == "adb" {
+				fields["input"] = "none"
+			}
+			fields[name] = string(raw)
 			switch {
 			case name == "input" && e == "x11", name == "source" && e == "x11":
 				fields["source"], fields["input"] = "x11", "x11"
+			case e == "webdriver":
+				fields["source"] = "x11"
 			}
 			var text []string
 			for k, v := range fields {
@@ -379,4 +377,21 @@ func TestLoad(t *testing.T) {
 	write("devices.yaml", "tablet: {}\n")
 	t.Setenv(FileVariable, "")
 	find("", "tablet", "devices.yaml:1:1: device tablet lacks source")
+}
+
+func TestParseAccessPoint(t *testing.T) {
+	for s, want := range map[string]AccessPoint{
+		"":                                       {},
+		"rig 03?passphrase=/etc/eideticker/wifi": {SSID: "rig 03", Passphrase: "/etc/eideticker/wifi"},
+		"rig?passphrase=/p&channel=36&country=DE":         {SSID: "rig", Passphrase: "/p", Channel: 36, Country: "DE"},
+		"rig?passphrase=/p&country=DE":                    {SSID: "rig", Passphrase: "/p", Country: "DE"},
+		"rig?passphrase=secret":                           {},
+		"rig?channel=36":                                  {},
+		"rig\n?passphrase=/p":                             {},
+		"a-name-that-is-longer-than-32-byte?passphrase=/": {},
+	} {
+		if got, err := ParseAccessPoint(s); got != want || (err != nil) != (want == AccessPoint{} && s != "") {
+			t.Errorf("%q: %+v (%v), want %+v", s, got, err, want)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -41,11 +42,24 @@ func (*Display) Close() error { return nil }
 
 // BrowserOptions say which browser to start, where, and with what.
 type BrowserOptions struct {
-	Name    string
-	Display *Display
-	On      string
-	URL     string
-	Timeout time.Duration
+	Name      string
+	Display   *Display
+	On        string
+	URL       string
+	Bars      bool
+	Foreign   bool
+	Outside   *Outside
+	Remote    bool
+	Authority *Authority
+	Timeout   time.Duration
+	Start     func(*exec.Cmd) error
+}
+
+// Authority is who makes the certificates of a test network.
+type Authority struct {
+	File    string
+	KeyHash string
+	HTTP3   bool
 }
 
 // Browser is a browser on a virtual display. Only Linux has them here.
@@ -64,6 +78,9 @@ func (*Browser) Version() string { return "" }
 
 // Told returns the zero interval.
 func (*Browser) Told() timeline.Interval { return timeline.Interval{} }
+
+// Endpoint returns an error that wraps errors.ErrUnsupported.
+func (*Browser) Endpoint(context.Context) (string, error) { return "", errors.ErrUnsupported }
 
 // Done returns nil.
 func (*Browser) Done() <-chan struct{} { return nil }

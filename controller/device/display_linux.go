@@ -52,7 +52,7 @@ func StartDisplay(ctx context.Context, o DisplayOptions) (*Display, error) {
 	cmd.Env = os.Environ()
 	cmd.ExtraFiles = []*os.File{write}
 	// A terminated server removes its socket and lock; a killed one cannot.
-	p, err := start(ctx, "Xvfb", cmd, syscall.SIGTERM)
+	p, err := start(ctx, "Xvfb", cmd, syscall.SIGTERM, nil)
 	_ = write.Close() // the server has its own; ours would keep the pipe open after its death
 	if err != nil {
 		return nil, err

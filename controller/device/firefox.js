@@ -12,6 +12,11 @@ user_pref("datareporting.policy.dataSubmissionPolicyBypassNotification", true);
 user_pref("full-screen-api.warning.timeout", 0);
 user_pref("termsofuse.bypassNotification", true);
 user_pref("layout.css.devPixelsPerPx", "1.0");
+user_pref("browser.urlbar.maxRichResults", 0);
+user_pref("browser.urlbar.trimURLs", false);
+
+// Who is driven by WebDriver BiDi is measured with these preferences, and not with those that are recommended for tests of pages.
+user_pref("remote.prefs.recommended", false);
 
 // The page for new tabs, which is made in advance, with what it loads and advertises.
 user_pref("browser.newtabpage.enabled", false);

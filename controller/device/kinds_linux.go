@@ -23,7 +23,8 @@ type kind struct {
 	programs    []string          // in order of preference
 	files       map[string]string // of the profile, by their paths in it
 	environment []string
-	arguments   func(profile string, width, height int, url string) []string
+	endpoint    string // of them, the one in which it says where it listens for WebDriver BiDi; "": it cannot
+	arguments   func(profile string, width, height int, o BrowserOptions) []string
 }
 
 func kinds() []kind {
@@ -31,7 +32,8 @@ func kinds() []kind {
 		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"}, arguments: chromiumArguments,
 			files: map[string]string{"Default/Preferences": chromiumPreferences}},
 		{name: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"}, arguments: firefoxArguments,
-			files: map[string]string{"user.js": firefoxPreferences}, environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"}},
+			files: map[string]string{"user.js": firefoxPreferences}, environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"},
+			endpoint: "WebDriverBiDiServer.json"},
 	}
 }
 
@@ -58,12 +60,12 @@ func findBrowser(name string) (kind, string, error) {
 
 // chromiumArguments starts Chromium without anything that draws on its own, asks the network, or
 // asks the user. One CSS pixel is one pixel of the display.
-func chromiumArguments(profile string, width, height int, url string) []string {
+func chromiumArguments(profile string, width, height int, o BrowserOptions) []string {
 	args := []string{
 		"--user-data-dir=" + profile,
-		"--kiosk", "--window-position=0,0", fmt.Sprintf("--window-size=%d,%d", width, height),
+		"--window-position=0,0", fmt.Sprintf("--window-size=%d,%d", width, height),
 		"--force-device-scale-factor=1", "--force-color-profile=srgb", "--hide-scrollbars",
-		"--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
+		"--enable-unsafe-swiftshader", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 		"--disable-extensions", "--disable-infobars", "--disable-session-crashed-bubble", "--disable-breakpad",
 		"--disable-crash-reporter", "--disable-client-side-phishing-detection", "--disable-domain-reliability", "--disable-component-extensions-with-background-pages",
@@ -73,13 +75,25 @@ func chromiumArguments(profile string, width, height int, url string) []string {
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--password-store=basic", "--use-mock-keychain", "--no-pings", "--test-type",
 	}
+	if o.Authority != nil {
+		args = append(args, chromiumTrusts(o.Authority)...)
+	}
+	if o.Authority == nil || !o.Authority.HTTP3 {
+		args = append(args, "--disable-quic")
+	}
+	if o.Display != nil {
+		args = append(args, "--disable-gpu") // a virtual display has none, and looking for one takes time; on others, drawing by it is what is measured
+	}
+	if !o.Bars {
+		args = append(args, "--kiosk")
+	}
 	if !canSandbox() {
 		args = append(args, "--no-sandbox")
 	}
 	if smallSharedMemory() {
 		args = append(args, "--disable-dev-shm-usage")
 	}
-	return append(args, url)
+	return append(args, o.URL)
 }
 
 // nowhere is where nobody answers: the port that throws away, on this machine.
@@ -110,9 +124,13 @@ func smallSharedMemory() bool {
 	return syscall.Statfs("/dev/shm", &st) != nil || uint64(st.Blocks)*uint64(st.Bsize) < 256<<20
 }
 
-func firefoxArguments(profile string, width, height int, url string) []string {
-	return []string{
-		"--profile", profile, "--no-remote", "--new-instance", "--kiosk",
-		"--width", fmt.Sprint(width), "--height", fmt.Sprint(height), url,
+func firefoxArguments(profile string, width, height int, o BrowserOptions) []string {
+	args := []string{"--profile", profile, "--no-remote", "--new-instance", "--width", fmt.Sprint(width), "--height", fmt.Sprint(height)}
+	if !o.Bars {
+		args = append(args, "--kiosk")
 	}
+	if o.Remote {
+		args = append(args, "--remote-debugging-port", "0")
+	}
+	return append(args, o.URL)
 }

@@ -67,6 +67,23 @@ func (p Power) Switch(ctx context.Context, on bool) (release func() error, err e
 	return release, runPower(ctx, words)
 }
 
+// Cycle switches the device off for some time, and then on. release is as that of Switch. If ctx ends meanwhile, or switching it off fails, which may be half done, the device is on
+// again all the same.
+func (p Power) Cycle(ctx context.Context, off time.Duration) (release func() error, err error) {
+	release, err = p.Switch(ctx, false)
+	if err == nil {
+		t := time.NewTimer(off)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	err = errors.Join(err, release()) // a line that is held cannot be had again
+	release, e := p.Switch(context.WithoutCancel(ctx), true)
+	return release, errors.Join(err, e, context.Cause(ctx))
+}
+
 func runPower(ctx context.Context, words []string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, powerTimeout, fmt.Errorf("it did not end within %v", powerTimeout))
 	defer cancel()

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// TestGPIO holds what is asked of the kernel against its interface: sizes, places and the number of gpio.h. No chip is here that would take it.
+// TestGPIO holds what is asked of the kernel against its interface: sizes, places and the number of gpio.h. A chip is in the VM, see TestVMGPIO.
 func TestGPIO(t *testing.T) {
 	r := outputRequest(17, true)
 	if size := unsafe.Sizeof(*r); size != 592 {
@@ -50,6 +51,41 @@ func TestGPIO(t *testing.T) {
 		if err := release(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestPowerCycle: the device is off first and on in the end, also where nobody waits for it any more.
+func TestPowerCycle(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	said := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + file} }
+	p := Power{On: said("on"), Off: said("off")}
+	if release, err := p.Cycle(t.Context(), time.Millisecond); err != nil || release() != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends with the file, or with the test
+		for ctx.Err() == nil {
+			if b, _ := os.ReadFile(file); strings.Count(string(b), "off") == 2 {
+				cancel()
+			}
+		}
+	}()
+	if _, err := p.Cycle(ctx, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "off\non\noff\non\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	p.Off = []string{"false"}
+	if _, err := p.Cycle(t.Context(), time.Hour); err == nil {
+		t.Error("what cannot be switched off was")
+	}
+	p.Off = []string{"sh", "-c", "echo half >> " + file + "; exit 1"}
+	if _, err := p.Cycle(t.Context(), time.Hour); err == nil {
+		t.Error("what went wrong is not told")
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.HasSuffix(string(b), "half\non\n") {
+		t.Errorf("%q, %v", b, err)
 	}
 }
 

@@ -35,8 +35,8 @@ type process struct {
 }
 
 // start runs a command until it ends, ctx does, or close is called. die is what the kernel sends it if this process
-// ends first.
-func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal) (*process, error) {
+// ends first. begin starts it; nil: cmd.Start.
+func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal, begin func(*exec.Cmd) error) (*process, error) {
 	p := &process{
 		name: name, cmd: cmd, mark: markName + "=" + newMark(), stderr: &tail{},
 		done: make(chan struct{}), stop: make(chan struct{}),
@@ -47,7 +47,10 @@ func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal) 
 	// Helpers that outlive it may keep its stderr open; their output is not waited for.
 	cmd.WaitDelay = time.Second
 	started := make(chan error)
-	go p.run(ctx, started)
+	if begin == nil {
+		begin = (*exec.Cmd).Start
+	}
+	go p.run(ctx, begin, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
@@ -56,10 +59,10 @@ func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal) 
 
 // run starts the program and stays until it is gone. The parent death signal is sent when the
 // *thread* that started the program ends, so that thread must be ours for as long.
-func (p *process) run(ctx context.Context, started chan<- error) {
+func (p *process) run(ctx context.Context, begin func(*exec.Cmd) error, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
+	err := begin(p.cmd)
 	started <- err
 	if err != nil {
 		return
@@ -138,7 +141,7 @@ type tail struct {
 	bytes []byte
 }
 
-const tailBytes = 2000
+const tailBytes = 8 << 10 // complaints of no interest may stand behind what matters
 
 var _ io.Writer = (*tail)(nil)
 

@@ -73,7 +73,7 @@ func lockOwner(dir string) (*os.File, error) {
 func (p *profile) environment(display string) []string {
 	drop := []string{
 		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
-		"XDG_DATA_HOME=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
+		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
 	}
 	var env []string
 next:
@@ -92,7 +92,7 @@ next:
 		}
 	}
 	return append(env, "DISPLAY="+display, "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_CACHE_HOME="+p.dir,
-		"XDG_DATA_HOME="+p.dir, "TMPDIR="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+		"XDG_DATA_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir, "TMPDIR="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
 }
 
 // remove removes the folder; a helper that is just dying may still write into it.

@@ -50,8 +50,8 @@ user_pref("network.proxy.ssl_port", %[2]s);
 		return k
 	}
 	arguments := k.arguments
-	k.arguments = func(profile string, width, height int, url string) []string {
-		return append([]string{"--proxy-server=http://" + proxy}, arguments(profile, width, height, url)...)
+	k.arguments = func(profile string, width, height int, o BrowserOptions) []string {
+		return append([]string{"--proxy-server=http://" + proxy}, arguments(profile, width, height, o)...)
 	}
 	return k
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ func TestTypingIntoABrowserThatRuns(t *testing.T) {
 				_, _ = w.Write([]byte("<title>x</title><script>onload = () => setTimeout(() => fetch(\"/there?\" + location.pathname), 500)</script>")) // what goes away gets nothing
 			}))
 			defer page.Close()
-			b, err := startBrowser(ctx, barred(k), path, BrowserOptions{Display: display, URL: page.URL + "/first"})
+			b, err := startBrowser(ctx, k, path, BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,13 +64,4 @@ func TestTypingIntoABrowserThatRuns(t *testing.T) {
 			}
 		})
 	}
-}
-
-// barred leaves a browser its bars.
-func barred(k kind) kind {
-	arguments := k.arguments
-	k.arguments = func(profile string, width, height int, url string) []string {
-		return slices.DeleteFunc(arguments(profile, width, height, url), func(a string) bool { return a == "--kiosk" })
-	}
-	return k
 }

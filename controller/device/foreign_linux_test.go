@@ -1,0 +1,201 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/x11"
+)
+
+// TestForeignTestsReadNoFiles types the address of a file into real browsers, and names it in the dialog in which a page asks for one. Each is tried in a browser that is
+// kept from files, and in one that is not: else it would show nothing.
+func TestForeignTestsReadNoFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
+	for _, k := range kinds() {
+		for _, foreign := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { readsFiles(t, k, foreign) })
+		}
+	}
+}
+
+func readsFiles(t *testing.T, k kind, foreign bool) {
+	path, err := find(k.pkg, k.programs...)
+	need(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // for a machine that is busy with other things
+	defer cancel()
+	display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
+	need(t, err)
+	defer display.Close()
+	heard := make(chan string, 100)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		fmt.Fprintf(w, `<title>x</title><input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
+<script>onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)
+document.querySelector("input").onchange = e => fetch("/chosen/" + e.target.files[0].name)
+onresize = () => fetch("/resized")
+document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
+		select {
+		case heard <- r.URL.Path:
+		case <-ctx.Done():
+		}
+	}))
+	defer page.Close()
+	await := func(want string) {
+		t.Helper()
+		for {
+			select {
+			case got := <-heard:
+				if got == want {
+					return
+				}
+				if strings.HasPrefix(got, "/read") || strings.HasPrefix(got, "/chosen") {
+					t.Fatalf("a file was read: %s", got)
+				}
+			case <-ctx.Done():
+				t.Fatalf("%s was not asked for", want)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "secret.html")
+	if err := os.WriteFile(file, []byte(`<title>y</title><img src="`+page.URL+`/read">`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := startBrowser(ctx, k, path, BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Foreign: foreign})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	hand, err := x11.Open(display.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hand.Close()
+	typed := Typed{Input: hand, Bar: blank("x").AddressBar}
+	goTo := func(address string) {
+		t.Helper()
+		if _, err := typed.Go(ctx, address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { // at last: what tells that they do not open stays in the way
+		if !t.Failed() && toolsOpen(t, ctx, hand, heard, !foreign) == foreign {
+			t.Errorf("the developers' tools open: %v", !foreign)
+		}
+	}()
+	await("/shown/first")
+	goTo("file://" + file)
+	if !foreign {
+		await("/read")
+	}
+	goTo(page.URL + "/second") // what a file asked for comes before what this page does
+	await("/shown/second")
+
+	if k.name == "chromium" && !foreign {
+		return // its dialog is larger than the display: what is shown of it here is that it does not open
+	}
+	const opens = 2 * time.Second // the dialog, and what it does with each thing that is typed; else the file is not found, which the browser that is not kept tells
+	name := []input.Timed{
+		{After: 0, Actions: []input.Action{input.Move{X: 400, Y: 400}}},
+		{After: barHeld, Actions: []input.Action{input.ButtonDown{Button: input.Left}}},
+		{After: 2 * barHeld, Actions: []input.Action{input.ButtonUp{Button: input.Left}}},
+		{After: opens, Actions: []input.Action{input.Text{Text: "/"}}},
+		{After: 2 * opens, Actions: []input.Action{input.Text{Text: file[1:]}}},
+		{After: 3 * opens, Actions: []input.Action{input.KeyDown{Key: "Enter"}}},
+		{After: 3*opens + barHeld, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
+	}
+	play := func(all []input.Timed) {
+		t.Helper()
+		if err := input.Play(ctx, hand, timeline.Monotonic().Now(), all, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	play(name)
+	for !foreign { // a dialog that opens late on a busy machine has not heard all: again, after it is gone
+		select {
+		case got := <-heard:
+			if got == "/chosen/secret.html" {
+				return
+			}
+		case <-time.After(5 * opens):
+			play([]input.Timed{{Actions: []input.Action{input.KeyDown{Key: "Escape"}}}, {After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Escape"}}}})
+			play(name)
+		case <-ctx.Done():
+			t.Fatal("the file was not chosen")
+		}
+	}
+	if k.name == "chromium" {
+		await("/cancelled")
+	}
+	goTo(page.URL + "/third")
+	await("/shown/third")
+}
+
+// toolsOpen presses the key of the developers' tools, and reports whether the page has become smaller: they take a part of the window. Where they should open it waits for that.
+func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-chan string, should bool) (open bool) {
+	t.Helper()
+	for len(heard) > 0 {
+		<-heard // of before
+	}
+	const opens = 5 * time.Second // Firefox loads them first
+	press := input.KeyDown{Key: "F12"}
+	release := input.KeyUp{Key: "F12"}
+	all := []input.Timed{{Actions: []input.Action{press}}, {After: barHeld, Actions: []input.Action{release}}, {After: opens, Actions: []input.Action{input.Move{X: 400, Y: 300}}}}
+	if err := input.Play(ctx, hand, timeline.Monotonic().Now(), all, nil); err != nil {
+		t.Fatal(err)
+	}
+	for should || len(heard) > 0 {
+		select {
+		case got := <-heard:
+			if got == "/resized" {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// TestPoliciesOfTheSystem: where the system's own policies would go before ours, no browser is started.
+func TestPoliciesOfTheSystem(t *testing.T) {
+	dir := t.TempDir()
+	set := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "p.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chromium, firefox := kinds()[0], filepath.Join(dir, "p.json")
+	set(`{"HomepageLocation": "about:blank"}`)
+	kept, err := keptChromium(chromium, []string{dir})
+	if err != nil || !strings.Contains(kept.files["Default/Preferences"], "url_blocklist") || !strings.Contains(kept.files["Default/Preferences"], "safebrowsing") {
+		t.Errorf("%v, %v", kept.files, err)
+	}
+	set(`{"URLBlocklist": ["example.org"]}`)
+	if _, err := keptChromium(chromium, []string{dir}); err == nil {
+		t.Error("a list of the system's is passed over")
+	}
+	if _, err := keptFirefox("/none", filepath.Join(dir, "program"), foreignFirefox, []string{firefox}); err == nil || !strings.Contains(err.Error(), firefox) {
+		t.Errorf("policies of the system's are passed over: %v", err)
+	}
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keptFirefox(script, filepath.Join(dir, "program"), foreignFirefox, nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("what is no program of Firefox is started: %v", err)
+	}
+}

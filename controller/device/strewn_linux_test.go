@@ -1,0 +1,45 @@
+package device
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestStrewnSharedMemory: what a killed browser has left goes; what was there before, what somebody has open, and what has another name stays.
+func TestStrewnSharedMemory(t *testing.T) {
+	dir := t.TempDir()
+	create := func(name string) *os.File {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	leave := func(name string) {
+		if err := create(name).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave(".org.chromium.Chromium.before")
+	s := newStrewn(dir)
+	leave(".org.chromium.Chromium.left")
+	leave("org.mozilla.ipc.1.2")
+	leave("something.else")
+	held := create("org.chromium.Chromium.held")
+	defer held.Close()
+	s.remove()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".org.chromium.Chromium.before", "org.chromium.Chromium.held", "something.else"}; !slices.Equal(names, want) {
+		t.Errorf("%q are there, want %q", names, want)
+	}
+	newStrewn(filepath.Join(dir, "missing")).remove()
+}

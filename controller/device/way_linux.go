@@ -1,0 +1,310 @@
+package device
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// way is how a browser that plays somebody else's test gets to the network: a SOCKS server on the loopback (RFC 1928) that connects to what is outside. The browser is told to take
+// it for everything but the run's own pages, to which it goes directly: what is measured of them is measured as ever.
+//
+// Note: a proxy of HTTP would do too, but would have to read and write anew what goes through it. Through SOCKS servers get what the browser sends, byte for byte.
+type way struct {
+	outside  *Outside
+	listener net.Listener
+	ctx      context.Context // of what is connected to
+	cancel   context.CancelFunc
+	serving  sync.WaitGroup
+	slots    chan struct{} // one for each connection
+
+	mu     sync.Mutex
+	closed bool
+	open   map[net.Conn]struct{}
+}
+
+// Bounds of a way. Browsers hold some hundred connections at most.
+const (
+	wayConns    = 1024
+	waySays     = 10 * time.Second // until it is said where to go
+	wayConnects = time.Minute
+)
+
+// openWay begins to listen. close ends it.
+func openWay(o *Outside) (*way, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("make a way out for tests of others: %w", err)
+	}
+	w := &way{outside: o, listener: l, slots: make(chan struct{}, wayConns), open: map[net.Conn]struct{}{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background()) // ends with close
+	w.serving.Go(w.accept)
+	return w, nil
+}
+
+// close ends all connections. It may be called of a nil way, and more than once.
+func (w *way) close() {
+	if w == nil {
+		return
+	}
+	w.cancel()
+	_ = w.listener.Close() // at the second time it is
+	w.mu.Lock()
+	w.closed = true
+	for c := range w.open {
+		_ = c.Close() // nobody waits for what it has not sent
+	}
+	w.mu.Unlock()
+	w.serving.Wait()
+}
+
+func (w *way) accept() {
+	for {
+		c, err := w.listener.Accept()
+		if err != nil {
+			if w.ctx.Err() == nil && !errors.Is(err, net.ErrClosed) { // too many files, for now
+				select {
+				case <-time.After(10 * time.Millisecond):
+				case <-w.ctx.Done():
+				}
+				continue
+			}
+			return
+		}
+		select {
+		case w.slots <- struct{}{}:
+			w.serving.Go(func() {
+				defer func() { <-w.slots }()
+				w.serve(c)
+			})
+		default:
+			_ = c.Close() // there are enough
+		}
+	}
+}
+
+// hold keeps a connection until let go; false: it is over, and the connection is closed.
+func (w *way) hold(c net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		_ = c.Close()
+		return false
+	}
+	w.open[c] = struct{}{}
+	return true
+}
+
+func (w *way) letGo(c net.Conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.open, c)
+	_ = c.Close() // its end was told to the other side
+}
+
+// serve connects one connection to where it wants to go.
+func (w *way) serve(c net.Conn) {
+	if !w.hold(c) {
+		return
+	}
+	defer w.letGo(c)
+	if c.SetDeadline(time.Now().Add(waySays)) != nil {
+		return
+	}
+	to, err := socksAsked(c)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, wayConnects)
+	defer cancel()
+	far, err := w.outside.DialContext(ctx, "tcp", to)
+	if err == nil {
+		if !w.hold(far) {
+			return
+		}
+		defer w.letGo(far)
+	}
+	if c.SetDeadline(time.Now().Add(waySays)) != nil || socksAnswer(c, socksSays(err)) != nil || err != nil || c.SetDeadline(time.Time{}) != nil {
+		return
+	}
+	var there sync.WaitGroup
+	there.Go(func() { pass(far, c) })
+	pass(c, far)
+	there.Wait()
+}
+
+// pass copies what comes until it ends, and says that it has.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	half, is := to.(*net.TCPConn)
+	if err != nil || !is {
+		_, _ = to.Close(), from.Close() // the other direction has nobody either
+		return
+	}
+	_ = half.CloseWrite() // who is gone needs not be told
+}
+
+// What SOCKS 5 has names for: RFC 1928, sections 3 to 6.
+const (
+	socksVersion    = 5
+	socksNoLogin    = 0
+	socksNoMethod   = 0xff
+	socksConnect    = 1
+	socksIPv4       = 1
+	socksName       = 3
+	socksIPv6       = 4
+	socksDone       = 0
+	socksFailed     = 1
+	socksForbidden  = 2
+	socksNoHost     = 4
+	socksNotTaken   = 5
+	socksNoCommand  = 7
+	socksNoAddress  = 8
+	socksLongestAsk = 255
+)
+
+// socksAsked reads where a client wants to be connected to, host and port. To what is not understood it gives the answer that there is for that.
+func socksAsked(c io.ReadWriter) (string, error) {
+	var b [socksLongestAsk + 2]byte
+	if _, err := io.ReadFull(c, b[:2]); err != nil {
+		return "", err
+	}
+	methods := b[2 : 2+min(int(b[1]), socksLongestAsk)]
+	if b[0] != socksVersion {
+		return "", fmt.Errorf("SOCKS version %d", b[0])
+	}
+	if _, err := io.ReadFull(c, methods); err != nil {
+		return "", err
+	}
+	if !strings.Contains(string(methods), string([]byte{socksNoLogin})) {
+		_, err := c.Write([]byte{socksVersion, socksNoMethod})
+		return "", errors.Join(errors.New("SOCKS client wants to log in"), err)
+	}
+	if _, err := c.Write([]byte{socksVersion, socksNoLogin}); err != nil {
+		return "", err
+	}
+	if _, err := io.ReadFull(c, b[:4]); err != nil {
+		return "", err
+	}
+	command, kind := b[1], b[3]
+	if b[0] != socksVersion {
+		return "", fmt.Errorf("SOCKS version %d", b[0])
+	}
+	if command != socksConnect {
+		return "", errors.Join(fmt.Errorf("SOCKS command %d", command), socksAnswer(c, socksNoCommand))
+	}
+	size := 0
+	switch kind {
+	case socksIPv4:
+		size = 4
+	case socksIPv6:
+		size = 16
+	case socksName:
+		if _, err := io.ReadFull(c, b[:1]); err != nil {
+			return "", err
+		}
+		size = int(b[0])
+	default:
+		return "", errors.Join(fmt.Errorf("SOCKS address of kind %d", kind), socksAnswer(c, socksNoAddress))
+	}
+	if _, err := io.ReadFull(c, b[:size+2]); err != nil {
+		return "", err
+	}
+	host, port := string(b[:size]), binary.BigEndian.Uint16(b[size:])
+	if kind != socksName {
+		ip, _ := netip.AddrFromSlice(b[:size]) // of four or sixteen bytes
+		host = ip.String()
+	} else if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.Join(fmt.Errorf("SOCKS name %q", host), socksAnswer(c, socksNoHost))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
+}
+
+// socksAnswer tells a client how it went. At which address the connection begins is nothing that it needs to know.
+func socksAnswer(c io.Writer, how byte) error {
+	_, err := c.Write([]byte{socksVersion, how, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
+	return err
+}
+
+// socksSays is how a connection went, in SOCKS.
+func socksSays(err error) byte {
+	var name *net.DNSError
+	switch {
+	case err == nil:
+		return socksDone
+	case errors.Is(err, ErrInside):
+		return socksForbidden
+	case errors.As(err, &name):
+		return socksNoHost
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return socksNotTaken
+	}
+	return socksFailed
+}
+
+// pages are the addresses to which the browser goes directly.
+func (w *way) pages() []string {
+	var all []string
+	for _, p := range w.outside.Pages {
+		all = append(all, p.String())
+	}
+	return all
+}
+
+// goes returns the kind of browser that takes a way, with the policies that it has then.
+func goes(k kind, policy string, w *way) (kind, string, error) {
+	if k.name == "chromium" {
+		err := silent(chromiumPolicies(), "ProxyMode", "ProxyServer", "ProxySettings", "ProxyPacUrl", "ProxyBypassList", "ProxyOverrideRules", "WebRtcIPHandling")
+		if err != nil {
+			err = fmt.Errorf("keep tests of others from services of this machine: %w", err)
+		}
+		return w.chromium(k), policy, err
+	}
+	own, err := w.firefox()
+	if err == nil {
+		policy, err = together(policy, own)
+	}
+	return k, policy, err
+}
+
+// chromium returns the kind that takes this way. Nothing else is direct, the loopback neither; WebRTC, which would go by UDP, takes it or stays.
+func (w *way) chromium(k kind) kind {
+	arguments := k.arguments
+	k.arguments = func(profile string, width, height int, o BrowserOptions) []string {
+		return append([]string{
+			"--proxy-server=socks5://" + w.listener.Addr().String(),
+			"--proxy-bypass-list=" + strings.Join(append([]string{"<-loopback>"}, w.pages()...), ";"),
+			"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+		}, arguments(profile, width, height, o)...)
+	}
+	return k
+}
+
+// firefox is the policy by which Firefox takes this way. It is a policy since a test can get to the settings, where what a policy locks cannot be changed.
+func (w *way) firefox() (string, error) {
+	locked := func(v bool) map[string]any { return map[string]any{"Value": v, "Status": "locked"} }
+	text, err := json.Marshal(map[string]any{"policies": map[string]any{
+		"Proxy": map[string]any{
+			"Mode": "manual", "SOCKSProxy": w.listener.Addr().String(), "SOCKSVersion": 5, "UseProxyForDNS": true,
+			"Passthrough": strings.Join(w.pages(), ", "), "Locked": true,
+		},
+		"Preferences": map[string]any{
+			"network.proxy.allow_hijacking_localhost": locked(true),
+			"network.proxy.allow_bypass":              locked(false),
+			"network.proxy.failover_direct":           locked(false),
+			"network.http.http3.enable":               locked(false),
+			"media.peerconnection.enabled":            locked(false),
+		},
+	}})
+	return string(text), err
+}

@@ -1,0 +1,495 @@
+package device
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/x11"
+)
+
+// TestOutside: addresses of this machine are refused in all their forms, pages of the run's own and other machines are not.
+func TestOutside(t *testing.T) {
+	o := &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"), netip.MustParseAddrPort("192.0.2.7:8000")}}
+	interfaces := func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.7"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2001:db8::7"), Mask: net.CIDRMask(64, 128)}}, nil
+	}
+	for address, inside := range map[string]bool{
+		"127.0.0.1:80": true, "127.0.0.1:8001": true, "127.255.0.9:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "[::ffff:0.0.0.0]:80": true,
+		"169.254.169.254:80": true, "[fe80::1]:80": true, "[fe80::1%eth0]:80": true, "224.0.0.1:80": true, "[ff02::1]:80": true,
+		"192.0.2.7:80": true, "[::ffff:192.0.2.7]:80": true, "[2001:db8::7]:80": true, "[2001:db8::7%eth0]:80": true, "127.0.0.2:8000": true,
+		"127.0.0.1:8000": false, "[::ffff:127.0.0.1]:8000": false, "192.0.2.7:8000": false, "192.0.2.8:80": false, "[2001:db8::8]:80": false, "198.51.100.1:8000": false,
+	} {
+		if err := o.check(address, interfaces); errors.Is(err, ErrInside) != inside || !inside && err != nil {
+			t.Errorf("%s: %v, want inside %v", address, err, inside)
+		}
+	}
+	for _, broken := range []string{"", "name:80", "127.0.0.1"} {
+		if err := o.check(broken, interfaces); err == nil {
+			t.Errorf("%q is taken for an address outside", broken)
+		}
+	}
+	unknown := errors.New("nobody knows")
+	if err := o.check("198.51.100.1:80", func() ([]net.Addr, error) { return nil, unknown }); !errors.Is(err, unknown) {
+		t.Errorf("without the machine's addresses: %v", err)
+	}
+}
+
+// TestOutsideByRoute: an address is this machine's that a route makes so, though no interface has it.
+func TestOutsideByRoute(t *testing.T) {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // not given back: it is in another network then
+		result <- func() error {
+			if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
+				return err
+			}
+			if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil { // before, the kernel lets a socket have any address
+				return fmt.Errorf("start the loopback: %w: %s", err, out)
+			}
+			o := new(Outside)
+			none := func() ([]net.Addr, error) { return nil, nil }
+			all := []string{"192.0.2.200:80", "[2001:db8:1::5]:80"}
+			for _, address := range all {
+				if err := o.check(address, none); err != nil {
+					t.Errorf("without the route: %v", err)
+				}
+			}
+			for _, args := range [][]string{{"route", "add", "local", "192.0.2.0/24", "dev", "lo"}, {"-6", "route", "add", "local", "2001:db8:1::/48", "dev", "lo"}} {
+				if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+					return fmt.Errorf("ip %q: %w: %s", args, err, out)
+				}
+			}
+			for _, address := range all {
+				if err := o.check(address, none); !errors.Is(err, ErrInside) {
+					t.Errorf("%s, which leads to the loopback: %v", address, err)
+				}
+			}
+			return nil
+		}()
+	}()
+	err := <-result
+	if errors.Is(err, os.ErrPermission) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// FuzzRoute6: whatever a line of routes is, it is read or refused.
+func FuzzRoute6(f *testing.F) {
+	f.Add("20010db8000100000000000000000000 30 00000000000000000000000000000000 00 00000000000000000000000000000000 00000400 00000001 00000000 80200001       lo")
+	f.Add("00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo")
+	f.Add("fe8 0x80 g 0 0 0 0 0 100000000 lo")
+	f.Fuzz(func(t *testing.T, line string) {
+		to, here, err := parseRoute6(line)
+		if err != nil && here || err == nil && !to.IsValid() {
+			t.Errorf("%v, %v, %v", to, here, err)
+		}
+	})
+}
+
+// own are addresses of this machine: loopback, and those of other interfaces that are not of a link alone.
+func own(t *testing.T) (hosts []string) {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if ip := a.(*net.IPNet).IP; ip.To4() != nil {
+			hosts = append(hosts, ip.String())
+		} else if !ip.IsLinkLocalUnicast() {
+			hosts = append(hosts, "["+ip.String()+"]")
+		}
+	}
+	return hosts
+}
+
+// listenAll listens at all addresses of this machine, and returns the port.
+func listenAll(t *testing.T) (net.Listener, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // a server may have done that
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, port
+}
+
+// TestOutsideDials: names and spellings that lead to this machine are found out when they are connected to.
+func TestOutsideDials(t *testing.T) {
+	_, port := listenAll(t)
+	for _, host := range append(own(t), "localhost", "127.0.0.2", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]") {
+		c, err := (&Outside{}).DialContext(t.Context(), "tcp", host+":"+port)
+		if err == nil {
+			_ = c.Close()
+		}
+		if !errors.Is(err, ErrInside) {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	page := httptest.NewServer(http.NotFoundHandler())
+	defer page.Close()
+	at := netip.MustParseAddrPort(page.Listener.Addr().String())
+	c, err := (&Outside{Pages: []netip.AddrPort{at}}).DialContext(t.Context(), "tcp", fmt.Sprint("localhost:", at.Port()))
+	if err != nil {
+		t.Fatalf("the run's own page: %v", err)
+	}
+	_ = c.Close()
+}
+
+// TestWay: what is asked of a way in SOCKS is answered, bytes go through it in both directions until each ends, and nothing stays of it.
+func TestWay(t *testing.T) {
+	echo, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var echoing sync.WaitGroup
+	defer echoing.Wait()
+	defer echo.Close()
+	echoing.Go(func() {
+		for {
+			c, err := echo.Accept()
+			if err != nil {
+				return
+			}
+			all, _ := io.ReadAll(c) // what had come before it ended
+			_, _ = c.Write(append([]byte("heard: "), all...))
+			_ = c.Close() // the other side sees what is missing
+		}
+	})
+	at := netip.MustParseAddrPort(echo.Addr().String())
+	w, err := openWay(&Outside{Pages: []netip.AddrPort{at}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	port := string([]byte{byte(at.Port() >> 8), byte(at.Port())})
+	ask := func(text string) string {
+		t.Helper()
+		c, err := net.Dial("tcp", w.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite() // who refuses may have closed it
+		got, _ := io.ReadAll(c)           // a reset ends it too
+		return string(got)
+	}
+	const hello, welcome, nowhere = "\x05\x01\x00", "\x05\x00", "\x00\x01\x00\x00\x00\x00\x00\x00"
+	for name, tc := range map[string]struct{ ask, want string }{
+		"an address":          {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01" + port + "hello", welcome + "\x05\x00" + nowhere + "heard: hello"},
+		"a name":              {"\x05\x02\x02\x00" + "\x05\x01\x00\x03\x09localhost" + port + "hello", welcome + "\x05\x00" + nowhere + "heard: hello"},
+		"another port":        {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", welcome + "\x05\x02" + nowhere},
+		"an address of six":   {hello + "\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01" + port, welcome + "\x05\x02" + nowhere},
+		"a name of inside":    {hello + "\x05\x01\x00\x03\x09localhost\x00\x50", welcome + "\x05\x02" + nowhere},
+		"a name with a space": {hello + "\x05\x01\x00\x03\x03a b\x00\x50", welcome + "\x05\x04" + nowhere},
+		"no name":             {hello + "\x05\x01\x00\x03\x00\x00\x50", welcome + "\x05\x04" + nowhere},
+		"to listen":           {hello + "\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50", welcome + "\x05\x07" + nowhere},
+		"UDP":                 {hello + "\x05\x03\x00\x01\x7f\x00\x00\x01\x00\x50", welcome + "\x05\x07" + nowhere},
+		"another kind":        {hello + "\x05\x01\x00\x02", welcome + "\x05\x08" + nowhere},
+		"to log in":           {"\x05\x01\x02", "\x05\xff"},
+		"no method":           {"\x05\x00", "\x05\xff"},
+		"SOCKS 4":             {"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", ""},
+		"HTTP":                {"GET http://127.0.0.1/ HTTP/1.1\r\n\r\n", ""},
+		"half a request":      {hello + "\x05\x01\x00\x01\x7f", welcome},
+		"nothing":             {"", ""},
+	} {
+		if got := ask(tc.ask); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+	open, err := net.Dial("tcp", w.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if _, err := io.WriteString(open, hello); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(open, make([]byte, 2)); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	w.close() // again
+	if _, err := open.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection outlives the way")
+	}
+	if len(w.open) != 0 {
+		t.Errorf("%d connections stay", len(w.open))
+	}
+}
+
+// said is a client that has said all it says, and keeps what it is answered.
+type said struct {
+	io.Reader
+	answers bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) { return s.answers.Write(b) }
+
+// FuzzSocks: whatever is asked, where it leads to is a host and a port on one line, or it is refused.
+func FuzzSocks(f *testing.F) {
+	for _, seed := range []string{
+		"", "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", "\x05\x02\x02\x00\x05\x01\x00\x03\x09localhost\x00\x50", "\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x01", 18),
+		"\x05\xff" + strings.Repeat("\x00", 255) + "\x05\x01\x00\x03\xff" + strings.Repeat("a", 257), "\x05\x01\x00\x05\x02\x00\x01", "\x04\x01", "\x05\x01\x00\x05\x01\x00\x03\x03a:b\x00\x50",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := &said{Reader: bytes.NewReader(text)}
+		to, err := socksAsked(c)
+		if (err == nil) != (to != "") || c.answers.Len() > 12 {
+			t.Fatalf("%q, %v, %d bytes of answers", to, err, c.answers.Len())
+		}
+		if err != nil {
+			return
+		}
+		if host, port, err := net.SplitHostPort(to); err != nil || host == "" || port == "" || strings.ContainsAny(to, " \r\n\x00") {
+			t.Fatalf("%q: %v", to, err)
+		}
+	})
+}
+
+// TestForeignTestsReachNoServices has real browsers go to a service of this machine in every way that a test and its pages have, by all names and addresses that the machine has for
+// itself. Each is tried in a browser that is kept from it, and in one that is not: else it would show nothing. To the run's own page both go directly.
+func TestForeignTestsReachNoServices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
+	for _, k := range kinds() {
+		for _, foreign := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { reachesServices(t, k, foreign) })
+		}
+	}
+}
+
+func reachesServices(t *testing.T, k kind, foreign bool) {
+	path, err := find(k.pkg, k.programs...)
+	need(t, err)
+	hosts := append(own(t), "localhost", "x.localhost", "127.1", "2130706433", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(len(hosts))*20*time.Second) // for a machine that is busy with other things
+	defer cancel()
+	display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
+	need(t, err)
+	defer display.Close()
+
+	var mu sync.Mutex
+	reached := map[string]bool{}
+	changed := make(chan struct{}, 1) // what is reached
+	l, port := listenAll(t)
+	secret := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		reached[r.URL.Path] = true
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<title>y</title><script>if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
+	})}}
+	secret.Start()
+	defer secret.Close()
+
+	var tries strings.Builder
+	for i, host := range hosts {
+		fmt.Fprintf(&tries, "tries.push([%q, %d]);\n", host+":"+port, i)
+	}
+	patience := time.Minute // of a page with what it has in frames: what must not be there is not waited for as long, and some browsers tell of no end
+	if foreign {
+		patience = 5 * time.Second
+	}
+	var shown atomic.Pointer[Browser]
+	heard := make(chan string, 100)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b := shown.Load(); b != nil && b.way != nil && comesBy(b.way, r.RemoteAddr) {
+			t.Errorf("%s came by the way that others' tests take to the network", r.URL.Path)
+		}
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Cache-Control", "no-store")
+		switch r.URL.Path {
+		case "/try":
+			fmt.Fprintf(w, `<title>x</title><body><script>
+const tries = [];
+%s
+const frame = to => new Promise(done => { const f = document.createElement("iframe"); f.onload = f.onerror = done; f.src = to; document.body.append(f); setTimeout(done, %d); });
+const socket = to => new Promise(done => { try { const s = new WebSocket(to); s.onopen = s.onerror = s.onclose = done; } catch { done(); } });
+const worker = () => new Promise(done => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('http://127.0.0.1:%s/worker', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(0))"]))); w.onmessage = w.onerror = done; });
+Promise.all([worker(), ...tries.flatMap(([host, i]) => [
+	fetch("http://" + host + "/fetch/" + i, {mode: "no-cors"}).catch(() => 0),
+	frame("http://" + host + "/frame/" + i), socket("ws://" + host + "/socket/" + i),
+	frame("/away?to=" + encodeURIComponent("http://" + host + "/redirect/" + i)),
+])]).then(() => fetch("/tried"));
+</script>`, tries.String(), patience.Milliseconds(), port)
+		case "/link":
+			fmt.Fprintf(w, `<title>x</title><a style="position: fixed; inset: 0; background: #00f" href="http://127.0.0.1:%s/link"></a><script>onload = () => setTimeout(() => fetch("/shown/link"), 500)</script>`, port)
+		default:
+			fmt.Fprint(w, `<title>x</title><script>onload = () => fetch("/shown" + location.pathname)</script>`)
+		}
+		select {
+		case heard <- r.URL.Path:
+		case <-ctx.Done():
+		}
+	}))
+	defer page.Close()
+	await := func(want string) {
+		t.Helper()
+		for {
+			select {
+			case got := <-heard:
+				if got == want {
+					return
+				}
+			case <-ctx.Done():
+				t.Fatalf("%s was not asked for", want)
+			}
+		}
+	}
+	// What others' tests reach of the network, they reach by names, too: a page at a name, which is not gone to directly.
+	var far atomic.Bool
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b := shown.Load(); b != nil && b.way != nil && comesBy(b.way, r.RemoteAddr) {
+			far.Store(true)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>x</title><script>onload = () => location.href = %q</script>`, page.URL+"/back")
+	}))
+	defer elsewhere.Close()
+
+	o := BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Foreign: foreign}
+	named := netip.MustParseAddrPort(elsewhere.Listener.Addr().String())
+	if foreign {
+		o.Outside = &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort(page.Listener.Addr().String()), named}}
+	}
+	b, err := startBrowser(ctx, k, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	shown.Store(b)
+	hand, err := x11.Open(display.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hand.Close()
+	typed := Typed{Input: hand, Bar: blank("x").AddressBar}
+	goTo := func(address string) {
+		t.Helper()
+		if _, err := typed.Go(ctx, address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// settled gives what was done time to reach the service: as much as it takes where it does, and where it must not, more than it took there.
+	settled := func(what string) {
+		t.Helper()
+		if foreign {
+			later := []input.Timed{{After: 2 * time.Second, Actions: []input.Action{input.Move{X: 400, Y: 400}}}}
+			if err := input.Play(ctx, hand, timeline.Monotonic().Now(), later, nil); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		for {
+			mu.Lock()
+			there := reached["/shown"+what] // what is typed earlier is lost when it is shown
+			mu.Unlock()
+			if there {
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatalf("%s is not reached anyway: that it is not shows nothing", what)
+			}
+		}
+	}
+	await("/shown/first")
+	goTo(page.URL + "/try")
+	await("/tried")
+	for i, host := range hosts {
+		if k.name == "chromium" && (host == "127.1" || host == "[::ffff:127.0.0.1]") {
+			continue // what is typed like that it looks for elsewhere, and pages have gone there
+		}
+		goTo(fmt.Sprintf("http://%s:%s/typed/%d", host, port, i))
+		settled(fmt.Sprint("/typed/", i))
+	}
+	goTo(page.URL + "/away?to=http://127.0.0.1:" + port + "/redirected")
+	settled("/redirected")
+	goTo(page.URL + "/link")
+	await("/shown/link")
+	click := []input.Timed{
+		{After: 0, Actions: []input.Action{input.Move{X: 400, Y: 400}}},
+		{After: barHeld, Actions: []input.Action{input.ButtonDown{Button: input.Left}}},
+		{After: 2 * barHeld, Actions: []input.Action{input.ButtonUp{Button: input.Left}}},
+	}
+	if err := input.Play(ctx, hand, timeline.Monotonic().Now(), click, nil); err != nil {
+		t.Fatal(err)
+	}
+	settled("/link")
+	goTo(fmt.Sprintf("http://localhost:%d/", named.Port()))
+	await("/shown/back")
+
+	mu.Lock()
+	defer mu.Unlock()
+	if foreign {
+		for r := range reached {
+			t.Errorf("%s was reached", r)
+		}
+		if !far.Load() {
+			t.Error("what is outside was not reached by the way there")
+		}
+		return
+	}
+	want := []string{"/worker"}
+	for i := range hosts {
+		want = append(want, fmt.Sprint("/frame/", i), fmt.Sprint("/redirect/", i), fmt.Sprint("/fetch/", i), fmt.Sprint("/socket/", i))
+	}
+	for _, w := range want {
+		if !reached[w] {
+			t.Errorf("%s (of %s) is not reached anyway: that it is not shows nothing", w, hosts)
+		}
+	}
+}
+
+// comesBy reports whether a connection comes from a way.
+func comesBy(w *way, remote string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.open {
+		if c.LocalAddr().String() == remote {
+			return true
+		}
+	}
+	return false
+}
