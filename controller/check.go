@@ -8,22 +8,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// ErrNoNetwork is wrapped where a test asks for a link of its own.
-var ErrNoNetwork = errors.New("the test network is not there yet")
-
-// Check says why a test cannot be run at all, before anything is started.
-func Check(t *suite.Test) error {
-	if t.Network.Given() {
-		return fmt.Errorf("test %s asks for a network: %w; leave out network: to run it on the device's own", t.Name, ErrNoNetwork)
-	}
-	return nil
-}
-
 // check finds what is missing from a setup.
 func (r *run) check() error {
-	if err := Check(r.Test); err != nil {
-		return err
-	}
 	if r.Input == nil && needsInput(r.Test.Steps) {
 		return fmt.Errorf("test %s sends input, and the device has none: %w", r.Test.Name, errors.ErrUnsupported)
 	}
@@ -37,7 +23,7 @@ func (r *run) check() error {
 func needsInput(steps []suite.Step) bool {
 	return slices.ContainsFunc(steps, func(s suite.Step) bool {
 		switch a := s.Action.(type) {
-		case suite.Launch, suite.Load, suite.Wait, suite.Sleep, suite.Mark:
+		case suite.Launch, suite.Load, suite.Wait, suite.Sleep, suite.Mark, suite.Line:
 			return false
 		case suite.Loop:
 			return needsInput(a.Steps)

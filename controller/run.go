@@ -52,6 +52,8 @@ type Setup struct {
 	Happened <-chan string
 	// Gestures reads what a test's replay and script steps name; nil: such steps are refused.
 	Gestures Gestures
+	// Line changes the line that the device is on, and says in words what it is then. Nil: it is on none.
+	Line func(suite.Line) (string, error)
 }
 
 // Gestures turns recordings of a hand, and scripts, into actions.
@@ -83,6 +85,8 @@ const (
 	greenTimeout = 90 * time.Second // a browser that starts on a busy machine
 	greenHeld    = 500 * time.Millisecond
 	redTimeout   = 15 * time.Second
+	// toldTimeout is how long it may take to tell the browser to start, or to go somewhere, with all that this needs.
+	toldTimeout = 2 * time.Minute
 	// redTail is for how long red stands after it was seen, so that the recording holds enough of it.
 	redTail = 300 * time.Millisecond
 )
@@ -170,7 +174,7 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.begun(ctx)
+	return r.begun(ctx, 0)
 }
 
 // launches says that the test starts the browser itself; it then is not there before.
@@ -187,7 +191,7 @@ func (r *run) loads() bool { return r.Address == "" || r.Address == "about:blank
 
 func (r *run) launch(ctx context.Context, address string) error {
 	r.Log.Info("start the browser", "address", address)
-	at, err := r.Browser.Launch(ctx, address)
+	at, err := tell(ctx, "start", address, r.Browser.Launch)
 	if err != nil {
 		return fmt.Errorf("start the browser: %w", err)
 	}
@@ -205,12 +209,23 @@ func (r *run) launch(ctx context.Context, address string) error {
 
 func (r *run) load(ctx context.Context, address string) error {
 	r.Log.Info("load", "address", address)
-	at, err := r.Browser.Load(ctx, address)
+	at, err := tell(ctx, "load", address, r.Browser.Load)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", address, err)
 	}
 	r.emit(Navigation, at, map[string]string{"address": address})
 	return nil
+}
+
+// tell tells the browser something, for a limited time.
+func tell(ctx context.Context, what, address string, how func(context.Context, string) (timeline.Interval, error)) (timeline.Interval, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, toldTimeout, fmt.Errorf("the device did not take within %v what it was told: %s %s", toldTimeout, what, address))
+	defer cancel()
+	at, err := how(ctx, address)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return at, err
 }
 
 // green waits until a green is held, and takes its box for the content's area.
@@ -225,9 +240,9 @@ func (r *run) green(ctx context.Context) error {
 	return nil
 }
 
-// begun waits until the green is gone.
-func (r *run) begun(ctx context.Context) error {
-	seen, err := r.await(ctx, r.limit(), Condition{Kind: NoGreen, Region: r.played.Area})
+// begun waits until the green is gone in a frame from a time on.
+func (r *run) begun(ctx context.Context, since timeline.Time) error {
+	seen, err := r.await(ctx, r.limit(), Condition{Kind: NoGreen, Region: r.played.Area, Since: since})
 	if err != nil {
 		return err
 	}

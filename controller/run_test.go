@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -35,6 +36,23 @@ func TestPageWithMarkers(t *testing.T) {
 		}
 		wantKinds(t, w, Launching, GreenSeen, Began, Ended)
 	})
+}
+
+// TestBrowserThatIsDeaf: a device that never comes back from what its browser was told ends the run, and it is said what that was.
+func TestBrowserThatIsDeaf(t *testing.T) {
+	for deaf, want := range map[string]string{
+		"launch": "start the browser: the device did not take within 2m0s what it was told: start http://green/",
+		"load":   "the device did not take within 2m0s what it was told: load http://",
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.deaf = deaf
+			w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
+			test := &suite.Test{Name: "t", URL: "http://a.example/", Sync: suite.Sync{Still: time.Second}, Timeout: 20 * time.Second}
+			if _, err := w.run(t.Context(), test, false); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", deaf, err, want)
+			}
+		})
+	}
 }
 
 func TestAddressWithoutMarkers(t *testing.T) {
@@ -170,7 +188,6 @@ func TestFailures(t *testing.T) {
 		"page hangs on green":    {func(w *world, _ func()) { w.launched = func(w *world, _ string) { w.later(time.Second, "green") } }, marked(), "waited 20s for the green to go", ""},
 		"page never turns red":   {func(w *world, _ func()) { w.launched = never }, marked(), "the test did not end within 20s, while it was waited for red", ""},
 		"longer than its end":    {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: 7 * time.Second}, Timeout: 20 * time.Second, Steps: []suite.Step{do(suite.Sleep{For: time.Minute})}}, "the test did not end within 27s", ""},
-		"network":                {func(w *world, _ func()) {}, &suite.Test{Name: "n", Network: suite.Network{Profile: "cable"}}, "test n asks for a network", ""},
 		"wait sees nothing":      {func(w *world, _ func()) { w.launched = never }, marked(do(suite.Wait{Colour: &suite.Colour{R: 1}, Timeout: time.Second})), "step wait in line 7: waited 1s for the colour #010000", ""},
 		"event never comes":      {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},
 		"nobody looks":           {func(w *world, _ func()) { w.fails["await"] = errTest }, marked(), "of the test", ""},
@@ -273,5 +290,37 @@ func TestPlan(t *testing.T) {
 	}
 	if first[0] == 22 || first[0] == 0 || first[1] == 0 || first[2] == 0 {
 		t.Errorf("first in their blocks were %v", first)
+	}
+}
+
+// A line is changed where it stands among the steps, and the recording is told; what cannot be changed ends the run.
+func TestLineIsChanged(t *testing.T) {
+	for want, tc := range map[string]struct {
+		network suite.Network
+		line    suite.Line
+	}{
+		"":                                 {suite.Network{Profile: "cable"}, suite.Line{Profile: "3g"}},
+		"step network in line 7: it rains": {suite.Network{Profile: "cable"}, suite.Line{RTT: time.Second}},
+		"step network in line 7: the device has no network of the run's own": {suite.Network{}, suite.Line{Profile: "3g"}},
+	} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.launched = page(2 * time.Second)
+			test := marked(do(suite.Mark{Kind: "before"}), do(tc.line))
+			test.Network = tc.network
+			_, err := w.run(t.Context(), test, true)
+			if want != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				return
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			i := slices.IndexFunc(w.events, func(e timeline.Event) bool { return e.Kind == LineChanged })
+			if i < 1 || string(w.events[i].Data) != `{"conditions":"3g, slow"}` || w.events[i-1].Kind != "before" {
+				t.Errorf("%d of %+v", i, w.events)
+			}
+		})
 	}
 }

@@ -78,14 +78,14 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 		if err := r.launch(ctx, r.Address); err != nil {
 			return err
 		}
-		return r.begun(ctx)
+		return r.begun(ctx, 0)
 	case suite.Load:
 		first := !r.played.Began
 		if err := r.load(ctx, a.URL); err != nil {
 			return err
 		}
 		if first {
-			return r.begun(ctx)
+			return r.begun(ctx, r.Clock.Now()) // what an address bar shows while it is typed into may cover the green
 		}
 		return nil
 	case suite.Sleep:
@@ -93,6 +93,8 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 	case suite.Mark:
 		r.emit(a.Kind, timeline.At(r.Clock.Now()), nil)
 		return nil
+	case suite.Line:
+		return r.changeLine(a)
 	case suite.Wait:
 		return r.wait(ctx, a)
 	case suite.Ping:
@@ -101,6 +103,22 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 		return r.loop(ctx, a)
 	}
 	return r.act(ctx, s)
+}
+
+// LineChanged is the kind of event that a changed line is.
+const LineChanged = "network"
+
+func (r *run) changeLine(l suite.Line) error {
+	if r.Line == nil {
+		return fmt.Errorf("the device has no network of the run's own: %w", errors.ErrUnsupported)
+	}
+	before := r.Clock.Now()
+	now, err := r.Line(l)
+	if err != nil {
+		return err
+	}
+	r.emit(LineChanged, timeline.Interval{Earliest: before, Latest: r.Clock.Now()}, map[string]any{"conditions": now})
+	return nil
 }
 
 func (r *run) loop(ctx context.Context, l suite.Loop) error {

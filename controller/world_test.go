@@ -42,6 +42,7 @@ type world struct {
 	noPainter  bool
 	noInput    bool
 	redIgnored bool
+	deaf       string // the method of its browser that nobody answers
 }
 
 func newWorld() *world {
@@ -126,7 +127,11 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 	}
 }
 
-func (w *world) Launch(_ context.Context, address string) (timeline.Interval, error) {
+func (w *world) Launch(ctx context.Context, address string) (timeline.Interval, error) {
+	if w.deaf == "launch" {
+		<-ctx.Done()
+		return timeline.Interval{}, ctx.Err()
+	}
 	if err := w.fails["launch"]; err != nil {
 		return timeline.Interval{}, err
 	}
@@ -137,7 +142,11 @@ func (w *world) Launch(_ context.Context, address string) (timeline.Interval, er
 	return timeline.At(w.Now()), nil
 }
 
-func (w *world) Load(context.Context, string) (timeline.Interval, error) {
+func (w *world) Load(ctx context.Context, _ string) (timeline.Interval, error) {
+	if w.deaf == "load" {
+		<-ctx.Done()
+		return timeline.Interval{}, ctx.Err()
+	}
 	if w.loaded != nil {
 		w.loaded(w)
 	}
@@ -213,6 +222,14 @@ func (w *world) run(ctx context.Context, t *suite.Test, own bool) (Played, error
 	}
 	if t.URL != "" {
 		s.Address = t.URL
+	}
+	if t.Network.Given() {
+		s.Line = func(l suite.Line) (string, error) {
+			if l.Profile == "" {
+				return "", errors.New("it rains")
+			}
+			return l.Profile + ", slow", nil
+		}
 	}
 	if w.noPainter {
 		s.Painter = nil
