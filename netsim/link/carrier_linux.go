@@ -1,0 +1,204 @@
+package link
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// carrier takes packets from one interface to another, when a pipe says that they arrive. It is one thread, which sleeps in the kernel until the next packet comes or arrives.
+type carrier struct {
+	in, out int // of TUN interfaces, not blocking
+	wake    int // eventfd: the conditions have changed, or it is over
+	done    chan struct{}
+	flows   *flows
+	up      bool // from the device
+
+	mu     sync.Mutex
+	pipe   *Pipe
+	over   bool
+	failed error
+
+	// Of the thread alone:
+	way   ring[onWay] // by arrival
+	bytes int         // of the memory that they take
+	spare [][]byte
+	clock timeline.Clock
+}
+
+// onWay is a packet that has been sent and is not there yet.
+type onWay struct {
+	arrives timeline.Time
+	packet  []byte
+}
+
+const (
+	mostOnWay  = 256 << 20 // bytes of memory; a small packet takes as much as a full one
+	mostAtOnce = 64        // packets that are read before it is looked whether others have arrived
+)
+
+func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (way, error) {
+	pipe, err := NewPipe(d, seed, stream, at)
+	if err != nil {
+		return nil, err
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("make an event: %w", err)
+	}
+	c := &carrier{in: in, out: out, wake: wake, done: make(chan struct{}), pipe: pipe, clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
+	go c.run()
+	return c, nil
+}
+
+func (c *carrier) set(d Direction) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pipe.Set(d, c.clock.Now())
+}
+
+func (c *carrier) counts() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pipe.Counts()
+}
+
+// close ends the thread, and returns what it failed with.
+func (c *carrier) close() error {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	_, err := unix.Write(c.wake, binary.NativeEndian.AppendUint64(nil, 1))
+	<-c.done
+	return errors.Join(err, unix.Close(c.wake), c.failed)
+}
+
+func (c *carrier) run() {
+	defer close(c.done)
+	// The thread is not given back: what ran on it next would have its rights.
+	runtime.LockOSThread()
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	urgent := false
+	schedule(urgent)
+	for {
+		if err := c.wait(); err != nil {
+			c.failed = err
+			return
+		}
+		c.mu.Lock()
+		over, limited := c.over, c.pipe.limited()
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		if limited != urgent {
+			urgent = limited
+			schedule(urgent)
+		}
+		for range mostAtOnce {
+			if !c.take() {
+				break
+			}
+		}
+		c.deliver()
+	}
+}
+
+// schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent late, so on a busy machine the line would be idle while senders wait for answers: where a rate
+// bounds what there is to do, the thread goes before all that has no deadline (sched(7)). Without one it could be kept busy for ever, and must not keep others, who record, from their work.
+func schedule(urgent bool) {
+	const nice = -15
+	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0) == nil {
+		return
+	}
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0)
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice)
+}
+
+// wait sleeps until there is something to do.
+func (c *carrier) wait() error {
+	fds := [...]unix.PollFd{{Fd: int32(c.in), Events: unix.POLLIN}, {Fd: int32(c.wake), Events: unix.POLLIN}}
+	var timeout *unix.Timespec
+	if c.way.len() > 0 {
+		ts := unix.NsecToTimespec(int64(max(0, c.way.at(0).arrives.Sub(c.clock.Now()))))
+		timeout = &ts
+	}
+	_, err := unix.Ppoll(fds[:], timeout, nil)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("wait for packets: %w", err)
+	}
+	if fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0 {
+		return errors.New("wait for packets: the interface is gone")
+	}
+	return nil
+}
+
+// take reads a packet, if there is one, and asks the pipe.
+func (c *carrier) take() bool {
+	b := c.buffer()
+	n, err := unix.Read(c.in, b)
+	if err != nil || n <= 0 {
+		c.spare = append(c.spare, b)
+		return false
+	}
+	now := c.clock.Now()
+	c.mu.Lock()
+	fate := c.pipe.Send(now, n)
+	if fate.Lost == NotLost && c.bytes+cap(b) > mostOnWay {
+		c.pipe.counts.LostInQueue++
+		fate.Lost = InQueue
+	}
+	c.mu.Unlock()
+	if c.up {
+		c.flows.up(b[:n], now, fate.Lost != NotLost)
+	} else {
+		c.flows.sent(b[:n], fate.Lost != NotLost)
+	}
+	if fate.Lost != NotLost {
+		c.spare = append(c.spare, b)
+		return true
+	}
+	c.bytes += cap(b)
+	c.way.push(onWay{})
+	i := c.way.len() - 1
+	for ; i > 0 && c.way.at(i-1).arrives > fate.Arrives; i-- {
+		*c.way.at(i) = *c.way.at(i - 1)
+	}
+	*c.way.at(i) = onWay{fate.Arrives, b[:n]}
+	return true
+}
+
+// deliver hands over what has arrived.
+func (c *carrier) deliver() {
+	for c.way.len() > 0 {
+		now := c.clock.Now()
+		if c.way.at(0).arrives > now {
+			return
+		}
+		p := c.way.pop()
+		c.bytes -= cap(p.packet)
+		if !c.up {
+			// Before it is there, so that what the device answers is later.
+			c.flows.given(p.packet, now)
+		}
+		// An interface that takes no packet drops it, as a network card does whose program does not listen.
+		_, _ = unix.Write(c.out, p.packet)
+		c.spare = append(c.spare, p.packet[:cap(p.packet)])
+	}
+}
+
+// buffer returns one that holds any packet. They are kept: nothing is allocated for a packet once as many were on their way.
+func (c *carrier) buffer() []byte {
+	if k := len(c.spare); k > 0 {
+		b := c.spare[k-1]
+		c.spare = c.spare[:k-1]
+		return b
+	}
+	return make([]byte, 2048)
+}

@@ -1,0 +1,75 @@
+package link
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// TestPacketFlows: what the link has seen of a download is what went through it, and the device had it as the rate lets it.
+func TestPacketFlows(t *testing.T) {
+	d := Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond, Loss: 0.01}
+	p := openPacket(t, Conditions{Down: d, Up: Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond}})
+	l, err := p.Server.Listen("tcp4", ":80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const size = 500_000
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.ReadFull(c, make([]byte, 4))
+		_, _ = c.Write(make([]byte, size))
+	}()
+	clock := timeline.Monotonic()
+	began := clock.Now()
+	c, err := p.Device.Dial(t.Context(), "tcp4", "198.18.0.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	connected := clock.Now()
+	if _, err := c.Write([]byte("send")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, c); err != nil || n != size {
+		t.Fatal(n, err)
+	}
+	ended := clock.Now()
+	if err := p.Close(); err != nil { // so that nothing changes between one count and the next
+		t.Fatal(err)
+	}
+	all := p.Flows()
+	if len(all) != 1 {
+		t.Fatalf("%+v", all)
+	}
+	f := all[0]
+	t.Logf("%d arrivals, %d lost, %d repeated, %d sent again", len(f.Arrivals), f.LostDown, f.RepeatedDown, f.SentAgain)
+	if f.Device.String() != c.LocalAddr().String() || f.Server.String() != c.RemoteAddr().String() || f.Protocol != "tcp" {
+		t.Errorf("%+v", f)
+	}
+	if !(began <= f.Opened && f.Opened.Add(40*time.Millisecond) <= f.Answered && f.Answered <= connected && f.Answered <= f.First && f.Closed != 0 && f.Closed <= ended) {
+		t.Errorf("from %v to %v, connected at %v: opened at %v, answered at %v, first data at %v, closed at %v", began, ended, connected, f.Opened, f.Answered, f.First, f.Closed)
+	}
+	if last := f.Arrivals[len(f.Arrivals)-1]; last.Bytes != size || last.At > f.Closed {
+		t.Errorf("%+v is the last arrival, of %d bytes", last, size)
+	}
+	first := f.Arrivals[0]
+	for _, a := range f.Arrivals {
+		// What was received without a hole may have come in any order, but not faster than the line.
+		if bits := float64(a.Bytes-first.Bytes) * 8; a.At.Sub(first.At).Seconds() < bits/5e6-0.4 {
+			t.Errorf("%v after %v is faster than the line", a, first)
+		}
+	}
+	down, up := p.Counts()
+	// What was on its way when the link was closed, such as what the server sent again on a busy machine, has neither arrived nor is it lost.
+	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.Missed().Other; gone > went || gone+5 < went || f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 { // the server's bare ACKs are not repeated
+		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.Missed())
+	}
+}

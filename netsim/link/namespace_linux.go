@@ -1,0 +1,164 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Namespace is a network of its own on this machine: interfaces, addresses, routes and ports that nothing else sees, and an /etc/resolv.conf of its own.
+//
+// It has no name. The kernel ends it with the last program and socket in it, so that nothing is left, however this program ends. It stands on a thread that
+// does nothing else; what must happen in it happens there.
+type Namespace struct {
+	calls chan func()
+	stop  chan struct{} // closed to end it
+	done  chan struct{} // the thread has ended
+	once  sync.Once
+}
+
+// refused makes errors that tell of rights tell what to do.
+func refused(what string, err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+		return &PrivilegeError{what, err}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// NewNamespace makes one in which names are asked of a server at an address.
+func NewNamespace(nameserver string) (*Namespace, error) {
+	n := &Namespace{calls: make(chan func()), stop: make(chan struct{}), done: make(chan struct{})}
+	ready := make(chan error)
+	go n.stand(nameserver, ready)
+	if err := <-ready; err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// stand is the thread. It is not given back: it would carry the namespace to whatever ran on it next.
+func (n *Namespace) stand(nameserver string, ready chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The first thread is what /proc/self shows, and it never ends. Another one does it, while this one is kept from being chosen again.
+		again := make(chan struct{})
+		go func() { defer close(again); n.stand(nameserver, ready) }()
+		<-again
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(n.done)
+	if err := enter(nameserver); err != nil {
+		ready <- err
+		return
+	}
+	ready <- nil
+	for {
+		select {
+		case call := <-n.calls:
+			call()
+		case <-n.stop:
+			return
+		}
+	}
+}
+
+// enter puts the thread into new namespaces of network and mounts.
+func enter(nameserver string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
+		return refused("make a network namespace", err)
+	}
+	// What the machine unmounts later, such as a disk that is pulled out, is gone here too; what is mounted here stays here.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return refused("keep mounts apart", err)
+	}
+	return ownNames(nameserver)
+}
+
+// ownNames lays a resolv.conf over the machine's, for this thread and what it starts.
+func ownNames(nameserver string) error {
+	const what = "give the namespace a nameserver"
+	over, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // programs then ask this machine, in a namespace where only we answer
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	f, err := os.CreateTemp("", "eideticker-resolv-")
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	defer os.Remove(f.Name()) // the mount keeps it
+	_, err = fmt.Fprintf(f, "nameserver %s\noptions timeout:60 attempts:1\n", nameserver)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if err := unix.Mount(f.Name(), over, "", unix.MS_BIND, ""); err != nil {
+		return refused(what, err)
+	}
+	return nil
+}
+
+// Do calls f in the namespace. Sockets that it opens and programs that it starts stay in it; goroutines that it starts do not.
+func (n *Namespace) Do(f func() error) error {
+	result := make(chan error, 1)
+	select {
+	case n.calls <- func() { result <- f() }:
+		return <-result
+	case <-n.done:
+		return net.ErrClosed
+	}
+}
+
+// Start starts a program in the namespace. It is killed when the namespace is closed, or this process ends.
+func (n *Namespace) Start(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if cmd.SysProcAttr.Pdeathsig == 0 {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL // when the thread that started it ends, which is ours
+	}
+	return n.Do(cmd.Start)
+}
+
+// Listen listens at an address of the namespace.
+func (n *Namespace) Listen(network, address string) (l net.Listener, err error) {
+	err = n.Do(func() (err error) { l, err = net.Listen(network, address); return err })
+	return l, err
+}
+
+// ListenPacket does so for packets.
+func (n *Namespace) ListenPacket(network, address string) (c net.PacketConn, err error) {
+	err = n.Do(func() (err error) { c, err = net.ListenPacket(network, address); return err })
+	return c, err
+}
+
+// Dial connects to an address, not a name: names would be asked from another thread.
+func (n *Namespace) Dial(ctx context.Context, network, address string) (c net.Conn, err error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if net.ParseIP(host) == nil {
+		return nil, fmt.Errorf("dial %s in a namespace: it is no address", address)
+	}
+	err = n.Do(func() (err error) { c, err = new(net.Dialer).DialContext(ctx, network, address); return err })
+	return c, err
+}
+
+// Close lets go of it. Programs and sockets in it stay in it.
+func (n *Namespace) Close() error {
+	n.once.Do(func() { close(n.stop) })
+	<-n.done
+	return nil
+}

@@ -1,0 +1,186 @@
+package link
+
+import (
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// The two directions of a line; each is a stream of chance of its own.
+const (
+	streamDown = 0
+	streamUp   = 1
+)
+
+// Pipe is the model of one direction: see the package. It does not carry anything: it says of each packet what becomes of it. It is not safe for use from
+// several goroutines.
+type Pipe struct {
+	d      Direction
+	queue  int
+	behind time.Duration
+	chance chance
+
+	began   timeline.Time // of the trace
+	free    timeline.Time // when the line is free
+	rest    int64         // of a nanosecond more, in parts of 1/rate
+	waiting backlog
+	last    timeline.Time // arrival, of those that are not held back
+
+	counts Counts
+}
+
+// Fate is what becomes of a packet.
+type Fate struct {
+	Lost    Loss
+	Leaves  timeline.Time // when its last bit has left; of those that the queue refused nothing does
+	Arrives timeline.Time // when its last bit is there; of those that are lost on the way, when it would have been
+}
+
+// Loss says where a packet was lost.
+type Loss uint8
+
+const (
+	NotLost Loss = iota
+	InQueue      // there was no room
+	OnWay
+)
+
+// Counts are what went through a pipe.
+type Counts struct {
+	Packets, Bytes uint64 // that were sent, whatever became of them
+	LostInQueue    uint64 // packets
+	LostOnWay      uint64
+	HeldBack       uint64
+}
+
+// NewPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two directions of a line are streams of their own.
+func NewPipe(d Direction, seed, stream uint64, at timeline.Time) (*Pipe, error) {
+	p := &Pipe{chance: newChance(seed, stream), free: at, last: at}
+	return p, p.Set(d, at)
+}
+
+// Set changes what the line is like, for what is sent from then on. What waits already leaves as it would have.
+func (p *Pipe) Set(d Direction, at timeline.Time) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	p.d, p.began, p.rest = d, at, 0
+	if p.queue = d.Queue; p.queue == 0 {
+		p.queue = DefaultQueue
+	}
+	if p.behind = d.Behind; p.behind == 0 {
+		p.behind = time.Millisecond
+		if d.Rate > 0 {
+			p.behind = max(p.behind, time.Duration(3*8*MTU*int64(time.Second)/int64(d.Rate)))
+		}
+	}
+	p.chance.set(d.Loss, d.Burst)
+	return nil
+}
+
+// Counts returns what went through so far.
+func (p *Pipe) Counts() Counts { return p.counts }
+
+// Send offers a packet of some bytes at a time, which is not before that of the packet before it.
+func (p *Pipe) Send(at timeline.Time, bytes int) Fate {
+	p.counts.Packets++
+	p.counts.Bytes += uint64(bytes)
+	roll := p.chance.next()
+	p.waiting.leave(at)
+	if p.waiting.bytes+bytes > p.queue && p.limited() {
+		p.counts.LostInQueue++
+		return Fate{Lost: InQueue}
+	}
+	if at > p.free {
+		p.free, p.rest = at, 0
+	}
+	if p.limited() {
+		p.serialise(bytes)
+		p.waiting.join(p.free, bytes)
+	}
+	f := Fate{Leaves: p.free}
+	f.Arrives = f.Leaves.Add(p.d.Delay + time.Duration(roll.jitter*float64(p.d.Jitter)))
+	if roll.order < p.d.Reorder {
+		f.Arrives = max(f.Arrives.Add(p.behind), p.last)
+		p.counts.HeldBack++
+	} else {
+		f.Arrives = max(f.Arrives, p.last)
+		p.last = f.Arrives
+	}
+	if roll.lost {
+		p.counts.LostOnWay++
+		f.Lost = OnWay
+	}
+	return f
+}
+
+func (p *Pipe) limited() bool { return p.d.Rate > 0 || len(p.d.Trace) > 0 }
+
+// serialise moves the time at which the line is free by what a packet takes.
+func (p *Pipe) serialise(bytes int) {
+	if p.d.Rate > 0 {
+		p.take(int64(bytes)*8, p.d.Rate)
+		return
+	}
+	bits := int64(bytes) * 8
+	for {
+		rate, until := p.d.Trace.at(p.began, p.free)
+		if rate > 0 {
+			most := until.Sub(p.free)
+			can := int64(float64(rate) * most.Seconds())
+			if bits <= can {
+				p.take(bits, rate)
+				return
+			}
+			bits -= can
+		}
+		p.free, p.rest = until, 0
+	}
+}
+
+// take lets bits pass at a rate. What is left of a nanosecond is kept for the next ones: over a million packets it would be a millisecond.
+func (p *Pipe) take(bits int64, rate Rate) {
+	whole := bits*int64(time.Second) + p.rest
+	p.free = p.free.Add(time.Duration(whole / int64(rate)))
+	p.rest = whole % int64(rate)
+}
+
+// at returns the rate at a time, and until when it is that.
+func (t Trace) at(began, now timeline.Time) (Rate, timeline.Time) {
+	var whole time.Duration
+	for _, s := range t {
+		whole += s.For
+	}
+	round := began.Add(now.Sub(began) / whole * whole)
+	for _, s := range t {
+		end := round.Add(s.For)
+		if now < end {
+			return s.Rate, end
+		}
+		round = end
+	}
+	return 0, round // not reached: the steps are the whole
+}
+
+// backlog is what waits for the line, by when it leaves.
+type backlog struct {
+	ring[waiting]
+	bytes int
+}
+
+type waiting struct {
+	leaves timeline.Time
+	bytes  int
+}
+
+// leave drops those that have left.
+func (b *backlog) leave(at timeline.Time) {
+	for b.len() > 0 && b.at(0).leaves <= at {
+		b.bytes -= b.pop().bytes
+	}
+}
+
+func (b *backlog) join(leaves timeline.Time, bytes int) {
+	b.push(waiting{leaves, bytes})
+	b.bytes += bytes
+}

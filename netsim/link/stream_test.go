@@ -1,0 +1,659 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// handClock is a clock that a test moves.
+type handClock struct{ at timeline.Time }
+
+func (c *handClock) Now() timeline.Time { return c.at }
+
+// byHand is a line on which nothing happens but when the test says so.
+func byHand(t *testing.T, c Conditions, seed uint64) (*Stream, *handClock) {
+	t.Helper()
+	clock := &handClock{}
+	s, err := newStream(c, seed, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, clock
+}
+
+// read returns what of a half has arrived by a time.
+func (h *half) read(clock *handClock, at timeline.Time) int {
+	clock.at = at
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	h.s.catchUp()
+	return h.unread.len()
+}
+
+func opened(s *Stream, way int) *half {
+	h := newHalf(s, way, 0)
+	h.open = true
+	return h
+}
+
+// 1.2 Mbit/s and 20 ms: a full segment takes 10 ms, headers and all. The first ten leave one after the other; the line is never idle, so acknowledgements are there before the window ends.
+func TestStreamByHand(t *testing.T) {
+	s, clock := byHand(t, Conditions{Down: Direction{Rate: 1200 * Kbit, Delay: 20 * time.Millisecond}, Up: Direction{Delay: 20 * time.Millisecond}}, 1)
+	h := opened(s, streamDown)
+	if n, err := h.put(make([]byte, 20*mss), nil); n != 20*mss || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, step := range []struct {
+		at   int64 // ms
+		want int   // segments
+	}{{29, 0}, {30, 1}, {39, 1}, {40, 2}, {120, 10}, {130, 11}, {219, 19}, {220, 20}} {
+		if got := h.read(clock, ms(step.at)); got != step.want*mss {
+			t.Errorf("at %d ms %.2f segments are there, want %d", step.at, float64(got)/mss, step.want)
+		}
+	}
+	h.finish(io.EOF) // 52 bytes take 347 µs
+	if h.read(clock, ms(240)); h.ended != nil {
+		t.Error("the end is there before its time")
+	}
+	if h.read(clock, ms(241)); h.ended != io.EOF { //nolint:errorlint // it is given as it is
+		t.Errorf("the end is %v", h.ended)
+	}
+}
+
+// A line without a rate: ten segments are there after 50 ms, twenty more a round trip later, and so on; and no more than who reads leaves room for.
+func TestStreamWindow(t *testing.T) {
+	s, clock := byHand(t, Conditions{Down: Direction{Delay: 50 * time.Millisecond}, Up: Direction{Delay: 50 * time.Millisecond}}, 1)
+	h := opened(s, streamDown)
+	write := func() {
+		b := make([]byte, mostUnsent-h.unsent.len())
+		if _, err := h.put(b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	sum := 0
+	for round, want := range []int{10, 30} {
+		write()
+		if sum = h.read(clock, ms(int64(50+100*round))); sum != want*mss {
+			t.Errorf("%.1f segments are there after round %d, want %d", float64(sum)/mss, round, want)
+		}
+	}
+	for at := int64(200); at < 5000; at += 10 {
+		clock.at = ms(at)
+		if len := h.unsent.len(); len < mostUnsent {
+			write()
+		}
+		sum = h.read(clock, ms(at))
+	}
+	if sum < mostUnread || sum > 4*mostUnread {
+		t.Errorf("%d bytes wait for one who does not read", sum)
+	}
+	if s.unread != sum || s.unsent != h.unsent.len() {
+		t.Errorf("%d bytes are said to be unread, and %d unsent", s.unread, s.unsent)
+	}
+	h.breakOff(net.ErrClosed)
+	if s.unread != 0 || s.unsent != 0 {
+		t.Errorf("%d bytes are unread, and %d unsent, of nothing", s.unread, s.unsent)
+	}
+}
+
+// What is lost comes a round trip later, and what was sent after it waits for it. All of it comes, in order.
+func TestStreamLoss(t *testing.T) {
+	d := Direction{Rate: 12 * Mbit, Delay: 50 * time.Millisecond, Loss: 0.05}
+	s, clock := byHand(t, Conditions{Down: d, Up: Direction{Delay: 50 * time.Millisecond}}, 3)
+	h := opened(s, streamDown)
+	r := rand.New(rand.NewPCG(1, 2))
+	data := make([]byte, 400_000)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	var got []byte
+	b := make([]byte, 10_000)
+	first, stalls := ms(0), 0
+	shrunk, window := false, h.window
+	for sent, at := 0, timeline.Time(0); len(got) < len(data); at = at.Add(time.Millisecond) {
+		clock.at = at
+		if k := min(mostUnsent-h.unsent.len(), len(data)-sent); k > 0 {
+			if _, err := h.put(data[sent:sent+k], nil); err != nil {
+				t.Fatal(err)
+			}
+			sent += k
+		}
+		had := len(got)
+		shrunk = shrunk || h.window < window
+		window = h.window
+		for h.read(clock, at) > 0 {
+			part, err := h.get(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, part...)
+		}
+		if len(got) > had {
+			if first != 0 && at.Sub(first) >= 100*time.Millisecond {
+				stalls++
+			}
+			first = at
+		}
+		if at > ms(60_000) {
+			t.Fatalf("only %d bytes came in a minute", len(got))
+		}
+	}
+	if !bytes.Equal(got, data) {
+		t.Error("something else came than was sent")
+	}
+	counts, _ := s.Counts()
+	if counts.LostOnWay == 0 || stalls == 0 || counts.Packets != counts.LostOnWay+277 {
+		t.Errorf("%+v, and it stopped for a round trip %d times; 277 segments are 400,000 bytes", counts, stalls)
+	}
+	if h.threshold >= mostWindow || !shrunk {
+		t.Error("losses have not made the window smaller")
+	}
+}
+
+// Connections that have something to send share the line alike; one that has nothing takes nothing.
+func TestStreamShares(t *testing.T) {
+	s, clock := byHand(t, Conditions{Down: Direction{Rate: 12 * Mbit, Delay: time.Millisecond}}, 1)
+	var all []*half
+	for range 5 {
+		all = append(all, opened(s, streamDown))
+	}
+	for _, h := range all[:4] {
+		if _, err := h.put(make([]byte, 10*mss), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, h := range all {
+		if got, want := h.read(clock, ms(1+20)), []int{5, 5, 5, 5, 0}[i]; got < (want-want/5)*mss || got > (want+want/5)*mss {
+			t.Errorf("connection %d has %d bytes after 20 of 40 segments, want %d, or one more or less of those that have any", i, got, want*mss)
+		}
+	}
+}
+
+// A connection begins a round trip after it was asked for, and if the SYN is lost a second later.
+func TestStreamHandshake(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		c := Conditions{Down: Direction{Delay: 20 * time.Millisecond}, Up: Direction{Delay: 30 * time.Millisecond}}
+		if lost {
+			c.Up.Loss = 1
+		}
+		s, clock := byHand(t, c, 1)
+		var device, server timeline.Time
+		var failed error
+		s.mu.Lock()
+		s.handshake(func(at timeline.Time) { device = at }, func(at timeline.Time) { server = at }, func(err error) { failed = err })
+		s.mu.Unlock()
+		if lost {
+			clock.at = ms(500)
+			if err := s.Set(Conditions{Down: c.Down, Up: Direction{Delay: 30 * time.Millisecond}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h := opened(s, streamUp)
+		h.read(clock, ms(3000))
+		late := ms(0)
+		if lost {
+			late = ms(1000)
+		}
+		if device != ms(50)+late || server != ms(80)+late || failed != nil {
+			t.Errorf("lost %t: the device may send at %v, the server has it at %v, %v", lost, device, server, failed)
+		}
+	}
+	s, clock := byHand(t, Conditions{Up: Direction{Loss: 1}}, 1)
+	var failed error
+	s.mu.Lock()
+	s.handshake(nil, nil, func(err error) { failed = err })
+	s.mu.Unlock()
+	opened(s, streamUp).read(clock, ms(200_000))
+	if failed == nil {
+		t.Error("a line that loses all connects")
+	}
+}
+
+func openStream(t testing.TB, c Conditions) *Stream {
+	t.Helper()
+	s, err := OpenStream(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.conns) != 0 || s.unsent != 0 || s.unread != 0 {
+			t.Errorf("%d connections, %d and %d bytes are left", len(s.conns), s.unsent, s.unread)
+		}
+	})
+	return s
+}
+
+func listenStream(t testing.TB, s *Stream) net.Listener {
+	t.Helper()
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := s.Listen(below)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func pair(t testing.TB, s *Stream) (device, server net.Conn) {
+	t.Helper()
+	device, server, err := s.pair(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { device.Close(); server.Close() })
+	return device, server
+}
+
+// TestStreamTakesItsTime: by either end a request and its answer take two round trips at least, the first of them to connect.
+func TestStreamTakesItsTime(t *testing.T) {
+	const rtt = 40 * time.Millisecond
+	c := Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}}
+	serve := func(l net.Listener) {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer c.Close(); _, _ = io.Copy(c, c) }()
+		}
+	}
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	go serve(plain)
+	s := openStream(t, c)
+	l := listenStream(t, s)
+	go serve(l)
+	for name, dial := range map[string]func() (net.Conn, error){
+		"listen": func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) },
+		"dial":   func() (net.Conn, error) { return s.Dial(t.Context(), "tcp", plain.Addr().String()) },
+	} {
+		began := time.Now()
+		c, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		b := []byte("ping")
+		for round := range 3 {
+			if _, err := c.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(c, b); err != nil || string(b) != "ping" {
+				t.Fatal(string(b), err)
+			}
+			if took := time.Since(began); took < rtt*time.Duration(2+round) {
+				t.Errorf("%s: answer %d is there after %v", name, round+1, took)
+			}
+		}
+	}
+}
+
+// TestStreamEnds: each way ends on its own, after all that was written; deadlines pass; what is closed is closed.
+func TestStreamEnds(t *testing.T) {
+	s := openStream(t, Conditions{Down: Direction{Rate: 10 * Mbit, Delay: time.Millisecond}, Up: Direction{Rate: 10 * Mbit, Delay: time.Millisecond}})
+	device, server := pair(t, s)
+	if err := server.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := server.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read %d, %v, after the deadline", n, err)
+	}
+	if err := server.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	sent := bytes.Repeat([]byte("all of it "), 10_000)
+	go func() {
+		_, _ = device.Write(sent)
+		_ = device.(*net.TCPConn).CloseWrite()
+	}()
+	if got, err := io.ReadAll(server); err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(sent), err)
+	}
+	if _, err := server.Write(sent); err != nil { // the other way is open
+		t.Fatal(err)
+	}
+	if err := errors.Join(server.Close(), device.SetReadDeadline(time.Now().Add(lingering/2))); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(device); err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("%d bytes of %d, %v, after who wrote them has closed", len(got), len(sent), err)
+	}
+	if _, err := server.Write(sent); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("written after closing: %v", err)
+	}
+	if _, err := server.Read(sent); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("read after closing: %v", err)
+	}
+	if err := server.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closed twice: %v", err)
+	}
+
+	// A read that waits ends with its connection, and with the deadline that is set meanwhile.
+	for name, end := range map[string]func(net.Conn){"close": func(c net.Conn) { c.Close() }, "deadline": func(c net.Conn) { _ = c.SetDeadline(time.Unix(1, 0)) }, "line": func(net.Conn) { s.Close() }} {
+		if name == "line" {
+			continue // it is the last
+		}
+		_, server := pair(t, s)
+		done := make(chan error, 1)
+		go func() { _, err := server.Read(make([]byte, 1)); done <- err }()
+		end(server)
+		if err := <-done; err == nil {
+			t.Errorf("%s: a read that waited got something", name)
+		}
+	}
+	// Who does not read stops who writes; a deadline sets him free.
+	_, server = pair(t, s)
+	if err := server.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := server.Write(make([]byte, 64<<20)); n == 64<<20 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes are written to one who does not read, %v", n, err)
+	}
+	// The line ends, and with it all that wait.
+	_, server = pair(t, s)
+	done := make(chan error, 1)
+	go func() { _, err := server.Read(make([]byte, 1)); done <- err }()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a read ended with %v when the line did", err)
+	}
+	if _, err := s.Dial(t.Context(), "tcp", device.RemoteAddr().String()); err == nil {
+		t.Error("a line that is closed connects")
+	}
+}
+
+// TestStreamReset: a connection that is broken off at one end is told at the other, after what was sent before, or at once to who writes.
+func TestStreamReset(t *testing.T) {
+	s := openStream(t, Conditions{Down: Direction{Delay: time.Millisecond}, Up: Direction{Delay: time.Millisecond}})
+	device, server := pair(t, s)
+	_ = device.(*net.TCPConn).SetLinger(0)
+	device.Close()
+	if n, err := server.Read(make([]byte, 1)); err == nil || err == io.EOF { //nolint:errorlint // it would be given as it is
+		t.Errorf("%d, %v is read of a connection that was reset", n, err)
+	}
+}
+
+// TestStreamProbe: what a probe finds is what was asked.
+func TestStreamProbe(t *testing.T) {
+	for _, name := range []string{"none", "cable", "3g", "dsl"} {
+		profile, _ := ProfileNamed(name)
+		probed(t, profile, openStream(t, profile.Conditions).Probe)
+	}
+}
+
+// TestStreamGoodput: as for packets.
+func TestStreamGoodput(t *testing.T) {
+	s := openStream(t, Conditions{Down: Direction{Rate: 20 * Mbit, Delay: 10 * time.Millisecond}, Up: Direction{Rate: 20 * Mbit, Delay: 10 * time.Millisecond}})
+	for _, connections := range []int{1, 32} {
+		goodEnough(t, 20*Mbit, connections, s.Goodput)
+	}
+}
+
+// TestStreamFates: as for packets.
+func TestStreamFates(t *testing.T) {
+	d := Direction{Loss: 0.05, Burst: 3, Delay: time.Millisecond}
+	lossy(t, d, func(seed uint64) func(context.Context, int) ([]bool, error) {
+		s, err := OpenStream(Conditions{Down: d}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s.Fates
+	})
+}
+
+// TestStreamCrowd: thousands who never read, and thousands who say nothing, are bounded, and leave others their line.
+func TestStreamCrowd(t *testing.T) {
+	crowd := 400
+	if testing.Short() {
+		crowd = 100
+	}
+	s := openStream(t, Conditions{Down: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond}, Up: Direction{Rate: 100 * Mbit, Delay: 5 * time.Millisecond}})
+	l := listenStream(t, s)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 1)
+				if _, err := io.ReadFull(c, b); err != nil {
+					return
+				}
+				if b[0] == 'p' {
+					_, _ = io.Copy(c, c)
+					return
+				}
+				_, _ = c.Write(make([]byte, 1<<20))
+			}()
+		}
+	}()
+	ask := func(first byte) net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := c.Write([]byte{first}); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	ping := func(c net.Conn) time.Duration {
+		var took []time.Duration
+		b := make([]byte, 1)
+		for range 20 {
+			began := time.Now()
+			if _, err := c.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(c, b); err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+		}
+		return spread(took).Median
+	}
+	good := ask('p')
+	alone := ping(good)
+	for i := range crowd {
+		ask("dp"[i%2]) // who downloads and never reads; who says no more
+	}
+	// All that goes to those who never read has gone when nothing more is under way.
+	var sum, before int
+	tries := 0
+	for last := uint64(0); ; {
+		together := ping(good)
+		down, _ := s.Counts()
+		s.mu.Lock()
+		sum = s.unread + s.unsent
+		s.mu.Unlock()
+		if down.Packets-last < 100 && sum == before {
+			t.Logf("%v alone, %v beside %d others, for whom %d bytes are kept", alone, together, crowd, sum)
+			if tries++; together > 10*alone && tries < busyTries {
+				continue
+			} else if together > 10*alone {
+				t.Errorf("a round trip takes %v beside others who do nothing, and %v alone", together, alone)
+			}
+			break
+		}
+		last, before = down.Packets, sum
+	}
+	if most := mostOfAll*2 + crowd*2*leastBuffer + 64*mss*crowd; sum > most {
+		t.Errorf("%d bytes are kept for %d who do not read, want at most %d", sum, crowd, most)
+	}
+}
+
+// TestStreamRefuses: beyond its bound connections end at once, and those that are there go on.
+func TestStreamRefuses(t *testing.T) {
+	s := openStream(t, Conditions{})
+	s.mu.Lock()
+	fake := map[*streamConn]struct{}{}
+	for range MostStreams {
+		c := &streamConn{}
+		fake[c], s.conns[c] = struct{}{}, struct{}{}
+	}
+	s.mu.Unlock()
+	l := listenStream(t, s)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if n, err := c.Read(make([]byte, 1)); err == nil {
+		t.Errorf("%d bytes of a connection that there is no room for", n)
+	}
+	if _, err := s.Dial(t.Context(), "tcp", l.Addr().String()); err == nil {
+		t.Error("it is dialled")
+	}
+	if s.Refused() < 2 {
+		t.Errorf("%d were refused", s.Refused())
+	}
+	s.mu.Lock()
+	for c := range fake {
+		delete(s.conns, c)
+	}
+	s.mu.Unlock()
+}
+
+// TestStreamMany: what many connections say to each other at once, on a line that loses, is what they say.
+func TestStreamMany(t *testing.T) {
+	d := Direction{Rate: 50 * Mbit, Delay: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.02, Reorder: 0.05}
+	s := openStream(t, Conditions{Down: d, Up: d})
+	var wg sync.WaitGroup
+	for n := range 8 {
+		device, server := pair(t, s)
+		for i, c := range []net.Conn{device, server} {
+			data := make([]byte, 100_000)
+			r := rand.New(rand.NewPCG(uint64(n), uint64(1-i)))
+			for k := range data {
+				data[k] = byte(r.Uint32())
+			}
+			want := make([]byte, len(data))
+			r = rand.New(rand.NewPCG(uint64(n), uint64(i)))
+			for k := range want {
+				want[k] = byte(r.Uint32())
+			}
+			wg.Go(func() {
+				if _, err := c.Write(data); err != nil {
+					t.Error(err)
+				}
+				if err := c.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d bytes of %d, %v", len(got), len(want), err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestStreamPatience: what is sent late has not been lost: patience begins when all is sent.
+func TestStreamPatience(t *testing.T) {
+	s := openStream(t, Conditions{})
+	from, to := net.Pipe()
+	defer from.Close()
+	defer to.Close()
+	const patience = 10 * time.Millisecond
+	written := make(chan error, 1)
+	time.AfterFunc(10*patience, func() {
+		_, err := from.Write(make([]byte, pingSize))
+		written <- err
+	})
+	over := make(chan struct{})
+	got := 0
+	err := s.receive(t.Context(), to, pingSize, over, patience, func(int, timeline.Time) bool { got++; return true })
+	if err != nil || got != 1 {
+		t.Fatalf("%d have come, and %v", got, err)
+	}
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	close(over)
+	if err := s.receive(t.Context(), to, pingSize, over, patience, func(int, timeline.Time) bool { got++; return true }); err != nil || got != 1 {
+		t.Errorf("after all were sent %d came, and %v", got-1, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.receive(ctx, to, pingSize, make(chan struct{}), time.Hour, func(int, timeline.Time) bool { return true }); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gives it up is told %v", err)
+	}
+}
+
+// TestStreamProbeGivesUp: where nothing gets through, who probes is not kept waiting for ever.
+func TestStreamProbeGivesUp(t *testing.T) {
+	s := openStream(t, Conditions{Up: Direction{Loss: 1}})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := s.Probe(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it is told %v", err)
+	}
+}
+
+// TestStreamListenAfterClose: a listener over a line that has ended is closed, and so is the one below.
+func TestStreamListenAfterClose(t *testing.T) {
+	s := openStream(t, Conditions{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer below.Close()
+	l := s.Listen(below)
+	if err := below.(*net.TCPListener).SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener below is not closed: %v", err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it accepts, or says %v", err)
+	}
+}
+
+// TestStreamBreaksWhileLent: what is passed on in part when a connection breaks off is counted of all no more.
+func TestStreamBreaksWhileLent(t *testing.T) {
+	s, clock := byHand(t, Conditions{}, 1)
+	h := opened(s, streamDown)
+	if _, err := h.put(make([]byte, 4*mss), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.read(clock, ms(1000)); got != 4*mss {
+		t.Fatalf("%d bytes are there", got)
+	}
+	b, err := h.get(nil, nil)
+	if err != nil || len(b) < 2 {
+		t.Fatal(len(b), err)
+	}
+	h.passedOn(1, len(b)-1)
+	h.breakOff(net.ErrClosed)
+	if s.unread != 0 || s.unsent != 0 {
+		t.Errorf("%d bytes unread and %d unsent are counted when nothing is left", s.unread, s.unsent)
+	}
+}
