@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Fidelity is how well an archive has answered.
+type Fidelity struct {
+	Requests int
+	Exact    int // the recorded request, as far as it counts
+	Loose    int // one that is like it: see Rules
+	Missed   int
+	Bytes    int64 // of bodies that were sent
+
+	// Of the exchanges that can be replayed, those that were asked for at least once.
+	Asked, Replayable           int
+	AskedBytes, ReplayableBytes int64
+
+	Misses  []Miss // each request once, in the order in which they were first made
+	Others  int    // requests that were missed beyond those, of which there are too many to be listed
+	Loosely []Miss
+	Notes   []string
+}
+
+// Score is the share of requests that were answered, from 0 to 1; 1 if there were none.
+func (f *Fidelity) Score() float64 {
+	if f.Requests == 0 {
+		return 1
+	}
+	return float64(f.Exact+f.Loose) / float64(f.Requests)
+}
+
+// ByteScore is the share of the recorded bytes that were asked for.
+func (f *Fidelity) ByteScore() float64 {
+	if f.ReplayableBytes == 0 {
+		return 1
+	}
+	return float64(f.AskedBytes) / float64(f.ReplayableBytes)
+}
+
+// Miss is a request that was not answered, or, among those that were answered loosely, how.
+type Miss struct {
+	Method, URL string
+	Why         string
+	Nearest     string // the recorded URL that is most like it, or the one that answered
+	Count       int
+}
+
+// mostMisses bounds the ledger.
+const mostMisses = 10_000
+
+// ledger counts answers.
+type ledger struct {
+	mu     sync.Mutex
+	f      Fidelity
+	by     map[int]*Exchange
+	asked  map[int]bool
+	misses rows
+	loose  rows
+}
+
+type rows struct {
+	all    []Miss
+	at     map[[3]string]int
+	others int
+}
+
+func (r *rows) add(method, url, why, nearest string) {
+	method, url = sentence(method), sentence(url) // a device makes them as long as it likes
+	key := [3]string{method, url, why}
+	if i, ok := r.at[key]; ok {
+		r.all[i].Count++
+		return
+	}
+	if len(r.all) == mostMisses {
+		r.others++
+		return
+	}
+	if r.at == nil {
+		r.at = map[[3]string]int{}
+	}
+	r.at[key] = len(r.all)
+	r.all = append(r.all, Miss{method, url, why, nearest, 1})
+}
+
+func (l *ledger) begin(a *Archive) {
+	l.by, l.asked = map[int]*Exchange{}, map[int]bool{}
+	for _, e := range a.Exchanges {
+		l.by[e.Number] = e
+		if ok, _ := e.Replayable(); ok {
+			l.f.Replayable++
+			l.f.ReplayableBytes += e.ResponseBody.Size
+		}
+	}
+}
+
+func (l *ledger) add(a *Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := &l.f
+	f.Requests++
+	f.Bytes += a.Bytes
+	e := l.by[a.Exchange]
+	switch {
+	case a.Missed != "" && e == nil:
+		f.Missed++
+		l.misses.add(a.Method, a.URL, a.Missed, a.Nearest)
+		return
+	case a.Loose != "":
+		f.Loose++
+		l.loose.add(a.Method, a.URL, a.Loose, e.URL)
+	default:
+		f.Exact++
+	}
+	if ok, _ := e.Replayable(); ok && !l.asked[e.Number] {
+		l.asked[e.Number] = true
+		f.Asked++
+		f.AskedBytes += e.ResponseBody.Size
+	}
+}
+
+func (l *ledger) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text := sentence(fmt.Sprintf(format, args...)); len(l.f.Notes) < mostNotes && !slices.Contains(l.f.Notes, text) {
+		l.f.Notes = append(l.f.Notes, text)
+	}
+}
+
+func (l *ledger) fidelity() Fidelity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.f
+	f.Misses, f.Others, f.Loosely, f.Notes = slices.Clone(l.misses.all), l.misses.others, slices.Clone(l.loose.all), slices.Clone(l.f.Notes)
+	return f
+}
