@@ -5,7 +5,7 @@
 // is done it reports to the site what it drew and when, and gets the next page of the
 // playlist in return, so that one browser plays a whole run by itself.
 //
-// Place in the flow: the program makes a [Site] for a run, serves it ([Listen]), gives the browser
+// Place in the flow: the program makes a [Site] for a run, serves it ([Over]), gives the browser
 // [Server.URL], and takes one [Report] per page from [Site.Next]. Reports carry times on the rig's clock: before the
 // green, a page asks the site for the time, and each answer bounds the offset between the two clocks.
 //
@@ -20,10 +20,12 @@
 //	framerate    a new picture in every animation frame, in every second, in an uneven known order, and in every
 //	             third while callbacks are claimed as frames; on a canvas, by CSS, in a video, by WebGL
 //	load         blocks, letters, a spinner and a late picture in known steps; counts the pixels that are final
+//	gallery      47 pictures, each shown when it has come over the network; counts the pixels that are final
 //	tearing      a set of pairwise disjoint images ([TearingImage]) drawn by elements, a canvas, a video, and all three in bands
 //	checkerboard tiles that show a grid of two colours until they are painted; counts the pixels of the grid
 //	animation    everything moves, with soft edges
 //	zoom         a landscape that is moved and enlarged by known steps
+//	window       the same in each size that its window gets; it draws no markers
 //	pingpong, typing, hover, scroll
 //	             pages that wait for input and answer it: when they were told, and which picture was the answer ([Report].Answers)
 //

@@ -6,6 +6,11 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
+// EventKinds are those of a page that has markers.
+func EventKinds() []string {
+	return []string{"requested", "content", "content-end", "green", "red", "report"}
+}
+
 // Events returns the report as events for a recording, with the source "page": when the page was asked for,
 // its green, its first and last content frame, its red, and the whole report.
 func (r Report) Events() []timeline.Event {
@@ -18,10 +23,11 @@ func (r Report) Events() []timeline.Event {
 	}
 	events := []timeline.Event{
 		at("requested", timeline.At(r.Requested)),
-		at("green", r.GreenFrom),
 		at("content", r.Drawn[0].At),
 		at("content-end", r.Drawn[len(r.Drawn)-1].At),
-		at("red", r.RedFrom),
+	}
+	if r.Page.Markers {
+		events = append(events, at("green", r.GreenFrom), at("red", r.RedFrom))
 	}
 	// A report of 20,000 frames is too long for an event; their times are in the strip anyway.
 	whole, err := json.Marshal(r)

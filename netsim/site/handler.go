@@ -62,6 +62,15 @@ func files() map[string]file {
 	return all
 }
 
+// Reporting reports whether a path is one by which pages tell of themselves: what is asked for there is no part of what a page is.
+func Reporting(path string) bool {
+	switch path {
+	case "/clock", "/report", "/failure":
+		return true
+	}
+	return false
+}
+
 // ServeHTTP answers a request from a fixed table of paths.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
@@ -103,6 +112,10 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
+	if picture, is := galleryFile(r.URL.Path); is {
+		send(w, "image/png", picture)
+		return
+	}
 	f, ok := s.files[r.URL.Path]
 	if !ok || r.URL.Path == "/index.html" {
 		refuse(w, http.StatusNotFound, errors.New("no such page; / lists them"))
@@ -154,7 +167,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 	}
 	element := `<script id="rig" type="application/json">` + string(value) + `</script>`
 	body := bytes.Replace(f.body, []byte("<!--rig-->"), []byte(element), 1)
-	if c.Arrive {
+	if c.Arrive || !p.Markers {
 		body = bytes.Replace(body, []byte(greenGround), []byte(plainGround), 1)
 	}
 	send(w, f.kind, body)

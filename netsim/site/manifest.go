@@ -10,14 +10,19 @@ func Pages() []Page {
 		},
 		loadPage(),
 	}
+	pages = append(pages, galleryPage())
 	pages = append(pages, frameratePages()...)
 	pages = append(pages, tearingPages()...)
 	pages = append(pages, checkerboardPages()...)
 	pages = append(pages, motionPages()...)
 	pages = append(pages, inputPages()...)
 	for i := range pages {
+		pages[i].Markers = true
+	}
+	pages = append(pages, windowPage())
+	for i := range pages {
 		p := &pages[i]
-		p.Markers, p.Strip = true, true
+		p.Strip = true
 		p.HoldFrames, p.HoldMillis = 30, 500
 	}
 	return pages
@@ -76,6 +81,15 @@ func inputPages() []Page {
 		page("typing", "Typing latency", "what is typed into a large field"),
 		page("hover", "Hover menu", "menus that unfold while the pointer is over their names"),
 		page("scroll", "Scroll", "a long page that is scrolled by wheel, keys or fingers"),
+	}
+}
+
+// windowPage is for a window that opens: around it, somebody else draws what markers are wanted.
+func windowPage() Page {
+	return Page{
+		Name: "window", Title: "Window", Path: "/window.html",
+		Draws:   "what a new window shows: once, and again when the window gets another size",
+		Cadence: CadenceWindow, DurationMillis: 1000,
 	}
 }
 

@@ -8,19 +8,19 @@ import (
 // Page is the manifest of one test page: the truth that measures are held against. Lengths are CSS pixels of a
 // viewport of 1280x720.
 type Page struct {
-	Name    string `json:"name"`  // as in a playlist
-	Title   string `json:"title"` // for people
-	Path    string `json:"path"`  // on the site
-	Draws   string `json:"draws"` // what is seen
-	Markers bool   `json:"markers"`
+	Name    string `json:"name"`    // as in a playlist
+	Title   string `json:"title"`   // for people
+	Path    string `json:"path"`    // on the site
+	Draws   string `json:"draws"`   // what is seen
+	Markers bool   `json:"markers"` // green before the content and red behind it; without, times of red are those for which the last picture is held
 	Strip   bool   `json:"strip"`
 	// HoldFrames and HoldMillis say how long green and red are held: at least this many animation
 	// frames and at least this long, each.
 	HoldFrames int `json:"hold_frames"`
 	HoldMillis int `json:"hold_ms"`
-	// DurationMillis is how long the content plays; it ends with the first animation frame after it.
+	// DurationMillis is how long the content plays; it ends with the first animation frame after it. Of a page that ends by itself it is the longest, and to reach it is to fail.
 	DurationMillis int `json:"duration_ms"`
-	// QuietMillis is, on pages that answer input, after how long without any the content ends, once there was some. 0 on the others.
+	// QuietMillis is, on pages that answer input, after how long without any the content ends, once there was some; on a gallery page, for how long its last picture stands. 0 on the others.
 	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
@@ -35,24 +35,31 @@ type Page struct {
 	// claims more than it draws, on purpose.
 	ClaimsCallbacks bool `json:"claims_callbacks,omitempty"`
 
-	Parts   []Part   `json:"parts,omitempty"`   // what a load page is made of, the lower ones first
-	Flip    *Flip    `json:"flip,omitempty"`    // of a tearing page
-	Checker *Checker `json:"checker,omitempty"` // of a checkerboard page
+	Parts     []Part     `json:"parts,omitempty"`     // what a load page is made of, the lower ones first
+	Resources []Resource `json:"resources,omitempty"` // what a gallery page waits for
+	Flip      *Flip      `json:"flip,omitempty"`      // of a tearing page
+	Checker   *Checker   `json:"checker,omitempty"`   // of a checkerboard page
 
 	file string // embedded page that draws it; "": the one at Path
 }
+
+// Loads reports whether the page appears piece by piece, and counts the pixels that are final.
+func (p Page) Loads() bool { return len(p.Parts) > 0 || len(p.Resources) > 0 }
 
 // Cadence is how often a page changes what it shows.
 type Cadence string
 
 const (
-	EveryFrame   Cadence = "every-frame" // each animation frame is a new picture
-	CadenceSteps Cadence = "steps"       // at the times of its steps only
-	CadenceParts Cadence = "parts"       // at the times of its steps, and whenever a part turns
-	CadenceTiles Cadence = "tiles"       // whenever a tile is painted
-	CadenceFlips Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
-	CadenceGaps  Cadence = "gaps"        // so many animation frames after the last change
-	CadenceInput Cadence = "input"       // when it answers input: see Report.Answers
+	EveryFrame      Cadence = "every-frame" // each animation frame is a new picture
+	CadenceSteps    Cadence = "steps"       // at the times of its steps only
+	CadenceParts    Cadence = "parts"       // at the times of its steps, and whenever a part turns
+	CadenceArrivals Cadence = "arrivals"    // whenever a resource has come over the network; it ends when all have
+	CadenceTiles    Cadence = "tiles"       // whenever a tile is painted
+	CadenceFlips    Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
+	CadenceGaps     Cadence = "gaps"        // so many animation frames after the last change
+	CadenceInput    Cadence = "input"       // when it answers input: see Report.Answers
+	// CadenceWindow is once, and again whenever its window has another size.
+	CadenceWindow Cadence = "window"
 )
 
 // Step is one change of a page.

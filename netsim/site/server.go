@@ -2,66 +2,36 @@ package site
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
-	"net/http"
-	"time"
+
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 // Server serves a site on one address.
 type Server struct {
-	site     *Site
-	listener net.Listener
+	*serve.Server
+	site *Site
+	host string // as browsers reach it
 }
 
-// Listen opens a TCP address ("127.0.0.1:0" for any free port of this machine). Requests are
-// answered once Run is called.
-func Listen(s *Site, address string) (*Server, error) {
-	l, err := net.Listen("tcp", address)
+// Over serves by a listener that is there, which browsers reach by a host such as "page.test" or "192.0.2.1:8080".
+func Over(s *Site, l net.Listener, host string) *Server {
+	server, err := serve.New(serve.Options{Handler: s})
 	if err != nil {
-		return nil, fmt.Errorf("serve test pages: %w", err)
+		panic(err) // there is a handler
 	}
-	return &Server{s, l}, nil
+	server.HTTP(l)
+	return &Server{server, s, host}
 }
 
 // URL returns where a browser begins to play the playlist.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + s.site.Start() }
+func (s *Server) URL() string { return "http://" + s.host + s.site.Start() }
 
-// Addr returns the address that is listened on.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
-
-// Close stops listening without Run having been called; after Run it does nothing.
-func (s *Server) Close() error {
-	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
+// Run answers requests until ctx ends, then returns nil. It may be called once. Nobody waits for what a browser has not finished: its page is over.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.Server.Run(ctx); err != nil {
+		return fmt.Errorf("serve test pages: %w", err)
 	}
 	return nil
-}
-
-// Run answers requests until ctx ends, then returns nil. It may be called once.
-func (s *Server) Run(ctx context.Context) error {
-	server := &http.Server{
-		Handler:           s.site,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		// What a browser sends wrong is told to the browser.
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(s.listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve test pages: %w", err)
-	case <-ctx.Done():
-	}
-	// Nobody waits for what a browser has not finished: its page is over.
-	err := server.Close()
-	<-served
-	return err
 }

@@ -126,9 +126,6 @@ func (s *Site) location(entry int) string {
 	return fmt.Sprintf("%s?run=%s&entry=%d", s.playlist[entry].Path, s.nonce, entry)
 }
 
-// Reports returns the channel of reports: one per page of the playlist, in order, then it is closed.
-func (s *Site) Reports() <-chan Report { return s.reports }
-
 // ErrPlayed is returned by Next after the last page's report.
 var ErrPlayed = errors.New("every page of the playlist has reported")
 

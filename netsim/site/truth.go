@@ -21,6 +21,8 @@ type Truth struct {
 	// Places are where the content of a page that moves was, one per drawn picture. Where a browser scrolls on a thread of its own, what was
 	// seen between may be other places; the first and the last one are sure.
 	Places []Place `json:"places,omitempty"`
+	// Looks are one per drawn picture, on pages that come back to what they showed: pictures with the same number look the same, pixel by pixel.
+	Looks []int `json:"looks,omitempty"`
 }
 
 // Place says which part of the content was shown: its upper left corner, and how large it was.
@@ -103,6 +105,9 @@ func (w *wire) checkTruth(p Page) error {
 	if err := w.checkPlaces(); err != nil {
 		return err
 	}
+	if err := w.checkLooks(); err != nil {
+		return err
+	}
 	return t.checkClaims()
 }
 
@@ -114,6 +119,19 @@ func (w *wire) checkPlaces() error {
 	for _, p := range places {
 		if !(math.Abs(p.X) <= maxLength && math.Abs(p.Y) <= maxLength && p.Scale > 0 && p.Scale <= 1000) {
 			return fmt.Errorf("report has its content at %g, %g, %g times as large", p.X, p.Y, p.Scale)
+		}
+	}
+	return nil
+}
+
+func (w *wire) checkLooks() error {
+	looks := w.Truth.Looks
+	if len(looks) != 0 && len(looks) != len(w.IDs) {
+		return fmt.Errorf("report has %d looks for %d pictures", len(looks), len(w.IDs))
+	}
+	for _, n := range looks {
+		if n < 0 || n > maxDrawn {
+			return fmt.Errorf("report has a picture with the look %d, limit %d", n, maxDrawn)
 		}
 	}
 	return nil

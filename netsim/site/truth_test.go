@@ -63,7 +63,7 @@ func TestTearingColoursStandApart(t *testing.T) {
 func TestManifests(t *testing.T) {
 	names, paths := map[string]bool{}, map[string]bool{}
 	for _, p := range Pages() {
-		if names[p.Name] || paths[p.Path] || p.HoldFrames < 3 || p.DurationMillis < 1000 || !p.Markers {
+		if names[p.Name] || paths[p.Path] || p.HoldFrames < 3 || p.DurationMillis < 1000 || p.Markers == (p.Cadence == CadenceWindow) {
 			t.Errorf("manifest %+v", p)
 		}
 		names[p.Name], paths[p.Path] = true, true
@@ -273,7 +273,7 @@ func TestAnswersArrive(t *testing.T) {
 			if status != 200 {
 				t.Fatal(status, said)
 			}
-			r := <-s.Reports()
+			r := <-s.reports
 			for i, a := range r.Answers {
 				if drawn := r.Drawn[i].At; a.ID != uint32(i+1) || a.At.Earliest <= drawn.Earliest || a.At.Width() != drawn.Width() {
 					t.Errorf("answer %d is %+v, and the picture before it was drawn at %v", i, a, drawn)

@@ -2,10 +2,11 @@
 //
 //   green, held → content, each drawn frame with a new strip → red, held → report → next page
 //
-// A page calls Rig.play({prepare, draw, report}). draw(t, id, now) is called in each animation frame with the
+// A page calls Rig.play({prepare, draw, over, report}). draw(t, id, now) is called in each animation frame with the
 // milliseconds since the content began, the id of the picture that would be next and the frame's time; it returns
 // whether it changed a pixel. Only then does the strip get a new id, so an id stands for a different picture. report()
-// returns what the page knows of its pictures and what it claims: {truth, fps}, both optional.
+// returns what the page knows of its pictures and what it claims: {truth, fps}, both optional. A page whose end is not a matter of time has over(now), which
+// tells whether it is there.
 //
 // A page that answers input tells Rig.input(event) of each, and changes what it shows at once or in its next draw: the next picture is
 // the answer.
@@ -125,17 +126,18 @@ const Rig = (() => {
   }
 
   // marks draws the run's code on green (1) and red (2), where the rig wants one.
+  const unmarked = { green() {}, red() {}, hide() {}, remove() {} };
   function marksOf(strip) {
-    if (!config.mark || !strip.code) return { green() {}, red() {}, hide() {}, remove() {} };
+    if (!config.mark || !strip.code) return unmarked;
     const code = strip.code();
     return { green() { code.show(config.mark, 1); }, red() { code.show(config.mark, 2); }, hide: code.hide, remove: code.remove };
   }
 
   // content runs the page. The strip and the marker change in the same frame as the picture.
-  async function content(draw, marks) {
+  async function content(draw, ends, marks) {
     const ids = [], times = [];
     let frames = 0, start = 0, now = 0;
-    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms;
+    const over = () => now - start >= page.duration_ms || page.quiet_ms && busy && now - busy >= page.quiet_ms || ends && ends(now);
     do {
       now = await nextFrame();
       if (frames++ === 0) start = now;
@@ -187,12 +189,12 @@ const Rig = (() => {
     return (await answer.json()).next;
   }
 
-  async function run({ prepare, draw, report }) {
+  async function run({ prepare, draw, over, report }) {
     rig.strip = stripOf(config.strip);
-    let marks = marksOf(rig.strip);
+    let marks = page.markers ? marksOf(rig.strip) : unmarked;
     if (config.arrive) {
       marks.hide();
-    } else {
+    } else if (page.markers) {
       marks.green(); // from the first frame on
       await settle();
       marks.remove();
@@ -202,15 +204,18 @@ const Rig = (() => {
     }
     if (prepare) await prepare(page);
     rig.strip.overlay();
-    let samples = config.arrive ? null : await clock();
+    const atOnce = config.arrive || !page.markers; // what is to be seen has begun already
+    let samples = atOnce ? null : await clock();
     const warnings = [];
-    addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
+    if (page.markers) addEventListener('resize', () => warnings.push(`resized to ${innerWidth}x${innerHeight}`));
     document.addEventListener('visibilitychange', () => warnings.push(`page became ${document.visibilityState}`));
-    const green = config.arrive ? [0, 0] : await hold(); // the browser's command was the end of another page's green
-    const { ids, times, frames, end } = await content(draw, marks);
-    marker.className = 'red';
-    marker.hidden = false;
-    marks.red();
+    const green = atOnce ? [0, 0] : await hold(); // the browser's command was the end of another's green
+    const { ids, times, frames, end } = await content(draw, over, marks);
+    if (page.markers) {
+      marker.className = 'red';
+      marker.hidden = false;
+      marks.red();
+    }
     const red = [end, (await hold())[1]];
     if (!samples) samples = await clock();
     const { truth = {}, fps = claimedRate(times) } = report ? report() : {};
@@ -243,6 +248,13 @@ const Rig = (() => {
     marker.textContent = `This test page failed: ${err}`;
   }
 
-  const rig = { page, strip: null, input, play: (hooks) => run(hooks).catch(fail) };
+  // relayout lays the strip out anew, for a window that has got another size.
+  function relayout() {
+    for (const copy of document.querySelectorAll('canvas.strip')) copy.remove();
+    rig.strip = stripOf(config.strip);
+    rig.strip.overlay();
+  }
+
+  const rig = { page, strip: null, input, relayout, play: (hooks) => run(hooks).catch(fail) };
   return rig;
 })();
