@@ -21,8 +21,8 @@ type Config struct {
 	CPUs         int               // 1 to 64; 0: 2
 	KernelParams []string          // added to the kernel's command line, one word each
 	Devices      []string          // added to QEMU's arguments: "-device", "usb-ehci", …
-	Timeout      time.Duration     // of the machine's whole life, boot included; 0: 10 minutes
-	BootTimeout  time.Duration     // until the guest answers; 0: 2 minutes
+	Timeout      time.Duration     // of the machine's whole life, boot included; 0: 25 minutes
+	BootTimeout  time.Duration     // until the guest answers; 0: 5 minutes
 	// PrepareTimeout is for what comes before: the kernel is downloaded the first time, and another process may be at the same; 0: 10 minutes.
 	PrepareTimeout time.Duration
 	Console        io.Writer // gets all that the guest's kernel says; may be nil
@@ -46,8 +46,9 @@ const (
 	defaultMemoryMB       = 1024
 	defaultCPUs           = 2
 	defaultDiskMB         = 1024
-	defaultTimeout        = 10 * time.Minute
-	defaultBootTimeout    = 2 * time.Minute
+	defaultTimeout        = 25 * time.Minute
+	defaultTestsTimeout   = 20 * time.Minute
+	defaultBootTimeout    = 5 * time.Minute
 	defaultPrepareTimeout = 10 * time.Minute
 )
 

@@ -63,14 +63,15 @@ type Tests struct {
 	Run     string        // pattern of -test.run; "": all that the binary has
 	Args    []string      // more arguments: "-test.short", or the tests' own flags
 	Env     []string      // added to PATH, HOME, CI and RIGVM=1
-	Timeout time.Duration // of the whole run; 0: 5 minutes
+	Timeout time.Duration // of the whole run; 0: 20 minutes, since it only ends what hangs and two busy processors emulate the machine
 }
 
 // RunTests compiles a package's tests, runs them in the guest, in a folder of their own, and makes each a subtest of t,
 // with its log, as it runs. If the guest dies, the test that ran then fails with the reason. At the end stands a table.
 func RunTests(t *testing.T, vm *VM, tests Tests) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), orDefault(tests.Timeout, 5*time.Minute), fmt.Errorf("tests in the VM took longer than %v", orDefault(tests.Timeout, 5*time.Minute)))
+	limit := orDefault(tests.Timeout, defaultTestsTimeout)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("tests in the VM took longer than %v", limit))
 	defer cancel()
 	if tests.Package == "" {
 		tests.Package = "."
@@ -108,4 +109,18 @@ func table(rows []row) string {
 		fmt.Fprintf(&b, "  %-*s  %-4s  %6.2f s\n", width, r.name, r.result, r.took.Seconds())
 	}
 	return b.String()
+}
+
+// NeedProgram is Program for tests: where it is not installed the test is skipped, and fails under CI=true.
+func NeedProgram(t testing.TB, name, pkg string) map[string]string {
+	t.Helper()
+	files, err := Program(t.Context(), name, pkg)
+	var missing *MissingError
+	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
+		t.Skipf("%v: no VM is started", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
