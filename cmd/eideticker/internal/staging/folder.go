@@ -111,9 +111,6 @@ func (f *Folder) makeOwn() error {
 // prefix is how the names of folders in the making begin.
 func prefix(path string) string { return "." + filepath.Base(path) + "." }
 
-// Path is where to write the file that will have this name in the folder. The name has slashes.
-func (f *Folder) Path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
-
 // Dir is the folder in the making.
 func (f *Folder) Dir() string { return f.dir }
 

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv("STAGING_TEST_BEGIN"); path != "" {
 		f, err := Begin(path)
 		if err == nil {
-			err = os.WriteFile(f.Path("a"), []byte("left"), 0o644)
+			err = os.WriteFile(filepath.Join(f.Dir(), "a"), []byte("left"), 0o644)
 		}
 		if err != nil {
 			panic(err)
@@ -54,7 +54,7 @@ func TestAllOrNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, f.Path("a"), "1")
+	write(t, filepath.Join(f.Dir(), "a"), "1")
 	if err := f.Finish(errors.New("no room")); err == nil || err.Error() != "no room" {
 		t.Errorf("failed: %v", err)
 	}
@@ -65,7 +65,7 @@ func TestAllOrNothing(t *testing.T) {
 		if f, err = Begin(path); err != nil {
 			t.Fatal(err)
 		}
-		write(t, f.Path("a"), text)
+		write(t, filepath.Join(f.Dir(), "a"), text)
 		if err := f.Finish(nil); err != nil {
 			t.Fatal(err)
 		}
