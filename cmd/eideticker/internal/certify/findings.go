@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // conclude turns the numbers into findings and a verdict.
@@ -50,7 +52,7 @@ func (r *Report) signal() Finding {
 	if r.NoPattern != "" {
 		return finding(PropertySignal, Exact, sent, "no frame shows the pattern").blame(true, Fail, r.NoPattern)
 	}
-	came := fmt.Sprintf("%s as %dx%d %s", plural(t.Judged, "frame"), r.Mode.CapturedWidth, r.Mode.CapturedHeight, r.Mode.Pixel)
+	came := fmt.Sprintf("%s as %dx%d %s", wording.Plural(t.Judged, "frame"), r.Mode.CapturedWidth, r.Mode.CapturedHeight, r.Mode.Pixel)
 	var faults []string
 	for _, v := range []struct {
 		n    int
@@ -74,7 +76,7 @@ func (r *Report) signal() Finding {
 
 func (r *Report) player() Finding {
 	p := r.Played
-	came := fmt.Sprintf("%s put, %d late, each within %s", plural(p.Pictures, "picture"), p.Late, ms(p.WidthNS))
+	came := fmt.Sprintf("%s put, %d late, each within %s", wording.Plural(p.Pictures, "picture"), p.Late, ms(p.WidthNS))
 	return finding(PropertyPlayer, Exact, fmt.Sprintf("one every %s", ms(p.PeriodNS)), came).
 		blame(p.Late*20 > p.Pictures, Remark, "this machine is too busy to play on time, which widens the bounds below: close other programs, or play less with --fps or --size")
 }
@@ -96,7 +98,7 @@ func (r *Report) duplicates() Finding {
 		return refused(PropertyDuplicates, "each picture while it was there", brokenWhy)
 	}
 	n, open := r.Time.Duplicates, r.Time.OpenDuplicates
-	kind, came := Exact, plural(n, "duplicate")
+	kind, came := Exact, wording.Plural(n, "duplicate")
 	if open > 0 {
 		kind, came = Bounded, fmt.Sprintf("%d to %d duplicates", n, n+open)
 	}
@@ -106,7 +108,7 @@ func (r *Report) duplicates() Finding {
 
 func (r *Report) drops() Finding {
 	if r.Time.Whole == 0 {
-		return refused(PropertyDrops, plural(r.Played.Pictures, "picture"), brokenWhy)
+		return refused(PropertyDrops, wording.Plural(r.Played.Pictures, "picture"), brokenWhy)
 	}
 	t := r.Time
 	kind, came := Exact, fmt.Sprintf("%d dropped", t.Dropped)
@@ -117,7 +119,7 @@ func (r *Report) drops() Finding {
 	if t.LostPictures > 0 {
 		came += fmt.Sprintf(", %d in losses that the recording counts", t.LostPictures)
 	}
-	return finding(PropertyDrops, kind, plural(r.Played.Pictures, "picture"), came).
+	return finding(PropertyDrops, kind, wording.Plural(r.Played.Pictures, "picture"), came).
 		blame(t.Dropped > 0, Fail, "the path leaves frames out and does not say so: look for a frame rate limit of the adapter or of the card's format").
 		blame(t.Unsampled*20 > r.Played.Pictures, Remark, "play at half the rate with --fps, so that each picture is there for two samples")
 }
@@ -157,7 +159,7 @@ func (r *Report) delay() Finding {
 		came += fmt.Sprintf(", changes by at least %s", ms(d.Varies))
 	}
 	if d.OffTime > 0 {
-		came += fmt.Sprintf(", %s off their time", plural(d.OffTime, "frame"))
+		came += fmt.Sprintf(", %s off their time", wording.Plural(d.OffTime, "frame"))
 	}
 	return finding(PropertyDelay, Bounded, "when each was put", came).
 		blame(d.Varies > 0, Fail, "the delay changes while it runs: response times read from this path are wrong by as much").
@@ -333,9 +335,9 @@ func (r *Report) bits() Finding {
 	if x.Luma { // computed on the way, and rounded
 		are = fmt.Sprintf("within 1 of %d", x.Most)
 	}
-	came := fmt.Sprintf("%d of %s are %s, %d wrong pixels, off by up to %d of %d", x.ExactFrames, plural(x.Frames, "frame"), are, x.WrongPixels, x.MaxError, x.Most)
+	came := fmt.Sprintf("%d of %s are %s, %d wrong pixels, off by up to %d of %d", x.ExactFrames, wording.Plural(x.Frames, "frame"), are, x.WrongPixels, x.MaxError, x.Most)
 	if x.ExactFrames == x.Frames {
-		came = fmt.Sprintf("all of %s are %s", plural(x.Frames, "frame"), are)
+		came = fmt.Sprintf("all of %s are %s", wording.Plural(x.Frames, "frame"), are)
 	}
 	share := float64(x.WrongPixels) / float64(max(1, x.Pixels))
 	return finding(PropertyBits, Exact, sent, came).

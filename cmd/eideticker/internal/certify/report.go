@@ -163,14 +163,6 @@ func (e *evidence) judgeGeometry(at placement) Geometry {
 	return g
 }
 
-// plural counts things.
-func plural[T int | uint64](n T, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // ms formats nanoseconds as milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/1e6) }
 

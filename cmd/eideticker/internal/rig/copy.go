@@ -216,7 +216,7 @@ func (c *copier) events(r Range) error {
 }
 
 // assemble writes the last window of frames of some consecutive recordings to path.
-func assemble(path string, o recording.Options, window time.Duration, parts []string) (Result, error) {
+func assemble(ctx context.Context, path string, o recording.Options, window time.Duration, parts []string, progress func(done int)) (Result, error) {
 	var ranges []Range
 	defer func() {
 		for _, r := range ranges {
@@ -237,7 +237,7 @@ func assemble(path string, o recording.Options, window time.Duration, parts []st
 	if err != nil {
 		return Result{}, err
 	}
-	err = Copy(context.Background(), dst, ranges, CopyOptions{})
+	err = Copy(ctx, dst, ranges, CopyOptions{Progress: progress})
 	if err = errors.Join(err, dst.Close()); err != nil {
 		return Result{}, errors.Join(err, os.Remove(path)) // the parts have it all
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -28,6 +29,7 @@ type pump struct {
 	failed      bool          // the sink cannot go on
 	over        bool          // the duration is: what still comes is not wanted
 	stalls      int           // that were written down
+	worked      atomic.Int64  // nanoseconds in which frames were handed to the sink rather than waited for
 
 	leases []*ringbuf.Lease[frame.Meta] // gathered, in order
 	pixels [][]byte                     // theirs
@@ -48,6 +50,7 @@ func (p *pump) run(from *stage) error {
 		if err != nil {
 			return fmt.Errorf("read the ring: %w", err)
 		}
+		began := p.clock.Now()
 		for _, lease := range p.gather(lease) {
 			if err := p.take(lease); err != nil && failure == nil {
 				failure = err
@@ -55,6 +58,7 @@ func (p *pump) run(from *stage) error {
 				p.stop()
 			}
 		}
+		p.worked.Add(int64(p.clock.Now().Sub(began)))
 	}
 	if failure == nil && !p.over {
 		if failure = p.trailing(); failure != nil {

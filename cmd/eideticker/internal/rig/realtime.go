@@ -11,22 +11,34 @@ import (
 // sleeps most, that finds the source a processor when its tick comes, and not Go's scheduler when somebody yields.
 const spareProcs = 4
 
-// host is what the program asks of the system while it records, whatever number of sources.
-type host struct {
+// Host is what the program asks of the system while it records, whatever number of sources.
+type Host struct {
 	share   int // recordings among which the ring memory is shared
 	lockErr error
 	restore []func()
 }
 
-// prepare gets the program ready for real time, if any source needs that. What is not permitted is no failure.
-func prepare(inputs []Input) *host {
-	h := &host{share: max(len(inputs), 1)}
+// NewHost gets the program ready for so many recordings at once, which may begin and end as they like: each is given the host in its [Options]. All of their
+// rings share the memory that one would take at most. What the system does not permit is no failure. Close comes after the last.
+func NewHost(recordings int) *Host { return newHost(max(recordings, 1), max(recordings, 1)) }
+
+// prepare gets the program ready for real time, if any source needs that.
+func prepare(inputs []Input) *Host {
 	clocked := 0
 	for _, in := range inputs {
+		if h := in.Options.Host; h != nil {
+			return &Host{share: h.share, lockErr: h.lockErr} // that is closed by whoever made it
+		}
 		if in.Source.Info().Clocked {
 			clocked++
 		}
 	}
+	return newHost(max(len(inputs), 1), clocked)
+}
+
+// newHost makes room for threads of sources on the clock, if there are any.
+func newHost(share, clocked int) *Host {
+	h := &Host{share: share}
 	if clocked == 0 {
 		return h
 	}
@@ -39,11 +51,12 @@ func prepare(inputs []Input) *host {
 	return h
 }
 
-// close gives the system back what prepare took.
-func (h *host) close() {
+// Close gives the system back what was asked of it. It is idempotent.
+func (h *Host) Close() {
 	for _, f := range slices.Backward(h.restore) {
 		f()
 	}
+	h.restore = nil
 }
 
 // onThread runs the source. One on the clock gets a thread of its own, ahead of all others where that is permitted.

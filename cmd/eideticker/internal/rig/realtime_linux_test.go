@@ -125,7 +125,7 @@ func TestWhatIsNotPermittedIsSaidOnce(t *testing.T) {
 	sink := &fakeSink{}
 	rec := newRecorder("fake", Options{RingBytes: 64 << 10})
 	rec.out, rec.host = sink, prepare([]Input{{Source: src}})
-	defer rec.host.close()
+	defer rec.host.Close()
 	if err := rec.enter(src.Info()); err != nil {
 		t.Fatal(err)
 	}

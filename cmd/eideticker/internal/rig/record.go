@@ -28,11 +28,13 @@ type Options struct {
 	Program  string // name and version of the program, for the file's header
 	// Metadata is stored beside what the source tells of itself.
 	Metadata []capture.Metadata
+	// Host is what the program has asked of the system for several recordings. Nil: this one asks for itself.
+	Host *Host
 
 	// Started is called once, before the first frame, in a goroutine that Record waits for. With emit it may add events
 	// until ctx ends, which is when the source does. Nil is nothing.
 	Started func(ctx context.Context, emit func(timeline.Event)) error
-	// Watch is shown the frames while they are recorded. It does not go with KeepLast. Nil is nobody.
+	// Watch is shown the frames while they are recorded. Nil is nobody.
 	Watch Watcher
 	// Progress is told several times a second how far the recording is. Nil is nobody.
 	Progress func(Progress)
@@ -43,6 +45,8 @@ type Progress struct {
 	Frames, Missing uint64
 	Bytes           int64   // written
 	RingFill        float64 // 0 to 1
+	// Encoding is the part of the time since the last progress in which the recorder was at work on frames, rather than waiting for one. At 1 the ring fills.
+	Encoding float64
 }
 
 // Reason says why a recording ended.
@@ -98,7 +102,7 @@ func Record(ctx context.Context, src capture.Source, path string, o Options) (Re
 }
 
 // record makes one of several recordings.
-func record(ctx context.Context, in Input, h *host) (Result, error) {
+func record(ctx context.Context, in Input, h *Host) (Result, error) {
 	r := newRecorder(in.Path, in.Options)
 	r.share, r.host = h.share, h
 	info := in.Source.Info()

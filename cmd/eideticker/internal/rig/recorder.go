@@ -22,7 +22,7 @@ type recorder struct {
 	path    string
 	options Options
 	share   int   // among how many recordings the memory is shared
-	host    *host // what the system gave the program; nil: nothing was asked for
+	host    *Host // what the system gave the program; nil: nothing was asked for
 	out     sink
 	clock   timeline.Clock
 
@@ -216,6 +216,7 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 	}
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
+	last, worked := r.clock.Now(), int64(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -228,7 +229,12 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 			r.watching.guard()
 			if r.options.Progress != nil {
 				st := r.out.Stats()
-				r.options.Progress(Progress{Frames: st.Frames, Missing: st.Missing, Bytes: st.BytesOut, RingFill: r.ring.Load().Fill()})
+				now, all := r.clock.Now(), r.pump.worked.Load()
+				r.options.Progress(Progress{
+					Frames: st.Frames, Missing: st.Missing, Bytes: st.BytesOut, RingFill: r.ring.Load().Fill(),
+					Encoding: min(1, float64(all-worked)/float64(max(1, now.Sub(last)))),
+				})
+				last, worked = now, all
 			}
 		}
 	}

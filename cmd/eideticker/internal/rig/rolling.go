@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,6 +115,11 @@ func (r *rolling) Ahead(pixels [][]byte) { r.current.Ahead(pixels) }
 func (r *rolling) Came(uint64, uint64, timeline.Time) {}
 
 func (r *rolling) WriteFrame(pix []byte, m frame.Meta, owner recording.Owner) error {
+	return r.WriteFrameChange(pix, m, owner, nil)
+}
+
+// WriteFrameChange is for who watches. In the first frame of a part all has changed.
+func (r *rolling) WriteFrameChange(pix []byte, m frame.Meta, owner recording.Owner, c *frame.Change) error {
 	at := m.Sampled.Mid()
 	if r.empty {
 		r.started, r.empty = at, false
@@ -128,7 +134,7 @@ func (r *rolling) WriteFrame(pix []byte, m frame.Meta, owner recording.Owner) er
 		owner.Release()
 		return err
 	}
-	return r.current.WriteFrame(pix, m, owner)
+	return r.current.WriteFrameChange(pix, m, owner, c)
 }
 
 func (r *rolling) flushGaps() error {
@@ -196,6 +202,13 @@ func (r *rolling) Event(e timeline.Event) error {
 	return r.current.Event(e)
 }
 
+// Flush has the current part's frames reach its file.
+func (r *rolling) Flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current.Flush()
+}
+
 func (r *rolling) SetPressure(p float64) { r.current.SetPressure(p) }
 
 // Stats sums over all parts, also those that are gone.
@@ -234,7 +247,7 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 	if failed != nil {
 		return r.left(res), fmt.Errorf("%w; what was recorded last is in %s", failed, strings.Join(parts, " and "))
 	}
-	kept, err := assemble(r.path, r.options, r.window, parts)
+	kept, err := assemble(context.Background(), r.path, r.options, r.window, parts, nil)
 	if err != nil {
 		return r.left(res), fmt.Errorf("save the last %v: %w; it is in %s", r.window, err, strings.Join(parts, " and "))
 	}

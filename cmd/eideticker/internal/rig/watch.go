@@ -33,6 +33,10 @@ type Watcher interface {
 // goroutine, the pump's too, while a frame is shown: it must not wait.
 type givenUpWatcher interface{ GivenUp() }
 
+// returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the ring has emptied: after a second, and each time after twice as long, up to half a minute.
+// Frames in between are not shown, and the first one after them has no previous.
+type returningWatcher interface{ Returns() }
+
 // changeTeller is a sink that tells how a frame differs from the one before.
 type changeTeller interface {
 	WriteFrameChange(pix []byte, m frame.Meta, owner recording.Owner, c *frame.Change) error
@@ -43,6 +47,10 @@ const (
 	watchRing     = 0.5 // how full a clocked source's ring may be with somebody watching
 	watchPart     = 4   // of the ring's slots, one in so many may wait for the watcher
 	watchPatience = 100 * time.Millisecond
+
+	returnRing   = 1.0 / 4 // how full the ring may be when a watcher comes back
+	returnAfter  = time.Second
+	returnAtMost = 30 * time.Second
 )
 
 // watch is the watcher of a recording, through all of its stages.
@@ -52,6 +60,11 @@ type watch struct {
 	behind  atomic.Bool
 	next    int // number of the next frame to show; of the goroutine that shows
 	at      atomic.Pointer[lookout]
+
+	returns bool
+	away    bool // it was given up, and comes back at back; of the pump, as is what follows
+	back    timeline.Time
+	pause   time.Duration // before it comes back the next time
 }
 
 // newWatch returns nil where nobody watches, or nothing can be told.
@@ -65,7 +78,8 @@ func newWatch(w Watcher, out sink, fill func() float64) *watch {
 		return nil
 	}
 	w.Begin(teller.Flush, fill)
-	return &watch{watcher: w, out: teller}
+	_, returns := w.(returningWatcher)
+	return &watch{watcher: w, out: teller, returns: returns, pause: returnAfter}
 }
 
 // end tells the watcher that there are no more frames. All lookouts have returned.
@@ -109,7 +123,7 @@ type sight struct {
 
 // newLookout begins to show a stage's frames. It returns nil where nobody watches.
 func (w *watch) newLookout(s *stage) *lookout {
-	if w == nil || w.behind.Load() {
+	if w == nil || w.behind.Load() && !w.returns {
 		return nil
 	}
 	layout, err := frame.NewLayout(s.info.Format)
@@ -154,7 +168,7 @@ func (l *lookout) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Me
 
 // room returns a sight to fill, or nil if the watcher is, or must be, given up.
 func (l *lookout) room() *sight {
-	if l == nil || l.behind.Load() {
+	if l == nil || l.behind.Load() && !l.comeBack() {
 		return nil
 	}
 	if !l.clocked {
@@ -169,6 +183,24 @@ func (l *lookout) room() *sight {
 	}
 	l.giveUp()
 	return nil
+}
+
+// comeBack has a watcher that was given up come back, if it does such and its time has come.
+func (l *lookout) comeBack() bool {
+	if !l.returns {
+		return false
+	}
+	now := l.clock.Now()
+	if !l.away {
+		l.away, l.back = true, now+timeline.Time(l.pause)
+		l.pause = min(2*l.pause, returnAtMost)
+	}
+	if now < l.back || l.ring.Fill() > returnRing {
+		return false
+	}
+	l.away = false
+	l.behind.Store(false)
+	return true
 }
 
 // crowded reports whether a ring that must not lose anything is half full.
@@ -188,6 +220,7 @@ func (l *lookout) giveUp() {
 				return
 			}
 			s.lease.Release()
+			l.free <- s
 		default:
 			return
 		}
@@ -201,7 +234,13 @@ func (l *lookout) show() {
 	for s := range l.queue {
 		if l.behind.Load() {
 			s.lease.Release()
+			l.free <- s
 			continue
+		}
+		if last != nil && last.step.Number+1 != s.step.Number { // the watcher was away
+			last.lease.Release()
+			l.free <- last
+			last = nil
 		}
 		s.look(l.layout, last)
 		l.watcher.Frame(&s.step, s.came)

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -207,4 +210,57 @@ func (s *tellingSink) Flush() {}
 
 func (s *tellingSink) WriteFrameChange(pix []byte, m frame.Meta, o recording.Owner, _ *frame.Change) error {
 	return s.WriteFrame(pix, m, o)
+}
+
+// hanging is a watcher that goes on when it is given up.
+type hanging struct {
+	*onlooker
+	goOn func()
+}
+
+func (h hanging) GivenUp() { h.onlooker.GivenUp(); h.goOn() }
+
+// returning comes back then.
+type returning struct{ hanging }
+
+func (returning) Returns() {}
+
+// strides is a clock on which half a minute passes whenever it is read.
+type strides struct{ reads atomic.Int64 }
+
+func (s *strides) Now() timeline.Time {
+	return timeline.Time(s.reads.Add(1)) * timeline.Time(30*time.Second)
+}
+
+// A watcher that needs not see every frame is shown them again when it was given up and the ring has emptied; others are not.
+func TestWatcherComesBack(t *testing.T) {
+	for _, returns := range []bool{true, false} {
+		hang := make(chan struct{})
+		var seen []int
+		w := &onlooker{frame: func(s *frame.Step) {
+			<-hang
+			if follows := len(seen) > 0 && seen[len(seen)-1]+1 == s.Number; follows != (s.Previous.Rows != nil) {
+				t.Errorf("frame %d is shown after %v, with %d rows of one before", s.Number, seen, len(s.Previous.Rows))
+			}
+			seen = append(seen, s.Number)
+		}}
+		h := hanging{w, sync.OnceFunc(func() { close(hang) })}
+		var watcher Watcher = h
+		if returns {
+			watcher = returning{h}
+		}
+		src := &fakeSource{clocked: true, steps: run(0, 300, 0)}
+		r := recorderFor(t, src, &tellingSink{}, Options{Watch: watcher, RingBytes: 1 << 18})
+		r.clock = &strides{}
+		res, err := r.record(t.Context(), src)
+		if err != nil || res.Stored != 300 || w.givenUp == 0 || len(seen) == 300 {
+			t.Fatalf("%+v, %v, given up %d times", res.Account, err, w.givenUp)
+		}
+		if n := r.ring.Load().Stats().Leased(); n != 0 {
+			t.Errorf("%d frames were not given back", n)
+		}
+		if last := append([]int{-1}, seen...)[len(seen)]; returns != (last == 299) || returns == w.behind || !returns && last+1 != len(seen) {
+			t.Errorf("comes back: %v; shown were %v, and it was behind in the end: %v", returns, seen, w.behind)
+		}
+	}
 }
