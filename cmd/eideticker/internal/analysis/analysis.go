@@ -71,7 +71,7 @@ func Run(ctx context.Context, r *recording.Reader, s Settings, program string, t
 func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	r, s := a.reader, &a.Settings
 	found := &Found{Results: report.Results{
-		Recording: describeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: a.quality(),
+		Recording: DescribeRecording(r), Environment: environment(r, program), Settings: s.describe(), Quality: a.quality(),
 	}}
 	found.Results.Recording.Name = s.Name
 	if slices.Equal(s.Measures, []string{analyze.QualityName}) {
@@ -185,7 +185,8 @@ func (a *analysis) options(w *window) analyze.Options {
 	return o
 }
 
-func describeRecording(r *recording.Reader) report.Recording {
+// DescribeRecording says what a recording is, without its name and file.
+func DescribeRecording(r *recording.Reader) report.Recording {
 	in := r.Info()
 	d := report.Recording{
 		ID: fmt.Sprintf("%x", in.ID), Frames: r.Frames(), StartedWallNS: in.Created.UnixNano(), OwnClock: in.OwnClock, Unclosed: !in.Complete,

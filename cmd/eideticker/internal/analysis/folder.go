@@ -16,6 +16,7 @@ import (
 const (
 	RecordingFile = "recording.eid"
 	VideoFile     = "video.mp4"
+	videoMap      = VideoFile + ".json"
 	PageFile      = "report.html"
 	PicturesDir   = "pictures"
 )
@@ -25,6 +26,13 @@ type FolderOptions struct {
 	Force   bool   // overwrite what an earlier analysis left there
 	Source  string // file of the recording: linked into the folder where the file system can
 	NoVideo bool
+	// NoPictures leaves out the pictures and the video.
+	NoPictures bool
+	// More writes what else belongs in the folder, and adds to the results what it is, before they are written. Nil: nothing.
+	More func(dir string) error
+	// Partial keeps what there is when the context ends while pictures and video are made, and names in the results' notes what is missing. Otherwise
+	// nothing is written then.
+	Partial bool
 }
 
 // Folder is a run folder that is going to be written.
@@ -49,7 +57,7 @@ func BeginFolder(dir string, o FolderOptions) (*Folder, error) {
 
 // refuseWritten refuses a folder in which something would be overwritten. The recording may be there already: it is where it belongs.
 func refuseWritten(dir, source string) error {
-	for _, name := range []string{report.FileName, PageFile, VideoFile, VideoFile + ".json", PicturesDir, RecordingFile} {
+	for _, name := range []string{report.FileName, PageFile, VideoFile, videoMap, PicturesDir, RecordingFile} {
 		path := filepath.Join(dir, name)
 		there, err := os.Lstat(path)
 		if err != nil {
@@ -78,7 +86,7 @@ func (f *Folder) End() error {
 // Write writes results, page, pictures and video, and puts them in place when all are there. What cannot be drawn or encoded is told in the results' notes,
 // and the rest still comes. If it fails, the results say nothing of files.
 func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, told Told) error {
-	w := folder{dir: f.staged.Dir(), reader: r, found: found, told: told}
+	w := folder{dir: f.staged.Dir(), reader: r, found: found, told: told, partial: f.options.Partial}
 	before := found.Results
 	err := f.staged.Finish(w.write(ctx, f.options))
 	f.staged = nil
@@ -106,6 +114,8 @@ type folder struct {
 	reader *recording.Reader
 	found  *Found
 	told   Told
+	// partial is FolderOptions.Partial.
+	partial bool
 }
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
@@ -114,19 +124,35 @@ func (f *folder) note(format string, args ...any) {
 	f.found.Results.Notes = append(f.found.Results.Notes, fmt.Sprintf(format, args...))
 }
 
-func (f *folder) write(ctx context.Context, o FolderOptions) error {
-	if err := os.Mkdir(f.path(PicturesDir), 0o755); err != nil {
-		return err
+// interrupted is what follows when the context ends before there is all: a note of what is missing, or the error with which nothing is written.
+func (f *folder) interrupted(ctx context.Context, format string, args ...any) error {
+	if !f.partial {
+		return ctx.Err()
 	}
+	f.note("interrupted while this was written: "+format, args...)
+	return nil
+}
+
+func (f *folder) write(ctx context.Context, o FolderOptions) error {
 	results := &f.found.Results
 	if o.Source != "" && os.Link(o.Source, f.path(RecordingFile)) == nil {
 		results.Recording.File = RecordingFile // else it stays where it is
 	}
-	if err := f.pictures(ctx); err != nil {
-		return err
+	if !o.NoPictures {
+		if err := os.Mkdir(f.path(PicturesDir), 0o755); err != nil {
+			return err
+		}
+		if err := f.pictures(ctx); err != nil {
+			return err
+		}
 	}
-	if !o.NoVideo {
+	if !o.NoVideo && !o.NoPictures {
 		if err := f.video(ctx); err != nil {
+			return err
+		}
+	}
+	if o.More != nil {
+		if err := o.More(f.dir); err != nil {
 			return err
 		}
 	}

@@ -30,8 +30,8 @@ func (f *folder) pictures(ctx context.Context) error {
 	advance, end := f.told.Phase("drawing pictures", len(f.found.Outcomes))
 	defer end()
 	for i, o := range f.found.Outcomes {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return f.interrupted(ctx, "%d of %d windows have pictures", i, len(f.found.Outcomes))
 		}
 		p := windowPictures{folder: f, window: &f.found.Results.Windows[i], outcome: o}
 		if i > 0 {
@@ -224,12 +224,21 @@ func (p *windowPictures) filmstrip() error {
 	return err
 }
 
-// changed returns the frames of the window that are new.
+// changed returns the frames of the window that are new, as far as a measure that was asked for tells; of one that counts final pixels those in which there are more or fewer.
 func (p *windowPictures) changed() []int {
-	if r, ok := p.outcome.Find("fps"); ok && len(r.Series) > 0 {
-		return r.Series[0].Frames
+	w := p.outcome.Window
+	for _, measure := range []string{"fps", "speedindex", "loadhist"} {
+		r, ok := p.outcome.Find(measure)
+		if !ok || len(r.Series) == 0 || len(r.Series[0].Frames) == 0 {
+			continue
+		}
+		frames := r.Series[0].Frames
+		for len(frames) > 0 && frames[0] <= w.Start { // a load begins with what was seen before it
+			frames = frames[1:]
+		}
+		return append([]int{w.Start}, frames...)
 	}
-	return []int{p.outcome.Window.Start, p.outcome.Window.End}
+	return []int{w.Start, w.End}
 }
 
 // evidence draws the frames that measures name, each with all that is said of it.

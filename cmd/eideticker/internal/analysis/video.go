@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
@@ -16,11 +17,16 @@ import (
 // around is how many frames of a video stand before the first window and behind the last, so that green and red are seen.
 const around = 15
 
+const noVideo = "there is no video"
+
 // video shows all windows of the first one's format, with what lies between them.
 func (f *folder) video(ctx context.Context) error {
 	windows := f.found.Results.Windows
 	if len(windows) == 0 {
 		return nil
+	}
+	if ctx.Err() != nil {
+		return f.interrupted(ctx, noVideo)
 	}
 	segment, err := f.reader.SegmentOf(windows[0].Start)
 	if err != nil {
@@ -29,7 +35,7 @@ func (f *folder) video(ctx context.Context) error {
 	from, to := f.span(segment)
 	advance, end := f.told.Phase("writing the video", to-from)
 	defer end()
-	num, den := rate(segment)
+	num, den := Rate(segment)
 	v, err := render.NewVideo(f.path(VideoFile), segment.Layout, render.VideoOptions{RateNum: num, RateDen: den, Overlay: f.overlay(from, to)})
 	if errors.Is(err, errors.ErrUnsupported) {
 		f.note("there is no video: this program was built without OpenCV")
@@ -38,20 +44,33 @@ func (f *folder) video(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for step, stepErr := range f.reader.Steps(from, to) {
-		if err = errors.Join(stepErr, ctx.Err()); err == nil {
+	whole, err := f.film(ctx, v, from, to, advance)
+	closed := v.Close()
+	if err == nil && !whole { // what ends in the middle would pass for all
+		return errors.Join(os.RemoveAll(f.path(VideoFile)), os.RemoveAll(f.path(videoMap)), f.interrupted(ctx, noVideo))
+	}
+	if err = errors.Join(err, closed); err != nil {
+		return fmt.Errorf("write the video: %w", err)
+	}
+	f.found.Results.Video = &report.Video{File: VideoFile, Map: videoMap}
+	return nil
+}
+
+// film puts frames into a video, and reports whether there was time for all.
+func (f *folder) film(ctx context.Context, v *render.Video, from, to int, advance func(int)) (whole bool, err error) {
+	for step, err := range f.reader.Steps(from, to) {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		if err == nil {
 			err = v.Step(step)
 		}
 		if err != nil {
-			break
+			return false, err
 		}
 		advance(1)
 	}
-	if err = errors.Join(err, v.Close()); err != nil {
-		return fmt.Errorf("write the video: %w", err)
-	}
-	f.found.Results.Video = &report.Video{File: VideoFile, Map: VideoFile + ".json"}
-	return nil
+	return true, nil
 }
 
 // span returns the frames of a segment that the video shows.
@@ -67,8 +86,8 @@ func (f *folder) span(s recording.Segment) (from, to int) {
 	return max(from, s.First), min(to, s.First+s.Frames)
 }
 
-// rate returns frames a second as num/den, for a video.
-func rate(s recording.Segment) (num, den int64) {
+// Rate returns frames a second as num/den, for a video; 0/0 where a recording does not know it.
+func Rate(s recording.Segment) (num, den int64) {
 	switch {
 	case s.PeriodNum > 0 && s.PeriodDen > 0:
 		return s.PeriodDen, s.PeriodNum
