@@ -15,6 +15,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/adb"
+	"github.com/eideticker/eideticker/netsim/link"
 )
 
 // described is a device of its own, or a display of this machine that is there already.
@@ -26,6 +27,9 @@ func (d described) Name() string { return d.Description.Name }
 func (d described) Host() (string, error) {
 	if d.Network == "" {
 		return "", nil
+	}
+	if err := link.RestoreInterface(d.Network); err != nil { // of a run that was killed
+		return "", fmt.Errorf("device %s: %w", d.Name(), err)
 	}
 	i, err := net.InterfaceByName(d.Network)
 	if err != nil {
@@ -59,16 +63,21 @@ func reachable(all []net.Addr) (host string, ok bool) {
 	return host, host != ""
 }
 
-// healthTimeout is how long a device may take to say how it is.
-const healthTimeout = 30 * time.Second
+// How long a device may take to say how it is, and to become ready for a run.
+const (
+	healthTimeout = 30 * time.Second
+	readyTimeout  = 2 * time.Minute
+)
 
 func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	browser, err := d.Browser(w.Browser)
 	if err != nil {
 		return nil, err
 	}
-	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser}
-	if err := s.open(ctx); err != nil {
+	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, goes: w.Goes, wanted: w}
+	limited, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("it did not become ready within %v", readyTimeout))
+	defer cancel()
+	if err := s.open(limited); err != nil {
 		return nil, errors.Join(fmt.Errorf("device %s: %w", d.Name(), err), s.Close())
 	}
 	return s, nil
@@ -86,11 +95,16 @@ type describedStage struct {
 	model   string
 	program *device.Browser // of this machine; nil before Launch
 	started bool            // an Android browser was started
+	goes    bool            // the test goes to addresses
+	wanted  Wanted
+	server  adb.Server
+	led     []func(context.Context) error // what takes away again the ways from the device to this machine
+	health  device.Health                 // what an Android device has said of itself
 }
 
 func (s *describedStage) open(ctx context.Context) (err error) {
 	if serial, ok := s.device.Android(); ok {
-		found, err := adb.Server{}.Find(ctx, serial)
+		found, err := s.server.Find(ctx, serial)
 		if err != nil {
 			return err
 		}
@@ -99,6 +113,15 @@ func (s *describedStage) open(ctx context.Context) (err error) {
 			return err
 		}
 		s.model = s.android.Model(ctx)
+		if s.device.Network == "" { // pages are served where the device does not reach them
+			for _, port := range s.wanted.Ports {
+				remove, err := found.Reverse(ctx, port)
+				if err != nil {
+					return err
+				}
+				s.led = append(s.led, remove)
+			}
+		}
 	}
 	if s.input, err = openInput(ctx, s.device.Input); err != nil { // that it answers is seen here
 		return err
@@ -112,12 +135,21 @@ func (s *describedStage) open(ctx context.Context) (err error) {
 func (s *describedStage) healthy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, healthTimeout, fmt.Errorf("the device did not say within %v how it is", healthTimeout))
 	defer cancel()
-	health, err := s.android.Health(ctx)
-	if err != nil {
+	var err error
+	if s.health, err = s.android.Health(ctx); err != nil {
 		return err
 	}
-	return health.Err()
+	for _, f := range s.health {
+		s.wanted.say("health", "device", s.device.Name, "says", f.Text, "refused", f.Refused)
+	}
+	if err := s.health.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	return nil
 }
+
+// ErrUnfit says that a device answers, and that a run on it would measure something else than it is meant to.
+var ErrUnfit = errors.New("it is not fit for a run")
 
 // intents says that the browser is one that intents reach.
 func (s *describedStage) intents() bool {
@@ -141,14 +173,16 @@ func (s *describedStage) Painter() controller.Painter {
 // Launch starts the browser, or, where the device has none that could be started from here, has the one that runs go to the address.
 func (s *describedStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	switch {
-	case s.onDisplay():
+	case s.onDisplay() && s.name != device.Running:
 		// Not the caller's context: the browser is to stay on the screen until the recording has ended.
-		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name, URL: address})
+		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name, URL: address, Bars: s.goes, Foreign: s.wanted.Foreign, Outside: s.wanted.Outside})
 		if err != nil {
 			return timeline.Interval{}, err
 		}
 		s.program = browser
 		return browser.Told(), nil
+	case s.onDisplay() && s.wanted.Foreign:
+		return timeline.Interval{}, fmt.Errorf("device %s has a browser that was not started by the rig, and may read this machine's files and what it serves: tests of others are not played in it: %w", s.device.Name, errors.ErrUnsupported)
 	case s.intents():
 		s.started = true
 		return s.android.Start(ctx, s.name, address)
@@ -161,7 +195,10 @@ func (s *describedStage) Load(ctx context.Context, address string) (timeline.Int
 	if s.intents() {
 		return s.android.View(ctx, s.name, address)
 	}
-	if s.program != nil {
+	switch {
+	case s.program != nil && s.goes:
+		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.device.AddressBar, Clock: timeline.Monotonic()}, address)
+	case s.program != nil:
 		return s.link.follow(ctx, s.input, address)
 	}
 	return s.typed(ctx, address)
@@ -190,6 +227,12 @@ func (s *describedStage) About() report.Environment {
 		shared = "yes"
 	}
 	env := report.Environment{report.EnvDUT: s.device.Name, report.EnvMachineShared: shared}
+	noteInput(env, s.input)
+	var said []string
+	for _, f := range s.health {
+		said = append(said, f.Text)
+	}
+	put(env, report.EnvHealth, strings.Join(said, "; "))
 	if s.model != "" {
 		env[report.EnvDUT] += ", " + s.model
 	}
@@ -218,12 +261,18 @@ func (s *describedStage) Close() error {
 	if s.program != nil {
 		errs = append(errs, s.program.Close())
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), healthTimeout)
+	defer cancel()
 	if s.started {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), healthTimeout)
-		defer cancel()
-		errs = append(errs, s.android.Stop(ctx, s.name))
+		if err := s.android.Stop(ctx, s.name); !errors.Is(err, input.ErrGone) { // nothing can be ended on what is gone
+			errs = append(errs, err)
+		}
 		s.started = false
 	}
+	for _, remove := range s.led {
+		errs = append(errs, remove(ctx))
+	}
+	s.led = nil
 	if s.painter != nil {
 		s.painter.close()
 		s.painter = nil

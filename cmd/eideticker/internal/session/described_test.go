@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input/adb"
 )
 
 func devices(t *testing.T, text string) *Devices {
@@ -26,7 +28,7 @@ func devices(t *testing.T, text string) *Devices {
 
 func TestDevicesByName(t *testing.T) {
 	all := devices(t, `
-phone: {source: "v4l2:/dev/video0", input: "hid:/dev/hidg3", browsers: [chrome]}
+phone: {source: "v4l2:/dev/video0", input: "hid:/dev/hidg3", adb: any, browsers: [chrome]}
 virtual: {source: x11, input: x11, browsers: [firefox]}
 `)
 	for name, host := range map[string]string{"phone": loopback, "virtual": loopback, "local": loopback} {
@@ -100,6 +102,22 @@ func TestPagesAreServedWhereTheDeviceIs(t *testing.T) {
 	}
 }
 
+// TestNamesAreNoLabels: where nothing starts browsers, none is asked for by name, since the same one would run under every name.
+func TestNamesAreNoLabels(t *testing.T) {
+	d, err := devices(t, "phone: {source: \"v4l2:/dev/video0\", input: \"hid:/dev/hidg-none\", network: lo}\n").Find("phone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open(t.Context(), Wanted{Browser: "chrome"}); err == nil || !strings.Contains(err.Error(), `device phone starts no browser "chrome": addresses are typed into the one that runs`) {
+		t.Errorf("chrome: %v", err)
+	}
+	for _, running := range []string{"", device.Running} { // gets as far as its input, which is not there
+		if _, err := d.Open(t.Context(), Wanted{Browser: running}); err == nil || !strings.Contains(err.Error(), "/dev/hidg-none") {
+			t.Errorf("%q: %v", running, err)
+		}
+	}
+}
+
 // TestDeviceThatDoesNotAnswer: nothing is left of one whose input is not there, and the error says which it is.
 func TestDeviceThatDoesNotAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,8 +132,8 @@ func TestDeviceThatDoesNotAnswer(t *testing.T) {
 	t.Setenv("ANDROID_ADB_SERVER_PORT", port)
 	all := devices(t, `
 adb: {source: "v4l2:/dev/video0", input: adb, browsers: [chrome]}
-hid: {source: "v4l2:/dev/video0", input: "hid:/dev/hidg-none"}
-windows: {source: "v4l2:/dev/video0", input: "windows:127.0.0.1:1"}
+hid: {source: "v4l2:/dev/video0", input: "hid:/dev/hidg-none", network: lo}
+windows: {source: "v4l2:/dev/video0", input: "windows:127.0.0.1:1", network: lo}
 desk: {source: "x11::54321", input: "x11::54321"}
 `)
 	for name, want := range map[string]string{"adb": "adb start-server", "hid": "/dev/hidg-none", "windows": "", "desk": ":54321"} {
@@ -127,5 +145,32 @@ desk: {source: "x11::54321", input: "x11::54321"}
 		if err == nil || !strings.HasPrefix(err.Error(), "device "+name+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
+	}
+}
+
+// TestDeviceThatIsSilent: a server that takes what it is asked and says nothing ends the run.
+func TestDeviceThatIsSilent(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	s := &describedStage{
+		ctx: t.Context(), device: device.Description{Name: "phone", Input: device.Input{Kind: device.InputADB}},
+		server: adb.Server{Address: silent.Addr().String(), Patience: 50 * time.Millisecond},
+	}
+	if err := s.open(t.Context()); err == nil || !strings.Contains(err.Error(), "the adb server at "+s.server.Address+" did not answer within 50ms") {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRunningOnADisplay: typed is no program that could be started, on a display of this machine either.
+func TestRunningOnADisplay(t *testing.T) {
+	s := &describedStage{ctx: t.Context(), name: device.Running, device: device.Description{Name: "desk", Input: device.Input{Kind: device.InputX11, Target: ":54321"}}}
+	if _, err := s.Launch(t.Context(), "http://a.example/"); err == nil || !strings.Contains(err.Error(), "nor an input to type with") {
+		t.Error(err)
 	}
 }

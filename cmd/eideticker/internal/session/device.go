@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
@@ -23,9 +26,41 @@ type Device interface {
 
 // Wanted is what a run asks of a device.
 type Wanted struct {
-	Browser string     // "": the device's first
-	Window  suite.Size // of the browser's content; zero: the device's own
-	Link    string     // where the green page leads, for browsers that have no address bar
+	Browser string            // "": the device's first
+	Window  suite.Size        // of the browser's content; zero: the device's own
+	Link    string            // where the green page leads, for browsers that have no address bar
+	Goes    bool              // the test goes to addresses itself: the browser has an address bar
+	Ports   []int             // of this machine, where its pages are served
+	Foreign bool              // the test is somebody else's: browsers of this machine are kept from its files
+	Outside *device.Outside   // all that they reach of the network; nil: what this machine does
+	Network *testnet.Network  // that its browser is to be in; nil: the device's own
+	Trust   *device.Authority // of the servers there; nil: nobody of ours
+	Log     *slog.Logger
+}
+
+func (s *session) wanted() Wanted {
+	return Wanted{Browser: s.Browser, Window: s.Test.Window, Link: s.pages.address, Goes: loads(s.Test.Steps), Ports: s.pages.ports, Foreign: s.Foreign, Outside: s.outside(), Network: s.network, Trust: s.pages.trusted(), Log: s.log}
+}
+
+// outside is what the test reaches of the network; nil: what this machine does. In a network of the run's own nothing of this machine listens but its pages.
+func (s *session) outside() *device.Outside {
+	if !s.Foreign || s.AllowLoopback || s.network != nil {
+		return nil
+	}
+	return &device.Outside{Pages: s.pages.served}
+}
+
+// loads says that steps go to addresses.
+func loads(steps []suite.Step) bool {
+	return slices.ContainsFunc(steps, func(s suite.Step) bool {
+		switch a := s.Action.(type) {
+		case suite.Load:
+			return true
+		case suite.Loop:
+			return loads(a.Steps)
+		}
+		return false
+	})
 }
 
 // Stage is a device that is ready for a run. Close ends what was started on it, and is idempotent.
@@ -56,6 +91,16 @@ func FindDevices(file string) (*Devices, error) {
 	}
 	return &Devices{list}, nil
 }
+
+// Local is this machine, whatever devices its user has described, with any browser; the first that is installed, if none is asked for.
+func Local() Device {
+	d := device.Local()
+	d.Browsers = nil
+	return local{d}
+}
+
+// Descriptions are what is known of all devices, in the order of the file.
+func (d *Devices) Descriptions() []device.Description { return d.list.Devices }
 
 // Find returns a device by its name. That there is none is a *device.UnknownError.
 func (d *Devices) Find(name string) (Device, error) {

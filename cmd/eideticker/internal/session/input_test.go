@@ -9,11 +9,13 @@ import (
 
 // An agent's address reaches the driver, which says who does not answer.
 func TestInputThroughAnAgent(t *testing.T) {
-	in, err := device.ParseInput("windows:127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err := openInput(t.Context(), in); d != nil || err == nil || !strings.Contains(err.Error(), "agent at 127.0.0.1:1") {
-		t.Errorf("%v, %v", d, err)
+	for _, kind := range []string{"windows", "agent"} {
+		in, err := device.ParseInput(kind + ":127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := openInput(t.Context(), in); d != nil || err == nil || !strings.Contains(err.Error(), "agent at 127.0.0.1:1") {
+			t.Errorf("%v, %v", d, err)
+		}
 	}
 }

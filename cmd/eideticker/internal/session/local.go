@@ -7,6 +7,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
@@ -27,6 +28,9 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if browser == "" && l.Input.Kind == device.InputWebdriver {
+		browser = "firefox"
+	}
 	size := device.DisplayOptions{Width: localWidth, Height: localHeight}
 	if w.Window.Width > 0 {
 		size = device.DisplayOptions{Width: w.Window.Width, Height: w.Window.Height}
@@ -35,11 +39,16 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display}
+	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display, goes: w.Goes, bar: l.AddressBar, network: w.Network, trust: w.Trust, foreign: w.Foreign, outside: w.Outside}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if l.Input.Kind == device.InputX11 {
+	switch l.Input.Kind {
+	case device.InputWebdriver:
+		s.page = &pageHand{}
+		s.input = s.page
+		return s, nil
+	case device.InputX11:
 		l.Input.Target = display.Name()
 	}
 	if s.input, err = openInput(ctx, l.Input); err != nil {
@@ -57,6 +66,13 @@ type localStage struct {
 	browser *device.Browser // nil before Launch
 	painter *painter
 	input   input.Driver
+	page    *pageHand // the input, where that is of the browser itself; else nil
+	goes    bool      // the test goes to addresses
+	bar     device.AddressBar
+	network *testnet.Network  // that the browser is in; nil: this machine's
+	trust   *device.Authority // of the servers there; nil: nobody of ours
+	foreign bool              // the test is somebody else's
+	outside *device.Outside   // all that it reaches of the network; nil: what this machine does
 }
 
 func (s *localStage) Source() string {
@@ -73,18 +89,45 @@ func (s *localStage) Painter() controller.Painter {
 }
 
 // Launch returns when the browser fills the screen, and when it was told to start.
-func (s *localStage) Launch(_ context.Context, address string) (timeline.Interval, error) {
+func (s *localStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	// Not the caller's context: the browser is to stay on the screen until the recording has ended.
-	browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{Display: s.display, Name: s.name, URL: address})
+	o := device.BrowserOptions{Display: s.display, Name: s.name, URL: address, Bars: s.goes && s.page == nil, Remote: s.page != nil, Foreign: s.foreign, Outside: s.outside, Authority: s.trust}
+	if s.network != nil {
+		o.Start = s.network.Line.Device.Start
+	}
+	browser, err := device.StartBrowser(s.ctx, o)
 	if err != nil {
 		return timeline.Interval{}, err
 	}
 	s.browser = browser
+	if s.page != nil {
+		if err := s.page.reach(ctx, browser); err != nil {
+			return timeline.Interval{}, err
+		}
+	}
 	return browser.Told(), nil
 }
 
 func (s *localStage) Load(ctx context.Context, address string) (timeline.Interval, error) {
+	switch {
+	case s.page != nil:
+		return s.page.navigate(ctx, address)
+	case s.goes:
+		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.bar, Clock: timeline.Monotonic()}, address)
+	}
 	return s.link.follow(ctx, s.input, address)
+}
+
+// typeAddress goes to an address by the bar of a browser of this machine.
+func typeAddress(ctx context.Context, t device.Typed, address string) (timeline.Interval, error) {
+	asked, err := Address(address)
+	if err != nil {
+		return timeline.Interval{}, err
+	}
+	if t.Input == nil {
+		return timeline.Interval{}, fmt.Errorf("there is no input to go there with: %w", errors.ErrUnsupported)
+	}
+	return t.Go(ctx, asked)
 }
 
 // greenLink is the link that covers the green page, by which a browser without bars goes to the test's address: once, and nowhere else.
@@ -100,7 +143,7 @@ func (l *greenLink) follow(ctx context.Context, hand input.Driver, address strin
 		return timeline.Interval{}, err
 	}
 	if to, err := Address(l.to); err != nil || to != asked || l.left {
-		return timeline.Interval{}, fmt.Errorf("the browser fills the screen and has no address bar: a test can go to one address there, and first of all: %w", errors.ErrUnsupported)
+		return timeline.Interval{}, fmt.Errorf("the browser fills the screen and has no address bar: it goes to the address of the test alone: %w", errors.ErrUnsupported)
 	}
 	l.left = true
 	if hand == nil {
@@ -134,6 +177,7 @@ func (s *localStage) Err() error { return s.browser.Err() }
 func (s *localStage) About() report.Environment {
 	env := ofThisMachine()
 	env[report.EnvDUT], env[report.EnvMachineShared] = "this machine", "yes"
+	noteInput(env, s.input)
 	if s.browser != nil {
 		env[report.EnvBrowser] = s.browser.Name()
 		if v := s.browser.Version(); v != "" {

@@ -62,14 +62,21 @@ func Take(ctx context.Context, device string, wait bool) (*Lock, error) {
 
 var oddLetters = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// lockPath is in a folder of this user's, which goes when the machine is started anew.
-func lockPath(device string) (string, error) {
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if dir == "" {
-		dir = filepath.Join(os.TempDir(), "eideticker-"+strconv.Itoa(os.Geteuid()))
-	} else {
-		dir = filepath.Join(dir, "eideticker")
+// LockVariable is the variable of the environment that names the folder of locks where that is not the usual one, such as for a service and whoever is to
+// wait for it.
+const LockVariable = "EIDETICKER_LOCK_DIR"
+
+// lockFolder is the same for all that one user runs: what a login shell has in its environment, cron and services do not. It goes when the machine is
+// started anew.
+func lockFolder() string {
+	if dir := os.Getenv(LockVariable); dir != "" {
+		return dir
 	}
+	return filepath.Join(sharedTemp(), "eideticker-"+strconv.Itoa(os.Geteuid()))
+}
+
+func lockPath(device string) (string, error) {
+	dir := lockFolder()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("lock device %s: %w", device, err)
 	}

@@ -39,3 +39,6 @@ func ownFolder(dir string) error {
 	}
 	return nil
 }
+
+// sharedTemp is not what the environment says, which differs between a shell and cron.
+func sharedTemp() string { return "/tmp" }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -29,6 +30,10 @@ func (s *session) analyze(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("measure the recording: %w", err)
 	}
+	s.log.Info("measured")
+	if err := s.holdAgainst(ctx, r, found); err != nil { // the numbers are as good as those of other pages
+		s.note("what was measured could not be held against what the page drew: %v", err)
+	}
 	return s.keep(ctx, r, found)
 }
 
@@ -44,7 +49,17 @@ func (s *session) keep(ctx context.Context, r *recording.Reader, found *analysis
 	results.Notes = append(slices.Clone(s.record.Notes), results.Notes...)
 	maps.Copy(results.Environment, s.record.Environment)
 	s.record.Environment = results.Environment
-	return analysis.WriteFolder(ctx, s.Dir, r, found, analysis.FolderOptions{Force: true, NoVideo: s.NoVideo}, s.Told)
+	known := len(results.Notes)
+	o := analysis.FolderOptions{Force: true, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Partial: true, More: func(dir string) error { return s.keepNetwork(dir, r) }}
+	if err := analysis.WriteFolder(ctx, s.Dir, r, found, o, s.Told); err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // the run is told of what it lacks
+		for _, n := range results.Notes[known:] {
+			s.note("%s", n)
+		}
+	}
+	return nil
 }
 
 // settings are what the test asks of the analysis.
@@ -60,8 +75,11 @@ func (s *session) settings() analysis.Settings {
 		a.EndEvent = controller.Ended
 	}
 	if s.pages.site != nil {
-		a.Nonce = s.pages.nonce
-		a.Tearing.Disjoint = s.pages.site.Playlist()[0].Flip != nil // of which we know it
+		page := s.pages.site.Playlist()[0]
+		if page.Markers {
+			a.Nonce = s.pages.nonce
+		}
+		a.Tearing.Disjoint = page.Flip != nil // of which we know it
 	}
 	if t.Region != (frame.Region{}) {
 		r := s.place(t.Region)
@@ -106,11 +124,45 @@ func (s *session) place(r frame.Region) frame.Region {
 	return r
 }
 
-// judge says whether a run counts: too many frames that are missing in what was measured are no basis for numbers.
+// refusals returns the measures that were refused in all windows, with why, and whether anything was measured at all.
+func refusals(windows []report.Window) (refused []analyze.Result, measured bool) {
+	taken := map[string]bool{}
+	for _, w := range windows {
+		for _, r := range w.Results {
+			if r.State != analyze.Refused {
+				taken[r.Measure], measured = true, true
+			}
+		}
+	}
+	for _, w := range windows {
+		for _, r := range w.Results {
+			if !taken[r.Measure] {
+				taken[r.Measure] = true
+				refused = append(refused, r)
+			}
+		}
+	}
+	return refused, measured
+}
+
+// judge says whether a run counts: a run that measured nothing of what it was made for has failed, and too many frames that are missing in what was
+// measured are no basis for numbers.
 func (s *session) judge() {
 	s.record.State = Passed
 	if s.found == nil {
 		return
+	}
+	refused, measured := refusals(s.found.Results.Windows)
+	if len(refused) > 0 && !measured && !slices.Contains(s.Test.Measures, analyze.QualityName) {
+		s.record.State = Failed
+		s.record.Reason = fmt.Sprintf("nothing was measured: %s: %s", refused[0].Measure, refused[0].Refusal)
+		s.log.Error("the run has failed", "reason", s.record.Reason)
+		return
+	}
+	for _, r := range refused {
+		if slices.Contains(s.Test.Measures, r.Measure) {
+			s.note("%s was not measured: %s", r.Measure, r.Refusal)
+		}
 	}
 	for _, w := range s.found.Results.Windows {
 		s.record.WindowFrames += w.End - w.Start + 1
@@ -121,7 +173,7 @@ func (s *session) judge() {
 	all := s.record.WindowFrames + s.record.WindowLost
 	if lost := float64(s.record.WindowLost) / float64(max(all, 1)); lost > s.MaxLost {
 		s.record.State = Rejected
-		s.record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g %%", s.record.WindowLost, all, 100*lost, 100*s.MaxLost)
+		s.record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g %%; a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be", s.record.WindowLost, all, 100*lost, 100*s.MaxLost)
 		s.log.Warn("the run does not count", "reason", s.record.Reason)
 	}
 }

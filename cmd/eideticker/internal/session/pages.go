@@ -7,9 +7,11 @@ import (
 	"html"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,43 +21,54 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/serve"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // pages serves what a run's browser is to see: test pages of our own, or the green page before any other.
 type pages struct {
-	host    string     // of this machine, as the browser reaches it
-	address string     // where the test begins
-	own     bool       // it draws its own green
-	link    string     // where the green page's link goes, if not to address
-	green   string     // address of the green page
-	red     string     // of one that is red; "": none is served
-	site    *site.Site // nil: no page of ours is played
+	listen  listening
+	address string // where the test begins
+	own     bool   // it draws its own green
+	green   string // address of the green page
+	red     string // of one that is red; "": none is served
+	ports   []int  // at which pages are served
+	served  []netip.AddrPort
+	site    *site.Site    // nil: no page of ours is played
+	server  *serve.Server // of the site, or of the archive
 	nonce   string
-	file    string // the green page where it is one; "": it is served
+	file    *greenFile // the green page where it is one; nil: it is served
+	archive *archived  // that answers for all sites; nil: they answer themselves
 
 	serving errgroup.Group
 	stop    context.CancelFunc
 }
 
 // servePages begins to serve. close ends it.
-func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error) {
-	p := &pages{host: host, address: t.URL, own: t.Sync.Markers}
+func servePages(ctx context.Context, t *suite.Test, listen listening) (*pages, error) {
+	if err := checkEnd(t); err != nil {
+		return nil, err
+	}
+	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers}
 	ctx, p.stop = context.WithCancel(ctx)
+	removeRunFolders(os.TempDir(), greenPrefix)
+	removeRunFolders(os.TempDir(), authorityPrefix)
 	var err error
-	if first := firstLoad(t.Steps); first != "" && t.Page == "" && (t.URL == "" || t.URL == "about:blank") {
-		if p.link, err = Address(first); err != nil {
+	if t.Network.Replay != "" {
+		if err = p.serveArchive(ctx, t); err != nil {
 			return nil, errors.Join(err, p.close())
 		}
 	}
 	if t.Page != "" {
 		// Times from a navigation begin on a page before it, which is green.
 		arrive := t.T0 == controller.Navigation
-		if err = p.serveSite(ctx, t.Page, arrive); err == nil && arrive {
-			p.own = false
+		if err = p.serveSite(ctx, t.Page, arrive); err == nil {
+			p.own = p.site.Playlist()[0].Markers && !arrive
+		}
+		if err == nil && (!p.own || !t.Sync.Markers) { // the red that the rig shows may be a page of its own, too
 			err = p.serveGreen(ctx)
 		}
-	} else if !p.own && strings.HasPrefix(p.leadsTo(), "file:") {
+	} else if !p.own && strings.HasPrefix(p.address, "file:") {
 		err = p.writeGreen()
 	} else if !p.own {
 		err = p.serveGreen(ctx)
@@ -66,27 +79,62 @@ func servePages(ctx context.Context, t *suite.Test, host string) (*pages, error)
 	return p, nil
 }
 
-// leadsTo is where the green page's link goes.
-func (p *pages) leadsTo() string {
-	if p.link != "" {
-		return p.link
+// checkEnd refuses a test that waits for an event which nothing in it makes.
+func checkEnd(t *suite.Test) error {
+	if t.Sync.Event == "" {
+		return nil
 	}
-	return p.address
+	there := append(marks(t.Steps), controller.Navigation, controller.Launching, controller.Asked, controller.Answered, controller.Began)
+	if t.Page != "" {
+		there = append(there, site.EventKinds()...)
+	}
+	if slices.Contains(there, t.Sync.Event) {
+		return nil
+	}
+	slices.Sort(there)
+	return fmt.Errorf("the test ends with the event %q, which nothing in it makes: a mark step does, and there are %s", t.Sync.Event, strings.Join(slices.Compact(there), ", "))
 }
 
-// firstLoad returns the address of the first step that goes to one; "" if none does.
-func firstLoad(steps []suite.Step) string {
+// marks are the kinds of events that steps make.
+func marks(steps []suite.Step) (kinds []string) {
 	for _, s := range steps {
 		switch a := s.Action.(type) {
-		case suite.Load:
-			return a.URL
+		case suite.Mark:
+			kinds = append(kinds, a.Kind)
 		case suite.Loop:
-			if first := firstLoad(a.Steps); first != "" {
-				return first
-			}
+			kinds = append(kinds, marks(a.Steps)...)
 		}
 	}
-	return ""
+	return kinds
+}
+
+// listening opens a port for pages, which browsers reach by a host. What it is asked for is the port of a network of the run's own; where others have ports too, it is any that is free.
+type listening func(port string) (l net.Listener, host string, err error)
+
+// Ports of a run's own network.
+const (
+	pagePort  = "80"
+	greenPort = "8000" // another one, so that no connection is there before the page is asked for
+)
+
+// onHost listens at an address of this machine.
+func onHost(address string) listening {
+	return func(string) (net.Listener, string, error) {
+		l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+		if err != nil {
+			return nil, "", err
+		}
+		return l, l.Addr().String(), nil
+	}
+}
+
+// note keeps where pages are served.
+func (p *pages) note(l net.Listener) {
+	var at netip.AddrPort
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		at = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
+	}
+	p.ports, p.served = append(p.ports, int(at.Port())), append(p.served, at)
 }
 
 func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
@@ -98,12 +146,22 @@ func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
 	if err != nil {
 		return err
 	}
-	server, err := site.Listen(p.site, net.JoinHostPort(p.host, "0"))
+	l, host, err := p.listen(pagePort)
 	if err != nil {
-		return err
+		return fmt.Errorf("serve test pages: %w", err)
 	}
-	p.nonce, p.address = p.site.Nonce(), server.URL()
-	p.serving.Go(func() error { return server.Run(ctx) })
+	if p.server, err = serve.New(serve.Options{Handler: p.site}); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	p.server.HTTP(l)
+	p.nonce, p.address = p.site.Nonce(), "http://"+host+p.site.Start()
+	p.note(l)
+	p.serving.Go(func() error {
+		if err := p.server.Run(ctx); err != nil {
+			return fmt.Errorf("serve test pages: %w", err)
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -142,11 +200,11 @@ const (
 )
 
 func (p *pages) serveGreen(ctx context.Context) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(p.host, "0"))
+	l, host, err := p.listen(greenPort)
 	if err != nil {
 		return fmt.Errorf("serve the green page: %w", err)
 	}
-	body := fmt.Sprintf(greenPage, html.EscapeString(p.leadsTo()))
+	body := fmt.Sprintf(greenPage, html.EscapeString(p.address))
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -164,8 +222,9 @@ func (p *pages) serveGreen(ctx context.Context) error {
 			_, _ = w.Write([]byte(page)) // a browser that has gone away gets nothing
 		}),
 	}
-	p.green = "http://" + l.Addr().String() + "/"
-	p.red = "http://" + l.Addr().String() + redPath
+	p.green = "http://" + host + "/"
+	p.note(l)
+	p.red = "http://" + host + redPath
 	p.serving.Go(func() error {
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }() // ends with Close
@@ -181,23 +240,22 @@ func (p *pages) serveGreen(ctx context.Context) error {
 	return nil
 }
 
-// writeGreen puts the green page into a file: browsers follow links to files from files alone.
-func (p *pages) writeGreen() error {
-	f, err := os.CreateTemp("", "eideticker-green-*.html")
-	if err != nil {
-		return err
+// writeGreen puts the green page into a file.
+func (p *pages) writeGreen() (err error) {
+	if p.file, err = writeGreenFile(os.TempDir(), p.address); err == nil {
+		p.green = p.file.address()
 	}
-	p.file = f.Name()
-	_, err = fmt.Fprintf(f, greenPage, html.EscapeString(p.leadsTo()))
-	p.green = (&url.URL{Scheme: "file", Path: filepath.ToSlash(f.Name())}).String()
-	return errors.Join(err, f.Close())
+	return err
 }
 
 func (p *pages) close() error {
 	p.stop()
 	err := p.serving.Wait()
-	if p.file != "" {
-		err = errors.Join(err, os.Remove(p.file))
+	if p.file != nil {
+		err = errors.Join(err, p.file.remove())
+	}
+	if p.archive != nil {
+		err = errors.Join(err, p.archive.folder.remove())
 	}
 	return err
 }

@@ -25,8 +25,11 @@ func newPainter(display string) (*painter, error) {
 }
 
 // Green makes the screen itself green: windows cover it.
-func (p *painter) Green(context.Context) error {
-	err := xproto.ChangeWindowAttributesChecked(p.conn, p.screen.Root, xproto.CwBackPixel, []uint32{0x00ff00}).Check()
+func (p *painter) Green(context.Context) error { return p.fill(0x00ff00) }
+
+// fill gives the screen itself a colour.
+func (p *painter) fill(rgb uint32) error {
+	err := xproto.ChangeWindowAttributesChecked(p.conn, p.screen.Root, xproto.CwBackPixel, []uint32{rgb}).Check()
 	if err == nil {
 		err = xproto.ClearAreaChecked(p.conn, false, p.screen.Root, 0, 0, 0, 0).Check()
 	}

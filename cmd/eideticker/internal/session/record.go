@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/controller/input"
@@ -15,6 +14,7 @@ import (
 const (
 	RecordFile = "run.json"
 	LogFile    = "log.txt"
+	HARFile    = "network.har" // the waterfall of a run on a network of its own
 )
 
 // Schema and Version are those of run.json.
@@ -44,6 +44,7 @@ type Record struct {
 	Address string `json:"address,omitempty"` // of what was loaded, where that is no page of ours
 	Device  string `json:"device"`
 	Browser string `json:"browser"` // as asked for; "" is the device's first
+	Labels
 
 	State  State  `json:"state"`
 	Reason string `json:"reason,omitempty"` // why it failed or was rejected
@@ -61,21 +62,29 @@ type Record struct {
 	Environment   report.Environment `json:"environment"`
 	Input         *input.Info        `json:"input"` // null: none was there
 
-	Area         []int  `json:"area_px"` // of the content: x, y, width, height; null where no green was seen
-	Pings        int    `json:"pings"`
-	MissedPings  int    `json:"missed_pings"` // as seen while recording; measures count anew
-	Frames       uint64 `json:"frames"`       // stored
-	LostFrames   uint64 `json:"lost_frames"`
-	WindowFrames int    `json:"window_frames"` // of them, in what was measured
-	WindowLost   int    `json:"window_lost_frames"`
+	Network      *Network `json:"network"` // null: the device's own
+	Area         []int    `json:"area_px"` // of the content: x, y, width, height; null where no green was seen
+	Pings        int      `json:"pings"`
+	MissedPings  int      `json:"missed_pings"` // as seen while recording; measures count anew
+	Frames       uint64   `json:"frames"`       // stored
+	LostFrames   uint64   `json:"lost_frames"`
+	WindowFrames int      `json:"window_frames"` // of them, in what was measured
+	WindowLost   int      `json:"window_lost_frames"`
+
+	// What was measured of a page of our own is held against what it drew. A check that fails is no failure of the run: it says that a number is not to be trusted.
+	Checks        int      `json:"checks"` // that were made
+	ChecksFailed  []string `json:"checks_failed"`
+	ChecksNotMade []string `json:"checks_not_made"` // say since frames are missing; results.json has the reason of each
 
 	Notes []string `json:"notes"`
 }
 
 // write writes run.json, so that it is there as a whole or not at all.
 func (r *Record) write(dir string) error {
-	if r.Notes == nil {
-		r.Notes = []string{}
+	for _, list := range []*[]string{&r.Notes, &r.ChecksFailed, &r.ChecksNotMade} {
+		if *list == nil {
+			*list = []string{}
+		}
 	}
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -105,9 +114,6 @@ func writeWhole(path string, content []byte) error {
 	}
 	return nil
 }
-
-// elapsed is how long a run has taken since it began.
-func (r *Record) elapsed() int64 { return time.Now().UnixNano() - r.StartedWallNS }
 
 func isFile(path string) bool {
 	st, err := os.Stat(path)

@@ -19,6 +19,7 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
@@ -35,20 +36,31 @@ type Options struct {
 	// MaxLost is the part of a window's frames that may be missing before the run does not count.
 	MaxLost float64
 	NoVideo bool
+	// NoPictures leaves out what is only for people to look at, the video too.
+	NoPictures bool
+	// Foreign keeps browsers of this machine from its files and its services: the test is somebody else's.
+	Foreign bool
+	// AllowLoopback lets it reach what this machine serves all the same.
+	AllowLoopback bool
 	// Bare leaves out what warm-ups need not have: results, pictures, video.
 	Bare bool
 	Told analysis.Told
+	Look Look
+	Labels
 
 	Attempt, Block, Place int
 	Retried               int // how often this run was begun again before
 	WarmUp                bool
 }
 
-// reportTimeout is how long a page may take to tell what it drew once its red stands.
-const reportTimeout = 5 * time.Second
+// reportTimeout is how long a page may take to tell what it drew once its red stands, beside the round trips of its network: it asks what time it is several times before.
+const (
+	reportTimeout = 5 * time.Second
+	reportTrips   = 25
+)
 
 // Run makes one run and its folder. That the run failed, or its capture did, is told by the record; the error is for what kept the folder from being
-// written, and for the end of ctx, which ends the run as failed.
+// written, and for the end of ctx. That ends the run as failed, unless it was recorded and measured by then: then it lacks pictures or the video, and says so.
 func Run(ctx context.Context, o Options) (*Record, *analysis.Found, error) {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
 		return nil, nil, err
@@ -60,11 +72,12 @@ func Run(ctx context.Context, o Options) (*Record, *analysis.Found, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &session{Options: o, log: slog.New(slog.NewTextHandler(logFile, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	began := time.Now()
+	s := &session{Options: o, began: began, log: slog.New(slog.NewTextHandler(logFile, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	s.record = Record{
 		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File, Address: o.Test.URL, Device: o.Device.Name(), Browser: o.Browser,
 		State: Running, Attempt: max(o.Attempt, 1), Block: max(o.Block, 1), Place: max(o.Place, 1), WarmUp: o.WarmUp, Seed: o.Seed,
-		StartedWallNS: time.Now().UnixNano(), Program: o.Program, Environment: report.Environment{},
+		StartedWallNS: began.UnixNano(), Program: o.Program, Environment: report.Environment{}, Labels: o.Labels,
 	}
 	err = s.record.write(o.Dir)
 	if err == nil {
@@ -76,13 +89,18 @@ func Run(ctx context.Context, o Options) (*Record, *analysis.Found, error) {
 // session is one run at work.
 type session struct {
 	Options
-	log    *slog.Logger
-	record Record
-	stage  Stage
-	pages  *pages
-	played controller.Played
-	result rig.Result
-	found  *analysis.Found
+	log     *slog.Logger
+	began   time.Time // with the monotonic clock
+	record  Record
+	network *testnet.Network // nil: the device's own
+	stage   Stage
+	pages   *pages
+	played  controller.Played
+	result  rig.Result
+	found   *analysis.Found
+	report  *site.Report // of the page; nil: it is none of ours, or has told nothing
+
+	witnessed
 }
 
 func (s *session) path(name string) string { return filepath.Join(s.Dir, name) }
@@ -92,6 +110,9 @@ func (s *session) run(ctx context.Context) error {
 	failure := s.play(ctx)
 	if failure == nil { // who waited for what the page tells of itself got on without
 		failure = ctx.Err()
+	}
+	if failure == nil {
+		failure = s.reached(ctx)
 	}
 	if failure == nil && !s.Bare {
 		failure = s.analyze(ctx)
@@ -104,13 +125,27 @@ func (s *session) run(ctx context.Context) error {
 	default:
 		s.judge()
 	}
-	s.record.ElapsedNS = s.record.elapsed()
-	return errors.Join(ctx.Err(), s.record.write(s.Dir))
+	failed := s.keepHAR()
+	s.record.ElapsedNS = int64(time.Since(s.began)) // whatever is done to the wall clock meanwhile
+	s.log.Info("the run is over", "state", string(s.record.State))
+	return errors.Join(ctx.Err(), failed, s.record.write(s.Dir))
 }
+
+// EndError is the cause of a context's end of which its run is to tell.
+type EndError struct{ Why error }
+
+func (e *EndError) Error() string { return e.Why.Error() }
+
+// Unwrap returns why.
+func (e *EndError) Unwrap() error { return e.Why }
 
 // reason is why a run failed, for people. What a run is ended by fails it in many ways, and what else is cancelled ended by itself.
 func reason(ctx context.Context, err error) string {
-	if ctx.Err() != nil {
+	var told *EndError
+	switch {
+	case ctx.Err() != nil && errors.As(context.Cause(ctx), &told):
+		return "interrupted: " + told.Error()
+	case ctx.Err() != nil:
 		return "interrupted"
 	}
 	return err.Error()
@@ -118,22 +153,37 @@ func reason(ctx context.Context, err error) string {
 
 // play records while the test is run. What it starts has ended when it returns.
 func (s *session) play(ctx context.Context) (err error) {
-	if err := controller.Check(s.Test); err != nil {
+	if err := Check(s.Test, Variant{s.Device, s.Browser}); err != nil {
 		return err
 	}
 	s.told("getting the device ready")
-	host, err := pagesHost(s.Device)
-	if err != nil {
+	if s.network, err = s.openNetwork(ctx); err != nil {
 		return err
 	}
-	if s.pages, err = servePages(ctx, s.Test, host); err != nil {
+	var listen listening
+	if s.network != nil {
+		defer func() { err = errors.Join(err, s.network.Close()) }()
+		listen = onNetwork(s.network)
+	} else {
+		host, err := pagesHost(s.Device)
+		if err != nil {
+			return err
+		}
+		listen = onHost(host)
+	}
+	if s.pages, err = servePages(ctx, s.Test, listen); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
-	if s.stage, err = s.Device.Open(ctx, Wanted{Browser: s.Browser, Window: s.Test.Window, Link: s.pages.leadsTo()}); err != nil {
+	if s.stage, err = s.Device.Open(ctx, s.wanted()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stage.Close()) }()
+	defer func() { err = errors.Join(err, s.stage.Close()); s.log.Info("the device is as it was") }()
+	if s.network != nil {
+		if err := s.joined(ctx); err != nil {
+			return err
+		}
+	}
 	src, err := rig.OpenSource(ctx, s.stage.Source())
 	if err != nil {
 		return err
@@ -145,6 +195,9 @@ func (s *session) play(ctx context.Context) (err error) {
 	}
 	s.record.Environment = ofRig()
 	maps.Copy(s.record.Environment, s.stage.About())
+	if s.record.Network != nil {
+		s.record.Environment[report.EnvNetwork] = s.record.Network.String()
+	}
 	s.log.Info("ready", "device", s.record.Device, "source", src.Info().URI)
 	err = s.recordWhile(ctx, src)
 	maps.Copy(s.record.Environment, s.stage.About())
@@ -163,7 +216,7 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 	}
 	s.told("running " + s.Test.Name)
 	res, err := rig.Record(ctx, src, s.path(analysis.RecordingFile), rig.Options{
-		Program: s.Program, Watch: screen,
+		Program: s.Program, Watch: s.Look.watch(screen), Progress: s.Look.Progress, Host: s.Look.Host,
 		Metadata: append(certify.Metadata(src.Info()), capture.Metadata{Name: analysis.MetadataName, Value: known}),
 		Started: func(ctx context.Context, emit func(timeline.Event)) error {
 			failure = s.control(ctx, screen, src.Info(), emit)
@@ -172,6 +225,7 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 		},
 	})
 	s.result = res
+	s.Look.recorded(res)
 	s.record.Frames, s.record.LostFrames = res.Stored, res.Missing
 	s.record.Notes = append(s.record.Notes, res.Notes...)
 	s.log.Info("recorded", "frames", res.Stored, "lost", res.Missing, "ended", string(res.Ended))
@@ -185,9 +239,17 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 func (s *session) control(ctx context.Context, screen controller.Screen, info capture.Info, emit func(timeline.Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer s.witness(emit)
 	var told <-chan error
+	happened := make(chan string, 16)
 	if s.pages.site != nil {
-		told = s.listen(ctx, cancel, emit)
+		told = s.listen(ctx, cancel, func(e timeline.Event) {
+			emit(e)
+			select {
+			case happened <- e.Kind:
+			default: // a page tells of fewer kinds than there is room for
+			}
+		})
 	}
 	var err error
 	s.played, err = controller.Run(ctx, controller.Setup{
@@ -195,7 +257,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		Clock: timeline.Monotonic(), Emit: emit, Log: s.log,
 		Address: s.pages.address, Own: s.pages.own, GreenAddress: s.pages.green,
 		Size:   frame.Region{Width: info.Format.Width, Height: info.Format.Height},
-		Random: rand.New(rand.NewPCG(s.Seed, 0)), Gestures: gestures{s.Test.Dir},
+		Random: rand.New(rand.NewPCG(s.Seed, 0)), Gestures: gestures{s.Test.Dir}, Happened: happened, Line: s.changeLine(),
 	})
 	s.record.Pings, s.record.MissedPings = s.played.Pings, s.played.Misses
 	if a := s.played.Area; a != (frame.Region{}) {
@@ -209,7 +271,8 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		<-told
 		return err
 	}
-	late := time.AfterFunc(reportTimeout, func() { cancel(fmt.Errorf("nothing came within %v of its red", reportTimeout)) })
+	wait := reportTimeout + reportTrips*s.line.RTT()
+	late := time.AfterFunc(wait, func() { cancel(fmt.Errorf("nothing came within %v of its red", wait)) })
 	defer late.Stop()
 	if err := <-told; err != nil { // it was seen all the same
 		s.note("the page told nothing of itself: %v", err)
@@ -243,6 +306,7 @@ func (s *session) listen(ctx context.Context, fail context.CancelCauseFunc, emit
 }
 
 func (s *session) takeIn(r site.Report, emit func(timeline.Event)) {
+	s.report = &r
 	for _, e := range r.Events() {
 		emit(e)
 	}

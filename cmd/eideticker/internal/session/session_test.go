@@ -112,7 +112,9 @@ func options(t *testing.T, d Device) Options {
 func TestRunFolder(t *testing.T) {
 	d := &scene{name: "scripted", uri: paced}
 	o := options(t, d)
+	began := time.Now()
 	record, found, err := Run(t.Context(), o)
+	within := time.Since(began)
 	if err != nil || record.State != Passed || found == nil || len(found.Results.Windows) != 1 {
 		t.Fatalf("%+v, %v", record, err)
 	}
@@ -137,6 +139,9 @@ func TestRunFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	if took, shown := time.Duration(record.ElapsedNS), time.Duration(found.Results.Recording.DurationNS); shown <= 0 || took < shown || took > within || kept.ElapsedNS != record.ElapsedNS {
+		t.Errorf("a run of %v with a recording of %v says that it took %v", within, shown, took)
+	}
 	for _, m := range r.Metadata() {
 		if m.Name == analysis.MetadataName && !strings.Contains(string(m.Value), `"dut":"scripted"`) {
 			t.Errorf("the recording says it was made on %s", m.Value)
@@ -369,7 +374,7 @@ func TestUntilFail(t *testing.T) {
 }
 
 func TestLock(t *testing.T) {
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
 	first, err := Take(t.Context(), "dut/7", false)
 	if err != nil {
 		t.Fatal(err)
@@ -399,13 +404,26 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// TestLockFolderIsOne: what a shell has in its environment, and cron has not, makes no second folder.
+func TestLockFolderIsOne(t *testing.T) {
+	t.Setenv(LockVariable, "")
+	want := lockFolder()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	if got := lockFolder(); got != want {
+		t.Errorf("%s, and without an environment %s", got, want)
+	}
+	mine := t.TempDir()
+	t.Setenv(LockVariable, mine)
+	if got := lockFolder(); got != mine {
+		t.Errorf("%s, want %s", got, mine)
+	}
+}
+
 func TestLockFolderOfSomebodyElse(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv("XDG_RUNTIME_DIR", dir)
-	if err := os.MkdirAll(filepath.Join(dir, "eideticker"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "eideticker"), 0o777); err != nil {
+	t.Setenv("EIDETICKER_LOCK_DIR", dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Take(t.Context(), "d", false); err == nil || !strings.Contains(err.Error(), "not a folder of this user alone") {
@@ -442,7 +460,7 @@ func TestAddress(t *testing.T) {
 
 // TestRedPage: where a device cannot be painted on, the content is followed by a page that is red.
 func TestRedPage(t *testing.T) {
-	p, err := servePages(t.Context(), &suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, loopback)
+	p, err := servePages(t.Context(), &suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, onHost(loopback))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,33 +485,8 @@ func TestRedPage(t *testing.T) {
 	}
 }
 
-// TestGreenLinkGoesWhereTheTestDoes: a browser without an address bar is led by the green page, to what the test loads first, and nowhere else.
+// TestGreenLinkGoesWhereTheTestDoes: a browser without an address bar is led by the green page, to the test's address, and nowhere else.
 func TestGreenLinkGoesWhereTheTestDoes(t *testing.T) {
-	load := func(to string) []suite.Step {
-		return []suite.Step{{Action: suite.Sleep{}}, {Action: suite.Load{URL: to}}}
-	}
-	for _, tc := range []struct {
-		test suite.Test
-		want string
-	}{
-		{suite.Test{URL: "about:blank", Steps: load("http://a.example/x")}, "http://a.example/x"},
-		{suite.Test{URL: "http://b.example/", Steps: load("http://a.example/x")}, "http://b.example/"},
-		{suite.Test{URL: "about:blank", Steps: []suite.Step{{Action: suite.Loop{Times: 2, Steps: load("http://c.example/")}}}}, "http://c.example/"},
-	} {
-		p, err := servePages(t.Context(), &tc.test, loopback)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := p.leadsTo(); got != tc.want {
-			t.Errorf("%q leads to %s, want %s", tc.test.URL, got, tc.want)
-		}
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := servePages(t.Context(), &suite.Test{URL: "about:blank", Steps: load("no such")}, loopback); err == nil {
-		t.Error("a browser is led to what is no address")
-	}
 	l := greenLink{to: "http://a.example/x"}
 	if _, err := l.follow(t.Context(), nil, "http://other.example/"); err == nil || !strings.Contains(err.Error(), "no address bar") {
 		t.Errorf("another address: %v", err)

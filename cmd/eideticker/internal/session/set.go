@@ -36,6 +36,7 @@ func (v Variant) Name() string {
 type SetOptions struct {
 	Test      *suite.Test
 	Variants  []Variant // at least one
+	Names     []string  // of the variants, where the same one is there twice; nil: their own
 	Repeat    int       // at least 1
 	WarmUp    int
 	Cooldown  time.Duration
@@ -46,9 +47,26 @@ type SetOptions struct {
 	Program   string
 	MaxLost   float64
 	NoVideo   bool
-	Told      analysis.Told
+	// NoPictures leaves out what is only for people to look at, the video too.
+	NoPictures bool
+	Told       analysis.Told
+	// Foreign keeps browsers of this machine from its files and its services: the test is somebody else's.
+	Foreign bool
+	// AllowLoopback lets it reach what this machine serves all the same.
+	AllowLoopback bool
+	// Look is how somebody looks on at the runs on a device. Nil is nobody.
+	Look func(Device) Look
+	Labels
 	// Ran is told of each run when it has ended. Nil is nobody.
 	Ran func(*Made)
+}
+
+// name is what folders call a variant.
+func (o *SetOptions) name(variant int) string {
+	if o.Names != nil {
+		return o.Names[variant]
+	}
+	return o.Variants[variant].Name()
 }
 
 // Made is a run of a set.
@@ -96,15 +114,18 @@ type runJSON struct {
 // mostFailures is how many runs in a row may fail before a set gives up: what fails so often will not mend itself.
 const mostFailures = 3
 
-// RunSet makes the runs of a set, one after another, in blocks of random order. The set is valid on an error too; runs that failed are no error.
+// RunSet makes the runs of a set, one after another, in blocks of random order; none where [Check] says why not. The set is valid on an error too; runs that failed are no error.
 func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 && !o.UntilFail}}
-	for _, v := range o.Variants {
+	for i := range o.Variants {
 		dir := o.Dir
 		if len(o.Variants) > 1 {
-			dir = filepath.Join(dir, v.Name())
+			dir = filepath.Join(dir, o.name(i))
 		}
 		s.set.Dirs = append(s.set.Dirs, dir)
+	}
+	if err := Check(o.Test, o.Variants...); err != nil {
+		return s.set, err
 	}
 	return s.set, s.run(ctx)
 }
@@ -187,7 +208,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	}
 	record, found, err := Run(ctx, Options{
 		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program, Seed: s.Seed + uint64(len(s.set.Made)),
-		MaxLost: s.MaxLost, NoVideo: s.NoVideo, Bare: turn.WarmUp, Told: s.Told,
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Foreign: s.Foreign, AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Told: s.Told, Look: s.look(v.Device), Labels: s.Labels,
 		Attempt: attempt, Retried: attempt - 1, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
 	})
 	if record == nil {
@@ -202,6 +223,13 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		rel = dir
 	}
 	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
+}
+
+func (s *setRun) look(d Device) Look {
+	if s.Look == nil {
+		return Look{}
+	}
+	return s.Look(d)
 }
 
 // Folders of runs that do not count, where comparisons do not look.
@@ -254,12 +282,12 @@ func (s *setRun) write() error {
 		return nil
 	}
 	out := setJSON{Schema: "eideticker.set", Version: 1, Test: s.Test.Name, Seed: s.Seed, Repeat: s.Repeat, WarmUp: s.WarmUp, Runs: []runJSON{}}
-	for _, v := range s.Variants {
-		out.Variants = append(out.Variants, v.Name())
+	for i := range s.Variants {
+		out.Variants = append(out.Variants, s.name(i))
 	}
 	for _, m := range s.set.Made {
 		r := m.Record
-		out.Runs = append(out.Runs, runJSON{filepath.ToSlash(m.Dir), s.Variants[m.Variant].Name(), r.State, r.Reason, r.Attempt, r.Block, r.Place, r.WarmUp})
+		out.Runs = append(out.Runs, runJSON{filepath.ToSlash(m.Dir), s.name(m.Variant), r.State, r.Reason, r.Attempt, r.Block, r.Place, r.WarmUp})
 	}
 	raw, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

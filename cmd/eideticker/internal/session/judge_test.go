@@ -1,0 +1,77 @@
+package session
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+)
+
+// TestRefusedMeasures: a run that measured nothing of what it was made for has failed, with the measure's own sentence; one that measured a part counts.
+func TestRefusedMeasures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		measures []string
+		want     State
+		note     bool
+	}{
+		"all":  {[]string{"response"}, Failed, false},
+		"some": {[]string{"fps", "response"}, Passed, true},
+		"none": {[]string{"fps"}, Passed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, &scene{name: "d", uri: paced})
+			o.Test.Measures, o.NoPictures = tc.measures, true
+			record, found, err := Run(t.Context(), o)
+			if err != nil || record.State != tc.want || found == nil {
+				t.Fatalf("%+v, %v", record, err)
+			}
+			if failed := strings.HasPrefix(record.Reason, "nothing was measured: response: "); failed != (tc.want == Failed) {
+				t.Errorf("reason %q", record.Reason)
+			}
+			noted := slices.ContainsFunc(record.Notes, func(n string) bool { return strings.HasPrefix(n, "response was not measured: ") })
+			if noted != tc.note {
+				t.Errorf("notes %q", record.Notes)
+			}
+		})
+	}
+}
+
+// TestTooManyLost: a run counts with as many frames lost as may be, of all its windows together, and with one more it is told what to do.
+func TestTooManyLost(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lost   []uint64 // of windows of 95 frames each
+		most   float64
+		state  State
+		reason string
+	}{
+		"none":           {[]uint64{0}, 0, Passed, ""},
+		"as many as may": {[]uint64{5}, 0.05, Passed, ""},
+		"one more": {[]uint64{6}, 0.05, Rejected, "the capture lost 6 of 101 frames of what is measured, 5.9 %: more than 5 %; " +
+			"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
+		"of two windows": {[]uint64{1, 9}, 0.05, Passed, ""},
+		"none may be": {[]uint64{0, 1}, 0, Rejected, "the capture lost 1 of 191 frames of what is measured, 0.5 %: more than 0 %; " +
+			"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
+		"all may be": {[]uint64{5000}, 1, Passed, ""},
+	} {
+		var log bytes.Buffer
+		s := &session{Options: Options{Test: sceneTest(), MaxLost: tc.most}, log: slog.New(slog.NewTextHandler(&log, nil)), found: &analysis.Found{}}
+		for _, n := range tc.lost {
+			w := report.Window{Start: 0, End: 94, Results: []analyze.Result{{Measure: "fps", State: analyze.Bounded}}}
+			w.Times.Lost = []report.Loss{{Frames: n / 2}, {Frames: n - n/2}}
+			s.found.Results.Windows = append(s.found.Results.Windows, w)
+		}
+		s.judge()
+		if s.record.State != tc.state || s.record.Reason != tc.reason {
+			t.Errorf("%s: %s, %q", name, s.record.State, s.record.Reason)
+		}
+		if told := strings.Contains(log.String(), "the run does not count"); told != (tc.state == Rejected) {
+			t.Errorf("%s: the log has %q", name, &log)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+const (
+	authorityPrefix = "eideticker-authority-"
+	securePort      = "443"
+)
+
+// archived is a site that answers from an archive, at every name of a run's own network. Its authority is the run's own, and goes with it.
+type archived struct {
+	name      string
+	replayer  *replay.Replayer
+	authority *serve.Authority
+	folder    *runFolder // of the authority
+}
+
+// readArchive reads the archive that a test names.
+func readArchive(t *suite.Test) (*replay.Archive, error) {
+	if t.Dir == nil {
+		return nil, fmt.Errorf("test %s replays %s, and is in no folder in which that could be", t.Name, t.Network.Replay)
+	}
+	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
+}
+
+// openArchive has the archive that a test names answer as sites.
+func openArchive(t *suite.Test) (a *archived, err error) {
+	read, err := readArchive(t)
+	if err != nil {
+		return nil, err
+	}
+	o := replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: replay.CacheBusters()}}
+	if t.Network.Determinism > 0 {
+		o.Determinism = &replay.Determinism{Seed: uint64(t.Network.Determinism)}
+	}
+	a = &archived{name: t.Network.Replay}
+	if a.replayer, err = replay.NewReplayer(read, o); err != nil {
+		return nil, err
+	}
+	if a.folder, err = newRunFolder(os.TempDir(), authorityPrefix); err != nil {
+		return nil, fmt.Errorf("make an authority: %w", err)
+	}
+	if a.authority, err = serve.OpenAuthority(a.folder.dir); err != nil {
+		return nil, errors.Join(err, a.folder.remove())
+	}
+	return a, nil
+}
+
+// serveArchive answers for every site.
+func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
+	if p.archive, err = openArchive(t); err != nil {
+		return err
+	}
+	if p.server, err = serve.New(serve.Options{Handler: p.archive.replayer, Authority: p.archive.authority}); err != nil {
+		return err
+	}
+	for _, door := range []struct {
+		port string
+		add  func(net.Listener)
+	}{{pagePort, p.server.HTTP}, {securePort, p.server.HTTPS}} {
+		l, _, err := p.listen(door.port)
+		if err != nil {
+			return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
+		}
+		door.add(l)
+	}
+	p.serving.Go(func() error {
+		if err := p.server.Run(ctx); err != nil {
+			return fmt.Errorf("replay %s: %w", p.archive.name, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// trusted is whom a browser has to believe who its servers are; nil: nobody of ours.
+func (p *pages) trusted() *device.Authority {
+	if p.archive == nil {
+		return nil
+	}
+	return &device.Authority{File: p.archive.authority.File(), KeyHash: p.archive.authority.KeyHash()}
+}
+
+// answered says that what the test loaded is not in the archive: the browser was shown a page that says so.
+func (s *session) answered(addresses []string) error {
+	if s.pages == nil || s.pages.archive == nil {
+		return nil // it did not come to that
+	}
+	a := s.pages.archive
+	misses := a.replayer.Fidelity().Misses
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil {
+			return err
+		}
+		want := asAsked(u)
+		if i := slices.IndexFunc(misses, func(m replay.Miss) bool { return m.URL == want }); i >= 0 {
+			return fmt.Errorf("%s does not answer for %s: %s", a.name, address, misses[i].Why)
+		}
+	}
+	return nil
+}
+
+// asAsked is how a server is asked for an address, which people write in several ways.
+func asAsked(u *url.URL) string {
+	v := *u
+	v.Fragment, v.RawFragment, v.User = "", "", nil
+	v.Host = strings.ToLower(v.Host)
+	if port := map[string]string{"http": ":80", "https": ":443"}[v.Scheme]; port != "" {
+		v.Host = strings.TrimSuffix(v.Host, port)
+	}
+	if v.Path == "" {
+		v.Path = "/"
+	}
+	return v.String()
+}
+
+// Replayed is how well an archive has answered a run.
+type Replayed struct {
+	Archive  string  `json:"archive"`
+	Exact    int     `json:"exact"`             // requests that were answered as they had been recorded
+	Loose    int     `json:"loose"`             // by one that is like them
+	Missed   int     `json:"missed"`            // not at all
+	Fidelity float64 `json:"fidelity_fraction"` // of requests that were answered
+	Misses   []Miss  `json:"misses"`            // the first of them
+}
+
+// Miss is a request that an archive has no answer to.
+type Miss struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Count   int    `json:"count"`
+	Why     string `json:"why"`
+	Nearest string `json:"nearest,omitempty"`
+}
+
+// mostMisses is how many run.json has.
+const mostMisses = 100
+
+// tellReplayed notes how well the archive has answered.
+func (s *session) tellReplayed() {
+	if s.pages.archive == nil {
+		return
+	}
+	f := s.pages.archive.replayer.Fidelity()
+	told := &Replayed{Archive: s.pages.archive.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed, Fidelity: f.Score(), Misses: []Miss{}}
+	for _, m := range f.Misses[:min(len(f.Misses), mostMisses)] {
+		told.Misses = append(told.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500), cut(m.Nearest, 2000)})
+	}
+	s.record.Network.Replay = told
+	if f.Missed > 0 {
+		first := f.Misses[0]
+		s.note("%s had no answer to %d of %d requests, the first of them %s %s: %s", told.Archive, f.Missed, f.Requests, first.Method, cut(first.URL, 200), cut(first.Why, 200))
+	}
+	for _, n := range f.Notes {
+		s.log.Warn("the archive", "note", n)
+	}
+}

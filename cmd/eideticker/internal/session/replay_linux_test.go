@@ -1,0 +1,146 @@
+package session
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
+)
+
+// shop is a HAR, as browsers export them, of a page with a picture.
+func shop(t *testing.T) []byte {
+	t.Helper()
+	type object = map[string]any
+	entry := func(address, kind, text string) object {
+		return object{
+			"startedDateTime": "2026-11-20T10:00:00.000Z", "time": 120,
+			"request": object{"method": "GET", "url": address, "httpVersion": "HTTP/1.1", "headers": []any{}, "queryString": []any{}, "cookies": []any{}, "headersSize": -1, "bodySize": 0},
+			"response": object{
+				"status": 200, "statusText": "OK", "httpVersion": "HTTP/1.1", "headers": []object{{"name": "Content-Type", "value": kind}}, "cookies": []any{},
+				"content": object{"size": len(text), "mimeType": kind, "text": text}, "redirectURL": "", "headersSize": -1, "bodySize": len(text),
+			},
+			"cache": object{}, "timings": object{"send": 0, "wait": 100, "receive": 20},
+		}
+	}
+	b, err := json.Marshal(object{"log": object{"version": "1.2", "creator": object{"name": "test", "version": "1"}, "entries": []object{
+		entry("https://shop.example/", "text/html", `<!doctype html><title>Shop</title><body style="background: #eef"><h1>Shop</h1><img src="https://cdn.example/a.svg" width="300">`),
+		entry("https://cdn.example/a.svg", "image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><rect width="300" height="200" fill="teal"/></svg>`),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func shopTest(t *testing.T, dir fs.FS, address, network string) *suite.Test {
+	t.Helper()
+	known := Known()
+	known.Dir = dir
+	test, err := suite.Parse("shop.yaml", []byte("name: shop\nurl: "+address+"\nend: still 2s\nmeasures: [speedindex]\nnetwork: "+network+"\n"), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return test
+}
+
+// TestRunOnArchive: a site that is not there any more is loaded from its archive, by HTTPS and at all its names, over the line that was asked for; and what is not in the archive is told.
+func TestRunOnArchive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("browsers take long to start")
+	}
+	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
+		t.Skip("a network of its own takes root")
+	}
+	browsers := []string{"chromium", "firefox"}
+	needsBrowsers(t, browsers...)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
+	run := func(browser, address string) (*Record, string) {
+		out := filepath.Join(t.TempDir(), "run")
+		test := shopTest(t, dir, address, "{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7}")
+		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out, Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, out
+	}
+	for _, browser := range browsers {
+		r, out := run(browser, "https://shop.example/")
+		if r.State != Passed || r.Network == nil || r.Network.Replay == nil {
+			t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
+		}
+		if got := r.Network.Replay; got.Archive != "shop.har" || got.Exact != 2 || got.Loose != 0 || got.Missed != len(got.Misses) {
+			t.Errorf("%s: %+v", browser, got)
+		}
+		for _, m := range r.Network.Replay.Misses {
+			if !strings.HasSuffix(m.URL, "/favicon.ico") {
+				t.Errorf("%s: missed %+v", browser, m)
+			}
+		}
+		f, err := os.Open(filepath.Join(out, HARFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fall, err := har.Read(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		came := map[string]bool{}
+		for _, e := range fall.Log.Entries {
+			if e.Response.Status == 200 && e.Protocol == "h2" {
+				came[e.Request.URL] = true
+			}
+		}
+		if !came["https://shop.example/"] || !came["https://cdn.example/a.svg"] {
+			t.Errorf("%s: by HTTP/2 came %v", browser, came)
+		}
+		if _, err := os.Stat(filepath.Join(out, "pictures", "waterfall.svg")); err != nil {
+			t.Error(err)
+		}
+	}
+	r, _ := run("chromium", "https://Closed.example:443")
+	if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed || !strings.Contains(r.Reason, want) {
+		t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)
+	}
+	if left, err := filepath.Glob(filepath.Join(tmp, authorityPrefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("authorities are left: %q, %v", left, err)
+	}
+}
+
+// TestArchiveIsChecked: what cannot be replayed is refused before anything is started.
+func TestArchiveIsChecked(t *testing.T) {
+	dir := fstest.MapFS{"shop.har": {Data: shop(t)}, "cut.har": {Data: shop(t)[:200]}, "notes.txt": {Data: []byte("what is this\n")}}
+	here := Variant{Device: theLocalDevice(t)}
+	phone := Variant{Device: described{Description: device.Description{Name: "phone", Source: "v4l2:/dev/video0", Network: "eth3"}}}
+	for name, tc := range map[string]struct {
+		address, network string
+		on               Variant
+		want             string
+	}{
+		"good":              {"https://shop.example/", "{replay: shop.har}", here, ""},
+		"cut":               {"https://shop.example/", "{replay: cut.har}", here, "read cut.har: "},
+		"something else":    {"https://shop.example/", "{replay: notes.txt}", here, "read notes.txt: it is neither an archive of a site"},
+		"a device":          {"https://shop.example/", "{replay: shop.har}", phone, "take a virtual display instead of device phone"},
+		"a file":            {"file:///etc/hostname", "{replay: shop.har}", here, "goes to the file file:///etc/hostname, which is on none"},
+		"nothing to replay": {"https://shop.example/", "cable", here, "name a page, or an archive to replay"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := Check(shopTest(t, dir, tc.address, tc.network), tc.on); err != nil {
+				got = err.Error()
+			}
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
