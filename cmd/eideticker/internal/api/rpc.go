@@ -1,0 +1,339 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
+)
+
+// call is one that is carried out.
+type call struct {
+	*caller
+	socket *socket // nil: it came by HTTP POST
+	from   netip.AddrPort
+}
+
+// handler carries out a method.
+type handler func(ctx context.Context, c *call, params json.RawMessage) (any, error)
+
+// method makes a handler of a function from parameters to a result.
+func method[P, R any](do func(ctx context.Context, c *call, p P) (R, error)) handler {
+	return func(ctx context.Context, c *call, raw json.RawMessage) (any, error) {
+		var p P
+		if err := decodeParams(raw, &p); err != nil {
+			return nil, err
+		}
+		return do(ctx, c, p)
+	}
+}
+
+// decodeParams reads parameters strictly.
+func decodeParams(raw json.RawMessage, into any) error {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		raw = []byte("{}")
+	}
+	if raw[0] != '{' {
+		return wire.Errorf(wire.InvalidParams, "takes an object of parameters by their names")
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		return missing(raw, into)
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		what := wrong.Field
+		if what == "" {
+			what = "its parameters"
+		}
+		return wire.Errorf(wire.InvalidParams, "takes for %.80s a value of type %s, not %s", what, typeName(wrong.Type), wrong.Value)
+	}
+	if name, is := strings.CutPrefix(err.Error(), `json: unknown field "`); is {
+		name = strings.TrimSuffix(name, `"`)
+		text := fmt.Sprintf("has no parameter %.80q", name)
+		if near := spelling.Nearest(name, fieldNames(into)); near != "" {
+			text += "; perhaps " + near + "?"
+		}
+		return &wire.Error{Code: wire.InvalidParams, Message: text}
+	}
+	return wire.Errorf(wire.InvalidParams, "has parameters that cannot be read: %v", err)
+}
+
+func fieldNames(of any) (names []string) {
+	for _, f := range fieldsOf(reflect.TypeOf(of).Elem()) {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// missing says which parameter is not there that must be.
+func missing(raw json.RawMessage, of any) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return wire.Errorf(wire.InvalidParams, "has parameters that cannot be read: %v", err)
+	}
+	for _, f := range fieldsOf(reflect.TypeOf(of).Elem()) {
+		if _, there := given[f.name]; !there && !f.optional {
+			return wire.Errorf(wire.InvalidParams, "needs the parameter %s", f.name)
+		}
+	}
+	return nil
+}
+
+// answer carries out a message: a call or a batch. It returns nothing where nothing is to be answered, and which code went wrong with a single call.
+func (s *Server) answer(ctx context.Context, c *call, message []byte, allow func(n int) bool) (out []byte, code wire.Code) {
+	message = bytes.TrimSpace(message)
+	if err := wellFormed(message); err != nil {
+		return single(s.wrong(c, nil, err))
+	}
+	if message[0] != '[' {
+		var r *wire.Response
+		if allow(1) {
+			r = s.one(ctx, c, message)
+		} else {
+			r = s.wrong(c, idOf(message), errTooMany)
+		}
+		return single(r)
+	}
+	var batch []json.RawMessage
+	if err := json.Unmarshal(message, &batch); err != nil {
+		return single(s.wrong(c, nil, wire.Errorf(wire.ParseError, "%v", err)))
+	}
+	if len(batch) == 0 || len(batch) > wire.MaxBatch {
+		return single(s.wrong(c, nil, wire.Errorf(wire.InvalidRequest, "a batch has 1 to %d calls, not %d", wire.MaxBatch, len(batch))))
+	}
+	if !allow(len(batch)) {
+		return single(s.wrong(c, nil, errTooMany))
+	}
+	var all []*wire.Response
+	for _, m := range batch {
+		if r := s.one(ctx, c, m); r != nil {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return nil, 0
+	}
+	return encode(all), 0
+}
+
+var errTooMany = wire.Errorf(wire.TooMany, "that is more calls than are taken: slow down")
+
+func single(r *wire.Response) ([]byte, wire.Code) {
+	if r == nil {
+		return nil, 0
+	}
+	var code wire.Code
+	if r.Error != nil {
+		code = r.Error.Code
+	}
+	return encode(r), code
+}
+
+// wellFormed reports what is wrong with a message as JSON.
+func wellFormed(message []byte) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(message); i++ {
+		switch c := message[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > wire.MaxNesting {
+				return wire.Errorf(wire.ParseError, "the message nests deeper than %d", wire.MaxNesting)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	if !json.Valid(message) {
+		return wire.Errorf(wire.ParseError, "the message is no JSON")
+	}
+	if message[0] != '{' && message[0] != '[' {
+		return wire.Errorf(wire.InvalidRequest, "the message is neither a call nor a batch of calls")
+	}
+	return nil
+}
+
+// one carries out a call, and returns nothing for a notification.
+func (s *Server) one(ctx context.Context, c *call, raw json.RawMessage) *wire.Response {
+	var r wire.Request
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil || r.Version != wire.JSONRPC || !goodID(r.ID) {
+		return s.wrong(c, idOf(raw), wire.Errorf(wire.InvalidRequest, `a call is {"jsonrpc": "2.0", "id": …, "method": "…", "params": {…}}, with a string or a number for id`))
+	}
+	result, err := s.invoke(ctx, c, &r)
+	answer := response(r.ID, result, err)
+	if answer.Error != nil {
+		s.noteCall(c, answer.Error)
+	}
+	if r.ID == nil {
+		return nil
+	}
+	return answer
+}
+
+// wrong answers what is no call, or one that is not carried out.
+func (s *Server) wrong(c *call, id json.RawMessage, err error) *wire.Response {
+	r := response(id, nil, err)
+	s.noteCall(c, r.Error)
+	return r
+}
+
+// noteCall writes a line into the log about a call that was not carried out.
+func (s *Server) noteCall(c *call, e *wire.Error) {
+	s.note(c.from, slog.LevelInfo, "call refused", "code", e.Code, "why", clip(e.Message), "owner", c.owner())
+}
+
+// invoke finds the method and checks that the caller may.
+func (s *Server) invoke(ctx context.Context, c *call, r *wire.Request) (any, error) {
+	m, there := wire.FindMethod(r.Method)
+	if !there {
+		return nil, unknown(r.Method)
+	}
+	if m.Socket && c.socket == nil {
+		return nil, wire.Errorf(wire.UnknownMethod, "%s is there by websocket only", m.Name)
+	}
+	if !c.role().Allows(m.Role) {
+		return nil, wire.Errorf(wire.Forbidden, "%s needs the role %s, and the token has %s", m.Name, m.Role, c.role())
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	result, err := s.methods[m.Name](ctx, c, r.Params)
+	var told *wire.Error
+	if errors.As(err, &told) {
+		if told.Code == wire.InvalidParams && !strings.HasPrefix(told.Message, m.Name) {
+			told = &wire.Error{Code: told.Code, Message: said(m.Name, told.Message)}
+		}
+		return nil, told
+	}
+	if err != nil {
+		s.log.Error("a call failed", "method", m.Name, "error", err)
+		return nil, wire.Errorf(wire.Internal, "%s failed; the rig's log says how", m.Name)
+	}
+	return result, nil
+}
+
+// said makes a sentence about a method's parameters.
+func said(name, message string) string {
+	for _, verb := range []string{"takes ", "has ", "needs "} {
+		if strings.HasPrefix(message, verb) {
+			return name + " " + message
+		}
+	}
+	return name + ": " + message
+}
+
+func unknown(name string) error {
+	var names []string
+	for _, m := range wire.Methods() {
+		names = append(names, m.Name)
+	}
+	text := fmt.Sprintf("there is no method %.80q", name)
+	if near := spelling.Nearest(name, names); near != "" {
+		text += "; perhaps " + near + "?"
+	}
+	return &wire.Error{Code: wire.UnknownMethod, Message: text}
+}
+
+// goodID reports whether an ID is a string, a number or null. None is that of a notification.
+func goodID(id json.RawMessage) bool {
+	return len(id) == 0 || len(id) <= 200 && strings.IndexByte(`"-0123456789n`, id[0]) >= 0
+}
+
+// idOf finds the ID of what is no proper call.
+func idOf(raw json.RawMessage) json.RawMessage {
+	var r struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(raw, &r) != nil || !goodID(r.ID) {
+		return nil
+	}
+	return r.ID
+}
+
+func response(id json.RawMessage, result any, err error) *wire.Response {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	r := &wire.Response{Version: wire.JSONRPC, ID: id}
+	if err == nil {
+		if r.Result, err = json.Marshal(result); err != nil {
+			err = wire.Errorf(wire.Internal, "the result cannot be sent: %v", err)
+		}
+	}
+	if err != nil {
+		r.Result = nil
+		if !errors.As(err, &r.Error) {
+			r.Error = wire.Errorf(wire.Internal, "%v", err)
+		}
+	}
+	return r
+}
+
+func encode(v any) []byte {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic("api: a response cannot be encoded: " + err.Error()) // its parts have been
+	}
+	return out
+}
+
+// post answers a call by HTTP.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, c *caller) {
+	if !isJSON(r) {
+		s.refuse(w, r, http.StatusUnsupportedMediaType, "want application/json")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxMessage))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		s.refuse(w, r, http.StatusRequestEntityTooLarge, fmt.Sprintf("a call has at most %d bytes", wire.MaxMessage))
+		return
+	case err != nil:
+		s.refuse(w, r, http.StatusBadRequest, "the call did not come whole")
+		return
+	}
+	from := remote(r)
+	out, code := s.answer(r.Context(), &call{caller: c, from: addrPort(r.RemoteAddr)}, body, func(n int) bool { return s.calls.allow(from, n, s.now()) })
+	w.Header().Set("Cache-Control", "no-store")
+	if out == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status(code))
+	_, _ = w.Write(out) // who has gone away hears nothing
+}
+
+// status is the HTTP status of a single call.
+func status(code wire.Code) int {
+	for _, c := range wire.Codes() {
+		if c.Code == code {
+			return c.HTTP
+		}
+	}
+	return http.StatusOK
+}
+
+func isJSON(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
