@@ -1,0 +1,89 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
+)
+
+// patience bounds how long a browser may take; no result depends on it.
+const patience = 8 * time.Minute
+
+// tab is a page of a rig in a real browser.
+type tab struct {
+	*browsertest.Tab
+	base string // address of the rig; all requests must go there
+}
+
+func newTab(t *testing.T, base string) *tab {
+	t.Helper()
+	return &tab{browsertest.NewTab(t, patience, func(url string) bool {
+		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank"
+	}), base}
+}
+
+// open goes to an address of the page, such as #/runs, as if it was typed.
+func (b *tab) open(address string) {
+	b.Helper()
+	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+"/"+address))
+}
+
+// await waits until a script is true.
+func (b *tab) await(what, script string) {
+	b.Helper()
+	b.awaitFor(patience/8, what, script)
+}
+
+// longAwait waits as long as a test on a rig may take.
+func (b *tab) longAwait(what, script string) {
+	b.Helper()
+	b.awaitFor(patience/2, what, script)
+}
+
+func (b *tab) awaitFor(limit time.Duration, what, script string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Ctx, limit)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Cannot find context") { // it was asked of the page before, which has just gone
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
+	}
+	if err != nil {
+		text := browsertest.Eval[string](b.Tab, `location.hash + ' ' + document.body.innerText.slice(0, 1500)`)
+		b.Quiet()
+		b.Fatalf("%s: %v; the page shows %s", what, err, text)
+	}
+}
+
+// click clicks what a selector finds.
+func (b *tab) click(selector string) {
+	b.Helper()
+	b.await(selector+" is there", fmt.Sprintf(`!!document.querySelector(%q)`, selector))
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: 'center'})`, selector)), chromedp.Click(chromedp.CSS(selector)))
+}
+
+// press presses keys, one after another.
+func (b *tab) press(keys string) {
+	b.Helper()
+	b.Do(chromedp.KeyEvent(keys))
+}
+
+// picture keeps a picture of the page in the folder that EIDETICKER_PICTURES names, where somebody wants to look at it.
+func (b *tab) picture(name string) {
+	b.Helper()
+	dir := os.Getenv("EIDETICKER_PICTURES")
+	if dir == "" {
+		return
+	}
+	p, err := chromedp.Run(b.Ctx, chromedp.CaptureScreenshot())
+	b.Check(err)
+	b.Check(os.WriteFile(filepath.Join(dir, name+".png"), p, 0o644))
+}

@@ -1,0 +1,69 @@
+// What a run's page plays: its captured frames in order, with the video where there is one, and its windows.
+
+import {fileURL} from './api.js';
+
+/** @typedef {import('../../types/rig.js').Results} Results */
+/** @typedef {import('../../types/rig.js').Window} RunWindow */
+/** @typedef {import('../shared/timeline.js').Film} Film */
+
+/**
+ * @typedef {import('../shared/view.js').ViewData & {
+ *   name: string, green: number, end: number, red: number, lost: import('../../types/rig.js').Loss[], whole: RunWindow,
+ * }} WindowData
+ */
+
+/**
+ * windowData is what the timeline and the graphs read of a window. Times are in ns from a base that keeps them small.
+ * @param {RunWindow} w
+ * @param {number} base
+ * @returns {WindowData}
+ */
+export function windowData(w, base) {
+  return {
+    name: w.name, green: w.green_frame, start: w.start_frame, end: w.end_frame, red: w.red_frame, from: w.start_ns - base, to: w.end_ns - base,
+    t0: w.t0 ? w.t0.at_ns - w.start_ns : null, first: w.frame_times.first_frame, times: w.frame_times.time_ns, lost: w.frame_times.lost, whole: w,
+  };
+}
+
+/**
+ * whole fills in what results that were written by an older program of the same version lack.
+ * @param {any} results
+ * @returns {Results | null}
+ */
+export function whole(results) {
+  if (results?.schema !== 'eideticker.results' || results.version !== 1) {
+    return null;
+  }
+  const result = (/** @type {any} */ r) => ({values: [], series: [], evidence: [], warnings: [], ...r});
+  return {
+    environment: {}, pictures: [], notes: [], retried_runs: 0, settings: {measures: [], masks: [], region: [], tolerance: 0, min_pixels: 0, strict: false}, ...results,
+    quality: result(results.quality),
+    windows: (results.windows ?? []).map((/** @type {any} */ w) => ({
+      region: [], masks: [], claims: {}, checks: [], pictures: [], warnings: [], tolerance: 0, min_pixels: 0, ...w,
+      frame_times: {first_frame: w.start_frame, time_ns: [], lost: [], ...w.frame_times}, results: (w.results ?? []).map(result),
+    })),
+  };
+}
+
+/**
+ * film puts video and windows together. Without a video, or without its map, the frames of the recording alone are there.
+ * @param {string} run
+ * @param {Results | null} results
+ * @param {import('../../types/rig.js').Map | null} map
+ * @param {number} frames of the recording
+ */
+export function film(run, results, map, frames) {
+  const windows = results?.windows ?? [];
+  const seen = map?.slots.find((s) => s.frame >= 0);
+  const base = seen?.time_ns ?? windows[0]?.start_ns ?? 0;
+  const period = results?.recording.period_ns || 1e9 / 60;
+  /** @type {Film} */
+  const shown = map && results?.video ? {
+    source: fileURL(run, results.video.file), rate: map.rate_num / map.rate_den,
+    frames: map.slots.map((s) => s.frame), times: map.slots.map((s) => s.frame >= 0 ? s.time_ns - base : NaN),
+    content: [map.content.x / map.width, map.content.y / map.height, map.content.width / map.width, map.content.height / map.height],
+  } : {
+    source: '', rate: 0, frames: Array.from({length: frames}, (_, i) => i), times: Array.from({length: frames}, (_, i) => windows.length ? NaN : i * period), content: [0, 0, 1, 1],
+  };
+  return {film: shown, hasVideo: shown.source !== '', base, windows: windows.map((w) => windowData(w, base))};
+}

@@ -1,0 +1,164 @@
+// Jobs: what waits, what is at work and how far it is, what it came to.
+
+import {arrange, complain, fill, h} from './dom.js';
+import {address} from './router.js';
+import {counted, duration, moment, stateWord} from './words.js';
+
+/** @typedef {import('../../types/rig.js').Job} Job */
+
+/** JobBoard keeps a list of jobs as the rig has them. */
+export class JobBoard {
+  /**
+   * @param {import('./api.js').Rig} rig
+   * @param {AbortSignal} signal
+   * @param {number} most that have ended
+   * @param {() => void} [changed] told when jobs have
+   */
+  constructor(rig, signal, most, changed) {
+    this.rig = rig;
+    this.most = most;
+    this.changed = changed;
+    /** @type {Map<string, {means: string, bar: Element, root: Element}>} */
+    this.cards = new Map();
+    this.nothing = h('p.quiet-text', null, 'Nothing waits and nothing is at work.');
+    this.ended = h('h3', null, 'Ended');
+    /** @type {Map<string, Job>} */
+    this.jobs = new Map();
+    /** @type {import('./api.js').RigEvent[] | null} what was heard while all were asked for */
+    this.meanwhile = null;
+    this.root = h('div.jobs', {'aria-live': 'off'});
+    rig.follow(signal, (event) => this.heard(event), () => this.load());
+    this.load();
+  }
+
+  /** load asks for all jobs. What happens meanwhile is newer than the answer, or is told by it too. */
+  async load() {
+    /** @type {import('./api.js').RigEvent[]} */
+    const meanwhile = [];
+    this.meanwhile = meanwhile;
+    try {
+      const {jobs} = await this.rig.call('job.list', {});
+      this.jobs = new Map(jobs.map((j) => [j.job, j]));
+      meanwhile.forEach((event) => this.take(event));
+      this.draw();
+    } catch (error) {
+      complain(error);
+    } finally {
+      if (this.meanwhile === meanwhile) {
+        this.meanwhile = null;
+      }
+    }
+  }
+
+  /** @param {import('./api.js').RigEvent} event */
+  heard(event) {
+    this.meanwhile?.push(event);
+    if (this.take(event)) {
+      this.draw();
+    }
+  }
+
+  /**
+   * take says whether the event changed anything.
+   * @param {import('./api.js').RigEvent} event
+   */
+  take(event) {
+    if (event.job) {
+      const {job} = event;
+      const known = this.jobs.get(job.job);
+      this.jobs.set(job.job, {...job, phase: job.phase ?? known?.phase, runs: job.runs.length ? job.runs : known?.runs ?? []}); // an event need not repeat the runs
+      return true;
+    }
+    const job = this.jobs.get(event.job_id ?? '');
+    if (job && event.phase) {
+      job.phase = event.phase;
+    } else if (job && event.run && !job.runs.some((m) => m.run === event.run?.run)) {
+      job.runs = [...job.runs, event.run];
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /** @param {Job} job that has just been queued; its events may have come first, and know better */
+  add(job) {
+    if (!this.jobs.has(job.job)) {
+      this.jobs.set(job.job, job);
+      this.draw();
+    }
+  }
+
+  draw() {
+    const all = [...this.jobs.values()];
+    const open = all.filter(isOpen);
+    const over = all.filter((j) => !isOpen(j)).sort((a, b) => b.ended_wall_ns - a.ended_wall_ns).slice(0, this.most);
+    arrange(this.root, [...open.map((j) => this.card(j)), ...open.length ? [] : [this.nothing], ...over.length ? [this.ended] : [], ...over.map((j) => this.card(j))]);
+    for (const id of this.cards.keys()) {
+      if (!open.some((j) => j.job === id) && !over.some((j) => j.job === id)) {
+        this.cards.delete(id);
+      }
+    }
+    this.changed?.();
+  }
+
+  /**
+   * card shows a job. How far it is changes often; the rest of its card stays as it is meanwhile, so that it can be clicked.
+   * @param {Job} j
+   */
+  card(j) {
+    const {phase, ...rest} = j;
+    const means = JSON.stringify([rest, this.rig.role]);
+    let card = this.cards.get(j.job);
+    if (card?.means !== means) {
+      const bar = h('div');
+      card = {means, bar, root: this.make(j, bar)};
+      this.cards.set(j.job, card);
+    }
+    fill(card.bar, j.state === 'running' ? progress(j, phase) : null);
+    return card.root;
+  }
+
+  /**
+   * @param {Job} j
+   * @param {Element} bar how far it is
+   */
+  make(j, bar) {
+    const {mark, look, text} = stateWord(j.state);
+    const open = isOpen(j);
+    const made = j.runs.length || open || j.kind !== 'record' ? j.runs : [{run: j.job, variant: 'the recording', state: j.state, reason: ''}]; // which is its own run
+    return h('div.job', {'data-job': j.job},
+      h('div.job-head', null, h('b', null, j.test || kinds[j.kind] || j.kind), h(`span.state.${look}`, null, `${mark} ${text}`),
+        h('span.quiet-text', null, [j.devices.join(', '), j.browsers.join(', '), j.label].filter(Boolean).join(' · ')),
+        open && this.rig.may('run') ? h('button.button.small', {onclick: () => this.rig.call('run.cancel', {job: j.job}).catch(complain)}, j.kind === 'record' ? 'End' : 'Cancel') : null),
+      j.state === 'queued' ? h('p.quiet-text', null, `number ${j.position} of those that wait${j.reason ? `: ${j.reason}` : ''}`) : null,
+      bar,
+      j.reason && j.state !== 'queued' ? h('p.refusal', null, j.reason) : null,
+      made.length ? h('ul.made', null, made.slice(-8).map((m) => {
+        const s = stateWord(m.state);
+        return h('li', null, h('a', {href: address(['runs', m.run])}, m.variant || m.run), ' ', h(`span.state.${s.look}`, null, `${s.mark} ${s.text}`), m.reason ? h('small', null, m.reason) : null);
+      })) : null,
+      !open ? h('p.quiet-text', null, `${moment(j.ended_wall_ns)} · ${duration(Math.max(0, j.ended_wall_ns - (j.started_wall_ns || j.ended_wall_ns)))}`,
+        j.runs.length > 1 ? [' · ', h('a', {href: address(['runs'], {set: j.job})}, 'the set')] : null) : null);
+  }
+}
+
+/** @type {Record<string, string>} what jobs without a test are called */
+const kinds = {record: 'recording', analyze: 'analysis'};
+
+/** @param {Job} j */
+const isOpen = (j) => j.state === 'queued' || j.state === 'running';
+
+/**
+ * @param {Job} j
+ * @param {import('../../types/rig.js').Phase | undefined} phase
+ */
+function progress(j, phase) {
+  const name = phase?.name ?? 'beginning';
+  const left = phase?.estimate_ns ? `, ${duration(phase.estimate_ns)} left` : '';
+  const bar = h('progress', {'aria-label': name, ...phase?.total ? {max: phase.total} : {}});
+  if (phase?.total) {
+    bar.value = phase.done;
+  }
+  return h('div.progress', null, h('span', null, `${phase?.run ? `run ${phase.run}: ` : ''}${name}${left}`), bar,
+    h('span.quiet-text', null, j.runs_total ? `${j.runs_done} of ${counted(j.runs_total, 'run')}` : ''));
+}

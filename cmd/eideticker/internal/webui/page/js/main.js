@@ -1,0 +1,99 @@
+// The page as a whole: which of its pages is shown, and whether the rig answers.
+
+import {Rig} from './api.js';
+import {complain, fill, get, h} from './dom.js';
+import {setEverywhere, setHere, showHelp, showPages} from './keys.js';
+import {route} from './router.js';
+import {loginPage} from './login.js';
+import {rigPage} from './rig.js';
+import {testsPage} from './tests.js';
+import {runsPage} from './runs.js';
+import {runPage} from './run.js';
+import {comparePage} from './compare.js';
+
+/**
+ * @typedef {object} Page what a page is given
+ * @property {Element} main where it stands
+ * @property {Rig} rig
+ * @property {import('./router.js').Route} route
+ * @property {AbortSignal} signal ends when another page is shown
+ */
+
+const pages = [
+  {name: 'rig', title: 'Rig', key: '1'}, {name: 'tests', title: 'Tests', key: '2'}, {name: 'runs', title: 'Runs', key: '3'}, {name: 'compare', title: 'Compare', key: '4'},
+];
+
+const rig = new Rig();
+let shown = new AbortController();
+let state = 'connecting';
+let failed = false; // what is shown could not be asked for
+
+/** @param {string[]} path */
+function pageFor(path) {
+  switch (path[0] ?? 'rig') {
+    case 'rig': return rigPage;
+    case 'tests': return testsPage;
+    case 'runs': return path.length > 1 ? runPage : runsPage;
+    case 'compare': return comparePage;
+    default: return null;
+  }
+}
+
+function show() {
+  shown.abort();
+  shown = new AbortController();
+  setHere([]);
+  const now = route();
+  const main = get('main');
+  fill(main);
+  main.removeAttribute('class');
+  showPages(pages, now.path[0] ?? 'rig');
+  if (state === 'login') {
+    loginPage(main, rig);
+    return;
+  }
+  const page = pageFor(now.path);
+  if (!page) {
+    fill(main, h('p.refusal.card', null, 'There is no such page. ', h('a', {href: '#/rig'}, 'To the rig')));
+    return;
+  }
+  const {signal} = shown;
+  failed = false;
+  Promise.resolve(page({main, rig, route: now, signal})).catch((error) => {
+    if (signal.aborted) {
+      return;
+    }
+    failed = true;
+    if (main.querySelector('.loading') || !main.firstChild) {
+      fill(main, h('p.refusal.card', null, error instanceof Error ? error.message : String(error)));
+    } else {
+      complain(error);
+    }
+  });
+}
+
+/** @type {Record<string, string>} */
+const titles = {connected: '', connecting: 'the rig does not answer: trying again', login: 'not logged in'};
+
+rig.onstate = (/** @type {string} */ now) => {
+  get('link-state').textContent = titles[now];
+  const before = state;
+  state = now;
+  if (now === 'login' || before === 'login' || now === 'connected' && (failed || !get('main').firstChild)) {
+    show();
+  }
+};
+
+setEverywhere([
+  ...pages.map((p) => ({keys: [p.key], about: p.title, act: () => { location.hash = '/' + p.name; }})),
+  {keys: ['/'], about: 'search', act: () => { /** @type {HTMLElement | null} */ (document.querySelector('input[type=search]'))?.focus(); }},
+  {keys: ['d'], about: 'light, dark, or as the system has it', act: () => dispatchEvent(new Event('nexttheme'))},
+  {keys: ['?'], about: 'these keys', act: showHelp},
+]);
+get('help').addEventListener('click', showHelp);
+get('skip').addEventListener('click', (/** @type {Event} */ event) => {
+  event.preventDefault();
+  get('main').focus();
+});
+addEventListener('hashchange', show);
+rig.open();

@@ -1,0 +1,146 @@
+// Texts of values, states and times, as report.html has them.
+
+import {grouped} from '../shared/format.js';
+
+/** @typedef {import('../../types/rig.js').Value} Value */
+/** @typedef {Pick<Value, 'unit' | 'value' | 'low' | 'high' | 'state'>} Measured */
+
+/**
+ * number has the digits that a value's bounds leave it.
+ * @param {number} x
+ * @param {Measured} v
+ */
+function number(x, v) {
+  let width = v.high - v.low;
+  if (v.unit === 'fraction') {
+    x *= 100;
+    width *= 100;
+  }
+  const size = Math.abs(x);
+  let digits = size >= 1000 ? 1 : size >= 10 ? 2 : 3;
+  const bounded = v.state === 'bounded';
+  if (bounded && width > 0) {
+    digits = Math.min(digits, Math.max(0, Math.ceil(-Math.log10(width)) + 1));
+  }
+  const least = bounded && ![v.value, v.low, v.high].every(Number.isInteger) ? digits : 0;
+  const text = x.toLocaleString('en-US', {minimumFractionDigits: least, maximumFractionDigits: digits, roundingMode: 'halfEven'});
+  return /[1-9]/.test(text) ? text.replace('-', '−') : text.replace('-', '');
+}
+
+/**
+ * @param {string} text the number
+ * @param {string} unit
+ */
+function withUnit(text, unit) {
+  if (unit === 'fraction') {
+    return text + ' %';
+  }
+  const one = text === '1' && !unit.includes('/') && unit.length > 2;
+  return unit ? `${text} ${one ? unit.replace(/s$/, '') : unit}` : text;
+}
+
+/** @param {Measured} v */
+export function valueText(v) {
+  return v.state === 'refused' ? 'not measured' : withUnit(number(v.value, v), v.unit);
+}
+
+/**
+ * shortValue parts number and unit, for where there is little room.
+ * @param {Measured} v
+ */
+export function shortValue(v) {
+  if (v.state === 'refused') {
+    return ['–', ''];
+  }
+  const short = Math.abs(v.value) < 1e7 || v.unit === 'fraction' ? number(v.value, v) : `${(v.value / 1e6).toFixed(1)} M`;
+  return [short, withUnit(short, v.unit).slice(short.length + 1)];
+}
+
+/** @param {Measured} v */
+export function boundsText(v) {
+  if (v.state !== 'bounded') {
+    return '';
+  }
+  const low = number(v.low, v);
+  const high = number(v.high, v);
+  return low === high ? 'within rounding' : `${low} – ${high}`;
+}
+
+/** @param {string} name */
+export const plain = (name) => name.replaceAll('_', ' ').replaceAll('.', ' · ');
+
+/** @param {string} text */
+export const titled = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @type {Record<string, string>} */
+const measures = {
+  fps: 'Framerate', loadhist: 'Load histogram', speedindex: 'Load figures', heatmap: 'Heat map', windowopen: 'Window opening', response: 'Responsiveness',
+  strip: 'Code strip', scroll: 'Scrolling', quality: 'Capture quality',
+};
+
+/** @param {string} name */
+export const measureTitle = (name) => measures[name] ?? titled(plain(name));
+
+/** @param {string} name */
+export function valueTitle(name) {
+  const percent = /^(complete|crossed)_(\d+)$/.exec(name);
+  if (percent) {
+    return `${percent[2]} % ${percent[1] === 'complete' ? 'complete' : 'first reached'}`;
+  }
+  return titled(plain(name.replace('_1pct', '_1_%')));
+}
+
+/** @type {Record<string, [string, string]>} a mark beside the word, so that colour is not all there is */
+const states = {
+  ok: ['✓', 'good'], passed: ['✓', 'good'], running: ['▶', 'bounded'], queued: ['…', 'refused'], failed: ['✕', 'bad'], rejected: ['!', 'doubt'], unreadable: ['?', 'bad'],
+  cancelled: ['–', 'refused'], interrupted: ['!', 'doubt'], free: ['○', 'good'], keeping: ['●', 'bounded'], reserved: ['⚑', 'doubt'], quarantined: ['✕', 'bad'],
+  elsewhere: ['↗', 'doubt'], regressed: ['▼', 'bad'], improved: ['▲', 'good'], unchanged: ['=', 'refused'], different: ['≠', 'bounded'], inconclusive: ['?', 'doubt'],
+};
+
+/**
+ * stateWord is a state's mark, name and look.
+ * @param {string} state
+ */
+export function stateWord(state) {
+  const [mark, look] = states[state] ?? ['', 'refused'];
+  return {mark, look, text: state};
+}
+
+/** @param {number} n */
+export function bytes(n) {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let i = 0;
+  while (n >= 1024 && i < units.length - 1) {
+    n /= 1024;
+    i++;
+  }
+  return `${n.toLocaleString('en-US', {maximumFractionDigits: i > 0 && n < 100 ? 1 : 0})} ${units[i]}`;
+}
+
+/**
+ * duration is a time that people wait.
+ * @param {number} ns
+ */
+export function duration(ns) {
+  const s = ns / 1e9;
+  if (s < 60) {
+    return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;
+  }
+  const min = Math.floor(s / 60);
+  return min < 60 ? `${min} min ${Math.round(s % 60)} s` : `${Math.floor(min / 60)} h ${min % 60} min`;
+}
+
+/**
+ * moment is when something was, in the reader's own time.
+ * @param {number} ns since 1970
+ */
+export function moment(ns) {
+  return new Date(ns / 1e6).toLocaleString('en-GB', {year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit'});
+}
+
+/**
+ * @param {number} n
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const counted = (n, one, many = one + 's') => `${grouped(n)} ${n === 1 ? one : many}`;
