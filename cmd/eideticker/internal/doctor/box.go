@@ -12,7 +12,7 @@ import (
 
 // Box is what is known of a machine.
 type Box struct {
-	Root    fs.FS    // its root directory; only sys, proc, dev and etc are read
+	Root    fs.FS    // its root directory; only sys, proc, dev, etc, run and the folders of units and rules are read
 	CPUs    int      // that the program may use
 	Devices []Device // capture devices
 	Screens []Screen // X displays
@@ -20,6 +20,10 @@ type Box struct {
 	Clock   Clock
 	// LookPath finds programs, as exec.LookPath does.
 	LookPath func(name string) (string, error)
+	// Access tells why this user may not read and write a file, as Access does.
+	Access  func(path string) error
+	Phones  Phones
+	Service Service
 }
 
 // Device is a capture device, as far as the doctor cares.

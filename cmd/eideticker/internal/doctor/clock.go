@@ -30,6 +30,7 @@ func (b *Box) clock(g *group) {
 	} else {
 		g.add(Finding{ID: "clock-source", Level: Info, Found: "which clock the kernel uses is not known here", Advice: "The measurements below say how good it is."})
 	}
+	b.clockSync(g)
 	c := b.Clock
 	if c.Err != nil {
 		g.add(Finding{ID: "clock-read", Level: Info, Found: "not measured: " + c.Err.Error(), Advice: "Run this again."})

@@ -15,6 +15,7 @@ import (
 type Clock struct {
 	ReadNS, CallNS            float64       // of one read of the clock, and of the least system call there is
 	LateP50, LateP99, LateMax time.Duration // by which sleeps ended after their deadline
+	Sync                      ClockSync
 	Err                       error
 }
 
@@ -30,6 +31,7 @@ func MeasureClock(ctx context.Context) (Clock, error) {
 	c := Clock{
 		ReadNS: cheapest(func() { _ = time.Now() }),
 		CallNS: cheapest(func() { _ = os.Getppid() }),
+		Sync:   clockSyncNow(),
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/staging"
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
@@ -59,7 +60,7 @@ func (d Disk) BytesPerSecond() float64 {
 func MeasureDisk(ctx context.Context, dir string, duration time.Duration, openDirect func(string) (*os.File, error)) (Disk, error) {
 	d := Disk{Dir: dir}
 	most := int64(diskBytes)
-	if d.Free, d.SpaceErr = freeBytes(dir); d.SpaceErr == nil {
+	if d.Free, d.SpaceErr = staging.FreeBytes(dir); d.SpaceErr == nil {
 		most = min(most, d.Free/diskShare/diskBlock*diskBlock)
 	}
 	f, nameless, err := d.open(openDirect)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -129,7 +130,78 @@ func faultyBoxes() []faultyBox {
 
 		{"no display", func(_ *testing.T, b *Box) { b.Screens = nil }, "display", Info, "no X display", "Xvfb"},
 		{"a display that refuses", func(_ *testing.T, b *Box) { b.Screens[0].Err = errTest }, "display", Warn, "something broke", "XAUTHORITY"},
+		{"a clock nobody keeps", both(files("usr/lib/systemd/system/eideticker.service", ""), func(_ *testing.T, b *Box) { b.Clock.Sync.Kept = false }), "clock-sync", Info, "not kept", "timesyncd"},
+		{"a clock nobody keeps, of a box", func(_ *testing.T, b *Box) { b.Clock.Sync.Kept = false }, "clock-sync", Warn, "not kept", "timesyncd"},
+		{"a clock that does not tell", func(_ *testing.T, b *Box) { b.Clock.Sync = ClockSync{} }, "clock-sync", Info, "not known", "timedatectl"},
+
+		{"no TUN", files("dev/net/tun", ""), "packet-link", Info, "is not there: /dev/net/tun", "modprobe tun"},
+		{"TUN of others", onAccess("/dev/net/tun"), "packet-link", Info, "cannot be made: /dev/net/tun: permission denied$", "network.conf /etc/systemd/system/eideticker.service.d"},
+		{"no rights to networks", files("proc/self/status", "CapEff:\t0000000000001000"), "packet-link", Info, "CAP_SYS_ADMIN$", "restart it"},
+		{"no rights to networks, and no box", files("proc/self/status", "CapEff:\t0000000000200000", "usr/lib/systemd/system/eideticker.service", ""), "packet-link", Info, "CAP_SYS_ADMIN$", "netsim link --stream"},
+
+		{"no uinput", files("dev/uinput", ""), "uinput", Info, "^is not there$", "modprobe uinput"},
+		{"uinput of others", onAccess("/dev/uinput"), "uinput", Info, "^cannot be opened: permission denied$", "ls -l /dev/uinput"},
+		{"a gadget of others", onAccess("/dev/hidg0"), "hid-gadget", Warn, "^cannot be opened: permission denied$", "ls -l /dev/hidg0"},
+		{"no gadget", files("dev/hidg0", ""), "hid-gadget", Info, "fe980000.usb can be a device, and none is set up", "agent"},
+		{"no gadgets loaded", files("dev/hidg0", "", "sys/kernel/config/usb_gadget/g1/UDC", ""), "hid-gadget", Info, "not loaded", "modprobe libcomposite"},
+		{"no port for gadgets", files("dev/hidg0", "", "sys/class/udc/fe980000.usb/state", ""), "hid-gadget", Info, "no USB port", "small board"},
+		{"no adb", func(_ *testing.T, b *Box) { b.Phones, b.LookPath = Phones{Err: errTest}, notInstalled }, "adb", Info, "^not installed", "apt install adb"},
+		{"no adb server", func(_ *testing.T, b *Box) { b.Phones = Phones{Err: errTest} }, "adb", Info, "does not answer: something broke", "start-server"},
+		{"a phone that does not trust", func(_ *testing.T, b *Box) { b.Phones.Attached[0].State = "unauthorized" }, "adb", Warn, "^phone, unauthorized$", "allow"},
+
+		{"no box", files("usr/lib/systemd/system/eideticker.service", ""), "service", Info, "not set up as a box", "make package"},
+		{"a failed service", onService("ActiveState", "failed", "Result", "watchdog"), "service", Warn, "failed .*: watchdog", "journalctl"},
+		{"a service that starts over and over", onService("ActiveState", "activating", "SubState", "auto-restart"), "service", Warn, "auto-restart", "journalctl"},
+		{"a stopped service", onService("ActiveState", "inactive", "SubState", "dead"), "service", Warn, "inactive", "enable --now"},
+		{"a service by hand", onService("UnitFileState", "disabled"), "service", Warn, "disabled at the start", "systemctl enable"},
+		{"no systemd", func(_ *testing.T, b *Box) { b.Service = Service{Err: errTest} }, "service", Info, "something broke", "systemctl status"},
+		{"a rig that does not answer", func(_ *testing.T, b *Box) { b.Service.Answer = errTest }, "service-address", Warn, "does not answer: something broke", "another program"},
+		{"a broken configuration", func(_ *testing.T, b *Box) { b.Service.Config = errTest }, "service-address", Warn, "cannot be read: something broke", "restart"},
+		{"no user", files("etc/passwd", "root:x:0:0::/root:/bin/sh"), "service-user", Warn, "no such user", "sysusers"},
+		{"a user without groups", files("etc/group", "video:x:44:alice,eideticker2\ninput:x:998:eideticker\nplugdev:x:46:eideticker"), "service-user", Warn, `is not in gpio \(power by GPIO\), uinput \(the input uinput\), video \(capture cards\)$`, "sysusers"},
+		{"no rules", files("usr/lib/udev/rules.d/60-eideticker.rules", ""), "udev-rules", Warn, "60-eideticker.rules", "Install the package"},
+		{"a card without a name", files("dev/capture/0", ""), "capture-name", Info, "no name", `ENV{ID_PATH}=="pci-0000:00:14.0-usb-0:1:1.0", SYMLINK+="capture/0" into`},
+		{"a card without a name beside one", files("dev/capture/0", "-> ../video7"), "capture-name", Info, "no name", `SYMLINK+="capture/1" into`},
+		{"a card that udev does not know", files("dev/capture/0", "", "run/udev/data/c81:0", ""), "capture-name", Info, "no name", "Give it one"},
+
 		{"no programs", func(_ *testing.T, b *Box) { b.LookPath = notInstalled }, "program", Info, "not installed; eideticker demo", "apt install xvfb"},
+	}
+}
+
+// TestProgramsOfRoot: a program is found where only root's PATH leads.
+func TestProgramsOfRoot(t *testing.T) {
+	b := good(t)
+	b.LookPath = func(name string) (string, error) {
+		if name == "/usr/sbin/dnsmasq" {
+			return name, nil
+		}
+		return "", exec.ErrNotFound
+	}
+	for _, f := range find(b.Examine(), "program") {
+		if want := map[string]string{"dnsmasq": "/usr/sbin/dnsmasq", "hostapd": "not installed; it makes a wireless interface"}[f.Object]; !strings.HasPrefix(f.Found, want) {
+			t.Errorf("%s: %q, want %q", f.Object, f.Found, want)
+		}
+	}
+}
+
+// onAccess refuses a node.
+func onAccess(node string) func(*testing.T, *Box) {
+	return func(_ *testing.T, b *Box) {
+		b.Access = func(path string) error {
+			if path == node {
+				return fmt.Errorf("access %s: %w", path, fs.ErrPermission)
+			}
+			return nil
+		}
+	}
+}
+
+// onService changes what systemd says.
+func onService(pairs ...string) func(*testing.T, *Box) {
+	return func(_ *testing.T, b *Box) {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			b.Service.State[pairs[i]] = pairs[i+1]
+		}
 	}
 }
 
@@ -177,7 +249,7 @@ func TestGoodBox(t *testing.T) {
 
 // Nothing is known: nothing crashes, nothing is praised for want of knowledge, and nothing fails either.
 func TestUnknownBox(t *testing.T) {
-	b := &Box{Root: fstest.MapFS{}, LookPath: notInstalled, Clock: Clock{Err: errTest}, Disk: Disk{SpaceErr: errTest, Direct: true, Written: 1 << 30, Took: time.Second}}
+	b := &Box{Root: fstest.MapFS{}, LookPath: notInstalled, Phones: Phones{Err: errTest}, Clock: Clock{Err: errTest}, Disk: Disk{SpaceErr: errTest, Direct: true, Written: 1 << 30, Took: time.Second}}
 	all := b.Examine()
 	checkFindings(t, all)
 	if Worst(all) == Fail {

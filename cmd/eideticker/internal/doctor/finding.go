@@ -67,7 +67,7 @@ func Worst(all []Finding) Level {
 
 // Groups are the groups of findings, in the order in which Examine looks at them.
 func Groups() []string {
-	return []string{"devices", "links", "disk", "memory", "privileges", "clock", "processors", "displays and programs"}
+	return []string{"devices", "links", "disk", "memory", "privileges", "clock", "processors", "displays and programs", "inputs", "box"}
 }
 
 // group collects the findings of one group.
@@ -83,7 +83,7 @@ func (g *group) add(f Finding) {
 
 // Examine holds what the box is against what its inputs need.
 func (b *Box) Examine() []Finding {
-	steps := []func(*group){b.devices, b.links, b.disk, b.memory, b.privileges, b.clock, b.processors, b.programs}
+	steps := []func(*group){b.devices, b.links, b.disk, b.memory, b.privileges, b.clock, b.processors, b.programs, b.inputs, b.service}
 	var all []Finding
 	for i, name := range Groups() {
 		g := group{name: name}

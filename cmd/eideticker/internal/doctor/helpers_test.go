@@ -46,9 +46,9 @@ func goodFiles() map[string]string {
 		"proc/meminfo":     "MemTotal:       16384000 kB\nMemFree:        100 kB\nMemAvailable:   12288000 kB\nSwapTotal:             0 kB",
 		"proc/loadavg":     "0.10 0.20 0.30 1/100 4242",
 		"proc/cpuinfo":     "processor\t: 0\nmodel name\t: A Processor\nflags\t\t: fpu tsc",
-		"proc/self/status": "Name:\teideticker\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t27 44 1000 \nCapEff:\t0000000000000000",
+		"proc/self/status": "Name:\teideticker\nUid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nGroups:\t27 44 1000 \nCapEff:\t0000000000201000",
 		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \nMax locked memory         unlimited            unlimited            bytes     \nMax realtime priority     1                    1                    ",
-		"etc/group":        "root:x:0:\nvideo:x:44:alice",
+		"etc/group":        "root:x:0:\nvideo:x:44:alice,eideticker\nuinput:x:999:eideticker\ninput:x:998:eideticker\ngpio:x:997:eideticker\nplugdev:x:46:bob,eideticker",
 		"sys/kernel/mm/transparent_hugepage/enabled":                          "always [madvise] never",
 		"sys/devices/system/clocksource/clocksource0/current_clocksource":     "tsc",
 		"sys/devices/system/clocksource/clocksource0/available_clocksource":   "tsc hpet acpi_pm",
@@ -68,6 +68,18 @@ func goodFiles() map[string]string {
 		"sys/devices/pci0000:00/0000:03:00.0/current_link_width":                      "4",
 		"sys/devices/pci0000:00/0000:03:00.0/max_link_speed":                          "5.0 GT/s PCIe",
 		"sys/devices/pci0000:00/0000:03:00.0/max_link_width":                          "4",
+		// A box: the package is installed, the card has a name, and a gadget is set up.
+		"usr/lib/systemd/system/eideticker.service": "[Unit]",
+		"usr/lib/udev/rules.d/60-eideticker.rules":  "# rules",
+		"etc/passwd":                          "root:x:0:0::/root:/bin/sh\neideticker:x:993:993:Eideticker rig:/var/lib/eideticker:/usr/sbin/nologin",
+		"dev/capture/0":                       "-> ../video0",
+		"dev/video0":                          "",
+		"dev/uinput":                          "",
+		"dev/net/tun":                         "",
+		"dev/hidg0":                           "",
+		"run/udev/data/c81:0":                 "I:1\nE:ID_PATH=pci-0000:00:14.0-usb-0:1:1.0",
+		"sys/class/udc/fe980000.usb/state":    "configured",
+		"sys/kernel/config/usb_gadget/g1/UDC": "fe980000.usb",
 	}
 }
 
@@ -88,10 +100,13 @@ func good(t *testing.T) *Box {
 		Devices: []Device{{Path: "/dev/video0", Card: "Card", Driver: "uvcvideo", Signal: SignalPresent, Timings: "1920x1080p60", Mode: mode(t, frame.NV12, 1920, 1080, 60)}},
 		Screens: []Screen{{Name: ":0", Size: "1920x1080"}},
 		Disk:    Disk{Dir: "/recordings", Written: 3 << 30, Took: 3 * time.Second, Longest: 20 * time.Millisecond, Direct: true, Free: 1 << 40},
-		Clock:   Clock{ReadNS: 25, CallNS: 100, LateP50: 60 * time.Microsecond, LateP99: 200 * time.Microsecond, LateMax: time.Millisecond},
+		Clock:   Clock{ReadNS: 25, CallNS: 100, LateP50: 60 * time.Microsecond, LateP99: 200 * time.Microsecond, LateMax: time.Millisecond, Sync: ClockSync{Known: true, Kept: true, MostError: 40 * time.Millisecond}},
 		LookPath: func(name string) (string, error) {
 			return "/usr/bin/" + name, nil
 		},
+		Access:  func(string) error { return nil },
+		Phones:  Phones{Attached: []Phone{{"0A1B2C", "device"}}},
+		Service: Service{Address: "127.0.0.1:8443", State: map[string]string{"ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "Result": "success"}},
 	}
 }
 

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +11,10 @@ import (
 
 // Bits of a set of capabilities (linux/capability.h).
 const (
-	capIPCLock = 14
-	capSysNice = 23
+	capNetAdmin = 12
+	capIPCLock  = 14
+	capSysAdmin = 21
+	capSysNice  = 23
 )
 
 // capable reports whether this process has a capability.
@@ -41,6 +45,28 @@ func (b *Box) limit(name string) (v float64, unlimited, ok bool) {
 func (b *Box) privileges(g *group) {
 	b.realtime(g)
 	b.videoGroup(g)
+	b.packetLink(g)
+}
+
+// packetLink says whether tests can have a network of their own.
+func (b *Box) packetLink(g *group) {
+	const node = "dev/net/tun"
+	f := Finding{ID: "packet-link", Found: "tests that ask for a network can have one"}
+	advice := "Run tests that ask for a network as root, or slow a line down without rights by eideticker netsim link --stream, which is approximate."
+	if b.exists("usr/lib/systemd/system/eideticker.service") {
+		advice = "Give the service these rights with sudo install -D -m 644 /usr/share/eideticker/network.conf /etc/systemd/system/eideticker.service.d/network.conf if tests ask for a network, and restart it."
+	}
+	switch err := b.access(node); {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Level, f.Found, f.Advice = Info, "the kernel's part for networks of tests is not there: /"+node, "Load it with sudo modprobe tun if tests ask for a network."
+	case err != nil:
+		f.Level, f.Found = Info, "networks of tests cannot be made: /"+node+": "+reason(err)
+		f.Advice = advice
+	case !b.capable(capNetAdmin) || !b.capable(capSysAdmin):
+		f.Level, f.Found = Info, "networks of tests take root, or CAP_NET_ADMIN and CAP_SYS_ADMIN"
+		f.Advice = advice
+	}
+	g.add(f)
 }
 
 // realtime says whether the capture thread can go ahead of everything ordinary.

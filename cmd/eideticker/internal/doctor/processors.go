@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // busyShare is the load from which a box is called busy, as a share of its processors.
 const busyShare = 0.5
 
 func (b *Box) processors(g *group) {
-	f := Finding{ID: "processors", Found: plural(b.CPUs, "processor"), Numbers: map[string]float64{"processors": float64(b.CPUs)}}
+	f := Finding{ID: "processors", Found: wording.Plural(b.CPUs, "processor"), Numbers: map[string]float64{"processors": float64(b.CPUs)}}
 	if model, ok := b.field("proc/cpuinfo", "model name"); ok {
 		f.Found += ", " + model
 	}
@@ -84,7 +85,7 @@ func (b *Box) throttled(g *group) {
 	f := Finding{ID: "throttling", Numbers: map[string]float64{"throttle_count": most}, Found: "no processor was slowed down for its heat since the box was started"}
 	if most > 0 {
 		f.Level = Warn
-		f.Found = fmt.Sprintf("processors were slowed down for their heat %s since the box was started", plural(int(most), "time"))
+		f.Found = fmt.Sprintf("processors were slowed down for their heat %s since the box was started", wording.Plural(int(most), "time"))
 		f.Advice = "Look at fans and dust: a box that is too hot loses frames at its worst moment."
 	}
 	g.add(f)
@@ -101,11 +102,4 @@ func (b *Box) virtual(g *group) {
 	}
 	g.add(Finding{ID: "virtual-machine", Level: Info, Found: "this is a virtual machine",
 		Advice: "Its clock and disk depend on what else its host does: measure on a box of its own where it matters."})
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }

@@ -12,6 +12,9 @@ func programs() []program {
 	return []program{
 		{"Xvfb", []string{"Xvfb"}, "eideticker demo plays pages on a virtual display", "Install it with sudo apt install xvfb if you want to run eideticker demo."},
 		{"browser", []string{"chromium", "chromium-browser", "google-chrome", "firefox", "firefox-esr"}, "eideticker demo plays pages in it", "Install one with sudo apt install chromium if you want to run eideticker demo."},
+		// Which mostly only root's PATH leads to.
+		{"dnsmasq", []string{"dnsmasq", "/usr/sbin/dnsmasq"}, "it gives devices that are fed by an interface of this machine their addresses, in tests that ask for a network", "Install it with sudo apt install dnsmasq-base if devices.yaml names a network and tests ask for one."},
+		{"hostapd", []string{"hostapd", "/usr/sbin/hostapd"}, "it makes a wireless interface of this machine an access point for a device under test", "Install it with sudo apt install hostapd if a device is fed by such an interface."},
 		{"ffmpeg", []string{"ffmpeg"}, "eideticker bench --peers compares with it; nothing else needs it", "Install it with sudo apt install ffmpeg if you want to run eideticker bench --peers."},
 	}
 }
