@@ -28,23 +28,6 @@ func TestNumbersThatMeanNothing(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeMeant(t *testing.T) {
-	known := append(analyze.Names(), analyze.QualityName)
-	for name, want := range map[string]string{"fpps": "fps", "FPS": "", "heatmaps": "heatmap", "tear": "", "scrol": "scroll", "": "", "speedindx": "speedindex", "x": ""} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"fps", "fpps", 1}} {
-		if got := distance(tc.a, tc.b); got != tc.want {
-			t.Errorf("%q and %q are %d apart, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
 func TestFramesOfNothing(t *testing.T) {
 	if _, _, err := (frameRange{from: 3, to: 5, given: true}).in(0); err == nil || !strings.Contains(err.Error(), "has no frames") || !strings.Contains(err.Error(), "quality") {
 		t.Errorf("%v", err)

@@ -16,8 +16,9 @@ type benchCmd struct {
 	Peers   bool   `help:"Also give the same frames to ffmpeg's lossless encoders and to plain LZ4; takes minutes and 5 GB."`
 	Paced   bool   `help:"Also record scenes in real time; takes ten minutes and 60 GB."`
 	Analyze bool   `help:"Only measure how fast recordings are analysed, a minute of 1920x1080 at 60 frames a second; takes minutes and 15 GB."`
-	Quick   bool   `help:"With --analyze: shorter recordings."`
+	Quick   bool   `help:"With --analyze: shorter recordings. With --same: ten pings a run at most."`
 	JSON    bool   `help:"Print one JSON object."`
+	sameFlags
 }
 
 func (benchCmd) Help() string {
@@ -25,8 +26,15 @@ func (benchCmd) Help() string {
 
   eideticker bench --dir /recordings
   eideticker bench --analyze --quick
+  eideticker bench --same --quick -o out/same
+  eideticker bench --same --from out/same
 
-Measures what this box can do at most, and then how fast frames of 1920x1080 come from memory into a file. Nothing else should run meanwhile. It takes about half a minute and 3 GB of disk, which it gives back.`
+Measures what this box can do at most, and then how fast frames of 1920x1080 come from memory into a file. Nothing else should run meanwhile. It takes about half a minute and 3 GB of disk, which it gives back.
+
+With --same it makes 40 comparisons of a browser with itself, each from runs of its own, dealt in blocks of random order and judged as compare does. Whatever
+is said to differ is a false alarm, of which 5 % are promised at most. It tells how many there are, in how many comparisons a verdict was possible at all, how far the
+values of all runs lie apart, and exits with 1 if there are more than chance allows in 99 of 100 cases, or if nothing could have been one. The runs stay in their folder; Ctrl-C
+ends it with what there is.`
 }
 
 // benchJSON is what bench --json prints.
@@ -38,6 +46,7 @@ type benchJSON struct {
 	Paced    []pacedJSON    `json:"paced,omitempty"`
 	Analyses []analysisJSON `json:"analyses,omitempty"`
 	Against  []againstJSON  `json:"against,omitempty"`
+	Same     *sameJSON      `json:"same,omitempty"`
 	Notes    []string       `json:"notes"`
 }
 
@@ -61,6 +70,14 @@ type benchScene struct {
 }
 
 func (c benchCmd) Run(e *env) (err error) {
+	switch {
+	case c.Same && (c.Peers || c.Paced || c.Analyze || c.Dir != ""):
+		return usagef("--same goes alone: without --dir, --peers, --paced and --analyze")
+	case c.Same:
+		return c.same(e)
+	case !c.idle():
+		return usagef("tests, and flags of which the help says \"With --same\", go with --same alone")
+	}
 	dir, err := os.MkdirTemp(c.Dir, "eideticker-bench-")
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)

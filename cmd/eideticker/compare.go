@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/stats"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/staging"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 type compareCmd struct {
@@ -61,7 +62,7 @@ func (f *fraction) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no threshold, want one such as 3%%", text)
 	}
 	if !percent && v >= 1 {
-		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, numberText(100*v), numberText(v), numberText(v/100))
+		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, wording.Number(100*v), wording.Number(v), wording.Number(v/100))
 	}
 	*f = fraction{v, true}
 	return nil
@@ -91,14 +92,14 @@ func (c compareCmd) Run(e *env) error {
 	if err := c.tell(e, cmp, folder); err != nil || !c.FailOnRegression {
 		return err
 	}
-	return cmp.failure()
+	return failure(cmp)
 }
 
 // tell prints the comparison and writes what was asked for beside it. The table comes first, so that a full disk does not take it away; the one object of --json
 // says what was written, and comes behind.
-func (c compareCmd) tell(e *env, cmp *comparison, folder *staging.Folder) error {
+func (c compareCmd) tell(e *env, cmp *comparison.Comparison, folder *comparison.Folder) error {
 	if !c.JSON {
-		if err := cmp.print(e.out); err != nil {
+		if err := printComparison(e.out, cmp); err != nil {
 			return errors.Join(err, folder.Abandon())
 		}
 	}
@@ -107,43 +108,61 @@ func (c compareCmd) tell(e *env, cmp *comparison, folder *staging.Folder) error 
 		wrote = fmt.Errorf("compare: %w", orInterrupted(wrote))
 	}
 	if c.JSON {
-		return errors.Join(wrote, printJSON(e.out, cmp.json()))
+		return errors.Join(wrote, printJSON(e.out, cmp.JSON()))
 	}
 	return errors.Join(wrote, c.printWritten(e.out, cmp))
 }
 
-func (c compareCmd) compare(e *env, pathA, pathB string) (*comparison, error) {
-	a, err := loadRuns(e.ctx, pathA)
+func (c compareCmd) compare(e *env, pathA, pathB string) (*comparison.Comparison, error) {
+	a, err := comparison.Load(e.ctx, pathA)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
-	b, err := loadRuns(e.ctx, pathB)
+	b, err := comparison.Load(e.ctx, pathB)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
-	return compareRuns(a, b, c.Threshold, c.Primary)
+	return compareSets(a, b, c.Threshold, c.Primary)
 }
 
-// What -o writes.
-const (
-	heatPictureFile = "heatmap-difference.png"
-	heatNumbersFile = "heatmap-difference.npy"
-	divergenceFileA = "first-difference-a.png"
-	divergenceFileB = "first-difference-b.png"
-	pairVideoFile   = "pair.mp4"
-)
+// compareSets compares as the command line says, on which a primary that there is not is a mistake.
+func compareSets(a, b *comparison.Set, threshold fraction, primary string) (*comparison.Comparison, error) {
+	o := comparison.Options{Primary: primary}
+	if threshold.given {
+		o.Threshold = &threshold.value
+	}
+	cmp, err := comparison.Compare(a, b, o)
+	var none *comparison.PrimaryError
+	if errors.As(err, &none) {
+		if near := spelling.Nearest(none.Name, none.There); near != "" {
+			err = fmt.Errorf("%w; perhaps %s is meant", err, near)
+		}
+		err = usageError{err}
+	}
+	return cmp, err
+}
+
+// compareTest compares runs of a test: what it looks at first may not have been measured, and is not asked for then.
+func compareTest(a, b *comparison.Set, threshold fraction, primary string) (*comparison.Comparison, error) {
+	cmp, err := compareSets(a, b, threshold, primary)
+	var none *comparison.PrimaryError
+	if errors.As(err, &none) {
+		return compareSets(a, b, threshold, "")
+	}
+	return cmp, err
+}
 
 // beginFolder says before the work whether the folder that was asked for can be written; nil: none was.
-func (c compareCmd) beginFolder() (*staging.Folder, error) {
+func (c compareCmd) beginFolder() (*comparison.Folder, error) {
 	if c.Output == "" {
 		return nil, nil
 	}
-	for _, name := range []string{heatPictureFile, heatNumbersFile, divergenceFileA, divergenceFileB, pairVideoFile, pairVideoFile + ".json"} {
+	for _, name := range comparison.FolderFiles() {
 		if err := refuseExisting(filepath.Join(c.Output, name), c.Force); err != nil {
 			return nil, err
 		}
 	}
-	return staging.Begin(c.Output)
+	return comparison.BeginFolder(c.Output)
 }
 
 // paths returns where A and B are.
@@ -159,20 +178,19 @@ func (c compareCmd) paths() (a, b string, err error) {
 }
 
 // write writes what was asked for beside the table.
-func (c compareCmd) write(e *env, cmp *comparison, folder *staging.Folder) error {
+func (c compareCmd) write(e *env, cmp *comparison.Comparison, folder *comparison.Folder) error {
 	if folder != nil {
-		if err := folder.Finish(cmp.pictures(e, evidenceFolder{folder.Dir(), c.Output})); err != nil {
-			cmp.heat, cmp.divergence, cmp.pair = nil, nil, nil
+		if err := folder.Write(e.ctx, cmp, e); err != nil {
 			return err
 		}
 	}
 	if c.JUnit != "" {
-		if err := writeWhole(c.JUnit, cmp.writeJUnit); err != nil {
+		if err := writeWhole(c.JUnit, cmp.WriteJUnit); err != nil {
 			return fmt.Errorf("write %s: %w", c.JUnit, err)
 		}
 	}
 	if c.Perfherder != "" {
-		if err := writeWhole(c.Perfherder, cmp.writePerfherder); err != nil {
+		if err := writeWhole(c.Perfherder, cmp.WritePerfherder); err != nil {
 			return fmt.Errorf("write %s: %w", c.Perfherder, err)
 		}
 	}
@@ -180,8 +198,11 @@ func (c compareCmd) write(e *env, cmp *comparison, folder *staging.Folder) error
 }
 
 // printWritten tells what was written beside the table.
-func (c compareCmd) printWritten(w io.Writer, cmp *comparison) error {
-	l := cmp.evidence()
+func (c compareCmd) printWritten(w io.Writer, cmp *comparison.Comparison) error {
+	var l list
+	for _, e := range cmp.Evidence() {
+		l.add(e.Name, "%s", e.Text)
+	}
 	l.add("JUnit", "%s", c.JUnit)
 	l.add("Perfherder", "%s", c.Perfherder)
 	return l.print(w)
@@ -189,7 +210,7 @@ func (c compareCmd) printWritten(w io.Writer, cmp *comparison) error {
 
 // writeWhole writes a file that is there as a whole or not at all. What is written here is made anew with every
 // comparison, so one that is there is overwritten.
-func writeWhole(path string, write func(*outFile) error) error {
+func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -200,39 +221,13 @@ func writeWhole(path string, write func(*outFile) error) error {
 	return out.finish(write(out))
 }
 
-// outcome is what a whole comparison comes to.
-func (c *comparison) outcome() (name string, decisive []*compared) {
-	var worse, untold []*compared
-	for i := range c.measures {
-		m := &c.measures[i]
-		switch {
-		case !m.Judged():
-		case m.Verdict == stats.Regressed:
-			worse = append(worse, m)
-		case m.Verdict == stats.Inconclusive && (c.primaryName == "" || m.called(c.primaryName)):
-			untold = append(untold, m)
-		}
+// failure is what a comparison found as an error, nil if it passed.
+func failure(c *comparison.Comparison) error {
+	switch o, why := c.Outcome(); o {
+	case comparison.Regressed:
+		return verdictError{exitRegression, why}
+	case comparison.Inconclusive:
+		return verdictError{exitInconclusive, why}
 	}
-	switch {
-	case len(worse) > 0:
-		return "regressed", worse
-	case len(untold) > 0:
-		return "inconclusive", untold
-	}
-	return "passed", nil
+	return nil
 }
-
-// failure is the outcome as an error, nil if it passed.
-func (c *comparison) failure() error {
-	name, decisive := c.outcome()
-	if name == "passed" {
-		return nil
-	}
-	what := fmt.Sprintf("%s: %s: %s", name, decisive[0].fullName(), decisive[0].Sentence())
-	if more := len(decisive) - 1; more > 0 {
-		what += fmt.Sprintf(" (and %s)", plural(more, "more measure"))
-	}
-	return verdictError{map[string]int{"regressed": exitRegression, "inconclusive": exitInconclusive}[name], what}
-}
-
-var errNothingToCompare = errors.New("no value is common to A and B; analyze both with the same measures")

@@ -1,125 +1,123 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 type demoCmd struct {
-	Output  string `short:"o" default:"out/demo" placeholder:"DIR" complete:"files" help:"Folder for what the demo makes; what an earlier one left there is overwritten."`
-	Browser string `enum:"auto,chromium,firefox" default:"auto" help:"auto takes the first that is installed."`
-	JSON    bool   `help:"Print the summary as one JSON object."`
+	Tests   []string `arg:"" optional:"" name:"test" help:"Standard tests and test pages, by their names, in place of the demo's own choice."`
+	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" complete:"files" help:"Folder for what the demo makes; what an earlier one left there is overwritten."`
+	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"auto takes the first that is installed."`
+	Serve   bool     `help:"Show the runs then in the web page of a rig, on this machine, until Ctrl-C."`
+	JSON    bool     `help:"Print the summary as one JSON object."`
 }
 
 func (demoCmd) Help() string {
-	return `Example:
+	return `Examples:
 
-  eideticker demo -o /tmp/demo
+  eideticker demo
+  eideticker demo --serve
+  eideticker demo -o /tmp/demo pingpong typing hover
 
-Starts a virtual X display and a browser on it, has the browser play the test pages between green and red, clicks with the display's own pointer on the one that answers, and records the display. Then it measures the recording, and holds each number against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.`
+Runs eight tests, six of them of the standard suite, once each, as run does: starts a virtual X display and a browser on it, has the browser play a page between green and red, turns the wheel and clicks where the test says so, by the display's own pointer, and records the display. Then it measures each recording, and holds the numbers against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.
+
+Where it may make lines, which takes root, one page is loaded over "cable" and "3g" too: each of its runs has a waterfall under filmstrip and load curve, all on the frames' axis of time. Elsewhere the demo says so, and goes on without.
+
+The folder is one that serve takes as --data-dir.`
 }
 
 func (c demoCmd) Run(e *env) error {
-	if err := os.MkdirAll(c.Output, 0o755); err != nil {
+	return (&demo{env: e, cmd: c, runSet: session.RunSet, tryLine: tryLine}).run()
+}
+
+// demo is one run of the command, from the tests' names to the summary.
+type demo struct {
+	*env
+	cmd     demoCmd
+	runSet  func(context.Context, session.SetOptions) (*session.Set, error)
+	tryLine func() error
+	tests   []*suite.Test
+	summary demoSummary
+	made    []*session.Made // that the summary tells of, in its order
+}
+
+// demoTests show what there is to measure: frames that reach the screen and fewer of them than a page claims, a load, torn frames that should not be there and some that
+// are drawn on purpose, tiles that come late, a hand at the wheel, and the time until a click is answered.
+func demoTests() []string {
+	return []string{"framerate", "framerate-boast", "load", "tearing-combined", "tearing-drawn", "checkerboard-pan", "scroll", "pingpong"}
+}
+
+func (d *demo) runs() string        { return filepath.Join(d.cmd.Output, demoRuns) }
+func (d *demo) summaryFile() string { return filepath.Join(d.cmd.Output, "summary.json") }
+
+func (d *demo) run() (err error) {
+	if d.tests, err = findDemoTests(d.cmd.Tests); err != nil {
+		return usageError{err}
+	}
+	d.summary = newDemoSummary(d.summaryFile())
+	if len(d.cmd.Tests) == 0 {
+		d.addLines()
+	}
+	if err := os.MkdirAll(d.runs(), 0o755); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	d := demo{env: e, dir: c.Output}
-	if c.Browser != "auto" {
-		d.browser = c.Browser
+	var page *rigService
+	if d.cmd.Serve { // before the work: what keeps it from being shown is told now
+		if page, err = d.openPage(); err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+		defer func() { err = errors.Join(err, page.store.Close()) }()
 	}
-	if err := d.run(); err != nil {
-		if e.ctx.Err() != nil {
+	if err := d.make(); err != nil {
+		if d.ctx.Err() != nil {
 			return errors.New("demo interrupted; display and browser are gone")
 		}
 		return fmt.Errorf("demo: %w", err)
 	}
-	if c.JSON {
-		return errors.Join(d.summary.verdict(), printJSON(e.out, d.summary))
+	if err := d.tell(); err != nil {
+		return err
 	}
-	return errors.Join(d.summary.verdict(), d.summary.print(e.out))
+	if page != nil {
+		err = d.show(page)
+	}
+	return errors.Join(d.summary.verdict(), err)
 }
 
-// demo is one run from the display's start to the summary.
-type demo struct {
-	*env
-	dir     string
-	browser string
-	played  played
-	found   *analysis.Found
-	summary demoSummary
+func (d *demo) tell() error {
+	if d.cmd.JSON {
+		return printJSON(d.out, d.summary)
+	}
+	return d.print(d.out)
 }
 
-func (d *demo) recording() string { return filepath.Join(d.dir, "recording.eid") }
-func (d *demo) video() string     { return filepath.Join(d.dir, analysis.VideoFile) }
-func (d *demo) results() string   { return filepath.Join(d.dir, "summary.json") }
-
-func (d *demo) run() error {
-	if err := d.record(); err != nil {
-		return err
+// findDemoTests looks for tests by their names, all of them ours: of others nobody knows what they draw.
+func findDemoTests(names []string) (tests []*suite.Test, err error) {
+	if len(names) == 0 {
+		names = demoTests()
 	}
-	r, err := recording.Open(d.recording())
-	if err != nil {
-		return err
+	given := map[string]bool{}
+	for _, name := range names {
+		t, err := suite.Find(name, session.Known(), suite.Standard())
+		if err != nil {
+			p, notOurs := site.Find(name)
+			if notOurs != nil {
+				return nil, fmt.Errorf("%w; the demo runs standard tests, which eideticker suite list shows, and test pages", err)
+			}
+			t = session.PageTest(p)
+		}
+		if given[t.Name] {
+			return nil, fmt.Errorf("%s is given twice", t.Name)
+		}
+		given[t.Name] = true
+		tests = append(tests, t)
 	}
-	defer r.Close() // was only read
-	if err := d.analyze(r); err != nil {
-		return err
-	}
-	if err := d.verify(); err != nil {
-		return err
-	}
-	if err := d.writeFolder(r); err != nil {
-		return err
-	}
-	out, err := createOut(d.results(), true)
-	if err != nil {
-		return err
-	}
-	return out.finish(printJSON(out, d.summary))
-}
-
-// verify decodes all frames once more, as eideticker verify does.
-func (d *demo) verify() error {
-	p := d.phase("verifying", int(d.played.result.Stored))
-	report, err := recording.Verify(d.ctx, d.recording(), func(done, _ int) { p.set(done) })
-	p.end()
-	if err != nil {
-		return err
-	}
-	d.summary.Verified = len(report.Problems) == 0
-	for _, problem := range report.Problems {
-		d.summary.Problems = append(d.summary.Problems, damageText(problem))
-	}
-	return nil
-}
-
-// writeFolder writes results, page, pictures and video beside the recording. A build without OpenCV makes no video, and says so in the notes.
-func (d *demo) writeFolder(r *recording.Reader) error {
-	if err := errors.Join(removeIfThere(d.video()), removeIfThere(d.video()+".json")); err != nil {
-		return err
-	}
-	results := &d.found.Results
-	results.Recording.File = filepath.Base(d.recording())
-	before := len(results.Notes)
-	if err := analysis.WriteFolder(d.ctx, d.dir, r, d.found, analysis.FolderOptions{Force: true}, d.env); err != nil {
-		return err
-	}
-	d.summary.Notes = append(d.summary.Notes, results.Notes[before:]...)
-	d.summary.Report = filepath.Join(d.dir, analysis.PageFile)
-	if _, err := os.Stat(d.video()); err == nil {
-		d.summary.Video = d.video()
-	}
-	return nil
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return tests, nil
 }

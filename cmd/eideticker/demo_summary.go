@@ -3,227 +3,202 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/codec/recording"
-	"github.com/eideticker/eideticker/netsim/site"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // demoSummary is what the demo writes as summary.json and prints with --json.
 type demoSummary struct {
-	Browser        string `json:"browser"`
+	Browser        string `json:"browser"` // as asked for; "" is the first that is installed
 	BrowserVersion string `json:"browser_version"`
 	// SharedMachine is true here: browser and recorder took each other's time.
 	SharedMachine bool       `json:"shared_machine"`
-	Recording     recordJSON `json:"recording"`
-	Verified      bool       `json:"verified"`
-	Problems      []string   `json:"problems"`
-	Pages         []demoPage `json:"pages"`
+	Verified      bool       `json:"verified"` // all recordings
+	Problems      []string   `json:"problems"` // of recordings
+	Pages         []demoPage `json:"pages"`    // a run each
 	Total         demoCounts `json:"total"`
-	Report        string     `json:"report"`
-	Video         string     `json:"video,omitempty"`
 	Summary       string     `json:"summary"`
 	Notes         []string   `json:"notes"`
+
+	before []string // notes of no run
 }
 
-// demoCounts are what is counted per page and in total.
+// demoCounts are what is counted of each run and in total.
 type demoCounts struct {
 	Frames        int `json:"frames"`        // recorded from the first content frame to the last
 	UniqueFrames  int `json:"unique_frames"` // of them, different from the one before
-	DistinctIDs   int `json:"distinct_ids"`  // read from the strip
-	DrawnFrames   int `json:"drawn_frames"`  // that the page says it drew
-	UnseenFrames  int `json:"unseen_frames"` // drawn, and in no recorded frame
 	LostFrames    int `json:"lost_frames"`   // not recorded
-	Disagreements int `json:"disagreements"` // frames that differ without a new id, or the reverse; ids that nobody drew
+	ChecksMade    int `json:"checks_made"`   // numbers that were held against what was drawn
+	ChecksFailed  int `json:"checks_failed"`
+	ChecksNotMade int `json:"checks_not_made"`
 }
 
-func (c *demoCounts) add(p demoPage) {
-	c.Frames += p.Frames
-	c.UniqueFrames += p.UniqueFrames
-	c.DistinctIDs += p.DistinctIDs
-	c.DrawnFrames += p.DrawnFrames
-	c.UnseenFrames += p.UnseenFrames
-	c.LostFrames += p.LostFrames
-	c.Disagreements += p.Disagreements
+func (c *demoCounts) add(o demoCounts) {
+	c.Frames += o.Frames
+	c.UniqueFrames += o.UniqueFrames
+	c.LostFrames += o.LostFrames
+	c.ChecksMade += o.ChecksMade
+	c.ChecksFailed += o.ChecksFailed
+	c.ChecksNotMade += o.ChecksNotMade
 }
 
+// demoPage is a run of a test, and so of a page.
 type demoPage struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
+	Name   string        `json:"name"`  // of the test
+	Title  string        `json:"title"` // what it is about
+	State  session.State `json:"state"`
+	Reason string        `json:"reason,omitempty"`
+	// Attempt is 2 where a try before it had lost too many frames.
+	Attempt int `json:"attempt"`
 	demoCounts
-	GreenFrame int           `json:"green_frame"` // the last of the held green
-	FirstFrame int           `json:"first_frame"`
-	LastFrame  int           `json:"last_frame"`
-	RedFrame   int           `json:"red_frame"`   // the first full red
-	DurationNS int64         `json:"duration_ns"` // from the first content frame to the first full red
-	SeenFPS    float64       `json:"seen_fps"`
-	ClaimedFPS float64       `json:"claimed_fps"` // by the page itself
-	Strip      strip.Summary `json:"strip"`
-	Warnings   []string      `json:"warnings"`
-	Checks     []demoCheck   `json:"checks"` // measured beside drawn beside claimed
+	GreenFrame int     `json:"green_frame"` // the last of the held green
+	FirstFrame int     `json:"first_frame"`
+	LastFrame  int     `json:"last_frame"`
+	RedFrame   int     `json:"red_frame"`   // the first full red
+	DurationNS int64   `json:"duration_ns"` // from the first content frame to the first full red
+	ClaimedFPS float64 `json:"claimed_fps"` // by the page itself; 0: it claims none
 
+	Checks  []report.Check   `json:"checks"` // measured beside drawn beside claimed
 	Results []analyze.Result `json:"results"`
-	Truth   site.Truth       `json:"truth"` // as the page reports it
+	Notes   []string         `json:"notes"`
+
+	Network *demoNetwork `json:"network"` // null: it was loaded over no line
+
+	Recording *infoJSON `json:"recording"` // null: nothing was recorded
+	Dir       string    `json:"dir"`
+	Report    string    `json:"report,omitempty"`
+	Video     string    `json:"video,omitempty"`
+	Pictures  string    `json:"pictures,omitempty"`
 }
 
-func (d *demo) summarize(r *recording.Reader) demoSummary {
-	s := demoSummary{
-		Browser: d.played.browser, BrowserVersion: d.played.version, SharedMachine: true,
-		Recording: recordResult(d.played.source, d.played.result, nil), Summary: d.results(),
-		Problems: []string{}, Notes: []string{},
+func newDemoSummary(file string) demoSummary {
+	return demoSummary{SharedMachine: true, Verified: true, Problems: []string{}, Pages: []demoPage{}, Summary: file, Notes: []string{}}
+}
+
+// take looks at a run that has ended.
+func (d *demo) take(t *suite.Test, dir string, m *session.Made) error {
+	rec, s := m.Record, &d.summary
+	p := demoPage{
+		Name: t.Name, Title: t.About, State: rec.State, Reason: rec.Reason, Attempt: rec.Attempt,
+		GreenFrame: -1, FirstFrame: -1, LastFrame: -1, RedFrame: -1,
+		Checks: []report.Check{}, Results: []analyze.Result{}, Notes: append([]string{}, rec.Notes...),
+		Dir: dir, Report: ifThere(dir, analysis.PageFile), Video: ifThere(dir, analysis.VideoFile), Pictures: ifThere(dir, analysis.PicturesDir),
+		Network: newDemoNetwork(dir, m),
 	}
-	s.Recording.Bytes = r.Info().Bytes
-	return s
-}
-
-// agree reports whether every frame that shows another picture than the one before is unique, and the other way round.
-func (s *demoSummary) agree() bool { return s.Total.Disagreements == 0 }
-
-// failed lists what was measured otherwise than it was drawn.
-func (s *demoSummary) failed() (list []string) {
-	for _, p := range s.Pages {
-		for _, c := range p.Checks {
-			if !c.Agrees {
-				list = append(list, p.Name+": "+c.What)
-			}
+	p.LostFrames, p.ChecksMade, p.ChecksFailed, p.ChecksNotMade = rec.WindowLost, rec.Checks, len(rec.ChecksFailed), len(rec.ChecksNotMade)
+	if m.Found != nil && rec.State != session.Failed && len(m.Found.Results.Windows) > 0 {
+		p.measured(&m.Found.Results.Windows[0]) // a page plays in one
+	}
+	if rec.Frames > 0 {
+		if err := d.read(&p, filepath.Join(dir, analysis.RecordingFile)); err != nil {
+			return err
 		}
 	}
-	return list
+	s.Browser, s.BrowserVersion = rec.Browser, firstOf(rec.Environment[report.EnvBrowser], s.BrowserVersion)
+	s.Pages = append(s.Pages, p)
+	s.Total.add(p.demoCounts)
+	s.Notes = append(slices.Clone(s.before), s.notes()...)
+	d.made = append(d.made, m)
+	return nil
 }
 
-// verdict is the error with which the demo ends if it did not show what it claims.
-func (s *demoSummary) verdict() error {
-	switch {
-	case !s.Verified:
-		return errors.New("demo: the recording does not verify")
-	case !s.agree():
-		return fmt.Errorf("demo: strip and pixels disagree in %s; %s has them", plural(s.Total.Disagreements, "place"), s.Summary)
-	case len(s.failed()) > 0:
-		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(s.failed(), ", "), s.Summary)
+func (p *demoPage) measured(w *report.Window) {
+	p.GreenFrame, p.FirstFrame, p.LastFrame, p.RedFrame = w.Green, w.Start, w.End, w.Red
+	p.DurationNS, p.ClaimedFPS = w.EndNS-w.StartNS, w.Claims["fps.framerate"]
+	p.Checks, p.Results = append(p.Checks, w.Checks...), append(p.Results, w.Results...)
+}
+
+// read counts what a recording has, and decodes all of its frames once more, as eideticker verify does.
+func (d *demo) read(p *demoPage, path string) error {
+	if err := p.count(path); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	bar := d.phase("verifying", int(p.Recording.Frames))
+	found, err := recording.Verify(d.ctx, path, func(done, _ int) { bar.set(done) })
+	bar.end()
+	if err != nil {
+		return err
+	}
+	for _, problem := range found.Problems {
+		d.summary.Verified = false
+		d.summary.Problems = append(d.summary.Problems, path+": "+damageText(problem))
 	}
 	return nil
 }
 
-func (s *demoSummary) print(w io.Writer) error {
-	if err := s.printCounts(w); err != nil {
+func (p *demoPage) count(path string) error {
+	r, err := recording.Open(path)
+	if err != nil {
 		return err
 	}
-	if err := s.printChecks(w); err != nil {
+	defer r.Close() // was only read
+	has, err := rig.SummarizeReader(r)
+	if err != nil {
 		return err
 	}
-	return s.list().print(w)
+	has.Path, has.Bytes = path, r.Info().Bytes
+	about := describeRecording(r, has)
+	p.Recording = &about
+	if p.FirstFrame < 0 {
+		return nil
+	}
+	played := r.Timeline(p.FirstFrame, p.LastFrame+1)
+	for played.Next() {
+		p.Frames++
+		if played.Number() == p.FirstFrame || len(played.Change().Spans) > 0 {
+			p.UniqueFrames++
+		}
+	}
+	return played.Err()
 }
 
-// printCounts tells how many frames and pictures there were, page by page.
-func (s *demoSummary) printCounts(w io.Writer) error {
-	rows := [][]string{}
-	for _, p := range s.Pages {
-		rows = append(rows, p.cells(p.Title))
+// ifThere is the path of a file in a folder, or "" where there is none.
+func ifThere(dir, name string) string {
+	if path := filepath.Join(dir, name); exists(path) {
+		return path
 	}
-	rows = append(rows, s.Total.cells("total"))
-	if err := printTable(w, []string{"PAGE", ">FRAMES", ">UNIQUE", ">IDS SEEN", ">DRAWN", ">UNSEEN", ">LOST"}, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return ""
 }
 
-// printChecks puts what was measured beside what was drawn beside what the page says.
-func (s *demoSummary) printChecks(w io.Writer) error {
-	rows := [][]string{}
+// verdict is the error with which the demo ends if it did not show what it claims.
+func (s *demoSummary) verdict() error {
+	var ended, unknown, wrong []string
 	for _, p := range s.Pages {
-		title := p.Title
+		switch {
+		case lineOff(p.State, p.Reason):
+			continue
+		case p.State == session.Failed:
+			ended = append(ended, p.Name+" failed: "+p.Reason)
+			continue
+		case p.State != session.Passed:
+			ended = append(ended, p.Name+" does not count: "+p.Reason)
+		case p.ChecksMade == 0:
+			unknown = append(unknown, p.Name)
+		}
 		for _, c := range p.Checks {
-			claimed, verdict := "", "="
-			if c.Claimed != nil {
-				claimed = figureText(*c.Claimed)
+			if c.Failed() {
+				wrong = append(wrong, p.Name+": "+c.What)
 			}
-			if !c.Agrees {
-				verdict = "DIFFERS"
-			}
-			rows = append(rows, []string{title, c.What, c.Measured.String(), verdict, c.Drawn.String(), c.Unit, claimed, c.Note})
-			title = ""
 		}
 	}
-	if err := printTable(w, []string{"PAGE", "", ">MEASURED", "", "DRAWN", "", ">PAGE SAYS", ""}, rows); err != nil {
-		return err
+	switch {
+	case !s.Verified:
+		return fmt.Errorf("demo: what was recorded cannot be read back: %s", strings.Join(s.Problems, ", "))
+	case len(wrong) > 0:
+		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(wrong, ", "), s.Summary)
+	case len(ended) > 0:
+		return errors.New("demo: " + strings.Join(ended, "; "))
+	case len(unknown) > 0:
+		return fmt.Errorf("demo: nothing is known of what was drawn in %s", strings.Join(unknown, ", "))
 	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-func (c demoCounts) cells(name string) []string {
-	row := []string{name}
-	for _, n := range []int{c.Frames, c.UniqueFrames, c.DistinctIDs, c.DrawnFrames, c.UnseenFrames, c.LostFrames} {
-		row = append(row, countText(n))
-	}
-	return row
-}
-
-func (s *demoSummary) list() *list {
-	var l list
-	rec := s.Recording
-	l.add("browser", "%s, on a virtual display of %dx%d", firstOf(s.BrowserVersion, s.Browser), rec.Format.Width, rec.Format.Height)
-	l.add("", "browser and recorder shared this machine: each took time from the other")
-	l.add("recording", "%s: %s, %s unique", rec.Path, plural(rec.Frames, "frame"), countText(rec.UniqueFrames))
-	l.add("lost", "%s, %s of them while a page played", lostCauses(rec), countText(s.Total.LostFrames))
-	l.add("size", "%s for %s of pixels, %s", bytesText(rec.Bytes), bytesText(rec.RawBytes), ratioText(rec.RawBytes, rec.Bytes))
-	if s.agree() {
-		l.add("strip", "every frame with a picture of its own is unique, and every unique frame has one")
-	} else {
-		l.add("strip", "%s between ids and pixels", plural(s.Total.Disagreements, "disagreement"))
-	}
-	for _, p := range s.Pages {
-		if len(p.Strip.Unseen) > 0 {
-			l.add("unseen", "%s drew, and no frame shows: %s", p.Title, idsText(p.Strip.Unseen))
-		}
-	}
-	if s.Verified {
-		l.add("verified", "every frame decodes to what was captured")
-	}
-	for _, p := range s.Problems {
-		l.add("problem", "%s", p)
-	}
-	l.add("report", "%s", s.Report)
-	l.add("video", "%s", s.Video)
-	l.add("summary", "%s", s.Summary)
-	for _, n := range s.Notes {
-		l.add("note", "%s", n)
-	}
-	return &l
-}
-
-// lostCauses says how many frames of the whole recording are missing and why. A browser that starts takes the machine to itself.
-func lostCauses(rec recordJSON) string {
-	text := countText(rec.MissingFrames)
-	for i, l := range rec.Lost {
-		text += []string{" (", ", "}[min(i, 1)] + countText(l.Frames) + " " + l.Cause
-	}
-	if len(rec.Lost) > 0 {
-		text += ")"
-	}
-	return text
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// idsText lists ids that were drawn and not seen; a few dozen say enough.
-func idsText(ids []uint32) string {
-	const most = 24
-	var words []string
-	for _, id := range ids[:min(len(ids), most)] {
-		words = append(words, fmt.Sprint(id))
-	}
-	if len(ids) > most {
-		words = append(words, fmt.Sprintf("and %d more", len(ids)-most))
-	}
-	return "id " + strings.Join(words, " ")
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type doctorCmd struct {
-	Dir      string        `default:"." placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to."`
+	Dir      string        `placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to; on a box its data folder, where you may write to that, otherwise this folder."`
 	DiskTime time.Duration `default:"3s" placeholder:"30s" help:"How long to write to that disk: many are fast for some seconds only."`
 	JSON     bool          `help:"Print one JSON object."`
 }
@@ -23,7 +23,7 @@ func (doctorCmd) Help() string {
   eideticker doctor --dir /recordings
   eideticker doctor --disk-time 1m --json
 
-Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, and says what to do where something is amiss. It writes to the folder for three seconds, or for --disk-time, using no more than a tenth of its free space, and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
+Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, at what hands there are, and at the service of a box, and says what to do where something is amiss. It writes to the folder for three seconds, or for --disk-time, using no more than a tenth of its free space, and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
 }
 
 // doctorJSON is what doctor --json prints.
@@ -45,7 +45,7 @@ func (c doctorCmd) Run(e *env) error {
 	findings := box.Examine()
 	worst := doctor.Worst(findings)
 	if c.JSON {
-		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: c.Dir, Findings: findings})
+		err = printJSON(e.out, doctorJSON{OK: worst < doctor.Fail, Level: worst, Dir: box.Disk.Dir, Findings: findings})
 	} else {
 		err = printFindings(e.out, findings, columns(e.out))
 	}
@@ -60,7 +60,7 @@ func (c doctorCmd) Run(e *env) error {
 
 // look gathers what the doctor needs to know.
 func (c doctorCmd) look(e *env) (*doctor.Box, error) {
-	box := &doctor.Box{Root: os.DirFS("/"), CPUs: runtime.NumCPU(), LookPath: exec.LookPath}
+	box := &doctor.Box{Root: os.DirFS("/"), CPUs: runtime.NumCPU(), LookPath: exec.LookPath, Access: doctor.Access, Phones: phones(e.ctx)}
 	for _, d := range x11.Displays() {
 		box.Screens = append(box.Screens, doctor.Screen{Name: d.Name, Size: fmt.Sprintf("%dx%d", d.Width, d.Height), Err: d.Err})
 	}
@@ -68,11 +68,22 @@ func (c doctorCmd) look(e *env) (*doctor.Box, error) {
 	if box.Devices, err = captureDevices(); err != nil {
 		return nil, err
 	}
+	dir := c.Dir
+	if doctor.Installed(box.Root) {
+		var data string
+		box.Service, data = service(e.ctx)
+		if dir == "" && data != "" && box.Access(data) == nil {
+			dir = data
+		}
+	}
+	if dir == "" {
+		dir = "."
+	}
 	e.phase("measuring the clock", 0).end()
 	if box.Clock, err = doctor.MeasureClock(e.ctx); err != nil {
 		return nil, err
 	}
-	e.phase("measuring the disk of "+c.Dir, 0).end()
-	box.Disk, err = doctor.MeasureDisk(e.ctx, c.Dir, c.DiskTime, openDirect)
+	e.phase("measuring the disk of "+dir, 0).end()
+	box.Disk, err = doctor.MeasureDisk(e.ctx, dir, c.DiskTime, openDirect)
 	return box, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	results "github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 )
 
 // seriesColumn is a column of numbers from an analysis: the series of one name, of one or more windows.
@@ -32,7 +32,7 @@ func (j *job) seriesColumns() ([]seriesColumn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := resultsAreOf(r.Recording, j.reader, j.cmd.File); err != nil {
+	if err := analysis.ResultsAreOf(r.Recording, j.reader, j.cmd.File); err != nil {
 		return nil, fmt.Errorf("%s: %w", j.cmd.Results, err)
 	}
 	var columns []seriesColumn
@@ -50,18 +50,6 @@ func (j *job) seriesColumns() ([]seriesColumn, error) {
 		}
 	}
 	return columns, nil
-}
-
-// resultsAreOf says why results are not of a recording.
-func resultsAreOf(r results.Recording, reader *recording.Reader, file string) error {
-	id := fmt.Sprintf("%x", reader.Info().ID)
-	switch {
-	case r.ID != "" && !strings.EqualFold(strings.ReplaceAll(r.ID, "-", ""), id):
-		return fmt.Errorf("the results are of recording %s, and %s is %s: analyze it again", r.ID, file, id)
-	case r.Frames != reader.Frames():
-		return fmt.Errorf("the results are of a recording of %s, and %s has %d: analyze it again", plural(r.Frames, "frame"), file, reader.Frames())
-	}
-	return nil
 }
 
 // columnName is measure.name_unit, such as loadhist.progress_fraction.

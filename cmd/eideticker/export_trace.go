@@ -14,6 +14,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -337,7 +338,7 @@ func segmentPeriod(s recording.Segment) uint64 {
 	case s.FemtoPeriod > 0:
 		return uint64(s.FemtoPeriod) / femtoPerNano
 	case s.PeriodNum > 0 && s.PeriodDen > 0:
-		num, den := segmentRate(s)
+		num, den := analysis.Rate(s)
 		return uint64(float64(den) / float64(num) * 1e9)
 	}
 	return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/render"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/raw"
-	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 )
 
 // exportY4M writes the frames behind a Y4M header. Formats that Y4M has no name for are refused by it.
@@ -50,7 +50,10 @@ const defaultRate = 60
 func (j *job) rate() (num, den int64, err error) {
 	num, den = defaultRate, 1
 	for i, s := range j.segments() {
-		n, d := segmentRate(s)
+		n, d := analysis.Rate(s)
+		if n == 0 {
+			n, d = defaultRate, 1
+		}
 		if i > 0 && n*den != num*d {
 			return 0, 0, fmt.Errorf("frames %d:%d change from %.6g to %.6g frames a second at %d: choose frames of one rate with --frames",
 				j.from, j.to, float64(num)/float64(den), float64(n)/float64(d), s.First)
@@ -58,17 +61,6 @@ func (j *job) rate() (num, den int64, err error) {
 		num, den = n, d
 	}
 	return num, den, nil
-}
-
-func segmentRate(s recording.Segment) (num, den int64) {
-	switch {
-	case s.PeriodNum > 0 && s.PeriodDen > 0:
-		return s.PeriodDen, s.PeriodNum
-	case s.FemtoPeriod > 0:
-		const milli = 1000
-		return max(1e15*milli/(s.FemtoPeriod/1e3)/1e3, 1), milli
-	}
-	return defaultRate, 1
 }
 
 // exportMP4 writes a video in which each captured frame stands for one frame, and missing ones are shown as missing.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // Exit codes, documented in the README; scripts rely on them.
@@ -42,7 +44,11 @@ type cli struct {
 	Suite      suiteCmd      `cmd:"" help:"List, show and check test files."`
 	Run        runCmd        `cmd:"" help:"Run a test on a device, or load a page, and measure what was seen."`
 	Compare    compareCmd    `cmd:"" help:"Say whether runs differ from others, by how much, and how sure that is."`
+	Serve      serveCmd      `cmd:"" help:"Serve this rig to clients and browsers: runs, recordings, results."`
+	Push       pushCmd       `cmd:"" help:"Send a run to a rig, where others find it."`
+	Pull       pullCmd       `cmd:"" help:"Get a run from a rig."`
 	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
+	Netsim     netsimCmd     `cmd:"" help:"Run programs behind a line that is as slow as asked, and measure what lines do."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`
 	Doctor     doctorCmd     `cmd:"" help:"Find out whether this box is fit to record, and what to do where not."`
 	Bench      benchCmd      `cmd:"" help:"Measure what this box can do and how much of it recording uses."`
@@ -70,6 +76,7 @@ func (u usageError) Unwrap() error { return u.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
+	keepRights()
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -136,7 +143,7 @@ func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(errOut, "eideticker: %s\n", sentence(err))
+	fmt.Fprintf(errOut, "eideticker: %s\n", wording.Sentence(err))
 	var usage usageError
 	if errors.As(err, &usage) {
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
@@ -147,24 +154,6 @@ func exitCode(errOut io.Writer, err error) int {
 		return verdict.code
 	}
 	return exitFailure
-}
-
-// sentence puts joined errors into one line. A file that broke may tell so at several places: what another part
-// says too, and perhaps more fully, is left out.
-func sentence(err error) string {
-	var parts []string
-	for part := range strings.SplitSeq(err.Error(), "\n") {
-		i := slices.IndexFunc(parts, func(said string) bool {
-			return strings.Contains(part, said) || strings.Contains(said, part)
-		})
-		switch {
-		case i < 0:
-			parts = append(parts, part)
-		case len(part) > len(parts[i]):
-			parts[i] = part
-		}
-	}
-	return strings.Join(parts, "; ")
 }
 
 func isTerminal(w io.Writer) bool {

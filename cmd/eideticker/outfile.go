@@ -13,6 +13,7 @@ import (
 type outFile struct {
 	*bufio.Writer
 	path string
+	mode fs.FileMode
 	tmp  *os.File
 }
 
@@ -47,7 +48,7 @@ func createOut(path string, force bool) (*outFile, error) {
 	if err != nil {
 		return nil, cannotCreate(path, err)
 	}
-	return &outFile{bufio.NewWriterSize(tmp, 1<<20), path, tmp}, nil
+	return &outFile{bufio.NewWriterSize(tmp, 1<<20), path, 0o644, tmp}, nil
 }
 
 // finish gives the output its name, or removes it if the work has failed.
@@ -58,7 +59,7 @@ func (o *outFile) finish(failed error) error {
 	}
 	err = errors.Join(err, o.tmp.Close())
 	if err == nil {
-		err = os.Chmod(o.tmp.Name(), 0o644)
+		err = os.Chmod(o.tmp.Name(), o.mode)
 	}
 	if err == nil {
 		err = os.Rename(o.tmp.Name(), o.path)

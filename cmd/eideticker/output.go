@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // printJSON writes one object, indented, as --json promises.
@@ -93,29 +95,10 @@ func bytesText[T int | int64 | uint64](n T) string {
 }
 
 // countText groups a number's digits by threes.
-func countText[T int | int64 | uint64](n T) string {
-	s := fmt.Sprint(n)
-	first := len(s) % 3
-	if first == 0 {
-		first = 3
-	}
-	var b strings.Builder
-	for i, c := range s {
-		if i >= first && (i-first)%3 == 0 && s[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func countText[T int | int64 | uint64](n T) string { return wording.Count(n) }
 
 // plural counts things: "1 frame", "2 frames".
-func plural[T int | int64 | uint64](n T, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return countText(n) + " " + thing + "s"
-}
+func plural[T int | int64 | uint64](n T, thing string) string { return wording.Plural(n, thing) }
 
 // secondsText formats a duration in seconds with milliseconds.
 func secondsText(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
@@ -133,4 +116,11 @@ func ratioText(raw, stored int64) string {
 		return fmt.Sprintf("%.0f : 1", r)
 	}
 	return fmt.Sprintf("%.1f : 1", r)
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // record records one or several sources with progress and prints the results, also those of recordings that failed on the
@@ -152,7 +153,7 @@ func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON
 	for i, in := range inputs {
 		out := outcomes[i]
 		if out.Err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s", in.Path, sentence(out.Err)))
+			failed = errors.Join(failed, fmt.Errorf("%s: %s", in.Path, wording.Sentence(out.Err)))
 		}
 		result := recordResult(in.Source.Info(), out.Result, out.Err)
 		result.Certificate = certificate(in)

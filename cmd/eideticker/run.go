@@ -3,38 +3,48 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
 type runCmd struct {
 	suiteFolders
-	Test     string        `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
-	Device   []string      `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
-	Devices  string        `placeholder:"FILE" complete:"files" help:"File of devices; otherwise the one that EIDETICKER_DEVICES names, else devices.yaml here, in the user's or in the system's configuration."`
-	Browser  []string      `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
-	Repeat   int           `short:"n" placeholder:"N" help:"Runs that count, of each browser on each device; the test's own number if not given, else 1."`
-	WarmUp   *int          `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
-	Cooldown time.Duration `placeholder:"5s" help:"Pause between runs."`
-	Retries  *int          `placeholder:"N" help:"Runs more in all, for those whose capture was not good enough; one for each run that counts if neither this nor the test says."`
-	MaxLost  fraction      `placeholder:"5%" help:"Frames that a run may lack of what is measured, and still count."`
+	Test     string         `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
+	Device   []string       `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
+	Devices  string         `placeholder:"FILE" complete:"files" help:"File of devices; otherwise the one that EIDETICKER_DEVICES names, else devices.yaml here, in the user's or in the system's configuration."`
+	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
+	Repeat   *int           `short:"n" placeholder:"N" help:"Runs that count, of each browser on each device; the test's own number if not given, else 1."`
+	WarmUp   *int           `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
+	Cooldown *time.Duration `placeholder:"5s" help:"Pause between runs; 0s for none, whatever the test says."`
+	Retries  *int           `placeholder:"N" help:"Runs more in all, for those whose capture was not good enough; one for each run that counts if neither this nor the test says."`
+	MaxLost  fraction       `placeholder:"5%" help:"Frames that a run may lack of what is measured, and still count."`
 	// UntilFail is for hunting what fails once in a hundred times.
 	UntilFail bool   `help:"Run again and again until a run fails, and keep that."`
 	Seed      uint64 `placeholder:"N" help:"Same order of turns, same pauses between pings as a run that printed it; chosen and printed if not given."`
+	Network   string `placeholder:"PROFILE" help:"Line between the browser and the test's page, such as cable or 3g, in place of what the test says; eideticker netsim link --help lists them."`
+	Power     string `placeholder:"on|cycle" help:"Switch the devices' power: on before the first run and off after the last, or off and on before each. Left alone if not given."`
 	Wait      bool   `help:"Wait while a device is in use by another run; refused otherwise."`
 	Output    string `short:"o" placeholder:"DIR" complete:"files" help:"Folder of the run or the set, which must not be there; out/TEST-DATE-TIME if not given."`
 	NoVideo   bool   `help:"Make no video, which takes longer than all the rest."`
 
-	Threshold        fraction `placeholder:"3%" help:"With two browsers or devices: smaller differences are of no interest; each measure has its own otherwise."`
+	Rig string `placeholder:"URL" help:"Have a rig make the runs, and keep them: the address that eideticker serve prints."`
+	rigAccess
+	Baseline    string `placeholder:"NAME" help:"With --rig: hold the runs against this baseline of the rig, or against a run or a set there."`
+	Reservation string `placeholder:"KEY" help:"Of the rig's devices, where they are reserved."`
+	Label       string `placeholder:"TEXT" help:"What the runs are found by."`
+	Branch      string `placeholder:"TEXT" help:"Of what is tested."`
+	Revision    string `placeholder:"TEXT" help:"Of what is tested."`
+
+	Threshold        fraction `placeholder:"3%" help:"With two browsers or devices, or a baseline: smaller differences are of no interest; each measure has its own otherwise."`
 	Primary          string   `placeholder:"MEASURE" help:"Value to show first and to compare by, such as fps.framerate."`
-	FailOnRegression bool     `help:"With two browsers or devices: exit with 3 if the second is worse than the first in a measure, and with 4 if that cannot be told."`
+	FailOnRegression bool     `help:"With two browsers or devices, or a baseline: exit with 3 if the second is worse than the first in a measure, or the runs than the baseline, and with 4 if that cannot be told."`
 	JSON             bool     `help:"Print one JSON object."`
 }
 
@@ -46,6 +56,8 @@ func (runCmd) Help() string {
   eideticker run my-test.yaml --repeat 10 --warm-up 1 -o runs/nightly
   eideticker run example.org
   eideticker run framerate --until-fail --no-video
+  eideticker run framerate --rig https://rig.example.org:8430 --token-file ~/.rig-token --label nightly
+  eideticker run framerate --rig https://rig.example.org:8430 --repeat 6 --baseline release --fail-on-regression
 
 Runs a test on a device, the way a user would: starts the browser with a new profile, records what the screen shows from green to red, sends the test's
 input at the level of the system, and measures the recording. A run ends in a folder with recording, results, page, pictures, video and a log; several runs end
@@ -55,13 +67,13 @@ Several browsers or devices take turns in blocks of random order, never one afte
 counted, and made again. A run that fails keeps what was recorded; the exit code is 1 then.`
 }
 
-// defaultMaxLost is how many frames of what is measured may be missing: where the machine that is measured also records, a few always are.
-const defaultMaxLost = 0.05
-
-// mostVariants bounds browsers times devices.
-const mostVariants = 16
-
 func (c runCmd) Run(e *env) error {
+	if c.Rig != "" {
+		return c.onRig(e)
+	}
+	if c.Baseline != "" {
+		return usagef("--baseline is one of a rig's, and goes with --rig: eideticker compare holds runs of this machine against others")
+	}
 	o, err := c.options(e)
 	if err != nil {
 		return err
@@ -76,6 +88,11 @@ func (c runCmd) Run(e *env) error {
 		fmt.Fprintf(e.err, "%s; seed %d\n", r.plan(), o.Seed)
 	}
 	r.set, err = session.RunSet(e.ctx, r.options)
+	for _, v := range o.Variants {
+		if p, ok := v.Device.(*session.Powered); ok {
+			err = errors.Join(err, p.Close())
+		}
+	}
 	for _, l := range locks {
 		err = errors.Join(err, l.Close())
 	}
@@ -84,54 +101,93 @@ func (c runCmd) Run(e *env) error {
 
 // options makes of the command line what a set needs.
 func (c runCmd) options(e *env) (o session.SetOptions, err error) {
-	if o.Test, err = c.test(); err != nil {
+	t, err := c.test()
+	if err != nil {
 		return o, err
 	}
-	if err := controller.Check(o.Test); err != nil {
+	on, err := c.variants()
+	if err != nil {
 		return o, err
 	}
-	t := o.Test
-	o.Repeat, o.WarmUp, o.Cooldown, o.Retries = max(t.Repeat, 1), t.Warmup, t.Cooldown, t.Retries
-	if c.Repeat != 0 {
-		o.Repeat = c.Repeat
+	if c.Network != "" {
+		if err := checkProfile(c.Network); err != nil {
+			return o, err
+		}
+		t.Network = suite.Network{Profile: c.Network}
 	}
-	if c.WarmUp != nil {
-		o.WarmUp = *c.WarmUp
+	if err := session.Check(t, on...); err != nil {
+		return o, usageError{err}
 	}
-	if c.Cooldown != 0 {
-		o.Cooldown = c.Cooldown
+	if o, err = session.NewSet(t, on, c.numbers()); err != nil {
+		return o, outOfRange(err)
 	}
-	if o.Variants, err = c.variants(); err != nil {
+	if err := c.checkPrimary(t); err != nil {
 		return o, err
-	}
-	switch {
-	case c.Retries != nil:
-		o.Retries = *c.Retries
-	case t.Retries == 0:
-		o.Retries = o.Repeat * len(o.Variants)
-	}
-	if o.Repeat < 1 || o.Repeat > suite.MaxRuns || o.WarmUp < 0 || o.WarmUp > suite.MaxRuns || o.Retries < 0 || o.Retries > suite.MaxRuns || o.Cooldown < 0 || o.Cooldown > suite.MaxDuration {
-		return o, usagef("--repeat is 1 to %d, --warm-up and --retries 0 to %[1]d, --cooldown at most %v", suite.MaxRuns, suite.MaxDuration)
 	}
 	if c.FailOnRegression && len(o.Variants) != 2 {
 		return o, usagef("--fail-on-regression compares two: give two browsers or two devices")
 	}
 	o.UntilFail, o.NoVideo, o.Program, o.Told = c.UntilFail, c.NoVideo, program(), e
-	o.MaxLost = defaultMaxLost
-	if c.MaxLost.given {
-		o.MaxLost = c.MaxLost.value
-	}
+	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
 	if o.Seed = c.Seed; o.Seed == 0 {
-		o.Seed = rand.Uint64N(1_000_000) + 1 // short, so that people can type it
+		o.Seed = session.NewSeed()
 	}
 	if o.Dir = c.Output; o.Dir == "" {
-		o.Dir = filepath.Join("out", fmt.Sprintf("%s-%s", t.Name, time.Now().Format("20060102-150405")))
+		o.Dir = freeFolder(filepath.Join("out", fmt.Sprintf("%s-%s", t.Name, time.Now().Format("20060102-150405"))))
 	}
 	o.Dir = filepath.Clean(o.Dir)
+	o.Labels.Set = filepath.Base(o.Dir)
 	if err := refuseExisting(o.Dir, false); err != nil {
 		return o, fmt.Errorf("%s is there already: choose another folder with -o", o.Dir)
 	}
 	return o, nil
+}
+
+// numbers are those that the command line gives.
+func (c runCmd) numbers() session.Numbers {
+	n := session.Numbers{Repeat: c.Repeat, WarmUp: c.WarmUp, Retries: c.Retries, Cooldown: c.Cooldown}
+	if c.MaxLost.given {
+		n.MaxLost = &c.MaxLost.value
+	}
+	return n
+}
+
+// outOfRange tells of a number that cannot be asked for as the command line has it.
+func outOfRange(err error) error {
+	var out *session.RangeError
+	if !errors.As(err, &out) {
+		return err
+	}
+	return usagef("%s", out.In("--"+out.Name, func(v any) string {
+		if part, is := v.(float64); is {
+			return wording.Number(100*part) + "%"
+		}
+		return fmt.Sprint(v)
+	}))
+}
+
+// checkPrimary refuses a value that is not measured. Without a test it is one of which nothing is known here.
+func (c runCmd) checkPrimary(t *suite.Test) error {
+	if c.Primary == "" {
+		return nil
+	}
+	there := session.Known().Measures
+	if t != nil && len(t.Measures) > 0 {
+		there = t.Measures
+	}
+	if err := checkValue(c.Primary, there); err != nil {
+		return usagef("--primary %s: %w", c.Primary, err)
+	}
+	return nil
+}
+
+// freeFolder is the name of a folder that is not there, with a number behind it where somebody began in the same second.
+func freeFolder(name string) string {
+	free := name
+	for n := 2; exists(free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+	return free
 }
 
 // variants are all browsers on all devices.
@@ -143,8 +199,8 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 	if len(browsers) == 0 {
 		browsers = []string{""}
 	}
-	if len(devices)*len(browsers) > mostVariants {
-		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers), mostVariants)
+	if len(devices)*len(browsers) > wire.MaxVariants {
+		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers), wire.MaxVariants)
 	}
 	there, err := session.FindDevices(c.Devices)
 	if err != nil {
@@ -154,6 +210,11 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 		d, err := there.Find(name)
 		if err != nil {
 			return nil, usageError{err}
+		}
+		if c.Power != "" {
+			if d, err = session.WithPower(d, session.PowerUse(c.Power)); err != nil {
+				return nil, usageError{err}
+			}
 		}
 		for _, b := range browsers {
 			v := session.Variant{Device: d, Browser: b}
@@ -197,6 +258,7 @@ type testRun struct {
 	cmd     runCmd
 	options session.SetOptions
 	set     *session.Set
+	at      string // address of the runs on another rig; "": they are here
 }
 
 // plan says what will be done.

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
 )
 
 // tell prints what came out, and returns as an error what makes the exit code.
@@ -31,7 +35,7 @@ func (r *testRun) tell() error {
 }
 
 // verdict is the error for runs that failed, and for what a comparison found.
-func (r *testRun) verdict(cmp *comparison) error {
+func (r *testRun) verdict(cmp *comparison.Comparison) error {
 	failed := r.set.Failed()
 	if r.alone() {
 		if len(failed) > 0 {
@@ -52,7 +56,7 @@ func (r *testRun) verdict(cmp *comparison) error {
 		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"), failed[0].Record.Reason)
 	}
 	if cmp != nil && r.cmd.FailOnRegression {
-		return cmp.failure()
+		return failure(cmp)
 	}
 	return nil
 }
@@ -79,8 +83,22 @@ func (r *testRun) printOne(m *session.Made) error {
 	if rec.Pings > 0 {
 		l.add("pings", "%d sent, %d without an answer", rec.Pings, rec.MissedPings)
 	}
+	l.add("checks", "%s", checksText(m))
 	if n := len(r.set.Made) - 1; n > 0 {
-		l.add("begun again", "%s; the earlier ones are in %s-rejected", map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.set.Dir)
+		l.add("begun again", "%s; the earlier ones are in %s-rejected", map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.folder())
+	}
+	r.placeOf(&l, m)
+	for _, n := range rec.Notes {
+		l.add("note", "%s", n)
+	}
+	return l.print(r.out)
+}
+
+// placeOf says where what there is of a single run can be looked at.
+func (r *testRun) placeOf(l *list, m *session.Made) {
+	if r.at != "" {
+		l.add("page", "%s%s", r.at, r.options.Dir)
+		return
 	}
 	l.add("folder", "%s", r.set.Dir)
 	if m.Found != nil {
@@ -90,15 +108,11 @@ func (r *testRun) printOne(m *session.Made) error {
 		}
 	}
 	l.add("log", "%s", filepath.Join(r.set.Dir, session.LogFile))
-	for _, n := range rec.Notes {
-		l.add("note", "%s", n)
-	}
-	return l.print(r.out)
 }
 
 // printSet prints the values of each variant with their intervals, and of two how they compare.
-func (r *testRun) printSet() (*comparison, error) {
-	var cmp *comparison
+func (r *testRun) printSet() (*comparison.Comparison, error) {
+	var cmp *comparison.Comparison
 	sets := r.load()
 	switch {
 	case len(sets) == 2 && sets[0] != nil && sets[1] != nil:
@@ -106,7 +120,7 @@ func (r *testRun) printSet() (*comparison, error) {
 		if cmp, err = r.compare(sets[0], sets[1]); err != nil {
 			return nil, err
 		}
-		if err := cmp.print(r.out); err != nil {
+		if err := printComparison(r.out, cmp); err != nil {
 			return nil, err
 		}
 	default:
@@ -124,27 +138,22 @@ func (r *testRun) printSet() (*comparison, error) {
 }
 
 // compare holds the second variant against the first. What the test looks at first may not have been measured; what the user asks for must have been.
-func (r *testRun) compare(a, b *runSet) (*comparison, error) {
+func (r *testRun) compare(a, b *comparison.Set) (*comparison.Comparison, error) {
 	if r.cmd.Primary != "" {
-		return compareRuns(a, b, r.cmd.Threshold, r.cmd.Primary)
+		return compareSets(a, b, r.cmd.Threshold, r.cmd.Primary)
 	}
-	cmp, err := compareRuns(a, b, r.cmd.Threshold, r.options.Test.Primary)
-	var unknown usageError
-	if errors.As(err, &unknown) {
-		return compareRuns(a, b, r.cmd.Threshold, "")
-	}
-	return cmp, err
+	return compareTest(a, b, r.cmd.Threshold, r.options.Test.Primary)
 }
 
 // load reads the runs of each variant that count, as compare does; nil where there are none.
-func (r *testRun) load() []*runSet {
-	var sets []*runSet
+func (r *testRun) load() []*comparison.Set {
+	var sets []*comparison.Set
 	for i, dir := range r.set.Dirs {
-		var s *runSet
+		var s *comparison.Set
 		if len(r.set.Of(i)) > 0 {
-			if loaded, err := loadRuns(context.WithoutCancel(r.ctx), dir); err == nil { // what was made is shown also after Ctrl-C
+			if loaded, err := comparison.Load(context.WithoutCancel(r.ctx), dir); err == nil { // what was made is shown also after Ctrl-C
 				s = loaded
-				setThresholds(s, r.options.Test.Thresholds)
+				s.SetThresholds(r.options.Test.Thresholds)
 			}
 		}
 		sets = append(sets, s)
@@ -152,52 +161,44 @@ func (r *testRun) load() []*runSet {
 	return sets
 }
 
-// setThresholds puts a test's thresholds in the place of the measures' own.
-func setThresholds(s *runSet, thresholds map[string]suite.Percent) {
-	s.eachRun(func(run *runResults) {
-		for i := range run.windows {
-			for j := range run.windows[i].Results {
-				res := &run.windows[i].Results[j]
-				for k := range res.Values {
-					v := &res.Values[k]
-					if t, ok := thresholds[res.Measure+"."+v.Name]; ok {
-						v.Threshold = float64(t) / 100
-					} else if t, ok := thresholds[res.Measure]; ok {
-						v.Threshold = float64(t) / 100
-					}
-				}
-			}
-		}
-	})
-}
-
 // printVariant prints the median of each value, with its interval.
-func (r *testRun) printVariant(i int, s *runSet) error {
-	nameWindows(s, s)
-	order, all := s.values()
+func (r *testRun) printVariant(i int, s *comparison.Set) error {
 	var rows [][]string
-	for _, key := range order {
-		var values []float64
-		for _, f := range all[key] {
-			values = append(values, f.point.Value)
-		}
-		rows = append(rows, valueRow(key, all[key][0].value, values))
+	all := s.Samples()
+	slices.SortStableFunc(all, func(a, b comparison.Sample) int { return r.rank(a) - r.rank(b) })
+	for _, sample := range all {
+		rows = append(rows, sampleRow(sample))
 	}
-	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.runs), "run"))
-	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most"}, rows)
+	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
+	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most", ">variation"}, rows)
 }
 
-func valueRow(key valueKey, v analyze.Value, values []float64) []string {
-	m := stats.Summarize(values)
+// rank puts first what is to be looked at first.
+func (r *testRun) rank(s comparison.Sample) int {
+	for i, wanted := range []string{r.cmd.Primary, r.primary()} {
+		if wanted != "" && s.Key.Called(wanted) {
+			return i
+		}
+	}
+	return 2
+}
+
+// primary is what the test looks at first; "": nothing is known of it, as of one that another rig has.
+func (r *testRun) primary() string {
+	if r.options.Test == nil {
+		return ""
+	}
+	return r.options.Test.Primary
+}
+
+func sampleRow(s comparison.Sample) []string {
+	m := stats.Summarize(s.Values)
 	interval := "too few runs"
 	if m.Exists {
-		interval = numberText(m.Low) + " – " + numberText(m.High)
+		interval = wording.Number(m.Low) + " – " + wording.Number(m.High)
 	}
-	least, most := values[0], values[0]
-	for _, x := range values {
-		least, most = min(least, x), max(most, x)
-	}
-	return []string{key.String(), numberText(m.Estimate), v.Unit, interval, numberText(least), numberText(most)}
+	spread := newSpread(s.Values)
+	return []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.least), wording.Number(spread.most), spread.variationText()}
 }
 
 // printCounts says how many runs there are of which kind, and where.
@@ -205,24 +206,76 @@ func (r *testRun) printCounts() error {
 	counts := r.set.Counts()
 	var l list
 	l.add("runs", "%d count", counts[session.Passed])
+	for i, v := range r.options.Variants {
+		l.add("checks", "%s", variantChecks(v.Name(), checksText(r.set.Of(i)...)))
+	}
 	for _, kind := range []struct {
 		state session.State
 		what  string
 	}{{session.Rejected, "lost too many frames and did not count"}, {session.Failed, "failed"}} {
 		if dirs := r.dirs(kind.state); len(dirs) > 0 {
-			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, few(dirs))
+			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, wording.Few(dirs))
 		}
 	}
 	l.add("seed", "%d", r.options.Seed)
-	l.add("folder", "%s", r.set.Dir)
+	if r.at != "" {
+		l.add("page", "%s%s", r.at, r.options.Dir)
+	} else {
+		l.add("folder", "%s", r.set.Dir)
+	}
 	return l.print(r.out)
+}
+
+// folder is how the folder of the runs is called, here or on the rig that has them.
+func (r *testRun) folder() string {
+	if r.at != "" {
+		return r.options.Dir
+	}
+	return r.set.Dir
+}
+
+// checksText says how many numbers of runs are as their pages drew them, and which are not; "" where nothing is known of what was drawn.
+func checksText(runs ...*session.Made) string {
+	made, failed, left := 0, map[string]int{}, 0
+	wrong := 0
+	for _, m := range runs {
+		made, left, wrong = made+m.Record.Checks, left+len(m.Record.ChecksNotMade), wrong+len(m.Record.ChecksFailed)
+		for _, what := range m.Record.ChecksFailed {
+			failed[what]++
+		}
+	}
+	if made+left == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %s measured as drawn", made-wrong, plural(made, "number"))
+	if left > 0 {
+		text += fmt.Sprintf(", %d not to be checked", left)
+	}
+	var names []string
+	for _, what := range slices.Sorted(maps.Keys(failed)) {
+		if n := failed[what]; n > 1 {
+			what += fmt.Sprintf(" (%d times)", n)
+		}
+		names = append(names, what)
+	}
+	if len(names) > 0 {
+		text += "; DIFFERENT: " + strings.Join(names, ", ")
+	}
+	return text
+}
+
+func variantChecks(name, text string) string {
+	if text == "" {
+		return ""
+	}
+	return name + ": " + text
 }
 
 // dirs are those of the runs in a state, and of warm-ups that failed.
 func (r *testRun) dirs(state session.State) (dirs []string) {
 	for _, m := range r.set.Made {
 		if m.Record.State == state && (state == session.Failed || !m.Record.WarmUp) {
-			dirs = append(dirs, filepath.Join(r.set.Dir, m.Dir))
+			dirs = append(dirs, filepath.Join(r.folder(), m.Dir))
 		}
 	}
 	return dirs
@@ -233,8 +286,14 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 	if m.Found == nil {
 		return "", false
 	}
+	names := [][2]string{{"response", "latency_p50"}, {"fps", "framerate"}, {"speedindex", "pixel.speed_index"}}
+	for _, wanted := range []string{r.primary(), r.cmd.Primary} {
+		if measure, value, ok := strings.Cut(wanted, "."); ok {
+			names = slices.Insert(names, 0, [2]string{measure, value})
+		}
+	}
 	for _, w := range m.Found.Results.Windows {
-		for _, name := range [][2]string{{"response", "latency_p50"}, {"fps", "framerate"}, {"speedindex", "pixel.speed_index"}} {
+		for _, name := range names {
 			for i := range w.Results {
 				res := &w.Results[i]
 				if res.Measure != name[0] || res.State == analyze.Refused {
@@ -257,7 +316,7 @@ type runSetJSON struct {
 	Counts runCountsJSON `json:"counts"`
 	Runs   []runMadeJSON `json:"runs"`
 	// Comparison is there where two variants were run: the second against the first, as compare --json has it.
-	Comparison *compareJSON `json:"comparison,omitempty"`
+	Comparison *comparison.JSON `json:"comparison,omitempty"`
 }
 
 type runCountsJSON struct {
@@ -272,10 +331,10 @@ type runMadeJSON struct {
 	Run     *session.Record `json:"run"` // as in run.json
 }
 
-func (r *testRun) json() (out runSetJSON, cmp *comparison, err error) {
+func (r *testRun) json() (out runSetJSON, cmp *comparison.Comparison, err error) {
 	counts := r.set.Counts()
 	out = runSetJSON{
-		Test: r.options.Test.Name, Dir: r.set.Dir, Seed: r.options.Seed,
+		Test: r.options.Test.Name, Dir: r.folder(), Seed: r.options.Seed,
 		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]}, Runs: []runMadeJSON{},
 	}
 	for _, m := range r.set.Made {
@@ -283,8 +342,7 @@ func (r *testRun) json() (out runSetJSON, cmp *comparison, err error) {
 	}
 	if sets := r.load(); len(sets) == 2 && sets[0] != nil && sets[1] != nil {
 		if cmp, err = r.compare(sets[0], sets[1]); err == nil {
-			compared := cmp.json()
-			out.Comparison = &compared
+			out.Comparison = cmp.JSON()
 		}
 	}
 	return out, cmp, err

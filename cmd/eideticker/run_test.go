@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // TestVerdictOfASet: what ended a set is told, and nothing else is blamed.
@@ -51,3 +55,46 @@ func TestVerdictOfASet(t *testing.T) {
 type namedDevice struct{ session.Device }
 
 func (namedDevice) Name() string { return "local" }
+
+func TestChecksText(t *testing.T) {
+	made := func(checks int, failed, left []string) *session.Made {
+		return &session.Made{Record: &session.Record{Checks: checks, ChecksFailed: failed, ChecksNotMade: left}}
+	}
+	for _, tc := range []struct {
+		runs []*session.Made
+		want string
+	}{
+		{nil, ""},
+		{[]*session.Made{made(0, nil, nil)}, ""},
+		{[]*session.Made{made(4, nil, nil)}, "4 of 4 numbers measured as drawn"},
+		{[]*session.Made{made(0, nil, []string{"a"})}, "0 of 0 numbers measured as drawn, 1 not to be checked"},
+		{[]*session.Made{made(4, []string{"b", "a"}, nil), made(3, []string{"b"}, []string{"c"})}, "4 of 7 numbers measured as drawn, 1 not to be checked; DIFFERENT: a, b (2 times)"},
+	} {
+		if got := checksText(tc.runs...); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// TestFirstThingsFirst: what the test looks at stands at the top, what the user asks for above it, and all else as it was measured.
+func TestFirstThingsFirst(t *testing.T) {
+	r := &testRun{options: session.SetOptions{Test: &suite.Test{Primary: "speedindex.last"}}}
+	var all []comparison.Sample
+	for _, name := range []string{"area", "first", "last", "share"} {
+		all = append(all, comparison.Sample{Key: comparison.Key{Measure: "speedindex", Value: name}})
+	}
+	for asked, want := range map[string]string{"": "last area first share", "speedindex.share": "share last area first"} {
+		r.cmd.Primary = asked
+		var names []string
+		for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b comparison.Sample) int { return r.rank(a) - r.rank(b) }) {
+			names = append(names, s.Key.Value)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("asked for %q: %s", asked, got)
+		}
+	}
+	r.options.Test = nil // it is on another rig
+	if got := r.rank(all[2]); got != 2 {
+		t.Errorf("rank %d of a test of which nothing is known", got)
+	}
+}

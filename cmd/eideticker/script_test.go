@@ -15,9 +15,17 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 )
 
+// aloneEnv has this program run tests and no scripts: it was started by a test, as somebody who may not read it, as scripts must.
+const aloneEnv = "EIDETICKER_TEST_ALONE"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(aloneEnv) != "" {
+		os.Exit(m.Run())
+	}
 	testscript.Main(m, map[string]func(){"eideticker": main})
 }
 
@@ -28,6 +36,10 @@ func TestScripts(t *testing.T) {
 		WorkdirRoot:         t.TempDir(), // the library's own is left behind where only some scripts run
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv(session.LockVariable, filepath.Join(env.WorkDir, ".tmp", "locks")) // devices of its own: another script, or program of this machine, has its own display
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit":     cmdExit,
 			"grows":    cmdGrows,
@@ -42,9 +54,7 @@ func TestScripts(t *testing.T) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "browser":
-				_, xvfb := exec.LookPath("Xvfb")
-				_, browser := exec.LookPath("chromium")
-				return xvfb == nil && browser == nil || os.Getenv("CI") == "true", nil
+				return canRun(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/controller/suite"
-	"github.com/eideticker/eideticker/netsim/site"
 )
 
 type suiteCmd struct {
@@ -55,15 +54,6 @@ func (c suiteCmd) Run(e *env) error {
 	return c.list(e)
 }
 
-// knownToTests is what test files are held against.
-func knownToTests() suite.Known {
-	k := suite.Known{Measures: append(analyze.Names(), analyze.QualityName)}
-	for _, p := range site.Pages() {
-		k.Pages = append(k.Pages, p.Path)
-	}
-	return k
-}
-
 // sources returns the folders in which tests are looked for, the standard one first.
 func (f suiteFolders) sources() ([]suite.Source, error) {
 	const usual = "suite"
@@ -101,7 +91,7 @@ func (f suiteFolders) find(name string) (*suite.Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	return suite.Find(name, knownToTests(), sources...)
+	return suite.Find(name, session.Known(), sources...)
 }
 
 // isTestFile reports whether a word is the path of a test file rather than a test's name or an address.
@@ -112,7 +102,7 @@ func readTest(path string) (*suite.Test, error) {
 	if dir == "" {
 		dir = "."
 	}
-	t, err := suite.Read(os.DirFS(dir), name, knownToTests())
+	t, err := suite.Read(os.DirFS(dir), name, session.Known())
 	var wrong *suite.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -141,7 +131,7 @@ func (c suiteCmd) tests() (all []*suite.Test, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return suite.Tests(knownToTests(), sources...)
+		return suite.Tests(session.Known(), sources...)
 	}
 	for _, name := range c.Names {
 		if st, e := os.Stat(name); e == nil && st.IsDir() {
@@ -149,7 +139,10 @@ func (c suiteCmd) tests() (all []*suite.Test, err error) {
 			if e != nil {
 				return nil, e
 			}
-			found, e := suite.Tests(knownToTests(), s)
+			found, e := suite.Tests(session.Known(), s)
+			if len(found) == 0 && e == nil && c.Do == "check" {
+				e = fmt.Errorf("%s: there is no test file in it: they end in .yaml or .yml", name)
+			}
 			all, err = append(all, found...), errors.Join(err, e)
 			continue
 		}
@@ -208,7 +201,11 @@ func (c suiteCmd) list(e *env) error {
 	}
 	if c.Do == "check" {
 		for _, t := range tests {
-			if _, err := fmt.Fprintf(e.out, "ok  %s, %s\n", clean(t.File), t.Name); err != nil {
+			said := fmt.Sprintf("ok  %s, %s", clean(t.File), t.Name)
+			if err := session.Check(t); err != nil { // the file is good all the same
+				said += "; it cannot be run: " + clean(err.Error())
+			}
+			if _, err := fmt.Fprintln(e.out, said); err != nil {
 				return err
 			}
 		}
@@ -269,10 +266,13 @@ func (c suiteCmd) show(e *env) error {
 	t, err := c.find(c.Names[0])
 	if err != nil {
 		var missing *suite.NotFoundError
-		if errors.As(err, &missing) && missing.Near == "" {
-			return fmt.Errorf("%w; eideticker suite list shows those there are", err)
+		switch {
+		case !errors.As(err, &missing):
+			return err
+		case missing.Near == "":
+			return usagef("%w; eideticker suite list shows those there are", err)
 		}
-		return err
+		return usageError{err}
 	}
 	if c.JSON {
 		return printJSON(e.out, newSuiteTestJSON(t))

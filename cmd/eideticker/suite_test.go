@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // TestStandardSuite: every standard test is good, its page is there, and it measures what its page is for.
 func TestStandardSuite(t *testing.T) {
-	all, err := suite.Tests(knownToTests(), suite.Standard())
+	all, err := suite.Tests(session.Known(), suite.Standard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestStandardSuite(t *testing.T) {
 			t.Errorf("%s does not say what it measures, or what it is about", test.Name)
 		case test.Page != "" && !ours:
 			t.Errorf("%s has the page %s, which is not there", test.Name, test.Page)
-		case ours && (p.Cadence == site.CadenceInput) != (len(test.Steps) > 0):
+		case ours && (p.Cadence == site.CadenceInput || p.Cadence == site.CadenceWindow) != (len(test.Steps) > 0):
 			t.Errorf("%s has %d steps, and its page's cadence is %s", test.Name, len(test.Steps), p.Cadence)
 		case pings(test.Steps) != slices.Contains(test.Measures, "response"):
 			t.Errorf("%s measures %v, and pings: %v", test.Name, test.Measures, pings(test.Steps))
@@ -79,7 +80,7 @@ func TestSchemaNamesMeasures(t *testing.T) {
 	if err := json.Unmarshal(suite.Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
-	got, want := slices.Clone(schema.Defs.Measure.AnyOf[0].Enum), knownToTests().Measures
+	got, want := slices.Clone(schema.Defs.Measure.AnyOf[0].Enum), session.Known().Measures
 	slices.Sort(got)
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("the schema names %v, there are %v", got, want)
@@ -101,7 +102,7 @@ func TestTutorial(t *testing.T) {
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	t.Chdir(t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", t.TempDir()) // a device of its own: another run on this machine has its own display
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir()) // a device of its own: another run on this machine has its own display
 	commands := 0
 	for i, block := range strings.Split(section, "```") {
 		if i%2 == 0 {
@@ -145,6 +146,7 @@ func follow(t *testing.T, block string) (commands int) {
 		commands++
 		if args[1] == "run" {
 			if !canRun() {
+				t.Logf("%s: not tried, for want of Xvfb or chromium", line)
 				continue
 			}
 			args = append(args, "--max-lost", "99%", "--no-video") // how busy this machine is, and how fast, is not what is tested

@@ -2,31 +2,27 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
 )
 
 // byteSize is a number of bytes on the command line: 4GiB, 512MiB, 1GB, 4096.
 type byteSize int64
 
 func (b *byteSize) UnmarshalText(text []byte) error {
-	s := strings.TrimSpace(string(text))
-	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-	if i < 0 {
-		i = len(s)
+	var size config.Bytes
+	if err := size.UnmarshalText(text); err != nil {
+		return err
 	}
-	unit, ok := map[string]float64{
-		"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "kb": 1e3, "m": 1 << 20, "mib": 1 << 20, "mb": 1e6,
-		"g": 1 << 30, "gib": 1 << 30, "gb": 1e9, "t": 1 << 40, "tib": 1 << 40, "tb": 1e12,
-	}[strings.ToLower(strings.TrimSpace(s[i:]))]
-	n, err := strconv.ParseFloat(s[:i], 64)
-	if !ok || err != nil || n*unit > math.MaxInt64/2 || n*unit < 1 {
-		return fmt.Errorf("%q is no size, want one such as 512MiB or 4GiB", s)
+	if size < 1 {
+		return fmt.Errorf("%q is no size, want one such as 512MiB or 4GiB", text)
 	}
-	*b = byteSize(n * unit)
+	*b = byteSize(size)
 	return nil
 }
 
@@ -88,7 +84,7 @@ func measureNames(given []string) (names []string, err error) {
 				continue
 			}
 			if err := analyze.CheckNames([]string{name}); err != nil {
-				if near := nearest(name, known); near != "" {
+				if near := spelling.Nearest(name, known); near != "" {
 					return nil, fmt.Errorf("%w; perhaps %s is meant", err, near)
 				}
 				return nil, err
@@ -99,34 +95,26 @@ func measureNames(given []string) (names []string, err error) {
 	return names, nil
 }
 
-// nearest returns the one of some names that is at most two letters off, and the nearest; or nothing.
-func nearest(name string, names []string) (best string) {
-	off := 3
-	for _, n := range names {
-		if d := distance(name, n); d < off && d < len(n) {
-			best, off = n, d
+// checkValue refuses what is neither one of some measures nor a value of one.
+func checkValue(name string, measures []string) error {
+	measure, value, dotted := strings.Cut(name, ".")
+	if !slices.Contains(measures, measure) {
+		if near := spelling.Nearest(measure, measures); near != "" {
+			return fmt.Errorf("%s is not measured here; perhaps %s is meant", measure, near)
 		}
+		return fmt.Errorf("%s is not measured here: there are %s", measure, strings.Join(measures, ", "))
 	}
-	return best
-}
-
-// distance is Levenshtein's: how many bytes are to be added, left out or replaced to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	values := analyze.Values(measure)
+	if !dotted || slices.Contains(values, value) {
+		return nil
 	}
-	for i := range len(a) {
-		above := row[0] // of the column before
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := above
-			if a[i] != b[j] {
-				replaced++
-			}
-			above = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, above+1)
-		}
+	if near := spelling.Nearest(value, values); near != "" {
+		return fmt.Errorf("%s is no value of %s; perhaps %s.%s is meant", name, measure, measure, near)
 	}
-	return row[len(b)]
+	const most = 24 // load figures have many
+	there := strings.Join(values[:min(len(values), most)], ", ")
+	if more := len(values) - most; more > 0 {
+		there += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%s is no value of %s: there are %s", name, measure, there)
 }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// keepRights does nothing: there are no ambient capabilities.
+func keepRights() {}

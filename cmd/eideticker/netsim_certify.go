@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/netsim/link"
+)
+
+type netsimCertifyCmd struct {
+	Profile []string `arg:"" optional:"" help:"Profiles to measure; all of them if none is given."`
+	lineFlags
+	Exact  bool `help:"Hold links against what is promised of them: round trips, rates and losses, by packets, by the kernel's token bucket, and by streams; takes eight minutes."`
+	Stream bool `help:"Measure the line that takes no privileges, and is approximate."`
+	Quick  bool `help:"Only the probe that is made before a run, not how fast downloads are. With --exact: one row of each table."`
+	JSON   bool `help:"Print one JSON object."`
+}
+
+func (netsimCertifyCmd) Help() string {
+	return `Each line is made, probed through itself, and downloaded over by one connection
+and by 32. It exits with 1 if a line does not do what was asked of it.
+
+Examples:
+
+  eideticker netsim certify
+  eideticker netsim certify none --rtt 100ms --down 10Mbit --up 10Mbit --loss 1%
+  eideticker netsim certify --stream 3g
+  eideticker netsim certify --exact
+
+With --exact it says of each row whether it is within what is promised of packet
+links, and exits with 0 all the same: a machine that has other work cannot keep it.
+Promised are, on a machine that has none: of round trips of 20 to 300 ms a median
+within 1 %, or 0.3 ms, and 99 of 100 no later than 2 ms and 1 %; of rates of 256
+kbit/s to 100 Mbit/s TCP within 1 % of what they leave after headers; losses within
+their binomial interval; and the same packets lost for the same seed.`
+}
+
+// lineJSON is one line, asked and got.
+type lineJSON struct {
+	Profile     string     `json:"profile"`
+	Approximate bool       `json:"approximate"` // a stream link
+	Seed        uint64     `json:"seed"`
+	RTT         askedNS    `json:"rtt"`
+	Down        askedRate  `json:"down"`
+	Up          askedRate  `json:"up"`
+	Loss        askedLoss  `json:"loss"`
+	Goodput     []goodJSON `json:"goodput"`
+	Off         []string   `json:"off"` // what of it was not asked
+}
+
+type askedNS struct {
+	AskedNS  int64 `json:"asked_ns"`
+	LeastNS  int64 `json:"least_ns"`
+	MedianNS int64 `json:"median_ns"`
+	P99NS    int64 `json:"p99_ns"`
+	MostNS   int64 `json:"most_ns"`
+}
+
+type askedRate struct {
+	Asked int64 `json:"asked_bits_per_second"` // 0: not limited
+	Got   int64 `json:"got_bits_per_second"`
+}
+
+type askedLoss struct {
+	Asked   float64 `json:"asked_fraction"`
+	Lost    int     `json:"lost_packets"`
+	Packets int     `json:"packets"`
+}
+
+type goodJSON struct {
+	Connections int     `json:"connections"`
+	Got         float64 `json:"got_bits_per_second"`
+	Possible    float64 `json:"possible_bits_per_second"` // what the rate leaves after headers
+}
+
+func (c netsimCertifyCmd) Run(e *env) error {
+	if c.Exact {
+		if len(c.Profile) > 0 || c.Stream || c.lineFlags.given() {
+			return usagef("--exact has lines of its own: it goes with --seed, --quick and --json alone")
+		}
+		return c.exact(e)
+	}
+	names := c.Profile
+	if len(names) == 0 {
+		for _, p := range link.Profiles() {
+			names = append(names, p.Name)
+		}
+	}
+	var lines []lineJSON
+	seed := c.seed()
+	for _, name := range names {
+		conditions, err := c.conditions(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.err, "%s\n", name)
+		line, err := c.measure(e, conditions, seed)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		line.Profile, line.Seed, line.Approximate = name, seed, c.Stream
+		lines = append(lines, line)
+	}
+	if err := c.print(e.out, lines); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Off) > 0 {
+			return errors.New("not every line does what was asked of it")
+		}
+	}
+	return nil
+}
+
+// open makes a line. That it may be one that takes no privileges is said to who has none.
+func (c netsimCertifyCmd) open(asked link.Conditions, seed uint64) (probedLine, error) {
+	if c.Stream {
+		return link.OpenStream(asked, seed)
+	}
+	p, err := link.OpenPacket(asked, seed)
+	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
+		return nil, fmt.Errorf("%w: --stream measures one", err)
+	}
+	return p, err
+}
+
+// probedLine is a packet or a stream link.
+type probedLine interface {
+	Probe(context.Context) (link.Probe, error)
+	Goodput(context.Context, int) (link.Goodput, error)
+	Close() error
+}
+
+// measure makes a line and looks what it does.
+func (c netsimCertifyCmd) measure(e *env, asked link.Conditions, seed uint64) (line lineJSON, err error) {
+	p, err := c.open(asked, seed)
+	if err != nil {
+		return line, err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	got, err := p.Probe(e.ctx)
+	if err != nil {
+		return line, err
+	}
+	line = lineJSON{
+		RTT:  askedNS{int64(asked.RTT()), int64(got.RTT.Least), int64(got.RTT.Median), int64(got.RTT.P99), int64(got.RTT.Most)},
+		Down: askedRate{int64(asked.Down.Rate), int64(got.Down)}, Up: askedRate{int64(asked.Up.Rate), int64(got.Up)},
+		Loss: askedLoss{(asked.Down.Loss + asked.Up.Loss) / 2, got.Lost, got.Sent}, Goodput: []goodJSON{}, Off: append([]string{}, asked.Off(got)...),
+	}
+	if c.Quick || asked.Down.Rate == 0 {
+		return line, nil
+	}
+	for _, connections := range []int{1, 32} {
+		good, err := p.Goodput(e.ctx, connections)
+		if err != nil {
+			return line, err
+		}
+		line.Goodput = append(line.Goodput, goodJSON{connections, good.Rate, link.GoodputCeiling(asked.Down.Rate)})
+	}
+	return line, nil
+}
+
+func (c netsimCertifyCmd) print(w io.Writer, lines []lineJSON) error {
+	if c.JSON {
+		return printJSON(w, struct {
+			Lines []lineJSON `json:"lines"`
+		}{lines})
+	}
+	rate := func(r askedRate) (asked, got string) {
+		if r.Asked == 0 {
+			return "–", "–"
+		}
+		return link.Rate(r.Asked).String(), fmt.Sprintf("%.2f %%", 100*float64(r.Got)/float64(r.Asked))
+	}
+	var rows [][]string
+	for _, l := range lines {
+		down, gotDown := rate(l.Down)
+		up, gotUp := rate(l.Up)
+		ms := func(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/float64(time.Millisecond)) }
+		profile := l.Profile
+		if l.Approximate {
+			profile += " (approximate)"
+		}
+		row := []string{profile, time.Duration(l.RTT.AskedNS).String(), ms(l.RTT.MedianNS), ms(l.RTT.P99NS), down, gotDown, up, gotUp}
+		for i := range 2 {
+			if i < len(l.Goodput) {
+				row = append(row, fmt.Sprintf("%.1f %%", 100*l.Goodput[i].Got/l.Goodput[i].Possible))
+			} else {
+				row = append(row, "–")
+			}
+		}
+		rows = append(rows, append(row, fmt.Sprintf("%d/%d", l.Loss.Lost, l.Loss.Packets)))
+	}
+	if err := printTable(w, []string{"LINE", ">RTT", ">MEDIAN", ">P99", ">DOWN", ">GOT", ">UP", ">GOT", ">TCP, 1", ">TCP, 32", ">LOST"}, rows); err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Off) > 0 {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", l.Profile, strings.Join(l.Off, "; ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// given reports whether a flag says what a line is like.
+func (f lineFlags) given() bool {
+	f.Seed = nil
+	return f != lineFlags{}
+}

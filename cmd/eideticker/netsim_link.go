@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/netsim/link"
+)
+
+type netsimLinkCmd struct {
+	Profile string `default:"cable" placeholder:"NAME" help:"Line to begin with; cable if not given."`
+	lineFlags
+	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"What is sent to this port of any host goes to that address of this machine's own network; may be given several times."`
+	Stream  bool          `help:"Approximate, without root, on any system: ports of this machine, forwarded over the line; a program is optional and runs as any other."`
+	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --."`
+}
+
+func (netsimLinkCmd) Help() string {
+	return `The program sees a network with nothing but the line. Every name leads to the
+rig at its other end, where --forward says what is there.
+
+Examples:
+
+  eideticker netsim link --profile 3g --forward 80=localhost:8080 -- \
+      firefox http://site.test/
+  eideticker netsim link --rtt 100ms --down 1Mbit --up 1Mbit -- sh
+  eideticker netsim link --stream --profile 3g --forward 9000=localhost:8080
+
+The last one takes no root: http://localhost:9000 is then the server at port 8080,
+over a line that is approximate: what connects by TCP is slowed down, connection by
+connection, and nothing else; a connect itself seems to take no time, but what is
+sent first comes as late as if it had. Port 0 is any that is free. It goes on until
+Ctrl-C.
+
+` + profileTable()
+}
+
+// profileTable lists the profiles, for help.
+func profileTable() string {
+	var b strings.Builder
+	b.WriteString("Profiles:\n\n")
+	for _, p := range link.Profiles() {
+		c := p.Conditions
+		if c.Down.Rate == 0 {
+			fmt.Fprintf(&b, "  %-10s %s\n", p.Name, p.About)
+			continue
+		}
+		fmt.Fprintf(&b, "  %-10s %8s down, %8s up, RTT %-6v %s\n", p.Name, c.Down.Rate, c.Up.Rate, c.RTT(), p.About)
+	}
+	return b.String()
+}
+
+// forwardFlag is PORT=ADDRESS.
+type forwardFlag struct{ port, address string }
+
+func (f *forwardFlag) UnmarshalText(text []byte) error {
+	port, address, ok := strings.Cut(string(text), "=")
+	if _, err := net.LookupPort("tcp", port); !ok || err != nil {
+		return fmt.Errorf("%q is no PORT=HOST:PORT", text)
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("%q is no PORT=HOST:PORT: %w", text, err)
+	}
+	*f = forwardFlag{port, address}
+	return nil
+}
+
+func (c netsimLinkCmd) Run(e *env) (err error) {
+	if len(c.Command) > 0 && c.Command[0] == "--" {
+		c.Command = c.Command[1:]
+	}
+	switch {
+	case c.Stream && len(c.Forward) == 0:
+		return usagef("--stream takes --forward PORT=HOST:PORT: what is slowed down is what goes through a port")
+	case !c.Stream && len(c.Command) == 0:
+		return usagef("no program is given to run behind the line; sh is one")
+	}
+	conditions, err := c.conditions(c.Profile)
+	if err != nil {
+		return err
+	}
+	seed := c.seed()
+	if c.Stream {
+		return c.stream(e, conditions, seed)
+	}
+	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Names: []string{"*"}})
+	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
+		return fmt.Errorf("%w: --stream --forward PORT=HOST:PORT forwards ports of this machine over one", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for _, f := range c.Forward {
+		l, err := n.Listen(f.port)
+		if err != nil {
+			return fmt.Errorf("forward port %s: %w", f.port, err)
+		}
+		defer forward(e.ctx, l, f.address)()
+	}
+	cmd := c.command(e)
+	if err := n.Line.Device.Start(cmd); err != nil {
+		return err
+	}
+	failed := cmd.Wait()
+	down, up := n.Line.Counts()
+	fmt.Fprintf(e.err, "%s; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
+	return failed
+}
+
+// stream forwards ports of this machine over a line that takes no privileges, while a program runs or until it is told to end.
+func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (err error) {
+	s, err := link.OpenStream(conditions, seed)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, f := range c.Forward {
+		below, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", f.port))
+		if err != nil {
+			return fmt.Errorf("forward port %s: %w", f.port, err)
+		}
+		l := s.Listen(below)
+		defer forward(e.ctx, l, f.address)()
+		fmt.Fprintf(e.err, "%s is %s over %s, approximately\n", l.Addr(), f.address, c.Profile)
+	}
+	var failed error
+	if len(c.Command) > 0 {
+		cmd := c.command(e)
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		failed = cmd.Wait()
+	} else {
+		<-e.ctx.Done()
+	}
+	down, up := s.Counts()
+	fmt.Fprintf(e.err, "%s, approximately; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
+	if n := s.Refused(); n > 0 {
+		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", n, link.MostStreams)
+	}
+	return failed
+}
+
+// command is the program, as it is run.
+func (c netsimLinkCmd) command(e *env) *exec.Cmd {
+	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	return cmd
+}
+
+func countsText(c link.Counts) string {
+	text := fmt.Sprintf("%d packets, %s", c.Packets, bytesText(int64(c.Bytes)))
+	if lost := c.LostInQueue + c.LostOnWay; lost > 0 {
+		text += fmt.Sprintf(", %d lost on the way, %d in the queue", c.LostOnWay, c.LostInQueue)
+	}
+	return text
+}
+
+// forward hands connections on to an address, until what it returns is called.
+func forward(ctx context.Context, l net.Listener, address string) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer from.Close()
+				to, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+				if err != nil {
+					return // whoever connected is told by the connection's end
+				}
+				defer to.Close()
+				defer context.AfterFunc(ctx, func() { from.Close(); to.Close() })()
+				both(from, to)
+			})
+		}
+	})
+	return func() { cancel(); l.Close(); wg.Wait() }
+}
+
+// both copies each way, and ends each way when what comes from there has ended.
+func both(a, b net.Conn) {
+	var wg sync.WaitGroup
+	for _, way := range [...][2]net.Conn{{a, b}, {b, a}} {
+		wg.Go(func() {
+			_, _ = io.Copy(way[1], way[0])
+			if c, ok := way[1].(interface{ CloseWrite() error }); ok {
+				_ = c.CloseWrite()
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+type netsimRecordCmd struct {
+	Output   string `short:"o" required:"" placeholder:"ARCHIVE" complete:"files" help:"Archive to write."`
+	Proxy    string `placeholder:"ADDR" help:"Be an HTTP proxy at this address, such as localhost:8899; port 0 is any."`
+	DNS      bool   `name:"dns" help:"Be every site: all names of a network, in which the program behind -- runs, lead here."`
+	Profile  string `default:"none" placeholder:"NAME" help:"Line of that network, see netsim link."`
+	Insecure bool   `help:"Record sites also whose certificate is none to trust, and mark them."`
+	Force    bool   `help:"Overwrite an archive that is there."`
+	JSON     bool   `help:"Print one JSON object."`
+	authorityFlags
+	lineFlags
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end recording ends."`
+}
+
+func (netsimRecordCmd) Help() string {
+	return `Until Ctrl-C, or the program's end. The browser has to trust the authority that
+is printed; a program behind -- has its file in SSL_CERT_FILE and its like, and
+Chromium takes --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI.
+
+Examples:
+
+  eideticker netsim record --proxy localhost:8899 -o site.zip
+  eideticker netsim record --proxy localhost:0 -o site.zip -- curl https://site.example/
+  eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+
+Requests and responses are kept as they are, with cookies and passwords.`
+}
+
+// authorityFlags are of commands that have certificates made.
+type authorityFlags struct {
+	Authority string `placeholder:"DIR" help:"Folder of the authority that makes certificates; made at first use, among the program's own data if not given."`
+}
+
+func (f *authorityFlags) open() (*serve.Authority, error) {
+	dir := f.Authority
+	if dir == "" {
+		dir = filepath.Join(config.Default().DataDir, "authority")
+	}
+	return serve.OpenAuthority(dir)
+}
+
+// trusting is an environment in which programs trust an authority, and no other: no other is there.
+func trusting(a *serve.Authority) []string {
+	env := os.Environ()
+	file, err := filepath.Abs(a.File())
+	if err != nil {
+		file = a.File()
+	}
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "EIDETICKER_AUTHORITY"} {
+		env = append(env, name+"="+file)
+	}
+	return append(env, "EIDETICKER_AUTHORITY_SPKI="+a.KeyHash())
+}
+
+// proxied is an environment in which programs go through a proxy.
+func proxied(env []string, address net.Addr) []string {
+	for _, name := range []string{"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"} {
+		env = append(env, name+"=http://"+address.String())
+	}
+	return append(env, "no_proxy=", "NO_PROXY=")
+}
+
+// programOf is the command behind --.
+func programOf(words []string) []string {
+	if len(words) > 0 && words[0] == "--" {
+		return words[1:]
+	}
+	return words
+}
+
+// behind is where devices come from: a proxy on this machine, or a network of its own.
+type behind struct {
+	network *testnet.Network // nil: this machine's
+	env     []string         // of the program
+	program []string
+}
+
+// wait runs the program and returns its end, or waits for the end of ctx if there is none: Ctrl-C, or that what serves it has failed.
+func (b *behind) wait(ctx context.Context, e *env) error {
+	if len(b.program) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
+	cmd.Env = b.env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	start := cmd.Start
+	if b.network != nil {
+		start = func() error { return b.network.Line.Device.Start(cmd) }
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		return nil // it was told to end
+	}
+	return err
+}
+
+// certificates has an authority answer for every name.
+func certificates(a *serve.Authority) *tls.Config {
+	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return a.Certificate(hello.ServerName) }}
+}
+
+// recordedJSON is what netsim record --json prints.
+type recordedJSON struct {
+	Path      string   `json:"path"`
+	Exchanges int      `json:"exchanges"`
+	Bytes     int64    `json:"bytes"`
+	Failed    int      `json:"failed"`
+	Missing   int      `json:"not_replayable"`
+	Insecure  int      `json:"insecure"`
+	Lost      int      `json:"not_kept"`
+	Notes     []string `json:"notes"`
+}
+
+func (c netsimRecordCmd) Run(e *env) (err error) {
+	c.Command = programOf(c.Command)
+	switch {
+	case c.DNS == (c.Proxy != ""):
+		return usagef("say either --proxy, and where, or --dns")
+	case c.DNS && len(c.Command) == 0:
+		return usagef("with --dns the browser runs in a network of its own: say which program, behind --")
+	}
+	conditions, err := c.conditions(c.Profile)
+	if err != nil {
+		return err
+	}
+	if !c.DNS && (c.Profile != "none" || c.lineFlags != (lineFlags{})) {
+		return usagef("a proxy has no line: --profile and its like go with --dns")
+	}
+	authority, err := c.authorityFlags.open()
+	if err != nil {
+		return err
+	}
+	if err := refuseExisting(c.Output, c.Force); err != nil {
+		return err
+	}
+	b := &behind{env: trusting(authority), program: c.Command}
+	var entrances []replay.Entrance
+	defer func() {
+		for _, one := range entrances {
+			one.Listener.Close()
+		}
+	}()
+	if c.DNS {
+		if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.network.Close()) }()
+		for _, door := range []struct {
+			port string
+			replay.Door
+		}{{"80", replay.Plain}, {"443", replay.Secure}} {
+			l, err := b.network.Listen(door.port)
+			if err != nil {
+				return err
+			}
+			entrances = append(entrances, replay.Entrance{Listener: l, Door: door.Door})
+		}
+	} else {
+		l, err := net.Listen("tcp", c.Proxy)
+		if err != nil {
+			return err
+		}
+		entrances = append(entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
+		b.env = proxied(b.env, l.Addr())
+		fmt.Fprintf(e.err, "recording at the proxy http://%s into %s\n", l.Addr(), c.Output)
+	}
+	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
+
+	// Others' cookies and passwords are in it.
+	f, err := os.OpenFile(c.Output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return cannotCreate(c.Output, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := onlyOurs(f); err != nil {
+		return fmt.Errorf("write %s: %w", c.Output, err)
+	}
+	got, failed := c.record(e, f, b, certificates(authority), entrances)
+	if got == nil {
+		return failed
+	}
+	if err := c.print(e.out, got); err != nil {
+		return err
+	}
+	return errors.Join(failed, got.Err)
+}
+
+// onlyOurs has nobody else read a file, also one that was there, which keeps the mode that it had.
+func onlyOurs(f *os.File) error {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err // as /dev/null, which is not ours
+	}
+	return f.Chmod(0o600)
+}
+
+// record records until the end, and closes the archive.
+func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, entrances []replay.Entrance) (*replay.Recorded, error) {
+	limits := replay.DefaultLimits()
+	w, err := replay.NewWriter(f, replay.Info{Writer: program(), Created: time.Now()}, limits)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", c.Output, err)
+	}
+	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: limits, Insecure: c.Insecure})
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() {
+		defer stop() // without it there is nothing to wait for
+		served <- replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: t, ConnContext: recorder.ConnContext}).Run(ctx, entrances...)
+	}()
+	synced := make(chan struct{})
+	go func() {
+		defer close(synced)
+		for every := time.NewTicker(time.Second); ; {
+			select {
+			case <-every.C:
+				_ = w.Sync() // what it meets, Close returns
+			case <-ctx.Done():
+				every.Stop()
+				return
+			}
+		}
+	}()
+	failed := b.wait(ctx, e)
+	stop()
+	failed = errors.Join(failed, <-served)
+	<-synced
+	recorder.Close()
+	got := recorder.Recorded()
+	if err := w.Close(); err != nil && got.Err == nil {
+		got.Err = err
+	}
+	if got.Err != nil {
+		got.Err = fmt.Errorf("write %s: %w", c.Output, got.Err)
+	}
+	return &got, failed
+}
+
+func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
+	if c.JSON {
+		return printJSON(w, recordedJSON{c.Output, got.Exchanges, got.Bytes, got.Failed, got.Missing, got.Insecure, got.Lost, append([]string{}, got.Notes...)})
+	}
+	var l list
+	l.add("archive", "%s", c.Output)
+	l.add("recorded", "%s, %s", plural(got.Exchanges, "exchange"), bytesText(got.Bytes))
+	for _, one := range []struct {
+		name string
+		n    int
+	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"not to trust", got.Insecure}, {"not kept", got.Lost}} {
+		if one.n > 0 {
+			l.add(one.name, "%d", one.n)
+		}
+	}
+	if err := l.print(w); err != nil {
+		return err
+	}
+	for _, n := range got.Notes {
+		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound is a text for a table, of so many characters at most.
+func bound(text string, most int) string {
+	runes := []rune(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(runes) <= most {
+		return text
+	}
+	return string(runes[:most-1]) + "…"
+}

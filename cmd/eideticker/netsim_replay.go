@@ -1,0 +1,362 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+type netsimReplayCmd struct {
+	Archive string `arg:"" complete:"files" help:"Archive of netsim record, a HAR, or an archive of Web Page Replay (.wprgo)."`
+	List    bool   `help:"Only tell what is in it."`
+	Export  string `placeholder:"FILE.har" complete:"files" help:"Only write it as a HAR."`
+	Force   bool   `help:"Overwrite a HAR that is there."`
+
+	Proxy   string `placeholder:"ADDR" help:"Be an HTTP proxy at this address, such as localhost:8899."`
+	HTTP    string `name:"http" placeholder:"ADDR" help:"Be the sites at this address, for http."`
+	HTTPS   string `name:"https" placeholder:"ADDR" help:"Be the sites at this address, for https."`
+	Profile string `default:"none" placeholder:"NAME" help:"Line of the network in which the program behind -- runs, see netsim link."`
+
+	Think       string   `enum:"recorded,none" default:"recorded" help:"Wait as long as the sites did, and send bodies when they did (recorded), or all at once (none)."`
+	Determinism *uint64  `placeholder:"SEED" help:"Give pages a clock and a chance of their own, the same each time: Date, performance.now, Math.random."`
+	Crypto      bool     `help:"With --determinism: crypto.getRandomValues too."`
+	Ignore      []string `placeholder:"NAME" help:"Query parameter that does not count, with * for any letters; those that keep caches away are known."`
+	Near        bool     `help:"Answer a URL that was not recorded by the one of the same path that has most query parameters in common."`
+	Header      []string `placeholder:"NAME" help:"Header field of requests that counts, beside those that sites name themselves (Vary)."`
+	Body        bool     `help:"Answer no request with a body that was not recorded."`
+	JSON        bool     `help:"Print one JSON object."`
+	harFlags
+	authorityFlags
+	lineFlags
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end replaying ends."`
+}
+
+func (netsimReplayCmd) Help() string {
+	return `A program behind -- runs in a network of its own, where every name leads to the
+replay, over a line as slow as asked; or goes through --proxy. See netsim record
+for certificates. What was asked for and is not in the archive is listed at the end.
+
+Examples:
+
+  eideticker netsim replay site.zip --list
+  eideticker netsim replay site.zip --profile 3g --determinism 1 -- sh -c 'chromium \
+      --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
+  eideticker netsim replay site.zip --proxy localhost:8899 --think none`
+}
+
+func (c netsimReplayCmd) Run(e *env) error {
+	c.Command = programOf(c.Command)
+	at := c.Proxy != "" || c.HTTP != "" || c.HTTPS != ""
+	switch {
+	case c.List && c.Export != "":
+		return usagef("say either --list or --export")
+	case (c.List || c.Export != "") && (at || len(c.Command) > 0):
+		return usagef("with --list or --export nothing is replayed")
+	case !c.List && c.Export == "" && !at && len(c.Command) == 0:
+		return usagef("say where to replay: a program behind --, --proxy, or --http and --https")
+	case c.HAR != "" && (c.List || c.Export != "" || c.Proxy != ""):
+		return usagef("--har tells of what is asked of sites: it goes with a program behind --, or with --http and --https")
+	case c.Crypto && c.Determinism == nil:
+		return usagef("--crypto goes with --determinism")
+	}
+	conditions, err := c.conditions(c.Profile)
+	if err != nil {
+		return err
+	}
+	if at && (c.Profile != "none" || c.lineFlags != (lineFlags{})) {
+		return usagef("addresses of this machine have no line: --profile and its like go with a program behind --")
+	}
+	a, err := replay.Open(c.Archive, replay.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.List:
+		return c.list(e.out, a)
+	case c.Export != "":
+		return c.export(e, a)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(e.err, "%s\n", clean(n))
+	}
+	r, err := replay.NewReplayer(a, c.options())
+	if err != nil {
+		return usageError{err}
+	}
+	authority, err := c.authorityFlags.open()
+	if err != nil {
+		return err
+	}
+	b := &behind{env: trusting(authority), program: c.Command}
+	if at {
+		err = c.here(e, r, b, authority)
+	} else {
+		err = c.overLine(e, r, b, authority, conditions)
+	}
+	f := r.Fidelity()
+	return errors.Join(c.print(e.out, &f), err)
+}
+
+func (c netsimReplayCmd) options() replay.ReplayerOptions {
+	o := replay.ReplayerOptions{Recorded: c.Think == "recorded", Rules: replay.Rules{Ignore: append(replay.CacheBusters(), c.Ignore...), Near: c.Near, Headers: c.Header, Body: c.Body}}
+	if c.Determinism != nil {
+		o.Determinism = &replay.Determinism{Seed: *c.Determinism, Crypto: c.Crypto}
+	}
+	return o
+}
+
+// here replays at addresses of this machine.
+func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *serve.Authority) error {
+	s, err := serve.New(serve.Options{Handler: r, Authority: authority, Blind: c.HAR == ""})
+	if err != nil {
+		return err
+	}
+	sites := c.HTTP != "" || c.HTTPS != ""
+	for _, door := range []struct {
+		address, scheme string
+		add             func(net.Listener)
+	}{{c.HTTP, "http", s.HTTP}, {c.HTTPS, "https", s.HTTPS}} {
+		if door.address == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", door.address)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		door.add(l)
+		fmt.Fprintf(e.err, "replaying at %s://%s\n", door.scheme, l.Addr())
+	}
+	var running []func(context.Context) error
+	if sites {
+		running = append(running, s.Run)
+	}
+	if c.Proxy != "" {
+		l, err := net.Listen("tcp", c.Proxy)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
+		b.env = proxied(b.env, l.Addr())
+		running = append(running, func(ctx context.Context) error {
+			return replay.NewProxy(replay.ProxyOptions{Handler: r, TLS: certificates(authority)}).Run(ctx, replay.Entrance{Listener: l, Door: replay.AsProxy})
+		})
+	}
+	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
+	h, err := c.begin(c.Force)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return errors.Join(during(e, b, running...), h.finish(s, nil, link.Conditions{}))
+}
+
+// overLine replays at the other end of a line.
+func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority, conditions link.Conditions) (err error) {
+	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.network.Close()) }()
+	s, err := serve.New(serve.Options{Handler: r, Authority: authority, Blind: c.HAR == ""})
+	if err != nil {
+		return err
+	}
+	for _, door := range []struct {
+		port string
+		add  func(net.Listener)
+	}{{"80", s.HTTP}, {"443", s.HTTPS}} {
+		l, err := b.network.Listen(door.port)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		door.add(l)
+	}
+	h, err := c.begin(c.Force)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return errors.Join(during(e, b, s.Run), h.finish(s, b.network, conditions))
+}
+
+// during has servers run until a program ends, Ctrl-C comes, or one of them fails.
+func during(e *env, b *behind, running ...func(context.Context) error) error {
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
+	ended := make(chan error, len(running))
+	for _, run := range running {
+		go func() {
+			defer stop() // who waits for one that is not there waits for ever
+			ended <- run(ctx)
+		}()
+	}
+	failed := b.wait(ctx, e)
+	stop()
+	for range running {
+		failed = errors.Join(failed, <-ended)
+	}
+	return failed
+}
+
+// export writes a HAR.
+func (c netsimReplayCmd) export(e *env, a *replay.Archive) error {
+	out, err := createOut(c.Export, c.Force)
+	if err != nil {
+		return err
+	}
+	out.mode = 0o600 // others' cookies and passwords are in it, as in the archive
+	if err := out.finish(a.ExportHAR(out, version().Version)); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(e.out, struct {
+			Path      string `json:"path"`
+			Output    string `json:"output"`
+			Exchanges int    `json:"exchanges"`
+		}{c.Archive, c.Export, len(a.Exchanges)})
+	}
+	_, err = fmt.Fprintf(e.out, "%s: %s\n", c.Export, plural(len(a.Exchanges), "exchange"))
+	return err
+}
+
+// archiveJSON is what netsim replay --list --json prints.
+type archiveJSON struct {
+	Path      string         `json:"path"`
+	Writer    string         `json:"writer"`
+	Created   time.Time      `json:"created"`
+	Exchanges []exchangeJSON `json:"exchanges"`
+	Notes     []string       `json:"notes"`
+}
+
+type exchangeJSON struct {
+	Number     int    `json:"number"`
+	Connection int    `json:"connection"` // 0: not known
+	Method     string `json:"method"`
+	URL        string `json:"url"`
+	Status     int    `json:"status"` // 0: no response
+	Type       string `json:"type"`
+	Bytes      int64  `json:"bytes"`
+	Began      int64  `json:"began_ns"`
+	Think      int64  `json:"think_ns"`
+	RoundTrip  int64  `json:"round_trip_ns"`
+	Ended      int64  `json:"ended_ns"`
+	Chunks     int    `json:"chunks"`
+	Replayable bool   `json:"replayable"`
+	Why        string `json:"why_not,omitempty"`
+	Insecure   string `json:"insecure,omitempty"`
+}
+
+func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
+	all := archiveJSON{c.Archive, a.Info.Writer, a.Info.Created, []exchangeJSON{}, append([]string{}, a.Notes...)}
+	var bytes int64
+	for _, x := range a.Exchanges {
+		ok, why := x.Replayable()
+		all.Exchanges = append(all.Exchanges, exchangeJSON{x.Number, x.Connection, x.Method, x.URL, x.Status, x.ResponseHeader.Get("Content-Type"), x.ResponseBody.Size, int64(x.Began), int64(x.Think),
+			int64(x.RoundTrip), int64(x.Ended), len(x.Chunks), ok, why, x.Insecure})
+		bytes += x.ResponseBody.Size
+	}
+	if c.JSON {
+		return printJSON(w, all)
+	}
+	var rows [][]string
+	for _, x := range all.Exchanges {
+		status := fmt.Sprint(x.Status)
+		if x.Status == 0 {
+			status = "–"
+		}
+		row := []string{fmt.Sprint(x.Number), x.Method, status, bytesText(x.Bytes), fmt.Sprintf("%.0f ms", float64(x.Think)/1e6), fmt.Sprintf("%.0f ms", float64(x.Ended)/1e6), bound(x.Type, 30), bound(x.URL, 120)}
+		if x.Why != "" {
+			row[len(row)-1] += " (" + bound(x.Why, 120) + ")"
+		}
+		rows = append(rows, row)
+	}
+	if err := printTable(w, []string{">NO.", "METHOD", ">STATUS", ">SIZE", ">THINKS", ">LASTS", "TYPE", "URL"}, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s of %s, %s; %s\n", plural(len(rows), "exchange"), clean(a.Info.Writer), a.Info.Created.Format(time.DateTime), bytesText(bytes))
+	for _, n := range a.Notes {
+		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fidelityJSON is what netsim replay --json prints at the end.
+type fidelityJSON struct {
+	Path            string     `json:"path"`
+	Requests        int        `json:"requests"`
+	Exact           int        `json:"exact"`
+	Loose           int        `json:"loose"`
+	Missed          int        `json:"missed"`
+	Fidelity        float64    `json:"fidelity_fraction"`
+	Bytes           int64      `json:"bytes"`
+	Exchanges       int        `json:"replayable_exchanges"`
+	Asked           int        `json:"asked_exchanges"`
+	ExchangeBytes   int64      `json:"replayable_bytes"`
+	AskedBytes      int64      `json:"asked_bytes"`
+	Misses          []missJSON `json:"misses"`
+	UnlistedMisses  int        `json:"unlisted_misses"`
+	LooselyAnswered []missJSON `json:"loosely_answered"`
+	Notes           []string   `json:"notes"`
+}
+
+type missJSON struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Count   int    `json:"count"`
+	Why     string `json:"why"`
+	Nearest string `json:"nearest,omitempty"`
+}
+
+func missesJSON(all []replay.Miss) []missJSON {
+	out := []missJSON{}
+	for _, m := range all {
+		out = append(out, missJSON{m.Method, m.URL, m.Count, m.Why, m.Nearest})
+	}
+	return out
+}
+
+// print prints the ledger.
+func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
+	if c.JSON {
+		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes, f.Replayable, f.Asked, f.ReplayableBytes, f.AskedBytes,
+			missesJSON(f.Misses), f.Others, missesJSON(f.Loosely), append([]string{}, f.Notes...)})
+	}
+	var l list
+	l.add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose, f.Missed)
+	l.add("fidelity", "%.1f %%", 100*f.Score())
+	l.add("asked for", "%d of %s, %s of %s", f.Asked, plural(f.Replayable, "exchange"), bytesText(f.AskedBytes), bytesText(f.ReplayableBytes))
+	if err := l.print(w); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		title string
+		of    []replay.Miss
+	}{{"not answered", f.Misses}, {"answered by one that is like it", f.Loosely}} {
+		if len(one.of) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s:\n", one.title)
+		for _, m := range one.of {
+			fmt.Fprintf(w, "  %d × %s %s: %s\n", m.Count, m.Method, clean(bound(m.URL, 200)), clean(m.Why))
+			if m.Nearest != "" && m.Nearest != m.URL {
+				fmt.Fprintf(w, "      nearest: %s\n", clean(bound(m.Nearest, 200)))
+			}
+		}
+	}
+	if f.Others > 0 {
+		fmt.Fprintf(w, "and %d more\n", f.Others)
+	}
+	for _, n := range f.Notes {
+		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

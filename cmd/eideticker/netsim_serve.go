@@ -1,0 +1,334 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+type netsimServeCmd struct {
+	Dir     string   `arg:"" placeholder:"DIR" complete:"files" help:"Folder of pages, which is read into memory once."`
+	HTTP    string   `name:"http" default:"localhost:8080" placeholder:"ADDR" help:"Where to serve without TLS, on this machine; off: nowhere."`
+	HTTPS   string   `name:"https" default:"localhost:8443" placeholder:"ADDR" help:"Where to serve with TLS, and HTTP/3; off: nowhere."`
+	NoQUIC  bool     `name:"no-http3" help:"Do not speak HTTP/3."`
+	NoH2    bool     `name:"no-http2" help:"Do not speak HTTP/2."`
+	Timing  string   `placeholder:"FILE" complete:"files" help:"When responses come: YAML, see below."`
+	Name    []string `placeholder:"NAME" help:"Name that there is, or *.NAME for all below it; may be given several times. All if not given."`
+	KeyLog  string   `placeholder:"FILE" complete:"files" help:"Write the secrets of TLS there, for those who look at packets."`
+	Profile string   `placeholder:"NAME" help:"Line to serve over: to the program behind --, or with --stream."`
+	Stream  bool     `help:"Approximate the line in this program, for browsers of this machine; it takes no rights, and shapes TCP alone."`
+	JSON    bool     `help:"Print one JSON object at the end."`
+	Force   bool     `help:"Overwrite a HAR that is there."`
+	harFlags
+	authorityFlags
+	lineFlags
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end serving ends."`
+}
+
+func (netsimServeCmd) Help() string {
+	return `Until Ctrl-C, or the program's end. A program behind -- runs in a network of its
+own, where every name leads to the pages, over a line as slow as asked.
+
+Examples:
+
+  eideticker netsim serve site/
+  eideticker netsim serve site/ --profile 3g --stream
+  eideticker netsim serve site/ --profile 3g --har load.har -- curl https://page.test/
+  eideticker netsim serve site/ --https 192.0.2.1:443 --timing slow.yaml
+
+Timing, of which the first entry that fits counts (* are any letters):
+
+  timing:
+    - url: /slow.js                # or cdn.test/*.js
+      latency: 200ms               # before the head of the response
+      first-byte: 50ms             # from then to the first byte of its body
+      chunks:                      # up to which byte is sent when, after the head
+        - {to: 10KiB, at: 100ms}
+        - {to: 50KiB, at: 400ms}
+      cache-control: max-age=60    # not sent by itself
+      etag: false                  # is sent by itself
+      last-modified: true          # is not
+    - url: /events                 # server-sent events
+      events: [{at: 1s, event: tick, id: "1", data: hello}]
+    - url: /socket                 # a websocket
+      websocket: {echo: true, sends: [{at: 1s, text: hello}], close: 10s}
+
+Certificates come from an authority that is made at first use. Devices trust it
+once they have its file, which is printed, and is at /` + serve.AuthorityFile + `:
+
+  Chromium   Settings > Privacy and security > Security > Manage certificates >
+             Authorities > Import; or, without changing anything,
+             chromium --user-data-dir=$(mktemp -d) \
+                 --ignore-certificate-errors-spki-list=HASH
+             and for HTTP/3 --origin-to-force-quic-on=HOST:PORT
+  Firefox    Settings > Privacy & Security > View Certificates > Authorities >
+             Import; for HTTP/3, in about:config,
+             network.http.http3.disable_when_third_party_roots_found = false
+  Android    open the file; or Settings > Security > Encryption & credentials >
+             Install a certificate > CA certificate. Chrome trusts it; apps do
+             only if they say so, and Firefox with Settings > About Firefox,
+             tap the logo seven times, Secret Settings > Use third party CA
+  programs   behind -- have it in SSL_CERT_FILE and its like
+
+Whoever has the key beside that file can pretend to be any site to such a device:
+use devices that are for tests.`
+}
+
+// servedJSON is what netsim serve --json prints.
+type servedJSON struct {
+	URLs        []string       `json:"urls"`
+	Authority   string         `json:"authority_sha256,omitempty"`
+	Files       int            `json:"files"`
+	Bytes       int64          `json:"bytes"`
+	Connections int            `json:"connections"`
+	Exchanges   int            `json:"exchanges"`
+	Protocols   map[string]int `json:"protocols"` // exchanges by each
+	Statuses    map[int]int    `json:"statuses"`
+	SentBytes   int64          `json:"sent_bytes"` // of bodies
+	Failed      int            `json:"failed"`     // exchanges that were not whole
+	Missing     []string       `json:"missing"`    // what was asked for and is not there, the first hundred
+	Refused     int            `json:"refused_connections"`
+	NotNoted    int            `json:"not_noted"` // connections and exchanges beyond those that are counted here
+}
+
+const mostMissing = 100
+
+func (c netsimServeCmd) Run(e *env) (err error) {
+	c.Command = programOf(c.Command)
+	over := len(c.Command) > 0
+	lined := c.Profile != "" || c.lineFlags != (lineFlags{})
+	switch {
+	case over && c.Stream:
+		return usagef("a program behind -- has an exact line: leave out --stream")
+	case lined && !over && !c.Stream:
+		return usagef("say what is at the other end of the line: a program behind --, or --stream for browsers of this machine")
+	}
+	if c.Profile == "" {
+		c.Profile = "none"
+	}
+	conditions, err := c.conditions(c.Profile)
+	if err != nil {
+		return err
+	}
+	rules, err := readTiming(c.Timing)
+	if err != nil {
+		return err
+	}
+	pages, err := serve.Folder(c.Dir, rules)
+	if err != nil {
+		return err
+	}
+	o := serve.Options{Handler: withAuthority(pages, nil), HTTP1: c.NoH2}
+	if c.Name != nil {
+		o.Hosts = func(name string) bool { return isNamed(c.Name, name) }
+	}
+	if over || c.HTTPS != "off" {
+		if o.Authority, err = c.authorityFlags.open(); err != nil {
+			return err
+		}
+		o.Handler = withAuthority(pages, o.Authority)
+	}
+	if c.KeyLog != "" {
+		f, err := os.OpenFile(c.KeyLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		o.KeyLog = f
+	}
+	s, err := serve.New(o)
+	if err != nil {
+		return err
+	}
+	made := servedJSON{}
+	made.Files, made.Bytes = pages.Count()
+	b := &behind{program: c.Command}
+	var ended func() error
+	if over {
+		b.env = trusting(o.Authority)
+		made.URLs, ended, err = c.overLine(s, b, conditions)
+	} else {
+		made.URLs, ended, err = c.here(s, conditions)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close(), ended())
+	}
+	for _, u := range made.URLs {
+		fmt.Fprintf(e.err, "serving %s at %s\n", plural(made.Files, "file"), u)
+	}
+	if !pages.Index() {
+		fmt.Fprintf(e.err, "there is no index.html, so there is nothing at /\n")
+	}
+	if a := o.Authority; a != nil {
+		made.Authority = a.Fingerprint()
+		fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\nor chromium --ignore-certificate-errors-spki-list=%s\n", a.File(), a.Fingerprint(), a.KeyHash())
+	}
+	h, err := c.begin(c.Force)
+	if err != nil {
+		return errors.Join(err, s.Close(), ended())
+	}
+	failed := during(e, b, s.Run)
+	made.count(s)
+	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
+}
+
+// withAuthority serves an authority's certificate beside pages, for devices that have no other way to get it.
+func withAuthority(pages http.Handler, a *serve.Authority) http.Handler {
+	if a == nil {
+		return pages
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/"+serve.AuthorityFile {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-x509-ca-cert")
+		_, _ = w.Write(a.PEM())
+	})
+}
+
+// isNamed reports whether a host is one of names.
+func isNamed(names []string, host string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = strings.ToLower(name)
+		if below, wild := strings.CutPrefix(name, "*"); wild {
+			return strings.HasSuffix(host, below) && len(host) > len(below)
+		}
+		return host == name
+	})
+}
+
+// here opens addresses of this machine.
+func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls []string, ended func() error, err error) {
+	ended = func() error { return nil }
+	through := func(l net.Listener) net.Listener { return l }
+	if c.Stream {
+		line, err := link.OpenStream(conditions, c.seed())
+		if err != nil {
+			return nil, ended, err
+		}
+		ended, through = line.Close, line.Listen
+	}
+	for _, door := range []struct {
+		address, scheme string
+		add             func(net.Listener)
+	}{{c.HTTP, "http", s.HTTP}, {c.HTTPS, "https", s.HTTPS}} {
+		if door.address == "off" {
+			continue
+		}
+		l, err := net.Listen("tcp", door.address)
+		if err != nil {
+			return nil, ended, fmt.Errorf("serve %s: %w; --%s says where else, or off", door.scheme, err, door.scheme)
+		}
+		door.add(through(l))
+		urls = append(urls, fmt.Sprintf("%s://%s/", door.scheme, l.Addr()))
+		if door.scheme == "http" || c.NoQUIC || c.Stream { // a stream is of TCP
+			continue
+		}
+		p, err := net.ListenPacket("udp", l.Addr().String())
+		if err != nil {
+			return nil, ended, fmt.Errorf("serve HTTP/3: %w; --https says where else, and --no-http3 does without", err)
+		}
+		s.QUIC(p)
+	}
+	if len(urls) == 0 {
+		return nil, ended, usagef("both --http and --https are off")
+	}
+	return urls, ended, nil
+}
+
+// overLine opens a network of its own for the program.
+func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) (urls []string, ended func() error, err error) {
+	ended = func() error { return nil }
+	names := c.Name
+	if names == nil {
+		names = []string{"*"}
+	}
+	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: names}); err != nil {
+		return nil, ended, err
+	}
+	ended = b.network.Close
+	for _, door := range []struct {
+		port, scheme string
+		add          func(net.Listener)
+	}{{"80", "http", s.HTTP}, {"443", "https", s.HTTPS}} {
+		l, err := b.network.Listen(door.port)
+		if err != nil {
+			return nil, ended, err
+		}
+		door.add(l)
+		urls = append(urls, door.scheme+"://"+strings.TrimPrefix(names[0], "*.")+"/")
+	}
+	if !c.NoQUIC {
+		p, err := b.network.Line.Server.ListenPacket("udp", ":443")
+		if err != nil {
+			return nil, ended, err
+		}
+		s.QUIC(p)
+	}
+	if c.Name == nil {
+		urls = []string{"http and https, under every name"}
+	}
+	return urls, ended, nil
+}
+
+// count takes in what the server has seen.
+func (j *servedJSON) count(s *serve.Server) {
+	connections, exchanges := s.Witnessed()
+	j.Refused, j.NotNoted = s.Unnoted()
+	j.Connections, j.Exchanges, j.Protocols, j.Statuses, j.Missing = len(connections), len(exchanges), map[string]int{}, map[int]int{}, []string{}
+	seen := map[string]bool{}
+	for _, x := range exchanges {
+		j.SentBytes += x.ResponseBytes
+		j.Statuses[x.Status]++
+		if x.Connection > 0 {
+			j.Protocols[connections[x.Connection-1].Protocol]++
+		}
+		if x.Error != "" {
+			j.Failed++
+		}
+		if x.Status == http.StatusNotFound && len(j.Missing) < mostMissing && !seen[x.URL] {
+			seen[x.URL] = true
+			j.Missing = append(j.Missing, x.URL)
+		}
+	}
+}
+
+func (j *servedJSON) print(e *env, asJSON bool) error {
+	if asJSON {
+		return printJSON(e.out, j)
+	}
+	var l list
+	l.add("requests", "%d by %s, %s sent", j.Exchanges, plural(j.Connections, "connection"), bytesText(j.SentBytes))
+	for _, protocol := range []string{"http/1.1", "h2", "h3"} {
+		if n := j.Protocols[protocol]; n > 0 {
+			l.add(protocol, "%d", n)
+		}
+	}
+	if j.Failed > 0 {
+		l.add("not whole", "%d", j.Failed)
+	}
+	if j.Refused > 0 {
+		l.add("refused", "%s, because too many were open", plural(j.Refused, "connection"))
+	}
+	if j.NotNoted > 0 {
+		l.add("not noted", "%d connections and requests", j.NotNoted)
+	}
+	if err := l.print(e.out); err != nil {
+		return err
+	}
+	for _, u := range j.Missing {
+		if _, err := fmt.Fprintf(e.out, "missing: %s\n", clean(bound(u, 200))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+// told is what a command prints while it runs.
+type toldSoFar struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *toldSoFar) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *toldSoFar) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// TestNetsimServe: a folder is served here until Ctrl-C, which prints what was served; with the certificate for devices beside it.
+func TestNetsimServe(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("<!doctype html>here"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	harPath := filepath.Join(t.TempDir(), "load.har")
+	for _, more := range [][]string{nil, {"--stream", "--rtt", "40ms"}} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		var out bytes.Buffer
+		var told toldSoFar
+		ended := make(chan int, 1)
+		go func() {
+			ended <- run(ctx, append([]string{"netsim", "serve", dir, "--http", "127.0.0.1:0", "--https", "127.0.0.1:0", "--authority", filepath.Join(t.TempDir(), "a"), "--json", "--force", "--har", harPath}, more...), strings.NewReader(""), &out, &told)
+		}()
+		url := regexp.MustCompile(`serving 1 file at (http://\S+)\n(?s:.*)trust`)
+		for deadline := time.Now().Add(30 * time.Second); url.FindStringSubmatch(told.String()) == nil; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal(told.String())
+			}
+		}
+		root := url.FindStringSubmatch(told.String())[1]
+		began := time.Now()
+		for path, want := range map[string]string{"": "<!doctype html>here", serve.AuthorityFile: "-----BEGIN CERTIFICATE-----"} {
+			r, err := http.Get(root + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(r.Body)
+			r.Body.Close()
+			if err != nil || !strings.HasPrefix(string(b), want) {
+				t.Errorf("%s: %q, %v", path, b, err)
+			}
+		}
+		if more != nil && time.Since(began) < 80*time.Millisecond {
+			t.Errorf("two round trips and more took %v", time.Since(began))
+		}
+		interrupt()
+		if code := <-ended; code != exitOK {
+			t.Errorf("exit code %d: %s", code, told.String())
+		}
+		f, err := os.Open(harPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fall, err := har.Read(f)
+		f.Close()
+		if err != nil || len(fall.Log.Entries) != 2 || fall.Log.Entries[0].Response.Status != 200 || fall.Log.Entries[0].Moments.FirstByte.By != har.Server {
+			t.Errorf("%+v, %v", fall, err)
+		}
+		if wait := fall.Log.Entries[1].Timings.Wait; more != nil && wait < 40 {
+			t.Errorf("the second answer came after %v ms, over a line of 40", wait)
+		}
+		var got servedJSON
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Exchanges != 2 || got.Statuses[200] != 2 || got.Failed != 0 || len(got.URLs) != 2 || got.Files != 1 {
+			t.Errorf("%s %v", &out, err)
+		}
+	}
+}
+
+// TestNetsimServePortTaken: it says which, and how to take another.
+func TestNetsimServePortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, told bytes.Buffer
+	code := run(t.Context(), []string{"netsim", "serve", dir, "--http", l.Addr().String(), "--https", "off"}, strings.NewReader(""), &out, &told)
+	if code != exitFailure || !strings.Contains(told.String(), "address already in use; --http says where else, or off") {
+		t.Errorf("exit code %d: %s", code, &told)
+	}
+}
+
+// FuzzTiming: a file that people write is read, or refused with a sentence of one line.
+func FuzzTiming(f *testing.F) {
+	f.Add([]byte("timing:\n  - {url: /a, latency: 5ms, chunks: [{to: 1KiB, at: 1s}]}\n"))
+	f.Add([]byte("timing: [{url: /e, events: [{at: 1s, data: x}]}, {url: /w, websocket: {echo: true}}]"))
+	f.Add([]byte("timing: &a [*a]"))
+	f.Add([]byte("a: b: c"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		rules, err := parseTiming(text)
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q", err)
+		}
+		for _, r := range rules {
+			if err := r.Check(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

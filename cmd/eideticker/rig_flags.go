@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
+)
+
+// rigAccess says how to reach a rig, for commands that do.
+type rigAccess struct {
+	TokenFile   string `placeholder:"FILE" complete:"files" help:"File with the token of this rig; otherwise the token is what EIDETICKER_TOKEN holds."`
+	Fingerprint string `placeholder:"SHA256" env:"EIDETICKER_FINGERPRINT" help:"Fingerprint of the certificate that the rig made for itself, as eideticker serve prints it."`
+}
+
+// maxTokenBytes bounds a file with a token.
+const maxTokenBytes = 4096
+
+// open makes a client of the rig at an address.
+func (a rigAccess) open(address string) (*client.Client, error) {
+	token, err := a.token()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(address, token)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if a.Fingerprint != "" {
+		if err := c.Trust(a.Fingerprint); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return c, nil
+}
+
+// token is not taken from the command line, which everybody on a machine can read.
+func (a rigAccess) token() (string, error) {
+	if a.TokenFile == "" {
+		return os.Getenv("EIDETICKER_TOKEN"), nil
+	}
+	f, err := os.Open(a.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	defer f.Close() // was only read
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
+	if err == nil && len(b) > maxTokenBytes {
+		err = errors.New("it is too long for a token")
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}

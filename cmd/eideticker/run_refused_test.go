@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+)
+
+// TestRunRefusedBeforeTheStart: what cannot come to anything is a mistake in the command line, at once, and leaves no folder.
+func TestRunRefusedBeforeTheStart(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("event.yaml", []byte("name: event\nurl: https://example.org\nend: event foo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"run framerate --primary fps.nonsense":            "--primary fps.nonsense: fps.nonsense is no value of fps: there are framerate, ",
+		"run framerate --primary fps.framrate":            "--primary fps.framrate: fps.framrate is no value of fps; perhaps fps.framerate is meant",
+		"run framerate --primary speedindex.index":        "--primary speedindex.index: speedindex is not measured here: there are fps",
+		"run load --primary speedindex.index":             "speedindex.index is no value of speedindex: there are first_visual_change, ",
+		"run load --rig x:1 --primary fps.framrate":       "--primary fps.framrate: fps.framrate is no value of fps; perhaps fps.framerate is meant",
+		"run event.yaml --rig x:1 --primary response.p50": "--primary response.p50: response.p50 is no value of response: there are latency_p50, ",
+		"run framerate --rig x:1 --primary fsp.framerate": "--primary fsp.framerate: fsp is not measured here; perhaps fps is meant",
+		"run file:///nonexistent.html":                    "cannot be loaded: no such file",
+		"run framerate --repeat 0":                        "--repeat is 0, want 1 to 10000",
+		"run framerate --max-lost 700%":                   "--max-lost is 700%, want 0% to 100%",
+		"run framerate -b opera":                          `device local has no browser "opera": there are chromium, firefox`,
+		"run event.yaml":                                  `the event "foo", which nothing in it makes`,
+		"suite show nosuch":                               `there is no test "nosuch"`,
+		"run framerate --rig x -n 0":                      "--repeat is 0, want 1 to 10000",
+		"run framerate --primary taering.torn":            "taering is not measured here; perhaps tearing is meant",
+		"run framerate --cooldown 9999h":                  "--cooldown is 9999h0m0s, want 0s to 24h0m0s",
+		"run framerate --warm-up=-1":                      "--warm-up is -1, want 0 to 10000",
+		"run framerate --rig x --retries 10001":           "--retries is 10001, want 0 to 10000",
+		"run framerate --rig x --max-lost 101%":           "--max-lost is 101%, want 0% to 100%",
+	} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), want) {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, &out, &errOut)
+		}
+	}
+	if made, err := filepath.Glob("out*"); err != nil || len(made) > 0 {
+		t.Errorf("%q was made, %v", made, err)
+	}
+}
+
+// TestRunRefusesUnknownValues: a test file that names a value which is none is wrong in that line, here and before a rig is asked.
+func TestRunRefusesUnknownValues(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	for says, want := range map[string]string{
+		"primary: fps.nonsense":            "test.yaml:4:10: primary: fps.nonsense is no value of fps: there are drawn_frames, ",
+		"primary: fps.framrate":            "test.yaml:4:10: primary: fps.framrate is no value of fps: is fps.framerate meant?",
+		"thresholds: {fps.framrate: 3%}":   "test.yaml:4:28: threshold of fps.framrate: fps.framrate is no value of fps: is fps.framerate meant?",
+		"primary: quality.stored_frame":    "test.yaml:4:10: primary: quality is not measured here: there are fps",
+		"primary: fps.unchanged_p95\nx: 1": `test.yaml:5:1: a test has no key "x"`, // the value is one
+	} {
+		if err := os.WriteFile("test.yaml", []byte("name: x\npage: /framerate.html\nmeasures: fps\n"+says+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range []string{"run test.yaml", "run test.yaml --rig http://127.0.0.1:1", "suite check test.yaml"} {
+			var out, errOut bytes.Buffer
+			if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitFailure || !strings.Contains(out.String()+errOut.String(), want) {
+				t.Errorf("%s: exit code %d, want %s\n%s%s", args, code, want, &out, &errOut)
+			}
+		}
+	}
+}
+
+// TestRunOptions: the command line's numbers go before the test's own, also where they are none.
+func TestRunOptions(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("slow.yaml", []byte("name: slow\npage: /framerate.html\ncooldown: 5s\nrepeat: 10000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := time.Duration(0)
+	e := &env{ctx: t.Context()}
+	o, err := runCmd{Test: "slow.yaml", Cooldown: &none, Browser: []string{"chromium", "firefox"}}.options(e)
+	if err != nil || o.Cooldown != 0 || o.Retries != 10_000 {
+		t.Errorf("%v, %d retries, %v", o.Cooldown, o.Retries, err)
+	}
+	if o, err = (runCmd{Test: "slow.yaml"}).options(e); err != nil || o.Cooldown != 5*time.Second {
+		t.Errorf("%v, %v", o.Cooldown, err)
+	}
+	if o, err = (runCmd{Test: "slow.yaml", Output: "runs/mine/", Label: "nightly"}).options(e); err != nil || o.Labels != (session.Labels{Label: "nightly", Set: "mine"}) {
+		t.Errorf("%+v, %v", o.Labels, err)
+	}
+}
+
+// TestFolderOfTheSameSecond: whoever begins in the same second gets a folder of his own.
+func TestFolderOfTheSameSecond(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, want := range []string{"a-1", "a-1-2", "a-1-3"} {
+		if got := freeFolder("a-1"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if err := os.Mkdir(want, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSuiteCheckTellsWhatIsNoUse(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("empty", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("link.yaml", []byte("name: link\nurl: https://a.example/\nsync: {end: still 3s}\nnetwork: {rtt: 40ms}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, tc := range map[string]struct {
+		code int
+		want string
+	}{
+		"empty":     {exitFailure, "empty: there is no test file in it"},
+		"link.yaml": {exitOK, "ok  link.yaml, link; it cannot be run: test link asks for a network, on which pages of the rig's own are served"},
+	} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), []string{"suite", "check", file}, strings.NewReader(""), &out, &errOut); code != tc.code || !strings.Contains(out.String()+errOut.String(), tc.want) {
+			t.Errorf("%s: exit code %d\n%s%s", file, code, &out, &errOut)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
+)
+
+// against has the rig hold the runs of each browser on each device against the baseline that was asked for, and says what came of it.
+func (r *remoteRun) against(ctx context.Context, t *testRun) error {
+	if r.cmd.Baseline == "" || r.job.State != "ok" {
+		return nil
+	}
+	out := r.out
+	if r.cmd.JSON { // it has one object
+		out = r.err
+	}
+	var all []wire.Compared
+	for i, v := range t.options.Variants {
+		runs := t.set.Of(i)
+		if len(runs) == 0 {
+			continue
+		}
+		got, err := r.compare(ctx, runs[0].Dir)
+		if err != nil {
+			return fmt.Errorf("hold the runs of %s against %s: %w", v.Name(), r.cmd.Baseline, err)
+		}
+		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", clean(v.Name()), clean(r.cmd.Baseline), clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {
+			return err
+		}
+		all = append(all, got)
+	}
+	if !r.cmd.FailOnRegression {
+		return nil
+	}
+	return worst(all)
+}
+
+// compare compares the folder that a run lies in, or the run itself if it is alone, with the part of the baseline against which the rig has held it.
+func (r *remoteRun) compare(ctx context.Context, run string) (got wire.Compared, err error) {
+	id, with := r.job.ID, r.job.ID
+	if run = filepath.ToSlash(run); run != "" && run != "." {
+		id += "~" + strings.ReplaceAll(run, "/", "~")
+		if folder := path.Dir(run); folder != "." {
+			with += "~" + strings.ReplaceAll(folder, "/", "~")
+		}
+	}
+	var detail wire.RunDetail
+	if err := r.client.Call(ctx, "run.get", wire.RunID{Run: id}, &detail); err != nil {
+		return got, err
+	}
+	p := wire.CompareParams{Base: cmp.Or(detail.Base, r.cmd.Baseline), With: with, Threshold: r.cmd.Threshold.value, Primary: r.cmd.Primary}
+	return got, r.client.Call(ctx, "compare", p, &got)
+}
+
+// worst is what several comparisons have found, as the error that makes the exit code: a regression comes before what cannot be told.
+func worst(all []wire.Compared) error {
+	var found error
+	for _, c := range all {
+		switch comparison.Outcome(c.Outcome) {
+		case comparison.Regressed:
+			return verdictError{exitRegression, c.Sentence}
+		case comparison.Inconclusive:
+			if found == nil {
+				found = verdictError{exitInconclusive, c.Sentence}
+			}
+		}
+	}
+	return found
+}

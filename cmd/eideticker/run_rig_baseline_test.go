@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
+)
+
+// Runs on a rig are held against a baseline of it, those of each browser against its own, and the exit code says what came of it.
+func TestRunOnRigBaseline(t *testing.T) {
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	device := daemontest.New("local")
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil)
+	address := answering(t, rig, nil)
+	c, err := client.New(address, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := rig.Ended(rig.Scene("ci", wire.StartParams{Repeat: 2, Browsers: []string{"one", "two"}}).ID)
+	if err := c.Call(t.Context(), "baseline.set", wire.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args []string
+		code int
+		out  []string
+	}{
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release"}, exitOK, []string{"one against release: "}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release", "--fail-on-regression"}, exitOK, []string{"one against release: passed"}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "-b", "two", "--baseline", "release", "--fail-on-regression"}, exitInconclusive, []string{"one against release: ", "two against release: "}},
+		{[]string{"scene", "-b", "one", "--baseline", base.ID + "~one~run-01"}, exitOK, []string{"against " + base.ID}},
+		{[]string{"scene", "--baseline", "none"}, exitUsage, nil},
+	} {
+		if tc.code == exitInconclusive { // two are too few to tell
+			device.Scene = strings.Replace(daemontest.Brief, "frames=4", "frames=9", 1)
+		}
+		code, out, errOut := runOn(t, address, append(tc.args, "--max-lost", "100%")...)
+		device.Scene = daemontest.Brief
+		if code != tc.code {
+			t.Errorf("%q: exit code %d, want %d\n%s\n%s", tc.args, code, tc.code, out, errOut)
+		}
+		for _, want := range tc.out {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q does not say %q:\n%s\n%s", tc.args, want, out, errOut)
+			}
+		}
+	}
+	var out, errOut output
+	if code := run(t.Context(), []string{"run", "scene", "--baseline", "release"}, nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "--rig") {
+		t.Errorf("without a rig: exit code %d, %s", code, errOut.String())
+	}
+}
+
+func TestWorst(t *testing.T) {
+	passed, told, worse := wire.Compared{Outcome: "passed"}, wire.Compared{Outcome: "inconclusive", Sentence: "more runs"}, wire.Compared{Outcome: "regressed", Sentence: "it is slower"}
+	for _, tc := range []struct {
+		all  []wire.Compared
+		code int
+		want string
+	}{
+		{nil, exitOK, ""},
+		{[]wire.Compared{passed, passed}, exitOK, ""},
+		{[]wire.Compared{passed, told}, exitInconclusive, "more runs"},
+		{[]wire.Compared{told, worse}, exitRegression, "it is slower"},
+	} {
+		var verdict verdictError // of no error it stays as it is
+		if err := worst(tc.all); errors.As(err, &verdict) != (tc.code != exitOK) || verdict.code != tc.code || verdict.what != tc.want {
+			t.Errorf("%+v: %v", tc.all, err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// show prints what came out, as runs on this machine do, from the results that the rig has.
+func (r *remoteRun) show() error {
+	dir, err := os.MkdirTemp("", "eideticker-run-*")
+	if err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.ctx)
+	if err := r.client.Call(ctx, "job.get", wire.JobID{Job: r.job.ID}, &r.job); err != nil && r.ctx.Err() == nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	t := &testRun{env: r.env, cmd: r.cmd, at: strings.TrimSuffix(r.cmd.Rig, "/") + "/#/runs/"}
+	if r.cmd.Baseline != "" { // that decides
+		t.cmd.FailOnRegression = false
+	}
+	if err = r.fetch(ctx, t, dir); err == nil {
+		err = t.tell()
+	}
+	if err == nil {
+		err = r.against(ctx, t)
+	}
+	return errors.Join(r.outcome(err, len(t.set.Made)), os.RemoveAll(dir))
+}
+
+// outcome is the error of a job that did not come to its end, before all that its runs tell: what was not measured has no verdict.
+func (r *remoteRun) outcome(told error, made int) error {
+	j := &r.job
+	var verdict verdictError
+	switch {
+	case told == nil && j.State == "ok" && made == 0:
+		return errors.New("the job has made no run")
+	case j.EndedWallNS == 0 || j.State == "ok":
+		return told
+	case told != nil && j.State == "failed" && !errors.As(told, &verdict):
+		return told // of the runs for which it has failed
+	}
+	text := fmt.Sprintf("the job ended as %s after %s", j.State, plural(max(j.Done, r.told), "run"))
+	if j.Reason != "" {
+		text += ": " + j.Reason
+	}
+	return errors.New(text)
+}
+
+// made returns the IDs of the job's runs, in the order in which they were made. A job tells of its last ones only, and after a restart of none.
+func (r *remoteRun) made(ctx context.Context) (ids []string, err error) {
+	if len(r.job.Runs) >= max(r.job.Done, r.told) {
+		for _, made := range r.job.Runs {
+			ids = append(ids, made.Run)
+		}
+		return ids, nil
+	}
+	p := wire.ListParams{Set: r.job.ID, Limit: wire.MaxLimit}
+	for {
+		var page wire.Runs
+		if err := r.client.Call(ctx, "run.list", p, &page); err != nil {
+			return nil, err
+		}
+		for i := range page.Runs {
+			if page.Runs[i].State != string(session.Running) {
+				ids = append(ids, page.Runs[i].ID)
+			}
+		}
+		if p.Cursor = page.Next; p.Cursor == "" {
+			slices.Reverse(ids)
+			return ids, nil
+		}
+	}
+}
+
+// fetch gets the numbers of a job's runs into a folder that is laid out as that of a set.
+func (r *remoteRun) fetch(ctx context.Context, t *testRun, dir string) error {
+	t.options.Test = &suite.Test{Name: r.job.Test}
+	t.options.Seed, t.options.Dir = r.job.Seed, r.job.ID
+	if p := r.job.Params; p != nil {
+		t.options.Repeat, t.options.WarmUp, t.options.UntilFail = p.Repeat, p.WarmUp, p.UntilFail
+	}
+	t.set = &session.Set{Dir: dir, Single: r.job.Total == 1}
+	ids, err := r.made(ctx)
+	if err != nil {
+		return fmt.Errorf("list the runs of job %s: %w", r.job.ID, err)
+	}
+	for _, id := range ids {
+		m, v, err := r.fetchRun(ctx, dir, id)
+		if err != nil {
+			return fmt.Errorf("get run %s: %w", id, err)
+		}
+		at := slices.IndexFunc(t.options.Variants, func(o session.Variant) bool { return o.Name() == v.Name() })
+		if at < 0 {
+			at = len(t.options.Variants)
+			t.options.Variants = append(t.options.Variants, v)
+		}
+		m.Variant = at
+		t.set.Made = append(t.set.Made, m)
+	}
+	for _, v := range t.options.Variants {
+		of := dir
+		if len(t.options.Variants) > 1 {
+			of = filepath.Join(dir, v.Name())
+		}
+		t.set.Dirs = append(t.set.Dirs, of)
+	}
+	return nil
+}
+
+// fetchRun gets what a run's folder says of it.
+func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made, session.Variant, error) {
+	place := strings.TrimPrefix(strings.TrimPrefix(id, r.job.ID), "~")
+	rel := filepath.FromSlash(strings.ReplaceAll(place, "~", "/"))
+	if rel != "" && !filepath.IsLocal(rel) {
+		return nil, session.Variant{}, fmt.Errorf("%q is no ID of a run", id)
+	}
+	into := filepath.Join(dir, rel)
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return nil, session.Variant{}, err
+	}
+	m := &session.Made{Dir: rel}
+	body, err := r.client.File(ctx, id, session.RecordFile)
+	if err != nil {
+		return nil, session.Variant{}, err
+	}
+	m.Record, err = session.ReadRecord(body)
+	if err = errors.Join(err, body.Close()); err != nil {
+		return nil, session.Variant{}, err
+	}
+	v := session.Variant{Device: elsewhere(m.Record.Device), Browser: m.Record.Browser}
+	return m, v, r.fetchResults(ctx, into, id, m)
+}
+
+// fetchResults gets a run's results, if it has any.
+func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *session.Made) error {
+	body, err := r.client.File(ctx, id, report.FileName)
+	var status *client.StatusError
+	if errors.As(err, &status) && status.Status == 404 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(into, report.FileName)
+	out, err := os.Create(file)
+	if err == nil {
+		_, err = io.Copy(out, io.LimitReader(body, maxResults))
+		err = errors.Join(err, out.Close())
+	}
+	if err = errors.Join(err, body.Close()); err != nil {
+		return err
+	}
+	results, err := report.Read(file)
+	if err == nil {
+		m.Found = &analysis.Found{Results: *results}
+	}
+	return err
+}
+
+// maxResults is more than any results have.
+const maxResults = 1 << 30
+
+// elsewhere is a device of another rig, which has its name alone.
+type elsewhere string
+
+func (e elsewhere) Name() string { return string(e) }
+
+func (elsewhere) Open(context.Context, session.Wanted) (session.Stage, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
+)
+
+// A run on a rig ends as one on this machine: the same table, the same exit codes.
+func TestRunOnRig(t *testing.T) {
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	device := daemontest.New("local")
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil)
+	address := answering(t, rig, nil)
+	ran := func(args ...string) (code int, out, errOut string) {
+		t.Helper()
+		return runOn(t, address, args...)
+	}
+	code, out, errOut := ran("scene", "--max-lost", "100%", "--label", "nightly")
+	if code != exitOK || !strings.Contains(out, "framerate") || !strings.Contains(out, "frames/s") || !strings.Contains(out, address+"/#/runs/") || !strings.Contains(errOut, "measuring scene") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+	}
+	code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2", "--json")
+	var told runSetJSON
+	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 2 || len(told.Runs) != 2 {
+		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
+	}
+	if code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2"); code != exitOK || !strings.Contains(out, "95 % interval") || !strings.Contains(out, "2 count") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+	}
+	if code, _, errOut = ran("scenery"); code != exitUsage || !strings.Contains(errOut, "no test") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	if code, _, errOut = ran("file:///etc/passwd"); code != exitUsage || !strings.Contains(errOut, "http") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	if code, _, errOut = ran("scene", "-o", "x"); code != exitUsage {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte("name: mine\nurl: https://example.org/\nsync: markers\nmeasures: [fps]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errOut = ran(file, "--max-lost", "100%"); code != exitOK || !strings.Contains(out, "mine") {
+		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+	}
+	device.Break(errors.New("the cable is loose"))
+	if code, _, errOut = ran("scene"); code != exitFailure || !strings.Contains(errOut, "the cable is loose") {
+		t.Errorf("exit code %d\n%s", code, errOut)
+	}
+	for _, j := range rig.Jobs(true) {
+		if j.Test == "scene" && j.Label == "nightly" && j.Owner == "local" && j.State == "ok" {
+			return
+		}
+	}
+	t.Errorf("%+v", []wire.Job(rig.Jobs(true)))
+}
+
+// answering has a rig answer at an address, whose answers change may change.
+func answering(t *testing.T, rig *daemontest.Rig, change func(http.Handler) http.Handler) (address string) {
+	t.Helper()
+	tokens, err := api.OpenTokens(rig.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := api.New(api.Options{Daemon: rig.Daemon, Tokens: tokens, Place: api.Place{Loopback: true}, Program: "test", Compare: compareFolders})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handler http.Handler = server
+	if change != nil {
+		handler = change(server)
+	}
+	h := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		h.Close()
+	})
+	return h.URL
+}
+
+// runOn runs a command line on a rig.
+func runOn(t *testing.T, address string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	var o, e output
+	code = run(t.Context(), append(append([]string{"run"}, args...), "--rig", address, "--no-video"), nil, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// A job that somebody ends between two runs fails, whatever the runs have come to that it has made.
+func TestRunOnRigCancelled(t *testing.T) {
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
+	address := answering(t, rig, nil)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		code, out, errOut := runOn(t, address, "scene", "--max-lost", "100%", "--repeat", "6", "--cooldown", "1h")
+		if code != exitFailure || !strings.Contains(out, "1 count") || !strings.Contains(errOut, "the job ended as cancelled after 1 run: it was cancelled") {
+			t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
+		}
+	}()
+	var id string
+	rig.Until("a run to be over", func() bool {
+		jobs := rig.Jobs(false)
+		if len(jobs) == 0 || jobs[0].Done == 0 {
+			return false
+		}
+		id = jobs[0].ID
+		return true
+	})
+	if _, err := rig.Cancel(id, func(string) bool { return true }); err != nil {
+		t.Error(err)
+	}
+	<-over
+}
+
+// forgetful has a job tell of its last runs only, as after 200 of them, or of none, as after a restart; and lists come in pages of two.
+func forgetful(next http.Handler, knows int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/rpc" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		var asked map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&asked) // one that is none is answered as such
+		if asked["method"] == "run.list" {
+			asked["params"].(map[string]any)["limit"] = 2
+		}
+		body, _ := json.Marshal(asked)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		recorded := httptest.NewRecorder()
+		next.ServeHTTP(recorded, r)
+		var answer struct {
+			wire.Response
+			Result map[string]any `json:"result"`
+		}
+		body = recorded.Body.Bytes()
+		if asked["method"] == "job.get" && json.Unmarshal(body, &answer) == nil {
+			if runs, is := answer.Result["runs"].([]any); is {
+				answer.Result["runs"] = runs[max(0, len(runs)-knows):]
+				if knows == 0 {
+					answer.Result["runs_done"] = 0
+				}
+				body, _ = json.Marshal(answer)
+			}
+		}
+		w.WriteHeader(recorded.Code)
+		_, _ = w.Write(body)
+	})
+}
+
+// Of a job that made more runs than it tells of, all are judged.
+func TestRunOnRigManyRuns(t *testing.T) {
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
+	for knows, name := range []string{"after a restart", "the last one"} {
+		t.Run(name, func(t *testing.T) {
+			address := answering(t, rig, func(next http.Handler) http.Handler { return forgetful(next, knows) })
+			code, out, errOut := runOn(t, address, "scene", "--max-lost", "100%", "--repeat", "3", "--json")
+			var told runSetJSON
+			if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 3 {
+				t.Fatalf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
+			}
+			for i, made := range told.Runs {
+				if want := fmt.Sprintf("run-%02d", i+1); made.Dir != want {
+					t.Errorf("run %d is %s, want %s", i, made.Dir, want)
+				}
+			}
+		})
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	broke, worse := errors.New("1 of 3 runs failed: the cable is loose"), verdictError{exitRegression, "it is slower"}
+	for _, tc := range []struct {
+		name string
+		job  wire.Job
+		told error
+		made int
+		want string
+		code int
+	}{
+		{"well", wire.Job{State: "ok", EndedWallNS: 1}, nil, 2, "", exitOK},
+		{"nothing made", wire.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job has made no run", exitFailure},
+		{"worse", wire.Job{State: "ok", EndedWallNS: 1}, worse, 2, "it is slower", exitRegression},
+		{"at work", wire.Job{State: "running"}, nil, 2, "", exitOK}, // whoever leaves it has said why
+		{"a run failed", wire.Job{State: "failed", Reason: "1 of 3 runs failed: the cable is loose", Done: 3, EndedWallNS: 1}, broke, 2, broke.Error(), exitFailure},
+		{"another reason", wire.Job{State: "failed", Reason: "put into the store: no space", Done: 3, EndedWallNS: 1}, nil, 2, "the job ended as failed after 3 runs: put into the store: no space", exitFailure},
+		{"no verdict of half a job", wire.Job{State: "cancelled", Reason: "it was cancelled", Done: 3, EndedWallNS: 1}, worse, 2, "the job ended as cancelled after 3 runs: it was cancelled", exitFailure},
+		{"none of a failed one", wire.Job{State: "failed", Reason: "no space", Done: 3, EndedWallNS: 1}, worse, 2, "the job ended as failed after 3 runs: no space", exitFailure},
+		{"over a restart", wire.Job{State: "interrupted", Reason: "the daemon was stopped", EndedWallNS: 1}, nil, 2, "the job ended as interrupted after 2 runs: the daemon was stopped", exitFailure},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := (&remoteRun{job: tc.job, told: 2}).outcome(tc.told, tc.made)
+			var said output
+			if code := exitCode(&said, err); code != tc.code || tc.want != strings.TrimSpace(strings.TrimPrefix(said.String(), "eideticker: ")) {
+				t.Errorf("exit code %d, %q, want %d, %q", code, said.String(), tc.code, tc.want)
+			}
+		})
+	}
+}
+
+func TestWaitsFor(t *testing.T) {
+	for want, j := range map[string]wire.Job{
+		"":                               {State: "running"},
+		"waiting, number 1 in the queue": {State: "queued", Position: 1},
+		"waiting, number 2 in the queue; device local is reserved": {State: "queued", Position: 2, Reason: "device local is reserved"},
+		"waiting; device local is in use by pid 7":                 {State: "running", Reason: "device local is in use by pid 7"},
+	} {
+		if got := waitsFor(&j); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := waitsFor(&wire.Job{State: "failed", Reason: "the cable is loose", EndedWallNS: 1}); got != "" {
+		t.Errorf("a job that has ended is %q", got)
+	}
+}

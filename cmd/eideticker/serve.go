@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/fingerprint"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/webui"
+)
+
+type serveCmd struct {
+	Start serveStartCmd `cmd:"" default:"withargs" help:"Serve this rig until Ctrl-C: what serve does without another word."`
+	Token serveTokenCmd `cmd:"" help:"Make, list and remove tokens, by which clients are known."`
+}
+
+// Help is that of serve without another word, which is serve start.
+func (serveCmd) Help() string {
+	return `Examples:
+
+  eideticker serve
+  eideticker serve --config /etc/eideticker/eideticker.toml
+  eideticker serve token add --role run ci
+  eideticker serve token list
+
+It takes these flags, which serve start --help describes:
+
+  eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR] [--devices FILE] [--suite DIR]...
+
+Runs tests that clients ask for, records, keeps runs, and shows all of it in the browser. On the loopback, the default, everybody on this machine may do everything. On any other
+address clients need a token, and connections are encrypted: with a certificate of the rig's own, whose fingerprint is printed, if none is given.
+
+Ctrl-C ends it: what is at work is closed and says that it was interrupted, and what waits goes on at the next start. A second Ctrl-C does not wait.`
+}
+
+func (serveStartCmd) Help() string { return serveCmd{}.Help() }
+
+// serveConfig is the flags that say how a rig is set up.
+type serveConfig struct {
+	Config  string `placeholder:"FILE" complete:"files" help:"Configuration in TOML; everything has a default."`
+	DataDir string `placeholder:"DIR" complete:"files" help:"Folder of runs, index and secrets, in place of the configuration's."`
+}
+
+func (s serveConfig) load() (config.Config, error) {
+	c, err := config.Load(s.Config, os.Getenv)
+	if err != nil {
+		return c, usageError{err}
+	}
+	if s.DataDir != "" {
+		c.DataDir = s.DataDir
+	}
+	if c.DataDir, err = filepath.Abs(c.DataDir); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+type serveStartCmd struct {
+	serveConfig
+	Listen  string   `placeholder:"ADDRESS:PORT" help:"Where to listen, in place of the configuration's; 127.0.0.1:8430 if nothing is said."`
+	Devices string   `placeholder:"FILE" complete:"files" help:"File of devices, in place of the configuration's."`
+	Suite   []string `placeholder:"DIR" complete:"files" help:"Folder of test files beside the standard ones; may be given several times."`
+}
+
+func (c serveStartCmd) Run(e *env) error {
+	conf, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.Listen != "" {
+		conf.Listen = c.Listen
+	}
+	if c.Devices != "" {
+		conf.Devices = c.Devices
+	}
+	conf.Suite = append(conf.Suite, c.Suite...)
+	if err := conf.Check(); err != nil {
+		return usageError{err}
+	}
+	return (&rigService{env: e, conf: conf, log: newLog(e, conf.Log), notify: systemd{}}).run()
+}
+
+// newLog logs to standard error, where systemd takes it.
+func newLog(e *env, l config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(l.Level)) // the configuration was checked
+	o := &slog.HandlerOptions{Level: level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(e.err, o))
+	}
+	return slog.New(slog.NewTextHandler(e.err, o))
+}
+
+// rigService is a rig that serves.
+type rigService struct {
+	*env
+	conf   config.Config
+	log    *slog.Logger
+	notify systemd
+
+	store  *store.Store
+	daemon *daemon.Daemon
+	api    *api.Server
+	tokens *api.Tokens
+	cert   *tls.Certificate // nil: connections are not encrypted
+}
+
+// run opens everything, serves, and closes everything in the other order.
+func (s *rigService) run() (err error) {
+	if err := s.open(); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.store.Close()) }()
+	listener, err := net.Listen("tcp", s.listenAddress())
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return s.serve(listener)
+}
+
+func (s *rigService) listenAddress() string {
+	at, _ := s.conf.Address() // was checked
+	return at.String()
+}
+
+func (s *rigService) open() (err error) {
+	ctx := s.ctx
+	s.store, err = store.Open(ctx, store.Options{
+		Dir: s.conf.DataDir, Log: s.log, MaxUpload: int64(s.conf.Store.MaxUpload), MinFree: int64(s.conf.Store.MinFree),
+		Working: s.notify.busy,
+		Progress: func(done, total int) {
+			s.notify.busy(fmt.Sprintf("indexing runs: %d of %d", done, total))
+			if done%1000 == 0 {
+				s.log.Info("indexing runs", "done", done, "total", total)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.store.Close())
+		}
+	}()
+	broken, err := s.store.Recover(ctx)
+	if err != nil { // what can be repaired was; the rest is no reason not to serve
+		s.log.Error("not all runs that broke off could be closed", "error", err)
+	}
+	for _, id := range broken {
+		s.log.Warn("a run broke off when the program ended, and is closed", "run", id)
+	}
+	if s.tokens, err = api.OpenTokens(s.conf.DataDir); err != nil {
+		return err
+	}
+	if err := s.tokens.Clean(); err != nil { // what is left there harms nobody
+		s.log.Warn("the folder of secrets could not be cleaned", "error", err)
+	}
+	if err := s.certificate(); err != nil {
+		return err
+	}
+	if s.daemon, err = s.newDaemon(); err != nil {
+		return err
+	}
+	s.api, err = s.newAPI()
+	return err
+}
+
+func (s *rigService) newDaemon() (*daemon.Daemon, error) {
+	devices, err := session.FindDevices(s.conf.Devices)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := suiteFolders{Suite: s.conf.Suite}.sources()
+	if err != nil {
+		return nil, err
+	}
+	keep := map[string]time.Duration{}
+	for name, d := range s.conf.Runs.KeepLast {
+		keep[name] = time.Duration(d)
+	}
+	return daemon.New(daemon.Options{
+		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: sources, Known: session.Known(), Program: program(), Log: s.log,
+		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter, Parallel: s.conf.Runs.Parallel, KeepLast: keep,
+		Retain: store.Policy{MaxBytes: int64(s.conf.Store.MaxBytes), MinFree: int64(s.conf.Store.MinFree), MaxAge: time.Duration(s.conf.Store.MaxAge)},
+	})
+}
+
+func (s *rigService) newAPI() (*api.Server, error) {
+	_, loopback := s.conf.Loopback()
+	return api.New(api.Options{
+		Daemon: s.daemon, Tokens: s.tokens, Needed: s.conf.NeedsToken(), Program: program(), Log: s.daemon.Log(),
+		Place:       api.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
+		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
+		Compare: compareFolders, Page: webui.Handler(),
+		Sources: func() (json.RawMessage, error) {
+			list, err := findSources()
+			if err != nil {
+				s.log.Warn("not all sources could be listed", "error", err)
+			}
+			return json.Marshal(list)
+		},
+		Health: s.daemon.Health,
+	})
+}
+
+// certificate finds the one by which connections are encrypted.
+func (s *rigService) certificate() error {
+	switch s.conf.Encrypted() {
+	case "files":
+		cert, err := tls.LoadX509KeyPair(s.conf.TLS.Cert, s.conf.TLS.Key)
+		if err != nil {
+			return fmt.Errorf("read the certificate: %w", err)
+		}
+		s.cert = &cert
+	case "self":
+		cert, err := api.OwnCertificate(s.conf.DataDir, s.conf.Access.Hosts, time.Now())
+		if err != nil {
+			return err
+		}
+		s.cert = &cert
+	}
+	return nil
+}
+
+// mostConnections bounds what is open at once: websockets, and requests beside.
+const mostConnections = 1024
+
+// serve answers until the context ends; then the jobs at work come to their end, and clients see that before they are cut off.
+func (s *rigService) serve(listener net.Listener) error {
+	server := s.api.HTTP()
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // what single connections do wrong
+	s.announce(shownAddress(listener.Addr().String(), s.hosts()))
+	open := netutil.LimitListener(listener, max(mostConnections, 2*s.conf.Limits.Connections))
+	if s.cert != nil {
+		open = tls.NewListener(open, &tls.Config{Certificates: []tls.Certificate{*s.cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	defer stop()
+	var all errgroup.Group
+	all.Go(func() error {
+		err := closed(server.Serve(open))
+		stop() // a rig that nobody reaches is none
+		return err
+	})
+	all.Go(func() error {
+		err := s.daemon.Run(ctx)
+		s.notify.ending()
+		s.api.Close()
+		end, cancel := context.WithTimeout(context.Background(), shutdownTime)
+		defer cancel()
+		if server.Shutdown(end) != nil {
+			_ = server.Close() // who still takes something has had time
+		}
+		return err
+	})
+	all.Go(func() error { s.notify.watch(ctx, s.daemon.Health); return nil })
+	s.notify.ready()
+	return all.Wait()
+}
+
+// shutdownTime is how long a client may take to end what it is being sent.
+const shutdownTime = 5 * time.Second
+
+// announce says where the rig is, and what to know of it.
+func (s *rigService) announce(at string) {
+	scheme := "http"
+	if s.cert != nil {
+		scheme = "https"
+		fmt.Fprintf(s.err, "certificate %s\n", fingerprint.Of(s.cert.Certificate[0]))
+	}
+	fmt.Fprintf(s.out, "%s://%s/\n", scheme, at)
+	if !s.conf.NeedsToken() {
+		return
+	}
+	if tokens, err := s.tokens.All(); err == nil && len(tokens) == 0 {
+		fmt.Fprintf(s.err, "nobody can ask yet: make a token with eideticker serve token add --data-dir %s --role admin NAME\n", s.conf.DataDir)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+)
+
+// output is what a command prints while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// line waits for a line that begins with something, and returns the rest of it.
+func (o *output) line(t *testing.T, begin string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for line := range strings.Lines(o.String()) {
+			if rest, is := strings.CutPrefix(line, begin); is && strings.HasSuffix(line, "\n") {
+				return strings.TrimSpace(rest)
+			}
+		}
+	}
+	t.Fatalf("no line begins with %q:\n%s", begin, o.String())
+	return ""
+}
+
+// serving starts eideticker serve, and returns what it prints. It ends with the test, and must end well.
+func serving(t *testing.T, args ...string) (out, errOut *output) {
+	t.Helper()
+	out, errOut = &output{}, &output{}
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan int, 1)
+	go func() { over <- run(ctx, append([]string{"serve"}, args...), nil, out, errOut) }()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case code := <-over:
+			if code != exitOK {
+				t.Errorf("exit code %d:\n%s", code, errOut)
+			}
+		case <-time.After(time.Minute):
+			t.Errorf("serve does not end:\n%s", errOut)
+		}
+	})
+	return out, errOut
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "eideticker.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A rig encrypts with a certificate of its own, which clients know by the fingerprint that it prints, and takes tokens that are made while it runs.
+func TestServeEncrypted(t *testing.T) {
+	data := t.TempDir()
+	secrets := filepath.Join(data, "secrets") // in which programs were killed
+	if err := os.Mkdir(secrets, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".tokens.json.123", ".tls.pem.456"} {
+		if err := os.WriteFile(filepath.Join(secrets, name), []byte("half a"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := writeConfig(t, "listen = \"127.0.0.1:0\"\ndata_dir = \""+data+"\"\n[access]\ntoken = \"always\"\n[tls]\nmode = \"self\"\n")
+	out, errOut := serving(t, "--config", config)
+	address := "https:" + out.line(t, "https:")
+	fingerprint := errOut.line(t, "certificate ")
+	if hint := errOut.line(t, "nobody can ask yet"); !strings.Contains(hint, "serve token add") {
+		t.Error(hint)
+	}
+	var secret bytes.Buffer
+	if code := run(t.Context(), []string{"serve", "token", "add", "--config", config, "--role", "view", "ci"}, nil, &secret, errOut); code != exitOK {
+		t.Fatal(errOut)
+	}
+	ask := func(token, print string) error {
+		c, err := client.New(address, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if print != "" {
+			if err := c.Trust(print); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var status wire.Status
+		if err := c.Call(t.Context(), "rig.status", wire.Empty{}, &status); err != nil {
+			return err
+		}
+		if status.Owner != "ci" || status.Role != wire.View {
+			t.Errorf("%+v", status)
+		}
+		return nil
+	}
+	token := strings.TrimSpace(secret.String())
+	var refused *client.StatusError
+	if err := ask("", fingerprint); !errors.As(err, &refused) || refused.Status != 401 {
+		t.Errorf("without a token: %v", err)
+	}
+	if err := ask(token, ""); err == nil || errors.As(err, &refused) {
+		t.Errorf("a certificate for which nobody vouches: %v", err)
+	}
+	if err := ask(token, strings.Repeat("00", 32)); err == nil || errors.As(err, &refused) {
+		t.Errorf("another fingerprint: %v", err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // it is looked for once a second
+		err := ask(token, fingerprint)
+		if err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"secrets/tls.pem", "secrets/tokens.json"} {
+		if st, err := os.Stat(filepath.Join(data, path)); err != nil || st.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, st.Mode(), err)
+		}
+	}
+	if list, err := os.ReadDir(secrets); err != nil || len(list) != 2 {
+		t.Errorf("what killed programs have left is still there: %v, %v", list, err)
+	}
+	if code := run(t.Context(), []string{"serve", "--config", config}, nil, io.Discard, io.Discard); code != exitFailure {
+		t.Errorf("two rigs have one data directory: exit code %d", code)
+	}
+}
+
+func TestServeRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, tc := range []struct {
+		name, config string
+		args         []string
+		code         int
+		want         string
+	}{
+		{"unknown key", "lisen = \"x\"\n", nil, exitUsage, ":1: unknown key \"lisen\"; perhaps listen?"},
+		{"open tokens", "listen = \"0.0.0.0:0\"\n[tls]\nmode = \"off\"\n", nil, exitUsage, "tokens would go over the network"},
+		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "want an address and a port"},
+		{"no devices file", "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
+		{"no certificate", "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
+		{"keep what has no display", "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure, "only while a test runs"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var errOut output
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			args := append([]string{"serve", "--config", writeConfig(t, tc.config), "--data-dir", filepath.Join(dir, "data")}, tc.args...)
+			if code := run(ctx, args, nil, io.Discard, &errOut); code != tc.code || !strings.Contains(errOut.String(), tc.want) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", code, tc.code, tc.want, errOut.String())
+			}
+		})
+	}
+}

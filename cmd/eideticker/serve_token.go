@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+)
+
+type serveTokenCmd struct {
+	Add    tokenAddCmd    `cmd:"" help:"Make a token and print it: it is seen this once."`
+	List   tokenListCmd   `cmd:"" help:"List the tokens there are."`
+	Remove tokenRemoveCmd `cmd:"" help:"Take a token's rights away, at once."`
+}
+
+type tokenAddCmd struct {
+	serveConfig
+	Name  string        `arg:"" help:"Whom it is for: jobs and the log call its owner so."`
+	Role  string        `enum:"view,run,admin" default:"run" help:"view sees everything, run starts and ends jobs too, admin may do everything."`
+	Valid time.Duration `placeholder:"720h" help:"For how long it is valid; for ever if not given."`
+}
+
+func (tokenAddCmd) Help() string {
+	return `Example:
+
+  eideticker serve token add --role run --valid 2160h ci
+
+Only a hash of the token is kept. A rig that runs takes it at once.`
+}
+
+func (c tokenAddCmd) Run(e *env) error {
+	if c.Valid < 0 {
+		return usagef("--valid is %v, want a time that is over 0", c.Valid)
+	}
+	tokens, err := c.tokens()
+	if err != nil {
+		return err
+	}
+	secret, err := tokens.Add(c.Name, wire.Role(c.Role), c.Valid, time.Now())
+	if err != nil {
+		return fmt.Errorf("add token: %w", err)
+	}
+	_, err = fmt.Fprintln(e.out, secret)
+	return err
+}
+
+func (s serveConfig) tokens() (*api.Tokens, error) {
+	conf, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	return api.OpenTokens(conf.DataDir)
+}
+
+type tokenListCmd struct{ serveConfig }
+
+func (tokenListCmd) Help() string { return "Example:\n\n  eideticker serve token list" }
+
+func (c tokenListCmd) Run(e *env) error {
+	tokens, err := c.tokens()
+	if err != nil {
+		return err
+	}
+	all, err := tokens.All()
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, t := range all {
+		until := "for ever"
+		if t.ExpiresWallNS != 0 {
+			until = time.Unix(0, t.ExpiresWallNS).Format(time.DateTime)
+			if t.Expired(time.Now()) {
+				until += ", expired"
+			}
+		}
+		rows = append(rows, []string{t.Name, string(t.Role), time.Unix(0, t.CreatedWallNS).Format(time.DateTime), until})
+	}
+	return printTable(e.out, []string{"NAME", "ROLE", "MADE", "VALID UNTIL"}, rows)
+}
+
+type tokenRemoveCmd struct {
+	serveConfig
+	Name string `arg:"" help:"Whose token."`
+}
+
+func (tokenRemoveCmd) Help() string { return "Example:\n\n  eideticker serve token remove ci" }
+
+func (c tokenRemoveCmd) Run(*env) error {
+	tokens, err := c.tokens()
+	if err != nil {
+		return err
+	}
+	if err := tokens.Remove(c.Name); err != nil {
+		return fmt.Errorf("remove token: %w", err)
+	}
+	return nil
+}
