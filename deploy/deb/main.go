@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/goreleaser/nfpm/v2/deb"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "deb:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("deb", flag.ContinueOnError)
+	out := flags.String("o", "out", "folder that the package is written to")
+	from := flags.String("from", "deploy", "folder with what is in it besides the program: box and ci")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: go run ./deploy/deb [-o DIR] [-from DIR] PROGRAM")
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case flags.NArg() != 1:
+		return errors.New("want one argument, the program that is to be in the package")
+	}
+	path, err := write(ctx, flags.Arg(0), *from, *out)
+	if err == nil {
+		fmt.Println(path)
+	}
+	return err
+}
+
+// write makes the package of a program, and returns its path. A package of that name is replaced once the new one is whole.
+func write(ctx context.Context, program, from, out string) (path string, err error) {
+	p, err := describe(program)
+	if err != nil {
+		return "", err
+	}
+	depends, err := p.libraries(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(out, ".deb-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}()
+	info := p.info(from, depends)
+	if err := deb.Default.Package(info, f); err != nil {
+		return "", fmt.Errorf("make the package: %w", err)
+	}
+	path = filepath.Join(out, deb.Default.ConventionalFileName(info))
+	if err := f.Chmod(0o644); err != nil {
+		return "", err
+	}
+	return path, errors.Join(os.Rename(f.Name(), path), f.Close())
+}

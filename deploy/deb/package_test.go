@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPackage makes the package of the program, installs it into a root of its own with dpkg, and looks at what a machine would make of it.
+func TestPackage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links the whole program")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("packages are for Linux")
+	}
+	need(t, "dpkg-shlibdeps", "dpkg-dev")
+	need(t, "dpkg-deb", "dpkg")
+	program := build(t)
+	out := t.TempDir()
+	first, err := write(t.Context(), program, "..", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("same twice", func(t *testing.T) { sameTwice(t, program, first) })
+	t.Run("control", func(t *testing.T) { control(t, program, first) })
+	t.Run("unpacked", func(t *testing.T) { unpacked(t, first) })
+	t.Run("installed", func(t *testing.T) { installed(t, program, first) })
+}
+
+// build links the program as make package does.
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "eideticker")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=true", "-o", program, "../../cmd/eideticker").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
+}
+
+func sameTwice(t *testing.T, program, first string) {
+	second, err := write(t.Context(), program, "..", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read(t, first), read(t, second)) {
+		t.Error("two packages of one program differ")
+	}
+	if filepath.Base(first) != filepath.Base(second) {
+		t.Errorf("one is %s, the other %s", first, second)
+	}
+}
+
+// control holds what the package says of itself against the program.
+func control(t *testing.T, program, deb string) {
+	field := func(name string) string { return strings.TrimSpace(output(t, "dpkg-deb", "--field", deb, name)) }
+	want, err := debianVersion(versionOf(t, program))
+	if err != nil || field("Version") != want || field("Package") != "eideticker" {
+		t.Errorf("package %s %s, want version %s (%v)", field("Package"), field("Version"), want, err)
+	}
+	if got, want := field("Architecture"), strings.TrimSpace(output(t, "dpkg", "--print-architecture")); got != want {
+		t.Errorf("architecture %s, want %s", got, want)
+	}
+	p, err := describe(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries, err := p.libraries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	depends := strings.Split(field("Depends"), ", ")
+	for _, want := range append(libraries, "systemd", "udev") {
+		if !slices.Contains(depends, want) {
+			t.Errorf("it does not depend on %s, only on %q", want, depends)
+		}
+	}
+	for library, owner := range owners(t, program) {
+		if !slices.ContainsFunc(depends, func(d string) bool { return d == owner || strings.HasPrefix(d, owner+" ") }) {
+			t.Errorf("%s is of the package %s, on which it does not depend: %q", library, owner, depends)
+		}
+	}
+	if files := strings.Fields(output(t, "dpkg-deb", "--info", deb, "conffiles")); !slices.Equal(files,
+		[]string{"/etc/eideticker/devices.yaml", "/etc/eideticker/eideticker.toml", "/etc/udev/rules.d/61-eideticker-capture.rules"}) {
+		t.Errorf("conffiles are %q", files)
+	}
+}
+
+// unpacked looks at the package's files in a root that has a system's own units.
+func unpacked(t *testing.T, deb string) {
+	root := t.TempDir()
+	output(t, "dpkg-deb", "-x", deb, root)
+	eachFile(t, root, func(path string, mode os.FileMode) {
+		if mode&0o022 != 0 || mode&(os.ModeSetuid|os.ModeSetgid) != 0 {
+			t.Errorf("%s has mode %v", path, mode)
+		}
+	})
+	t.Run("unit", func(t *testing.T) { unit(t, root) })
+	t.Run("users", func(t *testing.T) { users(t, root) })
+	t.Run("doctor", func(t *testing.T) { doctor(t, filepath.Join(root, "usr/bin/eideticker")) })
+}
+
+// unit has systemd look at the service.
+func unit(t *testing.T, root string) {
+	analyze := need(t, "systemd-analyze", "systemd")
+	const units = "/usr/lib/systemd/system"
+	// What other units the service names has to be there too.
+	output(t, "cp", "-a", "--no-clobber", units+"/.", filepath.Join(root, units))
+	verify := func(changed func(string) string) string {
+		t.Helper()
+		dir := filepath.Join(root, units)
+		text := changed(string(read(t, "../box/eideticker.service")))
+		if err := os.WriteFile(filepath.Join(dir, "eideticker.service"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", "--root="+root, "eideticker.service").CombinedOutput()
+		if err != nil && len(said) == 0 {
+			t.Fatal(err)
+		}
+		return string(said)
+	}
+	if said := verify(func(s string) string { return s }); said != "" {
+		t.Errorf("systemd-analyze verify:\n%s", said)
+	}
+	// It would have said so.
+	for _, tc := range []struct{ old, new, want string }{
+		{"ExecStart=/usr/bin/eideticker", "ExecStart=/usr/bin/nothing", "/usr/bin/nothing"},
+		{"ProtectSystem=strict", "ProtectSistem=strict", "ProtectSistem"},
+		{"WatchdogSec=30s", "WatchdogSec=never", "never"},
+	} {
+		if said := verify(func(s string) string { return strings.Replace(s, tc.old, tc.new, 1) }); !strings.Contains(said, tc.want) {
+			t.Errorf("with %s it says %q", tc.new, said)
+		}
+	}
+	verify(func(s string) string { return s })
+	// With what makes networks for tests, it has what that takes.
+	with := filepath.Join(root, "etc/systemd/system/eideticker.service.d")
+	if err := os.MkdirAll(with, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(with, "network.conf")
+	for text, want := range map[string]string{string(read(t, "../box/network.conf")): "", "[Service]\nRestrictNamespaces=mount\n": "mount"} {
+		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if said := verify(func(s string) string { return s }); (want == "") != (said == "") || !strings.Contains(said, want) {
+			t.Errorf("systemd-analyze verify says %q of\n%s", said, text)
+		}
+	}
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+	// 40 of 100 is what this needs: the network, cameras, browsers with namespaces of their own.
+	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--no-pager", "--offline=true", "--threshold=40", "--root="+root, "eideticker.service").CombinedOutput(); err != nil {
+		t.Errorf("systemd-analyze security: %v\n%s", err, out)
+	}
+}
+
+// users has systemd make the user and the folders.
+func users(t *testing.T, root string) {
+	output(t, need(t, "systemd-sysusers", "systemd"), "--root="+root, "eideticker.conf")
+	passwd := string(read(t, filepath.Join(root, "etc/passwd")))
+	if !regexp.MustCompile(`(?m)^eideticker:[^:]*:[0-9]+:[0-9]+:[^:]*:/var/lib/eideticker:/usr/sbin/nologin$`).MatchString(passwd) {
+		t.Errorf("passwd is %q", passwd)
+	}
+	groups := string(read(t, filepath.Join(root, "etc/group")))
+	for _, name := range []string{"video", "input", "uinput", "gpio", "plugdev"} {
+		if !regexp.MustCompile(`(?m)^` + name + `:[^:]*:[0-9]+:(.*,)?eideticker(,.*)?$`).MatchString(groups) {
+			t.Errorf("the user is not in the group %s:\n%s", name, groups)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return // the folders are another user's
+	}
+	output(t, need(t, "systemd-tmpfiles", "systemd"), "--root="+root, "--create", "eideticker.conf")
+	for path, want := range map[string]os.FileMode{"var/lib/eideticker": 0o750, "run/eideticker": 0o700} {
+		info, err := os.Stat(filepath.Join(root, path))
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", path, info, err, want)
+		}
+	}
+}
+
+// doctor has the packed program look at this machine.
+func doctor(t *testing.T, program string) {
+	cmd := exec.CommandContext(t.Context(), program, "doctor", "--json", "--dir", t.TempDir(), "--disk-time", "1s")
+	var said, why bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &why
+	err := cmd.Run() // it may well find that this machine is not fit
+	var answer struct {
+		OK       bool `json:"ok"`
+		Findings []struct {
+			ID string `json:"id"`
+		} `json:"findings"`
+	}
+	if json.Unmarshal(said.Bytes(), &answer) != nil || len(answer.Findings) < 10 || answer.OK != (err == nil) {
+		t.Errorf("doctor: %v\n%s\n%s", err, said.Bytes(), why.Bytes())
+	}
+}
+
+// installed takes the package through its life in a root of its own: installed, edited, upgraded, removed, purged.
+func installed(t *testing.T, program, deb string) {
+	d := newDpkg(t)
+	d.run("--install", deb)
+	if got := d.status(); got != "install ok installed" {
+		t.Fatalf("it is %q", got)
+	}
+	if !strings.Contains(string(read(t, d.in("etc/passwd"))), "eideticker:") {
+		t.Error("there is no user")
+	}
+	d.linked("etc/systemd/system/multi-user.target.wants/eideticker.service", true)
+
+	const config = "etc/eideticker/eideticker.toml"
+	edited := "# mine\n" + string(read(t, d.in(config)))
+	put(t, d.in(config), edited)
+	// A newer package that has another configuration, and more to say.
+	from := t.TempDir()
+	output(t, "cp", "-a", "../box", "../ci", from)
+	put(t, filepath.Join(from, "box/eideticker.toml"), string(read(t, "../box/eideticker.toml"))+"# newer\n")
+	newer, err := write(t.Context(), program, from, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.run("--force-confdef", "--force-confold", "--install", newer)
+	if got := string(read(t, d.in(config))); got != edited {
+		t.Errorf("an upgrade made of the configuration %q", got)
+	}
+	if got := string(read(t, d.in(config+".dpkg-dist"))); !strings.HasSuffix(got, "# newer\n") {
+		t.Errorf("the newer configuration is %q", got)
+	}
+
+	// What the administrator turned off stays off.
+	d.helper("disable")
+	d.run("--force-confold", "--install", newer)
+	d.linked("etc/systemd/system/multi-user.target.wants/eideticker.service", false)
+
+	run := d.in("var/lib/eideticker/runs/20261121-201530-framerate-k7f2/run.json")
+	if err := os.MkdirAll(filepath.Dir(run), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, run, "{}")
+	d.run("--remove", "eideticker")
+	if got := string(read(t, d.in(config))); got != edited {
+		t.Errorf("after it was removed, the configuration is %q", got)
+	}
+	if said := d.run("--purge", "eideticker"); !strings.Contains(said, "stay in /var/lib/eideticker") {
+		t.Errorf("nobody is told of recordings that stay: %s", said)
+	}
+	for _, gone := range []string{config, "usr/bin/eideticker", "usr/lib/systemd/system/eideticker.service", "etc/systemd/system/multi-user.target.wants/eideticker.service"} {
+		if _, err := os.Lstat(d.in(gone)); err == nil {
+			t.Errorf("%s is still there", gone)
+		}
+	}
+	read(t, run)
+}
