@@ -8,22 +8,26 @@ import (
 	"testing"
 )
 
-// TestFaultsHaveTests holds the README's table of faults against the tests that it names.
+// TestFaultsHaveTests holds the README's tables of faults and threats against the tests that it names.
 func TestFaultsHaveTests(t *testing.T) {
 	doc, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(doc), "## What happens when")
-	if !ok {
-		t.Fatal("README.md has no table of faults")
+	var section string
+	for _, heading := range []string{"## What happens when", "### Who could do harm"} {
+		_, part, ok := strings.Cut(string(doc), heading)
+		if !ok {
+			t.Fatalf("README.md has no section %q", heading)
+		}
+		part, _, _ = strings.Cut(part, "\n## ")
+		section += part
 	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	code := codeIn(t, ".")
 	rows := 0
 	for _, line := range strings.Split(section, "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if len(cells) != 3 || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| what happens") {
+		if len(cells) != 3 || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| what happens") || strings.HasPrefix(line, "| threat") {
 			continue
 		}
 		rows++
