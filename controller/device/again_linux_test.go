@@ -96,7 +96,11 @@ func windows(t *testing.T, display *Display) (seen []*xproto.GetGeometryReply) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer func() {
+		s.close()
+		for e, xerr := s.conn.WaitForEvent(); e != nil || xerr != nil; e, xerr = s.conn.WaitForEvent() { // its descriptor is closed behind its back
+		}
+	}()
 	tree, err := xproto.QueryTree(s.conn, s.root).Reply()
 	if err != nil {
 		t.Fatal(err)

@@ -17,17 +17,23 @@ import (
 	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// TestForeignTestsReadNoFiles types the address of a file into real browsers, and names it in the dialog in which a page asks for one. Each is tried in a browser that is
-// kept from files, and in one that is not: else it would show nothing.
-func TestForeignTestsReadNoFiles(t *testing.T) {
+// inForeignBrowsers tries something in each browser, as others' tests have it and as the user's own have it: if it went in none, it would show nothing.
+func inForeignBrowsers(t *testing.T, try func(t *testing.T, k kind, foreign bool)) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
 	for _, k := range kinds() {
 		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { readsFiles(t, k, foreign) })
+			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { try(t, k, foreign) })
 		}
 	}
+}
+
+// TestForeignTestsReadNoFiles types the address of a file into real browsers, and names it in the dialog in which a page asks for one. Each is tried in a browser that is
+// kept from files, and in one that is not: else it would show nothing.
+func TestForeignTestsReadNoFiles(t *testing.T) {
+	inForeignBrowsers(t, readsFiles)
 }
 
 func readsFiles(t *testing.T, k kind, foreign bool) {

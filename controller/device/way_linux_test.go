@@ -280,14 +280,7 @@ func FuzzSocks(f *testing.F) {
 // TestForeignTestsReachNoServices has real browsers go to a service of this machine in every way that a test and its pages have, by all names and addresses that the machine has for
 // itself. Each is tried in a browser that is kept from it, and in one that is not: else it would show nothing. To the run's own page both go directly.
 func TestForeignTestsReachNoServices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("browsers take long to start; all that is ours ran in them without -short")
-	}
-	for _, k := range kinds() {
-		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { reachesServices(t, k, foreign) })
-		}
-	}
+	inForeignBrowsers(t, reachesServices)
 }
 
 func reachesServices(t *testing.T, k kind, foreign bool) {

@@ -64,8 +64,12 @@ const (
 
 func newFlows() *flows { return &flows{byEnds: map[ends]*flow{}} }
 
-// find returns the flow of a packet, which the device has sent or is sent to it.
-func (t *flows) find(h *header, fromDevice bool) *flow {
+// find reads a packet's header and returns its flow, which the device has sent or is sent to it; nil if it is of none that is noted.
+func (t *flows) find(packet []byte, h *header, fromDevice bool) *flow {
+	if !h.read(packet) {
+		t.missed.Other++
+		return nil
+	}
 	e := ends{h.protocol, h.six, h.to, h.from, h.dst, h.source}
 	if fromDevice {
 		e.device, e.server, e.devicePort, e.serverPort = h.from, h.to, h.source, h.dst
@@ -100,14 +104,9 @@ func address(b [16]byte, six bool, port uint16) netip.AddrPort {
 // up takes note of a packet that the device sends.
 func (t *flows) up(packet []byte, at timeline.Time, lost bool) {
 	var h header
-	is := h.read(packet)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !is {
-		t.missed.Other++
-		return
-	}
-	f := t.find(&h, true)
+	f := t.find(packet, &h, true)
 	if f == nil {
 		return
 	}
@@ -139,14 +138,9 @@ func (t *flows) up(packet []byte, at timeline.Time, lost bool) {
 // sent takes note of a packet that a server sends to the device.
 func (t *flows) sent(packet []byte, lost bool) {
 	var h header
-	is := h.read(packet)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !is {
-		t.missed.Other++
-		return
-	}
-	f := t.find(&h, false)
+	f := t.find(packet, &h, false)
 	if f == nil {
 		return
 	}

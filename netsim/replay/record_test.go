@@ -63,13 +63,14 @@ func TestRecorderPassesOn(t *testing.T) {
 	}
 }
 
-// TestRecorderKeepsSpelling: of HTTP/1.1 the fields of a response are kept in their order, as they were spelled, also behind an answer on the way.
-func TestRecorderKeepsSpelling(t *testing.T) {
+// answering is the address of a site that answers each request with the same bytes.
+func answering(t *testing.T, answer string) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -83,15 +84,21 @@ func TestRecorderKeepsSpelling(t *testing.T) {
 					if _, err := http.ReadRequest(in); err != nil {
 						return
 					}
-					fmt.Fprint(c, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\nset-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
+					_, _ = io.WriteString(c, answer)
 				}
 			}()
 		}
 	}()
+	return l.Addr().String()
+}
+
+// TestRecorderKeepsSpelling: of HTTP/1.1 the fields of a response are kept in their order, as they were spelled, also behind an answer on the way.
+func TestRecorderKeepsSpelling(t *testing.T) {
+	address := answering(t, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\nset-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
 	r := record(t, RecorderOptions{})
 	c := r.client(t, false)
 	for range 2 { // the second over the same connection
-		if g := get(t, c, "GET", "http://"+l.Addr().String()+"/", ""); string(g.body) != "ok" {
+		if g := get(t, c, "GET", "http://"+address+"/", ""); string(g.body) != "ok" {
 			t.Fatalf("%+v", g)
 		}
 	}
@@ -421,24 +428,9 @@ func TestRecorderEndsWithTheSite(t *testing.T) {
 
 // TestRecorderAndAStatusThatIsNone: net/http takes 099 from a site, and panics when it is to send it.
 func TestRecorderAndAStatusThatIsNone(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = http.ReadRequest(bufio.NewReader(c))
-			_, _ = io.WriteString(c, "HTTP/1.1 099 None\r\nContent-Length: 0\r\n\r\n")
-			c.Close()
-		}
-	}()
+	address := answering(t, "HTTP/1.1 099 None\r\nContent-Length: 0\r\n\r\n")
 	r := record(t, RecorderOptions{})
-	if g := get(t, r.client(t, false), "GET", "http://"+l.Addr().String()+"/", ""); g.status != http.StatusBadGateway || !strings.Contains(string(g.body), "its status is 99") {
+	if g := get(t, r.client(t, false), "GET", "http://"+address+"/", ""); g.status != http.StatusBadGateway || !strings.Contains(string(g.body), "its status is 99") {
 		t.Errorf("%+v", g)
 	}
 	if a := r.archive(t); len(a.Exchanges) != 1 || !strings.Contains(a.Exchanges[0].Error, "its status is 99") {

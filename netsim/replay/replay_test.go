@@ -48,9 +48,24 @@ func when(e *Exchange, offset int64) time.Duration {
 	return e.Ended
 }
 
-// TestReplayIsTheRecord: a page of 100 resources is recorded, replayed, and the replay recorded in the same way. Both recordings are of the same bytes at the same times.
+// TestReplayIsTheRecord: a page of 100 resources is recorded, replayed, and the replay recorded in the same way. Both recordings are of the same bytes at the same times. The
+// machine's other work makes single replays late, never one early: the best of three counts.
 func TestReplayIsTheRecord(t *testing.T) {
-	const resources = 100
+	for attempt := 1; ; attempt++ {
+		off, asked := recordReplayed(t, 100)
+		// On a machine with time for it, it is within 2 ms: the log says how it was. Not to wait at all would be off by as much as was asked.
+		switch {
+		case off*4 <= asked || t.Failed():
+			return
+		case attempt == 3:
+			t.Fatalf("chunks are off by %v in the median, which is at %v", off, asked)
+		}
+	}
+}
+
+// recordReplayed records a page of so many resources, replays it, and records the replay. It returns by how much the chunks were off in the median, and when they were to come.
+func recordReplayed(t *testing.T, resources int) (off, asked time.Duration) {
+	t.Helper()
 	s := newSite(t, true, page(resources))
 	first := record(t, RecorderOptions{Roots: s.roots, Dial: s.dial})
 	load(t, first.client(t, true), resources)
@@ -72,7 +87,7 @@ func TestReplayIsTheRecord(t *testing.T) {
 	for _, e := range replayed.Exchanges {
 		byURL[e.URL] = e
 	}
-	var off, thought, asked []time.Duration
+	var late, thought, due []time.Duration
 	for _, e := range recorded.Exchanges {
 		r := byURL[e.URL]
 		switch {
@@ -90,23 +105,20 @@ func TestReplayIsTheRecord(t *testing.T) {
 		var sum int64
 		for _, c := range e.Chunks {
 			sum += c.Bytes
-			off = append(off, (when(r, sum) - c.After).Abs())
-			asked = append(asked, c.After)
+			late = append(late, (when(r, sum) - c.After).Abs())
+			due = append(due, c.After)
 		}
 	}
 	f := replayer.Fidelity()
 	if f.Score() != 1 || f.ByteScore() != 1 || f.Exact != resources+1 || f.Missed != 0 {
 		t.Errorf("fidelity %v, bytes %v: %+v", f.Score(), f.ByteScore(), f)
 	}
-	if len(off) < 2*resources {
-		t.Fatalf("%d chunks were recorded of %d resources", len(off), resources)
+	if len(late) < 2*resources {
+		t.Fatalf("%d chunks were recorded of %d resources", len(late), resources)
 	}
-	t.Logf("%d chunks, at up to %v: off by %v (median), %v (p95); think times by %v (median); a plain sleep on this machine is off by %v", len(off), slices.Max(asked), middle(off), at(off, 0.95),
+	t.Logf("%d chunks, at up to %v: off by %v (median), %v (p95); think times by %v (median); a plain sleep on this machine is off by %v", len(late), slices.Max(due), middle(late), at(late, 0.95),
 		middle(thought), plainSleep(t))
-	// On a machine with time for it, it is within 2 ms: the log says how it was. Not to wait at all would be off by as much as was asked.
-	if middle(off)*4 > middle(asked)*3 {
-		t.Errorf("chunks are off by %v in the median, which is at %v", middle(off), middle(asked))
-	}
+	return middle(late), middle(due)
 }
 
 func middle(all []time.Duration) time.Duration { return at(all, 0.5) }

@@ -196,6 +196,9 @@ func TestFolderIsReadOnce(t *testing.T) {
 		t.Errorf("%q", b)
 	}
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "out.txt")); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
 		t.Skip(err) // a system without links
 	}
 	if _, err := Folder(dir, nil); err == nil || !strings.Contains(err.Error(), "out.txt") {

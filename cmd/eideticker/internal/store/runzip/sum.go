@@ -51,27 +51,31 @@ func openFile(path string) (*os.File, error) {
 
 // sumFile adds a file's own sum, or that there is none.
 func sumFile(to io.Writer, path string) error {
-	f, err := openFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = fmt.Fprintln(to, "none")
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close() // was only read
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(to, "%x\n", sum.Sum(nil))
-	return err
+	return summed(to, path, func(f *os.File) (io.Reader, error) { return f, nil })
 }
 
 // endBytes are those of a recording's end that count.
 const endBytes = 64 << 10
 
+// sumRecording adds which recording a file is, and the sum of its end; or that there is none.
 func sumRecording(to io.Writer, path string) error {
+	return summed(to, path, func(f *os.File) (io.Reader, error) {
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		r, err := recording.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close() // was only read
+		fmt.Fprintf(to, "%x %d %d\n", r.Info().ID, r.Frames(), st.Size())
+		return io.NewSectionReader(f, max(0, st.Size()-endBytes), endBytes), nil
+	})
+}
+
+// summed adds the sum of what counts of a file, or that there is none.
+func summed(to io.Writer, path string, counts func(*os.File) (io.Reader, error)) error {
 	f, err := openFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = fmt.Fprintln(to, "none")
@@ -81,18 +85,12 @@ func sumRecording(to io.Writer, path string) error {
 		return err
 	}
 	defer f.Close() // was only read
-	st, err := f.Stat()
+	r, err := counts(f)
 	if err != nil {
 		return err
 	}
-	r, err := recording.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close() // was only read
-	fmt.Fprintf(to, "%x %d %d\n", r.Info().ID, r.Frames(), st.Size())
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, max(0, st.Size()-endBytes), endBytes)); err != nil {
+	if _, err := io.Copy(sum, r); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(to, "%x\n", sum.Sum(nil))
