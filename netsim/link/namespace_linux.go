@@ -94,16 +94,20 @@ func ownNames(nameserver string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	f, err := os.CreateTemp("", "eideticker-resolv-")
-	if err != nil {
+	// It is in a file system that nobody else sees and that ends with the namespace, however this program ends.
+	tmp := os.TempDir()
+	if err := unix.Mount("eideticker", tmp, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64k,mode=0755"); err != nil {
+		return refused(what, err)
+	}
+	mine := filepath.Join(tmp, "resolv.conf")
+	text := []byte("nameserver " + nameserver + "\noptions timeout:60 attempts:1\n")
+	if err := errors.Join(os.WriteFile(mine, text, 0o644), os.Chmod(mine, 0o644)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer os.Remove(f.Name()) // the mount keeps it
-	_, err = fmt.Fprintf(f, "nameserver %s\noptions timeout:60 attempts:1\n", nameserver)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	if err := unix.Mount(mine, over, "", unix.MS_BIND, ""); err != nil {
+		return refused(what, err)
 	}
-	if err := unix.Mount(f.Name(), over, "", unix.MS_BIND, ""); err != nil {
+	if err := unix.Unmount(tmp, unix.MNT_DETACH); err != nil { // the other mount keeps it
 		return refused(what, err)
 	}
 	return nil

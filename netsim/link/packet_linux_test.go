@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -143,10 +144,16 @@ func TestPacketRate(t *testing.T) {
 	}
 }
 
-// TestPacketPrograms: what is started in the device's namespace has the link, and nothing else: no other way out, and no names but ours.
+// TestPacketPrograms: what is started in the device's namespace has the link, and nothing else: no other way out, and no names but ours. The machine's files it has, with nothing
+// added to them.
 func TestPacketPrograms(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	if err := os.WriteFile(filepath.Join(tmp, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p := openPacket(t, Conditions{})
-	cmd := exec.Command("sh", "-c", "cat /etc/resolv.conf; ls /sys/class/net 2>/dev/null; cat /proc/net/dev")
+	cmd := exec.Command("sh", "-c", "cat /etc/resolv.conf; echo in TMPDIR: $(ls $TMPDIR).; ls /sys/class/net 2>/dev/null; cat /proc/net/dev")
 	var out strings.Builder
 	cmd.Stdout = &out
 	if err := p.Device.Start(cmd); err != nil {
@@ -156,7 +163,7 @@ func TestPacketPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	if !strings.Contains(text, "nameserver 198.18.0.1") || !strings.Contains(text, "link0:") || strings.Contains(text, "eth0:") {
+	if !strings.Contains(text, "nameserver 198.18.0.1") || !strings.Contains(text, "link0:") || !strings.Contains(text, "in TMPDIR: there.\n") || strings.Contains(text, "eth0:") {
 		t.Errorf("a program in the namespace sees\n%s", text)
 	}
 	host, err := os.ReadFile("/etc/resolv.conf")

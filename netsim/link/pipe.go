@@ -1,6 +1,7 @@
 package link
 
 import (
+	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -20,6 +21,7 @@ type Pipe struct {
 	behind time.Duration
 	chance chance
 
+	trace   rates
 	began   timeline.Time // of the trace
 	free    timeline.Time // when the line is free
 	rest    int64         // of a nanosecond more, in parts of 1/rate
@@ -74,6 +76,7 @@ func (p *Pipe) Set(d Direction, at timeline.Time) error {
 			p.behind = max(p.behind, time.Duration(3*8*MTU*int64(time.Second)/int64(d.Rate)))
 		}
 	}
+	p.trace = newRates(d.Trace)
 	p.chance.set(d.Loss, d.Burst)
 	return nil
 }
@@ -124,7 +127,7 @@ func (p *Pipe) serialise(bytes int) {
 	}
 	bits := int64(bytes) * 8
 	for {
-		rate, until := p.d.Trace.at(p.began, p.free)
+		rate, until := p.trace.at(p.began, p.free)
 		if rate > 0 {
 			most := until.Sub(p.free)
 			can := int64(float64(rate) * most.Seconds())
@@ -145,21 +148,29 @@ func (p *Pipe) take(bits int64, rate Rate) {
 	p.rest = whole % int64(rate)
 }
 
-// at returns the rate at a time, and until when it is that.
-func (t Trace) at(began, now timeline.Time) (Rate, timeline.Time) {
+// rates are a trace that is looked up by time.
+type rates struct {
+	trace Trace
+	ends  []time.Duration // of each step, from the beginning of a round
+}
+
+func newRates(t Trace) rates {
+	r := rates{t, make([]time.Duration, len(t))}
 	var whole time.Duration
-	for _, s := range t {
+	for i, s := range t {
 		whole += s.For
+		r.ends[i] = whole
 	}
-	round := began.Add(now.Sub(began) / whole * whole)
-	for _, s := range t {
-		end := round.Add(s.For)
-		if now < end {
-			return s.Rate, end
-		}
-		round = end
-	}
-	return 0, round // not reached: the steps are the whole
+	return r
+}
+
+// at returns the rate at a time, and until when it is that.
+func (r *rates) at(began, now timeline.Time) (Rate, timeline.Time) {
+	whole := r.ends[len(r.ends)-1]
+	gone := now.Sub(began)
+	round := gone / whole * whole
+	i, _ := slices.BinarySearch(r.ends, gone-round+1) // the first that ends later
+	return r.trace[i].Rate, began.Add(round + r.ends[i])
 }
 
 // backlog is what waits for the line, by when it leaves.

@@ -11,12 +11,9 @@ import (
 
 // SegmentOptions say what takes the device's side of a packet link.
 type SegmentOptions struct {
-	Interface   string       // of this machine, such as eth3: the device is behind it, and nothing else should be
-	AccessPoint *AccessPoint // what devices find there without a cable; nil: the interface has one
-	// CutOff takes an interface that is a way of this machine to other networks, which it then loses for as long. Its routes are put back when the segment is
-	// closed; if this program is killed before, the interface comes back with its addresses alone.
-	CutOff bool
-	Log    func(line string) // is told what the programs that serve the segment say; may be nil
+	Interface   string            // of this machine, such as eth3: the device is behind it, and nothing else should be
+	AccessPoint *AccessPoint      // what devices find there without a cable; nil: the interface has one
+	Log         func(line string) // is told what the programs that serve the segment say; may be nil
 }
 
 // Lease is an address that a device of a segment has been given.

@@ -30,9 +30,7 @@ type Segment struct {
 	origin  *netlink.Handle // asks in the network that the interface comes from
 	home    int             // of that network, a file
 	was     note
-	index   int             // its number there
-	routes  []netlink.Route // that the machine lost with it
-	wiphy   *uint32         // radio; nil: it is no wireless interface
+	wiphy   *uint32 // radio; nil: it is no wireless interface
 	taken   bool
 	serving []*servant
 	leases  chan Lease
@@ -106,7 +104,6 @@ func (s *Segment) take() (err error) {
 	if err := s.examine(l); err != nil {
 		return err
 	}
-	s.index = l.Attrs().Index
 	if s.was, err = remember(s.origin, l); err != nil {
 		return err
 	}
@@ -212,11 +209,12 @@ func (s *Segment) examine(l netlink.Link) error {
 			return busy("%s of this machine is on top of it", o.Name)
 		}
 	}
-	if s.routes, err = waysOut(s.origin, a.Index); err != nil {
+	ways, err := waysOut(s.origin, a.Index)
+	if err != nil {
 		return err
 	}
-	if len(s.routes) > 0 && !s.options.CutOff {
-		return busy("it is this machine's way to %s, and taking it would cut the machine off; take an interface that leads to the device alone", destination(&s.routes[0]))
+	if len(ways) > 0 {
+		return busy("it is this machine's way to %s, and taking it would cut the machine off; take an interface that leads to the device alone", destination(&ways[0]))
 	}
 	return nil
 }
@@ -482,29 +480,8 @@ func (s *Segment) giveBack() error {
 	if err != nil {
 		return fmt.Errorf("give the interface %s back: %w", name, err)
 	}
-	if l, err = restore(s.origin, l); err != nil {
-		return err
-	}
-	return s.giveBackRoutes(l.Attrs().Index)
-}
-
-// giveBackRoutes puts back the routes through the interface, whose number may have changed on its way.
-func (s *Segment) giveBackRoutes(index int) error {
-	for i := range s.routes {
-		r := &s.routes[i]
-		if r.LinkIndex == s.index {
-			r.LinkIndex = index
-		}
-		for _, hop := range r.MultiPath {
-			if hop.LinkIndex == s.index {
-				hop.LinkIndex = index
-			}
-		}
-		if err := s.origin.RouteReplace(r); err != nil {
-			return refused("give the machine back its way to "+destination(r), err)
-		}
-	}
-	return nil
+	_, err = restore(s.origin, l)
+	return err
 }
 
 // forgetRoute removes a route, if it is there.

@@ -361,33 +361,6 @@ func TestSegmentsRefused(t *testing.T) {
 	}
 }
 
-// TestSegmentCutsOff: who insists gets the interface, and the machine its ways back.
-func TestSegmentCutsOff(t *testing.T) {
-	b := newBench(t)
-	route := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("ip", append([]string{"route"}, args...)...)
-		var out bytes.Buffer
-		cmd.Stdout = &out
-		if err := errors.Join(b.box.Start(cmd), cmd.Wait()); err != nil {
-			t.Fatal(err)
-		}
-		return strings.ReplaceAll(out.String(), " linkdown", "") // the kernel notices a moment later that the other end is there
-	}
-	route("add", "default", "via", "192.168.77.254")
-	was := route("show")
-	_, s := b.open(Conditions{}, SegmentOptions{CutOff: true})
-	if got := route("show"); got != "" {
-		t.Errorf("the machine still has\n%s", got)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := route("show"); got != was {
-		t.Errorf("the machine has the ways\n%sand had\n%s", got, was)
-	}
-}
-
 // TestSegmentServantDies: who waits for a device is told that nothing gives it an address any more.
 func TestSegmentServantDies(t *testing.T) {
 	b := newBench(t)
