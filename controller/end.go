@@ -102,7 +102,14 @@ func (r *run) mark(kind string) {
 }
 
 // emit writes an event of the run itself into the recording.
-func (r *run) emit(kind string, at timeline.Interval, data any) {
+func (r *run) emit(kind string, at timeline.Interval, data any) { r.record(event(kind, at, data)) }
+
+func (r *run) record(e timeline.Event) {
+	r.mark(e.Kind)
+	r.Emit(e)
+}
+
+func event(kind string, at timeline.Interval, data any) timeline.Event {
 	e := timeline.Event{At: at.Mid(), Uncertainty: at.Width() - at.Width()/2, Source: EventSource, Kind: kind}
 	if data != nil {
 		raw, err := json.Marshal(data)
@@ -111,6 +118,5 @@ func (r *run) emit(kind string, at timeline.Interval, data any) {
 		}
 		e.Data = raw
 	}
-	r.mark(kind)
-	r.Emit(e)
+	return e
 }

@@ -108,6 +108,14 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 // LineChanged is the kind of event that a changed line is.
 const LineChanged = "network"
 
+// LineEvent is what a recording is told of a line that is another since then. By is who changed it; "": the test.
+func LineEvent(at timeline.Interval, conditions, by string) timeline.Event {
+	return event(LineChanged, at, struct {
+		Conditions string `json:"conditions"`
+		By         string `json:"by,omitempty"`
+	}{conditions, by})
+}
+
 func (r *run) changeLine(l suite.Line) error {
 	if r.Line == nil {
 		return fmt.Errorf("the device has no network of the run's own: %w", errors.ErrUnsupported)
@@ -117,7 +125,7 @@ func (r *run) changeLine(l suite.Line) error {
 	if err != nil {
 		return err
 	}
-	r.emit(LineChanged, timeline.Interval{Earliest: before, Latest: r.Clock.Now()}, map[string]any{"conditions": now})
+	r.record(LineEvent(timeline.Interval{Earliest: before, Latest: r.Clock.Now()}, now, ""))
 	return nil
 }
 

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -54,9 +53,7 @@ func (t *Test) checkLines(s Step, known *Known) error {
 		if !t.Network.Given() {
 			return errors.New("the step changes a network, and the test has none: want network: cable, say, beside steps")
 		}
-		if p := a.Profile; p != "" && known.Networks != nil && !slices.Contains(known.Networks, p) {
-			return fmt.Errorf("no network is called %q%s", strict.Clip(p), strict.Meant(p, known.Networks))
-		}
+		return a.checkKnown(known)
 	}
 	return nil
 }

@@ -1,0 +1,52 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/eideticker/eideticker/controller/internal/strict"
+)
+
+// LineText is a Line in the words that a file has for its keys; "" is what is not given.
+type LineText struct{ Profile, RTT, Down, Up, Loss string }
+
+// ParseLine reads a line that stands in no file, and refuses what a step of one may not say.
+func ParseLine(t LineText, known Known) (Line, error) {
+	l := Line{Profile: t.Profile}
+	for _, w := range []struct {
+		key, word string
+		read      func(string) error
+	}{
+		{"rtt", t.RTT, func(s string) (err error) { l.RTT, err = ParseDuration(s); return err }},
+		{"down", t.Down, func(s string) (err error) { l.Down, err = ParseRate(s); return err }},
+		{"up", t.Up, func(s string) (err error) { l.Up, err = ParseRate(s); return err }},
+		{"loss", t.Loss, func(s string) error {
+			p, err := ParsePercent(s)
+			l.Loss = &p
+			return err
+		}},
+	} {
+		if w.word == "" {
+			continue
+		}
+		if err := w.read(w.word); err != nil {
+			return Line{}, fmt.Errorf("%s: %w", w.key, err)
+		}
+	}
+	err := l.check(&known)
+	if err == nil {
+		err = l.checkKnown(&known)
+	}
+	if err != nil {
+		return Line{}, err
+	}
+	return l, nil
+}
+
+// checkKnown wants a profile that there is.
+func (l Line) checkKnown(known *Known) error {
+	if l.Profile == "" || known.Networks == nil || slices.Contains(known.Networks, l.Profile) {
+		return nil
+	}
+	return fmt.Errorf("no network is called %q%s", strict.Clip(l.Profile), strict.Meant(l.Profile, known.Networks))
+}
