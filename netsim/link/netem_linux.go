@@ -2,9 +2,6 @@ package link
 
 import (
 	"encoding/binary"
-	"fmt"
-	"net"
-	"net/netip"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -13,119 +10,19 @@ import (
 )
 
 // OpenNetem makes a line like [OpenPacket] does, whose packets the kernel's own netem delays and loses, on a pair of virtual Ethernet interfaces. It is there to hold the one against
-// the other, and for rates that no program keeps up with. It takes a kernel with sch_netem. What netem does not do as the model does is refused. Its chance has no seed, and of what
-// went over the line it tells no flows.
+// the other, and for rates that no program keeps up with. It takes a kernel with sch_netem, and returns a [KernelError] where there is none. What netem does not do as the model does is
+// refused, see [CheckNetem]. Its chance has no seed, and of what went over the line it tells no flows.
 func OpenNetem(c Conditions) (p *Packet, err error) {
-	return openPair(c, checkNetem, func(n *Namespace, d Direction) (way, error) {
-		q := &qdisc{in: n}
+	return openPair(c, CheckNetem, func(e end, d Direction) (way, error) {
+		q := &qdisc{end: e}
 		return q, q.add(d)
 	})
-}
-
-// openPair makes both namespaces and a pair of interfaces between them, with something of the kernel's for what leaves each.
-func openPair(c Conditions, refuses func(Conditions) error, kernels func(*Namespace, Direction) (way, error)) (p *Packet, err error) {
-	p = &Packet{conditions: c, refuses: refuses, flows: newFlows()}
-	defer func() {
-		if err != nil {
-			p.Close()
-			p = nil
-		}
-	}()
-	if err := refuses(c); err != nil {
-		return p, err
-	}
-	if p.Device, err = NewNamespace(ServerAddress.Addr().String()); err != nil {
-		return p, err
-	}
-	if p.Server, err = NewNamespace(ServerAddress.Addr().String()); err != nil {
-		return p, err
-	}
-	if err := p.pair(); err != nil {
-		return p, fmt.Errorf("make a pair of interfaces: %w", err)
-	}
-	for _, side := range []struct {
-		n         *Namespace
-		through   string
-		kind      int
-		addresses []netip.Prefix
-		way       *way
-		d         Direction
-	}{
-		{p.Device, tunName, unix.RTN_UNICAST, []netip.Prefix{DeviceAddress, DeviceAddress6}, &p.up, c.Up},
-		{p.Server, "lo", unix.RTN_LOCAL, []netip.Prefix{ServerAddress, ServerAddress6}, &p.down, c.Down},
-	} {
-		err := side.n.Do(func() error {
-			if err := setUp(tunName, side.addresses...); err != nil {
-				return err
-			}
-			return routeAll(side.through, side.kind)
-		})
-		if err != nil {
-			return p, err
-		}
-		if *side.way, err = kernels(side.n, side.d); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-// pair makes the interfaces, one in each namespace. They have the same address and ask for no neighbours: what goes over the line is what the test sends, and every address of the
-// world is at the other end.
-func (p *Packet) pair() error {
-	there := -1
-	if err := p.Server.Do(func() (err error) { there, err = openNetwork(); return err }); err != nil {
-		return err
-	}
-	defer unix.Close(there)
-	same := net.HardwareAddr{0x02, 0, 0, 0, 0, 1}
-	err := p.Device.Do(func() error {
-		h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: tunName, HardwareAddr: same}, PeerName: tunName, PeerHardwareAddr: same, PeerNamespace: netlink.NsFd(there)}
-		if err := h.LinkAdd(veth); err != nil {
-			return refused("make a pair of interfaces", err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, n := range []*Namespace{p.Device, p.Server} {
-		if err := n.Do(alone); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// alone keeps neighbours from being asked for, and packets from being handed to netem several at a time.
-func alone() error {
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	l, err := h.LinkByName(tunName)
-	if err != nil {
-		return err
-	}
-	if err := h.LinkSetARPOff(l); err != nil {
-		return refused("ask for no neighbours", err)
-	}
-	if err := h.LinkSetGSOMaxSegs(l, 1); err != nil {
-		return refused("send packets one by one", err)
-	}
-	return nil
 }
 
 // qdisc is netem at one end of the pair, for what leaves there. It is two, one in the other: packets take their time on the line in the first, and what is lost on the way is lost in the
 // second, after that. Where no rate makes them take time, the first loses them, since packets that it does not delay never see the second.
 type qdisc struct {
-	in *Namespace
+	end
 
 	mu    sync.Mutex
 	early bool   // the first loses them
@@ -161,16 +58,12 @@ func (q *qdisc) change(d Direction, flags int, what string) error {
 	} else {
 		line.loss, line.toBad, line.toGood = 0, 0, 0
 	}
-	err := q.in.Do(func() error {
-		if err := send(first, line, flags); err != nil {
+	return q.have(what, "netem", "sch_netem", func(_ *netlink.Handle, l netlink.Link) error {
+		if err := send(l, first, line, flags); err != nil {
 			return err
 		}
-		return send(second, loss, flags)
+		return send(l, second, loss, flags)
 	})
-	if err != nil {
-		return refused(what, err)
-	}
-	return nil
 }
 
 // Attributes of netem's that the library has no names for (linux/pkt_sched.h).
@@ -184,32 +77,13 @@ const (
 )
 
 // send tells the kernel all of one: what is left out it would keep as it was.
-func send(place [2]uint32, n netem, flags int) error {
-	l, h, err := findLink()
-	if err != nil {
-		return err
-	}
-	h.Close()
+func send(l netlink.Link, place [2]uint32, n netem, flags int) error {
 	req := nl.NewNetlinkRequest(unix.RTM_NEWQDISC, flags|unix.NLM_F_ACK)
 	req.AddData(&nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(l.Attrs().Index), Parent: place[0], Handle: place[1]})
 	req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("netem")))
 	req.AddData(n.attributes())
-	_, err = req.Execute(unix.NETLINK_ROUTE, 0)
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
 	return err
-}
-
-// findLink finds this end of the pair in the calling thread's namespace. The handle is the caller's to close.
-func findLink() (netlink.Link, *netlink.Handle, error) {
-	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := h.LinkByName(tunName)
-	if err != nil {
-		h.Close()
-		return nil, nil, err
-	}
-	return l, h, nil
 }
 
 func (n *netem) attributes() *nl.RtAttr {
@@ -254,39 +128,12 @@ func (q *qdisc) split(c Counts, n drops) Counts {
 	return c
 }
 
-// ask returns what the kernel has counted; nothing, once it is closed.
+// ask returns what the kernel has counted.
 func (q *qdisc) ask() (c Counts, n drops) {
-	_ = q.in.Do(func() error {
-		l, h, err := findLink()
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		all, err := h.QdiscList(l)
-		if err != nil {
-			return err
-		}
-		for _, q := range all {
-			a := q.Attrs()
-			s := a.Statistics
-			if s == nil || s.Basic == nil || s.Queue == nil {
-				continue
-			}
-			switch a.Handle {
-			case first[1]:
-				n.both = uint64(s.Queue.Drops)
-				c.Packets += uint64(s.Basic.Packets) + uint64(s.Queue.Qlen)
-				c.Bytes += s.Basic.Bytes + uint64(s.Queue.Backlog)
-			case second[1]:
-				n.second = uint64(s.Queue.Drops)
-			}
-		}
-		return nil
-	})
-	c.Bytes -= etherHeader * c.Packets // of what was dropped the kernel tells no bytes
-	c.Packets += n.both
-	return c, n
+	by := q.counted()
+	f := by[first[1]]
+	n = drops{both: f.drops, second: by[second[1]].drops}
+	// Of what was dropped the kernel tells no bytes.
+	whole := f.packets + f.queued
+	return Counts{Packets: whole + n.both, Bytes: f.bytes + f.backlog - etherHeader*whole}, n
 }
-
-// close does nothing: it ends with the namespace.
-func (q *qdisc) close() error { return nil }

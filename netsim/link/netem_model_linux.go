@@ -1,38 +1,9 @@
 package link
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"time"
 )
-
-// checkNetem says what the kernel's netem does not do as the model does. What it does is not the same packet by packet, but the same on average: its chance is its own.
-func checkNetem(c Conditions) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	for name, d := range map[string]*Direction{"down": &c.Down, "up": &c.Up} {
-		if err := d.checkNetem(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (d *Direction) checkNetem() error {
-	switch {
-	case len(d.Trace) > 0:
-		return errors.New("netem has one rate and no trace of them: set the rates one after the other, or take a packet link")
-	case d.Queue != 0 && d.Rate != 0:
-		return fmt.Errorf("netem counts its queue in packets, and those on their way with them: a queue of %d bytes takes a packet link", d.Queue)
-	case d.Jitter > 0 && d.Rate == 0:
-		return errors.New("where no rate keeps them in order, netem lets packets of different delay overtake each other: jitter takes a rate, or a packet link")
-	case d.Reorder > 0 && (d.Delay > 0 || d.Rate > 0):
-		return errors.New("netem reorders by sending packets at once, past the delay and the rate, and holds none back: reordering on a line that has either takes a packet link")
-	}
-	return nil
-}
 
 // netem is a direction as the kernel takes it (linux/pkt_sched.h).
 type netem struct {

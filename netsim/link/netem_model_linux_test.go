@@ -18,18 +18,18 @@ func TestNetemRefuses(t *testing.T) {
 		"is not between 0 and 1m0s": {Delay: time.Hour},
 	} {
 		for name, c := range map[string]Conditions{"down: ": {Down: d}, "up: ": {Up: d}} {
-			if err := checkNetem(c); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), name) {
+			if err := CheckNetem(c); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), name) {
 				t.Errorf("%+v: %v, want %s…%s", d, err, name, want)
 			}
 		}
 	}
 	for _, p := range Profiles() {
-		if err := checkNetem(p.Conditions); err != nil {
+		if err := CheckNetem(p.Conditions); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
 	for _, d := range []Direction{{Rate: Mbit, Delay: time.Second, Jitter: time.Second, Loss: 0.1, Burst: 3}, {Reorder: 0.2, Behind: time.Second}, {Queue: 64 << 10}} {
-		if err := checkNetem(Conditions{Down: d}); err != nil {
+		if err := CheckNetem(Conditions{Down: d}); err != nil {
 			t.Errorf("%+v: %v", d, err)
 		}
 	}

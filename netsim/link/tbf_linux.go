@@ -2,19 +2,18 @@ package link
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/vishvananda/netlink"
 )
 
 // HeaderTBF is what the kernel's token bucket counts of each packet beside IP: Ethernet's header, bytes.
-const HeaderTBF = 14
+const HeaderTBF = etherHeader
 
 // OpenTBF makes a line like [OpenPacket] does, whose packets the kernel's own token bucket filter holds back (tc-tbf(8)), on a pair of virtual Ethernet interfaces. It has rates and queues and nothing
 // else, and is there to hold the packet link against what else there is.
 func OpenTBF(c Conditions) (*Packet, error) {
-	return openPair(c, checkTBF, func(n *Namespace, d Direction) (way, error) {
-		b := &bucket{n}
+	return openPair(c, checkTBF, func(e end, d Direction) (way, error) {
+		b := bucket{e}
 		return b, b.set(d)
 	})
 }
@@ -35,49 +34,26 @@ func checkTBF(c Conditions) error {
 	return nil
 }
 
-// bucket is the token bucket at one end, for what leaves there.
-type bucket struct{ in *Namespace }
+// bucket is the token bucket at one end.
+type bucket struct{ end }
+
+// bucketHandle is what it is known by.
+var bucketHandle = netlink.MakeHandle(1, 0)
 
 // burst is what leaves at once, bytes: two packets, and on fast lines as much as in the kernel's own tick of 4 ms.
 func (bucket) burst(r Rate) uint32 { return uint32(max(2*(MTU+HeaderTBF), int64(r)/8/250)) }
 
-func (b *bucket) set(d Direction) error {
-	return b.in.Do(func() error {
-		l, h, err := findLink()
-		if err != nil {
-			return err
-		}
-		defer h.Close()
+func (b bucket) set(d Direction) error {
+	return b.have("have the kernel's token bucket at an interface", "token bucket", "sch_tbf", func(h *netlink.Handle, l netlink.Link) error {
 		rate := uint64(d.Rate) / 8
-		if err := h.QdiscReplace(&netlink.Tbf{
-			QdiscAttrs: netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0)},
+		return h.QdiscReplace(&netlink.Tbf{
+			QdiscAttrs: netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: bucketHandle},
 			Rate:       rate, Limit: uint32(d.queue()) + b.burst(d.Rate), Buffer: netlink.Xmittime(rate, b.burst(d.Rate)),
-		}); err != nil {
-			return refused("have the kernel's token bucket at an interface", err)
-		}
-		return nil
+		})
 	})
 }
 
-func (b *bucket) counts() (c Counts) {
-	_ = b.in.Do(func() error {
-		l, h, err := findLink()
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		all, err := h.QdiscList(l)
-		if err != nil {
-			return fmt.Errorf("ask the kernel's token bucket: %w", err)
-		}
-		for _, q := range all {
-			if s := q.Attrs().Statistics; q.Type() == "tbf" && s != nil && s.Basic != nil && s.Queue != nil {
-				c = Counts{Packets: uint64(s.Basic.Packets) + uint64(s.Queue.Drops), Bytes: s.Basic.Bytes, LostInQueue: uint64(s.Queue.Drops)}
-			}
-		}
-		return nil
-	})
-	return c
+func (b bucket) counts() Counts {
+	c := b.counted()[bucketHandle]
+	return Counts{Packets: c.packets + c.drops, Bytes: c.bytes, LostInQueue: c.drops}
 }
-
-func (*bucket) close() error { return nil }
