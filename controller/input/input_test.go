@@ -25,6 +25,10 @@ func TestParseChord(t *testing.T) {
 		{" ", "Space", ""},
 		{"F12", "F12", ""},
 		{"keyq", "KeyQ", ""},
+		{"dead_acute", "DeadAcute", ""},
+		{"Shift+deadgrave", "ShiftLeft DeadGrave", ""},
+		{"Multi_key", "Compose", ""},
+		{"dead_acut", "", "is DeadAcute meant?"},
 		{"", "", "is 0 keys"},
 		{"Control+", "", "called Plus"},
 		{"Contrl", "", "no key"},
@@ -41,7 +45,7 @@ func TestParseChord(t *testing.T) {
 }
 
 func FuzzParseChord(f *testing.F) {
-	for _, s := range []string{"Control+F", "+", "++", "a+", "ctrl + x", "日"} {
+	for _, s := range []string{"Control+F", "+", "++", "a+", "ctrl + x", "日", "dead_acute", "Multi_key"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -82,6 +86,15 @@ func TestKeysAreOfTheirOwn(t *testing.T) {
 	}
 	if len(named) != 105 {
 		t.Errorf("there are %d keys", len(named))
+	}
+	for k, sym := range composing {
+		if other, twice := seen[fmt.Sprint("keysym ", sym)]; twice {
+			t.Errorf("%s and %s are both keysym %#x", k, other, sym)
+		}
+		seen[fmt.Sprint("keysym ", sym)] = k
+		if _, place := US().Find(k); place || k.Validate() != nil {
+			t.Errorf("%s: on a US keyboard %v, valid %v", k, place, k.Validate())
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Key is a key by its meaning, one character that it types ("f", "ß"), or by its name, which is that of KeyboardEvent.code in the W3C's UI
 // Events: "Enter", "ControlLeft", "ArrowDown", "F5", "Numpad1", "Space". Keys that type characters have names too, of the place where they
-// are on a US keyboard: "KeyQ" types a on a French one.
+// are on a US keyboard: "KeyQ" types a on a French one. Dead keys and Compose are called by what they mean: "DeadAcute".
 type Key string
 
 // Codes are the numbers of a named key in the systems that drivers speak to. None is 0.
@@ -30,7 +30,7 @@ func (k Key) Codes() (Codes, bool) {
 	return c, ok
 }
 
-// Rune returns the character that a key types which is not a named one.
+// Rune returns the character that a key types which has no name.
 func (k Key) Rune() (rune, bool) {
 	if _, ok := named[k]; ok {
 		return 0, false
@@ -42,6 +42,9 @@ func (k Key) Rune() (rune, bool) {
 // Validate reports that there is no such key.
 func (k Key) Validate() error {
 	if _, ok := named[k]; ok {
+		return nil
+	}
+	if _, ok := composing[k]; ok {
 		return nil
 	}
 	if r, ok := k.Rune(); ok && unicode.IsPrint(r) {
@@ -81,6 +84,9 @@ func ParseKey(name string) (Key, error) {
 			return k, nil
 		}
 	}
+	if k, ok := composingNamed(low); ok {
+		return k, nil
+	}
 	if near := nearestKey(low); near != "" {
 		return "", fmt.Errorf("no key is called %.40q: is %s meant?", name, near)
 	}
@@ -89,11 +95,18 @@ func ParseKey(name string) (Key, error) {
 
 // nearestKey finds a name that begins like another one, or that it lies within.
 func nearestKey(low string) (near Key) {
-	for k := range named {
+	low = strings.ReplaceAll(low, "_", "")
+	look := func(k Key) {
 		n := strings.ToLower(string(k))
 		if (len(low) >= 3 && (strings.HasPrefix(n, low) || strings.HasPrefix(low, n))) && (near == "" || k < near) {
 			near = k
 		}
+	}
+	for k := range named {
+		look(k)
+	}
+	for k := range composing {
+		look(k)
 	}
 	return near
 }

@@ -27,6 +27,8 @@ steps:
   - load: example.org
   - key: Control+F
   - key: {chord: Plus, hold: 1s, times: 3, every: 250ms}
+  - key: dead_acute
+  - key: Shift+Compose
   - text: "日本語\n"
   - text: {text: "x: y # z", every: 80ms}
   - text: |

@@ -43,6 +43,7 @@ func TestReports(t *testing.T) {
 		{"all lifted", []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 1}}, "touch 3/0x2f=0 3/0x39=-1 3/0x2f=1 3/0x39=-1 1/0x14a=0"},
 		{"outside", []input.Action{input.Move{X: 1000, Y: 1}}, "error outside the screen of 1000x500"},
 		{"no such letter", []input.Action{input.Text{Text: "日"}}, `error "日" (U+65E5) is not on the keyboard's layout`},
+		{"a dead key", []input.Action{input.KeyDown{Key: "DeadAcute"}}, "error the keyboard's layout has no key DeadAcute"},
 		{"a finger that is not there", []input.Action{input.TouchMove{Finger: 2}}, "error finger 2 is not down"},
 		{"nothing", nil, "error no action"},
 	} {

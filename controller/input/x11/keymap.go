@@ -245,7 +245,11 @@ func usualPlace(label string) bool {
 	case "AA", "AB", "AC", "AD", "AE":
 		return true
 	}
-	return label == "TLDE" || label == "BKSL" || label == "SPCE" || label == "RTRN" || label == "AC12"
+	switch label {
+	case "TLDE", "HZTG", "BKSL", "AC12", "SPCE", "RTRN": // HZTG is TLDE, and AC12 BKSL, where a server has both names
+		return true
+	}
+	return false
 }
 
 // reached is a state, and the keys to hold for it.

@@ -216,22 +216,20 @@ func (p *planner) keyDown(k input.Key) error {
 	return nil
 }
 
-// place returns what is to be held for a key. A character is pressed so that it is typed now; but once something is held, such as Control, the key is meant, as
+// place returns what is to be held for a key. A character is pressed so that it is typed now, and so is a dead key; but once something is held, such as Control, the key is meant, as
 // it would be without what is locked.
 func (p *planner) place(k input.Key) (press, error) {
-	r, character := k.Rune()
-	if !character {
+	if codes, named := k.Codes(); named {
 		if code := p.named(k); code != 0 {
 			return press{key: k, code: code}, nil
 		}
-		codes, _ := k.Codes()
 		return press{key: k, sym: codes.Keysym}, p.borrow(codes.Keysym)
 	}
 	now := p.now(false)
 	if len(p.presses) > 0 {
 		now.modifiers = 0
 	}
-	at, sym, ok := p.locate(r, now)
+	at, sym, ok := p.seek(k, now)
 	switch {
 	case ok:
 		effective := p.now(false).modifiers
@@ -241,9 +239,19 @@ func (p *planner) place(k input.Key) (press, error) {
 		})
 		return press{key: k, code: at.code, hold: missing}, nil
 	case sym == 0:
-		return press{}, fmt.Errorf("no key types %U: %w", r, errors.ErrUnsupported)
+		return press{}, fmt.Errorf("no key types %+q: %w", string(k), errors.ErrUnsupported)
 	}
 	return press{key: k, sym: sym}, p.borrow(sym)
+}
+
+// seek finds how a key is pressed that is known by what it means, or else the keysym that a key must be lent to; 0 if it is none.
+func (p *planner) seek(k input.Key, now mode) (at place, sym uint32, ok bool) {
+	if sym, ok = k.Composing(); ok {
+		at, ok = p.find(sym, now)
+		return at, sym, ok
+	}
+	r, _ := k.Rune()
+	return p.locate(r, now)
 }
 
 func (p *planner) keyUp(k input.Key) error {

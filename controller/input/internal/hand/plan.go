@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/controller/input"
 )
@@ -117,6 +118,9 @@ func (p *planner) plan(a input.Action) error {
 }
 
 func missing(what string) error {
+	if utf8.RuneCountInString(what) > 1 {
+		return fmt.Errorf("the keyboard's layout has no key %.40s: %w", what, errors.ErrUnsupported)
+	}
 	return fmt.Errorf("%.40q (%U) is not on the keyboard's layout: %w", what, []rune(what)[0], errors.ErrUnsupported)
 }
 

@@ -111,7 +111,7 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 func TestPlanRefuses(t *testing.T) {
-	for _, a := range []input.Action{input.Text{Text: "ß"}, input.KeyDown{Key: "ß"}, input.KeyUp{Key: "ß"}, input.Move{X: 10}, input.TouchDown{Y: 10}, unknown{}} {
+	for _, a := range []input.Action{input.Text{Text: "ß"}, input.KeyDown{Key: "ß"}, input.KeyUp{Key: "ß"}, input.KeyDown{Key: "DeadAcute"}, input.Move{X: 10}, input.TouchDown{Y: 10}, unknown{}} {
 		steps, err := State{}.Plan(input.US(), Screen{10, 10}, a)
 		if !errors.Is(err, errors.ErrUnsupported) || steps != nil {
 			t.Errorf("%v: %v, %v", a, steps, err)
