@@ -107,7 +107,7 @@ func (s *Server) noteQUIC(conn *quic.Conn) {
 	now := s.clock.Now()
 	state := conn.ConnectionState().TLS
 	c.says(func(seen *Connection) {
-		seen.Secured = now
+		seen.Secured, seen.Server = now, addrPort(conn.LocalAddr()) // the socket's own may be every address
 		seen.TLS, seen.Resumed, seen.Name = tls.VersionName(state.Version), state.DidResume, state.ServerName
 		c.count = func() (in, out int64) {
 			stats := conn.ConnectionStats()

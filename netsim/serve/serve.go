@@ -33,6 +33,7 @@ type Options struct {
 	Stall       time.Duration // for how long a client may take nothing of what is sent to it; 0: a minute
 	Patience    time.Duration // for how long the head of a request may take to come; 0: half a minute, for a long one takes a while on a slow line
 	HTTP1       bool          // do not speak HTTP/2
+	HTTP2       bool          // do not speak HTTP/1.1 under TLS
 	Blind       bool          // witness nothing
 }
 
@@ -92,6 +93,9 @@ func New(o Options) (*Server, error) {
 	if o.Handler == nil {
 		return nil, errors.New("serve: there is no handler")
 	}
+	if o.HTTP1 && o.HTTP2 {
+		return nil, errors.New("serve: of HTTP/1.1 and HTTP/2 each is to be the only one")
+	}
 	if o.Clock == nil {
 		o.Clock = timeline.Monotonic()
 	}
@@ -115,9 +119,13 @@ func New(o Options) (*Server, error) {
 	// server that it is likely to meet. It also takes a connection of which TLS has been taken off, which is how a stream's number and place are known.
 	s.h1of2 = &http.Server{MaxHeaderBytes: mostHead, ErrorLog: o.Log}
 	if o.Authority != nil {
-		s.tls = s.tlsConfig("h2", "http/1.1")
-		if o.HTTP1 {
-			s.tls.NextProtos = s.tls.NextProtos[1:]
+		switch {
+		case o.HTTP1:
+			s.tls = s.tlsConfig("http/1.1")
+		case o.HTTP2:
+			s.tls = s.tlsConfig("h2")
+		default:
+			s.tls = s.tlsConfig("h2", "http/1.1")
 		}
 	}
 	//lint:ignore SA1019 see above
@@ -128,7 +136,7 @@ func New(o Options) (*Server, error) {
 // HTTP adds a socket for HTTP/1.1 without TLS. The server closes it when it ends. Sockets are added before Run.
 func (s *Server) HTTP(l net.Listener) { s.sockets = append(s.sockets, socket{l, false}) }
 
-// HTTPS adds a socket for HTTP/1.1 and HTTP/2 with TLS.
+// HTTPS adds a socket for HTTP/1.1 and HTTP/2 with TLS, or one of them.
 func (s *Server) HTTPS(l net.Listener) { s.sockets = append(s.sockets, socket{l, true}) }
 
 // QUIC adds a socket for HTTP/3. Responses by TCP say that it is there (Alt-Svc, RFC 7838), on the port of the last that was added.

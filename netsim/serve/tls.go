@@ -47,8 +47,11 @@ func (s *Server) secure(ctx context.Context, c *connection) {
 	now := s.clock.Now()
 	state := t.ConnectionState()
 	protocol := state.NegotiatedProtocol
-	if protocol == "" {
-		protocol = "http/1.1"
+	if protocol == "" { // the client has not said what it speaks
+		if protocol = "http/1.1"; s.options.HTTP2 {
+			s.refuseTLS(c, errors.New("the client does not offer HTTP/2"))
+			return
+		}
 	}
 	c.says(func(seen *Connection) {
 		seen.Secured, seen.Protocol = now, protocol
