@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -63,44 +64,69 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// printWrapped prints rows, cleaned, under a heading. The last column is wrapped to what is left of a width, and each of its lines that
-// follow begins below it. What is too wide for a column stands above its row, alone.
+// printWrapped prints rows, cleaned, under a heading. The last column is wrapped to what is left of a width, one before it to the column, and each of their lines that
+// follow begins below them. A first cell, or a word, that is too wide for its column stands above its row, alone.
 func printWrapped(w io.Writer, heading []string, rows [][]string, width int) error {
 	last := len(heading) - 1
-	widest := width / 2 / last
-	widths := make([]int, last)
-	for _, row := range append([][]string{heading}, rows...) {
-		for i := range widths {
-			if n := utf8.RuneCountInString(clean(row[i])); n <= widest {
-				widths[i] = max(widths[i], n)
-			}
-		}
+	rows = append([][]string{heading}, rows...)
+	widths := columnWidths(rows, width/2/last)
+	left := width
+	for _, n := range widths {
+		left -= n + 2
 	}
 	var b strings.Builder
-	for _, row := range append([][]string{heading}, rows...) {
-		head := ""
+	for _, row := range rows {
+		most, cells := 1, make([][]string, last+1) // lines of each
 		for i, n := range widths {
-			cell := clean(row[i])
-			if utf8.RuneCountInString(cell) > n {
-				for _, part := range breakForm(cell, width) {
+			cells[i] = cellLines(row[i], i, n)
+			if slices.ContainsFunc(cells[i], func(line string) bool { return utf8.RuneCountInString(line) > n }) {
+				for _, part := range breakForm(clean(row[i]), width) {
 					b.WriteString(part + "\n")
 				}
-				cell = ""
+				cells[i] = nil
 			}
-			head += cell + strings.Repeat(" ", n-utf8.RuneCountInString(cell)+2)
+			most = max(most, len(cells[i]))
 		}
-		indent := utf8.RuneCountInString(head)
-		lines := wrap(row[last], max(leastText, width-indent))
-		if len(lines) == 0 {
-			lines = []string{""}
-		}
-		for _, line := range lines {
-			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
-			head = strings.Repeat(" ", indent)
+		cells[last] = wrap(row[last], max(leastText, left))
+		for n := range max(most, len(cells[last])) {
+			line := ""
+			for i, lines := range cells {
+				cell := ""
+				if n < len(lines) {
+					cell = lines[n]
+				}
+				if line += cell; i < last {
+					line += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+				}
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// columnWidths returns how wide the columns before the last one are: as what is not wider than widest.
+func columnWidths(rows [][]string, widest int) []int {
+	widths := make([]int, len(rows[0])-1)
+	for _, row := range rows {
+		for i := range widths {
+			for _, line := range cellLines(row[i], i, widest) {
+				if n := utf8.RuneCountInString(line); n <= widest {
+					widths[i] = max(widths[i], n)
+				}
+			}
+		}
+	}
+	return widths
+}
+
+// cellLines returns the lines of a cell before the last column. In the first one are names, which are not broken.
+func cellLines(cell string, column, width int) []string {
+	if column == 0 {
+		return []string{clean(cell)}
+	}
+	return wrap(cell, width)
 }
 
 // breakForm breaks a URI's form, which has no blanks, before its parameters.

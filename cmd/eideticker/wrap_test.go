@@ -35,6 +35,12 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 	}
 	var b strings.Builder
+	const want = "TEST   MEASURES    ABOUT\nfirst  fps         one two\nload   speedindex  three four five\n       loadhist\nlast   fps strip   six\n"
+	three := [][]string{{"first", "fps", "one two"}, {"load", "speedindex loadhist", "three four five"}, {"last", "fps strip", "six"}}
+	if err := printWrapped(&b, []string{"TEST", "MEASURES", "ABOUT"}, three, 48); err != nil || b.String() != want {
+		t.Errorf("three columns:\n%s%v\nwant\n%s", b.String(), err, want)
+	}
+	b.Reset()
 	if err := printTable(&b, []string{"A", ">B"}, [][]string{{"x\x1b[2J", "y\nz"}}); err != nil || strings.Contains(b.String(), "\x1b") || strings.Count(b.String(), "\n") != 2 {
 		t.Errorf("%q, %v", b.String(), err)
 	}
