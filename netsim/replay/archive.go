@@ -111,12 +111,25 @@ func (e *Exchange) Replayable() (bool, string) {
 	switch {
 	case e.Missing != "":
 		return false, e.Missing
+	case e.interim():
+		return false, e.notFinal()
 	case e.Error != "":
 		return false, e.Error
 	case e.Status < 200:
 		return false, "there was no response"
 	}
 	return true, ""
+}
+
+// interim reports whether the response is one that comes before the answer (RFC 9110, 15.2). Who gave it as the answer would have net/http make up another behind it.
+func (e *Exchange) interim() bool { return e.Status >= 100 && e.Status < 200 }
+
+// notFinal is why such a response is not replayed.
+func (e *Exchange) notFinal() string {
+	if e.Status == http.StatusSwitchingProtocols {
+		return notWebSocket
+	}
+	return strings.TrimSpace(fmt.Sprintf("only what comes before the answer is there: %d %s", e.Status, http.StatusText(e.Status)))
 }
 
 // Limits bound what is recorded, and what is read from files.

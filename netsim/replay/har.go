@@ -78,6 +78,10 @@ func fromHAR(h *har.Entry, p *pool, l Limits) (*Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.interim() {
+		e.Missing = e.notFinal()
+		return e, nil
+	}
 	return e, e.bodyHAR(&h.Response.Content, p, l)
 }
 

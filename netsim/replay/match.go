@@ -151,8 +151,9 @@ func (m *match) among(a *asked, all []*Exchange) (found, string) {
 	var best rank
 	miss, failed := "", []*Exchange(nil)
 	for _, e := range all {
-		if e.Missing != "" {
-			miss = "it cannot be replayed: " + e.Missing
+		if e.Missing != "" || e.interim() {
+			_, why := e.Replayable()
+			miss = "it cannot be replayed: " + why
 			continue
 		}
 		if e.Error != "" {

@@ -275,3 +275,58 @@ func TestReplayTime(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestReplayGivesNoInterimResponse: what comes before an answer is never given as the answer, wherever it is from.
+func TestReplayGivesNoInterimResponse(t *testing.T) {
+	hints := func(address string) *Exchange {
+		return one("GET", address, 103, "", "Link", "</a.css>; rel=preload; as=style")
+	}
+	broken := hints("http://a.test/broken")
+	broken.Error = "it ended before it was whole"
+	recorded := archiveOf(hints("http://a.test/both"), one("GET", "http://a.test/both", 200, "the answer"), hints("http://a.test/both"),
+		hints("http://a.test/alone"), broken, one("GET", "http://a.test/continue", 100, ""), one("GET", "http://a.test/socket", 101, ""))
+
+	entry := func(path string, status int) string {
+		return fmt.Sprintf(`{"startedDateTime":"2026-03-04T05:06:07Z","time":1,"request":{"method":"GET","url":"http://a.test/%s","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
+"response":{"status":%d,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":10,"mimeType":"text/plain","text":"the answer"},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"send":0,"wait":1,"receive":0}}`, path, status)
+	}
+	fromHAR, err := ImportHAR(strings.NewReader(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+
+		strings.Join([]string{entry("both", 103), entry("both", 200), entry("alone", 103), entry("broken", 103), entry("continue", 100), entry("socket", 101)}, ",")+`]}}`), DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fromHAR.Notes) != 5 || !strings.Contains(strings.Join(fromHAR.Notes, "\n"), "GET http://a.test/alone: only what comes before the answer is there: 103 Early Hints") {
+		t.Errorf("%q", fromHAR.Notes)
+	}
+	fromWPR, err := ImportWPR(bytes.NewReader(wprFile(t, func(add func(string, string, string, string, *http.Response, map[string]any)) {
+		for path, status := range map[string]int{"alone": 103, "broken": 103, "continue": 100, "socket": 101} {
+			add("http", "GET", "http://a.test/"+path, "", answered(status, "", false), nil)
+		}
+		add("http", "GET", "http://a.test/both", "", answered(103, "", false), nil)
+		add("http", "GET", "http://a.test/both", "", answered(200, "the answer", false), nil)
+	})), DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, a := range map[string]*Archive{"an archive": recorded, "a HAR": fromHAR, "Web Page Replay": fromWPR} {
+		for _, e := range a.Exchanges {
+			if a != recorded && (e.Missing == "") != (e.Status == 200) {
+				t.Errorf("%s: %d of %s is kept with %q", from, e.Status, e.URL, e.Missing)
+			}
+		}
+		r, c := replayed(t, a, ReplayerOptions{})
+		for range 2 {
+			if g := get(t, c, "GET", "http://a.test/both", ""); g.status != 200 || string(g.body) != "the answer" {
+				t.Errorf("%s: %d %q", from, g.status, g.body)
+			}
+		}
+		for path, why := range map[string]string{"alone": "103 Early Hints", "broken": "103 Early Hints", "continue": "100 Continue", "socket": "a websocket"} {
+			if g := get(t, c, "GET", "http://a.test/"+path, ""); g.status != 404 || !strings.Contains(string(g.body), why) {
+				t.Errorf("%s: %s: %d %q, %v", from, path, g.status, g.body, g.err)
+			}
+		}
+		if f := r.Fidelity(); f.Replayable != 1 || f.Missed != 4 {
+			t.Errorf("%s: %+v", from, f)
+		}
+	}
+}

@@ -31,14 +31,14 @@ func (b *budgetReader) value(l Limits) {
 	b.one = 6*(l.Body+mostRequestBody+4*int64(l.Header)) + 4<<20
 }
 
-// walk goes through an object. For each field, at tells whether it is an object to go into; if not, at has read it.
+// walk goes through an object; null is an empty one. For each field, at tells whether it is an object to go into; if not, at has read it.
 func walk(d *json.Decoder, b *budgetReader, l Limits, at func(path []string) (into bool, err error)) error {
 	return walkIn(d, b, l, nil, at)
 }
 
 func walkIn(d *json.Decoder, b *budgetReader, l Limits, path []string, at func(path []string) (into bool, err error)) error {
 	b.value(l)
-	if err := opens(d, '{'); err != nil {
+	if there, err := opens(d, '{'); err != nil || !there {
 		return err
 	}
 	for d.More() {
@@ -64,7 +64,7 @@ func walkIn(d *json.Decoder, b *budgetReader, l Limits, path []string, at func(p
 // elements goes through an array; null has none. next reads one element, the i-th from 1.
 func elements(d *json.Decoder, b *budgetReader, l Limits, next func(i int) error) error {
 	b.value(l)
-	if err := opens(d, '['); err != nil {
+	if there, err := opens(d, '['); err != nil || !there {
 		return err
 	}
 	for i := 1; d.More(); i++ {
@@ -77,15 +77,16 @@ func elements(d *json.Decoder, b *budgetReader, l Limits, next func(i int) error
 	return err
 }
 
-func opens(d *json.Decoder, want json.Delim) error {
+// opens reads what an object or an array begins with; there is none where null stands.
+func opens(d *json.Decoder, want json.Delim) (there bool, err error) {
 	t, err := d.Token()
-	if err != nil {
-		return err
+	if err != nil || t == nil {
+		return false, err
 	}
 	if t != want {
-		return fmt.Errorf("at byte %d stands %v in place of %v", d.InputOffset(), t, want)
+		return false, fmt.Errorf("at byte %d stands %v in place of %v", d.InputOffset(), t, want)
 	}
-	return nil
+	return true, nil
 }
 
 // skip passes over a value.

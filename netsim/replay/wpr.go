@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// wprRequest is what Web Page Replay keeps of one exchange: both messages as net/http writes them, in HTTP/1.1.
+// wprRequest is what Web Page Replay keeps of one exchange: both messages as net/http writes them, with the framing of HTTP/1.1. The response's first line has the protocol of the site.
 type wprRequest struct {
 	SerializedRequest  []byte
 	SerializedResponse []byte
@@ -57,7 +57,12 @@ func ImportWPR(r io.Reader, l Limits) (*Archive, error) {
 			}
 			return false, err
 		case path[0] == "InjectedScripts":
-			a.note("scripts of the archive's own, which its pages were given, are left out")
+			var scripts map[string]json.RawMessage
+			err := d.Decode(&scripts)
+			if len(scripts) > 0 { // newer recorders write the field in any case
+				a.note("scripts of the archive's own, which its pages were given, are left out")
+			}
+			return false, err
 		}
 		return false, skip(d)
 	})
@@ -102,7 +107,7 @@ func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
 	if _, err := url.Parse(e.URL); err != nil {
 		return err
 	}
-	e.Method, e.Upstream = request.Method, request.Proto
+	e.Method = request.Method // and not its protocol, which net/http writes as HTTP/1.1, whatever it was
 	e.Header = append(Fields{{"Host", request.Host}}, sortedFields(request.Header)...)
 	if e.Body, err = readBody(request.Body, mostRequestBody, p); err != nil {
 		return fmt.Errorf("its request: %w", err)
@@ -116,9 +121,13 @@ func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
 		return fmt.Errorf("its response: %w", err)
 	}
 	defer response.Body.Close()
-	e.Status, e.ResponseHeader = response.StatusCode, sortedFields(response.Header)
-	if len(w.WebSocketMessages) > 0 && string(w.WebSocketMessages) != "null" || e.Status == http.StatusSwitchingProtocols {
+	e.Status, e.Upstream, e.ResponseHeader = response.StatusCode, response.Proto, sortedFields(response.Header)
+	switch {
+	case len(w.WebSocketMessages) > 0 && string(w.WebSocketMessages) != "null":
 		e.Missing = notWebSocket
+		return nil
+	case e.interim():
+		e.Missing = e.notFinal()
 		return nil
 	}
 	if e.ResponseBody, err = readBody(response.Body, l.Body, p); err != nil {
