@@ -137,10 +137,18 @@ func (s *Store) unpack(ctx context.Context, file, folder string) error {
 
 // moveIn puts a folder that was verified among the runs, all at once.
 func (s *Store) moveIn(ctx context.Context, folder string, c *runzip.Content) (id string, known bool, err error) {
+	s.taking.Lock() // whoever sends the same waits, and finds it here then
+	defer s.taking.Unlock()
+	if id, err = s.same(ctx, filepath.Join(s.dir, filepath.FromSlash(folder)), c); err != nil {
+		return "", false, err
+	}
+	s.at("receive compared")
 	s.change.Lock()
 	defer s.change.Unlock()
-	if id, err = s.same(ctx, filepath.Join(s.dir, filepath.FromSlash(folder)), c); err != nil || id != "" {
-		return id, id != "", err
+	if id != "" {
+		if err = s.there(id); !errors.Is(err, ErrNotFound) { // else it was deleted meanwhile
+			return id, err == nil, err
+		}
 	}
 	started := c.Started
 	if ns := started.UnixNano(); started.IsZero() || ns <= 0 || ns > maxStart {

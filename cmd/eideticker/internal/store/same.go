@@ -13,11 +13,12 @@ import (
 const mostAlike = 1000
 
 // same returns the ID of what is the same as a folder that was verified, empty if there is none: a run, also one of a set, or a folder of runs. Those that begin when one of its runs does are
-// compared with it, so what does not tell when it began is not found. The store's lock is held.
+// compared with it, so what does not tell when it began is not found. That reads what it compares from the disk: taking is held, and change is not, for which everybody waits.
 func (s *Store) same(ctx context.Context, folder string, c *runzip.Content) (id string, err error) {
 	if ns := c.Started.UnixNano(); c.Started.IsZero() || ns <= 0 || ns > maxStart {
 		return "", nil
 	}
+	s.at("receive comparing")
 	sum, err := runzip.Sum(folder, c)
 	if err != nil {
 		return "", err

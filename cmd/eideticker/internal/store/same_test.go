@@ -2,9 +2,12 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/report"
@@ -66,4 +69,103 @@ func TestPushedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	receive("what was deleted", with(report.FileName, files[report.FileName]+" "), "")
+}
+
+// stepping opens a store whose steps are told.
+func stepping(t *testing.T) (s *Store, step *func(string)) {
+	t.Helper()
+	step = new(func(string))
+	s, err := Open(background, Options{Dir: t.TempDir(), step: func(name string) {
+		if *step != nil {
+			(*step)(name)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, step
+}
+
+// TestPushedAtOnce: two who send the same run at the same time have sent it once. While what they sent is compared with what is there, others read and change that.
+func TestPushedAtOnce(t *testing.T) {
+	a := open(t, t.TempDir())
+	m := run(0, 60)
+	m.recording = true
+	content := zipped(t, a, put(t, a, m))
+	b, step := stepping(t)
+	other := put(t, b, run(20, 60))
+
+	var both sync.WaitGroup
+	both.Add(2)
+	var compared, indexed atomic.Int32
+	*step = func(name string) {
+		switch name {
+		case "receive verified":
+			both.Done()
+			both.Wait()
+		case "receive comparing":
+			if compared.Add(1) == 2 && indexed.Load() == 0 {
+				t.Error("the second is compared with what is there before the first is")
+			}
+			if !b.change.TryLock() {
+				t.Error("whoever wants to change something waits until it is compared")
+				return
+			}
+			b.change.Unlock()
+			if err := b.Pin(context.Background(), other, true); err != nil {
+				t.Error(err)
+			}
+		case "receive indexed":
+			indexed.Add(1)
+		}
+	}
+	var ids [2]string
+	var known [2]bool
+	var pushes sync.WaitGroup
+	for i := range ids {
+		pushes.Go(func() {
+			var err error
+			if ids[i], known[i], err = b.Receive(background, bytes.NewReader(content)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	pushes.Wait()
+	if ids[0] != ids[1] || ids[0] == "" || known[0] == known[1] {
+		t.Errorf("they were given %v, known %v", ids, known)
+	}
+	if page, err := b.List(background, Query{}); err != nil || len(page.Runs) != 2 {
+		t.Errorf("%v: %d runs are there, want it and the other", err, len(page.Runs))
+	}
+}
+
+// TestPushedWhileDeleted: what was deleted while it was compared is taken in again.
+func TestPushedWhileDeleted(t *testing.T) {
+	a := open(t, t.TempDir())
+	content := zipped(t, a, put(t, a, run(0, 60)))
+	b, step := stepping(t)
+	first, _, err := b.Receive(background, bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	*step = func(name string) {
+		if name != "receive compared" {
+			return
+		}
+		if err := b.Delete(context.Background(), first); err != nil {
+			t.Error(err)
+		}
+	}
+	id, known, err := b.Receive(background, bytes.NewReader(content))
+	if err != nil || known || id == first {
+		t.Errorf("%v: it is %s, known %v", err, id, known)
+	}
+	if _, err := b.Get(background, id); err != nil {
+		t.Error(err)
+	}
 }

@@ -65,6 +65,7 @@ type Store struct {
 	root *os.Root
 	lock io.Closer
 
+	taking  sync.Mutex // held by who looks whether something is here already, until it is; taken before change
 	change  sync.Mutex // held by who changes files or the index
 	pending nameSet    // what the index's table of this name holds
 	placed  nameSet    // folders in which a run is being made
