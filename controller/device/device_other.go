@@ -57,9 +57,10 @@ type BrowserOptions struct {
 
 // Authority is who makes the certificates of a test network.
 type Authority struct {
-	File    string
-	KeyHash string
-	HTTP3   bool
+	File      string
+	KeyHash   string
+	HTTP3     bool
+	HTTP3Host string
 }
 
 // Browser is a browser on a virtual display. Only Linux has them here.
