@@ -1,44 +1,74 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 
+	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// mostChangesNoted is how often a run says that its test changed the line.
-const mostChangesNoted = 4
+const (
+	// mostChangesNoted is how often a run says that its line was changed.
+	mostChangesNoted = 4
+	// MostFromOutside is how often the line of one run is changed from outside at most: each time is an event in its recording.
+	MostFromOutside = 1000
+)
+
+// changing is the line of a run at work as far as it is changed: by steps of the test, and from outside.
+type changing struct {
+	set     func(link.Conditions) error // nil: the run has no line
+	mu      sync.Mutex                  // of one change, and of the conditions that it begins with
+	changes int
+}
 
 // changeLine changes the line of a run at work as a step asks, and says what it is then; nil, where the run has none.
 func (s *session) changeLine() func(suite.Line) (string, error) {
-	if s.network == nil {
+	if s.set == nil {
 		return nil
 	}
-	changes := 0
 	return func(l suite.Line) (string, error) {
-		c, err := testnet.Changed(s.line, l)
-		if err != nil {
-			return "", err
-		}
-		if err := s.network.Set(c); err != nil {
-			return "", fmt.Errorf("change the network: %w", err)
-		}
-		s.line = c
-		text := conditionsText(c)
-		if l.Profile != "" {
-			text = l.Profile + ": " + text
-		}
-		s.log.Info("the network is another now", "conditions", text)
-		switch changes++; {
-		case changes < mostChangesNoted:
-			s.note("the test changed the network: %s", text)
-		case changes == mostChangesNoted:
-			s.note("the test changed the network more often; the recording's events have all")
-		}
-		return text, nil
+		now, err := s.change(l, "the test")
+		return now.Text, err
 	}
+}
+
+// LineNow is what a line was changed to.
+type LineNow struct {
+	Conditions link.Conditions
+	Text       string            // of them, in few words
+	At         timeline.Interval // between which the change lies
+}
+
+// change changes the line, and notes who did it. One that cannot be had leaves the line as it was.
+func (s *session) change(l suite.Line, who string) (now LineNow, err error) {
+	s.changing.mu.Lock()
+	defer s.changing.mu.Unlock()
+	if now.Conditions, err = testnet.Changed(s.line, l); err != nil {
+		return LineNow{}, err
+	}
+	now.At.Earliest = timeline.Monotonic().Now()
+	if err := s.set(now.Conditions); err != nil {
+		return LineNow{}, fmt.Errorf("change the network: %w", errors.Join(err, s.set(s.line)))
+	}
+	now.At.Latest = timeline.Monotonic().Now()
+	s.line = now.Conditions
+	now.Text = conditionsText(s.line)
+	if l.Profile != "" {
+		now.Text = l.Profile + ": " + now.Text
+	}
+	s.log.Info("the network is another now", "conditions", now.Text, "by", who)
+	switch s.changes++; {
+	case s.changes < mostChangesNoted:
+		s.note("%s changed the network: %s", who, now.Text)
+	case s.changes == mostChangesNoted:
+		s.note("the network was changed more often; the recording's events have all")
+	}
+	return now, nil
 }
 
 // conditionsText is what a line is like, in few words.
@@ -46,4 +76,61 @@ func conditionsText(c link.Conditions) string {
 	n := Network{}
 	n.RTT.Asked, n.Down.Asked, n.Up.Asked, n.Loss.Asked = c.RTT(), c.Down.Rate, c.Up.Rate, (c.Down.Loss+c.Up.Loss)/2
 	return n.String()
+}
+
+// Remote changes from outside what the runs of a set are on, while they are at work. The zero value is ready, for one set. It may be used from any goroutine.
+type Remote struct {
+	mu  sync.Mutex // of a change as a whole: a run that ends waits for it
+	run *attended  // nil: none that has a line is at work
+}
+
+// attended is a run at work that is changed from outside.
+type attended struct {
+	session *session
+	emit    func(timeline.Event)
+	first   func(timeline.Event) // in place of emit, of the first change
+	changes int
+}
+
+// Errors of a Remote.
+var (
+	ErrNoRun = errors.New("no run is at work whose network could be changed")
+	ErrOften = fmt.Errorf("the network of the run was changed %d times from outside, and is not changed more often", MostFromOutside)
+)
+
+// ChangeLine changes the line of the run at work, for a client of some name, as a step of the test would. Where none is that has one, the error is ErrNoRun.
+func (r *Remote) ChangeLine(l suite.Line, client string) (LineNow, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.run == nil:
+		return LineNow{}, ErrNoRun
+	case r.run.changes == MostFromOutside:
+		return LineNow{}, ErrOften
+	}
+	now, err := r.run.session.change(l, "client "+client)
+	if err != nil {
+		return LineNow{}, err
+	}
+	tell := r.run.emit
+	if r.run.changes++; r.run.changes == 1 {
+		tell = r.run.first
+	}
+	tell(controller.LineEvent(now.At, now.Text, client))
+	return now, nil
+}
+
+// attend lets the run be changed from outside, if it has a line, until leave is called: then no change is at work any more, and none begins. emit takes the events of changes,
+// and first that of the first one.
+func (s *session) attend(emit, first func(timeline.Event)) (leave func()) {
+	if s.Remote == nil || s.set == nil {
+		return func() {}
+	}
+	turn := func(to *attended) {
+		s.Remote.mu.Lock()
+		defer s.Remote.mu.Unlock()
+		s.Remote.run = to
+	}
+	turn(&attended{session: s, emit: emit, first: first})
+	return func() { turn(nil) }
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
@@ -46,6 +47,8 @@ type Options struct {
 	Bare bool
 	Told analysis.Told
 	Look Look
+	// Remote changes the run's network from outside while it is at work. Nil is nobody.
+	Remote *Remote
 	Labels
 
 	Attempt, Block, Place int
@@ -99,8 +102,10 @@ type session struct {
 	result  rig.Result
 	found   *analysis.Found
 	report  *site.Report // of the page; nil: it is none of ours, or has told nothing
+	noting  sync.Mutex   // of the record's notes, while several take them
 
 	witnessed
+	changing
 }
 
 func (s *session) path(name string) string { return filepath.Join(s.Dir, name) }
@@ -163,7 +168,7 @@ func (s *session) play(ctx context.Context) (err error) {
 	var listen listening
 	if s.network != nil {
 		defer func() { err = errors.Join(err, s.network.Close()) }()
-		listen = onNetwork(s.network)
+		listen, s.set = onNetwork(s.network), s.network.Set
 	} else {
 		host, err := pagesHost(s.Device)
 		if err != nil {
@@ -242,16 +247,18 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 	defer s.witness(emit)
 	var told <-chan error
 	happened := make(chan string, 16)
+	tell := func(e timeline.Event) {
+		emit(e)
+		select {
+		case happened <- e.Kind:
+		default: // a page tells of fewer kinds than there is room for, and changes of the line are of one
+		}
+	}
 	if s.pages.site != nil {
-		told = s.listen(ctx, cancel, func(e timeline.Event) {
-			emit(e)
-			select {
-			case happened <- e.Kind:
-			default: // a page tells of fewer kinds than there is room for
-			}
-		})
+		told = s.listen(ctx, cancel, tell)
 	}
 	var err error
+	leave := s.attend(emit, tell)
 	s.played, err = controller.Run(ctx, controller.Setup{
 		Test: s.Test, Browser: s.stage, Painter: s.painter(), Input: s.stage.Input(), Screen: screen,
 		Clock: timeline.Monotonic(), Emit: emit, Log: s.log,
@@ -259,6 +266,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		Size:   frame.Region{Width: info.Format.Width, Height: info.Format.Height},
 		Random: rand.New(rand.NewPCG(s.Seed, 0)), Gestures: gestures{s.Test.Dir}, Happened: happened, Line: s.changeLine(),
 	})
+	leave()
 	s.record.Pings, s.record.MissedPings = s.played.Pings, s.played.Misses
 	if a := s.played.Area; a != (frame.Region{}) {
 		s.record.Area = []int{a.X, a.Y, a.Width, a.Height}
@@ -318,6 +326,8 @@ func (s *session) takeIn(r site.Report, emit func(timeline.Event)) {
 
 func (s *session) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	s.record.Notes = append(s.record.Notes, text)
 	s.log.Warn(text)
 }

@@ -56,6 +56,8 @@ type SetOptions struct {
 	AllowLoopback bool
 	// Look is how somebody looks on at the runs on a device. Nil is nobody.
 	Look func(Device) Look
+	// Remote changes the network of the run at work from outside. Nil is nobody.
+	Remote *Remote
 	Labels
 	// Ran is told of each run when it has ended. Nil is nobody.
 	Ran func(*Made)
@@ -208,7 +210,7 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	}
 	record, found, err := Run(ctx, Options{
 		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program, Seed: s.Seed + uint64(len(s.set.Made)),
-		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Foreign: s.Foreign, AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Told: s.Told, Look: s.look(v.Device), Labels: s.Labels,
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Foreign: s.Foreign, AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Told: s.Told, Look: s.look(v.Device), Remote: s.Remote, Labels: s.Labels,
 		Attempt: attempt, Retried: attempt - 1, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
 	})
 	if record == nil {
