@@ -16,6 +16,7 @@ type netsimCertifyCmd struct {
 	lineFlags
 	Exact  bool `help:"Hold links against what is promised of them: round trips, rates and losses, by packets, by the kernel's token bucket, and by streams; takes eight minutes."`
 	Stream bool `help:"Measure the line that takes no privileges, and is approximate."`
+	Netem  bool `help:"Measure the line of the kernel's own netem."`
 	Quick  bool `help:"Only the probe that is made before a run, not how fast downloads are. With --exact: one row of each table."`
 	JSON   bool `help:"Print one JSON object."`
 }
@@ -29,6 +30,7 @@ Examples:
   eideticker netsim certify
   eideticker netsim certify none --rtt 100ms --down 10Mbit --up 10Mbit --loss 1%
   eideticker netsim certify --stream 3g
+  eideticker netsim certify --netem 3g
   eideticker netsim certify --exact
 
 With --exact it says of each row whether it is within what is promised of packet
@@ -43,7 +45,8 @@ their binomial interval; and the same packets lost for the same seed.`
 type lineJSON struct {
 	Profile     string     `json:"profile"`
 	Approximate bool       `json:"approximate"` // a stream link
-	Seed        uint64     `json:"seed"`
+	Netem       bool       `json:"netem"`       // the kernel's netem
+	Seed        uint64     `json:"seed"`        // 0 for netem, whose chance has none
 	RTT         askedNS    `json:"rtt"`
 	Down        askedRate  `json:"down"`
 	Up          askedRate  `json:"up"`
@@ -79,10 +82,13 @@ type goodJSON struct {
 
 func (c netsimCertifyCmd) Run(e *env) error {
 	if c.Exact {
-		if len(c.Profile) > 0 || c.Stream || c.lineFlags.given() {
+		if len(c.Profile) > 0 || c.Stream || c.Netem || c.lineFlags.given() {
 			return usagef("--exact has lines of its own: it goes with --seed, --quick and --json alone")
 		}
 		return c.exact(e)
+	}
+	if c.Netem && c.Stream {
+		return usagef("--netem and --stream are two lines: take one")
 	}
 	names := c.Profile
 	if len(names) == 0 {
@@ -94,6 +100,9 @@ func (c netsimCertifyCmd) Run(e *env) error {
 	seed := c.seed()
 	for _, name := range names {
 		conditions, err := c.conditions(name)
+		if err == nil && c.Netem {
+			seed, err = 0, c.checkNetem(conditions)
+		}
 		if err != nil {
 			return err
 		}
@@ -102,7 +111,7 @@ func (c netsimCertifyCmd) Run(e *env) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		line.Profile, line.Seed, line.Approximate = name, seed, c.Stream
+		line.Profile, line.Seed, line.Approximate, line.Netem = name, seed, c.Stream, c.Netem
 		lines = append(lines, line)
 	}
 	if err := c.print(e.out, lines); err != nil {
@@ -121,11 +130,18 @@ func (c netsimCertifyCmd) open(asked link.Conditions, seed uint64) (probedLine, 
 	if c.Stream {
 		return link.OpenStream(asked, seed)
 	}
-	p, err := link.OpenPacket(asked, seed)
+	p, err := c.packets(asked, seed)
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
 		return nil, fmt.Errorf("%w: --stream measures one", err)
 	}
-	return p, err
+	return p, withoutNetem(err)
+}
+
+func (c netsimCertifyCmd) packets(asked link.Conditions, seed uint64) (*link.Packet, error) {
+	if c.Netem {
+		return link.OpenNetem(asked)
+	}
+	return link.OpenPacket(asked, seed)
 }
 
 // probedLine is a packet or a stream link.
@@ -184,6 +200,9 @@ func (c netsimCertifyCmd) print(w io.Writer, lines []lineJSON) error {
 		profile := l.Profile
 		if l.Approximate {
 			profile += " (approximate)"
+		}
+		if l.Netem {
+			profile += " (netem)"
 		}
 		row := []string{profile, time.Duration(l.RTT.AskedNS).String(), ms(l.RTT.MedianNS), ms(l.RTT.P99NS), down, gotDown, up, gotUp}
 		for i := range 2 {

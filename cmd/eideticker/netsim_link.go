@@ -20,6 +20,7 @@ type netsimLinkCmd struct {
 	lineFlags
 	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"What is sent to this port of any host goes to that address of this machine's own network; may be given several times."`
 	Stream  bool          `help:"Approximate, without root, on any system: ports of this machine, forwarded over the line; a program is optional and runs as any other."`
+	Netem   bool          `help:"The kernel's netem in place of our own line, for rates that no program keeps up with; its chance has no seed."`
 	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --."`
 }
 
@@ -32,6 +33,7 @@ Examples:
   eideticker netsim link --profile 3g --forward 80=localhost:8080 -- \
       firefox http://site.test/
   eideticker netsim link --rtt 100ms --down 1Mbit --up 1Mbit -- sh
+  eideticker netsim link --netem --rtt 10ms --down 5Gbit --up 5Gbit -- sh
   eideticker netsim link --stream --profile 3g --forward 9000=localhost:8080
 
 The last one takes no root: http://localhost:9000 is then the server at port 8080,
@@ -78,12 +80,17 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 		c.Command = c.Command[1:]
 	}
 	switch {
+	case c.Netem && c.Stream:
+		return usagef("--netem and --stream are two lines: take one")
 	case c.Stream && len(c.Forward) == 0:
 		return usagef("--stream takes --forward PORT=HOST:PORT: what is slowed down is what goes through a port")
 	case !c.Stream && len(c.Command) == 0:
 		return usagef("no program is given to run behind the line; sh is one")
 	}
 	conditions, err := c.conditions(c.Profile)
+	if err == nil && c.Netem {
+		err = c.checkNetem(conditions)
+	}
 	if err != nil {
 		return err
 	}
@@ -91,12 +98,12 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	if c.Stream {
 		return c.stream(e, conditions, seed)
 	}
-	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Names: []string{"*"}})
+	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Netem: c.Netem, Names: []string{"*"}})
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
 		return fmt.Errorf("%w: --stream --forward PORT=HOST:PORT forwards ports of this machine over one", err)
 	}
 	if err != nil {
-		return err
+		return withoutNetem(err)
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	for _, f := range c.Forward {
@@ -112,8 +119,31 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	}
 	failed := cmd.Wait()
 	down, up := n.Line.Counts()
-	fmt.Fprintf(e.err, "%s; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
+	chance := fmt.Sprintf("seed %d", seed)
+	if c.Netem {
+		chance = "by the kernel's netem, whose chance has no seed"
+	}
+	fmt.Fprintf(e.err, "%s; down %s; up %s; %s\n", c.Profile, countsText(down), countsText(up), chance)
 	return failed
+}
+
+// checkNetem refuses what is asked of a line and the kernel's netem does not do, or not as other lines do.
+func (f *lineFlags) checkNetem(c link.Conditions) error {
+	if f.Seed != nil {
+		return usagef("netem's chance has no seed: --seed takes a line without --netem")
+	}
+	if err := link.CheckNetem(c); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// withoutNetem says how to do without what the kernel lacks.
+func withoutNetem(err error) error {
+	if no := (*link.KernelError)(nil); errors.As(err, &no) {
+		return fmt.Errorf("%w: leave out --netem to have one", err)
+	}
+	return err
 }
 
 // stream forwards ports of this machine over a line that takes no privileges, while a program runs or until it is told to end.

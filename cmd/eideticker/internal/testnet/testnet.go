@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Conditions link.Conditions
 	Seed       uint64          // of what chance decides
+	Netem      bool            // by the kernel's netem, see link.OpenNetem, whose chance has no seed
 	Names      []string        // of the test world, see dns.World
 	Asked      func(dns.Query) // may be nil
 	// Segment is the interface behind which the device is. nil: what is started in the namespace of the line's device is the device.
@@ -62,7 +63,12 @@ func Open(o Options) (n *Network, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Line, err = link.OpenPacket(o.Conditions, o.Seed); err != nil {
+	if o.Netem {
+		n.Line, err = link.OpenNetem(o.Conditions)
+	} else {
+		n.Line, err = link.OpenPacket(o.Conditions, o.Seed)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make the test network: %w", err)
 	}
 	n.delays.had(o.Conditions)
@@ -96,6 +102,11 @@ func (n *Network) Await(ctx context.Context) (link.Lease, error) {
 // Listen listens where the device finds it, at every address and name.
 func (n *Network) Listen(port string) (net.Listener, error) {
 	return n.Line.Server.Listen("tcp", net.JoinHostPort("", port))
+}
+
+// ListenPacket does so for packets of UDP.
+func (n *Network) ListenPacket(port string) (net.PacketConn, error) {
+	return n.Line.Server.ListenPacket("udp", net.JoinHostPort("", port))
 }
 
 // Close ends it.
