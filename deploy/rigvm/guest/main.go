@@ -19,13 +19,21 @@ type boot struct {
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		fmt.Fprintln(os.Stderr, "rigvm: agent:", agent())
+		complain("agent", agent())
 		os.Exit(1)
 	}
 	err := first()
-	fmt.Fprintln(os.Stderr, "rigvm: init:", err)
+	complain("init", err)
 	unix.Sync()
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
+// complain says why the machine ends. The kernel writes its own log to the console at once; what programs write there is lost if the power goes before it is out.
+func complain(who string, err error) {
+	line := fmt.Sprintf("rigvm: %s: %v\n", who, err)
+	if os.WriteFile("/dev/kmsg", []byte("<3>"+line), 0) != nil {
+		fmt.Fprint(os.Stderr, line)
+	}
 }
 
 // first is process 1. It returns only when the machine is of no more use.
