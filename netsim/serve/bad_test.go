@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -138,22 +139,24 @@ func (r *slowReader) Read(b []byte) (int, error) {
 
 // TestSlowConnection: one great write to a client that takes some of it from time to time is done, and one to a client that takes nothing is not.
 func TestSlowConnection(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
-	s := &Server{options: Options{Stall: time.Second}, clock: timeline.Monotonic()}
-	c := &connection{Conn: ours, s: s}
-	go func() {
-		for range 4 {
-			_, _ = io.ReadFull(theirs, make([]byte, 300))
-			time.Sleep(400 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) { // no time passes while somebody has something to do
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		s := &Server{options: Options{Stall: time.Second}, clock: timeline.Monotonic()}
+		c := &connection{Conn: ours, s: s}
+		go func() {
+			for range 4 {
+				_, _ = io.ReadFull(theirs, make([]byte, 300))
+				time.Sleep(400 * time.Millisecond)
+			}
+		}()
+		if n, err := c.Write(make([]byte, 1200)); n != 1200 || err != nil || c.seen.BytesOut != 1200 {
+			t.Errorf("%d bytes are taken and %d are noted, %v", n, c.seen.BytesOut, err)
 		}
-	}()
-	if n, err := c.Write(make([]byte, 1200)); n != 1200 || err != nil || c.seen.BytesOut != 1200 {
-		t.Errorf("%d bytes are taken and %d are noted, %v", n, c.seen.BytesOut, err)
-	}
-	if n, err := c.Write(make([]byte, 1200)); n != 0 || err == nil || c.seen.Error != tookNothing {
-		t.Errorf("%d bytes are taken by nobody, %v, %q", n, err, c.seen.Error)
-	}
+		if n, err := c.Write(make([]byte, 1200)); n != 0 || err == nil || c.seen.Error != tookNothing {
+			t.Errorf("%d bytes are taken by nobody, %v, %q", n, err, c.seen.Error)
+		}
+	})
 }
 
 // frame2 speaks HTTP/2 as the tests of windows and cancelled requests need it.
