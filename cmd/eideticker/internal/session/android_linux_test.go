@@ -62,14 +62,7 @@ func newPocket(t *testing.T) (*pocket, Device) {
 		}},
 		{Name: "am start", Run: p.view},
 	}
-	for command, says := range map[string]string{
-		"dumpsys thermalservice": said(t, "thermal"), "dumpsys power": said(t, "power"), "dumpsys window policy": said(t, "policy"),
-		"dumpsys package": "    versionName=148.0.1\n", "getprop ro.product.manufacturer": "Maker\n", "getprop ro.product.model": "Model 7\n",
-		"getprop ro.build.version.release": "15\n", "pm path": "package:/data/app/base.apk\n", "am force-stop": "",
-	} {
-		shells = append(shells, adbtest.Command{Name: command, Run: adbtest.Say(says)})
-	}
-	p.server = adbtest.New(t, serial+"\tdevice\n", append(shells, hand.Shells("uinput")...)...)
+	p.server = adbtest.New(t, serial+"\tdevice\n", slices.Concat(shells, phoneSays(t), hand.Shells("uinput"))...)
 	t.Cleanup(func() {
 		p.screen.close()
 		if err := display.Close(); err != nil {
@@ -86,6 +79,19 @@ func newPocket(t *testing.T) (*pocket, Device) {
 		t.Fatal(err)
 	}
 	return p, d
+}
+
+// phoneSays are the commands to which a phone in good health always says the same.
+func phoneSays(t *testing.T) (all []adbtest.Command) {
+	t.Helper()
+	for command, says := range map[string]string{
+		"dumpsys thermalservice": said(t, "thermal"), "dumpsys power": said(t, "power"), "dumpsys window policy": said(t, "policy"),
+		"dumpsys package": "    versionName=148.0.1\n", "getprop ro.product.manufacturer": "Maker\n", "getprop ro.product.model": "Model 7\n",
+		"getprop ro.build.version.release": "15\n", "pm path": "package:/data/app/base.apk\n", "am force-stop": "",
+	} {
+		all = append(all, adbtest.Command{Name: command, Run: adbtest.Say(says)})
+	}
+	return all
 }
 
 // said is what a real device said.

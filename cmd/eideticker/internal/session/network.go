@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,20 +168,33 @@ func accessPointOf(d device.Description) (*link.AccessPoint, error) {
 	return made, nil
 }
 
-// controlledBeside refuses a device whose hand is reached by the interface that would be taken away from this machine.
+// controlledBeside refuses a device that is told what to do by the interface that would be taken away from this machine.
 func controlledBeside(ctx context.Context, d device.Description) error {
-	if d.Input.Kind != device.InputAgent && d.Input.Kind != device.InputWindows {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(d.Input.Target)
-	if err != nil {
-		return err
-	}
-	_, zone, _ := strings.Cut(host, "%")
 	i, err := net.InterfaceByName(d.Network)
 	if err != nil {
 		return nil // which is told by who wants the interface itself
 	}
+	if k := d.Input.Kind; k == device.InputAgent || k == device.InputWindows {
+		if err := reachedBeside(ctx, d, i, "its input, "+string(k)+":"+d.Input.Target, d.Input.Target); err != nil {
+			return err
+		}
+	}
+	serial, _ := d.Android()
+	if _, port, err := net.SplitHostPort(serial); err != nil {
+		return nil // by a cable
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil // likewise: usb:1-2
+	}
+	return reachedBeside(ctx, d, i, "its adb, "+serial, serial)
+}
+
+// reachedBeside does so with what of a device is reached at host:port.
+func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, what, at string) error {
+	host, _, err := net.SplitHostPort(at)
+	if err != nil {
+		return err
+	}
+	_, zone, _ := strings.Cut(host, "%")
 	own, err := i.Addrs()
 	if err != nil {
 		return fmt.Errorf("ask for the addresses of %s: %w", d.Network, err)
@@ -196,17 +211,18 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 		}
 	}
 	if through {
-		return fmt.Errorf("device %s has its input, %s:%s, by the interface %s itself, which it has to itself during a test of a network: reach it by another one: %w", d.Name, d.Input.Kind, d.Input.Target, d.Network, errors.ErrUnsupported)
+		return fmt.Errorf("device %s has %s, by the interface %s itself, which it has to itself during a test of a network: reach it by another one: %w", d.Name, what, d.Network, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// joinTimeout is how long a device may take to notice its network and to ask for an address.
+// joinTimeout is how long a device may take to notice its network and to ask for an address, if its run does not say.
 const joinTimeout = 2 * time.Minute
 
 // joined waits until the device is on the network that is the run's own.
 func (s *session) joined(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, joinTimeout, fmt.Errorf("it did not within %v", joinTimeout))
+	limit := cmp.Or(s.join, joinTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not within %v", limit))
 	defer cancel()
 	lease, err := s.network.Await(ctx)
 	if err != nil {

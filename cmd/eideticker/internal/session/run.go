@@ -54,6 +54,8 @@ type Options struct {
 	Attempt, Block, Place int
 	Retried               int // how often this run was begun again before
 	WarmUp                bool
+
+	join time.Duration // how long the device may take to join a network of the run's own; 0: joinTimeout
 }
 
 // reportTimeout is how long a page may take to tell what it drew once its red stands, beside the round trips of its network: it asks what time it is several times before.
