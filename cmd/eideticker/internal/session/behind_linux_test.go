@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,6 +210,40 @@ func TestNobodyBehindTheInterface(t *testing.T) {
 		if strings.Contains(c, "raw:am ") {
 			t.Errorf("it was told %s", c)
 		}
+	}
+}
+
+// TestInterruptedBehindTheInterface: who stops a run that waits for its device has the interface back at once.
+func TestInterruptedBehindTheInterface(t *testing.T) {
+	if !inBox(t) {
+		return
+	}
+	p, d := newTablet(t)
+	p.mu.Lock()
+	p.asks = false
+	p.mu.Unlock()
+	was := interfaceNow(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		defer stop()
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if _, err := netlink.LinkByName(feeding); errors.As(err, new(netlink.LinkNotFoundError)) {
+				return // it is taken
+			}
+		}
+		t.Error("the interface is not taken")
+	})
+	o := options(t, d)
+	o.Test = readTest(t, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 100ms}\n")
+	record, _, err := Run(ctx, o)
+	watching.Wait()
+	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" {
+		t.Errorf("%s: %q, %v", record.State, record.Reason, err)
+	}
+	if now := interfaceNow(t); now != was {
+		t.Errorf("the interface is back as %q, and was %q", now, was)
 	}
 }
 
