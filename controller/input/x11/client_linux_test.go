@@ -77,6 +77,8 @@ type client struct {
 	gc      xproto.Gcontext
 	ended   chan struct{}
 	answers atomic.Bool
+
+	tellsPings atomic.Bool // they are events too
 }
 
 // startClient shows a window that answers pings, or not.
@@ -140,6 +142,8 @@ func (c *client) run() {
 			}
 		case xproto.ClientMessageEvent:
 			c.message(e)
+		case xproto.SelectionRequestEvent:
+			c.asked(e)
 		case xproto.KeyPressEvent:
 			if c.paint {
 				c.draw()
@@ -160,11 +164,26 @@ func (c *client) run() {
 func (c *client) message(e xproto.ClientMessageEvent) {
 	switch {
 	case e.Type == c.atoms.protocols && e.Data.Data32[0] == uint32(c.atoms.ping) && c.answers.Load():
+		if c.tellsPings.Load() {
+			c.events <- seen{kind: "ping"}
+		}
 		e.Window = c.root
 		xproto.SendEvent(c.Conn, false, c.root, xproto.EventMaskSubstructureNotify|xproto.EventMaskSubstructureRedirect, string(e.Bytes()))
 	case e.Type == c.atoms.done:
 		c.events <- seen{kind: "done"}
 	}
+}
+
+// asked answers as the server of an input method does, that it has nothing to say.
+func (c *client) asked(e xproto.SelectionRequestEvent) {
+	if !c.answers.Load() {
+		return
+	}
+	if c.tellsPings.Load() {
+		c.events <- seen{kind: "asked"}
+	}
+	answer := xproto.SelectionNotifyEvent{Requestor: e.Requestor, Selection: e.Selection, Target: e.Target}
+	xproto.SendEvent(c.Conn, false, e.Requestor, 0, string(answer.Bytes()))
 }
 
 // draw changes the colour of the upper left corner.

@@ -26,7 +26,7 @@ type Driver struct {
 	window           xproto.Window // never seen; it owns the mark
 	minCode, maxCode int
 	old              map[rune]uint32
-	atoms            struct{ mark, protocols, ping xproto.Atom }
+	atoms            struct{ mark, protocols, ping, servers, transport xproto.Atom }
 
 	keymap        *keymap
 	pointer       []byte
@@ -36,11 +36,15 @@ type Driver struct {
 	held    input.Held
 	presses []press
 
-	lent      []lent
-	count     uint64 // of strokes
-	unsettled bool   // lent keys were pressed that may not have been looked up yet
-	pings     uint32
-	closed    bool
+	lent         []lent
+	count        uint64 // of strokes
+	unsettled    bool   // lent keys were pressed that may not have been looked up yet
+	pings, waits uint32
+
+	methods    []method      // input methods at work
+	silent     []xproto.Atom // those of them that do not answer
+	undigested bool          // something was sent that one of them may be asked about still
+	closed     bool
 }
 
 var errEnded = errors.New("the connection has ended")
@@ -85,7 +89,8 @@ func (d *Driver) start() error {
 	for _, a := range []struct {
 		atom *xproto.Atom
 		name string
-	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"}} {
+	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"}, {&d.atoms.servers, "XIM_SERVERS"},
+		{&d.atoms.transport, "TRANSPORT"}} {
 		r, err := get(d.connection, xproto.InternAtom(d.Conn, false, uint16(len(a.name)), a.name).Reply)
 		if err != nil {
 			return err
@@ -114,6 +119,9 @@ func (d *Driver) start() error {
 		return err
 	}
 	if err := d.adopt(); err != nil {
+		return err
+	}
+	if err := d.askMethods(); err != nil {
 		return err
 	}
 	return d.refresh()
@@ -183,7 +191,8 @@ func (d *Driver) load() error {
 // lead is how long before actions are due they are planned for the second time, by what is locked and held then.
 const lead = 5 * time.Millisecond
 
-// Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in parts, and the interval is from before the first to the end of the last.
+// Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in parts, and so is all text where an input method is at work; the interval is from
+// before the first to the end of the last.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if err := input.Check(actions); err != nil {
 		return timeline.Interval{}, err
@@ -201,6 +210,12 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	}
 	if err := ctx.Err(); err != nil {
 		return sent, err
+	}
+	types := slices.ContainsFunc(actions, methodical)
+	if types || slices.ContainsFunc(actions, presses) {
+		if err := errors.Join(d.askMethods(), d.digest(ctx)); err != nil {
+			return sent, err
+		}
 	}
 	p, err := d.prepare(actions)
 	if early := at.Add(-lead); err == nil && timeline.Monotonic().Now() < early {
@@ -227,6 +242,9 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 			if err := ctx.Err(); err != nil {
 				return sent, err
 			}
+			if err := d.digest(ctx); err != nil {
+				return sent, err
+			}
 			if err := d.lend(part.lend); err != nil {
 				return sent, err
 			}
@@ -239,21 +257,11 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 			sent.Earliest = s.Earliest
 		}
 		sent.Latest = s.Latest
+		d.undigested = d.undigested || types && len(d.methods) > 0
 	}
 	d.presses = p.presses
 	d.held.Note(actions...)
 	return sent, nil
-}
-
-// union returns what is held in one or the other.
-func union(a, b []press) []press {
-	all := slices.Clone(a)
-	for _, h := range b {
-		if !slices.ContainsFunc(a, func(o press) bool { return o.key == h.key }) {
-			all = append(all, h)
-		}
-	}
-	return all
 }
 
 // prepare plans, and lends the keys that the first part needs. It plans again after that, since the mapping was read again.
@@ -271,7 +279,7 @@ func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := &planner{keymap: d.keymap, state: s, old: d.old, presses: slices.Clone(d.presses), pointer: d.pointer, width: d.width, height: d.height, room: d.room}
+		p := &planner{keymap: d.keymap, state: s, old: d.old, presses: slices.Clone(d.presses), pointer: d.pointer, width: d.width, height: d.height, room: d.room, singly: len(d.methods) > 0}
 		if err := p.plan(actions); err != nil {
 			return nil, err
 		}
@@ -361,7 +369,7 @@ func (d *Driver) Info() input.Info {
 		Driver:  "x11",
 		Device:  fmt.Sprintf("display %s, %dx%d, %s %d", d.display, d.width, d.height, setup.Vendor, setup.ReleaseNumber),
 		Realism: input.System,
-		Note:    "XTEST events of the server; text is typed as keysyms, which a window's input method may take or leave",
+		Note:    d.about(),
 	}
 }
 

@@ -39,6 +39,17 @@ type press struct {
 	hold []byte
 }
 
+// union returns what is held in one or the other.
+func union(a, b []press) []press {
+	all := slices.Clone(a)
+	for _, h := range b {
+		if !slices.ContainsFunc(a, func(o press) bool { return o.key == h.key }) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
 // planner turns actions into strokes. It changes nothing but its own copy of what is held.
 type planner struct {
 	*keymap
@@ -48,6 +59,7 @@ type planner struct {
 	pointer       []byte // the logical button of each physical one
 	width, height int
 	room          func([]press) int
+	singly        bool // each character of a text is a part
 
 	parts []part
 }
@@ -60,6 +72,9 @@ func (p *planner) plan(actions []input.Action) error {
 		if err := p.act(a); err != nil {
 			return fmt.Errorf("%v: %w", a, err)
 		}
+	}
+	if last := len(p.parts) - 1; last > 0 && len(p.parts[last].strokes) == 0 {
+		p.parts = p.parts[:last]
 	}
 	return nil
 }
@@ -155,6 +170,9 @@ func (p *planner) text(text string) error {
 		if last = r; crlf {
 			continue // it was one end of a line
 		}
+		if p.singly {
+			p.next()
+		}
 		at, sym, ok := p.locate(r, now)
 		switch {
 		case !ok && sym == 0:
@@ -176,7 +194,17 @@ func (p *planner) text(text string) error {
 			p.key(xproto.KeyRelease, code)
 		}
 	}
+	if p.singly {
+		p.next()
+	}
 	return nil
+}
+
+// next begins another part.
+func (p *planner) next() {
+	if len(p.parts[len(p.parts)-1].strokes) > 0 {
+		p.parts = append(p.parts, part{})
+	}
 }
 
 // locate finds how a character is typed, or else the keysym that a key must be lent to; 0 if it is none.

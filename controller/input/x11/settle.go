@@ -55,7 +55,17 @@ func (d *Driver) ping(w xproto.Window) (answered bool, err error) {
 	if err := d.ask(xproto.SendEventChecked(d.Conn, false, w, xproto.EventMaskNoEvent, string(question.Bytes())).Check); err != nil {
 		return false, notGone(err)
 	}
+	return d.hear(func(e xgb.Event) bool {
+		m, ok := e.(xproto.ClientMessageEvent)
+		return ok && m.Format == 32 && m.Type == d.atoms.protocols && m.Data.Data32[0] == uint32(d.atoms.ping) && m.Data.Data32[1] == token
+	})
+}
+
+// hear waits for an event, for a while.
+func (d *Driver) hear(wanted func(xgb.Event) bool) (heard bool, err error) {
 	// When the time is over we write to ourselves, so that what is read next is in any case something.
+	d.waits++
+	token := d.waits
 	enough := xproto.ClientMessageEvent{Format: 32, Window: d.window, Type: d.atoms.mark,
 		Data: xproto.ClientMessageDataUnionData32New([]uint32{token, 0, 0, 0, 0})}
 	late := time.AfterFunc(answer, func() { xproto.SendEvent(d.Conn, false, d.window, xproto.EventMaskNoEvent, string(enough.Bytes())) })
@@ -66,19 +76,17 @@ func (d *Driver) ping(w xproto.Window) (answered bool, err error) {
 			if e == nil && xerr == nil {
 				return errEnded
 			}
-			m, ok := e.(xproto.ClientMessageEvent)
-			switch {
-			case !ok || m.Format != 32:
-				d.take(e)
-			case m.Type == d.atoms.protocols && m.Data.Data32[0] == uint32(d.atoms.ping) && m.Data.Data32[1] == token:
-				answered = true
-				return nil
-			case m.Type == d.atoms.mark && m.Window == d.window && m.Data.Data32[0] == token:
+			if e != nil && wanted(e) {
+				heard = true
 				return nil
 			}
+			if m, ok := e.(xproto.ClientMessageEvent); ok && m.Format == 32 && m.Type == d.atoms.mark && m.Window == d.window && m.Data.Data32[0] == token {
+				return nil
+			}
+			d.take(e)
 		}
 	})
-	return answered, err
+	return heard, err
 }
 
 // listen asks for events of the root window.

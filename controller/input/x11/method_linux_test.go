@@ -1,0 +1,101 @@
+package x11
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jezek/xgb/xproto"
+
+	"github.com/eideticker/eideticker/controller/input"
+)
+
+// announce says on the root window that there are input methods, as servers of XIM do.
+func announce(t testing.TB, c *client, format byte, names ...string) {
+	t.Helper()
+	intern := func(name string) xproto.Atom {
+		a, err := xproto.InternAtom(c.Conn, false, uint16(len(name)), name).Reply()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Atom
+	}
+	var b []byte
+	n := 0
+	for _, name := range names {
+		if atom, none := strings.CutPrefix(name, "#"); none { // a number that is no atom
+			b = append(b, 0xff, 0xff, 0xff, atom[0])
+		} else {
+			b = le.AppendUint32(b, uint32(intern(name)))
+		}
+		n = len(b) / int(format/8)
+	}
+	if err := xproto.ChangePropertyChecked(c.Conn, xproto.PropModeReplace, c.root, intern("XIM_SERVERS"), xproto.AtomAtom, format, uint32(n), b).Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serve makes the client's window the server of an input method, or its end.
+func serve(t testing.TB, c *client, name string, owner xproto.Window) {
+	t.Helper()
+	a, err := xproto.InternAtom(c.Conn, false, uint16(len(name)), name).Reply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xproto.SetSelectionOwnerChecked(c.Conn, owner, a.Atom, xproto.TimeCurrentTime).Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInputMethodAtWork: where one is at work each character waits until the window has read the one before, text of several steps too, and the result says so; what is left of one
+// that has ended slows nothing down.
+func TestInputMethodAtWork(t *testing.T) {
+	display := startDisplay(t).Name()
+	before := mapping(t, display)
+	d, c := openDriver(t, display), startClient(t, display, true, false)
+	c.tellsPings.Store(true)
+	const a, shiftB = "press 38 release 38", "press 50 press 56 release 56 release 50"
+	text := func(s string) input.Action { return input.Text{Text: s} }
+	key := []input.Action{input.KeyDown{Key: "Enter"}, input.KeyUp{Key: "Enter"}}
+	const enter, digested = "press 36 release 36", " ping 0 asked 0 "
+	for _, tc := range []struct {
+		name    string
+		prepare func()
+		method  string // that the result tells of
+		actions [][]input.Action
+		want    string
+	}{
+		{"none", func() {}, "", [][]input.Action{{text("aB")}, key}, a + " " + shiftB + " " + enter},
+		{"one that has ended", func() { announce(t, c, 32, "@server=gone") }, "", [][]input.Action{{text("aB")}}, a + " " + shiftB},
+		{"no such atoms", func() { announce(t, c, 32, "#1", "#2", "EIDETICKER_INPUT") }, "", [][]input.Action{{text("aa")}}, a + " " + a},
+		{"another format", func() { announce(t, c, 8, "@server=test") }, "", [][]input.Action{{text("aa")}}, a + " " + a},
+		{"one that came", func() { announce(t, c, 32, "#1", "@server=test"); serve(t, c, "@server=test", c.window) }, "test",
+			[][]input.Action{{text("aB")}, key}, a + digested + shiftB + digested + enter},
+		{"text and a key of one step", func() {}, "test", [][]input.Action{append([]input.Action{text("a")}, key...)}, digested[1:] + a + digested + enter},
+		{"a move waits for nothing", func() {}, "test", [][]input.Action{{input.Move{X: 3, Y: 4}}}, "3,4"},
+		{"a click does", func() {}, "test", [][]input.Action{{input.ButtonDown{Button: input.Left}}, {input.ButtonUp{Button: input.Left}}}, digested[1:] + "button 1 unbutton 1"},
+		{"the wheel does not", func() {}, "test", [][]input.Action{key, {input.Wheel{Y: 1}}, {input.Wheel{Y: 1}}}, enter + " button 5 unbutton 5 button 5 unbutton 5"},
+		{"it goes", func() { serve(t, c, "@server=test", xproto.WindowNone) }, "", [][]input.Action{{text("aB")}}, "ping 0 " + a + " " + shiftB},
+	} {
+		tc.prepare()
+		for _, actions := range tc.actions {
+			do(t, d, actions...)
+		}
+		if got := story(c.all()); got != tc.want {
+			t.Errorf("%s: the window has seen %s, want %s", tc.name, got, tc.want)
+		}
+		if note := d.Info().Note; strings.Contains(note, "at work on this display, "+tc.method) != (tc.method != "") {
+			t.Errorf("%s: the result says %q", tc.name, note)
+		}
+	}
+	serve(t, c, "@server=test", c.window)
+	do(t, d, text(sample))
+	if got := typed(c.all()); got != sample {
+		t.Errorf("typed %q\nwant  %q", got, sample)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if mapping(t, display) != before {
+		t.Error("the mapping is not what it was")
+	}
+}
