@@ -13,7 +13,7 @@ cadence: 59.94
 tolerance: auto
 region: 1280x720+0+16
 masks: [10x10+0+0, 20x20+5+5]
-network: {profile: cable, rtt: 40ms, down: 5Mbit/s, up: 1.5Mbit, loss: 0.1%}
+network: {profile: cable, rtt: 40ms, down: 5Mbit/s, up: 1.5Mbit, loss: 0.1%, protocol: h3, key-log: true}
 sync: markers
 window: 1280x720
 places: screen

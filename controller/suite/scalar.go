@@ -21,6 +21,8 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 		return func(s string) error { *p = s; return nil }, "text"
 	case *int:
 		return func(s string) (err error) { *p, err = parseInt(s); return err }, "a whole number"
+	case *bool:
+		return func(s string) (err error) { *p, err = parseBool(s); return err }, "true or false"
 	case *float64:
 		return func(s string) (err error) { *p, err = parseFloat(s); return err }, "a number"
 	case *time.Duration:
@@ -43,6 +45,8 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 		return func(s string) (err error) { *p, err = parseCoordinate(s); return err }, "pixels, or a percentage in quotes"
 	case *Places:
 		return func(s string) (err error) { *p, err = parsePlaces(s); return err }, "content or screen"
+	case *Protocol:
+		return func(s string) (err error) { *p, err = parseProtocol(s); return err }, "http/1.1, h2 or h3"
 	case *Tolerance:
 		return func(s string) (err error) { *p, err = parseTolerance(s); return err }, "0 to 255, or auto"
 	}
@@ -55,6 +59,13 @@ func parseInt(s string) (int, error) {
 		return 0, fmt.Errorf("%q is no whole number", strict.Clip(s))
 	}
 	return int(n), nil
+}
+
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, fmt.Errorf("%q is neither true nor false", strict.Clip(s))
+	}
+	return s == "true", nil
 }
 
 func parseFloat(s string) (float64, error) {
@@ -294,6 +305,18 @@ func parsePlaces(s string) (Places, error) {
 		return p, nil
 	}
 	return "", fmt.Errorf("%q is neither content nor screen%s", strict.Clip(s), near(s, string(Content), string(Screen)))
+}
+
+func parseProtocol(s string) (Protocol, error) {
+	switch p := Protocol(s); p {
+	case HTTP1, HTTP2, HTTP3:
+		return p, nil
+	}
+	meant := map[string]Protocol{"http": HTTP1, "http1": HTTP1, "http1.1": HTTP1, "h1": HTTP1, "http2": HTTP2, "h2c": HTTP2, "http3": HTTP3, "quic": HTTP3}
+	if p, ok := meant[strings.ReplaceAll(strings.ToLower(strict.Clip(s)), "/", "")]; ok {
+		return "", fmt.Errorf("%q is none of http/1.1, h2 and h3: is %s meant?", strict.Clip(s), p)
+	}
+	return "", fmt.Errorf("%q is none of http/1.1, h2 and h3", strict.Clip(s))
 }
 
 // near is meant without a list.

@@ -54,11 +54,26 @@ type Network struct {
 	Up      Rate          `yaml:"up"`
 	Loss    *Percent      `yaml:"loss"` // of packets, each way; nil: as the profile has it, else none
 
+	// Protocol is by which alone pages of the rig's own are served, with TLS; "": by HTTP/1.1 without TLS.
+	Protocol Protocol `yaml:"protocol"`
+	// KeyLog keeps the secrets of TLS in the run's folder, for those who look at its packets.
+	KeyLog bool `yaml:"key-log"`
+
 	// Replay is an archive of a site, in the folder of the test or below it, that answers for every name in place of the live web; "": pages of the rig's own are served.
 	Replay string `yaml:"replay"`
 	// Determinism gives the pages of an archive a clock and a chance of their own, the same for the same number; 0: they have the browser's.
 	Determinism int `yaml:"determinism" min:"1" max:"1000000000"`
 }
+
+// Protocol is what browsers and servers speak, as TLS calls it.
+type Protocol string
+
+// The protocols.
+const (
+	HTTP1 Protocol = "http/1.1"
+	HTTP2 Protocol = "h2"
+	HTTP3 Protocol = "h3"
+)
 
 // Given reports whether a test asks for a network of its own. Otherwise the device has what it has.
 func (n Network) Given() bool { return n != Network{} }

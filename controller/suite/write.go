@@ -66,7 +66,9 @@ func tree(v reflect.Value) any {
 		return fmt.Sprint(x)
 	case Places:
 		return string(x)
-	case string, int, float64:
+	case Protocol:
+		return string(x)
+	case string, int, float64, bool:
 		return x
 	}
 	switch v.Kind() {
