@@ -113,7 +113,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 		if err := checkProfile(c.Network); err != nil {
 			return o, err
 		}
-		t.Network = suite.Network{Profile: c.Network}
+		t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog} // another line for the same page
 	}
 	if err := session.Check(t, on...); err != nil {
 		return o, usageError{err}

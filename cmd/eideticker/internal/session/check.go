@@ -24,10 +24,11 @@ func Check(t *suite.Test, on ...Variant) error {
 		if !known {
 			continue
 		}
-		if _, err := d.Browser(v.Browser); err != nil {
+		browser, err := d.Browser(v.Browser)
+		if err != nil {
 			return err
 		}
-		if err := checkNetworkOn(t, d); err != nil {
+		if err := checkNetworkOn(t, d, browser); err != nil {
 			return err
 		}
 		if !onThisMachine(d) {

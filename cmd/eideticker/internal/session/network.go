@@ -29,8 +29,10 @@ const (
 
 // Network is the network that a run was made on: what was asked of it, and what packets through it found right before.
 type Network struct {
-	Profile string `json:"profile,omitempty"`
-	Seed    uint64 `json:"seed"` // of what chance decided
+	Profile  string         `json:"profile,omitempty"`
+	Protocol suite.Protocol `json:"protocol,omitempty"` // of pages of the rig's own; "": HTTP/1.1 without TLS, or the page is none
+	KeyLog   string         `json:"key_log,omitempty"`  // the file with the secrets of TLS; "": nobody has them
+	Seed     uint64         `json:"seed"`               // of what chance decided
 
 	RTT  Asked[time.Duration] `json:"rtt_ns"`
 	Down Asked[link.Rate]     `json:"down_bits_per_second"` // 0: not limited
@@ -77,7 +79,7 @@ func checkNetwork(t *suite.Test) error {
 }
 
 // checkNetworkOn says why a device cannot have one.
-func checkNetworkOn(t *suite.Test, d device.Description) error {
+func checkNetworkOn(t *suite.Test, d device.Description, browser string) error {
 	switch {
 	case !t.Network.Given():
 		return nil
@@ -90,7 +92,7 @@ func checkNetworkOn(t *suite.Test, d device.Description) error {
 	case d.Input.Kind == device.InputWebdriver:
 		return fmt.Errorf("test %s asks for a network, on which a browser is not reached by WebDriver: take another input: %w", t.Name, errors.ErrUnsupported)
 	}
-	return nil
+	return checkProtocolOn(t, d, browser)
 }
 
 // openNetwork makes the network that a test asks for, and probes it; nil: it asks for none. One that is not what was asked is none.
@@ -247,10 +249,13 @@ func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Cond
 			return err
 		}
 		s.record.Network = &Network{
-			Profile: s.Test.Network.Profile, Seed: s.Seed,
+			Profile: s.Test.Network.Profile, Protocol: s.Test.Network.Protocol, Seed: s.Seed,
 			RTT:  Asked[time.Duration]{asked.RTT(), got.RTT.Median},
 			Down: Asked[link.Rate]{asked.Down.Rate, got.Down}, Up: Asked[link.Rate]{asked.Up.Rate, got.Up},
 			Loss: Asked[float64]{(asked.Down.Loss + asked.Up.Loss) / 2, float64(got.Lost) / float64(max(1, got.Sent))}, ProbePackets: got.Sent,
+		}
+		if s.Test.Network.KeyLog {
+			s.record.Network.KeyLog = KeyLogFile
 		}
 		off = asked.Off(got)
 		s.log.Info("network", "rtt", got.RTT.Median, "rtt p99", got.RTT.P99, "down", got.Down.String(), "up", got.Up.String(), "lost", got.Lost, "of", got.Sent, "off", strings.Join(off, "; "))
@@ -263,13 +268,19 @@ func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Cond
 
 // onNetwork listens where the devices of a network find it.
 func onNetwork(n *testnet.Network) listening {
-	return func(port string) (net.Listener, string, error) {
-		l, err := n.Listen(port)
-		host := pageHost
-		if port != pagePort {
-			host = net.JoinHostPort(greenHost, port)
-		}
-		return l, host, err
+	return listening{
+		connections: func(port string) (net.Listener, string, error) {
+			l, err := n.Listen(port)
+			host := pageHost
+			if port == greenPort {
+				host = net.JoinHostPort(greenHost, port)
+			}
+			return l, host, err
+		},
+		packets: func(port string) (net.PacketConn, string, error) {
+			c, err := n.ListenPacket(port)
+			return c, pageHost, err
+		},
 	}
 }
 
@@ -287,6 +298,9 @@ func (n *Network) String() string {
 	}
 	if n.Profile != "" {
 		text = n.Profile + ": " + text
+	}
+	if n.Protocol != "" {
+		text += ", " + string(n.Protocol)
 	}
 	return text
 }

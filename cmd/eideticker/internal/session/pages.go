@@ -40,29 +40,34 @@ type pages struct {
 	file    *greenFile // the green page where it is one; nil: it is served
 	archive *archived  // that answers for all sites; nil: they answer themselves
 
+	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
+	authority *ownAuthority  // of servers with TLS; nil: there are none
+	keys      *os.File       // takes their secrets; nil: nobody does
+
 	serving errgroup.Group
 	stop    context.CancelFunc
 }
 
-// servePages begins to serve. close ends it.
-func servePages(ctx context.Context, t *suite.Test, listen listening) (*pages, error) {
+// servePages begins to serve, for a run that is kept in a folder. close ends it.
+func servePages(ctx context.Context, t *suite.Test, dir string, listen listening) (*pages, error) {
 	if err := checkEnd(t); err != nil {
 		return nil, err
 	}
-	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers}
+	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers, protocol: t.Network.Protocol}
 	ctx, p.stop = context.WithCancel(ctx)
 	removeRunFolders(os.TempDir(), greenPrefix)
 	removeRunFolders(os.TempDir(), authorityPrefix)
-	var err error
-	if t.Network.Replay != "" {
-		if err = p.serveArchive(ctx, t); err != nil {
-			return nil, errors.Join(err, p.close())
-		}
+	err := p.secure(t, dir)
+	if err == nil && t.Network.Replay != "" {
+		err = p.serveArchive(ctx, t)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
 	}
 	if t.Page != "" {
 		// Times from a navigation begin on a page before it, which is green.
 		arrive := t.T0 == controller.Navigation
-		if err = p.serveSite(ctx, t.Page, arrive); err == nil {
+		if err = p.serveSite(ctx, t, arrive); err == nil {
 			p.own = p.site.Playlist()[0].Markers && !arrive
 		}
 		if err == nil && (!p.own || !t.Sync.Markers) { // the red that the rig shows may be a page of its own, too
@@ -108,8 +113,11 @@ func marks(steps []suite.Step) (kinds []string) {
 	return kinds
 }
 
-// listening opens a port for pages, which browsers reach by a host. What it is asked for is the port of a network of the run's own; where others have ports too, it is any that is free.
-type listening func(port string) (l net.Listener, host string, err error)
+// listening opens ports for pages, which browsers reach by a host. What it is asked for is the port of a network of the run's own; where others have ports too, it is any that is free.
+type listening struct {
+	connections func(port string) (l net.Listener, host string, err error)
+	packets     func(port string) (c net.PacketConn, host string, err error) // nil: there is no network of the run's own
+}
 
 // Ports of a run's own network.
 const (
@@ -119,26 +127,26 @@ const (
 
 // onHost listens at an address of this machine.
 func onHost(address string) listening {
-	return func(string) (net.Listener, string, error) {
+	return listening{connections: func(string) (net.Listener, string, error) {
 		l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 		if err != nil {
 			return nil, "", err
 		}
 		return l, l.Addr().String(), nil
-	}
+	}}
 }
 
 // note keeps where pages are served.
-func (p *pages) note(l net.Listener) {
+func (p *pages) note(address net.Addr) {
 	var at netip.AddrPort
-	if a, ok := l.Addr().(*net.TCPAddr); ok {
+	if a, ok := address.(interface{ AddrPort() netip.AddrPort }); ok {
 		at = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
 	}
 	p.ports, p.served = append(p.ports, int(at.Port())), append(p.served, at)
 }
 
-func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
-	name, err := pageAt(path)
+func (p *pages) serveSite(ctx context.Context, t *suite.Test, arrive bool) error {
+	name, err := pageAt(t.Page)
 	if err != nil {
 		return err
 	}
@@ -146,16 +154,14 @@ func (p *pages) serveSite(ctx context.Context, path string, arrive bool) error {
 	if err != nil {
 		return err
 	}
-	l, host, err := p.listen(pagePort)
+	if p.server, err = serve.New(p.options(t.Network, p.site)); err != nil {
+		return err
+	}
+	origin, err := p.open(p.server)
 	if err != nil {
-		return fmt.Errorf("serve test pages: %w", err)
+		return errors.Join(fmt.Errorf("serve test pages: %w", err), p.server.Close())
 	}
-	if p.server, err = serve.New(serve.Options{Handler: p.site}); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	p.server.HTTP(l)
-	p.nonce, p.address = p.site.Nonce(), "http://"+host+p.site.Start()
-	p.note(l)
+	p.nonce, p.address = p.site.Nonce(), origin+p.site.Start()
 	p.serving.Go(func() error {
 		if err := p.server.Run(ctx); err != nil {
 			return fmt.Errorf("serve test pages: %w", err)
@@ -200,7 +206,7 @@ const (
 )
 
 func (p *pages) serveGreen(ctx context.Context) error {
-	l, host, err := p.listen(greenPort)
+	l, host, err := p.listen.connections(greenPort)
 	if err != nil {
 		return fmt.Errorf("serve the green page: %w", err)
 	}
@@ -223,7 +229,7 @@ func (p *pages) serveGreen(ctx context.Context) error {
 		}),
 	}
 	p.green = "http://" + host + "/"
-	p.note(l)
+	p.note(l.Addr())
 	p.red = "http://" + host + redPath
 	p.serving.Go(func() error {
 		served := make(chan error, 1)
@@ -254,10 +260,7 @@ func (p *pages) close() error {
 	if p.file != nil {
 		err = errors.Join(err, p.file.remove())
 	}
-	if p.archive != nil {
-		err = errors.Join(err, p.archive.folder.remove())
-	}
-	return err
+	return errors.Join(err, p.insecure())
 }
 
 // Address makes an address of what a user writes: a URL, a file that is there, or a host.

@@ -6,27 +6,18 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-const (
-	authorityPrefix = "eideticker-authority-"
-	securePort      = "443"
-)
-
-// archived is a site that answers from an archive, at every name of a run's own network. Its authority is the run's own, and goes with it.
+// archived is a site that answers from an archive, at every name of a run's own network.
 type archived struct {
-	name      string
-	replayer  *replay.Replayer
-	authority *serve.Authority
-	folder    *runFolder // of the authority
+	name     string
+	replayer *replay.Replayer
 }
 
 // readArchive reads the archive that a test names.
@@ -51,12 +42,6 @@ func openArchive(t *suite.Test) (a *archived, err error) {
 	if a.replayer, err = replay.NewReplayer(read, o); err != nil {
 		return nil, err
 	}
-	if a.folder, err = newRunFolder(os.TempDir(), authorityPrefix); err != nil {
-		return nil, fmt.Errorf("make an authority: %w", err)
-	}
-	if a.authority, err = serve.OpenAuthority(a.folder.dir); err != nil {
-		return nil, errors.Join(err, a.folder.remove())
-	}
 	return a, nil
 }
 
@@ -65,14 +50,14 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
 	if p.archive, err = openArchive(t); err != nil {
 		return err
 	}
-	if p.server, err = serve.New(serve.Options{Handler: p.archive.replayer, Authority: p.archive.authority}); err != nil {
+	if p.server, err = serve.New(p.options(t.Network, p.archive.replayer)); err != nil {
 		return err
 	}
 	for _, door := range []struct {
 		port string
 		add  func(net.Listener)
 	}{{pagePort, p.server.HTTP}, {securePort, p.server.HTTPS}} {
-		l, _, err := p.listen(door.port)
+		l, _, err := p.listen.connections(door.port)
 		if err != nil {
 			return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
 		}
@@ -85,14 +70,6 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
 		return nil
 	})
 	return nil
-}
-
-// trusted is whom a browser has to believe who its servers are; nil: nobody of ours.
-func (p *pages) trusted() *device.Authority {
-	if p.archive == nil {
-		return nil
-	}
-	return &device.Authority{File: p.archive.authority.File(), KeyHash: p.archive.authority.KeyHash()}
 }
 
 // answered says that what the test loaded is not in the archive: the browser was shown a page that says so.

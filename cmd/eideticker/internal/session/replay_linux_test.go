@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -65,7 +66,7 @@ func TestRunOnArchive(t *testing.T) {
 	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
 	run := func(browser, address string) (*Record, string) {
 		out := filepath.Join(t.TempDir(), "run")
-		test := shopTest(t, dir, address, "{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7}")
+		test := shopTest(t, dir, address, "{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+strconv.FormatBool(browser == "firefox")+"}")
 		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out, Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
 		if err != nil {
 			t.Fatal(err)
@@ -106,6 +107,7 @@ func TestRunOnArchive(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(out, "pictures", "waterfall.svg")); err != nil {
 			t.Error(err)
 		}
+		theKeys(t, browser, out, r, browser == "firefox")
 	}
 	r, _ := run("chromium", "https://Closed.example:443")
 	if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed || !strings.Contains(r.Reason, want) {

@@ -178,7 +178,7 @@ func (s *session) play(ctx context.Context) (err error) {
 		}
 		listen = onHost(host)
 	}
-	if s.pages, err = servePages(ctx, s.Test, listen); err != nil {
+	if s.pages, err = servePages(ctx, s.Test, s.Dir, listen); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
