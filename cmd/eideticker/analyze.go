@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -88,7 +90,9 @@ func (c analyzeCmd) Run(e *env) error {
 	if err := c.fits(&s, r); err != nil {
 		return err
 	}
-	folder, err := c.beginFolder()
+	earlier := session.ReadEarlier(c.File, r)
+	s.Name = cmp.Or(earlier.Name(), s.Name)
+	folder, err := c.beginFolder(earlier)
 	if err != nil {
 		return err
 	}
@@ -101,6 +105,7 @@ func (c analyzeCmd) Run(e *env) error {
 	}
 	err = errors.Join(err, c.nothingMeasured(&found.Results))
 	numberWindows(found.Results.Windows)
+	earlier.Keep(found)
 	if c.JSON { // which says what is in the folder
 		wrote := c.writeFolder(e, folder, r, found)
 		return errors.Join(err, wrote, printResultsJSON(e, &found.Results))
@@ -125,11 +130,11 @@ func numberWindows(windows []report.Window) {
 }
 
 // beginFolder says before the work whether the run folder that was asked for can be written; nil: none was.
-func (c analyzeCmd) beginFolder() (*analysis.Folder, error) {
+func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*analysis.Folder, error) {
 	if c.Output == "" {
 		return nil, nil
 	}
-	return analysis.BeginFolder(c.Output, analysis.FolderOptions{Force: c.Force, Source: c.File})
+	return analysis.BeginFolder(c.Output, analysis.FolderOptions{Force: c.Force, Source: c.File, Network: earlier.Network(c.Output)})
 }
 
 func (c analyzeCmd) writeFolder(e *env, f *analysis.Folder, r *recording.Reader, found *analysis.Found) error {

@@ -30,6 +30,22 @@ func shortened(s string, most int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(most-head-1):])
 }
 
+// rowLabel shortens what is asked of a host: first its query, since the path says what it is, and tells requests of one path apart by what has room of it.
+func rowLabel(s string, most int) string {
+	const least = 6 // letters of a query that say anything
+	path, query, has := strings.Cut(s, "?")
+	left := most - len([]rune(path)) - 1
+	switch {
+	case !has || len([]rune(s)) <= most:
+		return shortened(s, most)
+	case left < 1:
+		return shortened(path+"?", most)
+	case left < least:
+		return path + "?…"
+	}
+	return path + "?" + shortened(query, left)
+}
+
 func clip(s string, most int) string {
 	r := []rune(s)
 	if len(r) <= most {

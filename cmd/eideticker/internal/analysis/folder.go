@@ -28,6 +28,8 @@ type FolderOptions struct {
 	NoVideo bool
 	// NoPictures leaves out the pictures and the video.
 	NoPictures bool
+	// Network is what the run's network brought; nil: it had none of its own.
+	Network *Network
 	// More writes what else belongs in the folder, and adds to the results what it is, before they are written. Nil: nothing.
 	More func(dir string) error
 	// Partial keeps what there is when the context ends while pictures and video are made, and names in the results' notes what is missing. Otherwise
@@ -124,12 +126,15 @@ func (f *folder) note(format string, args ...any) {
 	f.found.Results.Notes = append(f.found.Results.Notes, fmt.Sprintf(format, args...))
 }
 
+// InterruptedNote begins the notes of what is missing in a folder.
+const InterruptedNote = "interrupted while this was written: "
+
 // interrupted is what follows when the context ends before there is all: a note of what is missing, or the error with which nothing is written.
 func (f *folder) interrupted(ctx context.Context, format string, args ...any) error {
 	if !f.partial {
 		return ctx.Err()
 	}
-	f.note("interrupted while this was written: "+format, args...)
+	f.note(InterruptedNote+format, args...)
 	return nil
 }
 
@@ -150,6 +155,9 @@ func (f *folder) write(ctx context.Context, o FolderOptions) error {
 		if err := f.video(ctx); err != nil {
 			return err
 		}
+	}
+	if err := f.network(o.Network, !o.NoPictures); err != nil {
+		return err
 	}
 	if o.More != nil {
 		if err := o.More(f.dir); err != nil {

@@ -26,6 +26,14 @@ type windowPictures struct {
 	prefix  string // of file names, where there are several windows
 }
 
+func (f *folder) window(i int, o *analyze.Outcome) *windowPictures {
+	p := &windowPictures{folder: f, window: &f.found.Results.Windows[i], outcome: o}
+	if i > 0 {
+		p.prefix = fmt.Sprintf("%d_", i+1)
+	}
+	return p
+}
+
 func (f *folder) pictures(ctx context.Context) error {
 	advance, end := f.told.Phase("drawing pictures", len(f.found.Outcomes))
 	defer end()
@@ -33,11 +41,7 @@ func (f *folder) pictures(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return f.interrupted(ctx, "%d of %d windows have pictures", i, len(f.found.Outcomes))
 		}
-		p := windowPictures{folder: f, window: &f.found.Results.Windows[i], outcome: o}
-		if i > 0 {
-			p.prefix = fmt.Sprintf("%d_", i+1)
-		}
-		if err := p.all(); err != nil {
+		if err := f.window(i, o).all(); err != nil {
 			return err
 		}
 		advance(1)

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -84,17 +84,16 @@ func (d *Daemon) analyze(j *job) (err error) {
 	if err != nil {
 		return err
 	}
+	earlier := session.ReadEarlier(recordingIn(dir), r)
 	t := &told{daemon: d, job: j}
 	found, err := analysis.Run(j.context, r, s, d.options.Program, t)
 	if err != nil {
 		return fmt.Errorf("measure the recording: %w", err)
 	}
 	found.Results.Recording.File = analysis.RecordingFile
-	// What the network of the run brought, and how often it was begun again, is in no recording. The picture of the first belongs to windows that may be others now.
-	if before, err := report.Read(filepath.Join(dir, report.FileName)); err == nil {
-		found.Results.Network, found.Results.RetriedRuns = before.Network, before.RetriedRuns
-	}
-	if err := analysis.WriteFolder(j.context, dir, r, found, analysis.FolderOptions{Force: true, NoVideo: p.NoVideo}, t); err != nil {
+	earlier.Keep(found)
+	o := analysis.FolderOptions{Force: true, NoVideo: p.NoVideo, Network: earlier.Network(dir)}
+	if err := analysis.WriteFolder(j.context, dir, r, found, o, t); err != nil {
 		return err
 	}
 	err = d.store.Refresh(context.WithoutCancel(j.context), dir)
@@ -105,8 +104,10 @@ func (d *Daemon) analyze(j *job) (err error) {
 
 // openRecording opens the recording of a run folder.
 func (d *Daemon) openRecording(dir string) (*recording.Reader, error) {
-	return recording.Open(dir + "/" + analysis.RecordingFile)
+	return recording.Open(recordingIn(dir))
 }
+
+func recordingIn(dir string) string { return filepath.Join(dir, analysis.RecordingFile) }
 
 // AtWork reports whether a run, or one of a set, is being made or measured.
 func (d *Daemon) AtWork(id string) bool {

@@ -1,13 +1,21 @@
 package daemon_test
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/serve"
 )
 
 func TestAnalyze(t *testing.T) {
@@ -27,6 +35,15 @@ func TestAnalyze(t *testing.T) {
 	if err := report.Write(file, results); err != nil {
 		t.Fatal(err)
 	}
+	asked := timeline.Time(results.Windows[0].StartNS)
+	fall := har.New(har.Evidence{Exchanges: []serve.Exchange{{ID: 1, URL: "http://page.test/load.html", Status: 200, Began: asked, FirstByte: asked + 1e6, Ended: asked + 2e6}}})
+	var archive bytes.Buffer
+	if err := fall.Write(&archive, har.Options{Creator: har.Program{Name: "test", Version: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, session.HARFile), archive.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	j, err := r.Analyze(t.Context(), "ci", wire.AnalyzeParams{Run: id, Measures: []string{"fps", "tearing"}, NoVideo: true})
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +53,12 @@ func TestAnalyze(t *testing.T) {
 	}
 	if results, err = report.Read(file); err != nil || results.Network == nil || results.Network.Requests != 50 {
 		t.Errorf("%v: the results say of the network: %+v", err, results.Network)
+	}
+	if !slices.ContainsFunc(results.Windows[0].Pictures, func(p report.Picture) bool { return p.Kind == report.PictureWaterfall }) || results.Network.File != session.HARFile {
+		t.Errorf("there is no waterfall: %v, notes %q", results.Windows[0].Pictures, results.Notes)
+	}
+	if svg, err := os.ReadFile(filepath.Join(dir, analysis.PicturesDir, "waterfall.svg")); err != nil || !bytes.Contains(svg, []byte("/load.html")) {
+		t.Errorf("%v: the waterfall is\n%s", err, svg)
 	}
 	run, err := r.Store.Get(context.Background(), id)
 	if err != nil {

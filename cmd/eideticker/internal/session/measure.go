@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"image/png"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,12 +44,10 @@ func (s *session) keep(ctx context.Context, r *recording.Reader, found *analysis
 	if results.Recording.Name == "" {
 		results.Recording.Name = s.Test.Name
 	}
-	results.RetriedRuns = s.Retried
-	results.Notes = append(slices.Clone(s.record.Notes), results.Notes...)
-	maps.Copy(results.Environment, s.record.Environment)
+	carry(results, s.Retried, s.record.Notes, s.record.Environment)
 	s.record.Environment = results.Environment
 	known := len(results.Notes)
-	o := analysis.FolderOptions{Force: true, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Partial: true, More: func(dir string) error { return s.keepNetwork(dir, r) }}
+	o := analysis.FolderOptions{Force: true, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Partial: true, Network: s.brought()}
 	if err := analysis.WriteFolder(ctx, s.Dir, r, found, o, s.Told); err != nil {
 		return err
 	}
@@ -191,7 +188,7 @@ func (s *session) keepFailed(ctx context.Context) {
 	if s.found == nil && ctx.Err() == nil && !s.Bare {
 		found, err := analysis.Run(ctx, r, analysis.Settings{Measures: []string{"fps"}, To: r.Frames(), Name: s.Test.Name}, s.Program, s.Told)
 		if err == nil {
-			found.Results.Notes = append(found.Results.Notes, "the run has failed: "+s.record.Reason)
+			found.Results.Notes = append(found.Results.Notes, failedNote+s.record.Reason)
 			err = s.keep(ctx, r, found)
 		}
 		if err != nil {

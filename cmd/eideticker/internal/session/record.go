@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/controller/input"
 )
 
@@ -14,7 +15,7 @@ import (
 const (
 	RecordFile = "run.json"
 	LogFile    = "log.txt"
-	HARFile    = "network.har" // the waterfall of a run on a network of its own
+	HARFile    = analysis.HARFile
 )
 
 // Schema and Version are those of run.json.

@@ -1,0 +1,210 @@
+package session
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/netsim/har"
+)
+
+// Earlier is what a run folder tells of its run beside the recording. It stays when the recording is measured again.
+type Earlier struct {
+	dir         string
+	name        string
+	environment report.Environment
+	retried     int
+	said        []string        // by the run, before it was measured
+	failed      string          // why it has failed, or ""
+	network     *report.Network // nil: the run had none of its own
+	fall        *har.Waterfall  // nil: it cannot be drawn
+	har         bool            // it is there, whatever it is like
+	notes       []string        // of what could not be read
+}
+
+// ReadEarlier reads what lies beside a recording that is going to be measured again. What is of another recording does not count; what cannot be read is told in the notes of the results.
+func ReadEarlier(file string, r *recording.Reader) *Earlier {
+	e := &Earlier{dir: filepath.Dir(file), environment: report.Environment{}}
+	var results *report.Results
+	var record *Record
+	if err := e.open(report.FileName, func(f *os.File) (err error) { results, err = report.Decode(f); return err }); err != nil {
+		e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", report.FileName, err)
+	}
+	if results != nil && analysis.ResultsAreOf(results.Recording, r, file) != nil {
+		return e
+	}
+	if filepath.Base(file) == analysis.RecordingFile { // a run.json does not say of which recording it is
+		if err := e.open(RecordFile, func(f *os.File) (err error) { record, err = ReadRecord(f); return err }); err != nil {
+			e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", RecordFile, err)
+		}
+	}
+	if record != nil {
+		e.ofRecord(record)
+	}
+	if results != nil {
+		e.name, e.retried, e.network = cmp.Or(e.name, results.Recording.Name), results.RetriedRuns, results.Network
+		maps.Copy(e.environment, results.Environment)
+	}
+	if results != nil && record != nil {
+		e.said = ownNotes(results.Notes, record.Notes)
+	}
+	delete(e.environment, report.EnvAnalysisBuild) // which is another one now
+	e.withNetwork(record)
+	return e
+}
+
+// ofRecord takes what results may say of a run.json.
+func (e *Earlier) ofRecord(r *Record) {
+	if short(r.Test) {
+		e.name = r.Test
+	}
+	maps.Copy(e.environment, r.Environment)
+	maps.DeleteFunc(e.environment, func(key, value string) bool { return !short(key) || !short(value) })
+	if r.State == Failed {
+		e.failed = cut(failedNote+r.Reason, 4000)
+	}
+}
+
+// short reports whether results may have a text as a name.
+func short(text string) bool { return len(text) <= 300 && utf8.ValidString(text) }
+
+// ownNotes are what the run itself has said: they stand before what is said of the measuring, and run.json has them too.
+func ownNotes(results, record []string) []string {
+	n := 0
+	for n < min(len(results), len(record)) && results[n] == record[n] && !strings.HasPrefix(results[n], analysis.InterruptedNote) {
+		n++
+	}
+	return results[:n:n]
+}
+
+func (e *Earlier) note(format string, args ...any) {
+	e.notes = append(e.notes, cut(fmt.Sprintf(format, args...), 1000))
+}
+
+// open reads a file of the folder, if it is there. Pipes are none: to open one is to wait for who writes into it.
+func (e *Earlier) open(name string, read func(*os.File) error) error {
+	path := filepath.Join(e.dir, name)
+	st, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // was only read
+	return read(f)
+}
+
+// withNetwork reads what the network brought, where the run had one of its own.
+func (e *Earlier) withNetwork(record *Record) {
+	if e.network == nil && (record == nil || record.Network == nil) {
+		return
+	}
+	err := e.open(HARFile, func(f *os.File) (err error) { e.har = true; e.fall, err = har.ReadWaterfall(f); return err })
+	switch {
+	case err != nil:
+		e.note("no waterfall is drawn of what the network brought, since %s cannot be read: %v", HARFile, err)
+	case e.fall == nil:
+		e.note("no waterfall is drawn of what the network brought: %s is not there", HARFile)
+	}
+	if e.network == nil { // of a run that was not measured, or by a program that left it out
+		if e.network = record.Network.results(e.fall); !sound(e.network) {
+			e.note("what %s says of the network is not kept: no run writes such figures", RecordFile)
+			e.network, e.fall = nil, nil
+			return
+		}
+	}
+	e.network.File = ""
+}
+
+// sound reports whether a run could have written what its run.json says of the network.
+func sound(n *report.Network) bool {
+	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Missed), int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
+		if v < 0 {
+			return false
+		}
+	}
+	for _, share := range []float64{n.LossAsked, n.Loss} {
+		if share < 0 || share > 1 {
+			return false
+		}
+	}
+	return n.Requests >= len(n.List) && short(n.Profile)
+}
+
+// Name is that of the test, or what the recording was called when it was measured before; "" where neither is known.
+func (e *Earlier) Name() string { return e.name }
+
+// Keep puts into new results what the run brought that is in no recording. What of the network belongs in a folder is told by [Earlier.Network].
+func (e *Earlier) Keep(found *analysis.Found) {
+	results := &found.Results
+	carry(results, e.retried, e.said, e.environment)
+	if e.failed != "" {
+		results.Notes = append(results.Notes, e.failed)
+	}
+	results.Notes = append(results.Notes, e.notes...)
+	results.Network = e.network
+}
+
+// carry puts into results what is known of a run and not of its recording.
+func carry(results *report.Results, retried int, notes []string, environment report.Environment) {
+	results.RetriedRuns = retried
+	results.Notes = append(slices.Clone(notes), results.Notes...)
+	maps.Copy(results.Environment, environment)
+}
+
+// failedNote begins the note in the results of a run that has failed.
+const failedNote = "the run has failed: "
+
+// Network is what the run's network brought, for the folder that is written; nil: it had none of its own.
+func (e *Earlier) Network(to string) *analysis.Network {
+	if e.network == nil {
+		return nil
+	}
+	results := *e.network
+	n := &analysis.Network{Results: &results, Fall: e.fall}
+	a, errA := os.Stat(e.dir)
+	b, errB := os.Stat(to)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		if e.har {
+			results.File = HARFile
+		}
+		return n
+	}
+	if e.fall != nil { // what cannot be read stays where it is
+		results.File, n.HAR = HARFile, e.linkHAR
+	}
+	return n
+}
+
+// linkHAR puts the HAR file into another folder.
+func (e *Earlier) linkHAR(dir string) error {
+	from, to := filepath.Join(e.dir, HARFile), filepath.Join(dir, HARFile)
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return e.open(HARFile, func(f *os.File) error {
+		return writeTo(to, func(w io.Writer) error {
+			_, err := io.Copy(w, io.LimitReader(f, har.MaxBytes))
+			return err
+		})
+	})
+}
