@@ -74,6 +74,8 @@ func (p *profile) environment(display string) []string {
 	drop := []string{
 		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
 		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
+		// Which input method there is: that of a user's desktop is not reached from here, and without it dead keys are no use. One of the toolkit's own would change what tests type.
+		"GTK_IM_MODULE=", "QT_IM_MODULE=", "XMODIFIERS=", "IBUS_ADDRESS=",
 	}
 	var env []string
 next:
