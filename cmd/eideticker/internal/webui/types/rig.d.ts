@@ -249,6 +249,8 @@ export interface Replayed {
 
 export interface SessionNetwork {
   profile?: string;
+  protocol?: string;
+  key_log?: string;
   seed: number;
   rtt_ns: AskedDuration;
   down_bits_per_second: AskedRate;
