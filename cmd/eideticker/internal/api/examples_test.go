@@ -20,13 +20,23 @@ func TestExamples(t *testing.T) {
 	d.About.About = "a browser on this machine"
 	defer d.Hold()()
 	s := serveRig(t, daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil), nil)
-	conn := s.socket()
-	examples := 0
+	if examples := s.examples("jsonrpc", s.socket(), nil); examples < 10 {
+		t.Errorf("%d examples were found", examples)
+	}
+}
+
+// examples sends what stands in blocks of a kind, with words replaced, holds what comes against them, and returns how many calls there were.
+func (s *served) examples(kind string, conn *websocket.Conn, words *strings.Replacer) (examples int) {
+	t := s.t
+	t.Helper()
+	if words == nil {
+		words = strings.NewReplacer()
+	}
 	var early [][]byte
-	for _, block := range strings.Split(readFile(t, specification), "```jsonrpc\n")[1:] {
+	for _, block := range strings.Split(readFile(t, specification), "```"+kind+"\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		for line := range strings.Lines(block) {
-			text := strings.TrimSpace(line[4:])
+			text := words.Replace(strings.TrimSpace(line[4:]))
 			switch line[:4] {
 			case "--> ":
 				if err := conn.WriteMessage(1, []byte(text)); err != nil {
@@ -43,13 +53,11 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	if examples < 10 {
-		t.Errorf("%d examples were found", examples)
-	}
+	return examples
 }
 
 // next is the next message that is an event, or that is none. Others stay for later: events and answers do not wait for each other.
-func next(t *testing.T, conn *websocket.Conn, event bool, early *[][]byte) []byte {
+func next(t testing.TB, conn *websocket.Conn, event bool, early *[][]byte) []byte {
 	t.Helper()
 	is := func(text []byte) bool { return bytes.Contains(text, []byte(`"method":"event"`)) == event }
 	if i := slices.IndexFunc(*early, is); i >= 0 {
@@ -70,7 +78,7 @@ func next(t *testing.T, conn *websocket.Conn, event bool, early *[][]byte) []byt
 }
 
 // differs says where two values are not the same.
-func differs(t *testing.T, want, got []byte) string {
+func differs(t testing.TB, want, got []byte) string {
 	t.Helper()
 	var w, g any
 	for _, one := range []struct {

@@ -30,6 +30,7 @@ func TestWhoMayAsk(t *testing.T) {
 	old := add("o", wire.Admin, time.Hour, now.Add(-2*time.Hour))
 	deletes := `{"jsonrpc":"2.0","id":1,"method":"run.delete","params":{"run":"none"}}`
 	starts := `{"jsonrpc":"2.0","id":1,"method":"run.start","params":{"test":"none"}}`
+	sets := `{"jsonrpc":"2.0","id":1,"method":"network.set","params":{"job":"none","network":{"profile":"3g"}}}`
 	for _, tc := range []struct {
 		name, method, path, body, token string
 		header                          []string
@@ -47,6 +48,8 @@ func TestWhoMayAsk(t *testing.T) {
 		{"view", "POST", "/api/v1/rpc", askStatus, view, nil, 200},
 		{"view may not start", "POST", "/api/v1/rpc", starts, view, nil, 403},
 		{"view may not push", "POST", "/api/v1/runs", "", view, nil, 403},
+		{"view may not change a network", "POST", "/api/v1/rpc", sets, view, nil, 403},
+		{"run may change a network", "POST", "/api/v1/rpc", sets, run, nil, 404},
 		{"run may start", "POST", "/api/v1/rpc", starts, run, nil, 404},
 		{"run may not delete", "POST", "/api/v1/rpc", deletes, run, nil, 403},
 		{"admin may delete", "POST", "/api/v1/rpc", deletes, admin, nil, 404},

@@ -35,6 +35,10 @@ func (s *Server) allMethods() map[string]handler {
 			j, err := d.Cancel(p.Job, c.may)
 			return j, s.did(c, err, "job cancelled", "job", p.Job)
 		}),
+		"network.set": method(func(_ context.Context, c *call, p wire.NetworkParams) (wire.Line, error) {
+			l, err := d.SetNetwork(c.owner(), c.may, p)
+			return l, s.did(c, err, "network changed", "job", p.Job, "conditions", l.Conditions)
+		}),
 		"job.list": method(func(context.Context, *call, wire.Empty) (wire.Jobs, error) { return wire.Jobs{Jobs: d.Jobs(true)}, nil }),
 		"job.get":  method(func(_ context.Context, _ *call, p wire.JobID) (wire.Job, error) { return d.Job(p.Job) }),
 

@@ -59,7 +59,11 @@ func decodeParams(raw json.RawMessage, into any) error {
 		if what == "" {
 			what = "its parameters"
 		}
-		return wire.Errorf(wire.InvalidParams, "takes for %.80s a value of type %s, not %s", what, typeName(wrong.Type), wrong.Value)
+		kind := "object"
+		if wrong.Type.Kind() != reflect.Struct {
+			kind = typeName(wrong.Type)
+		}
+		return wire.Errorf(wire.InvalidParams, "takes for %.80s a value of type %s, not %s", what, kind, wrong.Value)
 	}
 	if name, is := strings.CutPrefix(err.Error(), `json: unknown field "`); is {
 		name = strings.TrimSuffix(name, `"`)
@@ -72,9 +76,18 @@ func decodeParams(raw json.RawMessage, into any) error {
 	return wire.Errorf(wire.InvalidParams, "has parameters that cannot be read: %v", err)
 }
 
-func fieldNames(of any) (names []string) {
-	for _, f := range fieldsOf(reflect.TypeOf(of).Elem()) {
-		names = append(names, f.name)
+// fieldNames are those of parameters, and of the objects in them.
+func fieldNames(of any) []string { return namesIn(reflect.TypeOf(of)) }
+
+func namesIn(t reflect.Type) (names []string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range fieldsOf(t) {
+		names = append(append(names, f.name), namesIn(f.typ)...)
 	}
 	return names
 }

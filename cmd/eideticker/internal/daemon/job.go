@@ -54,6 +54,9 @@ type job struct {
 	context context.Context
 	stop    context.CancelCauseFunc
 	secured bool // its devices are locked; of its own goroutine
+
+	remote    *session.Remote // of its runs; nil: they have not begun
+	networked bool            // its test asks for a network
 }
 
 // Bounds of the queue.

@@ -99,7 +99,10 @@ func (d *Daemon) run(j *job) error {
 	o := plan.set
 	o.Dir, o.Program, o.Told = j.dir, d.options.Program, &told{daemon: d, job: j}
 	o.Labels.Set = j.ID
-	o.Look = d.looks(j)
+	o.Look, o.Remote = d.looks(j), &session.Remote{}
+	d.mu.Lock()
+	j.remote, j.networked = o.Remote, o.Test.Network.Given()
+	d.mu.Unlock()
 	o.Ran = func(m *session.Made) { d.ran(j, o.Variants[m.Variant], m) }
 	set, err := session.RunSet(j.context, o)
 	if err == nil {

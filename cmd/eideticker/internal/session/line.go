@@ -44,6 +44,15 @@ type LineNow struct {
 	At         timeline.Interval // between which the change lies
 }
 
+// ParseLine reads what a line is to be, and refuses what no line can be.
+func ParseLine(t suite.LineText, known suite.Known) (suite.Line, error) {
+	l, err := suite.ParseLine(t, known)
+	if err == nil {
+		_, err = testnet.Changed(link.Conditions{}, l)
+	}
+	return l, err
+}
+
 // change changes the line, and notes who did it. One that cannot be had leaves the line as it was.
 func (s *session) change(l suite.Line, who string) (now LineNow, err error) {
 	s.changing.mu.Lock()
@@ -88,7 +97,6 @@ type Remote struct {
 type attended struct {
 	session *session
 	emit    func(timeline.Event)
-	first   func(timeline.Event) // in place of emit, of the first change
 	changes int
 }
 
@@ -112,17 +120,13 @@ func (r *Remote) ChangeLine(l suite.Line, client string) (LineNow, error) {
 	if err != nil {
 		return LineNow{}, err
 	}
-	tell := r.run.emit
-	if r.run.changes++; r.run.changes == 1 {
-		tell = r.run.first
-	}
-	tell(controller.LineEvent(now.At, now.Text, client))
+	r.run.changes++
+	r.run.emit(controller.LineEvent(now.At, now.Text, client))
 	return now, nil
 }
 
-// attend lets the run be changed from outside, if it has a line, until leave is called: then no change is at work any more, and none begins. emit takes the events of changes,
-// and first that of the first one.
-func (s *session) attend(emit, first func(timeline.Event)) (leave func()) {
+// attend lets the run be changed from outside, if it has a line, until leave is called: then no change is at work any more, and none begins.
+func (s *session) attend(emit func(timeline.Event)) (leave func()) {
 	if s.Remote == nil || s.set == nil {
 		return func() {}
 	}
@@ -131,6 +135,6 @@ func (s *session) attend(emit, first func(timeline.Event)) (leave func()) {
 		defer s.Remote.mu.Unlock()
 		s.Remote.run = to
 	}
-	turn(&attended{session: s, emit: emit, first: first})
+	turn(&attended{session: s, emit: emit})
 	return func() { turn(nil) }
 }

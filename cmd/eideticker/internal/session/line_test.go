@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +25,6 @@ type onLine struct {
 	was    []link.Conditions
 	refuse error
 	events []timeline.Event
-	first  []int // which events were told as the first
 }
 
 func newOnLine() *onLine {
@@ -49,11 +47,6 @@ func (o *onLine) emit(e timeline.Event) {
 	o.events = append(o.events, e)
 }
 
-func (o *onLine) emitFirst(e timeline.Event) {
-	o.emit(e)
-	o.first = append(o.first, len(o.events))
-}
-
 // TestLineFromOutside: while a run is at work its line is changed from outside as a step changes it, with its event and its note; before and after nothing is.
 func TestLineFromOutside(t *testing.T) {
 	o := newOnLine()
@@ -61,7 +54,7 @@ func TestLineFromOutside(t *testing.T) {
 	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) {
 		t.Errorf("before the run: %v", err)
 	}
-	leave := o.attend(o.emit, o.emitFirst)
+	leave := o.attend(o.emit)
 	before := timeline.Monotonic().Now()
 	now, err := o.remote.ChangeLine(slow, "ci")
 	after := timeline.Monotonic().Now()
@@ -83,8 +76,8 @@ func TestLineFromOutside(t *testing.T) {
 	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) || len(o.was) != 3 {
 		t.Errorf("after the run: %v, and the line was changed %d times", err, len(o.was))
 	}
-	if len(o.events) != 2 || !slices.Equal(o.first, []int{1}) {
-		t.Fatalf("%v of %+v are the first", o.first, o.events)
+	if len(o.events) != 2 {
+		t.Fatalf("%+v", o.events)
 	}
 	for i, want := range []string{`{"conditions":"3g: 1600kbit down, 768kbit up, RTT 300ms","by":"ci"}`, `{"conditions":"1600kbit down, 768kbit up, RTT 50ms, 1 % lost","by":"ci"}`} {
 		e := o.events[i]
@@ -109,7 +102,7 @@ func TestLineFromOutside(t *testing.T) {
 // TestLineRefused: a change that cannot be had leaves the line as it was, and no event; one that is not a line is not tried.
 func TestLineRefused(t *testing.T) {
 	o := newOnLine()
-	defer o.attend(o.emit, o.emitFirst)()
+	defer o.attend(o.emit)()
 	if _, err := o.remote.ChangeLine(suite.Line{Profile: "cabel"}, "ci"); err == nil || len(o.was) != 0 {
 		t.Errorf("a network that there is none of: %v, tried %d times", err, len(o.was))
 	}
@@ -130,20 +123,20 @@ func TestLineRefused(t *testing.T) {
 func TestLineWithoutNetwork(t *testing.T) {
 	o := newOnLine()
 	o.set = nil
-	leave := o.attend(o.emit, o.emitFirst)
+	leave := o.attend(o.emit)
 	if _, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) || o.changeLine() != nil {
 		t.Errorf("%v", err)
 	}
 	leave()
 	o = newOnLine()
 	o.Remote = nil
-	o.attend(o.emit, o.emitFirst)()
+	o.attend(o.emit)()
 }
 
 // TestLineTooOften: what somebody outside can put into a recording is bounded.
 func TestLineTooOften(t *testing.T) {
 	o := newOnLine()
-	defer o.attend(o.emit, o.emitFirst)()
+	defer o.attend(o.emit)()
 	var err error
 	for i := range MostFromOutside + 1 {
 		if _, err = o.remote.ChangeLine(suite.Line{RTT: time.Duration(i+1) * time.Millisecond}, "ci"); err != nil && i < MostFromOutside {
@@ -164,7 +157,7 @@ func TestLineTooOften(t *testing.T) {
 // TestLineAtOnce: steps and several clients change the line at once: each change begins with what the one before has left, none is lost, and none is at work when the run is over.
 func TestLineAtOnce(t *testing.T) {
 	o := newOnLine()
-	leave := o.attend(o.emit, o.emitFirst)
+	leave := o.attend(o.emit)
 	lossy := suite.Percent(3)
 	var all sync.WaitGroup
 	for i, l := range []suite.Line{{RTT: 40 * time.Millisecond}, {Down: 2_000_000}, {Up: 1_000_000}} {

@@ -249,18 +249,17 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 	defer s.witness(emit)
 	var told <-chan error
 	happened := make(chan string, 16)
-	tell := func(e timeline.Event) {
-		emit(e)
-		select {
-		case happened <- e.Kind:
-		default: // a page tells of fewer kinds than there is room for, and changes of the line are of one
-		}
-	}
 	if s.pages.site != nil {
-		told = s.listen(ctx, cancel, tell)
+		told = s.listen(ctx, cancel, func(e timeline.Event) {
+			emit(e)
+			select {
+			case happened <- e.Kind:
+			default: // a page tells of fewer kinds than there is room for
+			}
+		})
 	}
 	var err error
-	leave := s.attend(emit, tell)
+	leave := s.attend(emit)
 	s.played, err = controller.Run(ctx, controller.Setup{
 		Test: s.Test, Browser: s.stage, Painter: s.painter(), Input: s.stage.Input(), Screen: screen,
 		Clock: timeline.Monotonic(), Emit: emit, Log: s.log,

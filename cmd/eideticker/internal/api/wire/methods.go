@@ -24,6 +24,7 @@ func Methods() []Method {
 
 		{Name: "run.start", Role: Run, About: "Queue a test on one or more devices. The job begins when all of its devices are free; where several wait for a device, the owners of jobs take turns.", Params: StartParams{}, Result: Job{}, Errors: []Code{NotFound, Unavailable}},
 		{Name: "run.cancel", Role: Run, About: "Take a job out of the queue, or end it; a run in the middle ends as interrupted and keeps what was recorded, and one that was measured by then counts. Only the job's owner and admins may. Recordings end as by record.stop.", Params: JobID{}, Result: Job{}, Errors: []Code{Forbidden, NotFound, Conflict}},
+		{Name: "network.set", Role: Run, About: "Change the line between device and server while a run of a job is at work on one, for the rest of that run, as a step `network` of its test does. Only the job's owner and admins may.", Params: NetworkParams{}, Result: Line{}, Errors: []Code{Forbidden, NotFound, Conflict, TooMany, Failed}},
 		{Name: "job.list", Role: View, About: "The queue, what is at work, and the last jobs that ended.", Params: Empty{}, Result: Jobs{}},
 		{Name: "job.get", Role: View, About: "One job.", Params: JobID{}, Result: Job{}, Errors: []Code{NotFound}},
 

@@ -547,6 +547,30 @@ export interface JobID {
   job: string;
 }
 
+export interface Conditions {
+  profile?: string;
+  rtt?: string;
+  down?: string;
+  up?: string;
+  loss?: string;
+}
+
+export interface NetworkParams {
+  job: string;
+  network: Conditions;
+}
+
+export interface Line {
+  job: string;
+  conditions: string;
+  rtt_ns: number;
+  down_bits_per_second: number;
+  up_bits_per_second: number;
+  loss_fraction: number;
+  at_ns: number;
+  uncertainty_ns: number;
+}
+
 export interface Jobs {
   jobs: Job[];
 }
@@ -827,6 +851,7 @@ export interface Methods {
   'suite.get': {params: TestName; result: Test};
   'run.start': {params: StartParams; result: Job};
   'run.cancel': {params: JobID; result: Job};
+  'network.set': {params: NetworkParams; result: Line};
   'job.list': {params: Empty; result: Jobs};
   'job.get': {params: JobID; result: Job};
   'run.list': {params: ListParams; result: Runs};
