@@ -69,7 +69,7 @@ func noRun(j *job) error {
 	if j.Phase != nil {
 		at = j.Phase.Name
 	}
-	return wire.Errorf(wire.Conflict, "job %s is before its runs, between two or after them, at %q: its network can be changed while one is recorded", j.ID, at)
+	return wire.Errorf(wire.Conflict, "job %s records no run right now, it is before, between or after them, at %q: its network can be changed while it records", j.ID, at)
 }
 
 // lineAs is a line as clients are told of it.
