@@ -43,11 +43,10 @@ type Driver struct {
 
 	methods    []method      // input methods at work
 	silent     []xproto.Atom // those of them that do not answer
+	hung       xproto.Window // a window that should have answered, or 0
 	undigested bool          // something was sent that one of them may be asked about still
 	closed     bool
 }
-
-var errEnded = errors.New("the connection has ended")
 
 // Open takes the keyboard and pointer of a display, ":9"; an empty string means $DISPLAY. The server decides whether it lets us in by the cookie in the Xauthority file, or by who we
 // are.

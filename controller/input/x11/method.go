@@ -16,7 +16,7 @@ import (
 
 // pace is how long a window has for what was typed, after it has read it, where an input method is at work: the window asks that about each key, goes on meanwhile, and
 // does with the key what it answers. Keys that come too soon overtake others there.
-const pace = 30 * time.Millisecond
+const pace = 60 * time.Millisecond
 
 // serverPrefix begins the name of a selection that a server of XIM owns (The Input Method Protocol, "Connection").
 const serverPrefix = "@server="
@@ -69,8 +69,11 @@ func (d *Driver) digest(ctx context.Context) error {
 	clock := timeline.Monotonic()
 	began := clock.Now()
 	w, err := d.listener()
-	if err == nil && w != xproto.WindowNone {
-		_, err = d.ping(w)
+	if err == nil && w != xproto.WindowNone && w != d.hung {
+		answered := false
+		if answered, err = d.ping(w); !answered {
+			d.hung = w // it is not waited for again
+		}
 	}
 	for _, m := range d.methods {
 		if err == nil {
@@ -81,7 +84,7 @@ func (d *Driver) digest(ctx context.Context) error {
 		return err
 	}
 	now := clock.Now()
-	return timeline.SleepUntil(ctx, now.Add(pace+2*now.Sub(began)))
+	return timeline.SleepUntil(ctx, now.Add(pace+min(2*now.Sub(began), answer)))
 }
 
 // call asks an input method something that it answers to everybody, for how to speak to it. It comes to that after the keys which windows have asked it about.
@@ -97,7 +100,7 @@ func (d *Driver) call(m method) error {
 		return ok && s.Requestor == d.window && s.Selection == m.server
 	})
 	if err == nil && !answered {
-		d.silent = append(d.silent, m.server) // it is not waited for again
+		d.silent = append(d.silent, m.server) // nor is this one
 	}
 	return err
 }

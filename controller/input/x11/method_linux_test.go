@@ -88,14 +88,28 @@ func TestInputMethodAtWork(t *testing.T) {
 		}
 	}
 	serve(t, c, "@server=test", c.window)
-	do(t, d, text(sample))
-	if got := typed(c.all()); got != sample {
-		t.Errorf("typed %q\nwant  %q", got, sample)
+	const some = "aÉ日ß 😀" // among it what keycodes are lent to
+	do(t, d, text(some))
+	if got := typed(c.all()); got != some {
+		t.Errorf("typed %q, want %q", got, some)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if mapping(t, display) != before {
 		t.Error("the mapping is not what it was")
+	}
+}
+
+// TestInputMethodHangs: a window and a method that do not answer hold text up once.
+func TestInputMethodHangs(t *testing.T) {
+	display := startDisplay(t).Name()
+	d, c := openDriver(t, display), startClient(t, display, true, false)
+	announce(t, c, 32, "@server=test")
+	serve(t, c, "@server=test", c.window)
+	c.answers.Store(false)
+	do(t, d, input.Text{Text: "abc"})
+	if got := typed(c.all()); got != "abc" || d.hung != c.window || len(d.silent) != 1 || d.waits != 2 {
+		t.Errorf("typed %q, hung %#x, silent %v, waited %d times", got, d.hung, d.silent, d.waits)
 	}
 }

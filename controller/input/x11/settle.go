@@ -2,6 +2,7 @@ package x11
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	// grace is how long a window has that answers no pings.
 	grace = 100 * time.Millisecond
 )
+
+var errEnded = errors.New("the connection has ended")
 
 // settle returns when the window that has the keyboard has looked up the lent keys that were pressed.
 func (d *Driver) settle() error {
