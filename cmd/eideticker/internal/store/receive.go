@@ -137,8 +137,12 @@ func (s *Store) unpack(ctx context.Context, file, folder string) error {
 
 // moveIn puts a folder that was verified among the runs, all at once.
 func (s *Store) moveIn(ctx context.Context, folder string, c *runzip.Content) (id string, known bool, err error) {
-	s.taking.Lock() // whoever sends the same waits, and finds it here then
-	defer s.taking.Unlock()
+	select { // whoever sends the same waits, and finds it here then
+	case s.taking <- struct{}{}:
+	case <-ctx.Done():
+		return "", false, context.Cause(ctx)
+	}
+	defer func() { <-s.taking }()
 	if id, err = s.same(ctx, filepath.Join(s.dir, filepath.FromSlash(folder)), c); err != nil {
 		return "", false, err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,32 @@ func TestPushedAtOnce(t *testing.T) {
 	}
 	if page, err := b.List(background, Query{}); err != nil || len(page.Runs) != 2 {
 		t.Errorf("%v: %d runs are there, want it and the other", err, len(page.Runs))
+	}
+}
+
+// TestPushedWhileWaiting: who waits for another's run to be compared, and gives up, waits no longer.
+func TestPushedWhileWaiting(t *testing.T) {
+	a := open(t, t.TempDir())
+	content := zipped(t, a, put(t, a, run(0, 60)))
+	b, step := stepping(t)
+	gaveUp := errors.New("whoever sent it went away")
+	ctx, giveUp := context.WithCancelCause(background)
+	*step = func(name string) {
+		switch name {
+		case "receive verified":
+			giveUp(gaveUp)
+		case "receive comparing":
+			t.Error("it is compared beside the other")
+		}
+	}
+	b.taking <- struct{}{} // the other
+	if _, _, err := b.Receive(ctx, bytes.NewReader(content)); !errors.Is(err, gaveUp) {
+		t.Error(err)
+	}
+	<-b.taking
+	*step = nil
+	if _, known, err := b.Receive(background, bytes.NewReader(content)); err != nil || known {
+		t.Errorf("known %v, %v", known, err)
 	}
 }
 

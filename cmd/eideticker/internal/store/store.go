@@ -65,10 +65,10 @@ type Store struct {
 	root *os.Root
 	lock io.Closer
 
-	taking  sync.Mutex // held by who looks whether something is here already, until it is; taken before change
-	change  sync.Mutex // held by who changes files or the index
-	pending nameSet    // what the index's table of this name holds
-	placed  nameSet    // folders in which a run is being made
+	taking  chan struct{} // has one place, of who looks whether something is here already, until it is; taken before change
+	change  sync.Mutex    // held by who changes files or the index
+	pending nameSet       // what the index's table of this name holds
+	placed  nameSet       // folders in which a run is being made
 
 	index      sync.RWMutex // guards db: held for reading while it is used, for writing while it is made anew
 	db         *sql.DB      // nil: closed
@@ -87,7 +87,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if o.MaxUpload == 0 {
 		o.MaxUpload = DefaultUpload
 	}
-	s := &Store{Options: o}
+	s := &Store{Options: o, taking: make(chan struct{}, 1)}
 	if s.dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
