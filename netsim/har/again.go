@@ -12,9 +12,13 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
+// MaxOwnBytes bounds a file that is read again: what a [Waterfall] writes holds no bodies.
+const MaxOwnBytes = 64 << 20
+
 // ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and to list them again as they were. It takes the file for hostile, as [Read] does, and keeps of
-// it only what is drawn, so memory is bounded whatever else stands in it. A file of others has no times on a recording's clock, and is refused.
-func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, MaxBytes) }
+// it only what is drawn. While it is read, one value at a time is held as a whole, also one that is not drawn, so what bounds memory is [MaxOwnBytes]. A file of others has no times
+// on a recording's clock, and is refused.
+func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, MaxOwnBytes) }
 
 func readWaterfall(from io.Reader, most int64) (*Waterfall, error) {
 	limited := &io.LimitedReader{R: from, N: most + 1}

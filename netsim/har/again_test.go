@@ -116,6 +116,13 @@ func TestReadWaterfallTooLarge(t *testing.T) {
 	if from.read > 2*most {
 		t.Errorf("%d bytes were read", from.read)
 	}
+	from = &endless{}
+	if _, err := ReadWaterfall(from); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "over 64 MiB") {
+		t.Error(err)
+	}
+	if from.read > 2*MaxOwnBytes {
+		t.Errorf("%d bytes were read", from.read)
+	}
 }
 
 // FuzzReadWaterfall: a file of anybody is refused, or can be drawn.
