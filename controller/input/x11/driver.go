@@ -40,9 +40,10 @@ type Driver struct {
 	count        uint64 // of strokes
 	unsettled    bool   // lent keys were pressed that may not have been looked up yet
 	pings, waits uint32
+	lost         time.Duration // the limits of waits that were in vain
 
 	methods    []method      // input methods at work
-	silent     []xproto.Atom // those of them that do not answer
+	silent     []method      // those of them that do not answer
 	hung       xproto.Window // a window that should have answered, or 0
 	undigested bool          // something was sent that one of them may be asked about still
 	closed     bool
@@ -124,18 +125,6 @@ func (d *Driver) start() error {
 		return err
 	}
 	return d.refresh()
-}
-
-// take takes what the server says by itself.
-func (d *Driver) take(e any) {
-	switch e := e.(type) {
-	case xproto.MappingNotifyEvent:
-		d.stale = true
-	case xproto.ConfigureNotifyEvent:
-		if e.Window == d.root {
-			d.width, d.height = int(e.Width), int(e.Height)
-		}
-	}
 }
 
 // poll takes all that has been read.

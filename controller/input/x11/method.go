@@ -18,6 +18,9 @@ import (
 // does with the key what it answers. Keys that come too soon overtake others there.
 const pace = 60 * time.Millisecond
 
+// slack is the most that is added to the pace on a machine that takes its time: a window that hangs would hold up every character by as long as it hangs.
+const slack = 250 * time.Millisecond
+
 // serverPrefix begins the name of a selection that a server of XIM owns (The Input Method Protocol, "Connection").
 const serverPrefix = "@server="
 
@@ -25,6 +28,7 @@ const serverPrefix = "@server="
 type method struct {
 	name   string
 	server xproto.Atom // selection
+	owner  xproto.Window
 }
 
 // askMethods notes the input methods that are at work on this display: those that say so as servers of XIM do, which IBus and Fcitx are, whichever way windows speak to them.
@@ -50,12 +54,15 @@ func (d *Driver) askMethods() error {
 			return err
 		case err == nil: // else it is no atom: anybody may write to the root window
 			ok := false
-			if m.name, ok = strings.CutPrefix(name.Name, serverPrefix); ok && !slices.Contains(all, m) {
+			if m.name, ok = strings.CutPrefix(name.Name, serverPrefix); ok && !slices.ContainsFunc(all, func(o method) bool { return o.server == m.server }) {
+				m.owner = owner.Owner
 				all = append(all, m)
 			}
 		}
 	}
 	d.methods = all
+	// One that was started again is another one.
+	d.silent = slices.DeleteFunc(d.silent, func(m method) bool { return !slices.Contains(all, m) })
 	return nil
 }
 
@@ -69,10 +76,15 @@ func (d *Driver) digest(ctx context.Context) error {
 	clock := timeline.Monotonic()
 	began := clock.Now()
 	w, err := d.listener()
-	if err == nil && w != xproto.WindowNone && w != d.hung {
-		answered := false
-		if answered, err = d.ping(w); !answered {
-			d.hung = w // it is not waited for again
+	if err == nil && w != xproto.WindowNone {
+		limit, answered := answer, false
+		if w == d.hung {
+			limit = grace
+		}
+		if answered, err = d.ping(w, limit); !answered {
+			d.hung = w // it is not waited for as long again until it answers
+		} else if w == d.hung {
+			d.hung = xproto.WindowNone
 		}
 	}
 	for _, m := range d.methods {
@@ -84,25 +96,33 @@ func (d *Driver) digest(ctx context.Context) error {
 		return err
 	}
 	now := clock.Now()
-	return timeline.SleepUntil(ctx, now.Add(pace+min(2*now.Sub(began), answer)))
+	return timeline.SleepUntil(ctx, now.Add(pause(now.Sub(began))))
 }
+
+// pause is how long a window has for what was typed, when it has taken so long until it had read it.
+func pause(took time.Duration) time.Duration { return pace + min(2*took, slack) }
 
 // call asks an input method something that it answers to everybody, for how to speak to it. It comes to that after the keys which windows have asked it about.
 func (d *Driver) call(m method) error {
-	if slices.Contains(d.silent, m.server) {
+	if slices.Contains(d.silent, m) {
 		return nil
 	}
 	if err := d.ask(xproto.ConvertSelectionChecked(d.Conn, d.window, m.server, d.atoms.transport, d.atoms.mark, xproto.TimeCurrentTime).Check); err != nil {
 		return err
 	}
-	answered, err := d.hear(func(e xgb.Event) bool {
+	answered, err := d.hear(answer, func(e xgb.Event) bool {
 		s, ok := e.(xproto.SelectionNotifyEvent)
 		return ok && s.Requestor == d.window && s.Selection == m.server
 	})
 	if err == nil && !answered {
-		d.silent = append(d.silent, m.server) // nor is this one
+		d.silent = append(d.silent, m) // it is not asked again before it has answered this
 	}
 	return err
+}
+
+// late notes that a method has answered after all.
+func (d *Driver) late(e xproto.SelectionNotifyEvent) {
+	d.silent = slices.DeleteFunc(d.silent, func(m method) bool { return e.Requestor == d.window && m.server == e.Selection })
 }
 
 // methodical reports whether an input method may be asked about an action.

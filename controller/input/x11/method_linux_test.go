@@ -1,8 +1,10 @@
 package x11
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jezek/xgb/xproto"
 
@@ -101,15 +103,53 @@ func TestInputMethodAtWork(t *testing.T) {
 	}
 }
 
-// TestInputMethodHangs: a window and a method that do not answer hold text up once.
+// TestInputMethodHangs: a window and a method that do not answer are waited for once, the window a moment at each character after that; and each is asked as before when it answers again.
 func TestInputMethodHangs(t *testing.T) {
+	if pause(0) != pace || pause(100*time.Millisecond) != pace+200*time.Millisecond || pause(answer) != pace+slack || pause(time.Hour) != pace+slack {
+		t.Error("what a window has besides is not what it took, twice, and bounded")
+	}
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
 	announce(t, c, 32, "@server=test")
 	serve(t, c, "@server=test", c.window)
 	c.answers.Store(false)
 	do(t, d, input.Text{Text: "abc"})
-	if got := typed(c.all()); got != "abc" || d.hung != c.window || len(d.silent) != 1 || d.waits != 2 {
-		t.Errorf("typed %q, hung %#x, silent %v, waited %d times", got, d.hung, d.silent, d.waits)
+	if got := typed(c.all()); got != "abc" || d.hung != c.window || len(d.silent) != 1 || d.waits != 3 || d.lost != 2*answer+grace {
+		t.Errorf("typed %q, hung %#x, silent %v, waited %d times, for %v in vain", got, d.hung, d.silent, d.waits, d.lost)
+	}
+	do(t, d, input.Text{Text: strings.Repeat("x", 20)})
+	if got := typed(c.all()); len(got) != 20 || d.waits != 23 || d.lost != 2*answer+21*grace {
+		t.Errorf("typed %q, waited %d times, for %v in vain", got, d.waits, d.lost)
+	}
+	c.answers.Store(true)
+	was := d.silent[0]
+	for range 100 { // it may need more than a moment, on a busy machine
+		if do(t, d, input.Text{Text: "ab"}); d.hung == 0 {
+			break
+		}
+	}
+	if d.hung != 0 || !slices.Contains(d.silent, was) {
+		t.Errorf("the window answers: hung %#x, silent %v", d.hung, d.silent)
+	}
+	lost := d.lost
+	c.answers.Store(false)
+	answered := xproto.SelectionNotifyEvent{Requestor: d.window, Selection: was.server, Target: d.atoms.transport}
+	if err := xproto.SendEventChecked(c.Conn, false, d.window, 0, string(answered.Bytes())).Check(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, d, input.Move{X: 1, Y: 1})
+	if len(d.silent) != 0 {
+		t.Errorf("the method has answered late: silent %v", d.silent)
+	}
+	do(t, d, input.Text{Text: "a"})
+	if len(d.silent) != 1 || d.lost != lost+2*answer {
+		t.Errorf("both are silent again: silent %v, waited for %v in vain", d.silent, d.lost-lost)
+	}
+	c.answers.Store(true)
+	again := startClient(t, display, true, false)
+	serve(t, again, "@server=test", again.window)
+	do(t, d, input.Text{Text: "a"})
+	if len(d.silent) != 0 || d.lost != lost+2*answer {
+		t.Errorf("the method was started again: hung %#x, silent %v, waited for %v in vain", d.hung, d.silent, d.lost-lost)
 	}
 }

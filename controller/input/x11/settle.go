@@ -32,7 +32,7 @@ func (d *Driver) settle() error {
 		return err
 	}
 	if w != xproto.WindowNone {
-		answered, err := d.ping(w)
+		answered, err := d.ping(w, answer)
 		if err != nil || answered {
 			return err
 		}
@@ -40,8 +40,8 @@ func (d *Driver) settle() error {
 	return timeline.SleepUntil(context.Background(), timeline.Monotonic().Now().Add(grace))
 }
 
-// ping asks a window whether it is alive. It answers when it comes to the question, which is after the keys: both wait in one queue.
-func (d *Driver) ping(w xproto.Window) (answered bool, err error) {
+// ping asks a window whether it is alive, and waits for as long as limit. It answers when it comes to the question, which is after the keys: both wait in one queue.
+func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err error) {
 	d.pings++
 	token := d.pings
 	// The answer goes to the root window, for whoever manages windows; we look on.
@@ -58,20 +58,20 @@ func (d *Driver) ping(w xproto.Window) (answered bool, err error) {
 	if err := d.ask(xproto.SendEventChecked(d.Conn, false, w, xproto.EventMaskNoEvent, string(question.Bytes())).Check); err != nil {
 		return false, notGone(err)
 	}
-	return d.hear(func(e xgb.Event) bool {
+	return d.hear(limit, func(e xgb.Event) bool {
 		m, ok := e.(xproto.ClientMessageEvent)
 		return ok && m.Format == 32 && m.Type == d.atoms.protocols && m.Data.Data32[0] == uint32(d.atoms.ping) && m.Data.Data32[1] == token
 	})
 }
 
 // hear waits for an event, for a while.
-func (d *Driver) hear(wanted func(xgb.Event) bool) (heard bool, err error) {
+func (d *Driver) hear(limit time.Duration, wanted func(xgb.Event) bool) (heard bool, err error) {
 	// When the time is over we write to ourselves, so that what is read next is in any case something.
 	d.waits++
 	token := d.waits
 	enough := xproto.ClientMessageEvent{Format: 32, Window: d.window, Type: d.atoms.mark,
 		Data: xproto.ClientMessageDataUnionData32New([]uint32{token, 0, 0, 0, 0})}
-	late := time.AfterFunc(answer, func() { xproto.SendEvent(d.Conn, false, d.window, xproto.EventMaskNoEvent, string(enough.Bytes())) })
+	late := time.AfterFunc(limit, func() { xproto.SendEvent(d.Conn, false, d.window, xproto.EventMaskNoEvent, string(enough.Bytes())) })
 	defer late.Stop()
 	err = d.ask(func() error {
 		for {
@@ -84,12 +84,27 @@ func (d *Driver) hear(wanted func(xgb.Event) bool) (heard bool, err error) {
 				return nil
 			}
 			if m, ok := e.(xproto.ClientMessageEvent); ok && m.Format == 32 && m.Type == d.atoms.mark && m.Window == d.window && m.Data.Data32[0] == token {
+				d.lost += limit
 				return nil
 			}
 			d.take(e)
 		}
 	})
 	return heard, err
+}
+
+// take takes what the server says by itself.
+func (d *Driver) take(e any) {
+	switch e := e.(type) {
+	case xproto.MappingNotifyEvent:
+		d.stale = true
+	case xproto.ConfigureNotifyEvent:
+		if e.Window == d.root {
+			d.width, d.height = int(e.Width), int(e.Height)
+		}
+	case xproto.SelectionNotifyEvent:
+		d.late(e)
+	}
 }
 
 // listen asks for events of the root window.
