@@ -90,7 +90,10 @@ func (c analyzeCmd) Run(e *env) error {
 	if err := c.fits(&s, r); err != nil {
 		return err
 	}
-	earlier := session.ReadEarlier(c.File, r)
+	earlier, err := session.ReadEarlier(e.ctx, c.File, r)
+	if err != nil {
+		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
+	}
 	s.Name = cmp.Or(earlier.Name(), s.Name)
 	folder, err := c.beginFolder(earlier)
 	if err != nil {

@@ -84,7 +84,10 @@ func (d *Daemon) analyze(j *job) (err error) {
 	if err != nil {
 		return err
 	}
-	earlier := session.ReadEarlier(recordingIn(dir), r)
+	earlier, err := session.ReadEarlier(j.context, recordingIn(dir), r)
+	if err != nil {
+		return err
+	}
 	t := &told{daemon: d, job: j}
 	found, err := analysis.Run(j.context, r, s, d.options.Program, t)
 	if err != nil {

@@ -191,6 +191,7 @@ func (d *Daemon) recorded(dir string, rec *session.Record, res rig.Result, err, 
 	rec.State = session.Passed
 	rec.Frames, rec.LostFrames, rec.Notes = res.Stored, res.Missing, res.Notes
 	rec.ElapsedNS = d.now().UnixNano() - rec.StartedWallNS
+	rec.Recording = session.RecordingID(filepath.Join(dir, analysis.RecordingFile))
 	switch {
 	case errors.Is(cause, errEnding):
 		rec.State, rec.Reason = session.Failed, "interrupted: the daemon ended in the middle of the recording"

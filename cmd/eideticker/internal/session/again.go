@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,20 +35,33 @@ type Earlier struct {
 }
 
 // ReadEarlier reads what lies beside a recording that is going to be measured again. What is of another recording does not count; what cannot be read is told in the notes of the results.
-func ReadEarlier(file string, r *recording.Reader) *Earlier {
+// The error is that of ctx.
+func ReadEarlier(ctx context.Context, file string, r *recording.Reader) (*Earlier, error) {
+	e := readEarlier(ctx, file, r)
+	if ctx.Err() != nil { // what it did not read would be lost
+		return nil, context.Cause(ctx)
+	}
+	return e, nil
+}
+
+func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier {
 	e := &Earlier{dir: filepath.Dir(file), environment: report.Environment{}}
 	var results *report.Results
 	var record *Record
-	if err := e.open(report.FileName, func(f *os.File) (err error) { results, err = report.Decode(f); return err }); err != nil {
+	if err := e.open(ctx, report.FileName, func(f io.Reader) (err error) { results, err = report.Decode(f); return err }); err != nil {
 		e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", report.FileName, err)
 	}
 	if results != nil && analysis.ResultsAreOf(results.Recording, r, file) != nil {
 		return e
 	}
-	if filepath.Base(file) == analysis.RecordingFile { // a run.json does not say of which recording it is
-		if err := e.open(RecordFile, func(f *os.File) (err error) { record, err = ReadRecord(f); return err }); err != nil {
+	if filepath.Base(file) == analysis.RecordingFile { // which is what a run calls its own
+		if err := e.open(ctx, RecordFile, func(f io.Reader) (err error) { record, err = ReadRecord(f); return err }); err != nil {
 			e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", RecordFile, err)
 		}
+	}
+	if record != nil && !isOf(record, r, results) {
+		e.note("nothing of %s beside the recording is kept: it is of another recording, or does not say that it is of this one", RecordFile)
+		record = nil
 	}
 	if record != nil {
 		e.ofRecord(record)
@@ -60,8 +74,29 @@ func ReadEarlier(file string, r *recording.Reader) *Earlier {
 		e.said = ownNotes(results.Notes, record.Notes)
 	}
 	delete(e.environment, report.EnvAnalysisBuild) // which is another one now
-	e.withNetwork(record)
+	e.withNetwork(ctx, record)
 	return e
+}
+
+// isOf reports whether a run.json is of a recording. Those of before have no ID: theirs has as many frames, and what results of it are there call it by the name of the test.
+func isOf(record *Record, r *recording.Reader, results *report.Results) bool {
+	if record.Recording != "" {
+		return strings.EqualFold(record.Recording, idOf(r))
+	}
+	return record.Frames == uint64(r.Frames()) && (results == nil || results.Recording.Name == record.Test)
+}
+
+// idOf is a recording's ID as files of the run folder have it.
+func idOf(r *recording.Reader) string { return fmt.Sprintf("%x", r.Info().ID) }
+
+// RecordingID is the ID of the recording in a file, for run.json; "" where none can be read.
+func RecordingID(file string) string {
+	r, err := recording.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer r.Close() // was only read
+	return idOf(r)
 }
 
 // ofRecord takes what results may say of a run.json.
@@ -74,6 +109,22 @@ func (e *Earlier) ofRecord(r *Record) {
 	if r.State == Failed {
 		e.failed = cut(failedNote+r.Reason, 4000)
 	}
+	e.ofChecks(r)
+}
+
+// ofChecks tells of what was held against what the page drew, which it said to its run alone.
+func (e *Earlier) ofChecks(r *Record) {
+	failed, left := len(r.ChecksFailed), len(r.ChecksNotMade)
+	if r.Checks <= 0 && failed == 0 && left == 0 {
+		return
+	}
+	which := func(list []string) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return " (" + cut(strings.Join(list, ", "), 300) + ")"
+	}
+	e.note("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s; they are not made again", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade))
 }
 
 // short reports whether results may have a text as a name.
@@ -92,8 +143,8 @@ func (e *Earlier) note(format string, args ...any) {
 	e.notes = append(e.notes, cut(fmt.Sprintf(format, args...), 1000))
 }
 
-// open reads a file of the folder, if it is there. Pipes are none: to open one is to wait for who writes into it.
-func (e *Earlier) open(name string, read func(*os.File) error) error {
+// open reads a file of the folder, if it is there, until ctx ends. Pipes are none: to open one is to wait for who writes into it.
+func (e *Earlier) open(ctx context.Context, name string, read func(io.Reader) error) error {
 	path := filepath.Join(e.dir, name)
 	st, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,15 +161,32 @@ func (e *Earlier) open(name string, read func(*os.File) error) error {
 		return err
 	}
 	defer f.Close() // was only read
-	return read(f)
+	return read(untilDone{ctx, f})
 }
 
-// withNetwork reads what the network brought, where the run had one of its own.
-func (e *Earlier) withNetwork(record *Record) {
-	if e.network == nil && (record == nil || record.Network == nil) {
+// untilDone reads until ctx ends.
+type untilDone struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u untilDone) Read(b []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.Reader.Read(b)
+}
+
+// withNetwork reads what the network brought, where the run had one of its own. A HAR file is the run's if its run.json lies beside it, or the results name it.
+func (e *Earlier) withNetwork(ctx context.Context, record *Record) {
+	switch {
+	case e.network == nil && (record == nil || record.Network == nil):
+		return
+	case record == nil && e.network.File == "":
+		e.note("no waterfall is drawn of what the network brought: nothing says that a %s is of this recording", HARFile)
 		return
 	}
-	err := e.open(HARFile, func(f *os.File) (err error) { e.har = true; e.fall, err = har.ReadWaterfall(f); return err })
+	err := e.open(ctx, HARFile, func(f io.Reader) (err error) { e.har = true; e.fall, err = har.ReadWaterfall(f); return err })
 	switch {
 	case err != nil:
 		e.note("no waterfall is drawn of what the network brought, since %s cannot be read: %v", HARFile, err)
@@ -201,7 +269,7 @@ func (e *Earlier) linkHAR(dir string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	return e.open(HARFile, func(f *os.File) error {
+	return e.open(context.Background(), HARFile, func(f io.Reader) error { // it was read already
 		return writeTo(to, func(w io.Writer) error {
 			_, err := io.Copy(w, io.LimitReader(f, har.MaxBytes))
 			return err

@@ -2,7 +2,11 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -81,7 +85,9 @@ func aRun(t *testing.T) (dir string) {
 		Network: &Network{Profile: "cable", RTT: Asked[time.Duration]{28e6, 28.5e6}, Down: Asked[link.Rate]{5e6, 4.9e6}},
 	}
 	s.count()
+	s.record.Recording = RecordingID(path)
 	r := opened(t, path)
+	s.record.Frames = uint64(r.Frames())
 	found, err := analysis.Run(t.Context(), r, analysis.Settings{Name: "shop", Measures: []string{"speedindex"}, T0: "navigation"}, "eideticker first", untold{})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +118,10 @@ func again(t *testing.T, dir, to string) *report.Results {
 	t.Helper()
 	path := filepath.Join(dir, analysis.RecordingFile)
 	r := opened(t, path)
-	e := ReadEarlier(path, r)
+	e, err := ReadEarlier(t.Context(), path, r)
+	if err != nil {
+		t.Fatal(err)
+	}
 	found, err := analysis.Run(t.Context(), r, analysis.Settings{Name: e.Name(), Measures: []string{"speedindex"}, T0: "navigation"}, "eideticker second", untold{})
 	if err != nil {
 		t.Fatal(err)
@@ -266,3 +275,118 @@ func TestMeasuredAgainByItsRecord(t *testing.T) {
 		t.Errorf("it has what is of another: %+v, %v", r.Network, r.Environment)
 	}
 }
+
+// TestMeasuredAgainBesideAnother: what a folder has of another run, whose recording was there before, is not taken for what this one brought.
+func TestMeasuredAgainBesideAnother(t *testing.T) {
+	was := content(t, aRun(t), RecordFile)
+	var record map[string]any
+	if err := json.Unmarshal(was, &record); err != nil {
+		t.Fatal(err)
+	}
+	without := func(change string, value any) []byte {
+		m := maps.Clone(record)
+		delete(m, "recording_id")
+		m[change] = value
+		raw, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for name, tc := range map[string]struct {
+		record  func(own []byte) []byte // nil: as it lies there
+		results bool                    // are there
+		taken   bool
+	}{
+		"by its ID":                           {nil, true, false},
+		"by its ID, not measured":             {nil, false, false},
+		"of before, other frames":             {func([]byte) []byte { return without("frames", 47) }, false, false},
+		"of before, another name":             {func([]byte) []byte { return without("test", "shop") }, true, false},
+		"of before, as many frames":           {func([]byte) []byte { return without("test", "shop") }, false, true},
+		"of before, the same name and frames": {func([]byte) []byte { return without("test", "other") }, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := aRun(t)
+			if tc.record != nil {
+				if err := os.WriteFile(filepath.Join(dir, RecordFile), tc.record(nil), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "other.eid")
+			aRecording(t, path)
+			r := opened(t, path)
+			found, err := analysis.Run(t.Context(), r, analysis.Settings{Name: "other", Measures: []string{"speedindex"}, T0: "navigation"}, "eideticker second", untold{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := analysis.WriteFolder(t.Context(), dir, r, found, analysis.FolderOptions{Force: true, Source: path, NoVideo: true}, untold{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := resultsIn(t, dir).Recording.Name; got != "other" {
+				t.Fatalf("it is called %q", got)
+			}
+			if !tc.results {
+				if err := os.Remove(filepath.Join(dir, report.FileName)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			second := again(t, dir, dir)
+			note := slices.ContainsFunc(second.Notes, func(n string) bool { return strings.HasPrefix(n, "nothing of run.json beside the recording is kept") })
+			if taken := second.Network != nil; taken != tc.taken || note == tc.taken {
+				t.Errorf("of the network there is %+v, notes are %q", second.Network, second.Notes)
+			}
+			if tc.taken {
+				return
+			}
+			if second.Recording.Name == "shop" || second.Environment[report.EnvBrowser] != "" || slices.ContainsFunc(second.Notes, func(n string) bool { return strings.HasPrefix(n, failedNote) }) {
+				t.Errorf("it has what is of another: %q, %v, %q", second.Recording.Name, second.Environment, second.Notes)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "pictures", "waterfall.svg")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the waterfall is another's: %v", err)
+			}
+		})
+	}
+}
+
+// TestMeasuredAgainWithChecks: what the page drew was told to the run alone, so a note says what came of it.
+func TestMeasuredAgainWithChecks(t *testing.T) {
+	dir := aRun(t)
+	path := filepath.Join(dir, RecordFile)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := ReadRecord(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	record.Checks, record.ChecksFailed, record.ChecksNotMade = 9, []string{"unique frames", "framerate"}, []string{"jank"}
+	if err := record.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	const want = "of 9 checks that were made against what the page drew when it was measured first, 2 failed (unique frames, framerate); 1 more could not be made (jank); they are not made again"
+	for range 2 {
+		if r := again(t, dir, dir); len(slices.DeleteFunc(r.Notes, func(n string) bool { return n != want })) != 1 {
+			t.Errorf("notes are %q", r.Notes)
+		}
+	}
+}
+
+// TestMeasuredAgainInterrupted: a job that has ended reads no file to its end.
+func TestMeasuredAgainInterrupted(t *testing.T) {
+	path := filepath.Join(aRun(t), analysis.RecordingFile)
+	r := opened(t, path)
+	why := errors.New("the job was cancelled")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	if _, err := io.ReadAll(io.LimitReader(untilDone{ctx, until(func() { cancel(why) })}, 1<<20)); !errors.Is(err, why) {
+		t.Errorf("it read on: %v", err)
+	}
+	if e, err := ReadEarlier(ctx, path, r); e != nil || !errors.Is(err, why) {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// until is a file without an end, that does something when it is read.
+type until func()
+
+func (u until) Read(b []byte) (int, error) { u(); return len(b), nil }

@@ -66,8 +66,9 @@ type Record struct {
 	Network      *Network `json:"network"` // null: the device's own
 	Area         []int    `json:"area_px"` // of the content: x, y, width, height; null where no green was seen
 	Pings        int      `json:"pings"`
-	MissedPings  int      `json:"missed_pings"` // as seen while recording; measures count anew
-	Frames       uint64   `json:"frames"`       // stored
+	MissedPings  int      `json:"missed_pings"`           // as seen while recording; measures count anew
+	Recording    string   `json:"recording_id,omitempty"` // of the recording beside it, as in results.json; "": none is there, or a program of before has written this
+	Frames       uint64   `json:"frames"`                 // stored
 	LostFrames   uint64   `json:"lost_frames"`
 	WindowFrames int      `json:"window_frames"` // of them, in what was measured
 	WindowLost   int      `json:"window_lost_frames"`

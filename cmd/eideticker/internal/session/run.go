@@ -115,6 +115,7 @@ func (s *session) path(name string) string { return filepath.Join(s.Dir, name) }
 // run goes through the run's parts: play, judge, keep.
 func (s *session) run(ctx context.Context) error {
 	failure := s.play(ctx)
+	s.record.Recording = RecordingID(s.path(analysis.RecordingFile))
 	if failure == nil { // who waited for what the page tells of itself got on without
 		failure = ctx.Err()
 	}

@@ -138,6 +138,9 @@ func TestRunFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if kept.Recording != found.Results.Recording.ID || !isOf(&kept, r, nil) {
+		t.Errorf("it is of recording %q, want %q", kept.Recording, found.Results.Recording.ID)
+	}
 	defer r.Close()
 	if took, shown := time.Duration(record.ElapsedNS), time.Duration(found.Results.Recording.DurationNS); shown <= 0 || took < shown || took > within || kept.ElapsedNS != record.ElapsedNS {
 		t.Errorf("a run of %v with a recording of %v says that it took %v", within, shown, took)

@@ -294,6 +294,7 @@ export interface Record {
   area_px: number[];
   pings: number;
   missed_pings: number;
+  recording_id?: string;
   frames: number;
   lost_frames: number;
   window_frames: number;
