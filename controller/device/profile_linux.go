@@ -76,6 +76,7 @@ func (p *profile) environment(display string) []string {
 		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
 		// Which input method there is: that of a user's desktop is not reached from here, and without it dead keys are no use. One of the toolkit's own would change what tests type.
 		"GTK_IM_MODULE=", "QT_IM_MODULE=", "XMODIFIERS=", "IBUS_ADDRESS=",
+		"SSLKEYLOGFILE=", // secrets of TLS are kept by tests that ask for it, by our servers, and not wherever a user's shell says
 	}
 	var env []string
 next:
