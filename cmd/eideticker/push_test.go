@@ -136,6 +136,46 @@ func TestPushAndPull(t *testing.T) {
 	}
 }
 
+// TestPushOfKeys: a run with the secrets of its TLS is pushed and verified without them, and is the same.
+func TestPushOfKeys(t *testing.T) {
+	r := newTestRig(t)
+	dir := pushable(t, filepath.Join(t.TempDir(), "keys"))
+	without := tree(t, dir)
+	file := filepath.Join(dir, session.KeyLogFile)
+	if err := os.WriteFile(file, []byte("SERVER_TRAFFIC_SECRET_0 00 00\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := r.ask(t, "push", dir)
+	id, _, _ := strings.Cut(out, " ")
+	if code != 0 {
+		t.Fatalf("push: %d, %q, %s", code, out, errOut)
+	}
+	if code, out, errOut := r.ask(t, "push", dir, "--json"); code != 0 || !strings.Contains(out, `"run": "`+id+`"`) || !strings.Contains(out, `"known": true`) {
+		t.Errorf("push again: %d, %q, %s", code, out, errOut)
+	}
+	there, err := r.store.Path(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := filepath.Join(t.TempDir(), "back")
+	if code, _, errOut := r.ask(t, "pull", id, "-o", back); code != 0 {
+		t.Fatalf("pull: %d, %s", code, errOut)
+	}
+	for _, dir := range []string{there, back} {
+		if is := tree(t, dir); !slices.Equal(is, without) {
+			t.Errorf("there is %q, want %q", is, without)
+		}
+	}
+	// What somebody puts into the folder by hand is not pulled either.
+	if err := os.Link(file, filepath.Join(there, session.KeyLogFile)); err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if code, _, errOut := r.ask(t, "pull", id, "-o", again); code != 0 || !slices.Equal(tree(t, again), without) {
+		t.Errorf("pull: %d, %s, %q", code, errOut, tree(t, again))
+	}
+}
+
 // TestPullOfLargeFrames: a recording whose frames would not fit into memory is refused before one is read.
 func TestPullOfLargeFrames(t *testing.T) {
 	r := newTestRig(t)

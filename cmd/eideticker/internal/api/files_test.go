@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -30,7 +32,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	outside := filepath.Join(t.TempDir(), "secret")
-	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, ".hidden"): "hidden"} {
+	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, ".hidden"): "hidden", filepath.Join(dir, session.KeyLogFile): "secret keys"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +63,8 @@ func TestFiles(t *testing.T) {
 		{run + "none.txt", "", 404},
 		{run + ".hidden", "", 404},
 		{run + "link.txt", "", 404},
+		{run + "network.keys", "", 404},
+		{run + "NETWORK.keys", "", 404},
 		{run + "pictures", "", 404},
 		{run + "%2e%2e/%2e%2e/jobs.json", "", 404},
 		{run + "..%2f..%2fjobs.json", "", 404},
@@ -86,6 +90,15 @@ func TestFiles(t *testing.T) {
 		if res.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s has no headers that protect", tc.path)
 		}
+	}
+	_, packed := s.ask("GET", run+"zip", "")
+	z, err := zip.NewReader(strings.NewReader(packed), int64(len(packed)))
+	if err != nil || slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == session.KeyLogFile }) {
+		t.Errorf("secrets of TLS are in a zip file: %v", err)
+	}
+	var detail wire.RunDetail
+	if e := s.call("run.get", wire.RunID{Run: id}, &detail); e != nil || len(detail.Files) < 4 || slices.ContainsFunc(detail.Files, func(f wire.File) bool { return f.Name == session.KeyLogFile }) {
+		t.Errorf("secrets of TLS are told of: %+v, %v", detail.Files, e)
 	}
 	whole, _ := s.ask("GET", run+"recording.eid", "")
 	part, text := s.ask("GET", run+"recording.eid", "", "Range", "bytes=4-7", "If-Range", whole.Header.Get("ETag"))

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 )
 
 // Headers keep what is served from other pages, and from being taken for something else. They stand in every answer, errors too.
@@ -46,9 +48,9 @@ func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 	http.ServeContent(w, r, name, st.ModTime(), f)
 }
 
-// Hidden reports whether a path is none of a file that is shown: not a clean one below the folder, or with a part that begins with a point.
+// Hidden reports whether a path is none of a file that is shown: not a clean one below the folder, with a part that begins with a point, or that of the secrets of TLS.
 func Hidden(name string) bool {
-	return !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.Contains(name, `\`)
+	return !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile)
 }
 
 // ContentType is by the ending alone, the same on every machine. What a browser would run is text.

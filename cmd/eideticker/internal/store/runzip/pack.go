@@ -9,12 +9,15 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 )
 
-// Leave says of names in a folder that they are not packed: what is hidden is in the making, and pins are of one rig.
+// Leave says of names in a folder that they are not packed, nor taken out of what somebody else has packed: what is hidden is in the making, pins are of one rig, and so are the secrets of TLS,
+// which are for whoever may read its disk.
 func Leave(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, ".") && name != "." || base == PinnedFile
+	return strings.HasPrefix(base, ".") && name != "." || base == PinnedFile || strings.EqualFold(base, session.KeyLogFile)
 }
 
 // PinnedFile is what a rig puts into the folder of a run that it is to keep.

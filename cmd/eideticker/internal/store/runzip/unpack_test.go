@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 )
 
 // entry is a file of a zip file.
@@ -89,6 +91,7 @@ func TestPackAndUnpack(t *testing.T) {
 		}
 	}
 	err := errors.Join(
+		os.WriteFile(filepath.Join(from, session.KeyLogFile), []byte("secrets"), 0o600), os.WriteFile(filepath.Join(from, "a", "Network.KEYS"), []byte("secrets"), 0o600),
 		os.WriteFile(filepath.Join(from, PinnedFile), nil, 0o600), os.WriteFile(filepath.Join(from, ".run.json.123"), []byte("x"), 0o600),
 		os.Mkdir(filepath.Join(from, ".making"), 0o755), os.WriteFile(filepath.Join(from, ".making", "x"), nil, 0o600),
 		os.Symlink("/etc/passwd", filepath.Join(from, "link")))
@@ -119,6 +122,14 @@ func TestPackAndUnpack(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(to, filepath.FromSlash(name))); err != nil || string(got) != content {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+	// Nor does what an older version has packed come out.
+	old := t.TempDir()
+	if err := unpackInto(old, packed(t, entry{name: "run.json", content: "{}"}, entry{name: session.KeyLogFile, content: "secrets"}), Limits{Bytes: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := files(t, old); !slices.Equal(names, []string{"run.json"}) {
+		t.Errorf("unpacked: %v", names)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
