@@ -31,7 +31,7 @@ const (
 type Network struct {
 	Profile  string         `json:"profile,omitempty"`
 	Protocol suite.Protocol `json:"protocol,omitempty"` // of pages of the rig's own; "": HTTP/1.1 without TLS, or the page is none
-	KeyLog   string         `json:"key_log,omitempty"`  // the file with the secrets of TLS; "": nobody has them
+	KeyLog   string         `json:"key_log,omitempty"`  // the file with the secrets of TLS, which stays where the run was made; "": nobody has them
 	Seed     uint64         `json:"seed"`               // of what chance decided
 
 	RTT  Asked[time.Duration] `json:"rtt_ns"`
@@ -253,9 +253,6 @@ func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Cond
 			RTT:  Asked[time.Duration]{asked.RTT(), got.RTT.Median},
 			Down: Asked[link.Rate]{asked.Down.Rate, got.Down}, Up: Asked[link.Rate]{asked.Up.Rate, got.Up},
 			Loss: Asked[float64]{(asked.Down.Loss + asked.Up.Loss) / 2, float64(got.Lost) / float64(max(1, got.Sent))}, ProbePackets: got.Sent,
-		}
-		if s.Test.Network.KeyLog {
-			s.record.Network.KeyLog = KeyLogFile
 		}
 		off = asked.Off(got)
 		s.log.Info("network", "rtt", got.RTT.Median, "rtt p99", got.RTT.P99, "down", got.Down.String(), "up", got.Up.String(), "lost", got.Lost, "of", got.Sent, "off", strings.Join(off, "; "))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/link"
 )
 
 // TestRunByProtocol: a page of the rig's own comes by the protocol that was asked for, and by nothing else, is measured like any other, and its waterfall tells of TLS.
@@ -154,5 +157,30 @@ func TestProtocolsRefused(t *testing.T) {
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
+	}
+}
+
+// TestKeysOfARefusedNetwork: a run whose line is not what was asked for has made no file of keys, and names none.
+func TestKeysOfARefusedNetwork(t *testing.T) {
+	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
+		t.Skip("a network of its own takes root")
+	}
+	is, asked := link.Conditions{}, link.Conditions{}
+	is.Up.Delay, asked.Up.Delay = 10*time.Millisecond, 300*time.Millisecond
+	n, err := testnet.Open(testnet.Options{Conditions: is, Seed: 1, Names: []string{"*.test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := &session{Options: Options{Test: &suite.Test{Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}}, record: Record{}, log: slog.New(slog.DiscardHandler)}
+	if err := s.probe(t.Context(), n, asked); err == nil || !strings.Contains(err.Error(), NotAsAsked) {
+		t.Fatalf("a line of 10 ms is taken for one of 300: %v", err)
+	}
+	if s.record.Network == nil || s.record.Network.KeyLog != "" {
+		t.Errorf("%+v", s.record.Network)
 	}
 }

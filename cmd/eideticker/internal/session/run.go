@@ -183,6 +183,9 @@ func (s *session) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()
+	if s.pages.keys != nil && s.record.Network != nil {
+		s.record.Network.KeyLog = KeyLogFile
+	}
 	if s.stage, err = s.Device.Open(ctx, s.wanted()); err != nil {
 		return err
 	}
@@ -244,10 +247,13 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 }
 
 // control runs the test, and takes in what the page tells of itself.
-func (s *session) control(ctx context.Context, screen controller.Screen, info capture.Info, emit func(timeline.Event)) error {
+func (s *session) control(ctx context.Context, screen controller.Screen, info capture.Info, emit func(timeline.Event)) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer s.witness(emit)
+	defer func() {
+		s.witness(emit)
+		err = s.whyUnseen(err)
+	}()
 	var told <-chan error
 	happened := make(chan string, 16)
 	if s.pages.site != nil {
@@ -259,7 +265,6 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 			}
 		})
 	}
-	var err error
 	leave := s.attend(emit)
 	s.played, err = controller.Run(ctx, controller.Setup{
 		Test: s.Test, Browser: s.stage, Painter: s.painter(), Input: s.stage.Input(), Screen: screen,

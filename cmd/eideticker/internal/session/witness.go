@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/dns"
 	"github.com/eideticker/eideticker/netsim/har"
 	"github.com/eideticker/eideticker/netsim/link"
@@ -30,6 +32,7 @@ type witnessed struct {
 	fall     *har.Waterfall
 	wall     int64 // from the recording's clock to the wall's
 	harKept  bool
+	byTCP    bool // the page was asked for by TCP where it is served by QUIC alone
 }
 
 // EventSource is who says that requests began and ended.
@@ -61,6 +64,7 @@ func (s *session) witness(emit func(timeline.Event)) {
 		u, err := url.Parse(x.URL)
 		return err == nil && site.Reporting(u.Path)
 	})
+	s.byTCP = askedByTCP(s.pages.protocol, e)
 	s.fall = har.New(e)
 	s.wall, _ = timeline.WallOffset(timeline.Monotonic())
 	s.count()
@@ -72,6 +76,21 @@ func (s *session) witness(emit func(timeline.Event)) {
 		s.note("%d connections were refused, and %d requests were not noted, since there were too many", refused, lost)
 	}
 	s.log.Info("the network", "requests", s.record.Network.Requests, "missed", s.record.Network.Missed, "bytes up", s.record.Network.BytesUp, "bytes down", s.record.Network.BytesDown)
+}
+
+// askedByTCP says that a page which is served by QUIC alone was asked for by TCP, where nobody answers, and never as it is served.
+func askedByTCP(protocol suite.Protocol, e har.Evidence) bool {
+	return protocol == suite.HTTP3 && len(e.Exchanges) == 0 && slices.ContainsFunc(e.Flows, func(f link.Flow) bool {
+		return f.Protocol == "tcp" && strconv.Itoa(int(f.Server.Port())) == securePort
+	})
+}
+
+// whyUnseen adds to why a run failed what its network has seen of that.
+func (s *session) whyUnseen(err error) error {
+	if err == nil || !s.byTCP {
+		return err
+	}
+	return fmt.Errorf("%w; the browser asked for the page by TCP, not by QUIC, by which alone h3 is served: make the run again, or take h2", err)
 }
 
 // count is what run.json says of a waterfall.
