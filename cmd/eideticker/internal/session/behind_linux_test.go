@@ -98,7 +98,7 @@ func TestRunBehindAnInterface(t *testing.T) {
 	if !inBox(t) {
 		return
 	}
-	_, d := newTablet(t)
+	_, d := newTablet(t, true)
 	was := interfaceNow(t)
 	const rtt = 400 * time.Millisecond // a line that is a few milliseconds late, on a machine that does other work too, is what was asked
 	for i := range 2 {
@@ -191,10 +191,7 @@ func TestNobodyBehindTheInterface(t *testing.T) {
 	if !inBox(t) {
 		return
 	}
-	p, d := newTablet(t)
-	p.mu.Lock()
-	p.asks = false
-	p.mu.Unlock()
+	p, d := newTablet(t, false)
 	was := interfaceNow(t)
 	o := options(t, d)
 	o.Test, o.join = readTest(t, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 100ms}\n"), time.Millisecond
@@ -218,10 +215,7 @@ func TestInterruptedBehindTheInterface(t *testing.T) {
 	if !inBox(t) {
 		return
 	}
-	p, d := newTablet(t)
-	p.mu.Lock()
-	p.asks = false
-	p.mu.Unlock()
+	_, d := newTablet(t, false)
 	was := interfaceNow(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -252,13 +246,21 @@ func TestADBBesideTheInterface(t *testing.T) {
 	for serial, beside := range map[string]bool{
 		"R58M123ABC": false, "": false, "any": false, "usb:1-2": false, "emulator-5554": false, "192.0.2.1:5555": false, "[2001:db8::1]:5555": false,
 		"127.0.0.1:5555": true, "localhost:5555": true,
+		"adb-R58M123ABC-abc123._adb-tls-connect._tcp": true, "adb-R58M123ABC-abc123._adb-tls-connect._tcp.": true, "adb-R58M123ABC._adb._tcp.local:5555": true,
 	} {
 		byFinger := device.Description{Name: "phone", Source: "v4l2:0", Input: device.Input{Kind: device.InputADB, Target: serial}, Network: "lo"}
 		byKeys := device.Description{Name: "phone", Source: "v4l2:0", Input: device.Input{Kind: device.InputHID, Target: "/dev/hidg0"}, ADB: serial, Network: "lo"}
 		byAgent := byKeys
 		byAgent.Input = device.Input{Kind: device.InputAgent, Target: "192.0.2.2:7070"}
 		for _, d := range []device.Description{byFinger, byKeys, byAgent} {
-			if err := controlledBeside(t.Context(), d); (err != nil) != beside || err != nil && !strings.Contains(err.Error(), "device phone has its adb, "+serial+", by the interface lo itself") {
+			err := controlledBeside(t.Context(), d)
+			if strings.Contains(serial, "._tcp") { // nobody knows how that comes
+				if err == nil || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "device phone has its adb, "+serial+", found by name") {
+					t.Errorf("adb %q: %v", serial, err)
+				}
+				continue
+			}
+			if (err != nil) != beside || err != nil && !strings.Contains(err.Error(), "device phone has its adb, "+serial+", by the interface lo itself") {
 				t.Errorf("adb %q: %v", serial, err)
 			}
 		}

@@ -182,6 +182,9 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 		}
 	}
 	serial, _ := d.Android()
+	if strings.Contains(serial, "._tcp") {
+		return fmt.Errorf("device %s has its adb, %s, found by name on some network, and perhaps behind the interface %s itself, which it has to itself during a test of a network: say the cable's serial, or host:port by another interface: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
+	}
 	if _, port, err := net.SplitHostPort(serial); err != nil {
 		return nil // by a cable
 	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {

@@ -200,10 +200,7 @@ func (s *session) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if driver := s.stage.Input(); driver != nil {
-		info := driver.Info()
-		s.record.Input = &info
-	}
+	s.tellInput()
 	s.record.Environment = ofRig()
 	maps.Copy(s.record.Environment, s.stage.About())
 	if s.record.Network != nil {
@@ -211,8 +208,17 @@ func (s *session) play(ctx context.Context) (err error) {
 	}
 	s.log.Info("ready", "device", s.record.Device, "source", src.Info().URI)
 	err = s.recordWhile(ctx, src)
+	s.tellInput() // an input method may have come meanwhile
 	maps.Copy(s.record.Environment, s.stage.About())
 	return err
+}
+
+// tellInput records what the input says of itself.
+func (s *session) tellInput() {
+	if driver := s.stage.Input(); driver != nil {
+		info := driver.Info()
+		s.record.Input = &info
+	}
 }
 
 // recordWhile records while the controller is at work.

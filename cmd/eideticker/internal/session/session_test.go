@@ -29,6 +29,7 @@ type scene struct {
 	uri    string
 	fails  error               // of Open
 	acted  func(s *sceneStage) // what follows from input; nil: there is none
+	note   string              // of its input
 	closes func()              // what happens meanwhile
 	opened []string            // browsers, in order
 	closed int
@@ -85,8 +86,10 @@ func (h sceneHand) Do(context.Context, timeline.Time, ...input.Action) (timeline
 	return timeline.At(timeline.Monotonic().Now()), nil
 }
 func (h sceneHand) Release(context.Context) error { return nil }
-func (h sceneHand) Info() input.Info              { return input.Info{Driver: "scene", Realism: input.System} }
-func (h sceneHand) Close() error                  { return nil }
+func (h sceneHand) Info() input.Info {
+	return input.Info{Driver: "scene", Realism: input.System, Note: h.note}
+}
+func (h sceneHand) Close() error { return nil }
 
 // typed is a step that follows when the content was seen to begin.
 var typed = suite.Step{Action: suite.Text{Text: "a"}, Line: 1}

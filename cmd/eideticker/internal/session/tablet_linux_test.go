@@ -33,18 +33,18 @@ type tablet struct {
 	server  *adbtest.Server
 	display *device.Display
 	script  string // of the DHCP client
+	asks    bool   // for addresses
 
 	mu      sync.Mutex
-	asks    bool // for addresses
 	browser *device.Browser
 	began   exec.Cmd // the browser
 	handing sync.WaitGroup
 }
 
-// newTablet returns a device behind an interface of the network that the test is in, and what it is in a file of devices.
-func newTablet(t *testing.T) (*tablet, Device) {
+// newTablet returns a device behind an interface of the network that the test is in, which asks for addresses or does not, and what it is in a file of devices.
+func newTablet(t *testing.T, asks bool) (*tablet, Device) {
 	t.Helper()
-	p := &tablet{t: t, asks: true, script: filepath.Join(t.TempDir(), "dhcp")}
+	p := &tablet{t: t, asks: asks, script: filepath.Join(t.TempDir(), "dhcp")}
 	var err error
 	if p.network, err = link.NewNamespace("127.0.0.1"); err != nil {
 		t.Fatal(err)
