@@ -18,9 +18,6 @@ import (
 // does with the key what it answers. Keys that come too soon overtake others there.
 const pace = 60 * time.Millisecond
 
-// slack is the most that is added to the pace on a machine that takes its time: a window that hangs would hold up every character by as long as it hangs.
-const slack = 250 * time.Millisecond
-
 // serverPrefix begins the name of a selection that a server of XIM owns (The Input Method Protocol, "Connection").
 const serverPrefix = "@server="
 
@@ -74,18 +71,10 @@ func (d *Driver) digest(ctx context.Context) error {
 	}
 	d.undigested = false
 	clock := timeline.Monotonic()
-	began := clock.Now()
+	began, lost := clock.Now(), d.lost
 	w, err := d.listener()
 	if err == nil && w != xproto.WindowNone {
-		limit, answered := answer, false
-		if w == d.hung {
-			limit = grace
-		}
-		if answered, err = d.ping(w, limit); !answered {
-			d.hung = w // it is not waited for as long again until it answers
-		} else if w == d.hung {
-			d.hung = xproto.WindowNone
-		}
+		_, err = d.await(w)
 	}
 	for _, m := range d.methods {
 		if err == nil {
@@ -96,11 +85,12 @@ func (d *Driver) digest(ctx context.Context) error {
 		return err
 	}
 	now := clock.Now()
-	return timeline.SleepUntil(ctx, now.Add(pause(now.Sub(began))))
+	return timeline.SleepUntil(ctx, now.Add(pause(now.Sub(began)-(d.lost-lost))))
 }
 
-// pause is how long a window has for what was typed, when it has taken so long until it had read it.
-func pause(took time.Duration) time.Duration { return pace + min(2*took, slack) }
+// pause is how long a window has for what was typed, when it and the method have taken so long to answer: what the method said of it comes to the window on the same way. What was
+// waited for in vain does not count.
+func pause(took time.Duration) time.Duration { return pace + min(2*max(0, took), answer) }
 
 // call asks an input method something that it answers to everybody, for how to speak to it. It comes to that after the keys which windows have asked it about.
 func (d *Driver) call(m method) error {

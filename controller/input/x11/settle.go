@@ -32,12 +32,31 @@ func (d *Driver) settle() error {
 		return err
 	}
 	if w != xproto.WindowNone {
-		answered, err := d.ping(w, answer)
+		answered, err := d.await(w)
 		if err != nil || answered {
 			return err
 		}
 	}
 	return timeline.SleepUntil(context.Background(), timeline.Monotonic().Now().Add(grace))
+}
+
+// await waits until a window has come to what it was sent. One that hangs is not waited for as long again until it answers.
+func (d *Driver) await(w xproto.Window) (answered bool, err error) {
+	limit := answer
+	if w == d.hung {
+		limit = grace
+	}
+	if answered, err = d.ping(w, limit); !answered {
+		d.hung = w
+	} else if w == d.hung {
+		d.hung = xproto.WindowNone
+	}
+	return answered, err
+}
+
+// answers reports whether an event is a window's answer to a ping.
+func (d *Driver) answers(e xproto.ClientMessageEvent) bool {
+	return e.Format == 32 && e.Type == d.atoms.protocols && e.Data.Data32[0] == uint32(d.atoms.ping)
 }
 
 // ping asks a window whether it is alive, and waits for as long as limit. It answers when it comes to the question, which is after the keys: both wait in one queue.
@@ -60,7 +79,7 @@ func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err 
 	}
 	return d.hear(limit, func(e xgb.Event) bool {
 		m, ok := e.(xproto.ClientMessageEvent)
-		return ok && m.Format == 32 && m.Type == d.atoms.protocols && m.Data.Data32[0] == uint32(d.atoms.ping) && m.Data.Data32[1] == token
+		return ok && d.answers(m) && m.Data.Data32[1] == token
 	})
 }
 
@@ -104,6 +123,10 @@ func (d *Driver) take(e any) {
 		}
 	case xproto.SelectionNotifyEvent:
 		d.late(e)
+	case xproto.ClientMessageEvent:
+		if d.answers(e) && xproto.Window(e.Data.Data32[2]) == d.hung { // to an earlier ping
+			d.hung = xproto.WindowNone
+		}
 	}
 }
 

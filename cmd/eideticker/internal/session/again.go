@@ -78,12 +78,14 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	return e
 }
 
-// isOf reports whether a run.json is of a recording. Those of before have no ID: theirs has as many frames, and what results of it are there call it by the name of the test.
+// isOf reports whether a run.json is of a recording. Those of before have no ID: theirs has as many frames, and what results of it are there call it by the name of the test. Of a run that was
+// killed neither is known.
 func isOf(record *Record, r *recording.Reader, results *report.Results) bool {
 	if record.Recording != "" {
 		return strings.EqualFold(record.Recording, idOf(r))
 	}
-	return record.Frames == uint64(r.Frames()) && (results == nil || results.Recording.Name == record.Test)
+	killed := record.State == Running && record.Frames == 0
+	return (killed || record.Frames == uint64(r.Frames())) && (results == nil || results.Recording.Name == record.Test)
 }
 
 // idOf is a recording's ID as files of the run folder have it.

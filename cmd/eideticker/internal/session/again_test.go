@@ -283,15 +283,19 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 	if err := json.Unmarshal(was, &record); err != nil {
 		t.Fatal(err)
 	}
-	without := func(change string, value any) []byte {
+	with := func(changes map[string]any) []byte {
 		m := maps.Clone(record)
 		delete(m, "recording_id")
-		m[change] = value
+		maps.Copy(m, changes)
 		raw, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return raw
+	}
+	without := func(change string, value any) []byte { return with(map[string]any{change: value}) }
+	killed := func(test string) []byte {
+		return with(map[string]any{"test": test, "state": Running, "frames": 0})
 	}
 	for name, tc := range map[string]struct {
 		record  func(own []byte) []byte // nil: as it lies there
@@ -303,6 +307,8 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 		"of before, other frames":             {func([]byte) []byte { return without("frames", 47) }, false, false},
 		"of before, another name":             {func([]byte) []byte { return without("test", "shop") }, true, false},
 		"of before, as many frames":           {func([]byte) []byte { return without("test", "shop") }, false, true},
+		"of a killed run":                     {func([]byte) []byte { return killed("shop") }, false, true},
+		"of a killed run, another name":       {func([]byte) []byte { return killed("shop") }, true, false},
 		"of before, the same name and frames": {func([]byte) []byte { return without("test", "other") }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
