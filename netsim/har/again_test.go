@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -52,6 +53,29 @@ func TestReadWaterfall(t *testing.T) {
 				t.Errorf("%s: request %d has priority %d %v, want %d %v", name, i, s.Urgency, s.Incremental, x.Urgency, x.Incremental)
 			}
 		}
+	}
+}
+
+// TestLargeHeadsAreReadAgain: what sites send without end makes no file that is too large to be read again; what is left out is told.
+func TestLargeHeadsAreReadAgain(t *testing.T) {
+	e := aLoad()
+	w := New(e)
+	one := w.Requests[0]
+	one.Served.ResponseHeader = http.Header{"X-Long": {strings.Repeat("<x>", 1<<18)}}
+	w.Requests = make([]Request, 80)
+	for i := range w.Requests {
+		w.Requests[i] = one
+	}
+	var b bytes.Buffer
+	if err := w.Write(&b, Options{Creator: Program{Name: "eideticker", Version: "test"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), " more requests are left out.") {
+		t.Error("nothing is left out")
+	}
+	again, err := ReadWaterfall(&b)
+	if err != nil || len(again.Requests) == 0 {
+		t.Fatalf("of %d bytes: %v", b.Len(), err)
 	}
 }
 

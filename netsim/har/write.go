@@ -31,6 +31,9 @@ type Options struct {
 
 const pageID = "page_1"
 
+// mostEntryBytes is what the requests of a file have room for, of [MaxOwnBytes]: indented, with names, they are less than twice as many. Sites may send heads without end.
+const mostEntryBytes = MaxOwnBytes / 3
+
 // File makes a HAR file, of as many requests and names as are read again; what is left out is told in its comment.
 func (w *Waterfall) File(o Options) *File {
 	started := o.Started
@@ -42,11 +45,18 @@ func (w *Waterfall) File(o Options) *File {
 	page := Page{Started: wall(started, o.Wall), ID: pageID, Title: o.Title, Timings: PageTimings{OnContentLoad: -1, OnLoad: -1, StartRender: since(started, o.StartRender), LastChange: since(started, o.LastChange)}}
 	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{}, Comment: o.Comment}}
 	requests, lookups := w.Requests[:min(len(w.Requests), MaxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
-	if left := len(w.Requests) - len(requests); left > 0 {
-		f.Log.Comment = strings.TrimSpace(fmt.Sprintf("%s %d more requests are left out.", f.Log.Comment, left))
+	for i, bytes := 0, 0; i < len(requests); i++ {
+		e := requests[i].entry(o.Wall)
+		if raw, err := json.Marshal(e); err == nil { // else it is told when the file is written
+			bytes += len(raw)
+		}
+		if bytes > mostEntryBytes {
+			break
+		}
+		f.Log.Entries = append(f.Log.Entries, e)
 	}
-	for i := range requests {
-		f.Log.Entries = append(f.Log.Entries, w.Requests[i].entry(o.Wall))
+	if left := len(w.Requests) - len(f.Log.Entries); left > 0 {
+		f.Log.Comment = strings.TrimSpace(fmt.Sprintf("%s %d more requests are left out.", f.Log.Comment, left))
 	}
 	for _, l := range lookups {
 		f.Log.Names = append(f.Log.Names, NameAsked{Name: l.Query.Name, Type: l.Query.Type, Result: string(l.Query.Result), Sent: instant(l.Sent), Had: instant(l.Had)})
