@@ -28,6 +28,7 @@ func (d *Daemon) reconcile(ctx context.Context) {
 
 // reconcileOnce does it now, until a job begins.
 func (d *Daemon) reconcileOnce(ctx context.Context) {
+	defer d.options.at("reconciled")
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	d.mu.Lock()

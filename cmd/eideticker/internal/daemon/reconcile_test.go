@@ -16,13 +16,21 @@ import (
 // Folders that somebody puts among the runs, or takes away, are noticed when no job is at work; a job that begins meanwhile is not waited for.
 func TestReconcile(t *testing.T) {
 	d := daemontest.New("a")
-	due := make(chan time.Time) // who takes from it has finished the round before
+	due, over := make(chan time.Time), make(chan struct{})
 	var mu sync.Mutex
 	var meanwhile func()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, func(o *daemon.Options) {
 		o.Reconcile = due
 		o.Point = func(name string) {
-			if name != "reconciling" {
+			switch name {
+			case "reconciled":
+				select {
+				case over <- struct{}{}:
+				case <-t.Context().Done():
+				}
+				return
+			case "reconciling":
+			default:
 				return
 			}
 			mu.Lock()
@@ -36,12 +44,16 @@ func TestReconcile(t *testing.T) {
 	})
 	round := func() {
 		t.Helper()
-		for range 2 {
-			select {
-			case due <- time.Time{}:
-			case <-time.After(daemontest.Patience):
-				t.Fatal("nothing is reconciled")
-			}
+		late := time.After(daemontest.Patience)
+		select {
+		case due <- time.Time{}:
+		case <-late:
+			t.Fatal("nothing is reconciled")
+		}
+		select {
+		case <-over:
+		case <-late:
+			t.Fatal("it comes to no end")
 		}
 	}
 	total := func() int {
