@@ -49,7 +49,7 @@ func (r *testRun) verdict(cmp *comparison.Comparison) error {
 	lossy := len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
 	for i, v := range r.options.Variants {
 		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want && !r.options.UntilFail {
-			return fmt.Errorf("%s of %s count, and not %d: the others lost too many frames, see --retries and --max-lost", plural(n, "run"), v.Name(), want)
+			return fmt.Errorf("%s of %s count, and not %d: the others were captured too badly, see --retries and --max-lost", plural(n, "run"), v.Name(), want)
 		}
 	}
 	if len(failed) > 0 {
@@ -212,7 +212,7 @@ func (r *testRun) printCounts() error {
 	for _, kind := range []struct {
 		state session.State
 		what  string
-	}{{session.Rejected, "lost too many frames and did not count"}, {session.Failed, "failed"}} {
+	}{{session.Rejected, "captured too badly to count"}, {session.Failed, "failed"}} {
 		if dirs := r.dirs(kind.state); len(dirs) > 0 {
 			l.add(string(kind.state), "%s %s: %s", plural(len(dirs), "run"), kind.what, wording.Few(dirs))
 		}

@@ -86,13 +86,13 @@ func TestTellsOfLossyRunsOfASet(t *testing.T) {
 	if want := "a rejected/run-01.2: rejected: " + tooLossy + "\n"; strings.Count(errOut.String(), want) != 1 {
 		t.Errorf("while it ran it said\n%s", &errOut)
 	}
-	const want = "1 run of a count, and not 2: the others lost too many frames, see --retries and --max-lost"
+	const want = "1 run of a count, and not 2: the others were captured too badly, see --retries and --max-lost"
 	if err := r.tell(); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	said := rows(out.String())
 	if said["runs"] != "1 count" || said["seed"] != "7" || said["failed"] != "" ||
-		said["rejected"] != "2 runs lost too many frames and did not count: out/scene/rejected/run-01.2, out/scene/rejected/run-02.1" {
+		said["rejected"] != "2 runs captured too badly to count: out/scene/rejected/run-01.2, out/scene/rejected/run-02.1" {
 		t.Errorf("%s", &out)
 	}
 }

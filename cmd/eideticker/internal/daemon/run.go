@@ -135,7 +135,7 @@ func shortfall(set *session.Set, o session.SetOptions) error {
 	}
 	for i, v := range o.Variants {
 		if n := len(set.Of(i)); n < o.Repeat && !o.UntilFail {
-			return fmt.Errorf("%d runs of %s count, and not %d: the captures of the others lost too many frames", n, v.Name(), o.Repeat)
+			return fmt.Errorf("%d runs of %s count, and not %d: the others were captured too badly", n, v.Name(), o.Repeat)
 		}
 	}
 	return nil

@@ -2,6 +2,9 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
 )
 
 // TestRefusedMeasures: a run that measured nothing of what it was made for has failed, with the measure's own sentence; one that measured a part counts.
@@ -39,6 +43,22 @@ func TestRefusedMeasures(t *testing.T) {
 				t.Errorf("notes %q", record.Notes)
 			}
 		})
+	}
+}
+
+// TestUnfinished: what the recorder was too busy for is made again; what the device or the test did is a failure, and so is what was stopped.
+func TestUnfinished(t *testing.T) {
+	busy := fmt.Errorf("wait for green: %w", rig.ErrNotWatched)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, tc := range []struct {
+		ctx  context.Context
+		err  error
+		want State
+	}{{t.Context(), busy, Rejected}, {t.Context(), errors.Join(busy, errors.New("and the stage")), Rejected}, {t.Context(), errors.New("the browser ended"), Failed}, {stopped, busy, Failed}} {
+		if got := unfinished(tc.ctx, tc.err); got != tc.want {
+			t.Errorf("%v: %s", tc.err, got)
+		}
 	}
 }
 

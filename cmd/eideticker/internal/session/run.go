@@ -127,7 +127,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 	switch {
 	case failure != nil:
-		s.record.State, s.record.Reason = Failed, reason(ctx, failure)
+		s.record.State, s.record.Reason = unfinished(ctx, failure), reason(ctx, failure)
 		s.log.Error("the run has failed", "reason", s.record.Reason, "error", failure)
 		s.keepFailed(ctx)
 	default:
@@ -146,6 +146,14 @@ func (e *EndError) Error() string { return e.Why.Error() }
 
 // Unwrap returns why.
 func (e *EndError) Unwrap() error { return e.Why }
+
+// unfinished is what a run is that did not come to its end. One that the recorder was too busy to look at says nothing of the device or the test: it is made again.
+func unfinished(ctx context.Context, err error) State {
+	if ctx.Err() == nil && errors.Is(err, rig.ErrNotWatched) {
+		return Rejected
+	}
+	return Failed
+}
 
 // reason is why a run failed, for people. What a run is ended by fails it in many ways, and what else is cancelled ended by itself.
 func reason(ctx context.Context, err error) string {
