@@ -34,7 +34,8 @@ func TestSeveralAtOnce(t *testing.T) {
 	within := timeline.Interval{Earliest: began, Latest: clock.Now()}
 	for i, out := range outcomes[:4] {
 		r := out.Result
-		if out.Err != nil || r.Ended != DurationOver || !r.Balanced() || r.Last != 23 {
+		late := r.Last > 23 && r.Missing > 0 // a machine that stood still comes to the end of the time with a later frame, and counts those before it
+		if out.Err != nil || r.Ended != DurationOver || !r.Balanced() || r.Last != 23 && !late {
 			t.Errorf("%s: %v, ended %s, %+v", inputs[i].Path, out.Err, r.Ended, r.Account)
 		}
 		report, err := recording.Verify(t.Context(), r.Path, nil)
