@@ -18,7 +18,8 @@
 // A character that no key types is lent a keycode that nobody uses. It is written to the server's mapping before it is pressed, so every client is told
 // of it before the key arrives. Clients look up what a key means later, though, in their own time: so a lent keycode is given to another character,
 // or taken back, only after the window that has the keyboard has answered a ping (_NET_WM_PING of the Extended Window Manager Hints), which it reads
-// after the keys. Windows that know no ping are given a pause instead, [grace].
+// after the keys. Windows that know no ping are given a pause instead, [grace]. And they may be told on one connection and get the keys on another, as Chromium, which has GTK look
+// keys up: so the ping is sent before what was lent is pressed, too.
 //
 // # Input methods
 //

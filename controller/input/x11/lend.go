@@ -54,7 +54,7 @@ func (d *Driver) spare(code byte) bool {
 	return !slices.ContainsFunc(d.lent, func(l lent) bool { return l.code == code })
 }
 
-// lend sees to it that every keysym has a keycode, and that the server has told its clients.
+// lend sees to it that every keysym has a keycode, and that the window that has the keyboard knows.
 func (d *Driver) lend(syms []uint32) error {
 	var missing []uint32
 	for _, s := range syms {
@@ -91,7 +91,7 @@ func (d *Driver) lend(syms []uint32) error {
 	if err := d.change(changed); err != nil {
 		return err
 	}
-	return d.refresh()
+	return errors.Join(d.spread(), d.refresh())
 }
 
 // reclaim takes keycodes back from the keysyms that were not pressed for the longest time, once the window that they were pressed for has looked them up.

@@ -40,6 +40,16 @@ func (d *Driver) settle() error {
 	return timeline.SleepUntil(context.Background(), timeline.Monotonic().Now().Add(grace))
 }
 
+// spread returns when the window that has the keyboard has read that keys have other meanings now. For what comes on one connection the server sees to that, but browsers look up
+// what a key means where a toolkit keeps it, which is told on a connection of its own. A window that answers no pings is taken to have one connection.
+func (d *Driver) spread() error {
+	w, err := d.listener()
+	if err == nil && w != xproto.WindowNone {
+		_, err = d.await(w)
+	}
+	return err
+}
+
 // await waits until a window has come to what it was sent. One that hangs is not waited for as long again until it answers.
 func (d *Driver) await(w xproto.Window) (answered bool, err error) {
 	limit := answer

@@ -74,3 +74,21 @@ func TestWindowCloses(t *testing.T) {
 		t.Error("the mapping is not what it was")
 	}
 }
+
+// TestWindowHearsFirst: a key that is lent a meaning is pressed after the window has said that it has read what came with the change, for what looks keys up may hear of it elsewhere.
+func TestWindowHearsFirst(t *testing.T) {
+	display := startDisplay(t).Name()
+	d, c := openDriver(t, display), startClient(t, display, true, false)
+	c.tellsPings.Store(true)
+	for _, text := range []string{"日", "本"} {
+		do(t, d, input.Text{Text: text})
+		all := c.all()
+		if len(all) != 3 || all[0].kind != "ping" || typed(all[1:]) != text {
+			t.Errorf("%s: %s", text, story(all))
+		}
+	}
+	do(t, d, input.Text{Text: "日a"})
+	if all := c.all(); len(all) == 0 || all[0].kind == "ping" || typed(all) != "日a" {
+		t.Errorf("what it knows: %s", story(all))
+	}
+}
