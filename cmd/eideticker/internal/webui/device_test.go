@@ -77,7 +77,7 @@ func (r *deviceRig) holds(t *testing.T, id string) made {
 
 // button finds a button that can be used by its text, in what asks something if anything does.
 func button(text string) string {
-	return fmt.Sprintf(`[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button')].find((b) => b.textContent === %q && !b.disabled)`, text)
+	return fmt.Sprintf(`[...(document.querySelector('dialog[open]') ?? document).querySelectorAll('button')].find((b) => b.textContent === %q && !b.disabled && b.ariaDisabled !== 'true')`, text)
 }
 
 // push uses a button by keys, as who has no pointer does: it takes the focus and keeps it.

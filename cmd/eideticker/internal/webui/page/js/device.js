@@ -105,6 +105,14 @@ export class DevicePanel {
         this.actions.focus({preventScroll: true}); // the next Tab goes on from here
       }
     }
+    this.showBusy();
+  }
+
+  /** showBusy has the buttons say that they do nothing until what was asked for is done. They keep the focus, which they would lose if they were disabled. */
+  showBusy() {
+    for (const b of this.actions.querySelectorAll('button')) {
+      b.ariaDisabled = this.busy ? 'true' : null;
+    }
   }
 
   /**
@@ -140,6 +148,7 @@ export class DevicePanel {
       return;
     }
     this.busy = true;
+    this.showBusy();
     this.said.textContent = '';
     try {
       this.said.textContent = await act() ?? '';
@@ -147,6 +156,7 @@ export class DevicePanel {
       complain(error);
     } finally {
       this.busy = false;
+      this.showBusy();
       this.again();
     }
   }
