@@ -118,6 +118,16 @@ func (f *firefox) check(err error) {
 // call has the browser do a command. What it tells meanwhile is noted.
 func (f *firefox) call(method string, params map[string]any) json.RawMessage {
 	f.Helper()
+	result, refused := f.try(method, params)
+	if refused != "" {
+		f.Fatalf("%s: %s", method, refused)
+	}
+	return result
+}
+
+// try is call, for what the browser may refuse.
+func (f *firefox) try(method string, params map[string]any) (result json.RawMessage, refused string) {
+	f.Helper()
 	f.calls++
 	f.check(f.conn.WriteJSON(map[string]any{"id": f.calls, "method": method, "params": params}))
 	for {
@@ -138,9 +148,9 @@ func (f *firefox) call(method string, params map[string]any) json.RawMessage {
 		case said.Type == "event" && said.Method == "network.beforeRequestSent" && !f.own(said.Params.Request.URL):
 			f.problems = append(f.problems, "request of "+said.Params.Request.URL)
 		case said.Type == "error":
-			f.Fatalf("%s: %s", method, said.Message)
+			return nil, said.Message
 		case said.Type == "success" && said.ID == f.calls:
-			return said.Result
+			return said.Result, ""
 		}
 	}
 }
@@ -187,8 +197,23 @@ func (f *firefox) await(what, script string) {
 func (f *firefox) open(address string) {
 	f.Helper()
 	for _, url := range []string{"about:blank", f.base + "/" + address} {
-		f.call("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+		f.navigate(url)
 	}
+}
+
+// navigate returns when a page is loaded. The browser may begin to load what it was started with only now, and that goes before what it was told: so it is told again.
+func (f *firefox) navigate(url string) {
+	f.Helper()
+	for range 3 {
+		_, refused := f.try("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+		if refused == "" {
+			return
+		}
+		if f.Log(refused); !strings.Contains(refused, "new navigation interrupted") {
+			break
+		}
+	}
+	f.Fatalf("the browser does not go to %s", url)
 }
 
 // press presses a key, as WebDriver names it.
