@@ -23,6 +23,7 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 	"github.com/eideticker/eideticker/netsim/har"
 	"github.com/eideticker/eideticker/netsim/link"
 )
@@ -244,7 +245,7 @@ func TestInterruptedBehindTheInterface(t *testing.T) {
 // TestADBBesideTheInterface: a device that adb reaches by the interface which would be taken cannot have a network, and one that it reaches by a cable or another way can.
 func TestADBBesideTheInterface(t *testing.T) {
 	for serial, beside := range map[string]bool{
-		"R58M123ABC": false, "": false, "any": false, "usb:1-2": false, "emulator-5554": false, "192.0.2.1:5555": false, "[2001:db8::1]:5555": false,
+		"R58M123ABC": false, "usb:1-2": false, "emulator-5554": false, "192.0.2.1:5555": false, "[2001:db8::1]:5555": false,
 		"127.0.0.1:5555": true, "localhost:5555": true,
 		"adb-R58M123ABC-abc123._adb-tls-connect._tcp": true, "adb-R58M123ABC-abc123._adb-tls-connect._tcp.": true, "adb-R58M123ABC._adb._tcp.local:5555": true,
 	} {
@@ -264,5 +265,39 @@ func TestADBBesideTheInterface(t *testing.T) {
 				t.Errorf("adb %q: %v", serial, err)
 			}
 		}
+	}
+}
+
+// TestTheOnlyADBBesideTheInterface: where a device is the only one that adb knows, whichever it is, it is asked for which that is before the interface is taken.
+func TestTheOnlyADBBesideTheInterface(t *testing.T) {
+	const byHand = "192.0.2.1:5555"
+	for attached, want := range map[string]string{
+		serial + "\tdevice\n":                                   "",
+		byHand + "\tdevice\n":                                   "",
+		byHand + "\tdevice\n127.0.0.1:5555\toffline\n":          "",
+		"127.0.0.1:5555\tdevice\n":                              "device phone has its adb, 127.0.0.1:5555, by the interface lo itself",
+		"adb-R58M123ABC-abc123._adb-tls-connect._tcp\tdevice\n": "device phone has its adb, adb-R58M123ABC-abc123._adb-tls-connect._tcp, found by name",
+		"":                          "device phone: adb: no device is attached that can be used: there is none",
+		serial + "\tunauthorized\n": "allow debugging",
+		serial + "\tdevice\n" + byHand + "\tdevice": "device phone: adb: several devices are attached: name one",
+	} {
+		_, port, err := net.SplitHostPort(adbtest.New(t, attached).Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("ANDROID_ADB_SERVER_PORT", port)
+		byKeys := device.Input{Kind: device.InputHID, Target: "/dev/hidg0"}
+		for _, d := range []device.Description{{Input: device.Input{Kind: device.InputADB}}, {Input: byKeys, ADB: "any"}} {
+			d.Name, d.Source, d.Network = "phone", "v4l2:0", "lo"
+			err := controlledBeside(t.Context(), d)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, %s, adb %q: %v, want %q", attached, d.Input, d.ADB, err, want)
+			}
+		}
+	}
+	nobody := device.Description{Name: "phone", Source: "v4l2:0", Input: device.Input{Kind: device.InputHID, Target: "/dev/hidg0"}, Network: "lo"}
+	t.Setenv("ANDROID_ADB_SERVER_PORT", "1") // nobody is there, and nobody is asked
+	if err := controlledBeside(t.Context(), nobody); err != nil {
+		t.Errorf("without adb: %v", err)
 	}
 }

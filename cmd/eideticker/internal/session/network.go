@@ -16,6 +16,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input/adb"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/dns"
 	"github.com/eideticker/eideticker/netsim/link"
@@ -181,7 +182,14 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 			return err
 		}
 	}
-	serial, _ := d.Android()
+	serial, android := d.Android()
+	if android && serial == "" { // the only one, which perhaps was connected by that interface
+		found, err := adb.Server{}.Find(ctx, "")
+		if err != nil {
+			return fmt.Errorf("device %s: %w", d.Name, err)
+		}
+		serial = found.Serial
+	}
 	if strings.Contains(serial, "._tcp") {
 		return fmt.Errorf("device %s has its adb, %s, found by name on some network, and perhaps behind the interface %s itself, which it has to itself during a test of a network: say the cable's serial, or host:port by another interface: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
 	}
