@@ -27,7 +27,7 @@ type Earlier struct {
 	environment report.Environment
 	retried     int
 	said        []string        // by the run, before it was measured
-	failed      string          // why it has failed, or ""
+	failed      string          // why it has failed or does not count, or ""
 	network     *report.Network // nil: the run had none of its own
 	fall        *har.Waterfall  // nil: it cannot be drawn
 	har         bool            // it is there, whatever it is like
@@ -108,9 +108,7 @@ func (e *Earlier) ofRecord(r *Record) {
 	}
 	maps.Copy(e.environment, r.Environment)
 	maps.DeleteFunc(e.environment, func(key, value string) bool { return !short(key) || !short(value) })
-	if r.State == Failed {
-		e.failed = cut(failedNote+r.Reason, 4000)
-	}
+	e.failed = cut(r.why(), 4000)
 	e.ofChecks(r)
 }
 
@@ -241,8 +239,22 @@ func carry(results *report.Results, retried int, notes []string, environment rep
 	maps.Copy(results.Environment, environment)
 }
 
-// failedNote begins the note in the results of a run that has failed.
-const failedNote = "the run has failed: "
+// These begin the note in the results of a run that has failed, and of one that does not count.
+const (
+	failedNote   = "the run has failed: "
+	rejectedNote = "the run does not count: "
+)
+
+// why is that note; "" of a run that counts.
+func (r *Record) why() string {
+	switch r.State {
+	case Failed:
+		return failedNote + r.Reason
+	case Rejected:
+		return rejectedNote + r.Reason
+	}
+	return ""
+}
 
 // Network is what the run's network brought, for the folder that is written; nil: it had none of its own.
 func (e *Earlier) Network(to string) *analysis.Network {

@@ -62,6 +62,28 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestNotWatchedIsNoError: a run that the recorder was too busy for is told of in the log as one that does not count, in one line, and in its results; one that has failed is an error.
+func TestNotWatchedIsNoError(t *testing.T) {
+	busy := fmt.Errorf("wait for red: %w", rig.ErrNotWatched)
+	for state, why := range map[State]error{Rejected: busy, Failed: errors.New("the cable came out")} {
+		o := options(t, &scene{name: "d", uri: brief, spoils: why})
+		o.NoPictures = true
+		record, found, err := Run(t.Context(), o)
+		if err != nil || record.State != state || record.Reason != why.Error() || found == nil {
+			t.Fatalf("%+v, %v", record, err)
+		}
+		want := map[State]string{Rejected: "level=WARN msg=\"the run does not count\" reason=", Failed: "level=ERROR msg=\"the run has failed\" reason="}[state]
+		log := string(content(t, o.Dir, LogFile))
+		if n := strings.Count(log, want); n != 1 || strings.Contains(log, "level=ERROR") != (state == Failed) {
+			t.Errorf("%s: the log has %q %d times:\n%s", state, want, n, log)
+		}
+		note := map[State]string{Rejected: "the run does not count: ", Failed: "the run has failed: "}[state] + why.Error()
+		if notes := found.Results.Notes; !slices.Contains(notes, note) {
+			t.Errorf("%s: the results say %q, not %q", state, notes, note)
+		}
+	}
+}
+
 // TestTooManyLost: a run counts with as many frames lost as may be, of all its windows together, and with one more it is told what to do.
 func TestTooManyLost(t *testing.T) {
 	for name, tc := range map[string]struct {

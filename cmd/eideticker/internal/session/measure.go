@@ -188,7 +188,7 @@ func (s *session) keepFailed(ctx context.Context) {
 	if s.found == nil && ctx.Err() == nil && !s.Bare {
 		found, err := analysis.Run(ctx, r, analysis.Settings{Measures: []string{"fps"}, To: r.Frames(), Name: s.Test.Name}, s.Program, s.Told)
 		if err == nil {
-			found.Results.Notes = append(found.Results.Notes, failedNote+s.record.Reason)
+			found.Results.Notes = append(found.Results.Notes, s.record.why())
 			err = s.keep(ctx, r, found)
 		}
 		if err != nil {

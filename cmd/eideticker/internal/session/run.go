@@ -128,7 +128,7 @@ func (s *session) run(ctx context.Context) error {
 	switch {
 	case failure != nil:
 		s.record.State, s.record.Reason = unfinished(ctx, failure), reason(ctx, failure)
-		s.log.Error("the run has failed", "reason", s.record.Reason, "error", failure)
+		s.tellUnfinished(failure)
 		s.keepFailed(ctx)
 	default:
 		s.judge()
@@ -153,6 +153,15 @@ func unfinished(ctx context.Context, err error) State {
 		return Rejected
 	}
 	return Failed
+}
+
+// tellUnfinished tells the log why a run has failed, or that it does not count, which is no error.
+func (s *session) tellUnfinished(why error) {
+	if s.record.State == Rejected {
+		s.log.Warn("the run does not count", "reason", s.record.Reason)
+		return
+	}
+	s.log.Error("the run has failed", "reason", s.record.Reason, "error", why)
 }
 
 // reason is why a run failed, for people. What a run is ended by fails it in many ways, and what else is cancelled ended by itself.

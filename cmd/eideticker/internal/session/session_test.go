@@ -31,6 +31,7 @@ type scene struct {
 	acted  func(s *sceneStage) // what follows from input; nil: there is none
 	note   string              // of its input
 	closes func()              // what happens meanwhile
+	spoils error               // of Close
 	opened []string            // browsers, in order
 	closed int
 }
@@ -75,7 +76,7 @@ func (s *sceneStage) Close() error {
 		s.closes()
 	}
 	s.closed++
-	return nil
+	return s.spoils
 }
 
 // sceneHand is a scene's input.
