@@ -62,6 +62,8 @@ func (r *waterfallReader) file() error {
 			case "entries":
 				entries++
 				return r.entries()
+			case "_recording":
+				return r.Decode(&r.fall.Recording)
 			}
 			return r.Decode(&passed{})
 		})

@@ -32,6 +32,7 @@ func TestReadWaterfall(t *testing.T) {
 			e.Exchanges[0].URL += "?a=<&>"
 		}
 		w := New(e)
+		w.Recording = "0123456789abcdef"
 		var b bytes.Buffer
 		if err := w.Write(&b, Options{Creator: Program{Name: "eideticker", Version: "test"}, Title: "a load", Wall: 17e17}); err != nil {
 			t.Fatal(err)
@@ -39,6 +40,9 @@ func TestReadWaterfall(t *testing.T) {
 		again, err := ReadWaterfall(&b)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
+		}
+		if again.Recording != w.Recording {
+			t.Errorf("%s: it is of recording %q", name, again.Recording)
 		}
 		if got, want := drawn(t, again), drawn(t, w); got != want {
 			t.Errorf("%s: it is drawn as\n%s\nwant\n%s", name, got, want)

@@ -2,6 +2,7 @@ package har
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -19,7 +20,26 @@ type Log struct {
 	Entries []Entry `json:"entries"`
 	Comment string  `json:"comment,omitempty"`
 
-	Names []NameAsked `json:"_names,omitempty"` // that were asked for, in their order; ours
+	// Ours.
+	Names     []NameAsked `json:"_names,omitempty"`     // that were asked for, in their order
+	Recording ID          `json:"_recording,omitempty"` // on whose clock times are; left out: on none's that is known
+}
+
+// ID is a recording's: hexadecimal digits, in small letters. What a file of others has in its place is taken for none.
+type ID string
+
+// maxID is more digits than any has.
+const maxID = 64
+
+// UnmarshalJSON takes what is none of ours for "".
+func (id *ID) UnmarshalJSON(b []byte) error {
+	*id = ""
+	var text string
+	if len(b) > maxID+len(`""`) || json.Unmarshal(b, &text) != nil || strings.Trim(text, "0123456789abcdef") != "" {
+		return nil
+	}
+	*id = ID(text)
+	return nil
 }
 
 // Program is one that had to do with a file.

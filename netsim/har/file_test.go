@@ -228,6 +228,15 @@ func TestReadOthers(t *testing.T) {
 	if string(body) != "abc" || !ok || e.Timings.DNS != -1 || e.Timings.Wait != 1 {
 		t.Errorf("%q, %+v", body, e.Timings)
 	}
+	for value, want := range map[string]ID{
+		`"0123456789abcdef"`: "0123456789abcdef", `"` + strings.Repeat("a", maxID) + `"`: ID(strings.Repeat("a", maxID)), `""`: "",
+		`null`: "", `5`: "", `{"id":["0a"]}`: "", `"0A"`: "", `"../0a"`: "", `"\u003cb"`: "", `"` + strings.Repeat("a", maxID+1) + `"`: "",
+	} {
+		text := strings.Replace(fmt.Sprintf(least, minimal), `"entries"`, `"_recording":`+value+`,"entries"`, 1)
+		if f, err := Read(strings.NewReader(text)); err != nil || f.Log.Recording != want || len(f.Log.Entries) != 1 {
+			t.Errorf("_recording %s: %+v, %v, want %q", value, f, err, want)
+		}
+	}
 }
 
 func TestReadRefuses(t *testing.T) {

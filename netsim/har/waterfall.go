@@ -145,6 +145,7 @@ type Waterfall struct {
 	Lookups            []Lookup // of all names, refused ones too
 	Idle               []Idle   // connections over which nothing was asked
 	BytesUp, BytesDown uint64   // of IP: that the device sent, and was given
+	Recording          ID       // of the recording that was made meanwhile; "": none, or it is not known
 }
 
 // Idle is a connection over which nothing was asked.

@@ -43,7 +43,7 @@ func (w *Waterfall) File(o Options) *File {
 		}
 	}
 	page := Page{Started: wall(started, o.Wall), ID: pageID, Title: o.Title, Timings: PageTimings{OnContentLoad: -1, OnLoad: -1, StartRender: since(started, o.StartRender), LastChange: since(started, o.LastChange)}}
-	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{}, Comment: o.Comment}}
+	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{}, Comment: o.Comment, Recording: w.Recording}}
 	requests, lookups := w.Requests[:min(len(w.Requests), MaxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
 	for i, bytes := 0, 0; i < len(requests); i++ {
 		e := requests[i].entry(o.Wall)

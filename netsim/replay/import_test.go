@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,10 @@ func TestImportHAR(t *testing.T) {
 	}
 	if gone.Error == "" || gone.Status != 0 {
 		t.Errorf("%+v", gone)
+	}
+	ours := strings.Replace(harFromBrowser, `"entries":`, `"_recording":{"id":5},"entries":`, 1)
+	if b, err := ImportHAR(strings.NewReader(ours), DefaultLimits()); err != nil || ours == harFromBrowser || !reflect.DeepEqual(a, b) {
+		t.Errorf("with a field of ours it is another archive: %v", err)
 	}
 	if len(a.Notes) != 2 || !strings.Contains(a.Notes[0], "none.png: the HAR has no body") || !strings.Contains(a.Notes[1], "data:text/css,a is left out") {
 		t.Errorf("%q", a.Notes)

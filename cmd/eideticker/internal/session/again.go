@@ -74,7 +74,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 		e.said = ownNotes(results.Notes, record.Notes)
 	}
 	delete(e.environment, report.EnvAnalysisBuild) // which is another one now
-	e.withNetwork(ctx, record)
+	e.withNetwork(ctx, record, idOf(r))
 	return e
 }
 
@@ -177,8 +177,9 @@ func (u untilDone) Read(b []byte) (int, error) {
 	return u.Reader.Read(b)
 }
 
-// withNetwork reads what the network brought, where the run had one of its own. A HAR file is the run's if its run.json lies beside it, or the results name it.
-func (e *Earlier) withNetwork(ctx context.Context, record *Record) {
+// withNetwork reads what the network brought, where the run had one of its own. A HAR file is the run's if its run.json lies beside it, or the results name it, and it
+// does not say that it is of another recording.
+func (e *Earlier) withNetwork(ctx context.Context, record *Record, id string) {
 	switch {
 	case e.network == nil && (record == nil || record.Network == nil):
 		return
@@ -192,6 +193,9 @@ func (e *Earlier) withNetwork(ctx context.Context, record *Record) {
 		e.note("no waterfall is drawn of what the network brought, since %s cannot be read: %v", HARFile, err)
 	case e.fall == nil:
 		e.note("no waterfall is drawn of what the network brought: %s is not there", HARFile)
+	case e.fall.Recording != "" && string(e.fall.Recording) != id:
+		e.note("no waterfall is drawn of what the network brought: %s is of another recording", HARFile)
+		e.fall, e.har = nil, false
 	}
 	if e.network == nil { // of a run that was not measured, or by a program that left it out
 		if e.network = record.Network.results(e.fall); !sound(e.network) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -203,7 +205,15 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 			return os.WriteFile(path, []byte(`{"log":{"version":"1.2","entries":[{"request":{"method":"GET","url":"http://a.test/"}}]}}`), 0o644)
 		}), "no times on a recording's clock", false},
 		"a folder": {damage(func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) }), "network.har is no file", true},
-		"gone":     {damage(os.Remove), "network.har is not there", true},
+		"of another recording": {damage(func(path string) error {
+			raw, err := os.ReadFile(path)
+			id := regexp.MustCompile(`"_recording": "[0-9a-f]{32}"`)
+			if n := len(id.FindAll(raw, -1)); n != 1 {
+				return fmt.Errorf("it names %d recordings", n)
+			}
+			return errors.Join(err, os.WriteFile(path, id.ReplaceAll(raw, []byte(`"_recording": "00000000000000000000000000000001"`)), 0o644))
+		}), "network.har is of another recording", true},
+		"gone": {damage(os.Remove), "network.har is not there", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := aRun(t)

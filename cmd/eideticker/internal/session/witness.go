@@ -184,6 +184,7 @@ func (s *session) keepHAR() error {
 }
 
 func (s *session) writeHAR(dir string) error {
+	s.fall.Recording = har.ID(s.record.Recording)
 	name, version, _ := strings.Cut(s.Program, " ")
 	o := har.Options{Creator: har.Program{Name: name, Version: version}, Title: s.Test.Name, Wall: s.wall, Comment: "Times are those at the device. Nothing was hooked in it: names, line and servers have seen them."}
 	o.Browser = analysis.Browser(s.record.Environment)
