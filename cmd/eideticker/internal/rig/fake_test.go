@@ -43,6 +43,7 @@ type fakeSource struct {
 	counted *tail
 	now     mode
 	next    *mode // to be negotiated
+	pace    int64 // frames a second; 0: one each tick
 }
 
 // tail is what a source says of its count at the end.
@@ -97,10 +98,18 @@ func (s *fakeSource) Run(ctx context.Context, ring *capture.Ring, events func(ti
 			slot.Bytes()[i] = byte(st.sequence)
 		}
 		slot.Commit(size, frame.Meta{
-			Sequence: st.sequence, Sampled: timeline.At(timeline.Time(st.sequence) * tick), Missed: st.missed, Flags: st.flags,
+			Sequence: st.sequence, Sampled: timeline.At(s.due(st.sequence)), Missed: st.missed, Flags: st.flags,
 		})
 	}
 	return s.fail
+}
+
+// due is when a frame is on the screen.
+func (s *fakeSource) due(n uint64) timeline.Time {
+	if s.pace > 0 {
+		return timeline.Time(capture.Rational{Num: 1, Den: s.pace}.Duration(n))
+	}
+	return timeline.Time(n) * tick
 }
 
 func (s *fakeSource) Renegotiate(ctx context.Context, events func(timeline.Event)) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -102,11 +103,12 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 		p.account.frame(m.Sequence)
 		return nil
 	}
-	if err := p.holes(m, lease.LostBefore()); err != nil {
+	over := p.durationOver(m)
+	if err := p.holes(m, lease.LostBefore(), over); err != nil {
 		lease.Release()
 		return err
 	}
-	if p.durationOver(m) {
+	if over {
 		lease.Release()
 		p.over = true
 		p.conclude(DurationOver)
@@ -156,9 +158,21 @@ func (p *pump) durationOver(m frame.Meta) bool {
 	return d > 0 && p.account.written > 0 && m.Sampled.Mid().Sub(p.first.Sampled.Mid()) >= d
 }
 
+// unwanted is the number from which on frames are due after the duration, as far as the period tells. They are not missed.
+func (p *pump) unwanted() uint64 {
+	period := p.from.info.Period
+	if p.options.Duration <= 0 || period.Num <= 0 || period.Den <= 0 {
+		return math.MaxUint64
+	}
+	left := p.first.Sampled.Mid().Add(p.options.Duration).Sub(p.last.Sampled.Mid())
+	// A thousandth of a period is no frame: times are whole nanoseconds, and periods are not.
+	periods := left.Seconds()*float64(period.Den)/float64(period.Num) - 0.001
+	return p.last.Sequence + uint64(max(1, math.Ceil(periods)))
+}
+
 // holes turns a jump in sequence numbers into gap records: first what the ring lost, then what the source
-// says of the rest.
-func (p *pump) holes(m frame.Meta, lostBefore uint64) error {
+// says of the rest. Of a hole that goes beyond the duration, what was due within it is missing.
+func (p *pump) holes(m frame.Meta, lostBefore uint64, over bool) error {
 	expected := p.account.next
 	if !p.account.any {
 		expected = m.Sequence - min(lostBefore, m.Sequence)
@@ -166,7 +180,11 @@ func (p *pump) holes(m frame.Meta, lostBefore uint64) error {
 	if m.Sequence < expected {
 		return fmt.Errorf("source %s delivered frame %d after frame %d: sequence numbers must not go back", p.from.info.URI, m.Sequence, expected-1)
 	}
-	hole := m.Sequence - expected
+	next := m.Sequence
+	if over {
+		next = min(next, max(expected, p.unwanted()))
+	}
+	hole := next - expected
 	if hole == 0 {
 		return nil
 	}
@@ -222,10 +240,7 @@ func (p *pump) ending(last uint64, why frame.Cause, any bool) error {
 	if !any || !p.account.any || p.over {
 		return nil
 	}
-	if d, period := p.options.Duration, p.period; d > 0 && period > 0 { // what comes after it is not wanted, and not missed
-		last = min(last, p.first.Sequence+uint64((d+period-1)/period)-1)
-	}
-	if last < p.account.next {
+	if last = min(last, p.unwanted()-1); last < p.account.next {
 		return nil
 	}
 	if why == frame.NoCause || !why.Known() {

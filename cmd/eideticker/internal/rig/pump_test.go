@@ -125,6 +125,35 @@ func TestDurationEndsToTheFrame(t *testing.T) {
 	}
 }
 
+// TestDurationEndsInAHole: a machine that stood still comes to the end of the time with a later frame. What was due within the time is missing, and nothing else.
+func TestDurationEndsInAHole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fps      int64
+		duration time.Duration
+		last     uint64 // of the first frames, which come one after another
+		late     uint64
+		want     uint64 // the last that is missing
+	}{
+		"to the end":                      {100, 50 * time.Millisecond, 1, 5, 4},
+		"beyond it":                       {100, 50 * time.Millisecond, 1, 90, 4},
+		"none is missing":                 {100, 50 * time.Millisecond, 4, 90, 4},
+		"part of a period more":           {100, 51 * time.Millisecond, 4, 90, 5},
+		"period of no whole nanoseconds":  {60, 300 * time.Millisecond, 10, 90, 17},
+		"the same, from where it is full": {60, 300 * time.Millisecond, 17, 90, 17},
+		"an hour of it":                   {60, time.Hour, 10, 300_000, 215_999},
+	} {
+		src := &fakeSource{clocked: true, now: mode{width: 4, height: 4, fps: tc.fps}, pace: tc.fps}
+		for n := range tc.last + 1 {
+			src.steps = append(src.steps, step{sequence: n})
+		}
+		src.steps = append(src.steps, step{sequence: tc.late, missed: frame.SourceLate})
+		res, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{Duration: tc.duration})
+		if err != nil || res.Ended != DurationOver || res.Last != tc.want || res.Stored != tc.last+1 || res.Missing != tc.want-tc.last {
+			t.Errorf("%s: %v, ended %s, %+v; want the last to be %d", name, err, res.Ended, res.Account, tc.want)
+		}
+	}
+}
+
 func TestWhatIsInTheRingIsStoredAfterAnInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
