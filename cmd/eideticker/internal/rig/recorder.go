@@ -207,13 +207,10 @@ func (r *recorder) danger() float64 {
 
 // watch tells progress, and ends a recording that gets no more frames after its duration.
 func (r *recorder) watch(ctx context.Context, limited bool) {
-	var over <-chan time.Time
-	if limited {
-		const grace = time.Second // the frames themselves end it to the frame
-		timer := time.NewTimer(r.options.Duration + grace)
-		defer timer.Stop()
-		over = timer.C
-	}
+	// The frames themselves end it to the frame. Looks are counted, and not the time: a machine that stood still has frames to come.
+	const grace = 4
+	late := 0
+	began := time.Now()
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
 	last, worked := r.clock.Now(), int64(0)
@@ -221,11 +218,15 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-over:
-			r.end(DurationOver)
-			r.stop()
-			return
 		case <-ticker.C:
+			if limited && time.Since(began) >= r.options.Duration {
+				late++
+			}
+			if late > grace {
+				r.end(DurationOver)
+				r.stop()
+				return
+			}
 			r.watching.guard()
 			if r.options.Progress != nil {
 				st := r.out.Stats()
