@@ -222,10 +222,10 @@ func (sceneStage) Painter() controller.Painter { return nil }
 func (sceneStage) About() report.Environment   { return report.Environment{} }
 func (sceneStage) Close() error                { return nil }
 
-// sceneOptions are runs of a scene of less than a second.
+// sceneOptions are runs of a scene in which green, content and red stand for two seconds each, so that a machine that stands still for one and a half misses none of them.
 func sceneOptions(dir string, repeat int) session.SetOptions {
-	test := &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true}, Measures: []string{"fps"}, Timeout: 20 * time.Second}
-	d := sceneDevice{"synth:page?size=96x64&fps=20&frames=4&markers=1&pace=realtime"}
+	test := &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true}, Measures: []string{"fps"}, Timeout: 2 * time.Minute}
+	d := sceneDevice{"synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"}
 	return benchCmd{}.twice(session.SetOptions{Test: test, Variants: []session.Variant{{Device: d}}, Repeat: repeat, Dir: dir, Program: "test", Seed: 5, MaxLost: 1})
 }
 

@@ -99,14 +99,14 @@ type untold struct{}
 
 func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
 
-// Their red stands for a second and a half, of which a run needs a third.
+// Green, content and red stand for two seconds each or more: of each a machine that stands still for one and a half sees as much as a run needs.
 const (
-	paced = "synth:page?size=160x90&fps=20&frames=20&markers=1&pace=realtime"
-	brief = "synth:page?size=96x64&fps=20&frames=4&markers=1&pace=realtime"
+	paced = "synth:page?size=160x90&fps=12&frames=24&markers=1&pace=realtime"
+	brief = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
 )
 
 func sceneTest() *suite.Test {
-	return &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true}, Measures: []string{"fps"}, Timeout: 20 * time.Second}
+	return &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true}, Measures: []string{"fps"}, Timeout: 2 * time.Minute}
 }
 
 func options(t *testing.T, d Device) Options {
