@@ -59,11 +59,6 @@ func serveRig(t testing.TB, r *daemontest.Rig, change func(*Options)) *served {
 	told(t, s)
 	h := httptest.NewUnstartedServer(nil)
 	h.Config = s.HTTP()
-	h.Config.ReadHeaderTimeout = min(h.Config.ReadHeaderTimeout, 300*time.Millisecond)
-	h.Config.ReadTimeout = min(h.Config.ReadTimeout, readTime)
-	if h.Config.WriteTimeout > 0 {
-		h.Config.WriteTimeout = min(h.Config.WriteTimeout, readTime)
-	}
 	h.Start()
 	t.Cleanup(func() {
 		s.Close()
@@ -72,8 +67,21 @@ func serveRig(t testing.TB, r *daemontest.Rig, change func(*Options)) *served {
 	return &served{r, h, s, tokens, log, t}
 }
 
-// readTime is how long a request with its body may take in tests.
-const readTime = time.Second
+// hurried is the same rig at another address, where a request has to come in no time.
+func (s *served) hurried(header, whole time.Duration) *served {
+	s.t.Helper()
+	h := httptest.NewUnstartedServer(nil)
+	h.Config = s.api.HTTP()
+	h.Config.ReadHeaderTimeout, h.Config.ReadTimeout = header, whole
+	if h.Config.WriteTimeout > 0 {
+		h.Config.WriteTimeout = min(h.Config.WriteTimeout, whole)
+	}
+	h.Start()
+	s.t.Cleanup(h.Close)
+	there := *s
+	there.Server = h
+	return &there
+}
 
 // ask sends a request and returns the answer with its body.
 func (s *served) ask(method, path, body string, header ...string) (*http.Response, string) {

@@ -27,6 +27,7 @@ func TestPicturesTakeMemory(t *testing.T) {
 		t.Errorf("%d %v %s", res.StatusCode, res.Header, text)
 	}
 	s.api.pictures.Release(1)
+	s.api.pictures.wait = daemontest.Patience // for the one before, which gives it back when its client has its answer already
 	for name, status := range map[string]int{"0.png": 200, "100000.png": 404, "0.png?region=9x9+9000+0": 400, "1.png": 200} {
 		if res, text := s.ask("GET", path+name, ""); res.StatusCode != status {
 			t.Errorf("%s: %d %.200s", name, res.StatusCode, text)
@@ -39,6 +40,7 @@ func TestPicturesTakeMemory(t *testing.T) {
 		s.api.pictures.Release(1000)
 		return true
 	})
+	s.api.pictures.wait = 100 * time.Millisecond
 	for range heavyAtOnce { // others are at work
 		s.api.heavy <- struct{}{}
 	}

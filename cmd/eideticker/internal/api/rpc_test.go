@@ -130,7 +130,6 @@ func (zeros) Read(p []byte) (int, error) {
 func TestBadConnections(t *testing.T) {
 	s := serve(t, nil)
 	s.loud()
-	s.api.times = times{write: time.Second, ping: 50 * time.Millisecond, quiet: 300 * time.Millisecond}
 
 	r, err := http.NewRequest("POST", s.URL+"/api/v1/rpc", zeros{})
 	if err != nil {
@@ -168,6 +167,9 @@ func TestBadConnections(t *testing.T) {
 		t.Errorf("a binary message: %s, %v", text, err)
 	}
 	s.logged("not binary messages")
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
 
 	// What is no websocket any more, and what never was one.
 	conn = s.socket()
@@ -179,7 +181,7 @@ func TestBadConnections(t *testing.T) {
 	raw := s.raw("\x16\x03\x01garbage\r\n\r\n")
 	closed(t, raw, "garbage for HTTP")
 	s.logged("what came is no request")
-	raw = s.raw("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+	raw = s.hurried(300*time.Millisecond, time.Second).raw("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
 	closed(t, raw, "a header that does not end")
 	s.logged("what came is no request")
 	raw = s.raw("GET /../../../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -189,6 +191,8 @@ func TestBadConnections(t *testing.T) {
 	}
 
 	// A client that is gone without a word does not answer pings.
+	s.Until("the clients to be gone", func() bool { return s.api.clients.Load() == 0 })
+	s.api.times = times{write: time.Second, ping: 50 * time.Millisecond, quiet: 300 * time.Millisecond}
 	conn = s.socket()
 	conn.SetPingHandler(func(string) error { return nil })
 	conn.SetReadDeadline(time.Now().Add(daemontest.Patience))
