@@ -44,11 +44,17 @@ func TestRightsStay(t *testing.T) {
 		}
 		t.Skip("it takes root to start a program with capabilities")
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestAmbientHelper$", "-test.v")
+	asNobody(t, "TestAmbientHelper", unix.CAP_NET_ADMIN)
+}
+
+// asNobody has a test run again as a program of somebody who may do nothing but what is named.
+func asNobody(t *testing.T, test string, caps ...uintptr) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+test+"$", "-test.v")
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), aloneEnv+"=1", "TMPDIR=/tmp", "HOME=/")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: []uintptr{unix.CAP_NET_ADMIN}}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestAmbientHelper") {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: "+test) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }

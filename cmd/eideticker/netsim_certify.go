@@ -131,10 +131,7 @@ func (c netsimCertifyCmd) open(asked link.Conditions, seed uint64) (probedLine, 
 		return link.OpenStream(asked, seed)
 	}
 	p, err := c.packets(asked, seed)
-	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
-		return nil, fmt.Errorf("%w: --stream measures one", err)
-	}
-	return p, withoutNetem(err)
+	return p, withoutNetem(unprivileged(err, "--stream measures one"))
 }
 
 func (c netsimCertifyCmd) packets(asked link.Conditions, seed uint64) (*link.Packet, error) {

@@ -99,11 +99,8 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 		return c.stream(e, conditions, seed)
 	}
 	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Netem: c.Netem, Names: []string{"*"}})
-	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
-		return fmt.Errorf("%w: --stream --forward PORT=HOST:PORT forwards ports of this machine over one", err)
-	}
 	if err != nil {
-		return withoutNetem(err)
+		return withoutNetem(unprivileged(err, "--stream --forward PORT=HOST:PORT forwards ports of this machine over one"))
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	for _, f := range c.Forward {
@@ -136,6 +133,14 @@ func (f *lineFlags) checkNetem(c link.Conditions) error {
 		return usageError{err}
 	}
 	return nil
+}
+
+// unprivileged says what who may not make a line can do instead.
+func unprivileged(err error, instead string) error {
+	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
+		return fmt.Errorf("%w: %s", err, instead)
+	}
+	return err
 }
 
 // withoutNetem says how to do without what the kernel lacks.

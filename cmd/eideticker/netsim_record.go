@@ -170,7 +170,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	}()
 	if c.DNS {
 		if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
-			return err
+			return unprivileged(err, "--proxy ADDR records without a line")
 		}
 		defer func() { err = errors.Join(err, b.network.Close()) }()
 		for _, door := range []struct {
@@ -186,7 +186,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	} else {
 		l, err := net.Listen("tcp", c.Proxy)
 		if err != nil {
-			return err
+			return fmt.Errorf("be a proxy: %w; --proxy says where else", err)
 		}
 		entrances = append(entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
 		b.env = proxied(b.env, l.Addr())

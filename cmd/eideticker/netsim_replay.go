@@ -129,7 +129,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return errors.Join(err, s.Close())
+			return errors.Join(fmt.Errorf("replay %s: %w; --%s says where else", door.scheme, err, door.scheme), s.Close())
 		}
 		door.add(l)
 		fmt.Fprintf(e.err, "replaying at %s://%s\n", door.scheme, l.Addr())
@@ -141,7 +141,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 	if c.Proxy != "" {
 		l, err := net.Listen("tcp", c.Proxy)
 		if err != nil {
-			return errors.Join(err, s.Close())
+			return errors.Join(fmt.Errorf("be a proxy: %w; --proxy says where else", err), s.Close())
 		}
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())
@@ -160,7 +160,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 // overLine replays at the other end of a line.
 func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority, conditions link.Conditions) (err error) {
 	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
-		return err
+		return unprivileged(err, "--http, --https and --proxy replay at addresses of this machine, without a line")
 	}
 	defer func() { err = errors.Join(err, b.network.Close()) }()
 	s, err := serve.New(serve.Options{Handler: r, Authority: authority, Blind: c.HAR == ""})

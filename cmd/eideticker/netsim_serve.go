@@ -253,7 +253,7 @@ func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Con
 		names = []string{"*"}
 	}
 	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: names}); err != nil {
-		return nil, ended, err
+		return nil, ended, unprivileged(err, "--stream serves at addresses of this machine over one")
 	}
 	ended = b.network.Close
 	for _, door := range []struct {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,21 +101,39 @@ func TestNetsimServe(t *testing.T) {
 	}
 }
 
-// TestNetsimServePortTaken: it says which, and how to take another.
-func TestNetsimServePortTaken(t *testing.T) {
+// TestNetsimPortTaken: it says which, and how to take another.
+func TestNetsimPortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
+	page, archive, at := filepath.Join(dir, "site", "a"), filepath.Join(dir, "a.har"), l.Addr().String()
+	err = errors.Join(os.Mkdir(filepath.Dir(page), 0o755), os.WriteFile(page, nil, 0o600), os.WriteFile(archive, []byte(`{"log":{"version":"1.2","entries":[]}}`), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
-	var out, told bytes.Buffer
-	code := run(t.Context(), []string{"netsim", "serve", dir, "--http", l.Addr().String(), "--https", "off"}, strings.NewReader(""), &out, &told)
-	if code != exitFailure || !strings.Contains(told.String(), "address already in use; --http says where else, or off") {
-		t.Errorf("exit code %d: %s", code, &told)
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serve", filepath.Dir(page), "--http", at, "--https", "off"}, "; --http says where else, or off"},
+		{[]string{"serve", filepath.Dir(page), "--http", "off", "--https", at}, "; --https says where else, or off"},
+		{[]string{"record", "-o", filepath.Join(dir, "b.zip"), "--proxy", at}, "; --proxy says where else"},
+		{[]string{"replay", archive, "--http", at}, "; --http says where else"},
+		{[]string{"replay", archive, "--https", at}, "; --https says where else"},
+		{[]string{"replay", archive, "--proxy", at}, "; --proxy says where else"},
+	} {
+		args := slices.Concat([]string{"netsim"}, tc.args, []string{"--authority", filepath.Join(dir, "authority")})
+		var out, told bytes.Buffer
+		code := run(t.Context(), args, strings.NewReader(""), &out, &told)
+		if code != exitFailure || !strings.Contains(told.String(), "address already in use"+tc.want) {
+			t.Errorf("%q: exit code %d: %s", args, code, &told)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "b.zip")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an archive is there of which nothing was recorded: %v", err)
 	}
 }
 

@@ -64,6 +64,9 @@ const DefaultQueue = 256 << 10
 
 // Check says what cannot be.
 func (c Conditions) Check() error {
+	if rtt := c.RTT(); (rtt < 0 || rtt > 2*MostDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 { // it is what was asked for, not two delays
+		return fmt.Errorf("a round trip of %v is not between 0 and %v", rtt, 2*MostDelay)
+	}
 	if err := c.Down.Check(); err != nil {
 		return fmt.Errorf("down: %w", err)
 	}
@@ -87,11 +90,11 @@ func (d *Direction) Check() error {
 	case d.Queue != 0 && (d.Queue < LeastQueue || d.Queue > MostQueue):
 		return fmt.Errorf("a queue of %d bytes is not between %d and %d", d.Queue, LeastQueue, MostQueue)
 	case !(d.Loss >= 0 && d.Loss <= 1):
-		return fmt.Errorf("a loss of %v is no share between 0 and 1", d.Loss)
+		return fmt.Errorf("a loss of %.4g %% is not between 0 and 100 %%", 100*d.Loss)
 	case d.Burst != 0 && !(d.Burst >= 1 && d.Burst <= MostBurst):
 		return fmt.Errorf("losses of %v packets in a row are not between 1 and %v", d.Burst, MostBurst)
 	case d.Loss > 0 && d.Loss < 1 && d.Burst != 0 && d.Burst < d.Loss/(1-d.Loss):
-		return fmt.Errorf("a loss of %v needs at least %.3g lost packets in a row, on average", d.Loss, d.Loss/(1-d.Loss))
+		return fmt.Errorf("a loss of %.4g %% needs at least %.3g lost packets in a row, on average", 100*d.Loss, d.Loss/(1-d.Loss))
 	case !(d.Reorder >= 0 && d.Reorder < 1):
 		return fmt.Errorf("reordering of %v is no share from 0 to less than 1", d.Reorder)
 	case d.Behind < 0 || d.Behind > MostDelay:
