@@ -52,6 +52,7 @@ func TestAllPages(t *testing.T) {
 				if page.then != "" {
 					b.Do(chromedp.Evaluate[chromedp.Void](page.then))
 				}
+				b.drawn()
 				for _, problem := range browsertest.Eval[[]string](b.Tab, string(audit)) {
 					t.Errorf("%s: %s", name, problem)
 				}
@@ -62,6 +63,7 @@ func TestAllPages(t *testing.T) {
 	b.Log("the choice of colours is kept")
 	b.Look("light", 1400)
 	b.open("#/runs")
+	b.await("the page is there", `document.querySelector('.row-run') !== null`)
 	for range 2 {
 		b.click("#theme") // as the system has it, light, dark
 	}

@@ -66,8 +66,29 @@ func (b *tab) awaitFor(limit time.Duration, what, script string) {
 // click clicks what a selector finds.
 func (b *tab) click(selector string) {
 	b.Helper()
-	b.await(selector+" is there", fmt.Sprintf(`!!document.querySelector(%q)`, selector))
-	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: 'center'})`, selector)), chromedp.Click(chromedp.CSS(selector)))
+	b.stands(selector)
+	b.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// stands waits until what a selector finds is in sight, with nothing over it, and stays where it is: nobody clicks what still moves.
+func (b *tab) stands(selector string) {
+	b.Helper()
+	b.await(selector+" stands still", fmt.Sprintf(`(e => {
+		e?.scrollIntoView({block: 'center'});
+		const r = e?.getBoundingClientRect() ?? {};
+		const [x, y] = [r.left + r.width / 2, r.top + r.height / 2];
+		const before = window.stood;
+		window.stood = {e, x, y};
+		const top = e && document.elementFromPoint(x, y);
+		return Boolean(top) && (e.contains(top) || top.contains(e)) && before?.e === e && before.x === x && before.y === y;
+	})(document.querySelector(%q))`, selector))
+}
+
+// drawn waits until the page is on the screen as it is now: what is fitted to its room has been.
+func (b *tab) drawn() {
+	b.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.drawn = 0`))
+	b.await("it is drawn", `++window.drawn > 2`) // each picture of the page looks once
 }
 
 // press presses keys, one after another.

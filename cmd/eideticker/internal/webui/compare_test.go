@@ -44,6 +44,7 @@ func TestComparePage(t *testing.T) {
 	b.Log("both play, and stop in step")
 	b.press(kb.Home)
 	b.stand(0, 30, 30)
+	b.endless()
 	b.press(" ")
 	b.await("both play", `[...document.querySelectorAll('video')].every((v) => !v.paused)`)
 	b.press(" ")

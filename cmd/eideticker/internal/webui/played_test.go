@@ -2,7 +2,9 @@ package webui
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -41,6 +43,7 @@ type played struct {
 	asked   []string                                      // methods, in order
 	more    func(dir string, found *analysis.Found) error // of runs that are made; nil: nothing
 	strict  bool                                          // a number of the future is refused, as by rigs that know no better
+	down    bool                                          // no websocket is taken
 }
 
 func newPlayed(t *testing.T) *played {
@@ -81,6 +84,13 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *played) socket(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	down := p.down
+	p.mu.Unlock()
+	if down {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
 	var up websocket.Upgrader
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
@@ -235,7 +245,7 @@ func (p *played) do(c *client, call *wire.Request) (any, *wire.Error) {
 		if params.Device == "gone" {
 			return nil, wire.Errorf(wire.NotFound, "there is no device %q", params.Device)
 		}
-		c.preview()
+		c.preview(params.Device)
 		return wire.PreviewStarted{Device: params.Device, MaxWidth: wire.PreviewWidth, MaxRate: wire.PreviewRate}, nil
 	case "preview.stop":
 		c.stop()
@@ -261,8 +271,9 @@ func (p *played) list(text, test, state, verdict, set, cursor string, limit int)
 	return page
 }
 
-// play has a job go on and end.
+// play has a job go on.
 func (p *played) play(j wire.Job) {
+	p.say(wire.Event{Kind: "job", Job: &j}) // it may come before the answer to who has started it
 	for done := range 4 {
 		p.say(wire.Event{Kind: "phase", JobID: j.ID, Phase: &wire.Phase{Name: "running the test", Run: "1 of 2", Done: done * 60, Total: 240, EstimateNS: int64(4-done) * 1e9}})
 	}
@@ -271,8 +282,8 @@ func (p *played) play(j wire.Job) {
 	p.mu.Unlock()
 }
 
-// preview sends pictures until the client stops them or goes.
-func (c *client) preview() {
+// preview sends pictures of a device until the client stops them or goes.
+func (c *client) preview(device string) {
 	c.stop()
 	ended := make(chan struct{})
 	c.stop = sync.OnceFunc(func() { close(ended) })
@@ -289,10 +300,7 @@ func (c *client) preview() {
 					m.Set(40*n%580+x, 150+y, color.RGBA{240, 180, 60, 255})
 				}
 			}
-			var b bytes.Buffer
-			if err := jpeg.Encode(&b, m, nil); err == nil {
-				c.send(websocket.BinaryMessage, b.Bytes())
-			}
+			c.picture(device, m)
 			select {
 			case <-ended:
 				return
@@ -300,6 +308,17 @@ func (c *client) preview() {
 			}
 		}
 	}()
+}
+
+// picture sends one of a device.
+func (c *client) picture(device string, m image.Image) {
+	info, err := json.Marshal(wire.PictureInfo{Device: device})
+	var b bytes.Buffer
+	if err = errors.Join(err, jpeg.Encode(&b, m, nil)); err != nil {
+		panic(err) // cannot be: it is ours
+	}
+	comment := append(binary.BigEndian.AppendUint16([]byte{0xff, 0xfe}, uint16(2+len(info))), info...)
+	c.send(websocket.BinaryMessage, slices.Insert(b.Bytes(), 2, comment...))
 }
 
 func devices() []wire.Device {

@@ -87,6 +87,12 @@ func (b *tab) shows(m made, n int) {
 	}
 }
 
+// endless has the page's videos play until they are told to stop, however long that takes to look at.
+func (b *tab) endless() {
+	b.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll('video').forEach((v) => { v.loop = true; })`))
+}
+
 func TestRunPage(t *testing.T) {
 	p, b := serve(t)
 	m := p.makeRun("20261121-201532-tearing-k7f4", torn)
@@ -114,8 +120,12 @@ func TestRunPage(t *testing.T) {
 	if n := browsertest.Eval[int](b.Tab, `new Set([...document.querySelectorAll('.chart .chart-cursor')].map((c) => c.style.left)).size`); n != 1 {
 		t.Errorf("cursors stand at %d places", n)
 	}
+	b.Log("the filmstrip is among what was found")
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.filmstrips').scrollIntoView({block: 'center'})`))
+	b.await("the filmstrip is a picture", `document.querySelector('.filmstrips img').naturalWidth > 320`)
+
 	b.Log("a click into a chart goes there")
-	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.chart .u-over').scrollIntoView({block: 'center'})`))
+	b.stands(".chart .u-over")
 	at := browsertest.Eval[[]float64](b.Tab, `(r => [r.left + r.width / 2, r.top + r.height / 2])(document.querySelector('.chart .u-over').getBoundingClientRect())`)
 	b.Do(chromedp.MouseClickXY(at[0], at[1]))
 	b.await("it is in the middle", `Math.abs(Number(document.querySelector('.frame-number').value) - 75) <= 1`)
@@ -129,10 +139,8 @@ func TestRunPage(t *testing.T) {
 		t.Errorf("its opacity is %s", got)
 	}
 
-	b.Log("what is to be known of the capture stands above all else, and the filmstrip among what was found")
+	b.Log("what is to be known of the capture stands above all else")
 	b.await("it says that every frame is there", `(q => Boolean(q?.textContent.includes('Every frame is there') && q.compareDocumentPosition(document.querySelector('.with-film')) & Node.DOCUMENT_POSITION_FOLLOWING))(document.querySelector('.quality'))`)
-	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.filmstrips').scrollIntoView({block: 'center'})`))
-	b.await("the filmstrip is a picture", `document.querySelector('.filmstrips img').naturalWidth > 320`)
 
 	b.Log("the frame that is shown can be saved")
 	shown := browsertest.Eval[string](b.Tab, `document.querySelector('.frame-number').value`)
@@ -141,6 +149,7 @@ func TestRunPage(t *testing.T) {
 	b.await("its address is that of the exact frame", fmt.Sprintf(`window.saved?.endsWith('/runs/%[1]s/frames/%[2]s.png as %[1]s-%[2]s.png')`, m.id, shown))
 
 	b.Log("while the video plays no frame is called exact")
+	b.endless()
 	b.press(" ")
 	b.await("it plays", `!document.querySelector('video').paused && document.querySelector('canvas.exact').hidden`)
 	b.press(" ")
@@ -173,7 +182,7 @@ func TestTestsPage(t *testing.T) {
 	b.open("#/tests")
 	b.click(`[data-test="load"]`)
 	b.await("the test's own number of runs is there", `document.querySelector('form.start input[type=number]').value === '3'`)
-	b.click("form.start .button.main")
+	b.Do(chromedp.Evaluate[chromedp.Void](`(start => { start.click(); start.click(); })(document.querySelector('form.start .button.main'))`)) // nothing shows yet that the first one did something
 	b.await("its progress is shown", `document.querySelector('.job progress')?.value === 180 && document.querySelector('.job').textContent.includes('1 of 2')`)
 
 	b.Log("what can be clicked stays while progress is shown")
@@ -189,20 +198,28 @@ func TestTestsPage(t *testing.T) {
 	b.Log("what happens while the connection is broken is caught up on")
 	p.mu.Lock()
 	job, broken := p.jobs[0], p.clients
-	p.clients = nil
+	p.clients, p.down = nil, true
 	p.mu.Unlock()
 	for _, c := range broken {
 		_ = c.conn.Close()
 	}
 	b.await("the page says so", `document.getElementById('link-state').textContent !== ''`)
+	p.mu.Lock()
+	p.down = false
+	p.mu.Unlock()
 	b.await("and connects again", `document.getElementById('link-state').textContent === ''`)
 	job.State, job.Done, job.EndedWallNS = "ok", 2, time.Now().UnixNano()
 	p.say(wire.Event{Kind: "run", JobID: job.ID, Run: &wire.Made{Run: p.runs[0].ID, Variant: "chromium on local", State: "ok"}})
 	p.say(wire.Event{Kind: "run", JobID: job.ID, Run: &wire.Made{Run: p.runs[1].ID, Variant: "chromium on local", State: "failed", Reason: "no green was seen"}})
 	p.say(wire.Event{Kind: "job", Job: &job})
-	b.await("the job has ended and links to its runs", `document.querySelectorAll('.job .made a').length === 2 && document.querySelector('.job').textContent.includes('no green was seen')`)
+	b.await("the job has ended and links to its runs", `document.querySelectorAll('.job .made a').length === 2 && document.querySelector('.job').textContent.includes('no green was seen') && !document.querySelector('.job progress')`)
 	b.click(".job .made a")
 	b.await("the run is shown", `document.querySelector('h1')?.textContent.startsWith('framerate')`)
+	p.mu.Lock()
+	if n := len(slices.DeleteFunc(p.asked, func(method string) bool { return method != "run.start" })); n != 1 {
+		t.Errorf("it was started %d times", n)
+	}
+	p.mu.Unlock()
 	b.Quiet("WebSocket connection", "Nothing was recorded")
 }
 
@@ -219,7 +236,9 @@ func TestRunsPage(t *testing.T) {
 	if n := browsertest.Eval[int](b.Tab, rows); n > 60 {
 		t.Errorf("%d rows are elements", n)
 	}
-	b.Log("a run that comes meanwhile moves nobody away from where they are")
+	b.Log("a run that comes meanwhile moves nobody away from where they are, and what they have chosen and may be clicking stays")
+	b.click(`.row-run[aria-posinset="303"]`)
+	b.await("it is chosen", `(window.chosen = document.querySelector('.row-run.selected'))?.getAttribute('aria-posinset') === '303'`)
 	p.mu.Lock()
 	fresh := p.runs[0]
 	fresh.ID += "-fresh"
@@ -230,6 +249,11 @@ func TestRunsPage(t *testing.T) {
 	if !browsertest.Eval[bool](b.Tab, `[...document.querySelectorAll('.row-run[data-run]')].some((r) => r.getAttribute('aria-posinset') === '305') && !document.querySelector('.row-run.waiting')`) {
 		t.Error("rows in sight are gone")
 	}
+	if at := browsertest.Eval[string](b.Tab, `chosen.isConnected && document.querySelector('.row-run.selected') === chosen ? chosen.getAttribute('aria-posinset') : 'gone'`); at != "304" {
+		t.Errorf("what was chosen is now %s", at)
+	}
+	b.press("x")
+	b.await("it is what a key picks", `chosen.querySelector('input').checked && document.querySelectorAll('.row-run input:checked').length === 1`)
 	b.Log("a search finds, and the address has it")
 	b.press("/")
 	b.await("the search has the focus", `document.activeElement.type === 'search'`)

@@ -16,7 +16,7 @@ export class RigError extends Error {
 }
 
 const base = 'api/v1/';
-const patience = 20000; // ms until a call without an answer has failed
+const patience = 150000; // ms until a call without an answer has failed; a rig gives a call less, and those that follow it wait
 
 const keyOf = 'eideticker-reservation-'; // and the device
 
@@ -113,7 +113,7 @@ export class Rig {
     if (from === undefined || missed) {
       this.seq = seq;
     }
-    this.forgot ||= missed; // also if what follows does not come about
+    this.forgot ||= missed || from === undefined && this.stale.size > 0; // also if what follows does not come about; what is shown already was asked for before
     if (this.watched) {
       await this.send(socket, 'preview.start', {device: this.watched.device}).catch((why) => {
         if (!(why instanceof RigError)) {
@@ -181,6 +181,25 @@ export class Rig {
   }
 
   /**
+   * heed is call for who is told of events too, with those that came before the answer: they are newer than that, or it knows of them.
+   * @template {keyof Methods} M
+   * @param {M} method
+   * @param {Methods[M]['params']} params
+   * @returns {Promise<[Methods[M]['result'], RigEvent[]]>}
+   */
+  async heed(method, params) {
+    /** @type {RigEvent[]} */
+    const meanwhile = [];
+    const note = (/** @type {RigEvent} */ event) => { meanwhile.push(event); };
+    this.listeners.add(note);
+    try {
+      return [await this.call(method, params), meanwhile];
+    } finally {
+      this.listeners.delete(note);
+    }
+  }
+
+  /**
    * @template {keyof Methods} M
    * @param {WebSocket} socket
    * @param {M} method
@@ -190,11 +209,10 @@ export class Rig {
   send(socket, method, params) {
     return new Promise((resolve, reject) => {
       const id = this.next++;
-      const slow = method === 'compare' ? 30 * patience : patience;
       const timer = setTimeout(() => {
         this.calls.delete(id);
         reject(new Error(`the rig does not answer ${method}`));
-      }, slow);
+      }, patience);
       this.calls.set(id, {
         done: (/** @type {any} */ result) => {
           clearTimeout(timer);
@@ -299,6 +317,9 @@ export class Rig {
    * @param {() => void} [missed]
    */
   follow(signal, listener, missed) {
+    if (signal.aborted) {
+      return;
+    }
     this.listeners.add(listener);
     if (missed) {
       this.stale.add(missed);

@@ -156,6 +156,7 @@ class Pair {
   /** @param {number} step */
   go(step) {
     this.searching.abort();
+    this.found.textContent = '';
     this.step = Math.max(0, Math.min(Number(this.slider.max), step));
     for (const run of this.runs) {
       run.go(this.step);

@@ -1,6 +1,6 @@
 // One device: what it shows right now, how its recording goes, and what can be done with it.
 
-import {ask, complain, fill, h} from './dom.js';
+import {arrange, ask, complain, fill, h} from './dom.js';
 import {address, go} from './router.js';
 import {bytes, duration, moment} from './words.js';
 import {askReservation} from './reserve.js';
@@ -37,7 +37,10 @@ export class DevicePanel {
     this.canvas = h('canvas.live', {role: 'img', 'aria-label': 'What the device shows'});
     this.none = h('p.live-none', null, 'No picture yet');
     this.facts = h('div');
-    this.actions = h('div.device-actions', {tabindex: -1});
+    this.row = h('div.row');
+    this.actions = h('div.device-actions', {tabindex: -1}, this.row);
+    /** @type {Map<string, Element>} what stands there, by what it means */
+    this.kept = new Map();
     this.said = h('p.quiet-text.said', {role: 'status'});
     this.root = h('div.device', {role: 'tabpanel'}, h('div.live-box', null, this.canvas, this.none), this.facts, this.actions, this.said);
     /** @type {Device | null} */
@@ -55,13 +58,18 @@ export class DevicePanel {
   /** @param {string} name */
   watch(name) {
     this.last = 0;
+    this.watched = name;
     this.said.textContent = '';
     this.none.hidden = false;
     this.none.textContent = 'No picture yet';
     this.canvas.width = this.canvas.height = 0;
     this.rig.watch(name, async (blob) => {
       try {
-        const picture = await createImageBitmap(blob);
+        const [of, picture] = await Promise.all([deviceOf(blob), createImageBitmap(blob)]);
+        if (name !== this.watched || of !== name) { // it was on its way when another device was chosen
+          picture.close();
+          return;
+        }
         this.canvas.width = picture.width;
         this.canvas.height = picture.height;
         this.canvas.getContext('2d').drawImage(picture, 0, 0);
@@ -94,16 +102,24 @@ export class DevicePanel {
       c ? h('div.capture', null, meter('ring', c.ring_fill, `${Math.round(100 * c.ring_fill)} % full`), meter('recorder', c.encoding_share, `at work ${Math.round(100 * c.encoding_share)} % of the time`),
         definitions([['frames', grouped(c.frames)], ['written', bytes(c.bytes)], ['for', duration(c.elapsed_ns)]],
           h('div', null, h('dt', null, 'lost'), h('dd', {class: c.lost_frames ? 'problem' : null}, c.lost_frames ? `! ${grouped(c.lost_frames)}` : '✓ 0')))) : null);
-    // Numbers come often; what can be clicked stays as it is until it means something else.
+    // Things change often; what can be clicked stays until it would mean something else, whatever comes and goes beside it.
     const recording = d.job !== undefined && this.kindOf(d.job) === 'record';
-    const means = JSON.stringify([d.name, d.state, d.job, d.quarantine, d.reserved, d.power, recording, this.rig.reservation(d)]);
-    if (means !== this.means) {
-      this.means = means;
-      const focused = this.actions.contains(document.activeElement);
-      fill(this.actions, d.job ? h('p.at-work', null, 'At work: ', h('a', {href: recording ? address(['runs', d.job]) : address(['runs'], {set: d.job})}, d.job)) : null, h('div.row', null, this.buttons(d, recording)));
-      if (focused) {
-        this.actions.focus({preventScroll: true}); // the next Tab goes on from here
-      }
+    const focused = this.actions.contains(document.activeElement);
+    /** @type {Map<string, Element>} */
+    const kept = new Map();
+    const keep = (/** @type {string[]} */ means, /** @type {() => Element} */ make) => {
+      const key = JSON.stringify([d.name, ...means]);
+      const e = this.kept.get(key) ?? make();
+      kept.set(key, e);
+      return e;
+    };
+    const {job} = d;
+    const work = job ? [keep(['job', job, String(recording)], () => h('p.at-work', null, 'At work: ', h('a', {href: recording ? address(['runs', job]) : address(['runs'], {set: job})}, job)))] : [];
+    arrange(this.row, this.buttons(d, recording, keep));
+    arrange(this.actions, [...work, this.row]);
+    this.kept = kept;
+    if (focused && !this.actions.contains(document.activeElement)) {
+      this.actions.focus({preventScroll: true}); // the next Tab goes on from here
     }
     this.showBusy();
   }
@@ -118,25 +134,27 @@ export class DevicePanel {
   /**
    * @param {Device} d
    * @param {boolean} recording without a test
+   * @param {(means: string[], make: () => Element) => Element} keep
+   * @returns {Element[]}
    */
-  buttons(d, recording) {
+  buttons(d, recording, keep) {
     const {rig} = this;
-    const button = (/** @type {string} */ text, /** @type {() => Promise<string | void>} */ act) => h('button.button', {onclick: () => this.do(act)}, text);
+    const button = (/** @type {string} */ text, /** @type {() => Promise<string | void>} */ act, of = '') => keep(['button', text, of], () => h('button.button', {onclick: () => this.do(act)}, text));
     const reservation = rig.reservation(d);
     const run = rig.may('run');
     const admin = rig.may('admin');
     const usable = d.state === 'free' || d.state === 'reserved' && reservation !== undefined;
     return [
       run && usable && d.source !== virtual ? [button('Record', () => this.record({})), button('Keep the last 30 s', () => this.record({keep_last_ns: 30e9}))] : null,
-      run && recording ? button('End the recording', () => this.stop()) : null,
+      run && recording ? button('End the recording', () => this.stop(), d.job) : null,
       run && d.state === 'keeping' ? [button('Save the last seconds', () => this.keep()), button('End keeping', () => this.stop())] : null,
-      run && d.job && !recording ? button('End what is at work', async () => void await rig.call('run.cancel', {job: d.job ?? ''})) : null,
+      run && d.job && !recording ? button('End what is at work', async () => void await rig.call('run.cancel', {job: d.job ?? ''}), d.job) : null,
       run && !d.reserved ? button('Reserve …', () => this.reserve()) : null,
       d.reserved && (admin || run && (reservation !== undefined || d.reserved.owner === rig.owner)) ? button('End the reservation', () => this.release()) : null,
       admin && d.quarantine ? button('Lift the quarantine', async () => void await rig.call('device.quarantine', {device: d.name, lift: true})) : null,
       admin && !d.quarantine ? button('Quarantine …', () => this.quarantine()) : null,
       admin && d.power ? button('Power cycle …', () => this.power()) : null,
-    ].flat();
+    ].flat().filter((e) => e instanceof Element);
   }
 
   /**
@@ -224,6 +242,16 @@ export class DevicePanel {
   async release() {
     await this.rig.call('device.reserve', {device: this.name, for_ns: 0, release: true});
   }
+}
+
+/**
+ * deviceOf reads from a picture's comment, which stands first in it, what it shows.
+ * @param {Blob} picture
+ * @returns {Promise<string>}
+ */
+async function deviceOf(picture) {
+  const head = new DataView(await picture.slice(0, 6).arrayBuffer());
+  return JSON.parse(await picture.slice(6, 4 + head.getUint16(4)).text()).device;
 }
 
 /**

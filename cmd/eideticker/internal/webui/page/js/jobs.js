@@ -24,35 +24,25 @@ export class JobBoard {
     this.ended = h('h3', null, 'Ended');
     /** @type {Map<string, Job>} */
     this.jobs = new Map();
-    /** @type {import('./api.js').RigEvent[] | null} what was heard while all were asked for */
-    this.meanwhile = null;
     this.root = h('div.jobs', {'aria-live': 'off'});
     rig.follow(signal, (event) => this.heard(event), () => this.load());
     this.load();
   }
 
-  /** load asks for all jobs. What happens meanwhile is newer than the answer, or is told by it too. */
+  /** load asks for all jobs. */
   async load() {
-    /** @type {import('./api.js').RigEvent[]} */
-    const meanwhile = [];
-    this.meanwhile = meanwhile;
     try {
-      const {jobs} = await this.rig.call('job.list', {});
+      const [{jobs}, meanwhile] = await this.rig.heed('job.list', {});
       this.jobs = new Map(jobs.map((j) => [j.job, j]));
       meanwhile.forEach((event) => this.take(event));
       this.draw();
     } catch (error) {
       complain(error);
-    } finally {
-      if (this.meanwhile === meanwhile) {
-        this.meanwhile = null;
-      }
     }
   }
 
   /** @param {import('./api.js').RigEvent} event */
   heard(event) {
-    this.meanwhile?.push(event);
     if (this.take(event)) {
       this.draw();
     }

@@ -111,15 +111,22 @@ class RunView {
     const button = h('button.button.main', {onclick: async () => {
       button.disabled = true;
       try {
-        const {job} = await rig.call('analyze.start', {run: d.run});
+        const [{job}, meanwhile] = await rig.heed('analyze.start', {run: d.run});
         told.textContent = 'waiting …';
-        rig.follow(signal, (event) => {
-          if (event.job_id === job && event.phase) {
-            told.textContent = `${event.phase.name} …`;
-          } else if (event.job?.job === job && event.job.ended_wall_ns) {
+        const look = (/** @type {import('../../types/rig.js').Job} */ j) => {
+          if (j.job === job && j.ended_wall_ns && !signal.aborted) {
             dispatchEvent(new Event('hashchange')); // the page is made anew, with what was found
           }
-        });
+        };
+        const heard = (/** @type {import('./api.js').RigEvent} */ event) => {
+          if (event.job_id === job && event.phase) {
+            told.textContent = `${event.phase.name} …`;
+          } else if (event.job) {
+            look(event.job);
+          }
+        };
+        rig.follow(signal, heard, () => rig.call('job.get', {job}).then(look, complain));
+        meanwhile.forEach(heard);
       } catch (error) {
         button.disabled = false;
         complain(error);

@@ -1,6 +1,6 @@
 // A list of any length: pages of it are asked for as they come in sight, and only rows in sight are elements.
 
-import {complain, fill, h} from './dom.js';
+import {arrange, complain, h} from './dom.js';
 import {address} from './router.js';
 import {bytes, duration, measureTitle, moment, stateWord, valueText, valueTitle} from './words.js';
 import {grouped} from '../shared/format.js';
@@ -33,6 +33,8 @@ export class RunList {
     this.asked = 0; // number of the search
     this.loading = false;
     this.selected = 0;
+    /** @type {Map<string, {means: string, root: any, box: any}>} rows that are elements, by run */
+    this.kept = new Map();
     this.rows = h('div.rows', {role: 'list'});
     this.root = h('div.run-list', {tabindex: 0, role: 'group', 'aria-label': 'List of runs'}, this.rows);
     this.root.addEventListener('scroll', () => this.draw(), {passive: true});
@@ -68,12 +70,13 @@ export class RunList {
       if (asked !== this.asked) {
         return;
       }
+      const at = same ? runs.findIndex((r) => r.run === this.current?.run) : 0; // others may have come before it
+      this.selected = at < 0 ? Math.max(0, Math.min(this.selected, runs.length - 1)) : at;
       this.runs = runs;
       this.next = next;
       this.total = total;
       this.loading = false;
       if (!same) {
-        this.selected = 0;
         this.root.scrollTop = 0;
       }
       this.told.found(total);
@@ -115,38 +118,58 @@ export class RunList {
     const from = Math.max(0, Math.floor(root.scrollTop / height) - spare);
     const to = Math.min(total, Math.ceil((root.scrollTop + root.clientHeight) / height) + spare);
     const elements = [];
+    const {kept} = this;
+    this.kept = new Map();
     for (let i = from; i < to; i++) {
       const run = this.runs[i];
-      const row = run ? this.row(run, i) : h('div.row-run.waiting', null, 'loading …');
+      const row = run ? this.row(run, i, kept) : h('div.row-run.waiting', null, 'loading …');
       row.style.top = `${i * height}px`;
       elements.push(row);
     }
     if (!total) {
       elements.push(h('p.nothing', null, 'No run is like that.'));
     }
-    fill(this.rows, elements);
+    arrange(this.rows, elements);
     if (to >= this.runs.length && this.next) {
       this.more();
     }
   }
 
   /**
+   * row is a run's. It stays the same element while the run is the same: it may have the focus, or be being clicked.
    * @param {RunInfo} run
    * @param {number} i
+   * @param {Map<string, {means: string, root: any, box: any}>} kept
    */
-  row(run, i) {
+  row(run, i, kept) {
+    const means = JSON.stringify(run);
+    let one = kept.get(run.run);
+    if (one?.means !== means) {
+      one = {means, ...this.make(run)};
+    }
+    this.kept.set(run.run, one);
+    one.box.checked = this.told.picked(run.run);
+    one.root.classList.toggle('selected', i === this.selected);
+    one.root.setAttribute('aria-setsize', String(this.total));
+    one.root.setAttribute('aria-posinset', String(i + 1));
+    return one.root;
+  }
+
+  /** @param {RunInfo} run */
+  make(run) {
     const {mark, look, text} = stateWord(run.state);
     const verdict = stateWord(run.verdict);
-    const box = h('input', {type: 'checkbox', 'aria-label': `Pick ${run.run}`, checked: this.told.picked(run.run), onchange: () => this.told.pick(run, box.checked)});
+    const box = h('input', {type: 'checkbox', 'aria-label': `Pick ${run.run}`, onchange: () => this.told.pick(run, box.checked)});
     const values = (run.values ?? []).slice(0, 2).map((v) => h('span.value', {title: `${measureTitle(v.measure)}: ${v.name}`}, h('small', null, valueTitle(v.name.split('.').pop() ?? v.name)), valueText(v)));
     const about = [run.verdict && `${verdict.mark} ${verdict.text}`, run.warm_up && 'warm-up', run.label, run.branch, run.revision && run.revision.slice(0, 10), run.device].filter(Boolean);
-    return h(`div.row-run${i === this.selected ? '.selected' : ''}`, {role: 'listitem', 'aria-setsize': this.total, 'aria-posinset': i + 1, 'data-run': run.run, onclick: () => this.select(i)},
+    const root = h('div.row-run', {role: 'listitem', 'data-run': run.run, onclick: () => this.select(this.runs.findIndex((r) => r.run === run.run))},
       box, h('span.what', null, h('a', {href: address(['runs', run.run]), title: run.run}, run.test || 'recording'), ' ', h('span.browser', null, run.browser_version || run.browser),
         about.length ? h('small', null, about.join(' · ')) : null),
       h(`span.state.${look}`, {title: run.reason ?? ''}, `${mark} ${text}`, run.pinned ? h('span', {title: 'pinned'}, ' ⚑ pinned') : null),
       h('span.values-short', null, values),
       h('span.size', null, `${grouped(run.frames)} frames`, run.lost_frames ? h('b.lost', null, `${grouped(run.lost_frames)} lost`) : null, h('small', null, `${bytes(run.bytes)} · ${duration(run.elapsed_ns)}`)),
       h('time.when', {datetime: new Date(run.started_wall_ns / 1e6).toISOString()}, moment(run.started_wall_ns)));
+    return {root, box};
   }
 
   /** @param {number} i */

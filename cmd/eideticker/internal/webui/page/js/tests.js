@@ -88,8 +88,17 @@ function startForm(rig, test, devices, board) {
     h('fieldset', null, h('legend', null, 'Devices'), deviceBoxes), h('fieldset', null, h('legend', null, 'Browsers'), browserBoxes),
     h('div.fields', null, field('Repeat', repeat), field('Label', label), field('Branch', branch), field('Revision', revision), h('label.check', null, noVideo, ' no video')),
     h('div.row', null, start));
+  let asked = false; // to start it: who presses again before that is answered means the same
+  const ask = (/** @type {boolean} */ now) => {
+    asked = now;
+    start.ariaDisabled = now ? 'true' : null;
+  };
   form.addEventListener('submit', async (/** @type {Event} */ event) => {
     event.preventDefault();
+    if (asked) {
+      return;
+    }
+    ask(true);
     try {
       const wanted = checked(deviceBoxes);
       const now = await rig.call('device.list', {}); // which are reserved may have changed
@@ -102,6 +111,8 @@ function startForm(rig, test, devices, board) {
       announce(`${test.name} is ${job.state}`);
     } catch (error) {
       complain(error);
+    } finally {
+      ask(false);
     }
   });
   return form;
