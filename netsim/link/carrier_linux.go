@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -14,8 +15,9 @@ import (
 
 // carrier takes packets from one interface to another, when a pipe says that they arrive. It is one thread, which sleeps in the kernel until the next packet comes or arrives.
 type carrier struct {
-	in, out int // of TUN interfaces, not blocking
-	wake    int // eventfd: the conditions have changed, or it is over
+	in, out int           // of TUN interfaces, not blocking
+	wake    int           // eventfd: the conditions have changed, or it is over
+	ready   chan struct{} // closed when the thread is what it is to be
 	done    chan struct{}
 	flows   *flows
 	up      bool // from the device
@@ -30,6 +32,7 @@ type carrier struct {
 	bytes int         // of the memory that they take
 	spare [][]byte
 	clock timeline.Clock
+	load  packetLoad
 }
 
 // onWay is a packet that has been sent and is not there yet.
@@ -52,8 +55,10 @@ func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flow
 	if err != nil {
 		return nil, fmt.Errorf("make an event: %w", err)
 	}
-	c := &carrier{in: in, out: out, wake: wake, done: make(chan struct{}), pipe: pipe, clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
+	c := &carrier{in: in, out: out, wake: wake, ready: make(chan struct{}), done: make(chan struct{}), pipe: pipe, clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
+	spareProcs(1)
 	go c.run()
+	<-c.ready // else a busy machine keeps the first packets waiting for a thread that has no priority yet
 	return c, nil
 }
 
@@ -76,6 +81,7 @@ func (c *carrier) close() error {
 	c.mu.Unlock()
 	_, err := unix.Write(c.wake, binary.NativeEndian.AppendUint64(nil, 1))
 	<-c.done
+	spareProcs(-1)
 	return errors.Join(err, unix.Close(c.wake), c.failed)
 }
 
@@ -84,8 +90,9 @@ func (c *carrier) run() {
 	// The thread is not given back: what ran on it next would have its rights.
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	urgent := false
+	urgent := true
 	schedule(urgent)
+	close(c.ready)
 	for {
 		if err := c.wait(); err != nil {
 			c.failed = err
@@ -97,21 +104,54 @@ func (c *carrier) run() {
 		if over {
 			return
 		}
-		if limited != urgent {
-			urgent = limited
-			schedule(urgent)
-		}
-		for range mostAtOnce {
-			if !c.take() {
-				break
-			}
+		taken := 0
+		for taken < mostAtOnce && c.take() {
+			taken++
 		}
 		c.deliver()
+		if u := c.load.light(taken, c.clock.Now()) || limited; u != urgent {
+			urgent = u
+			schedule(urgent)
+		}
 	}
 }
 
+// packetLoad tells whether packets are few: as long as a thread has little to do it can keep nobody from work.
+type packetLoad struct {
+	began   timeline.Time
+	packets int
+	heavy   bool
+}
+
+const (
+	loadTime  = 100 * time.Millisecond
+	lightLoad = 1000 // packets in that time: 120 Mbit/s of full ones
+)
+
+// light counts packets, and reports whether there were few since a whole time began.
+func (l *packetLoad) light(packets int, now timeline.Time) bool {
+	if now.Sub(l.began) >= loadTime {
+		l.heavy = l.packets > lightLoad
+		l.began, l.packets = now, 0
+	}
+	l.packets += packets
+	l.heavy = l.heavy || l.packets > lightLoad
+	return !l.heavy
+}
+
+// procs guards that Go's processors are counted and set.
+var procs sync.Mutex
+
+// spareProcs has Go run so many more threads at once. A thread that comes back from the kernel waits for one of Go's processors; if others have all of them, and are not run themselves since the
+// machine is busy, it waits for them, whatever its own priority is.
+func spareProcs(more int) {
+	procs.Lock()
+	defer procs.Unlock()
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + more)
+}
+
 // schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent late, so on a busy machine the line would be idle while senders wait for answers: where a rate
-// bounds what there is to do, the thread goes before all that has no deadline (sched(7)). Without one it could be kept busy for ever, and must not keep others, who record, from their work.
+// bounds what there is to do, or it is little, the thread goes before all that has no deadline (sched(7)). Else it could be kept busy for ever, and must not keep others, who record, from their work.
 func schedule(urgent bool) {
 	const nice = -15
 	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0) == nil {

@@ -1,0 +1,86 @@
+package link
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+)
+
+// TestPacketLoad: packets are many at once, and few again when a whole time had few.
+func TestPacketLoad(t *testing.T) {
+	var l packetLoad
+	for _, step := range []struct {
+		at      time.Duration // ms
+		packets int
+		light   bool
+	}{
+		{0, 1, true}, {1, lightLoad - 1, true}, {2, 1, false}, {90, 1, false},
+		{100, 1, false}, // the time before had many
+		{199, 1, false},
+		{200, 1, true},
+		{250, lightLoad, false},
+		{5000, 1, false},
+		{5100, lightLoad, true}, {5200, lightLoad, true}, // as many as are allowed
+	} {
+		if light := l.light(step.packets, timeline.Time(step.at*time.Millisecond)); light != step.light {
+			t.Errorf("at %d ms: light is %v", step.at, light)
+		}
+	}
+}
+
+// TestCarriersAreUrgent: once a line is open its threads go before all that has no deadline, also if it has no rate, and Go has room for them beside what it runs.
+func TestCarriersAreUrgent(t *testing.T) {
+	for _, c := range []Conditions{{}, {Down: Direction{Rate: Mbit, Delay: time.Millisecond}, Up: Direction{Rate: Mbit}}} {
+		before, room := urgentThreads(t), runtime.GOMAXPROCS(0)
+		p := openPacket(t, c)
+		for _, when := range []string{"before", "after"} {
+			n := 0
+			for id := range urgentThreads(t) {
+				if !before[id] {
+					n++
+				}
+			}
+			if n != 2 {
+				t.Errorf("%+v: %d threads of the line have a priority %s the first packet", c, n, when)
+			}
+			if _, err := p.Pings(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := runtime.GOMAXPROCS(0) - room; n != 2 {
+			t.Errorf("%+v: %d more threads may run Go code", c, n)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := runtime.GOMAXPROCS(0) - room; n != 0 {
+			t.Errorf("%+v: afterwards %d more threads may run Go code", c, n)
+		}
+	}
+}
+
+// urgentThreads are the threads of this program that have a real-time priority. Those of a test before may be about to end.
+func urgentThreads(t *testing.T) map[int]bool {
+	t.Helper()
+	urgent := map[int]bool{}
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if attr, err := unix.SchedGetAttr(id, 0); err == nil && attr.Policy == unix.SCHED_FIFO { // an error: it has ended
+			urgent[id] = true
+		}
+	}
+	return urgent
+}
