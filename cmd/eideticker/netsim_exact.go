@@ -35,12 +35,6 @@ type exactJSON struct {
 	Notes []string        `json:"notes"`
 }
 
-type exactRTTJSON struct {
-	Link string `json:"link"` // packet, stream
-	askedNS
-	Met bool `json:"met"`
-}
-
 type exactRateJSON struct {
 	Link  string `json:"link"` // packet, stream, tbf: the kernel's token bucket
 	Asked int64  `json:"asked_bits_per_second"`
@@ -65,7 +59,7 @@ type exactLossJSON struct {
 
 // measuredLine is what all links can.
 type measuredLine interface {
-	Pings(context.Context, int) (link.Spread, error)
+	Pings(context.Context, int) ([]link.RoundTrip, error)
 	Goodput(context.Context, int) (link.Goodput, error)
 	Fates(context.Context, int) ([]bool, error)
 	Close() error
@@ -186,21 +180,6 @@ func (x *exact) each(what string, c link.Conditions, measure func(linkKind, meas
 	return nil
 }
 
-func (x *exact) rtt(asked time.Duration) (string, link.Conditions, func(linkKind, measuredLine) error) {
-	var c link.Conditions
-	c.SetRTT(asked)
-	return "round trip of " + asked.String(), c, func(k linkKind, l measuredLine) error {
-		got, err := l.Pings(x.ctx, exactPings)
-		if err != nil {
-			return err
-		}
-		share := time.Duration(promisedShare * float64(asked))
-		x.result.RTT = append(x.result.RTT, exactRTTJSON{k.name, askedNS{int64(asked), int64(got.Least), int64(got.Median), int64(got.P99), int64(got.Most)},
-			(got.Median-asked).Abs() <= max(share, promisedRTT) && got.P99 <= asked+share+promisedLate})
-		return nil
-	}
-}
-
 func (x *exact) rate(asked link.Rate, connections int) (string, link.Conditions, func(linkKind, measuredLine) error) {
 	c := link.Conditions{Down: link.Direction{Rate: asked}, Up: link.Direction{Rate: asked}}
 	c.SetRTT(exactRTT)
@@ -271,13 +250,17 @@ func (r *exactJSON) print(w io.Writer) error {
 		}
 		return kind
 	}
-	ms := func(ns int64) string { return fmt.Sprintf("%.2f ms", float64(ns)/float64(time.Millisecond)) }
+	ms := milliseconds
 	var rows [][]string
 	for _, l := range r.RTT {
-		rows = append(rows, []string{name(l.Link), ms(l.AskedNS), ms(l.LeastNS), ms(l.MedianNS), ms(l.P99NS), met(l.Met)})
+		rows = append(rows, append([]string{name(l.Link), ms(l.AskedNS), ms(l.LeastNS), ms(l.MedianNS), ms(l.P99NS)}, l.printed()...))
 	}
-	if err := printTable(w, []string{"LINK", ">RTT", ">LEAST", ">MEDIAN", ">P99", "MET"}, rows); err != nil {
+	if err := printTable(w, []string{"LINK", ">RTT", ">LEAST", ">MEDIAN", ">P99", ">STALLS", ">LONGEST", ">ALL", ">ASIDE", ">P99 OF OTHERS", "MET"}, rows); err != nil {
 		return err
+	}
+	stalled := func(l exactRTTJSON) bool { return l.Stalls != nil && l.Stalls.Count > 0 }
+	if slices.ContainsFunc(r.RTT, stalled) {
+		fmt.Fprintf(w, "In a stall a CPU stood still for %v or more: nothing ran on it, whatever its priority. Packets that were late for no other reason are set aside, up to %g %% of a row.\n", link.LeastStall, 100*mostAside)
 	}
 	fmt.Fprintln(w)
 	rows = nil

@@ -57,7 +57,7 @@ func (*Packet) Probe(context.Context) (Probe, error) { return Probe{}, errNoPack
 func (*Packet) Goodput(context.Context, int) (Goodput, error) { return Goodput{}, errNoPackets }
 
 // Pings does nothing.
-func (*Packet) Pings(context.Context, int) (Spread, error) { return Spread{}, errNoPackets }
+func (*Packet) Pings(context.Context, int) ([]RoundTrip, error) { return nil, errNoPackets }
 
 // Fates does nothing.
 func (*Packet) Fates(context.Context, int) ([]bool, error) { return nil, errNoPackets }
@@ -67,6 +67,17 @@ func OpenTBF(Conditions) (*Packet, error) { return nil, errNoPackets }
 
 // HeaderTBF is Linux's.
 const HeaderTBF = 14
+
+// StallWatch is never there.
+type StallWatch struct{}
+
+// WatchStalls does nothing.
+func WatchStalls() (*StallWatch, error) {
+	return nil, fmt.Errorf("watch for stalls of this machine: it takes Linux: %w", errors.ErrUnsupported)
+}
+
+// Stop does nothing.
+func (*StallWatch) Stop() Stalls { return nil }
 
 // Close does nothing.
 func (*Packet) Close() error { return nil }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // Probe is what a line was found to do, by packets that went through it.
@@ -18,6 +20,12 @@ type Probe struct {
 
 // Spread is of times in order.
 type Spread struct{ Least, Median, P99, Most time.Duration }
+
+// RoundTrip is what a packet took there and back, less what its own bits take at the rates asked.
+type RoundTrip struct {
+	Sent timeline.Time
+	Took time.Duration
+}
 
 // Tolerances within which a line does what was asked. On a quiet machine it is closer by far; what is further off has a machine that is too busy for it.
 const (
@@ -33,7 +41,12 @@ const (
 	trainTime  = 400 * time.Millisecond
 )
 
-func spread(took []time.Duration) Spread {
+// SpreadOf is what round trips took; there is at least one.
+func SpreadOf(trips []RoundTrip) Spread {
+	took := make([]time.Duration, len(trips))
+	for i, t := range trips {
+		took[i] = t.Took
+	}
 	slices.Sort(took)
 	n := len(took)
 	return Spread{took[0], took[n/2], took[min(n-1, n*99/100)], took[n-1]}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -39,9 +40,11 @@ func (p *Packet) Probe(ctx context.Context) (Probe, error) {
 
 func (p *Packet) probe(ctx context.Context) (result Probe, err error) {
 	before := p.lost()
-	if result.RTT, err = p.Pings(ctx, pings); err != nil {
+	trips, err := p.Pings(ctx, pings)
+	if err != nil {
 		return result, err
 	}
+	result.RTT = SpreadOf(trips)
 	for _, way := range []struct {
 		from, to *Namespace
 		address  netip.Addr
@@ -64,12 +67,11 @@ func (p *Packet) lost() Counts {
 	return down
 }
 
-// Pings sends so many echo requests from the device's side, far enough apart that none waits for another, and returns what they took less what their own bits take.
-func (p *Packet) Pings(ctx context.Context, count int) (Spread, error) {
-	var s Spread
+// Pings sends so many echo requests from the device's side, far enough apart that none waits for another, and returns what came back of them. It fails if that is nothing.
+func (p *Packet) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	sock, err := p.Device.probe(unix.SOCK_RAW, unix.IPPROTO_ICMP, 0)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	defer sock.close()
 	c := p.conditions
@@ -78,7 +80,8 @@ func (p *Packet) Pings(ctx context.Context, count int) (Spread, error) {
 	patience := c.RTT() + c.Down.Jitter + c.Up.Jitter + c.Down.Behind + c.Up.Behind + time.Duration(count)*own + time.Second
 	over := make(chan struct{})         // all are sent
 	sent := make([]atomic.Int64, count) // realtime
-	var took []time.Duration
+	wall, _ := timeline.WallOffset(timeline.Monotonic())
+	trips := make([]RoundTrip, 0, count)
 	answered := make(chan error, 1)
 	go func() {
 		answered <- sock.receive(ctx, over, patience, func(b []byte, at int64) bool {
@@ -88,13 +91,16 @@ func (p *Packet) Pings(ctx context.Context, count int) (Spread, error) {
 			}
 			if i := int(binary.BigEndian.Uint16(b[ipHeader+6:])); i < count {
 				if began := sent[i].Load(); began != 0 {
-					took = append(took, time.Duration(at-began)-own)
+					trips = append(trips, RoundTrip{timeline.Time(began - wall), time.Duration(at-began) - own})
 				}
 			}
-			return len(took) == count
+			return len(trips) == count
 		})
 	}()
 	send := func() error {
+		// A packet that is stamped and has to wait to be sent would seem late. The thread is not given back.
+		runtime.LockOSThread()
+		schedule(true)
 		request := make([]byte, 8+pingBytes)
 		next := timeline.Monotonic().Now()
 		for i := range sent {
@@ -112,15 +118,17 @@ func (p *Packet) Pings(ctx context.Context, count int) (Spread, error) {
 		}
 		return nil
 	}
-	err = send()
+	written := make(chan error, 1)
+	go func() { written <- send() }()
+	err = <-written
 	close(over)
 	if err = errors.Join(err, <-answered); err != nil {
-		return s, err
+		return nil, err
 	}
-	if len(took) == 0 {
-		return s, fmt.Errorf("no packet of %d came back", count)
+	if len(trips) == 0 {
+		return nil, fmt.Errorf("no packet of %d came back", count)
 	}
-	return spread(took), nil
+	return trips, nil
 }
 
 // Fates sends so many small packets to the device, one after the other, and returns which of them came.
@@ -287,12 +295,8 @@ func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patienc
 	return nil
 }
 
-// realtime is the clock in which the kernel stamps packets.
-func realtime() int64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &ts)
-	return ts.Nano()
-}
+// realtime is the clock in which the kernel stamps packets. It is read without a system call, after which a thread may have to wait.
+func realtime() int64 { return time.Now().UnixNano() }
 
 // checksum is the Internet's (RFC 1071).
 func checksum(b []byte) uint16 {

@@ -23,9 +23,11 @@ const probeRecord = mss
 func (s *Stream) Probe(ctx context.Context) (result Probe, err error) {
 	began := s.clock.Now()
 	before := s.lost()
-	if result.RTT, err = s.Pings(ctx, pings); err != nil {
+	trips, err := s.Pings(ctx, pings)
+	if err != nil {
 		return Probe{}, fmt.Errorf("probe the link: %w", err)
 	}
+	result.RTT = SpreadOf(trips)
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {
 		return Probe{}, fmt.Errorf("probe the link: %w", err)
@@ -128,11 +130,11 @@ func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-ch
 // pingSize is what a small segment has.
 const pingSize = 8
 
-// Pings sends so many small segments from the device's side, far enough apart that none waits for another, and returns what they took less what their own bits take.
-func (s *Stream) Pings(ctx context.Context, count int) (Spread, error) {
+// Pings sends so many small segments from the device's side, far enough apart that none waits for another, and returns what came back of them. It fails if that is nothing.
+func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	device, server, err := s.pair(ctx, pingSize)
 	if err != nil {
-		return Spread{}, err
+		return nil, err
 	}
 	defer device.Close()
 	defer server.Close()
@@ -149,7 +151,7 @@ func (s *Stream) Pings(ctx context.Context, count int) (Spread, error) {
 			return err != nil || n == count-1
 		})
 	}()
-	var took []time.Duration
+	trips := make([]RoundTrip, 0, count)
 	sent := make([]timeline.Time, count)
 	answered := make(chan error, 1)
 	started := make(chan int, count) // so that what is sent is known before its answer is looked at
@@ -160,7 +162,7 @@ func (s *Stream) Pings(ctx context.Context, count int) (Spread, error) {
 				known = <-started
 			}
 			if n < count {
-				took = append(took, at.Sub(sent[n])-own)
+				trips = append(trips, RoundTrip{sent[n], at.Sub(sent[n]) - own})
 			}
 			return n == count-1
 		})
@@ -185,12 +187,12 @@ func (s *Stream) Pings(ctx context.Context, count int) (Spread, error) {
 		_, _ = device.SetReadDeadline(time.Unix(1, 0)), server.SetReadDeadline(time.Unix(1, 0))
 	}
 	if err := errors.Join(failed, <-answered, <-echoed); err != nil {
-		return Spread{}, err
+		return nil, err
 	}
-	if len(took) == 0 {
-		return Spread{}, fmt.Errorf("no segment of %d came back", count)
+	if len(trips) == 0 {
+		return nil, fmt.Errorf("no segment of %d came back", count)
 	}
-	return spread(took), nil
+	return trips, nil
 }
 
 // train sends full segments at once and returns the rate at which they arrive; 0 where none was asked for.

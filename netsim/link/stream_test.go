@@ -258,7 +258,7 @@ func TestStreamCrowd(t *testing.T) {
 		return c
 	}
 	ping := func(c net.Conn) time.Duration {
-		var took []time.Duration
+		var trips []RoundTrip
 		b := make([]byte, 1)
 		for range 20 {
 			began := time.Now()
@@ -268,9 +268,9 @@ func TestStreamCrowd(t *testing.T) {
 			if _, err := io.ReadFull(c, b); err != nil {
 				t.Fatal(err)
 			}
-			took = append(took, time.Since(began))
+			trips = append(trips, RoundTrip{Took: time.Since(began)})
 		}
-		return spread(took).Median
+		return SpreadOf(trips).Median
 	}
 	good := ask('p')
 	alone := ping(good)
