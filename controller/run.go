@@ -86,7 +86,7 @@ const (
 	greenHeld    = 500 * time.Millisecond
 	redTimeout   = 15 * time.Second
 	// toldTimeout is how long it may take to tell the browser to start, or to go somewhere, with all that this needs.
-	toldTimeout = 2 * time.Minute
+	toldTimeout = 5 * time.Minute
 	// redTail is for how long red stands after it was seen, so that the recording holds enough of it.
 	redTail = 300 * time.Millisecond
 )

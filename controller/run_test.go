@@ -41,8 +41,8 @@ func TestPageWithMarkers(t *testing.T) {
 // TestBrowserThatIsDeaf: a device that never comes back from what its browser was told ends the run, and it is said what that was.
 func TestBrowserThatIsDeaf(t *testing.T) {
 	for deaf, want := range map[string]string{
-		"launch": "start the browser: the device did not take within 2m0s what it was told: start http://green/",
-		"load":   "the device did not take within 2m0s what it was told: load http://",
+		"launch": "start the browser: the device did not take within 5m0s what it was told: start http://green/",
+		"load":   "the device did not take within 5m0s what it was told: load http://",
 	} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.deaf = deaf

@@ -18,7 +18,7 @@ import (
 
 // patience is how long a server may take to answer when nothing is being captured: on
 // connecting and on closing.
-const patience = 2 * time.Second
+const patience = 5 * time.Second
 
 // parseDisplay reads the name of a display of this machine; an empty string means $DISPLAY.
 func parseDisplay(s string) (display.Address, error) {

@@ -29,7 +29,7 @@ type BrowserOptions struct {
 	Outside *Outside
 	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by itself.
 	Authority *Authority
-	Timeout   time.Duration // until its window fills the screen; 0: 60 s
+	Timeout   time.Duration // until its window fills the screen; 0: 3 minutes
 	// Start starts its program, where that is to be in a network of its own. The program ends with the thread that did it, if that ends. nil: as programs are started.
 	Start func(*exec.Cmd) error
 }
@@ -148,7 +148,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 // awaitWindow waits until the browser fills the screen. If it does not, it is ended.
 func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Duration) error {
 	if timeout == 0 {
-		timeout = time.Minute
+		timeout = 3 * time.Minute // of a machine that is busy with other things; a browser that ends is not waited for
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

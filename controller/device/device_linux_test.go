@@ -315,3 +315,26 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// TestStoppedDisplayIsPutAway: a display on a machine that stands still for longer than programs are given to end takes its socket with it all the same.
+func TestStoppedDisplayIsPutAway(t *testing.T) {
+	d, err := StartDisplay(t.Context(), DisplayOptions{Width: 64, Height: 64})
+	need(t, err)
+	defer d.Close()
+	socket := "/tmp/.X11-unix/X" + d.Name()[1:]
+	own, err := os.Stat(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := d.process.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(grace+grace/2, func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // one that was killed is none of ours
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if is, err := os.Stat(socket); err == nil && os.SameFile(is, own) && is.ModTime().Equal(own.ModTime()) { // the next display, of another test, has the same number
+		t.Error("its socket is still there")
+	}
+}

@@ -18,15 +18,19 @@ import (
 // markName is the environment variable by which a program's descendants are found.
 const markName = "EIDETICKER_STARTED"
 
-// grace is how long a program that was asked to end may take.
-const grace = 3 * time.Second
+// How long a program that was asked to end may take. One that the kernel is to ask, too, has something to put away.
+const (
+	grace    = 3 * time.Second
+	putsAway = time.Minute
+)
 
 // process is a program that was started, with everything that it starts.
 type process struct {
 	name   string // for errors
 	cmd    *exec.Cmd
-	mark   string        // "EIDETICKER_STARTED=…" in its environment
-	stderr *tail         // last lines it wrote
+	mark   string // "EIDETICKER_STARTED=…" in its environment
+	stderr *tail  // last lines it wrote
+	grace  time.Duration
 	done   chan struct{} // closed when it has ended and its descendants are gone
 	err    error         // why it ended; read after done
 
@@ -39,7 +43,10 @@ type process struct {
 func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal, begin func(*exec.Cmd) error) (*process, error) {
 	p := &process{
 		name: name, cmd: cmd, mark: markName + "=" + newMark(), stderr: &tail{},
-		done: make(chan struct{}), stop: make(chan struct{}),
+		grace: grace, done: make(chan struct{}), stop: make(chan struct{}),
+	}
+	if die == syscall.SIGTERM {
+		p.grace = putsAway
 	}
 	cmd.Env = append(cmd.Env, p.mark)
 	cmd.Stderr = p.stderr
@@ -106,7 +113,7 @@ func (p *process) awaitExit() {
 // ask gives the program some time to end by itself.
 func (p *process) ask(exited <-chan struct{}) {
 	p.signal(syscall.SIGTERM)
-	t := time.NewTimer(grace)
+	t := time.NewTimer(p.grace)
 	defer t.Stop()
 	select {
 	case <-exited:

@@ -60,7 +60,7 @@ type Options struct {
 
 // reportTimeout is how long a page may take to tell what it drew once its red stands, beside the round trips of its network: it asks what time it is several times before.
 const (
-	reportTimeout = 5 * time.Second
+	reportTimeout = 30 * time.Second // for a machine that is busy with other things
 	reportTrips   = 25
 )
 
