@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds how long a browser may take; no result depends on it.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // tab is a page in a real browser.
 type tab struct{ *browsertest.Tab }
@@ -35,9 +35,9 @@ func newTab(t *testing.T, allowed func(string) bool) *tab {
 // await waits until a script is true.
 func (b *tab) await(what, script string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Ctx, patience/4)
+	ctx, cancel := context.WithTimeout(b.Ctx, patience/8)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script)); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0))); err != nil {
 		state := browsertest.Eval[string](b.Tab, `document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
 		b.Fatalf("%s: %v; the page is at %s", what, err, state)
 	}

@@ -36,7 +36,7 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000), chromedp.WSURLReadTimeout(patience),
 		chromedp.Env("TMPDIR="+home, "HOME="+home, "XDG_RUNTIME_DIR="+home), chromedp.Flag("disable-dev-shm-usage", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // which root cannot have

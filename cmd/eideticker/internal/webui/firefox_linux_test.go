@@ -100,11 +100,10 @@ func (f *firefox) connect(url string) {
 	deadline, _ := f.ctx.Deadline()
 	_ = f.conn.SetReadDeadline(deadline) // of a connection that is open: cannot fail
 	f.call("session.new", map[string]any{"capabilities": map[string]any{}})
-	var tree struct {
-		Contexts []struct{ Context string }
-	}
-	f.check(json.Unmarshal(f.call("browsingContext.getTree", map[string]any{}), &tree))
-	f.page = tree.Contexts[0].Context
+	// The page that the browser begins with is left alone: it may come to be loaded at any time, and goes before what is asked of it.
+	var tab struct{ Context string }
+	f.check(json.Unmarshal(f.call("browsingContext.create", map[string]any{"type": "tab"}), &tab))
+	f.page = tab.Context
 	f.call("session.subscribe", map[string]any{"events": []string{"log.entryAdded", "network.beforeRequestSent"}, "contexts": []string{f.page}})
 }
 
@@ -117,16 +116,6 @@ func (f *firefox) check(err error) {
 
 // call has the browser do a command. What it tells meanwhile is noted.
 func (f *firefox) call(method string, params map[string]any) json.RawMessage {
-	f.Helper()
-	result, refused := f.try(method, params)
-	if refused != "" {
-		f.Fatalf("%s: %s", method, refused)
-	}
-	return result
-}
-
-// try is call, for what the browser may refuse.
-func (f *firefox) try(method string, params map[string]any) (result json.RawMessage, refused string) {
 	f.Helper()
 	f.calls++
 	f.check(f.conn.WriteJSON(map[string]any{"id": f.calls, "method": method, "params": params}))
@@ -148,9 +137,9 @@ func (f *firefox) try(method string, params map[string]any) (result json.RawMess
 		case said.Type == "event" && said.Method == "network.beforeRequestSent" && !f.own(said.Params.Request.URL):
 			f.problems = append(f.problems, "request of "+said.Params.Request.URL)
 		case said.Type == "error":
-			return nil, said.Message
+			f.Fatalf("%s: %s", method, said.Message)
 		case said.Type == "success" && said.ID == f.calls:
-			return said.Result, ""
+			return said.Result
 		}
 	}
 }
@@ -197,23 +186,8 @@ func (f *firefox) await(what, script string) {
 func (f *firefox) open(address string) {
 	f.Helper()
 	for _, url := range []string{"about:blank", f.base + "/" + address} {
-		f.navigate(url)
+		f.call("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
 	}
-}
-
-// navigate returns when a page is loaded. The browser may begin to load what it was started with only now, and that goes before what it was told: so it is told again.
-func (f *firefox) navigate(url string) {
-	f.Helper()
-	for range 3 {
-		_, refused := f.try("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
-		if refused == "" {
-			return
-		}
-		if f.Log(refused); !strings.Contains(refused, "new navigation interrupted") {
-			break
-		}
-	}
-	f.Fatalf("the browser does not go to %s", url)
 }
 
 // press presses a key, as WebDriver names it.
