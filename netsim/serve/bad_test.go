@@ -62,7 +62,7 @@ func (x *served) dialTLS(t testing.TB, protocol string) *tls.Conn {
 // TestClientsThatTakeNothing are given up, by each protocol, and the witness says why.
 func TestClientsThatTakeNothing(t *testing.T) {
 	long := bytes.Repeat([]byte{0}, 64<<20)
-	x := serveIt(t, Options{Stall: 200 * time.Millisecond, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })})
+	x := serveIt(t, Options{Stall: 2 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })}) // in which each has said what it wants, and h3 has its head
 	fmt.Fprint(dial(t, x.http), "GET / HTTP/1.1\r\nHost: page.test\r\n\r\n")
 	fmt.Fprint(x.dialTLS(t, "http/1.1"), "GET / HTTP/1.1\r\nHost: page.test\r\n\r\n")
 	// Of HTTP/2 one that reads nothing, and one that reads but opens no window.
@@ -97,7 +97,7 @@ func TestClientsThatTakeNothing(t *testing.T) {
 func TestSlowLines(t *testing.T) {
 	const streams, size = 16, 512 << 10
 	long := bytes.Repeat([]byte{0}, size)
-	x := serveIt(t, Options{Stall: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })})
+	x := serveIt(t, Options{Stall: 3 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })}) // all of it takes longer; a machine stands still for less
 	c, root := x.client(t, "h2")
 	c.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -192,7 +192,7 @@ func (f *frame2) get(t *testing.T, stream uint32, path string) {
 
 // TestShutWindows: a client of HTTP/2 that reads but opens no window is given up also where it was sent little, and the connection serves on.
 func TestShutWindows(t *testing.T) {
-	x := serveIt(t, Options{Stall: 200 * time.Millisecond, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	x := serveIt(t, Options{Stall: 2 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a machine stands still for less
 		_, _ = io.WriteString(w, "little")
 		if r.URL.Path == "/flushed" {
 			w.(http.Flusher).Flush()

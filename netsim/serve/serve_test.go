@@ -113,7 +113,7 @@ func get(t testing.TB, c *http.Client, url string) (*http.Response, string) {
 // settled waits until all exchanges are over, which a client may know before the server does.
 func (x *served) settled(t testing.TB, n int) ([]Connection, []Exchange) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		cs, es := x.Witnessed()
 		over := 0
 		for _, e := range es {
