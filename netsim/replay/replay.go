@@ -179,22 +179,25 @@ func (r *Replayer) answer(w http.ResponseWriter, in *http.Request, f found, rece
 			h[name] = nil
 		}
 	}
+	bare := in.Method == http.MethodHead || len(p.body) == 0 && e.Error == ""
+	if !bare && e.Error == "" { // before the head, so that it is known of a body that it does not end the response
+		for _, t := range e.Trailer {
+			h.Add(http.TrailerPrefix+t.Name, t.Value)
+		}
+	}
 	answer.Status = p.status
 	w.WriteHeader(p.status)
 	control := http.NewResponseController(w)
 	if r.options.Recorded && len(p.chunks) > 0 && within(control, r.stall, control.Flush) != nil {
 		return
 	}
-	if in.Method == http.MethodHead || len(p.body) == 0 && e.Error == "" {
+	if bare {
 		return
 	}
 	r.send(in.Context(), w, control, p, first, answer)
 	if e.Error != "" {
 		_ = within(control, r.stall, control.Flush)
 		panic(http.ErrAbortHandler) // as it was recorded: what had been promised did not come
-	}
-	for _, t := range e.Trailer {
-		h.Add(http.TrailerPrefix+t.Name, t.Value)
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 type connection struct {
 	net.Conn // nil: QUIC
 	s        *Server
-	kept     bool // is one of the server's list
+	kept     bool   // is one of the server's list
+	turns    *turns // of HTTP/2
 
 	mu        sync.Mutex
 	seen      Connection
@@ -28,6 +29,8 @@ type connection struct {
 	current   *exchange           // of HTTP/1.1; nil: none
 	streams   map[int64]*exchange // of HTTP/2 and HTTP/3, without those that are over
 	unwanted  map[int64]struct{}  // streams of HTTP/2 that the client has given up and that were not among the above, perhaps not yet
+	toCome    map[int64]int64     // bytes of each body of HTTP/2 whose length is known that are not out yet; 0: and its end is
+	room      func() error        // waits until what was written before is nearly all on its way; nil: nothing does
 	count     func() (in, out int64)
 }
 
@@ -121,6 +124,9 @@ func (c *connection) Write(b []byte) (written int, err error) {
 		}
 		c.mu.Unlock()
 		var n int
+		if c.room != nil && c.room() == nil { // after that which took too long, the write is what does
+			_ = c.Conn.SetWriteDeadline(time.Now().Add(c.s.options.Stall))
+		}
 		n, err = c.Conn.Write(part)
 		if n > 0 && errors.Is(err, os.ErrDeadlineExceeded) { // a slow line is no client that takes nothing
 			err = nil

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 const (
@@ -64,7 +66,13 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = rw.control.SetReadDeadline(rw.began.Add(s.options.Patience)) // also for a body that nobody reads, the rest of which is taken in at the end
 	}
 	if c != nil {
-		rw.e = s.begin(c, r)
+		var head timeline.Time
+		if r.ProtoMajor == 2 {
+			if rw.stream, head = streamOfHTTP2(r); rw.stream != 0 {
+				c.turns.asked(rw.stream, r.Header)
+			}
+		}
+		rw.e = s.begin(c, r, rw.stream, head)
 	}
 	if s.altSvc != "" && r.TLS != nil && r.ProtoMajor < 3 {
 		w.Header().Set("Alt-Svc", s.altSvc)
@@ -98,8 +106,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// begin notes a request; nil: nothing is noted.
-func (s *Server) begin(c *connection, r *http.Request) *exchange {
+// begin notes a request, of HTTP/2 with its stream and when its head was there; nil: nothing is noted.
+func (s *Server) begin(c *connection, r *http.Request, stream int64, head timeline.Time) *exchange {
 	if s.options.Blind {
 		return nil
 	}
@@ -118,7 +126,7 @@ func (s *Server) begin(c *connection, r *http.Request) *exchange {
 	x.Began = c.lastRead
 	switch r.ProtoMajor {
 	case 2:
-		x.Stream, x.Began = streamOfHTTP2(r)
+		x.Stream, x.Began = stream, head
 		if _, is := c.unwanted[x.Stream]; is {
 			delete(c.unwanted, x.Stream)
 			e.givenUp(now)
@@ -197,11 +205,13 @@ func requestURL(scheme string, r *http.Request) string {
 	return u[:min(len(u), mostURL)]
 }
 
+const mostPriority = 256 // bytes of a field
+
 // priority reads the field Priority (RFC 9218, section 5): u=0 to u=7, and i. What cannot be read is as if it were not there.
 func priority(h http.Header) (urgency int, incremental bool) {
 	urgency = 3
 	for _, field := range h["Priority"] {
-		for part := range strings.SplitSeq(field[:min(len(field), 256)], ",") {
+		for part := range strings.SplitSeq(field[:min(len(field), mostPriority)], ",") {
 			part, _, _ = strings.Cut(strings.TrimSpace(part), ";")
 			switch key, value, is := strings.Cut(part, "="); {
 			case key == "u" && len(value) == 1 && value[0] >= '0' && value[0] <= '7':
@@ -229,6 +239,7 @@ type response struct {
 	known   bool  // decoded
 	whole   bool  // the handler came to its end
 	taken   bool  // the connection is the handler's own
+	stream  int64 // of HTTP/2; 0: it is not known
 	err     error
 }
 
@@ -261,11 +272,14 @@ func (w *response) WriteHeader(status int) {
 // head notes the head of the response, which comes now.
 func (w *response) head(status int) {
 	w.status = status
+	h := w.Header()
+	if w.stream != 0 {
+		w.c.expect(w.stream, bodyLength(w.request.Method, status, h))
+	}
 	e := w.e
 	if e == nil {
 		return
 	}
-	h := w.Header()
 	size := headerSize(h)
 	w.s.mu.Lock()
 	keep := w.s.headerBytes+size <= mostHeaderBytes

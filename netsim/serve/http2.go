@@ -25,18 +25,30 @@ const (
 	typeData      = 0
 	typeHeaders   = 1
 	typeReset     = 3
+	typeSettings  = 4
 	typeContinued = 9
+	typePriority  = 0x10 // update, RFC 9218
+	mostAtOnce    = 3    // setting
 	flagEndStream = 0x1
 	flagEndHeader = 0x4
 	flagPadded    = 0x8
 	flagPriority  = 0x20
+	flagAck       = 0x1 // of settings
+
+	settingStreams  = 3 // open at once
+	settingPriority = 9 // there are none of RFC 7540: of RFC 9218
 )
 
 // serveHTTP2 serves a connection until it ends.
 func (s *Server) serveHTTP2(ctx context.Context, conn *secured) {
+	conn.connection.shallow()
 	f := &frames{secured: conn, in: bufio.NewReaderSize(conn.Conn, 16<<10), blind: s.options.Blind}
+	conn.connection.turns = newTurns()
+	h2 := *s.h2
 	//lint:ignore SA1019 see New
-	s.h2.ServeConn(f, &http2.ServeConnOpts{Context: withConnection(ctx, conn), BaseConfig: s.h1of2, Handler: http.HandlerFunc(s.serveHTTP)})
+	h2.NewWriteScheduler = func() http2.WriteScheduler { return conn.connection.turns }
+	//lint:ignore SA1019 see New
+	h2.ServeConn(f, &http2.ServeConnOpts{Context: withConnection(ctx, conn), BaseConfig: s.h1of2, Handler: http.HandlerFunc(s.serveHTTP)})
 	_ = conn.Close()
 }
 
@@ -68,7 +80,8 @@ type frames struct {
 	highest uint32 // stream
 	fresh   bool   // the head of fields that is coming begins a stream
 
-	out scanner
+	out    scanner
+	ending endings
 }
 
 // Read hands on what comes in, with [streamField] at the end of each head.
@@ -107,14 +120,25 @@ func (f *frames) next() error {
 	kind, flags, stream := f.store[3], f.store[4], binary.BigEndian.Uint32(f.store[5:])&0x7fffffff
 	f.pending, f.pass = f.store, size
 	switch {
-	case f.blind && kind != typeHeaders:
+	case kind == typePriority && size >= 4 && size <= 4+mostPriority:
+		f.store = append(f.store, make([]byte, size)...)
+		f.pass = 0
+		if n, err := io.ReadFull(f.in, f.store[frameHead:]); err != nil {
+			f.pending, f.pass = f.store[:frameHead+n], 1 // leads to the error
+			return nil
+		}
+		f.pending = f.store
+		if f.connection.turns != nil {
+			f.connection.turns.updated(binary.BigEndian.Uint32(f.store[frameHead:])&0x7fffffff, string(f.store[frameHead+4:]))
+		}
+		return nil
 	case kind == typeReset:
 		f.connection.reset(int64(stream))
 	case kind == typeHeaders:
 		f.fresh = stream > f.highest
 		f.highest = max(f.highest, stream)
 	}
-	if kind != typeHeaders && kind != typeContinued || flags&flagEndHeader == 0 || !f.fresh || f.blind {
+	if kind != typeHeaders && kind != typeContinued || flags&flagEndHeader == 0 || !f.fresh {
 		return nil
 	}
 	f.connection.mu.Lock()
@@ -161,6 +185,10 @@ func (c *connection) reset(stream int64) {
 	now := c.s.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.toCome, stream) // what still comes on it, the client takes no offence at (RFC 9113, section 5.1)
+	if c.s.options.Blind {
+		return
+	}
 	if e := c.streams[stream]; e != nil {
 		e.givenUp(now)
 		return
@@ -181,15 +209,29 @@ func (e *exchange) givenUp(now timeline.Time) {
 // recordBytes is how much is in a full record of TLS.
 const recordBytes = 16 << 10
 
-// Write hands on what goes out, and notes which bytes of it are of which stream.
+// Write hands on what goes out, each response ended by its last byte.
 func (f *frames) Write(b []byte) (int, error) {
-	if f.blind {
-		return f.Conn.Write(b)
-	}
 	c := f.connection
 	c.mu.Lock()
+	out := f.ending.put(b, c.toCome)
 	from := c.seen.BytesOut
 	c.mu.Unlock()
+	if len(out) == 0 {
+		return len(b), nil
+	}
+	write := f.witnessed
+	if f.blind {
+		write = func(b []byte, _ int64) (int, error) { return f.Conn.Write(b) }
+	}
+	if n, err := write(out, from); err != nil {
+		return min(n, len(b)), err
+	}
+	return len(b), nil
+}
+
+// witnessed writes, and notes which bytes are of which stream; before them, so many went out on the connection.
+func (f *frames) witnessed(b []byte, from int64) (int, error) {
+	c := f.connection
 	before := c.s.clock.Now()
 	n, err := f.Conn.Write(b)
 	now := c.s.clock.Now()

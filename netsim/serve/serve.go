@@ -115,8 +115,8 @@ func New(o Options) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.until },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withConnection(ctx, c) },
 	}
-	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This one heeds the priorities that browsers give (RFC 9218), without which a page would load as from no
-	// server that it is likely to meet. It also takes a connection of which TLS has been taken off, which is how a stream's number and place are known.
+	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This one lets others say whose turn it is, who heed the priorities that browsers give (see turns), without which
+	// a page would load as from no server that it is likely to meet. It also takes a connection of which TLS has been taken off, which is how a stream's number and place are known.
 	s.h1of2 = &http.Server{MaxHeaderBytes: mostHead, ErrorLog: o.Log}
 	if o.Authority != nil {
 		switch {
@@ -129,7 +129,11 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	//lint:ignore SA1019 see above
-	s.h2 = &http2.Server{MaxConcurrentStreams: mostStreams, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
+	s.h2 = &http2.Server{MaxConcurrentStreams: 2 * mostStreams /* see endings */, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
+	//lint:ignore SA1019 see above
+	if err := http2.ConfigureServer(s.h1of2, s.h2); err != nil { // what its connections share is its own, and not the program's
+		return nil, fmt.Errorf("serve: %w", err)
+	}
 	return s, nil
 }
 

@@ -1,0 +1,429 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// client2 is a client of HTTP/2 that sees each frame. It opens no window until it is told to.
+type client2 struct {
+	*http2.Framer
+	heads bytes.Buffer
+	pack  *hpack.Encoder
+
+	mu       sync.Mutex
+	frames   []seenFrame // of streams
+	settings map[http2.SettingID]uint32
+}
+
+type seenFrame struct {
+	kind   http2.FrameType
+	stream uint32
+	bytes  int // of a body
+	end    bool
+}
+
+func (f seenFrame) String() string {
+	end := ""
+	if f.end {
+		end = " end"
+	}
+	return fmt.Sprintf("%v %d: %d%s", f.kind, f.stream, f.bytes, end)
+}
+
+func (c *client2) ask(t *testing.T, stream uint32, method, path, priority string) {
+	t.Helper()
+	c.heads.Reset()
+	for _, v := range [][2]string{{":method", method}, {":scheme", "https"}, {":authority", "page.test"}, {":path", path}, {"priority", priority}} {
+		if v[1] == "" {
+			continue
+		}
+		_ = c.pack.WriteField(hpack.HeaderField{Name: v[0], Value: v[1]})
+	}
+	c.must(t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.heads.Bytes(), EndStream: true, EndHeaders: true}))
+}
+
+func (c *client2) must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opens lets all come.
+func (c *client2) opens(t *testing.T) {
+	t.Helper()
+	c.must(t, c.WriteWindowUpdate(0, 1<<30))
+	c.must(t, c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}))
+}
+
+// came is what has come when nothing more comes.
+func (c *client2) came() []seenFrame {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.frames)
+}
+
+func (c *client2) read() {
+	for {
+		time.Sleep(time.Millisecond) // what is to come after a frame is known before it
+		f, err := c.ReadFrame()
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		h := f.Header()
+		switch f := f.(type) {
+		case *http2.SettingsFrame:
+			_ = f.ForeachSetting(func(s http2.Setting) error {
+				c.settings[s.ID] = s.Val
+				return nil
+			})
+		case *http2.DataFrame:
+			c.frames = append(c.frames, seenFrame{h.Type, h.StreamID, len(f.Data()), f.StreamEnded()})
+		case *http2.HeadersFrame:
+			c.frames = append(c.frames, seenFrame{h.Type, h.StreamID, 0, f.StreamEnded()})
+		case *http2.RSTStreamFrame:
+			c.frames = append(c.frames, seenFrame{h.Type, h.StreamID, 0, true})
+		}
+		c.mu.Unlock()
+	}
+}
+
+// inBubble is a server and a client beside each other, where all that can happen has happened before the client goes on.
+func inBubble(t *testing.T, o Options, do func(*testing.T, *Server, *client2)) {
+	t.Helper()
+	a, err := OpenAuthority(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Authority = a
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := net.Pipe()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			s.secure(context.Background(), s.connected(ours))
+		}()
+		defer func() {
+			_ = theirs.Close()
+			<-served
+			s.handling.Wait()
+			_ = s.Close()
+		}()
+		conn := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true /* a bubble has another time */, ServerName: "page.test", NextProtos: []string{"h2"}})
+		if err := conn.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		c := &client2{Framer: http2.NewFramer(conn, conn), settings: map[http2.SettingID]uint32{}}
+		c.pack = hpack.NewEncoder(&c.heads)
+		go c.read()
+		_, err = io.WriteString(conn, preface)
+		c.must(t, err)
+		c.must(t, c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}))
+		do(t, s, c)
+	})
+}
+
+// TestResponsesEndAsTheirPrioritiesSay: of responses that wait for the same line, each ends with its last byte, and which comes when is as RFC 9218 has it.
+func TestResponsesEndAsTheirPrioritiesSay(t *testing.T) {
+	const frame, frames = 16 << 10, 4
+	body := make([]byte, frame*frames)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body)
+	})
+	for name, tc := range map[string]struct {
+		priorities []string
+		ends       []int // after how many frames of bodies each has ended
+	}{
+		"nobody says anything":                {[]string{"", "", ""}, []int{10, 11, 12}},
+		"one after the other":                 {[]string{"u=3", "", ""}, []int{4, 8, 12}},
+		"together":                            {[]string{"i", "i", "i"}, []int{10, 11, 12}},
+		"the more urgent first":               {[]string{"u=5", "u=3", "u=0"}, []int{12, 8, 4}},
+		"what is urgent, and then all others": {[]string{"u=4, i", "u=4, i", "u=1"}, []int{11, 12, 4}},
+	} {
+		for _, blind := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/blind=%v", name, blind), func(t *testing.T) {
+				inBubble(t, Options{Handler: handler, Blind: blind}, func(t *testing.T, s *Server, c *client2) {
+					for i, p := range tc.priorities {
+						c.ask(t, uint32(2*i+1), "GET", "/", p)
+						synctest.Wait()
+					}
+					c.opens(t)
+					bodies, got := 0, make([]int, len(tc.ends))
+					for _, f := range c.came() {
+						if f.kind == http2.FrameData {
+							bodies++
+						}
+						if f.end {
+							got[f.stream/2] = bodies
+						}
+					}
+					if !slices.Equal(got, tc.ends) || bodies != frames*len(tc.ends) {
+						t.Errorf("of %d frames, they ended with %v, want %v", bodies, got, tc.ends)
+					}
+					_, es := s.Witnessed()
+					for _, e := range es {
+						if e.Error != "" || e.Ended == 0 || e.ResponseBytes != int64(len(body)) {
+							t.Errorf("%+v", e)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestEndsThatComeByThemselves wait for no round of the others.
+func TestEndsThatComeByThemselves(t *testing.T) {
+	const streams = 8
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, 64<<10)) })
+	inBubble(t, Options{Handler: handler}, func(t *testing.T, s *Server, c *client2) {
+		for i := range uint32(streams) {
+			c.ask(t, 2*i+1, "GET", "/", "i")
+		}
+		synctest.Wait()
+		c.opens(t)
+		last, bodies, ends := map[uint32]int{}, 0, 0
+		for _, f := range c.came() {
+			switch {
+			case f.end:
+				if ends++; bodies-last[f.stream] > 1 { // which is on its way when the handler returns
+					t.Errorf("between the last bytes of %d and its end are %d frames of others", f.stream, bodies-last[f.stream])
+				}
+			case f.bytes > 0:
+				bodies++
+				last[f.stream] = bodies
+			}
+		}
+		if ends != streams {
+			t.Errorf("%d ends of %d", ends, streams)
+		}
+	})
+}
+
+// TestPrioritiesThatChange: what is told of a response later, or before it is asked for, counts.
+func TestPrioritiesThatChange(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "50000")
+		_, _ = w.Write(make([]byte, 50000))
+	})
+	inBubble(t, Options{Handler: handler}, func(t *testing.T, s *Server, c *client2) {
+		c.must(t, c.WriteRawFrame(typePriority, 0, 0, []byte("\x00\x00\x00\x05u=1")))
+		c.ask(t, 1, "GET", "/", "u=3")
+		c.ask(t, 3, "GET", "/", "u=3")
+		c.ask(t, 5, "GET", "/", "u=4")
+		c.must(t, c.WriteRawFrame(typePriority, 0, 0, []byte("\x00\x00\x00\x03u=0")))
+		synctest.Wait()
+		c.opens(t)
+		var got []uint32
+		for _, f := range c.came() {
+			if f.end {
+				got = append(got, f.stream)
+			}
+		}
+		if !slices.Equal(got, []uint32{3, 5, 1}) {
+			t.Errorf("they ended as %v", got)
+		}
+	})
+}
+
+// TestEndsOfHTTP2: each kind of response ends once, and where it is to.
+func TestEndsOfHTTP2(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Length", "5")
+		switch r.URL.Path {
+		case "/none":
+			h.Set("Content-Length", "0")
+			return
+		case "/unknown":
+			h.Del("Content-Length")
+		case "/announced":
+			h.Set("Trailer", "Sum")
+			defer h.Set("Sum", "1")
+		case "/prefixed":
+			h.Set(http.TrailerPrefix+"Sum", "1")
+		case "/short":
+			_, _ = io.WriteString(w, "12")
+			return
+		case "/flushed":
+			_, _ = io.WriteString(w, "12")
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, "345")
+			_ = http.NewResponseController(w).Flush()
+			return
+		case "/given up":
+			_, _ = io.WriteString(w, "12")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		case "/unchanged":
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = io.WriteString(w, "12345")
+	})
+	for path, want := range map[string]string{
+		"/":           "HEADERS 1: 0, DATA 1: 5 end",
+		"/HEAD":       "HEADERS 1: 0 end",
+		"/none":       "HEADERS 1: 0 end",
+		"/unknown":    "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end", // at once, see turns
+		"/announced":  "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
+		"/prefixed":   "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
+		"/short":      "HEADERS 1: 0, DATA 1: 2, DATA 1: 0 end",
+		"/flushed":    "HEADERS 1: 0, DATA 1: 2, DATA 1: 3 end",
+		"/given%20up": "HEADERS 1: 0, DATA 1: 2, RST_STREAM 1: 0 end",
+		"/unchanged":  "HEADERS 1: 0 end",
+	} {
+		inBubble(t, Options{Handler: handler}, func(t *testing.T, s *Server, c *client2) {
+			c.opens(t)
+			method := "GET"
+			if path == "/HEAD" {
+				method = path[1:]
+			}
+			c.ask(t, 1, method, path, "")
+			var got []string
+			for _, f := range c.came() {
+				got = append(got, f.String())
+			}
+			if text := strings.Join(got, ", "); text != want {
+				t.Errorf("%s: %s, want %s", path, text, want)
+			}
+			one := s.connections[0]
+			one.mu.Lock()
+			defer one.mu.Unlock()
+			if len(one.toCome) > 0 {
+				t.Errorf("%s: of streams %v the end is still to come", path, one.toCome)
+			}
+		})
+	}
+}
+
+// TestAsManyStreamsAsTheClientIsTold can be open, also while handlers of responses that have ended are not done.
+func TestAsManyStreamsAsTheClientIsTold(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		_, _ = io.WriteString(w, "12345")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	inBubble(t, Options{Handler: handler}, func(t *testing.T, s *Server, c *client2) {
+		c.opens(t)
+		_ = c.came()
+		most := c.settings[http2.SettingMaxConcurrentStreams]
+		if most != mostStreams || c.settings[http2.SettingNoRFC7540Priorities] != 1 {
+			t.Fatalf("the client is told of %v", c.settings)
+		}
+		for i := range 2 * most {
+			c.ask(t, 2*i+1, "GET", "/", "")
+			if i%most == most-1 {
+				ends := 0
+				for _, f := range c.came() {
+					if f.end {
+						ends++
+					}
+					if f.kind == http2.FrameRSTStream {
+						t.Fatal(f)
+					}
+				}
+				if ends != int(i+1) {
+					t.Fatalf("of %d streams %d have ended", i+1, ends)
+				}
+			}
+		}
+		// One that is given up after its end leaves nothing.
+		c.must(t, c.WriteRSTStream(1, http2.ErrCodeCancel))
+		synctest.Wait()
+		one := s.connections[0]
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if _, is := one.toCome[1]; is || len(one.toCome) != int(2*most-1) {
+			t.Errorf("the ends of %d are kept", len(one.toCome))
+		}
+	})
+}
+
+// TestEndingsOfPieces: however the frames are cut when they are written, what goes out is the same, and what came in stays as it was.
+func TestEndingsOfPieces(t *testing.T) {
+	var in, want bytes.Buffer
+	a, b := http2.NewFramer(&in, nil), http2.NewFramer(&want, nil)
+	both := func(do func(*http2.Framer) error) {
+		for _, f := range []*http2.Framer{a, b} {
+			if err := do(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	data := func(f *http2.Framer, stream uint32, end bool, n int) {
+		if err := f.WriteData(stream, end, bytes.Repeat([]byte{byte(stream)}, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	frameSize := http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 15}
+	if err := a.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2 * mostStreams}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: mostStreams}, http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: 1}); err != nil {
+		t.Fatal(err)
+	}
+	both(func(f *http2.Framer) error { return f.WriteSettingsAck() })
+	for stream := uint32(1); stream <= 9; stream += 2 {
+		both(func(f *http2.Framer) error {
+			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte("fields"), EndHeaders: true})
+		})
+	}
+	for _, f := range []*http2.Framer{a, b} {
+		data(f, 1, false, 100)
+		data(f, 3, false, 300)  // as long as it is to be
+		data(f, 5, f == b, 500) // the last of a known length
+		data(f, 7, false, 100)
+	}
+	data(a, 5, true, 0) // is left out
+	both(func(f *http2.Framer) error { return f.WriteRSTStream(7, http2.ErrCodeInternal) })
+	for _, f := range []*http2.Framer{a, b} {
+		data(f, 1, f == b, 150)
+		data(f, 3, true, 0)
+		data(f, 9, false, 1) // too short
+		data(f, 9, true, 0)
+	}
+	data(a, 1, true, 0)
+	both(func(f *http2.Framer) error { return f.WritePing(true, [8]byte{1}) })
+	given := bytes.Clone(in.Bytes())
+	for size := 1; size <= in.Len(); size++ {
+		toCome := map[int64]int64{1: 250, 5: 500, 7: 200, 9: 200}
+		var p endings
+		var got bytes.Buffer
+		got.Write(p.put(in.Bytes()[:frameHead+12], toCome)) // settings come whole
+		for piece := range slices.Chunk(in.Bytes()[frameHead+12:], size) {
+			got.Write(p.put(piece, toCome))
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) || len(toCome) > 0 {
+			t.Fatalf("in pieces of %d: %d bytes, want %d; of %v the end is to come", size, got.Len(), want.Len(), toCome)
+		}
+	}
+	if !bytes.Equal(in.Bytes(), given) {
+		t.Error("what was written has been changed")
+	}
+}
