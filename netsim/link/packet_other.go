@@ -76,6 +76,11 @@ func WatchStalls() (*StallWatch, error) {
 	return nil, fmt.Errorf("watch for stalls of this machine: it takes Linux: %w", errors.ErrUnsupported)
 }
 
+// Urge does nothing.
+func Urge() (back func(), err error) {
+	return nil, fmt.Errorf("go before all that has no deadline: it takes Linux: %w", errors.ErrUnsupported)
+}
+
 // Stop does nothing.
 func (*StallWatch) Stop() Stalls { return nil }
 
