@@ -42,8 +42,9 @@ func newHost(share, clocked int) *Host {
 	if clocked == 0 {
 		return h
 	}
-	was := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs + clocked - 1)
-	h.restore = append(h.restore, func() { runtime.GOMAXPROCS(was) })
+	more := spareProcs + clocked - 1
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + more)
+	h.restore = append(h.restore, func() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - more) }) // a line that is opened or closed meanwhile has others
 	var unlock func()
 	if unlock, h.lockErr = lockProgram(); h.lockErr == nil {
 		h.restore = append(h.restore, unlock)

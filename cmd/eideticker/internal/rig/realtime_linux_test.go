@@ -146,3 +146,17 @@ func TestWhatIsNotPermittedIsSaidOnce(t *testing.T) {
 		t.Errorf("notes %q, want one about priority and one about memory", res.Notes)
 	}
 }
+
+// TestHostsOverlap: what one has asked for and another has not goes with it, in whatever order they end.
+func TestHostsOverlap(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	first, second := NewHost(1), NewHost(2)
+	first.Close()
+	if n := runtime.GOMAXPROCS(0); n != before+spareProcs+1 {
+		t.Errorf("%d threads may run Go code for the second, %d before", n, before)
+	}
+	second.Close()
+	if n := runtime.GOMAXPROCS(0); n != before {
+		t.Errorf("%d threads may run Go code, %d before", n, before)
+	}
+}
