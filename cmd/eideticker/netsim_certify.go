@@ -38,7 +38,14 @@ links, and exits with 0 all the same: a machine that has other work cannot keep 
 Promised are, on a machine that has none: of round trips of 20 to 300 ms a median
 within 1 %, or 0.3 ms, and 99 of 100 no later than 2 ms and 1 %; of rates of 256
 kbit/s to 100 Mbit/s TCP within 1 % of what they leave after headers; losses within
-their binomial interval; and the same packets lost for the same seed.`
+their binomial interval; and the same packets lost for the same seed.
+
+As root all of the program goes before all others meanwhile, and a thread on each
+CPU looks whether the machine stands still, as virtual ones do that share theirs:
+a stall is a millisecond or more in which nothing ran, whatever its priority. Round
+trips that are late for no other reason are set aside, and told of. A row that all
+packets keep is kept; one that all others keep is kept but for so many, up to 5 %
+of them, and not shown where they are more; any other is not kept.`
 }
 
 // lineJSON is one line, asked and got.

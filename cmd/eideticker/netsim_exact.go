@@ -289,7 +289,7 @@ func (r *exactJSON) print(w io.Writer) error {
 		fmt.Fprintln(w, n)
 	}
 	if r.Load >= 1 {
-		fmt.Fprintf(w, "This machine was busy with something else when it began (load %.1f): links and what measures them were late for that.\n", r.Load)
+		fmt.Fprintf(w, "This machine was busy with something else when it began (load %.1f): links and what measures them may have been late for that.\n", r.Load)
 	}
 	_, err := fmt.Fprintln(w, "TCP is of what the rate leaves after headers; the kernel's token bucket (tbf) counts Ethernet's too, and is measured by what programs read.")
 	return err

@@ -25,4 +25,8 @@
 //
 // A packet link sees every packet: [Packet.Flows] tells when the device opened each connection, was answered, and had the n-th byte of what a server sent. All lines probe themselves, by packets
 // that go through them ([Packet.Probe]), and [Conditions.Off] tells what of it was not asked.
+//
+// A packet that is late may be so for the line, or for a machine that stood still. [WatchStalls] sees the latter, on Linux, and [Stalls.SetAside] tells one from the other. What made lines late
+// themselves, on busy machines, was that their threads were not run: for want of a priority, of one of Go's processors, or of a lock of its scheduler whose holder was not run. The first two a
+// line has; the third only a program has that does nothing else, and asks for it ([Urge]).
 package link

@@ -12,9 +12,34 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestWatchStalls: a CPU that somebody of a higher priority has for himself stands still for all others, and is seen to, by as much.
+// TestWatchStalls: a CPU that somebody of a higher priority has for himself stands still for all others, and is seen to, by as much. A thread that watches and waits for something in this program
+// does not see it, so on a busy machine it is tried again.
 func TestWatchStalls(t *testing.T) {
+	const busy = 20 * time.Millisecond
 	before := runtime.GOMAXPROCS(0)
+	for try := 1; ; try++ {
+		cpu, from, to, stalls := watchedWhile(t, busy)
+		for _, s := range stalls {
+			if s.To.Sub(s.From) < LeastStall {
+				t.Errorf("%v is told of", s)
+			}
+		}
+		// Go has the thread pause every ten milliseconds, and a stall is told of from its first tick to its last.
+		if seen := stalls.within(from, to); seen >= busy/2 {
+			break
+		} else if try == busyTries {
+			t.Errorf("CPU %d was busy for %v, of which %v were seen: %v", cpu, busy, seen, stalls)
+			break
+		}
+	}
+	if n := runtime.GOMAXPROCS(0); n != before {
+		t.Errorf("%d threads may run Go code, %d before", n, before)
+	}
+}
+
+// watchedWhile returns what is seen while one CPU is busy, and when that was.
+func watchedWhile(t *testing.T, busy time.Duration) (cpu int, from, to timeline.Time, stalls Stalls) {
+	t.Helper()
 	w, err := WatchStalls()
 	if no := (*PrivilegeError)(nil); errors.As(err, &no) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -23,28 +48,16 @@ func TestWatchStalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	cpu, clock := w.threads[len(w.threads)-1].cpu, timeline.Monotonic()
-	const busy = 20 * time.Millisecond
-	from := clock.Now()
+	from = clock.Now()
 	done := make(chan error, 1)
 	go func() { done <- occupy(cpu, busy) }()
 	err = <-done
-	to := clock.Now()
-	stalls := w.Stop()
+	to = clock.Now()
+	stalls = w.Stop()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Go has the thread pause every ten milliseconds, and a stall is told of from its first tick to its last.
-	if seen := stalls.within(from, to); seen < busy/2 {
-		t.Errorf("CPU %d was busy for %v, of which %v were seen: %v", cpu, busy, seen, stalls)
-	}
-	for _, s := range stalls {
-		if s.To.Sub(s.From) < LeastStall {
-			t.Errorf("%v is told of", s)
-		}
-	}
-	if n := runtime.GOMAXPROCS(0); n != before {
-		t.Errorf("%d threads may run Go code, %d before", n, before)
-	}
+	return cpu, from, to, stalls
 }
 
 // occupy has a CPU for so much of its time, before all of less priority than it.
