@@ -36,7 +36,7 @@ func TestRunOnRigBaseline(t *testing.T) {
 		{[]string{"scene", "--baseline", "none"}, exitUsage, nil},
 	} {
 		if tc.code == exitInconclusive { // two are too few to tell
-			device.Scene = strings.Replace(daemontest.Brief, "frames=4", "frames=9", 1)
+			device.Scene = strings.Replace(daemontest.Brief, "frames=24", "frames=54", 1)
 		}
 		code, out, errOut := runOn(t, address, append(tc.args, "--max-lost", "100%")...)
 		device.Scene = daemontest.Brief

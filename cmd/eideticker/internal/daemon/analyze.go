@@ -94,6 +94,7 @@ func (d *Daemon) analyze(j *job) (err error) {
 		return fmt.Errorf("measure the recording: %w", err)
 	}
 	found.Results.Recording.File = analysis.RecordingFile
+	earlier.HoldAgainst(j.context, r, s, found)
 	earlier.Keep(found)
 	o := analysis.FolderOptions{Force: true, NoVideo: p.NoVideo, Network: earlier.Network(dir)}
 	if err := analysis.WriteFolder(j.context, dir, r, found, o, t); err != nil {

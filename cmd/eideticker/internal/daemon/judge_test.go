@@ -12,10 +12,10 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
 )
 
-// Scenes that are over soon, the second at half the rate of the first. Their red lasts for 30 frames: a second, so that a busy machine does not miss it.
+// Scenes that are over soon, the second at a third of the rate of the first. Green, content and red stand for two seconds each, so that a machine that stands still for less misses none of them.
 const (
-	fast = "synth:page?size=96x64&fps=30&frames=8&markers=1&pace=realtime"
-	slow = "synth:page?size=96x64&fps=15&frames=8&markers=1&pace=realtime"
+	fast = "synth:fps?size=96x64&fps=15&frames=30&rate=15&markers=1&pace=realtime"
+	slow = "synth:fps?size=96x64&fps=15&frames=30&rate=5&markers=1&pace=realtime"
 )
 
 // judged makes runs and returns them as the store has them.
@@ -60,7 +60,7 @@ func TestVerdict(t *testing.T) {
 	d.Scene = slow
 	id, runs := judged(t, r, wire.StartParams{})
 	if len(runs) != 1 || runs[0].Verdict != stats.Inconclusive || runs[0].Base != base { // that single runs differ may be chance
-		t.Fatalf("a run at half the rate: %+v", runs)
+		t.Fatalf("a run at a third of the rate: %+v", runs)
 	}
 	if _, v, err := r.Store.Judged(id); err != nil || v.Baseline != "release" || !strings.Contains(v.Primary, "fps.framerate") || v.Sentence == "" || v.JudgedWallNS == 0 {
 		t.Errorf("%+v, %v", v, err)

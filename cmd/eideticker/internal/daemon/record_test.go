@@ -142,8 +142,12 @@ func TestKeepLast(t *testing.T) {
 		return verified(t, r, id)
 	}
 	first, last := span(t, kept())
-	if length := last.Sub(first); length < 800*time.Millisecond || length > 1200*time.Millisecond {
-		t.Errorf("%v were kept, want a second", length)
+	missing := time.Duration(0) // the second may have begun while a busy machine showed nothing
+	for _, frames := range r.Figures().Lost["a"] {
+		missing += time.Duration(frames) * time.Second / 60
+	}
+	if length := last.Sub(first); length+missing < 800*time.Millisecond || length > 1200*time.Millisecond {
+		t.Errorf("%v were kept, and %v are missing, want a second", length, missing)
 	}
 	if j := r.Ended(r.Scene("ci", wire.StartParams{Devices: []string{"a"}}).ID); j.State != "ok" {
 		t.Errorf("%+v", j)
@@ -176,7 +180,7 @@ func span(t *testing.T, r *recording.Reader) (first, last time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return time.Unix(0, int64(a.Sampled.Latest)), time.Unix(0, int64(b.Sampled.Latest))
+	return time.Unix(0, int64(a.Sampled.Mid())), time.Unix(0, int64(b.Sampled.Mid()))
 }
 
 // On a disk with less free than is to stay nothing is begun that fills it, and what was deleted anyhow makes room first.

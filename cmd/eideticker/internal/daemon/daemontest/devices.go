@@ -17,9 +17,10 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Sources of scenes. Brief is a run of a second; Endless shows something for as long as it is recorded; Stuck never turns red.
+// Sources of scenes. Brief is a run of some seconds, in which green, content and red stand for two each or more, so that a machine that stands still for one and a half misses none of them;
+// Endless shows something for as long as it is recorded; Stuck never turns red.
 const (
-	Brief   = "synth:page?size=96x64&fps=20&frames=4&markers=1&pace=realtime"
+	Brief   = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
 	Endless = "synth:strip?size=160x90&fps=60&pace=realtime"
 	Stuck   = "synth:page?size=96x64&fps=20&frames=100000&markers=1&pace=realtime"
 )
@@ -131,7 +132,7 @@ func (d Devices) Descriptions() (all []device.Description) {
 // Suite has a test that plays a scene, and one of the same that has opinions of its own of what counts.
 func Suite() []suite.Source {
 	return []suite.Source{suite.Standard(), {Name: "scenes", FS: fstest.MapFS{
-		"scene.yaml":  {Data: []byte("name: scene\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 20s\n")},
-		"judged.yaml": {Data: []byte("name: judged\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\nprimary: fps.unique_frames\nthresholds: {fps.unique_frames: 37%}\ntimeout: 20s\n")},
+		"scene.yaml":  {Data: []byte("name: scene\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n")},
+		"judged.yaml": {Data: []byte("name: judged\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\nprimary: fps.unique_frames\nthresholds: {fps.unique_frames: 37%}\ntimeout: 2m\n")},
 	}}}
 }
