@@ -108,6 +108,7 @@ func (c analyzeCmd) Run(e *env) error {
 	}
 	err = errors.Join(err, c.nothingMeasured(&found.Results))
 	numberWindows(found.Results.Windows)
+	earlier.HoldAgainst(e.ctx, r, s, found)
 	earlier.Keep(found)
 	if c.JSON { // which says what is in the folder
 		wrote := c.writeFolder(e, folder, r, found)

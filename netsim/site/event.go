@@ -6,9 +6,15 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
+// EventSource is who tells of a page's own events, and ReportEvent the one that has all of its report.
+const (
+	EventSource = "page"
+	ReportEvent = "report"
+)
+
 // EventKinds are those of a page that has markers.
 func EventKinds() []string {
-	return []string{"requested", "content", "content-end", "green", "red", "report"}
+	return []string{"requested", "content", "content-end", "green", "red", ReportEvent}
 }
 
 // Events returns the report as events for a recording, with the source "page": when the page was asked for,
@@ -19,7 +25,7 @@ func (r Report) Events() []timeline.Event {
 		panic(err) // a string and a number cannot fail
 	}
 	at := func(kind string, i timeline.Interval) timeline.Event {
-		return timeline.Event{At: i.Mid(), Uncertainty: i.Width() - i.Width()/2, Source: "page", Kind: kind, Data: name}
+		return timeline.Event{At: i.Mid(), Uncertainty: i.Width() - i.Width()/2, Source: EventSource, Kind: kind, Data: name}
 	}
 	events := []timeline.Event{
 		at("requested", timeline.At(r.Requested)),
@@ -37,5 +43,5 @@ func (r Report) Events() []timeline.Event {
 			return events // floats were checked to be finite: cannot happen
 		}
 	}
-	return append(events, timeline.Event{At: r.Received, Source: "page", Kind: "report", Data: whole})
+	return append(events, timeline.Event{At: r.Received, Source: EventSource, Kind: ReportEvent, Data: whole})
 }

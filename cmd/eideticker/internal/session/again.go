@@ -14,10 +14,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/cmd/eideticker/internal/truth"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // Earlier is what a run folder tells of its run beside the recording. It stays when the recording is measured again.
@@ -31,6 +34,8 @@ type Earlier struct {
 	network     *report.Network // nil: the run had none of its own
 	fall        *har.Waterfall  // nil: it cannot be drawn
 	har         bool            // it is there, whatever it is like
+	report      *site.Report    // of the only page; nil: it is none of ours, or what it told is not there
+	checks      string          // what came of them when the run was measured first, or ""
 	notes       []string        // of what could not be read
 }
 
@@ -46,6 +51,7 @@ func ReadEarlier(ctx context.Context, file string, r *recording.Reader) (*Earlie
 
 func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier {
 	e := &Earlier{dir: filepath.Dir(file), environment: report.Environment{}}
+	e.withReport(r)
 	var results *report.Results
 	var record *Record
 	if err := e.open(ctx, report.FileName, func(f io.Reader) (err error) { results, err = report.Decode(f); return err }); err != nil {
@@ -112,7 +118,7 @@ func (e *Earlier) ofRecord(r *Record) {
 	e.ofChecks(r)
 }
 
-// ofChecks tells of what was held against what the page drew, which it said to its run alone.
+// ofChecks tells of what was held against what the page drew when the run was measured first, for where that is not done again.
 func (e *Earlier) ofChecks(r *Record) {
 	failed, left := len(r.ChecksFailed), len(r.ChecksNotMade)
 	if r.Checks <= 0 && failed == 0 && left == 0 {
@@ -124,7 +130,46 @@ func (e *Earlier) ofChecks(r *Record) {
 		}
 		return " (" + cut(strings.Join(list, ", "), 300) + ")"
 	}
-	e.note("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s; they are not made again", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade))
+	e.checks = fmt.Sprintf("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s; they are not made again", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade))
+}
+
+// withReport reads what a page told of itself, which the recording has. Where several were played, which window is whose is not known here.
+func (e *Earlier) withReport(r *recording.Reader) {
+	var data []byte
+	for _, event := range r.Events() {
+		if event.Source != site.EventSource || event.Kind != site.ReportEvent {
+			continue
+		}
+		if data != nil {
+			return
+		}
+		data = event.Data
+	}
+	if data == nil {
+		return
+	}
+	told, err := site.ReadReport(data)
+	if err != nil {
+		e.note("what was measured is not held against what the page drew, since what it told of that cannot be used: %v", err)
+		return
+	}
+	e.report = &told
+}
+
+// HoldAgainst holds what was measured again against what the page drew, as was done when the run was measured first, before [Earlier.Keep]. The page tells of all of its pixels, from green
+// to red: of what was measured otherwise nothing is known.
+func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s analysis.Settings, found *analysis.Found) {
+	exact := s.Region == nil && len(s.Masks) == 0 && !s.AutoTolerance && s.Tolerance == 0 && s.MinPixels == 0
+	if e.report == nil || !exact || len(found.Outcomes) != 1 || found.Outcomes[0] == nil || found.Outcomes[0].Window.Kind != analyze.ByMarkers {
+		return
+	}
+	page, err := truth.Read(ctx, truth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0], Report: *e.report, Measures: s.Measures})
+	if err != nil {
+		e.note("what was measured could not be held against what the page drew: %v", err)
+		return
+	}
+	w := &found.Results.Windows[0]
+	w.Checks, w.Claims, e.checks = page.Checks, page.Claims, ""
 }
 
 // short reports whether results may have a text as a name.
@@ -231,6 +276,9 @@ func (e *Earlier) Keep(found *analysis.Found) {
 	carry(results, e.retried, e.said, e.environment)
 	if e.failed != "" {
 		results.Notes = append(results.Notes, e.failed)
+	}
+	if e.checks != "" {
+		results.Notes = append(results.Notes, e.checks)
 	}
 	results.Notes = append(results.Notes, e.notes...)
 	results.Network = e.network

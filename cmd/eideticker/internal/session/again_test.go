@@ -364,7 +364,7 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 	}
 }
 
-// TestMeasuredAgainWithChecks: what the page drew was told to the run alone, so a note says what came of it.
+// TestMeasuredAgainWithChecks: where the recording does not have what the page drew, a note says what came of the checks at first.
 func TestMeasuredAgainWithChecks(t *testing.T) {
 	dir := aRun(t)
 	path := filepath.Join(dir, RecordFile)
