@@ -42,7 +42,7 @@ package: deps webui
 
 # Packages whose tests run in a VM may take longer than the go command's own limit of ten minutes.
 test: deps webui lint cross
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 45m ./...
 	@$(MAKE) --no-print-directory race fuzz
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
