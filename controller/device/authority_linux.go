@@ -2,10 +2,8 @@ package device
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
 )
 
@@ -17,9 +15,8 @@ type Authority struct {
 	File    string // its certificate, PEM
 	KeyHash string // SHA-256 of its public key in Base64
 	// HTTP3 is spoken where servers offer it. Chromium trusts no authority of this kind for that unless it is told to speak nothing else, so it does then.
+	// Firefox asks by TCP first, but for hosts of which names say that they speak it (HTTPS records).
 	HTTP3 bool
-	// HTTP3Host is a host of which it is known before anything is heard of it that it speaks HTTP/3, at port 443; "": there is none. Firefox asks all others by TCP first.
-	HTTP3Host string
 }
 
 // chromiumTrusts are the arguments by which Chromium trusts an authority.
@@ -31,17 +28,13 @@ func chromiumTrusts(a *Authority) []string {
 	return args
 }
 
-// firefoxTrusts returns the kind whose profile speaks HTTP/3 with servers of an authority, or does not, and the policy by which it trusts it. first is what it begins with.
-func firefoxTrusts(k kind, a *Authority, first string) (kind, string, error) {
+// firefoxTrusts returns the kind whose profile speaks HTTP/3 with servers of an authority, or does not, and the policy by which it trusts it.
+func firefoxTrusts(k kind, a *Authority) (kind, string, error) {
 	k.files = maps.Clone(k.files)
 	// By itself it speaks no HTTP/3 as long as it trusts anybody but those who came with it.
 	k.files["user.js"] += fmt.Sprintf("user_pref(\"network.http.http3.enable\", %v);\nuser_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
-	if a.HTTP3 && a.HTTP3Host != "" {
-		// Note: it takes one host alone, and in the first moments of a new profile none.
-		if u, err := url.Parse(first); err == nil && u.Hostname() == a.HTTP3Host {
-			return k, "", fmt.Errorf("it asks for what it begins with by TCP, also where %s is known to speak HTTP/3: have it begin with another page: %w", a.HTTP3Host, errors.ErrUnsupported)
-		}
-		k.files["user.js"] += fmt.Sprintf("user_pref(\"network.http.http3.alt-svc-mapping-for-testing\", %q);\nuser_pref(\"network.http.http3.force-use-alt-svc-mapping-for-testing\", true);\n", a.HTTP3Host+";h3=:443")
+	if a.HTTP3 { // which it asks the system's names for, as by itself since 129
+		k.files["user.js"] += "user_pref(\"network.dns.native_https_query\", true);\n"
 	}
 	file, err := filepath.Abs(a.File)
 	if err != nil {

@@ -103,7 +103,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	}
 	if o.Authority != nil && kind.name == "firefox" {
 		var trust string
-		if kind, trust, err = firefoxTrusts(kind, o.Authority, o.URL); err == nil {
+		if kind, trust, err = firefoxTrusts(kind, o.Authority); err == nil {
 			policy, err = together(policy, trust)
 		}
 		if err != nil {

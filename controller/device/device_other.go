@@ -57,10 +57,9 @@ type BrowserOptions struct {
 
 // Authority is who makes the certificates of a test network.
 type Authority struct {
-	File      string
-	KeyHash   string
-	HTTP3     bool
-	HTTP3Host string
+	File    string
+	KeyHash string
+	HTTP3   bool
 }
 
 // Browser is a browser on a virtual display. Only Linux has them here.

@@ -229,10 +229,8 @@ func (t *Test) checkNetwork(known *Known) error {
 		return problem(at("network", "replay"), "an archive is replayed for a url, and the test has none")
 	case n.Replay == "" && n.Determinism != 0:
 		return problem(at("network", "determinism"), "determinism is of the pages of an archive: want replay too")
-	case n.Protocol != "" && n.Replay != "":
-		return problem(at("network", "protocol"), "protocol is of pages of the rig's own: an archive answers by h2, and by http/1.1 where its site had no TLS, so leave it out")
-	case n.Protocol != "" && t.Page == "":
-		return problem(at("network", "protocol"), "protocol is of pages of the rig's own, and the test has a url: want a page")
+	case n.Protocol != "" && t.Page == "" && n.Replay == "":
+		return problem(at("network", "protocol"), "protocol is of pages of the rig's own and of archives, and the test has a url: want a page, or an archive to replay")
 	case n.KeyLog && n.Protocol == "" && n.Replay == "":
 		return problem(at("network", "key-log"), "there are no keys without TLS: want a protocol, or an archive to replay")
 	}

@@ -44,7 +44,7 @@ func TestSchemaTakesWhatIsATest(t *testing.T) {
 var beyond = []string{
 	"key twice", "merge", "tag", "name of a file", "page that is not there", "page above", "nothing marked", "measure", "measure twice", "primary", "threshold of nothing",
 	"primary, value", "primary, no such value", "primary, value with dots", "threshold of no value",
-	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there", "archive elsewhere", "determinism of nothing", "protocol of a url", "protocol of an archive", "keys of nothing", "end that does not come", "timeout, long", "two launches", "launch again and again", "key", "key, near",
+	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there", "archive elsewhere", "determinism of nothing", "protocol of a url", "keys of nothing", "end that does not come", "timeout, long", "two launches", "launch again and again", "key", "key, near",
 	"key of a plus", "click outside, percent", "pinch", "replay", "replay from elsewhere", "wait, in", "wait, longer than it may", "ping", "repetitions in each other",
 	"steps without end", "replay of what is none", "script", "window too small", "region outside the window", "region outside any window", "mask outside the window",
 	"click on nothing", "line without a network", "line that is not there", "line further than the moon", "line that loses more than all",

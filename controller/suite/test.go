@@ -54,7 +54,7 @@ type Network struct {
 	Up      Rate          `yaml:"up"`
 	Loss    *Percent      `yaml:"loss"` // of packets, each way; nil: as the profile has it, else none
 
-	// Protocol is by which alone pages of the rig's own are served, with TLS; "": by HTTP/1.1 without TLS.
+	// Protocol is by which alone pages are served with TLS, of the rig's own and of archives; "": the rig's own by HTTP/1.1 without TLS, archives by HTTP/2 where their sites had TLS.
 	Protocol Protocol `yaml:"protocol"`
 	// KeyLog keeps the secrets of TLS in the run's folder, for those who look at its packets.
 	KeyLog bool `yaml:"key-log"`

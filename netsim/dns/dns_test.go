@@ -78,7 +78,7 @@ func (a *asker) ask(network, name string, kind uint16) (*dns.Msg, Query) {
 	}
 }
 
-var world = World{Names: []string{"rig.test", "*.shop.test"}, Addresses: []netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("2001:2::1")}, ALPN: []string{"h3", "h2"}, TTL: 60}
+var world = World{Names: []string{"rig.test", "*.shop.test"}, Addresses: []netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("2001:2::1")}, ALPN: []string{"h3", "h2"}, Secure: func(name string) bool { return name != "plain.shop.test" }, TTL: 60}
 
 func TestAnswers(t *testing.T) {
 	a := serve(t, Options{World: world})
@@ -90,7 +90,10 @@ func TestAnswers(t *testing.T) {
 		{"rig.test", dns.TypeA, "198.18.0.1"},
 		{"RIG.Test", dns.TypeA, "198.18.0.1"},
 		{"rig.test", dns.TypeAAAA, "2001:2::1"},
-		{"rig.test", dns.TypeHTTPS, `1 . alpn="h3,h2"`},
+		{"rig.test", dns.TypeHTTPS, `1 . alpn="h3,h2" no-default-alpn=""`},
+		{"a.shop.test", dns.TypeHTTPS, `1 . alpn="h3,h2" no-default-alpn=""`},
+		{"PLAIN.shop.test", dns.TypeHTTPS, ""},
+		{"_8000._https.a.shop.test", dns.TypeHTTPS, ""},
 		{"rig.test", dns.TypeTXT, ""},
 		{"a.b.shop.test", dns.TypeA, "198.18.0.1"},
 		{"shop.test", dns.TypeA, "refused"},

@@ -3,6 +3,7 @@ package dns
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -12,13 +13,17 @@ import (
 type World struct {
 	Names     []string     // "example.org", or "*.example.org" for all below it, or "*" for every name
 	Addresses []netip.Addr // where all of them lead: of IPv4, IPv6 or both
-	ALPN      []string     // protocols in HTTPS records (RFC 9460), such as h3, h2; none: there are no such records
-	TTL       uint32       // seconds
+	ALPN      []string     // protocols in HTTPS records (RFC 9460), such as h3, h2, of servers at port 443; none: there are no such records
+	// Secure says of which names, in lower case and without the dot at the end, there are HTTPS records; nil: of all. Browsers take one for a word that the name is to be asked by HTTPS alone.
+	Secure func(name string) bool
+	TTL    uint32 // seconds
 }
 
 const (
 	mostNames = 100_000
 	mostName  = 253 // bytes, RFC 1035
+
+	defaultALPN = "http/1.1" // that a record has without saying so
 )
 
 // names is a World's, made ready to be looked up.
@@ -78,10 +83,15 @@ func (w *World) answer(name string, kind uint16) (all []dns.RR) {
 		return dns.RR_Header{Name: name, Rrtype: kind, Class: dns.ClassINET, Ttl: w.TTL}
 	}
 	if kind == dns.TypeHTTPS {
-		if len(w.ALPN) == 0 {
+		// What begins with an underscore is the name of another port (section 9.1).
+		if len(w.ALPN) == 0 || strings.HasPrefix(name, "_") || w.Secure != nil && !w.Secure(trimDot(dns.CanonicalName(name))) {
 			return nil
 		}
-		return []dns.RR{&dns.HTTPS{SVCB: dns.SVCB{Hdr: header(kind), Priority: 1, Target: ".", Value: []dns.SVCBKeyValue{&dns.SVCBAlpn{Alpn: w.ALPN}}}}}
+		r := &dns.HTTPS{SVCB: dns.SVCB{Hdr: header(kind), Priority: 1, Target: ".", Value: []dns.SVCBKeyValue{&dns.SVCBAlpn{Alpn: w.ALPN}}}}
+		if !slices.Contains(w.ALPN, defaultALPN) {
+			r.Value = append(r.Value, &dns.SVCBNoDefaultAlpn{})
+		}
+		return []dns.RR{r}
 	}
 	for _, a := range w.Addresses {
 		switch {

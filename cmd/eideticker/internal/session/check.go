@@ -24,11 +24,10 @@ func Check(t *suite.Test, on ...Variant) error {
 		if !known {
 			continue
 		}
-		browser, err := d.Browser(v.Browser)
-		if err != nil {
+		if _, err := d.Browser(v.Browser); err != nil {
 			return err
 		}
-		if err := checkNetworkOn(t, d, browser); err != nil {
+		if err := checkNetworkOn(t, d); err != nil {
 			return err
 		}
 		if !onThisMachine(d) {

@@ -31,7 +31,7 @@ const (
 // Network is the network that a run was made on: what was asked of it, and what packets through it found right before.
 type Network struct {
 	Profile  string         `json:"profile,omitempty"`
-	Protocol suite.Protocol `json:"protocol,omitempty"` // of pages of the rig's own; "": HTTP/1.1 without TLS, or the page is none
+	Protocol suite.Protocol `json:"protocol,omitempty"` // with TLS; "": HTTP/1.1 without TLS, or the archive's own
 	KeyLog   string         `json:"key_log,omitempty"`  // the file with the secrets of TLS, which stays where the run was made; "": nobody has them
 	Seed     uint64         `json:"seed"`               // of what chance decided
 
@@ -80,7 +80,7 @@ func checkNetwork(t *suite.Test) error {
 }
 
 // checkNetworkOn says why a device cannot have one.
-func checkNetworkOn(t *suite.Test, d device.Description, browser string) error {
+func checkNetworkOn(t *suite.Test, d device.Description) error {
 	switch {
 	case !t.Network.Given():
 		return nil
@@ -93,7 +93,7 @@ func checkNetworkOn(t *suite.Test, d device.Description, browser string) error {
 	case d.Input.Kind == device.InputWebdriver:
 		return fmt.Errorf("test %s asks for a network, on which a browser is not reached by WebDriver: take another input: %w", t.Name, errors.ErrUnsupported)
 	}
-	return checkProtocolOn(t, d, browser)
+	return checkProtocolOn(t, d)
 }
 
 // openNetwork makes the network that a test asks for, and probes it; nil: it asks for none. One that is not what was asked is none.
@@ -109,13 +109,17 @@ func (s *session) openNetwork(ctx context.Context) (*testnet.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := "*.test"
+	o := testnet.Options{Conditions: asked, Seed: s.Seed, Names: []string{"*.test"}, Segment: segment}
 	if s.Test.Network.Replay != "" {
-		names = "*" // what was not recorded is missed by the archive, which says so
+		o.Names = []string{"*"} // what was not recorded is missed by the archive, which says so
 	}
-	n, err := testnet.Open(testnet.Options{Conditions: asked, Seed: s.Seed, Names: []string{names}, Segment: segment, Asked: func(q dns.Query) {
+	if o.ALPN, o.Secure, err = spoken(s.Test); err != nil {
+		return nil, err
+	}
+	o.Asked = func(q dns.Query) {
 		s.log.Info("name", "client", q.Client, "name", q.Name, "type", q.Type, "result", string(q.Result))
-	}})
+	}
+	n, err := testnet.Open(o)
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
 		return nil, fmt.Errorf("%w: no run is made over one; without network: in its test it takes nothing either", err)
 	}

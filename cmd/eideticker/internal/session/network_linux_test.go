@@ -205,7 +205,7 @@ func TestNetworksRefused(t *testing.T) {
 func TestNetworkOfADevice(t *testing.T) {
 	test := &suite.Test{Name: "x", Page: "/load.html", Network: suite.Network{Profile: "cable"}}
 	phone := device.Description{Name: "phone", Source: "v4l2:0", Input: device.Input{Kind: device.InputHID, Target: "/dev/hidg0"}, Network: "lo"}
-	if err := checkNetworkOn(test, phone, ""); err != nil {
+	if err := checkNetworkOn(test, phone); err != nil {
 		t.Error(err)
 	}
 	if err := controlledBeside(t.Context(), phone); err != nil {

@@ -6,13 +6,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 
-	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/serve"
-	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // KeyLogFile is in the folder of a run that was to keep the secrets of TLS: what Wireshark and the like read packets with.
@@ -86,9 +83,28 @@ func (p *pages) trusted() *device.Authority {
 	}
 	a := &device.Authority{File: p.authority.File(), KeyHash: p.authority.KeyHash()}
 	if p.protocol == suite.HTTP3 {
-		a.HTTP3, a.HTTP3Host = true, pageHost
+		a.HTTP3 = true
 	}
 	return a
+}
+
+// spoken is what the names of a test's network say of the protocols that their servers speak, and which names do. What is not told that HTTP/3 is spoken asks by TCP first.
+func spoken(t *suite.Test) (alpn []string, secure func(name string) bool, err error) {
+	switch t.Network.Protocol {
+	case suite.HTTP2, suite.HTTP3:
+		alpn = []string{string(t.Network.Protocol)}
+	default: // of HTTP/1.1 nobody has to be told
+		return nil, nil, nil
+	}
+	if t.Network.Replay == "" {
+		return alpn, func(name string) bool { return name == pageHost }, nil
+	}
+	a, err := readArchive(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	names := secureNames(a)
+	return alpn, func(name string) bool { return names[name] }, nil
 }
 
 // open opens the one door of the server of a site, and returns how addresses of its pages begin.
@@ -116,24 +132,12 @@ func (p *pages) open(s *serve.Server) (origin string, err error) {
 }
 
 // checkProtocolOn says why a browser of a device cannot load a test's page by the protocol that it asks for.
-func checkProtocolOn(t *suite.Test, d device.Description, browser string) error {
+func checkProtocolOn(t *suite.Test, d device.Description) error {
 	switch {
 	case t.Network.Protocol == "":
 		return nil
 	case d.Source != device.Virtual:
 		return fmt.Errorf("test %s asks for %s, and servers with TLS of a run's own are believed only by browsers that this machine starts for it: take a virtual display instead of device %s, or leave the protocol out: %w", t.Name, t.Network.Protocol, d.Name, errors.ErrUnsupported)
-	case t.Network.Protocol == suite.HTTP3 && browser == "firefox" && begins(t):
-		return fmt.Errorf("test %s asks for h3, which Firefox does not speak yet when it has just been started, and has it begin with the page: begin at a navigation, t0: %s, or take another protocol or another browser: %w", t.Name, controller.Navigation, errors.ErrUnsupported)
 	}
 	return nil
-}
-
-// begins says that the first that a browser loads is the test's page.
-func begins(t *suite.Test) bool {
-	if len(t.Steps) > 0 {
-		if _, launches := t.Steps[0].Action.(suite.Launch); launches {
-			return true
-		}
-	}
-	return t.T0 != controller.Navigation && slices.ContainsFunc(site.Pages(), func(p site.Page) bool { return p.Path == t.Page && p.Markers })
 }

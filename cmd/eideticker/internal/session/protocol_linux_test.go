@@ -34,11 +34,16 @@ func TestRunByProtocol(t *testing.T) {
 		browser  string
 		protocol suite.Protocol
 		keys     bool
+		first    bool // the browser is started with the page
 	}{
-		{"chromium", suite.HTTP2, true}, {"firefox", suite.HTTP2, false}, {"chromium", suite.HTTP3, false}, {"firefox", suite.HTTP3, true},
+		{"chromium", suite.HTTP2, true, false}, {"firefox", suite.HTTP2, false, false}, {"chromium", suite.HTTP3, false, false}, {"firefox", suite.HTTP3, true, false}, {"firefox", suite.HTTP3, false, true},
 	} {
-		t.Run(tc.browser+" "+strings.ReplaceAll(string(tc.protocol), "/", ""), func(t *testing.T) {
-			test, err := suite.Parse("far.yaml", fmt.Appendf(nil, "name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit, protocol: %s, key-log: %v}\n", tc.protocol, tc.keys), Known())
+		t.Run(fmt.Sprintf("%s %s first=%v", tc.browser, strings.ReplaceAll(string(tc.protocol), "/", ""), tc.first), func(t *testing.T) {
+			t0 := "t0: navigation\n"
+			if tc.first {
+				t0 = ""
+			}
+			test, err := suite.Parse("far.yaml", fmt.Appendf(nil, "name: far\npage: /load.html\nmeasures: [speedindex]\n%snetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit, protocol: %s, key-log: %v}\n", t0, tc.protocol, tc.keys), Known())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,24 +135,18 @@ func TestProtocolsRefused(t *testing.T) {
 	by := func(p suite.Protocol) suite.Test {
 		return suite.Test{Name: "x", Page: "/load.html", T0: "navigation", Network: suite.Network{Protocol: p}}
 	}
-	held, launched, window := by(suite.HTTP3), by(suite.HTTP3), by(suite.HTTP3)
+	held := by(suite.HTTP3)
 	held.T0 = ""
-	launched.Steps = []suite.Step{{Action: suite.Launch{}}}
-	window.T0, window.Page = "", "/window.html" // which draws no green: one of the rig's comes before it
-	const early = "which Firefox does not speak yet when it has just been started"
 	for name, tc := range map[string]struct {
 		test    suite.Test
 		on      device.Description
 		browser string
 		want    string
 	}{
-		"h2":                         {by(suite.HTTP2), here, "firefox", ""},
-		"h3":                         {by(suite.HTTP3), here, "firefox", ""},
-		"h3, page behind a green":    {window, here, "firefox", ""},
-		"a device":                   {by(suite.HTTP2), fed, "", "asks for h2, and servers with TLS of a run's own are believed only by browsers that this machine starts for it: take a virtual display instead of device phone"},
-		"h3, first page":             {held, here, "firefox", early},
-		"h3, first page of chromium": {held, here, "chromium", ""},
-		"h3, launched":               {launched, here, "firefox", early},
+		"h2":             {by(suite.HTTP2), here, "firefox", ""},
+		"h3":             {by(suite.HTTP3), here, "firefox", ""},
+		"a device":       {by(suite.HTTP2), fed, "", "asks for h2, and servers with TLS of a run's own are believed only by browsers that this machine starts for it: take a virtual display instead of device phone"},
+		"h3, first page": {held, here, "firefox", ""},
 	} {
 		var on Device = local{tc.on}
 		if tc.on.Source != device.Virtual {

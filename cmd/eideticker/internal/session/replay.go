@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,15 +52,13 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
 	if p.server, err = serve.New(p.options(t.Network, p.archive.replayer)); err != nil {
 		return err
 	}
-	for _, door := range []struct {
-		port string
-		add  func(net.Listener)
-	}{{pagePort, p.server.HTTP}, {securePort, p.server.HTTPS}} {
-		l, _, err := p.listen.connections(door.port)
-		if err != nil {
-			return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
-		}
-		door.add(l)
+	l, _, err := p.listen.connections(pagePort)
+	if err == nil {
+		p.server.HTTP(l)
+		err = p.openSecure()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
 	}
 	p.serving.Go(func() error {
 		if err := p.server.Run(ctx); err != nil {
@@ -70,6 +67,37 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
 		return nil
 	})
 	return nil
+}
+
+// openSecure opens the door of the sites that have TLS.
+func (p *pages) openSecure() error {
+	if p.protocol == suite.HTTP3 {
+		c, _, err := p.listen.packets(securePort)
+		if err == nil {
+			p.server.QUIC(c)
+		}
+		return err
+	}
+	l, _, err := p.listen.connections(securePort)
+	if err == nil {
+		p.server.HTTPS(l)
+	}
+	return err
+}
+
+// secureNames are the names at which all that an archive has came by HTTPS, in lower case.
+func secureNames(a *replay.Archive) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range a.Exchanges {
+		u, err := url.Parse(e.URL)
+		if err != nil {
+			continue
+		}
+		name := strings.ToLower(u.Hostname())
+		before, known := names[name]
+		names[name] = u.Scheme == "https" && (before || !known)
+	}
+	return names
 }
 
 // answered says that what the test loaded is not in the archive: the browser was shown a page that says so.

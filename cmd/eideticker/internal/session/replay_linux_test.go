@@ -13,6 +13,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/replay"
 )
 
 // shop is a HAR, as browsers export them, of a page with a picture.
@@ -64,17 +65,21 @@ func TestRunOnArchive(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
-	run := func(browser, address string) (*Record, string) {
+	run := func(browser, address, protocol string) (*Record, string) {
 		out := filepath.Join(t.TempDir(), "run")
-		test := shopTest(t, dir, address, "{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+strconv.FormatBool(browser == "firefox")+"}")
+		test := shopTest(t, dir, address, "{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+strconv.FormatBool(browser == "firefox")+protocol+"}")
 		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out, Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r, out
 	}
-	for _, browser := range browsers {
-		r, out := run(browser, "https://shop.example/")
+	for i := range 2 * len(browsers) {
+		browser, protocol, asked := browsers[i/2], "h2", ""
+		if i%2 == 1 {
+			protocol, asked = "h3", ", protocol: h3"
+		}
+		r, out := run(browser, "https://shop.example/", asked)
 		if r.State != Passed || r.Network == nil || r.Network.Replay == nil {
 			t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
 		}
@@ -97,24 +102,38 @@ func TestRunOnArchive(t *testing.T) {
 		}
 		came := map[string]bool{}
 		for _, e := range fall.Log.Entries {
-			if e.Response.Status == 200 && e.Protocol == "h2" {
+			if e.Response.Status == 200 && e.Protocol == protocol {
 				came[e.Request.URL] = true
 			}
 		}
 		if !came["https://shop.example/"] || !came["https://cdn.example/a.svg"] {
-			t.Errorf("%s: by HTTP/2 came %v", browser, came)
+			t.Errorf("%s: by %s came %v", browser, protocol, came)
 		}
 		if _, err := os.Stat(filepath.Join(out, "pictures", "waterfall.svg")); err != nil {
 			t.Error(err)
 		}
 		theKeys(t, browser, out, r, browser == "firefox")
 	}
-	r, _ := run("chromium", "https://Closed.example:443")
+	r, _ := run("chromium", "https://Closed.example:443", "")
 	if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed || !strings.Contains(r.Reason, want) {
 		t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)
 	}
 	if left, err := filepath.Glob(filepath.Join(tmp, authorityPrefix+"*")); err != nil || len(left) > 0 {
 		t.Errorf("authorities are left: %q, %v", left, err)
+	}
+}
+
+// TestSecureNames: names of an archive tell of HTTPS only where nothing came without it, since browsers would ask for that by HTTPS then.
+func TestSecureNames(t *testing.T) {
+	a := &replay.Archive{}
+	for _, address := range []string{"https://Shop.example/", "https://shop.example:8443/", "https://cdn.example/a.svg", "http://cdn.example/b.svg", "http://old.example/", "https://old.example/", "http://plain.example/", "%"} {
+		a.Exchanges = append(a.Exchanges, &replay.Exchange{URL: address})
+	}
+	names := secureNames(a)
+	for name, want := range map[string]bool{"shop.example": true, "cdn.example": false, "old.example": false, "plain.example": false, "": false} {
+		if names[name] != want {
+			t.Errorf("%q: %v", name, names[name])
+		}
 	}
 }
 

@@ -20,10 +20,12 @@ import (
 // Options of a network.
 type Options struct {
 	Conditions link.Conditions
-	Seed       uint64          // of what chance decides
-	Netem      bool            // by the kernel's netem, see link.OpenNetem, whose chance has no seed
-	Names      []string        // of the test world, see dns.World
-	Asked      func(dns.Query) // may be nil
+	Seed       uint64                 // of what chance decides
+	Netem      bool                   // by the kernel's netem, see link.OpenNetem, whose chance has no seed
+	Names      []string               // of the test world, see dns.World
+	ALPN       []string               // what its servers speak by TLS at port 443, see dns.World; none: names say nothing of it
+	Secure     func(name string) bool // likewise
+	Asked      func(dns.Query)        // may be nil
 	// Segment is the interface behind which the device is. nil: what is started in the namespace of the line's device is the device.
 	Segment *link.SegmentOptions
 }
@@ -52,7 +54,7 @@ const nameTTL = 300
 func Open(o Options) (n *Network, err error) {
 	n = &Network{}
 	answers, err := dns.New(dns.Options{
-		World: dns.World{Names: o.Names, Addresses: []netip.Addr{link.ServerAddress.Addr(), link.ServerAddress6.Addr()}, TTL: nameTTL},
+		World: dns.World{Names: o.Names, Addresses: []netip.Addr{link.ServerAddress.Addr(), link.ServerAddress6.Addr()}, ALPN: o.ALPN, Secure: o.Secure, TTL: nameTTL},
 		Asked: func(q dns.Query) {
 			n.queries.add(q)
 			if o.Asked != nil {
