@@ -15,7 +15,7 @@ import (
 
 // StallWatch sees this machine stand still. On each CPU a thread waits for the ticks of a timer, with a higher priority than all of a line has, so nothing of ours can delay it: a tick that it is
 // late for is a stall. How late it is the kernel tells, by how many ticks went by until the thread ran in it; what the thread waits for in this program, on its way from one wait to the next, is
-// not seen, and counts as nobody's stall. It costs some hundredths of each CPU.
+// not seen, and counts as nobody's stall. It takes up to a tenth of each CPU.
 type StallWatch struct {
 	threads []*stallThread
 }
