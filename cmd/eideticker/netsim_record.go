@@ -287,6 +287,10 @@ func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 			return err
 		}
 	}
+	if got.Refused > 0 {
+		_, err := fmt.Fprintln(w, "--insecure records sites also whose certificate is none to trust, and marks them")
+		return err
+	}
 	return nil
 }
 

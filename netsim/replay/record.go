@@ -54,6 +54,7 @@ type Recorded struct {
 	Exchanges int   // kept
 	Bytes     int64 // of their bodies, each different one once
 	Failed    int   // of Exchanges, those whose site did not answer, or not to the end
+	Refused   int   // of Failed, those that were not asked for, since their site's certificate is none to trust
 	Missing   int   // of Exchanges, those that cannot be replayed: websockets, bodies that were too large
 	Insecure  int   // of Exchanges, those whose site's certificate is none to trust
 	Lost      int   // passed on, and not kept at all
@@ -407,6 +408,9 @@ func (x *passing) fail(to *url.URL, err error) {
 	switch {
 	case errors.As(err, &distrust):
 		err = distrust
+		x.r.mu.Lock()
+		x.r.counts.Refused++
+		x.r.mu.Unlock()
 	case errors.Is(context.Cause(x.way), errOver):
 		err = errors.New("the recording ended before there was an answer")
 	case x.in.Context().Err() != nil:

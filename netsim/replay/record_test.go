@@ -199,12 +199,12 @@ func TestRecorderAndCertificates(t *testing.T) {
 		e := r.archive(t).Exchanges[0]
 		got := r.Recorded()
 		if tc.refused != "" {
-			if g.status != http.StatusBadGateway || !strings.Contains(string(g.body), tc.refused) || !strings.Contains(e.Error, tc.refused) || got.Failed != 1 || len(got.Notes) != 1 {
+			if g.status != http.StatusBadGateway || !strings.Contains(string(g.body), tc.refused) || !strings.Contains(e.Error, tc.refused) || got.Failed != 1 || got.Refused != 1 || len(got.Notes) != 1 {
 				t.Errorf("%s: %d %s; %q; %+v", name, g.status, g.body, e.Error, got)
 			}
 			continue
 		}
-		if g.status != 200 || string(g.body) != "hello" || !strings.Contains(e.Insecure, "unknown authority") || got.Insecure != 1 || len(got.Notes) != 1 {
+		if g.status != 200 || string(g.body) != "hello" || !strings.Contains(e.Insecure, "unknown authority") || got.Insecure != 1 || got.Refused != 0 || len(got.Notes) != 1 {
 			t.Errorf("%s: %d %s; %q; %+v", name, g.status, g.body, e.Insecure, got)
 		}
 	}
