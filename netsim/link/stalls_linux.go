@@ -35,7 +35,7 @@ const (
 	mostStalls    = 1 << 14 // of a CPU; more are not told of, and count as nobody's
 )
 
-// WatchStalls begins to watch all CPUs that this program may use. It takes the right to real-time priority; without it the error is a [PrivilegeError].
+// WatchStalls begins to watch all CPUs that this program may use. Without the right to real-time priority the error is one of permission.
 func WatchStalls() (*StallWatch, error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
@@ -127,7 +127,7 @@ func (t *stallThread) begin() error {
 	}
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: stallPriority, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
 	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
-		return refused("go before all that has no deadline", err)
+		return notUrgent(err)
 	}
 	t.began = timeline.Monotonic().Now().Add(stallTick)
 	spec := unix.ItimerSpec{Interval: unix.NsecToTimespec(int64(stallTick)), Value: unix.NsecToTimespec(int64(t.began))}

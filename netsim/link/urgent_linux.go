@@ -11,7 +11,7 @@ import (
 
 // Urge has all threads of this program, and those that they start, go before all that has no deadline (sched(7)), until back is called. It is for a program that measures lines and does nothing
 // else meanwhile: a line's own threads do so anyway, but wait for locks of Go's scheduler, and who has one of those may not be run for long on a busy machine. Programs that are started meanwhile
-// have that priority too. Without the right to it the error is a [PrivilegeError].
+// have that priority too. Without the right to it the error is one of permission.
 func Urge() (back func(), err error) {
 	normal := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
 	urged := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
@@ -20,9 +20,14 @@ func Urge() (back func(), err error) {
 	}
 	if err := eachThread(&normal, &urged); err != nil {
 		back()
-		return nil, refused("go before all that has no deadline", err)
+		return nil, notUrgent(err)
 	}
 	return back, nil
+}
+
+// notUrgent says what a priority takes.
+func notUrgent(err error) error {
+	return fmt.Errorf("go before all that has no deadline, which takes root or the capability CAP_SYS_NICE: %w", err)
 }
 
 // eachThread has threads of this program scheduled otherwise that are scheduled in one way, until there are none: those that begin meanwhile inherit it.
