@@ -114,6 +114,14 @@ func (c *connection) expect(stream, bytes int64) {
 	}
 }
 
+// hasEnded reports whether the end of a response of HTTP/2 is out, before its handler has returned.
+func (c *connection) hasEnded(stream int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left, known := c.toCome[stream]
+	return known && left == 0
+}
+
 // bodyLength is how many bytes the body of a response will have; 0: none, or that is not known, or trailers follow it.
 func bodyLength(method string, status int, h http.Header) int64 {
 	if method == http.MethodHead || status == http.StatusNoContent || status == http.StatusNotModified || len(h["Trailer"]) > 0 || len(h["Content-Length"]) != 1 {

@@ -266,6 +266,8 @@ func TestEndsOfHTTP2(t *testing.T) {
 			defer h.Set("Sum", "1")
 		case "/prefixed":
 			h.Set(http.TrailerPrefix+"Sum", "1")
+		case "/late":
+			defer h.Set(http.TrailerPrefix+"Sum", "1")
 		case "/short":
 			_, _ = io.WriteString(w, "12")
 			return
@@ -292,6 +294,7 @@ func TestEndsOfHTTP2(t *testing.T) {
 		"/unknown":    "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end", // at once, see turns
 		"/announced":  "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
 		"/prefixed":   "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
+		"/late":       "HEADERS 1: 0, DATA 1: 5 end",
 		"/short":      "HEADERS 1: 0, DATA 1: 2, DATA 1: 0 end",
 		"/flushed":    "HEADERS 1: 0, DATA 1: 2, DATA 1: 3 end",
 		"/given%20up": "HEADERS 1: 0, DATA 1: 2, RST_STREAM 1: 0 end",

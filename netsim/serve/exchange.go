@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -407,6 +408,9 @@ func (w *response) over() {
 	}
 	if w.request.ProtoMajor == 2 && w.whole && w.sent > 0 && w.request.Method != http.MethodHead {
 		_ = w.FlushError() // what is left of a body has to wait for a window too, and after this nobody can give it up
+	}
+	if w.stream != 0 && w.c.hasEnded(w.stream) { // trailers that nobody announced come too late
+		maps.DeleteFunc(w.Header(), func(name string, _ []string) bool { return strings.HasPrefix(name, http.TrailerPrefix) })
 	}
 	e := w.e
 	if e == nil {
