@@ -18,6 +18,8 @@ type Typed struct {
 	Bar   AddressBar
 	Touch bool // a place is touched, not clicked
 	Clock timeline.Clock
+	// Opens reaches the bar by what it is given, and returns when the bar is seen to take what is typed; nil: nobody sees it, and it is given the time that bars take.
+	Opens func(ctx context.Context, reach func(context.Context) error) error
 }
 
 // How fast a hand is that reaches the address bar, and how long browsers need until it takes what is typed.
@@ -31,22 +33,33 @@ func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error
 	if address == "" || len(address) > 8<<10 || strings.ContainsFunc(address, unicode.IsControl) {
 		return timeline.Interval{}, fmt.Errorf("address %q: want one line of at most 8 KiB", strict.Clip(address))
 	}
-	down, up := t.reach()
-	var entered timeline.Interval
-	enter := input.KeyDown{Key: "Enter"}
-	all := []input.Timed{
-		{After: 0, Actions: down},
-		{After: barHeld, Actions: up},
-		// Browsers complete what is typed, some time later, to what was visited before, and Enter would go there; but nothing that ends in a space.
-		{After: barHeld + barOpens, Actions: []input.Action{input.Text{Text: address + " "}}},
-		{After: barHeld + barOpens, Actions: []input.Action{enter}},
-		{After: 2*barHeld + barOpens, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
-	}
 	clock := t.Clock
 	if clock == nil {
 		clock = timeline.Monotonic()
 	}
-	err := input.Play(ctx, t.Input, clock.Now(), all, func(done input.Timed, sent timeline.Interval) {
+	down, up := t.reach()
+	var reached timeline.Time
+	reach := func(ctx context.Context) error {
+		return input.Play(ctx, t.Input, clock.Now(), []input.Timed{{Actions: down}, {After: barHeld, Actions: up}}, func(_ input.Timed, sent timeline.Interval) { reached = sent.Latest })
+	}
+	err := error(nil)
+	if t.Opens != nil {
+		err = t.Opens(ctx, reach)
+	} else {
+		err = reach(ctx)
+	}
+	if err != nil {
+		return timeline.Interval{}, fmt.Errorf("reach the address bar: %w", err)
+	}
+	var entered timeline.Interval
+	enter := input.KeyDown{Key: "Enter"}
+	all := []input.Timed{
+		// Browsers complete what is typed, some time later, to what was visited before, and Enter would go there; but nothing that ends in a space.
+		{After: 0, Actions: []input.Action{input.Text{Text: address + " "}}},
+		{After: 0, Actions: []input.Action{enter}},
+		{After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
+	}
+	err = input.Play(ctx, t.Input, reached.Add(barOpens), all, func(done input.Timed, sent timeline.Interval) {
 		if done.Actions[0] == input.Action(enter) {
 			entered = sent
 		}

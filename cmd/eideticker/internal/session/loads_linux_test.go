@@ -163,6 +163,47 @@ steps:
 	}
 }
 
+// TestLoadsFromABusyPage: a page that is busy when the address bar is reached has the browser open that later. The address is typed when it is seen to be open.
+func TestLoadsFromABusyPage(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>busy</title><style>html { background: #2040c0 }</style><script>
+addEventListener("keydown", e => { if (e.key === "Control") { const over = performance.now() + 2000; while (performance.now() < over); } });
+</script>`)
+	}))
+	defer page.Close()
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			d, err := devices(t, "local: {source: x11, input: x11, browsers: [chromium, firefox]}\n").Find("local")
+			if err != nil {
+				t.Fatal(err)
+			}
+			needDisplay(t, d, browser)
+			server := serveColours(t)
+			o := options(t, d)
+			o.Browser, o.NoPictures = browser, true
+			o.Test = readTest(t, fmt.Sprintf(`name: busy
+url: about:blank
+end: still 1s
+timeout: 2m
+window: 800x600
+measures: [fps]
+steps:
+  - load: %s/
+  - wait: {colour: "#2040c0", timeout: 30s}
+  - load: %s/8020a0
+  - wait: {colour: "#8020a0", timeout: 30s}
+`, page.URL, server.URL))
+			if record, _, err := Run(t.Context(), o); err != nil || record.State != Passed {
+				t.Errorf("%s: %s, %v", record.State, record.Reason, err)
+			}
+			if got := server.seen(); !slices.Equal(got, []string{"8020a0"}) {
+				t.Errorf("asked for %q", got)
+			}
+		})
+	}
+}
+
 // count returns how many events of a kind a run's recording has.
 func count(t *testing.T, dir, source, kind string) (n int) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -69,6 +70,7 @@ type localStage struct {
 	page    *pageHand // the input, where that is of the browser itself; else nil
 	goes    bool      // the test goes to addresses
 	bar     device.AddressBar
+	screen  controller.Screen // that the run sees; nil: none yet
 	network *testnet.Network  // that the browser is in; nil: this machine's
 	trust   *device.Authority // of the servers there; nil: nobody of ours
 	foreign bool              // the test is somebody else's
@@ -113,9 +115,64 @@ func (s *localStage) Load(ctx context.Context, address string) (timeline.Interva
 	case s.page != nil:
 		return s.page.navigate(ctx, address)
 	case s.goes:
-		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.bar, Clock: timeline.Monotonic()}, address)
+		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.bar, Clock: timeline.Monotonic(), Opens: s.opens}, address)
 	}
 	return s.link.follow(ctx, s.input, address)
+}
+
+// watchBy has the stage see what its browser does.
+func (s *localStage) watchBy(screen controller.Screen) { s.screen = screen }
+
+const (
+	// barLimit is how long it is waited for that the address bar shows that it was reached: it may have been reached before, and look the same.
+	barLimit = 10 * time.Second
+	// calm is how long nothing changes on a screen whose next change is the bar's, and calmLimit how long that is waited for: a page may move for ever.
+	calm      = 500 * time.Millisecond
+	calmLimit = 5 * time.Second
+)
+
+// opens reaches the address bar and waits until something on the screen has changed, as a user does: a browser whose page is busy opens it later, and loses what is typed before.
+func (s *localStage) opens(ctx context.Context, reach func(context.Context) error) error {
+	if s.screen == nil {
+		return reach(ctx)
+	}
+	moves := errors.New("the screen is never still")
+	settling, end := context.WithTimeoutCause(ctx, calmLimit, moves)
+	defer end()
+	_, _, err := s.screen.Await(settling, nil, controller.Condition{Kind: controller.Still, For: calm, Since: timeline.Monotonic().Now()})
+	if err != nil && !errors.Is(err, moves) {
+		return err
+	}
+	same := errors.New("the bar looks as before")
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	looking, reached := make(chan struct{}), make(chan error, 1)
+	go func() { // ends with its message
+		select {
+		case <-looking:
+		case <-waiting.Done():
+			reached <- nil
+			return
+		}
+		err := reach(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		reached <- err
+	}()
+	late := time.AfterFunc(barLimit, func() { cancel(same) })
+	defer late.Stop()
+	_, _, seen := s.screen.Await(waiting, func() { close(looking) }, controller.Condition{Kind: controller.Changed, Since: timeline.Monotonic().Now()})
+	if seen != nil {
+		cancel(seen)
+	}
+	if err := <-reached; err != nil || ctx.Err() != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	if errors.Is(seen, same) {
+		return nil
+	}
+	return seen
 }
 
 // typeAddress goes to an address by the bar of a browser of this machine.

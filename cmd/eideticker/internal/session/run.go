@@ -288,6 +288,9 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 			}
 		})
 	}
+	if w, ok := s.stage.(interface{ watchBy(controller.Screen) }); ok {
+		w.watchBy(screen)
+	}
 	leave := s.attend(emit)
 	s.played, err = controller.Run(ctx, controller.Setup{
 		Test: s.Test, Browser: s.stage, Painter: s.painter(), Input: s.stage.Input(), Screen: screen,
