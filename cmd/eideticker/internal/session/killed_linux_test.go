@@ -104,9 +104,9 @@ requestAnimationFrame(next)</script>`)
 // until waits for something that takes its time.
 func (s *soak) until(what string, is func() bool) {
 	s.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("a minute is over and not yet: %s", what)
+			s.Fatalf("five minutes are over and not yet: %s", what)
 		}
 	}
 }

@@ -221,7 +221,7 @@ func (s *soak) look() leftovers {
 // same waits for what ends on its own time, such as connections of a server whose client was killed, and wants then that nothing is left.
 func (s *soak) same(i int, before leftovers) {
 	s.Helper()
-	const limit = 10 * time.Second
+	const limit = 2 * time.Minute
 	var now leftovers
 	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
 		now = s.look()
