@@ -26,6 +26,7 @@ type simulation struct {
 	Tear    int           // each Nth frame has the lower half of the one before
 	Delay   time.Duration // of the whole path
 	Later   int           // from this frame on the path is a period slower
+	Tardy   int           // this frame is sampled most of a period late: the recorder's own fault
 	Whole   int           // none of the first frames is torn
 	Pad     bool          // the lowest two bits of 10 are lost
 	Blend   float64       // share of the picture before in each frame
@@ -137,6 +138,9 @@ func (s *simulation) Run(ctx context.Context, ring *capture.Ring, events func(ti
 	last := 0
 	for i := range s.Frames {
 		at := timeline.Time(time.Second).Add(simPeriod().Duration(uint64(i)) + period/2)
+		if i == s.Tardy && i > 0 {
+			at = at.Add(period * 9 / 10)
+		}
 		n := s.showing(at)
 		at = at.Add(s.Delay)
 		if s.Later > 0 && i >= s.Later {

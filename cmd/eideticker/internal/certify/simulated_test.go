@@ -88,6 +88,8 @@ func TestEachFaultIsNamed(t *testing.T) {
 			left: []string{PropertyDuplicates, PropertyDrops, PropertyOrder, PropertyDelay}, says: map[string]string{PropertyBlending: "50 %"}},
 		{name: "a slower half", path: simulation{Later: 60}, want: map[string]Verdict{PropertyDuplicates: Fail, PropertyDelay: Fail},
 			says: map[string]string{PropertyDuplicates: "1 duplicate", PropertyDrops: "0 dropped"}},
+		{name: "a frame that is sampled late", path: simulation{Tardy: 60}, says: map[string]string{PropertyDuplicates: "0 duplicates"}},
+		{name: "the first frame that is judged is sampled late", path: simulation{Tardy: 1}, says: map[string]string{PropertyDuplicates: "0 duplicates"}},
 		{name: "an output with a clock of its own", path: simulation{Free: true, Frames: 180}},
 		{name: "freeze, an output with a clock of its own", path: simulation{Free: true, Freeze: 10, Frames: 180},
 			want: map[string]Verdict{PropertyDuplicates: Fail, PropertyDrops: Fail}},

@@ -56,10 +56,12 @@ const blendLimit = 0.06
 // judgeTime follows the pictures through the frames.
 func (e *evidence) judgeTime(shots []shot) (Temporal, Delay) {
 	t := Temporal{Worst: -1}
-	shots = e.trim(shots)
+	all := shots
+	from, to := e.trim(all)
+	shots = all[from:to]
 	t.Judged = len(shots)
 	e.slack = e.measureJitter(shots)
-	j := judge{evidence: e, t: &t, shots: shots, good: make([]bool, len(shots)), off: make([]bool, len(shots)), seen: make([]bool, len(e.puts))}
+	j := judge{evidence: e, t: &t, shots: shots, all: all, from: from, good: make([]bool, len(shots)), off: make([]bool, len(shots)), seen: make([]bool, len(e.puts))}
 	j.readDelays()
 	for i := range shots {
 		j.state(i)
@@ -81,8 +83,8 @@ func (t *Temporal) mark(n int) {
 	}
 }
 
-// trim takes away what comes before the first picture was replaced, and after the last was put: they stand.
-func (e *evidence) trim(shots []shot) []shot {
+// trim takes away what comes before the first picture was replaced, and after the last was put: they stand. It returns which frames are left.
+func (e *evidence) trim(shots []shot) (from, to int) {
 	first, last := -1, -1
 	for i, s := range shots {
 		if s.put < 0 {
@@ -98,12 +100,12 @@ func (e *evidence) trim(shots []shot) []shot {
 	if first < 0 || last < first {
 		return e.amid(shots)
 	}
-	return shots[first : last+1]
+	return first, last + 1
 }
 
 // amid returns the frames after the last that shows the first picture, and before the first that shows the last one: where
 // pictures are mixed half and half, no number between those two can be read.
-func (e *evidence) amid(shots []shot) []shot {
+func (e *evidence) amid(shots []shot) (from, to int) {
 	first, last := 0, len(shots)
 	for i, s := range shots {
 		switch {
@@ -114,9 +116,9 @@ func (e *evidence) amid(shots []shot) []shot {
 		}
 	}
 	if first >= last {
-		return nil
+		return 0, 0
 	}
-	return shots[first:last]
+	return first, last
 }
 
 // judge is one pass over the frames.
@@ -124,6 +126,8 @@ type judge struct {
 	*evidence
 	t             *Temporal
 	shots         []shot
+	all           []shot // also those before and behind that are not judged
+	from          int    // where shots begin among them
 	delays        []bounds
 	repeats       []bool // shows the same picture as the frame before it
 	centred, past []bounds
@@ -320,13 +324,12 @@ func (j *judge) between(a, b int) {
 
 // shift is by how much what follows from frame i on comes later than its number says, against what came before: a period where a
 // frame is missing though the numbers go on, a period less where there is one too many. A source that was only late once
-// catches up, and does not count.
+// catches up, and does not count; that the first ones were may be seen in those before, whose picture stood.
 func (j *judge) shift(i int) time.Duration {
 	const look = 8
 	behind := func(from, to int) time.Duration { // the least, by the numbers
 		least := endless
-		for k := max(0, from); k < min(to, len(j.shots)); k++ {
-			s := j.shots[k]
+		for _, s := range j.all[max(0, j.from+from):min(j.from+to, len(j.all))] {
 			due := time.Duration(s.meta.Sequence-j.shots[0].meta.Sequence) * j.period
 			least = min(least, s.meta.Sampled.Mid().Sub(j.shots[0].meta.Sampled.Mid())-due)
 		}
