@@ -308,20 +308,27 @@ func TestForeignTestReadsNoFile(t *testing.T) {
 				}
 				o := options(t, d)
 				o.Browser, o.Foreign, o.AllowLoopback = browser, foreign, true
+				patience := "1m"
+				if foreign {
+					patience = "10s" // for what must not come
+				}
 				o.Test = readTest(t, fmt.Sprintf(`name: typed
 url: about:blank
 end: still 1s
 timeout: 2m
 window: 800x600
+places: screen
 measures: [fps]
 steps:
   - load: %s/2040c0
-  - wait: {colour: "#2040c0", timeout: 30s}
+  - wait: {colour: "#2040c0", in: 800x400+0+150, timeout: 1m}
+  - wait: {still: 500ms, timeout: 1m}
   - key: Control+L
-  - sleep: 1s
+  - wait: {change: 800x80+0+0, timeout: 1m}
+  - sleep: 500ms
   - text: "file://%s\n"
-  - wait: {colour: "#8020a0", timeout: 10s}
-`, serveColours(t).URL, file))
+  - wait: {colour: "#8020a0", in: 800x400+0+150, timeout: %s}
+`, serveColours(t).URL, file, patience))
 				record, _, err := Run(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
