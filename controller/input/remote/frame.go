@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -55,10 +56,7 @@ func (s *seal) tag(body []byte) []byte {
 
 // read reads a frame's body into v, within patience.
 func (w *wire) read(v any, patience time.Duration) error {
-	if err := w.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
-	body, err := readFrame(w.conn, w.in, w.limit)
+	body, err := readFrame(&patient{conn: w.conn, part: patience / parts, left: parts}, w.in, w.limit)
 	if err != nil {
 		return err
 	}
@@ -66,6 +64,32 @@ func (w *wire) read(v any, patience time.Duration) error {
 		return fmt.Errorf("frame is no message: %w", err)
 	}
 	return nil
+}
+
+// parts are what patience is waited for in, one after another: a machine that stood still has passed over one of them, and reads in the next what came meanwhile.
+const parts = 4
+
+// patient reads one frame.
+type patient struct {
+	conn net.Conn
+	part time.Duration
+	left int // parts that have not begun
+	err  error
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	for {
+		if p.left == parts || errors.Is(p.err, os.ErrDeadlineExceeded) {
+			p.left--
+			if err := p.conn.SetReadDeadline(time.Now().Add(p.part)); err != nil {
+				return 0, err
+			}
+		}
+		var n int
+		if n, p.err = p.conn.Read(b); n > 0 || p.left == 0 || !errors.Is(p.err, os.ErrDeadlineExceeded) {
+			return n, p.err
+		}
+	}
 }
 
 func readFrame(r io.Reader, s *seal, limit int) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -153,4 +154,34 @@ func FuzzSession(f *testing.F) {
 			t.Fatalf("held in the end: %v", held)
 		}
 	})
+}
+
+// passed is a connection whose first deadlines are over when they are set, as a machine finds them that stood still.
+type passed struct {
+	net.Conn
+	first int
+}
+
+func (p *passed) SetReadDeadline(at time.Time) error {
+	if p.first--; p.first >= 0 {
+		at = time.Now().Add(-time.Second)
+	}
+	return p.Conn.SetReadDeadline(at)
+}
+
+// TestMachineStoodStill: what came while nobody could read is read, and what does not come is not waited for longer than there is patience for.
+func TestMachineStoodStill(t *testing.T) {
+	for first, want := range map[int]error{0: nil, 1: nil, parts - 1: nil, parts: os.ErrDeadlineExceeded} {
+		mine, theirs := net.Pipe()
+		sent := make(chan error, 1)
+		go func() { sent <- newWire(mine).write(request{ID: 7}, nil) }()
+		var got request
+		w := newWire(&passed{theirs, first})
+		if err := w.read(&got, time.Minute); !errors.Is(err, want) || err == nil && got.ID != 7 {
+			t.Errorf("%d deadlines have passed: %+v, %v", first, got, err)
+		}
+		_ = theirs.Close()
+		<-sent
+		_ = mine.Close()
+	}
 }
