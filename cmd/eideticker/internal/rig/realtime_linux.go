@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,11 +48,28 @@ func allowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
+// lockers counts who wants the program's memory locked: the system does not.
+var lockers struct {
+	sync.Mutex
+	n int
+}
+
 // lockProgram keeps in memory what the program has in memory, code above all, and what it will touch of that: a capture thread
 // must not wait for a disk to read a page of code back. Memory that is mapped later is not covered; rings are locked on their own.
 func lockProgram() (unlock func(), err error) {
+	lockers.Lock()
+	defer lockers.Unlock()
 	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_ONFAULT); err != nil {
 		return nil, fmt.Errorf("the program's memory is not locked: %w; raise RLIMIT_MEMLOCK with ulimit -l unlimited or LimitMEMLOCK=infinity, or give CAP_IPC_LOCK", err)
 	}
-	return func() { _ = unix.Munlockall() }, nil // it cannot fail, see mlock(2)
+	lockers.n++
+	return unlockProgram, nil
+}
+
+func unlockProgram() {
+	lockers.Lock()
+	defer lockers.Unlock()
+	if lockers.n--; lockers.n == 0 {
+		_ = unix.Munlockall() // it cannot fail, see mlock(2)
+	}
 }

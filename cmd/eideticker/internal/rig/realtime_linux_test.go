@@ -155,8 +155,14 @@ func TestHostsOverlap(t *testing.T) {
 	if n := runtime.GOMAXPROCS(0); n != before+spareProcs+1 {
 		t.Errorf("%d threads may run Go code for the second, %d before", n, before)
 	}
+	if locked := procStatus(t, "VmLck"); second.lockErr == nil && locked == "0 kB" {
+		t.Error("the memory of the second is not locked any more")
+	}
 	second.Close()
 	if n := runtime.GOMAXPROCS(0); n != before {
 		t.Errorf("%d threads may run Go code, %d before", n, before)
+	}
+	if locked := procStatus(t, "VmLck"); locked != "0 kB" {
+		t.Errorf("%s are still locked", locked)
 	}
 }
