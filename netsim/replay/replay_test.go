@@ -144,7 +144,7 @@ func plainSleep(t *testing.T) time.Duration {
 
 // TestSitesThatTakeTheirTime: how long a device may take none of what is there for it says nothing of how long a site may have nothing for it, although HTTP/2 would reset a stream by it.
 func TestSitesThatTakeTheirTime(t *testing.T) {
-	const patience, pause = time.Second, 1500 * time.Millisecond
+	const patience, pause = 3 * time.Second, 3500 * time.Millisecond
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(pause)
 		for _, part := range []string{"first ", "second"} {
