@@ -225,6 +225,9 @@ func (p *pump) gap(first, count uint64, cause frame.Cause, after timeline.Interv
 // the hole before its first frame is to tell only of the change.
 func (p *pump) trailing() error {
 	lost := p.from.ring.Stats().Trailing
+	if lost > 0 && p.account.written > 0 { // what was due after the time is not missing, although the ring could not know
+		lost = min(lost, max(p.account.next, p.unwanted())-p.account.next)
+	}
 	if lost == 0 {
 		return nil
 	}

@@ -89,27 +89,33 @@ func TestHolesBecomeGaps(t *testing.T) {
 	}
 }
 
+// TestLossesAfterTheLastFrame: what the ring lost last is missing, but for what was due after the time.
 func TestLossesAfterTheLastFrame(t *testing.T) {
-	src := &fakeSource{clocked: true, steps: frames(0, 1)}
-	sink := &fakeSink{}
-	r := recorderFor(t, src, sink, Options{})
-	s := r.at
-	if err := src.Run(t.Context(), s.ring, nil); err != nil {
-		t.Fatal(err)
-	}
-	src.loseOne(s.ring)
-	src.loseOne(s.ring)
-	s.ring.Close(nil)
-	if err := r.pump.run(s); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(sink.Close(), r.leave()); err != nil {
-		t.Fatal(err)
-	}
-	res := r.result()
-	want := Account{First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}}
-	if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
-		t.Errorf("account %+v, want %+v", res.Account, want)
+	for duration, want := range map[time.Duration]Account{
+		0:                     {First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}},
+		30 * time.Millisecond: {First: 0, Last: 2, Total: 3, Stored: 2, Missing: 1, Lost: []Loss{{frame.RingFull, 1}}},
+		20 * time.Millisecond: {First: 0, Last: 1, Total: 2, Stored: 2},
+	} {
+		src := &fakeSource{clocked: true, steps: frames(0, 1)}
+		sink := &fakeSink{}
+		r := recorderFor(t, src, sink, Options{Duration: duration})
+		s := r.at
+		if err := src.Run(t.Context(), s.ring, nil); err != nil {
+			t.Fatal(err)
+		}
+		src.loseOne(s.ring)
+		src.loseOne(s.ring)
+		s.ring.Close(nil)
+		if err := r.pump.run(s); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(sink.Close(), r.leave()); err != nil {
+			t.Fatal(err)
+		}
+		res := r.result()
+		if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
+			t.Errorf("%v: account %+v, want %+v", duration, res.Account, want)
+		}
 	}
 }
 
