@@ -56,7 +56,7 @@ func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flow
 		return nil, fmt.Errorf("make an event: %w", err)
 	}
 	c := &carrier{in: in, out: out, wake: wake, ready: make(chan struct{}), done: make(chan struct{}), pipe: pipe, clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
-	spareProcs(1)
+	timeline.AddProcs(1)
 	go c.run()
 	<-c.ready // else a busy machine keeps the first packets waiting for a thread that has no priority yet
 	return c, nil
@@ -81,7 +81,7 @@ func (c *carrier) close() error {
 	c.mu.Unlock()
 	_, err := unix.Write(c.wake, binary.NativeEndian.AppendUint64(nil, 1))
 	<-c.done
-	spareProcs(-1)
+	timeline.AddProcs(-1)
 	return errors.Join(err, unix.Close(c.wake), c.failed)
 }
 
@@ -137,17 +137,6 @@ func (l *packetLoad) light(packets int, now timeline.Time) bool {
 	l.packets += packets
 	l.heavy = l.heavy || l.packets > lightLoad
 	return !l.heavy
-}
-
-// procs guards that Go's processors are counted and set.
-var procs sync.Mutex
-
-// spareProcs has Go run so many more threads at once. A thread that comes back from the kernel waits for one of Go's processors; if others have all of them, and are not run themselves since the
-// machine is busy, it waits for them, whatever its own priority is.
-func spareProcs(more int) {
-	procs.Lock()
-	defer procs.Unlock()
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + more)
 }
 
 // schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent late, so on a busy machine the line would be idle while senders wait for answers: where a rate

@@ -65,7 +65,7 @@ func (w *StallWatch) Stop() Stalls {
 	for _, t := range w.threads {
 		<-t.done
 		all = append(all, t.stalls...)
-		spareProcs(-1)
+		timeline.AddProcs(-1)
 	}
 	w.threads = nil
 	return merged(all)
@@ -78,11 +78,11 @@ func watchCPU(cpu int) (*stallThread, error) {
 	}
 	t := &stallThread{cpu: cpu, fd: fd, done: make(chan struct{}), stalls: make([]Stall, 0, mostStalls)}
 	ready := make(chan error, 1)
-	spareProcs(1)
+	timeline.AddProcs(1)
 	go t.run(ready)
 	if err := <-ready; err != nil {
 		<-t.done
-		spareProcs(-1)
+		timeline.AddProcs(-1)
 		return nil, err
 	}
 	return t, nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // spareProcs are how many more threads may run Go code than the program may use processors while a clocked source records. Compression keeps
@@ -43,8 +45,8 @@ func newHost(share, clocked int) *Host {
 		return h
 	}
 	more := spareProcs + clocked - 1
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + more)
-	h.restore = append(h.restore, func() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - more) }) // a line that is opened or closed meanwhile has others
+	timeline.AddProcs(more)
+	h.restore = append(h.restore, func() { timeline.AddProcs(-more) })
 	var unlock func()
 	if unlock, h.lockErr = lockProgram(); h.lockErr == nil {
 		h.restore = append(h.restore, unlock)
