@@ -43,9 +43,10 @@ their binomial interval; and the same packets lost for the same seed.
 As root all of the program goes before all others meanwhile, and a thread on each
 CPU looks whether the machine stands still, as virtual ones do that share theirs:
 a stall is a millisecond or more in which nothing ran, whatever its priority. Round
-trips that are late for no other reason are set aside, and told of. A row that all
-packets keep is kept; one that all others keep is kept but for so many, up to 5 %
-of them, and not shown where they are more; any other is not kept.`
+trips that one fell in, and that were in time but for that, are set aside, and told
+of. A row that all packets keep is kept, those that were lost among them; one that
+all others keep is kept but for so many, up to 5 % of them, and not shown where they
+are more; any other is not kept.`
 }
 
 // lineJSON is one line, asked and got.

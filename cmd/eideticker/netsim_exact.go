@@ -102,8 +102,10 @@ func (c netsimCertifyCmd) exact(e *env) error {
 	if err := x.usable(); err != nil {
 		return err
 	}
-	if back, err := link.Urge(); err == nil { // without the right to it a busy machine is late, and that is seen
+	if back, err := link.Urge(); err == nil {
 		defer back()
+	} else {
+		x.result.Notes = append(x.result.Notes, fmt.Sprintf("the program did not go before others, and is as late as they make it: %v", err))
 	}
 	rtts := []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}
 	rates := []link.Rate{256 * link.Kbit, link.Mbit, 10 * link.Mbit, 100 * link.Mbit}
@@ -263,7 +265,7 @@ func (r *exactJSON) print(w io.Writer) error {
 	}
 	stalled := func(l exactRTTJSON) bool { return l.Stalls != nil && l.Stalls.Count > 0 }
 	if slices.ContainsFunc(r.RTT, stalled) {
-		fmt.Fprintf(w, "In a stall a CPU stood still for %v or more: nothing ran on it, whatever its priority. Packets that were late for no other reason are set aside, up to %g %% of a row.\n", link.LeastStall, 100*mostAside)
+		fmt.Fprintf(w, "In a stall a CPU stood still for %v or more: nothing ran on it, whatever its priority. Packets whose time one fell in, and that were in time but for that, are set aside, up to %g %% of a row.\n", link.LeastStall, 100*mostAside)
 	}
 	fmt.Fprintln(w)
 	rows = nil

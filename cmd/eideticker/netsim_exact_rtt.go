@@ -12,8 +12,9 @@ import (
 type exactRTTJSON struct {
 	Link string `json:"link"` // packet, stream
 	askedNS
-	Met     bool         `json:"met"` // by all packets
-	Packets int          `json:"packets"`
+	Met     bool         `json:"met"`     // by all packets
+	Packets int          `json:"packets"` // that were sent
+	Lost    int          `json:"lost_packets"`
 	Stalls  *exactStalls `json:"stalls"` // nil: nobody watched the machine
 	Verdict string       `json:"verdict"`
 }
@@ -27,6 +28,9 @@ type exactStalls struct {
 	MedianNS  int64 `json:"median_ns"` // of the others, as the next; 0: there are none
 	P99NS     int64 `json:"p99_ns"`
 }
+
+// lostAfter is how late a packet is at least that is taken for lost; it counts as that late.
+const lostAfter = time.Second
 
 // mostAside is how many of a row's packets may be set aside. Where the machine stalls more often the others show nothing.
 const mostAside = 0.05
@@ -55,7 +59,7 @@ func (x *exact) rtt(asked time.Duration) (string, link.Conditions, func(linkKind
 		if err != nil {
 			return err
 		}
-		x.result.RTT = append(x.result.RTT, judgeRTT(k.name, c, trips, watch != nil, stalls))
+		x.result.RTT = append(x.result.RTT, judgeRTT(k.name, c, exactPings, trips, watch != nil, stalls))
 		return nil
 	}
 }
@@ -67,15 +71,16 @@ func (x *exact) unwatched(why error) {
 	}
 }
 
-// judgeRTT judges the round trips of a line.
-func judgeRTT(name string, c link.Conditions, trips []link.RoundTrip, watched bool, stalls link.Stalls) exactRTTJSON {
+// judgeRTT judges the round trips of a line. Packets of those sent that have not come back are later than all others, and no stall accounts for that.
+func judgeRTT(name string, c link.Conditions, sent int, trips []link.RoundTrip, watched bool, stalls link.Stalls) exactRTTJSON {
 	asked := c.RTT()
 	share := time.Duration(promisedShare * float64(asked))
 	met := func(got link.Spread) bool {
 		return (got.Median-asked).Abs() <= max(share, promisedRTT) && got.P99 <= asked+share+promisedLate
 	}
-	all := link.SpreadOf(trips)
-	row := exactRTTJSON{Link: name, askedNS: askedNS{int64(asked), int64(all.Least), int64(all.Median), int64(all.P99), int64(all.Most)}, Met: met(all), Packets: len(trips), Verdict: exactNot}
+	lost := slices.Repeat([]link.RoundTrip{{Took: asked + lostAfter}}, sent-len(trips))
+	all := link.SpreadOf(slices.Concat(trips, lost))
+	row := exactRTTJSON{Link: name, askedNS: askedNS{int64(asked), int64(all.Least), int64(all.Median), int64(all.P99), int64(all.Most)}, Met: met(all), Packets: sent, Lost: len(lost), Verdict: exactNot}
 	if row.Met {
 		row.Verdict = exactKept
 	}
@@ -84,7 +89,8 @@ func judgeRTT(name string, c link.Conditions, trips []link.RoundTrip, watched bo
 	}
 	others, aside := stalls.SetAside(trips, c, share+promisedLate)
 	row.Stalls = &exactStalls{Count: len(stalls), LongestNS: int64(stalls.Longest()), TotalNS: int64(stalls.Total()), Aside: aside}
-	few := float64(aside) <= mostAside*float64(len(trips))
+	others = append(others, lost...)
+	few := float64(aside) <= mostAside*float64(sent)
 	without := len(others) == 0
 	if len(others) > 0 {
 		rest := link.SpreadOf(others)
@@ -105,11 +111,14 @@ func judgeRTT(name string, c link.Conditions, trips []link.RoundTrip, watched bo
 func (l *exactRTTJSON) printed() []string {
 	ms := milliseconds
 	met := map[string]string{exactKept: "yes", exactNot: "no", exactNotShown: "not shown: the machine stalls too often"}[l.Verdict]
-	if l.Stalls == nil {
-		return []string{"–", "–", "–", "–", "–", met}
-	}
 	if l.Verdict == exactButFor {
 		met = fmt.Sprintf("but for %d of %d packets, during stalls", l.Stalls.Aside, l.Packets)
+	}
+	if l.Lost > 0 {
+		met += fmt.Sprintf("; lost %d of %d packets", l.Lost, l.Packets)
+	}
+	if l.Stalls == nil {
+		return []string{"–", "–", "–", "–", "–", met}
 	}
 	p99 := "–"
 	if l.Stalls.Aside < l.Packets {

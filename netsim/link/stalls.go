@@ -56,9 +56,9 @@ func (s Stalls) within(from, to timeline.Time) (part time.Duration) {
 	return part
 }
 
-// SetAside divides round trips over a line: those that are left, and how many are not, since a CPU stood still when they needed one. That is when they were sent, when they were at the
+// SetAside divides round trips over a line: those that are left, and how many are not, since a CPU stood still when they may have needed it. That is when they were sent, when they were at the
 // other end, and when they were back, each time for as long as they were late in the end. It must account for what they were late but for what is allowed: what came later still is left, and is
-// the line's own.
+// the line's own. Which CPU a packet needed is not known, and one that was in time for all that is set aside too: so they are more rather than fewer, which makes a row less sure, never better.
 func (s Stalls) SetAside(trips []RoundTrip, c Conditions, allowed time.Duration) (rest []RoundTrip, aside int) {
 	for _, t := range trips {
 		late := max(0, t.Took-c.RTT())

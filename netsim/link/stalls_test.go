@@ -13,7 +13,7 @@ func atMS(ms float64) timeline.Time { return timeline.Time(ms * float64(time.Mil
 
 func stallMS(from, takes float64) Stall { return Stall{atMS(from), atMS(from + takes)} }
 
-// TestSetAside: a packet is set aside if a CPU stood still when the packet needed one, and if that accounts for what it was late. What the line itself was late for never is.
+// TestSetAside: a packet is set aside if a CPU stood still when the packet needed one, and if that accounts for what it was late. What it was late beyond that never is set aside.
 func TestSetAside(t *testing.T) {
 	const sent, allowed = 1000, 3 * time.Millisecond
 	for _, tc := range []struct {
