@@ -254,6 +254,17 @@ func TestRunsPage(t *testing.T) {
 	}
 	b.press("x")
 	b.await("it is what a key picks", `chosen.querySelector('input').checked && document.querySelectorAll('.row-run input:checked').length === 1`)
+	b.Log("that stays so while it is out of sight")
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.run-list').scrollTop = 0`))
+	b.await("the first is in sight", `document.querySelector('.row-run[aria-posinset="1"]') !== null`)
+	p.mu.Lock()
+	fresh.ID += "er"
+	p.runs = slices.Insert(p.runs, 0, fresh)
+	p.mu.Unlock()
+	p.say(wire.Event{Kind: "store", Store: &wire.Change{ID: fresh.ID, What: "added"}})
+	b.await("it is counted", `document.querySelector('.run-card .found').textContent === '10,002 runs'`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.run-list').scrollTop = 46 * 300`))
+	b.await("the same is chosen", `document.querySelector('.row-run.selected')?.getAttribute('aria-posinset') === '305'`)
 	b.Log("a search finds, and the address has it")
 	b.press("/")
 	b.await("the search has the focus", `document.activeElement.type === 'search'`)
@@ -292,7 +303,7 @@ func TestRunsPage(t *testing.T) {
 	p.mu.Unlock()
 	b.press(kb.Delete)
 	b.click(`dialog[open] button[value="yes"]`)
-	b.await("both are gone", fmt.Sprintf(`document.querySelector('.run-card .found').textContent === '9,999 runs' && !document.querySelector('[data-run=%q]')`, before))
+	b.await("both are gone", fmt.Sprintf(`document.querySelector('.run-card .found').textContent === '10,000 runs' && !document.querySelector('[data-run=%q]')`, before))
 
 	b.Log("the trend marks what regressed, and says it in words")
 	b.click(".trend summary")

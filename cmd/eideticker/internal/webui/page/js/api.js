@@ -16,7 +16,8 @@ export class RigError extends Error {
 }
 
 const base = 'api/v1/';
-const patience = 150000; // ms until a call without an answer has failed; a rig gives a call less, and those that follow it wait
+const patience = 150000; // ms until a call without an answer has failed, and the connection with it; a rig gives a call less, and those that follow it wait
+const greeting = 30000; // ms, of the first calls of a connection, which wait for nothing
 
 const keyOf = 'eideticker-reservation-'; // and the device
 
@@ -102,7 +103,7 @@ export class Rig {
   /** @param {WebSocket} socket */
   async opened(socket) {
     const from = this.seq;
-    const {seq, missed} = await this.send(socket, 'subscribe', from === undefined ? {} : {from_seq: from}).catch((why) => {
+    const {seq, missed} = await this.send(socket, 'subscribe', from === undefined ? {} : {from_seq: from}, greeting).catch((why) => {
       if (why instanceof RigError) {
         this.seq = undefined; // a rig that refuses to go on from there is not asked for that again
         this.forgot ||= from !== undefined;
@@ -115,7 +116,7 @@ export class Rig {
     }
     this.forgot ||= missed || from === undefined && this.stale.size > 0; // also if what follows does not come about; what is shown already was asked for before
     if (this.watched) {
-      await this.send(socket, 'preview.start', {device: this.watched.device}).catch((why) => {
+      await this.send(socket, 'preview.start', {device: this.watched.device}, greeting).catch((why) => {
         if (!(why instanceof RigError)) {
           throw why;
         } // a device that is gone is no reason to connect again
@@ -204,15 +205,17 @@ export class Rig {
    * @param {WebSocket} socket
    * @param {M} method
    * @param {Methods[M]['params']} params
+   * @param {number} [limit] ms
    * @returns {Promise<Methods[M]['result']>}
    */
-  send(socket, method, params) {
+  send(socket, method, params, limit = patience) {
     return new Promise((resolve, reject) => {
       const id = this.next++;
       const timer = setTimeout(() => {
         this.calls.delete(id);
         reject(new Error(`the rig does not answer ${method}`));
-      }, patience);
+        socket.close(); // it may be open at this end only
+      }, limit);
       this.calls.set(id, {
         done: (/** @type {any} */ result) => {
           clearTimeout(timer);

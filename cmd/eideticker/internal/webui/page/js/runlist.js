@@ -60,7 +60,8 @@ export class RunList {
     this.wanted = {...wanted};
     const asked = ++this.asked;
     try {
-      const inSight = same ? Math.ceil((this.root.scrollTop + this.root.clientHeight) / this.height) + spare : 0;
+      // What keys go to is read again too, wherever it is: it stays what they go to.
+      const inSight = same ? Math.max(Math.ceil((this.root.scrollTop + this.root.clientHeight) / this.height) + spare, this.selected + 1 + spare) : 0;
       let {runs, next, total} = await this.rig.call('run.list', {...this.wanted, limit: Math.min(pageSize, Math.max(50, inSight))});
       while (next && runs.length < inSight && asked === this.asked) {
         const page = await this.rig.call('run.list', {...this.wanted, limit: pageSize, cursor: next});
