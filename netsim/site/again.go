@@ -25,6 +25,9 @@ func ReadReport(data []byte) (Report, error) {
 	return r, nil
 }
 
+// latest is no time of any recording: 73 years on the rig's clock. Sums and differences of what is before it are numbers still.
+const latest = timeline.Time(1) << 61
+
 // check holds a report against the bounds of those that come from a browser.
 func (r *Report) check() error {
 	page, err := Find(r.Page.Name)
@@ -38,9 +41,9 @@ func (r *Report) check() error {
 	if r.Number == 0 || len(r.Drawn) == 0 {
 		return errors.New("report has no pictures, or no page number")
 	}
-	// Its times are on the rig's clock already: what is held against bounds here is all else.
+	// Its times are on the rig's clock already: they are held against bounds by themselves.
 	w := wire{
-		IDs: r.IDs(), Times: make([]int64, len(r.Drawn)), Callbacks: r.Callbacks, Green: make([]int64, 2), Red: make([]int64, 2), Clock: make([]sample, 1),
+		Agent: r.UserAgent, Warnings: r.Warnings, IDs: r.IDs(), Times: make([]int64, len(r.Drawn)), Callbacks: r.Callbacks, Green: make([]int64, 2), Red: make([]int64, 2), Clock: make([]sample, 1),
 		ClaimedFPS: r.ClaimedFPS, Width: r.Width, Height: r.Height, PixelRatio: r.PixelRatio, Truth: r.Truth,
 	}
 	for _, a := range r.Answers {
@@ -59,6 +62,9 @@ func (r *Report) check() error {
 	for _, i := range all {
 		if i.Earliest > i.Latest {
 			return fmt.Errorf("report has a time that ends at %d ns, before it begins at %d ns", i.Latest, i.Earliest)
+		}
+		if i.Earliest < 0 || i.Latest > latest {
+			return fmt.Errorf("report has a time of %d to %d ns, want 0 to %d", i.Earliest, i.Latest, latest)
 		}
 	}
 	return nil

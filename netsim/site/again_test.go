@@ -52,6 +52,9 @@ func TestReadReport(t *testing.T) {
 		`"claimed_fps":60`:   {`"claimed_fps":-60`, "claims -60"},
 		`"truth":{}`:         {`"truth":{"counts":[1]}`, "1 counts for 3 pictures"},
 		`"green_from":{"`:    {`"green_from":{"Earliest":9000,"was_`, "before it begins"},
+		`"green_to":{"`:      {`"green_to":{"Earliest":-9000,"was_`, "want 0 to"},
+		`"red_from":{"`:      {`"red_from":{"Earliest":9000,"Latest":9000000000000000000},"was":{"`, "want 0 to"},
+		`"user_agent":"`:     {`"user_agent":"` + strings.Repeat("x", maxText+1), "a text of"},
 		`"warnings":[]`:      {`"answers":[{"kind":"click","id":7}]`, "1 answers of page"},
 	} {
 		text := strings.Replace(whole, old, bad.new, 1)
