@@ -18,7 +18,7 @@ type Typed struct {
 	Bar   AddressBar
 	Touch bool // a place is touched, not clicked
 	Clock timeline.Clock
-	// Opens reaches the bar by what it is given, and returns when the bar is seen to take what is typed; nil: nobody sees it, and it is given the time that bars take.
+	// Opens reaches the bar by what it is given, and returns when the bar is seen to open; nil: nobody looks. From when it was reached it has the time that bars take in either case.
 	Opens func(ctx context.Context, reach func(context.Context) error) error
 }
 
