@@ -9,25 +9,41 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
 )
 
 // Check says why a test cannot be run on devices, before anything is started or written.
 func Check(t *suite.Test, on ...Variant) error {
-	if err := checkNetwork(t); err != nil {
-		return err
+	_, err := check(t, on...)
+	return err
+}
+
+// check is Check, and returns the archive that answers in the test's network, which it has read; nil: there is none.
+func check(t *suite.Test, on ...Variant) (*replay.Archive, error) {
+	read, err := checkNetwork(t)
+	if err == nil {
+		err = checkEnd(t)
 	}
-	if err := checkEnd(t); err != nil {
-		return err
+	if err == nil {
+		err = checkOn(t, read, on)
 	}
+	return read, err
+}
+
+func checkOn(t *suite.Test, read *replay.Archive, on []Variant) error {
 	for _, v := range on {
 		d, known := description(v.Device)
 		if !known {
 			continue
 		}
-		if _, err := d.Browser(v.Browser); err != nil {
+		browser, err := d.Browser(v.Browser)
+		if err != nil {
 			return err
 		}
 		if err := checkNetworkOn(t, d); err != nil {
+			return err
+		}
+		if err := checkArchiveIn(t, read, browser); err != nil {
 			return err
 		}
 		if !onThisMachine(d) {

@@ -20,6 +20,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/dns"
 	"github.com/eideticker/eideticker/netsim/link"
+	"github.com/eideticker/eideticker/netsim/replay"
 )
 
 // What a test page's server, and that of the green and the red page, are called on a network of its run's own: a name each, so that the page's is not known before the page is asked for.
@@ -59,24 +60,24 @@ type Asked[T any] struct {
 	Got   T `json:"got"`
 }
 
-// checkNetwork says why a test cannot have the network that it asks for.
-func checkNetwork(t *suite.Test) error {
+// checkNetwork says why a test cannot have the network that it asks for, and returns the archive that answers there; nil: there is none.
+func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
 	if !t.Network.Given() {
-		return nil
+		return nil, nil
 	}
 	if t.Network.Replay == "" && (t.Page == "" || len(loaded(t.Steps)) > 0) {
-		return fmt.Errorf("test %s asks for a network, on which pages of the rig's own are served, and goes to an address beyond it: name a page, or an archive to replay, or leave the network out", t.Name)
+		return nil, fmt.Errorf("test %s asks for a network, on which pages of the rig's own are served, and goes to an address beyond it: name a page, or an archive to replay, or leave the network out", t.Name)
 	}
 	if i := slices.IndexFunc(addresses(t), func(a string) bool { return strings.HasPrefix(a, "file:") }); i >= 0 {
-		return fmt.Errorf("test %s asks for a network, and goes to the file %s, which is on none", t.Name, addresses(t)[i])
+		return nil, fmt.Errorf("test %s asks for a network, and goes to the file %s, which is on none", t.Name, addresses(t)[i])
 	}
 	if t.Network.Replay != "" {
-		if _, err := readArchive(t); err != nil {
-			return err
+		if read, err = readArchive(t); err != nil {
+			return nil, err
 		}
 	}
-	_, err := testnet.Conditions(t.Network)
-	return err
+	_, err = testnet.Conditions(t.Network)
+	return read, err
 }
 
 // checkNetworkOn says why a device cannot have one.
@@ -113,9 +114,7 @@ func (s *session) openNetwork(ctx context.Context) (*testnet.Network, error) {
 	if s.Test.Network.Replay != "" {
 		o.Names = []string{"*"} // what was not recorded is missed by the archive, which says so
 	}
-	if o.ALPN, o.Secure, err = spoken(s.Test); err != nil {
-		return nil, err
-	}
+	o.ALPN, o.Secure = spoken(s.Test, s.archive)
 	o.Asked = func(q dns.Query) {
 		s.log.Info("name", "client", q.Client, "name", q.Name, "type", q.Type, "result", string(q.Result))
 	}

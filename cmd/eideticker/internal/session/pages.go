@@ -21,6 +21,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 	"github.com/eideticker/eideticker/netsim/site"
 )
@@ -48,8 +49,8 @@ type pages struct {
 	stop    context.CancelFunc
 }
 
-// servePages begins to serve, for a run that is kept in a folder. close ends it.
-func servePages(ctx context.Context, t *suite.Test, dir string, listen listening) (*pages, error) {
+// servePages begins to serve, for a run that is kept in a folder, what a test's archive has (nil: it names none) beside the rig's pages. close ends it.
+func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir string, listen listening) (*pages, error) {
 	if err := checkEnd(t); err != nil {
 		return nil, err
 	}
@@ -58,8 +59,8 @@ func servePages(ctx context.Context, t *suite.Test, dir string, listen listening
 	removeRunFolders(os.TempDir(), greenPrefix)
 	removeRunFolders(os.TempDir(), authorityPrefix)
 	err := p.secure(t, dir)
-	if err == nil && t.Network.Replay != "" {
-		err = p.serveArchive(ctx, t)
+	if err == nil && read != nil {
+		err = p.serveArchive(ctx, t, read)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
@@ -88,23 +89,19 @@ func (p *pages) trusted() *device.Authority {
 	return a
 }
 
-// spoken is what the names of a test's network say of the protocols that their servers speak, and which names do. What is not told that HTTP/3 is spoken asks by TCP first.
-func spoken(t *suite.Test) (alpn []string, secure func(name string) bool, err error) {
+// spoken is what the names of a test's network say of the protocols that their servers speak, and which names do, where an archive answers or (nil) a page of ours. What is not told that HTTP/3 is spoken asks by TCP first.
+func spoken(t *suite.Test, a *replay.Archive) (alpn []string, secure func(name string) bool) {
 	switch t.Network.Protocol {
 	case suite.HTTP2, suite.HTTP3:
 		alpn = []string{string(t.Network.Protocol)}
 	default: // of HTTP/1.1 nobody has to be told
-		return nil, nil, nil
+		return nil, nil
 	}
-	if t.Network.Replay == "" {
-		return alpn, func(name string) bool { return name == pageHost }, nil
-	}
-	a, err := readArchive(t)
-	if err != nil {
-		return nil, nil, err
+	if a == nil {
+		return alpn, func(name string) bool { return name == pageHost }
 	}
 	names := secureNames(a)
-	return alpn, func(name string) bool { return names[name] }, nil
+	return alpn, func(name string) bool { return names[name] }
 }
 
 // open opens the one door of the server of a site, and returns how addresses of its pages begin.

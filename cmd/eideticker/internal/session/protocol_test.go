@@ -59,7 +59,7 @@ func TestPagesByProtocol(t *testing.T) {
 			t.Run(strings.ReplaceAll(string(protocol), "/", "")+strconv.FormatBool(keys), func(t *testing.T) {
 				dir := t.TempDir()
 				test := &suite.Test{Page: "/load.html", T0: controller.Navigation, Sync: suite.Sync{Markers: true}, Network: suite.Network{Protocol: protocol, KeyLog: keys}}
-				p, err := servePages(t.Context(), test, dir, onLoopback())
+				p, err := servePages(t.Context(), test, nil, dir, onLoopback())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +106,7 @@ func TestPagesByProtocol(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, KeyLogFile), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := servePages(t.Context(), &suite.Test{Page: "/load.html", Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}, dir, onLoopback())
+	p, err := servePages(t.Context(), &suite.Test{Page: "/load.html", Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}, nil, dir, onLoopback())
 	if !errors.Is(err, fs.ErrExist) || p != nil {
 		t.Errorf("keys go into a file that is there already: %v", err)
 	}

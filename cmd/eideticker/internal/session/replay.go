@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
@@ -17,6 +19,7 @@ import (
 type archived struct {
 	name     string
 	replayer *replay.Replayer
+	names    map[string]came
 }
 
 // readArchive reads the archive that a test names.
@@ -27,17 +30,13 @@ func readArchive(t *suite.Test) (*replay.Archive, error) {
 	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
 }
 
-// openArchive has the archive that a test names answer as sites.
-func openArchive(t *suite.Test) (a *archived, err error) {
-	read, err := readArchive(t)
-	if err != nil {
-		return nil, err
-	}
+// openArchive has the archive that a test names, which was read, answer as sites.
+func openArchive(t *suite.Test, read *replay.Archive) (a *archived, err error) {
 	o := replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: replay.CacheBusters()}}
 	if t.Network.Determinism > 0 {
 		o.Determinism = &replay.Determinism{Seed: uint64(t.Network.Determinism)}
 	}
-	a = &archived{name: t.Network.Replay}
+	a = &archived{name: t.Network.Replay, names: namesOf(read)}
 	if a.replayer, err = replay.NewReplayer(read, o); err != nil {
 		return nil, err
 	}
@@ -45,8 +44,8 @@ func openArchive(t *suite.Test) (a *archived, err error) {
 }
 
 // serveArchive answers for every site.
-func (p *pages) serveArchive(ctx context.Context, t *suite.Test) (err error) {
-	if p.archive, err = openArchive(t); err != nil {
+func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Archive) (err error) {
+	if p.archive, err = openArchive(t, read); err != nil {
 		return err
 	}
 	if p.server, err = serve.New(p.options(t.Network, p.archive.replayer)); err != nil {
@@ -85,19 +84,62 @@ func (p *pages) openSecure() error {
 	return err
 }
 
-// secureNames are the names at which all that an archive has came by HTTPS, in lower case.
-func secureNames(a *replay.Archive) map[string]bool {
-	names := map[string]bool{}
+// came is how what an archive has of a name came: all or a part of it by TLS, or without.
+type came struct{ secure, plain bool }
+
+// namesOf are the names of an archive, in lower case.
+func namesOf(a *replay.Archive) map[string]came {
+	names := map[string]came{}
 	for _, e := range a.Exchanges {
 		u, err := url.Parse(e.URL)
 		if err != nil {
 			continue
 		}
-		name := strings.ToLower(u.Hostname())
-		before, known := names[name]
-		names[name] = u.Scheme == "https" && (before || !known)
+		name := nameOf(u)
+		c := names[name]
+		if u.Scheme == "https" || u.Scheme == "wss" {
+			c.secure = true
+		} else {
+			c.plain = true
+		}
+		names[name] = c
 	}
 	return names
+}
+
+// nameOf is the name in an address, as names are told apart.
+func nameOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
+
+// secureNames are the names at which all that an archive has came by HTTPS, in lower case.
+func secureNames(a *replay.Archive) map[string]bool {
+	names := map[string]bool{}
+	for name, c := range namesOf(a) {
+		names[name] = c.secure && !c.plain
+	}
+	return names
+}
+
+// checkArchiveIn says why a browser would not ask for all of an archive by the protocol by which alone it is served. Firefox asks by TCP wherever no name says that HTTP/3 is spoken, and a name at
+// which something came without TLS cannot say so: browsers would ask for that by HTTPS, too. Chromium is told to ask by nothing else.
+func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
+	if a == nil || t.Network.Protocol != suite.HTTP3 || browser != "firefox" {
+		return nil
+	}
+	var both []string
+	for name, c := range namesOf(a) {
+		if c.secure && c.plain {
+			both = append(both, name)
+		}
+	}
+	if len(both) == 0 {
+		return nil
+	}
+	slices.Sort(both)
+	which := both[0]
+	if more := len(both) - 1; more > 0 {
+		which = fmt.Sprintf("%s and %d more", which, more)
+	}
+	return fmt.Errorf("test %s replays %s by h3 in Firefox, and the archive has answers of %s by http:// beside those by https://, so no HTTPS record can say there that h3 is spoken: Firefox would ask by TCP, where nobody answers; take Chromium, or h2, or an archive without what came by http:// there: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
 }
 
 // answered says that what the test loaded is not in the archive: the browser was shown a page that says so.
@@ -116,8 +158,24 @@ func (s *session) answered(addresses []string) error {
 		if i := slices.IndexFunc(misses, func(m replay.Miss) bool { return m.URL == want }); i >= 0 {
 			return fmt.Errorf("%s does not answer for %s: %s", a.name, address, misses[i].Why)
 		}
+		if !s.asked(u) {
+			return fmt.Errorf("no request to %s reached %s: the browser did not load %s, and what was seen is a page of its own", u.Host, a.name, address)
+		}
 	}
 	return nil
+}
+
+// asked reports whether anything was asked for at the name of an address, or that is not known. By which path browsers write in their own way.
+func (s *session) asked(u *url.URL) bool {
+	name := nameOf(u)
+	ascii := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) // others are asked for by another name
+	if s.fall == nil || s.unnoted || !ascii {
+		return true
+	}
+	return slices.ContainsFunc(s.fall.Requests, func(r har.Request) bool {
+		v, err := url.Parse(r.Served.URL)
+		return err == nil && nameOf(v) == name
+	})
 }
 
 // asAsked is how a server is asked for an address, which people write in several ways.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -126,7 +127,7 @@ func TestRunOnArchive(t *testing.T) {
 // TestSecureNames: names of an archive tell of HTTPS only where nothing came without it, since browsers would ask for that by HTTPS then.
 func TestSecureNames(t *testing.T) {
 	a := &replay.Archive{}
-	for _, address := range []string{"https://Shop.example/", "https://shop.example:8443/", "https://cdn.example/a.svg", "http://cdn.example/b.svg", "http://old.example/", "https://old.example/", "http://plain.example/", "%"} {
+	for _, address := range []string{"https://Shop.example/", "https://shop.example:8443/", "https://cdn.example/a.svg", "http://cdn.example/b.svg", "http://old.example/", "https://old.example/", "http://plain.example/", "wss://shop.example/live", "%"} {
 		a.Exchanges = append(a.Exchanges, &replay.Exchange{URL: address})
 	}
 	names := secureNames(a)
@@ -139,20 +140,29 @@ func TestSecureNames(t *testing.T) {
 
 // TestArchiveIsChecked: what cannot be replayed is refused before anything is started.
 func TestArchiveIsChecked(t *testing.T) {
-	dir := fstest.MapFS{"shop.har": {Data: shop(t)}, "cut.har": {Data: shop(t)[:200]}, "notes.txt": {Data: []byte("what is this\n")}}
+	both := bytes.Replace(shop(t), []byte(`"https://cdn.example/a.svg"`), []byte(`"http://shop.example/a.svg"`), 1)
+	other := bytes.Replace(shop(t), []byte(`"https://cdn.example/a.svg"`), []byte(`"http://cdn.example/a.svg"`), 1)
+	dir := fstest.MapFS{"both.har": {Data: both}, "other.har": {Data: other}, "shop.har": {Data: shop(t)}, "cut.har": {Data: shop(t)[:200]}, "notes.txt": {Data: []byte("what is this\n")}}
 	here := Variant{Device: theLocalDevice(t)}
+	chromium, firefox := Variant{Device: here.Device, Browser: "chromium"}, Variant{Device: here.Device, Browser: "firefox"}
+	const cannot = "by h3 in Firefox, and the archive has answers of shop.example by http://"
 	phone := Variant{Device: described{Description: device.Description{Name: "phone", Source: "v4l2:/dev/video0", Network: "eth3"}}}
 	for name, tc := range map[string]struct {
 		address, network string
 		on               Variant
 		want             string
 	}{
-		"good":              {"https://shop.example/", "{replay: shop.har}", here, ""},
-		"cut":               {"https://shop.example/", "{replay: cut.har}", here, "read cut.har: "},
-		"something else":    {"https://shop.example/", "{replay: notes.txt}", here, "read notes.txt: it is neither an archive of a site"},
-		"a device":          {"https://shop.example/", "{replay: shop.har}", phone, "take a virtual display instead of device phone"},
-		"a file":            {"file:///etc/hostname", "{replay: shop.har}", here, "goes to the file file:///etc/hostname, which is on none"},
-		"nothing to replay": {"https://shop.example/", "cable", here, "name a page, or an archive to replay"},
+		"good":                      {"https://shop.example/", "{replay: shop.har}", here, ""},
+		"cut":                       {"https://shop.example/", "{replay: cut.har}", here, "read cut.har: "},
+		"something else":            {"https://shop.example/", "{replay: notes.txt}", here, "read notes.txt: it is neither an archive of a site"},
+		"a device":                  {"https://shop.example/", "{replay: shop.har}", phone, "take a virtual display instead of device phone"},
+		"a file":                    {"file:///etc/hostname", "{replay: shop.har}", here, "goes to the file file:///etc/hostname, which is on none"},
+		"h3, Firefox, by both":      {"https://shop.example/", "{replay: both.har, protocol: h3}", firefox, "test shop replays both.har " + cannot},
+		"h3, Firefox, by TLS alone": {"https://shop.example/", "{replay: shop.har, protocol: h3}", firefox, ""},
+		"h3, Firefox, one without":  {"https://shop.example/", "{replay: other.har, protocol: h3}", firefox, ""},
+		"h3, Chromium, by both":     {"https://shop.example/", "{replay: both.har, protocol: h3}", chromium, ""},
+		"h2, Firefox, by both":      {"https://shop.example/", "{replay: both.har, protocol: h2}", firefox, ""},
+		"nothing to replay":         {"https://shop.example/", "cable", here, "name a page, or an archive to replay"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -23,6 +23,7 @@ import (
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -97,6 +98,7 @@ type session struct {
 	log     *slog.Logger
 	began   time.Time // with the monotonic clock
 	record  Record
+	archive *replay.Archive  // that answers in the test's network, as it was read; nil: there is none
 	network *testnet.Network // nil: the device's own
 	stage   Stage
 	pages   *pages
@@ -178,7 +180,7 @@ func reason(ctx context.Context, err error) string {
 
 // play records while the test is run. What it starts has ended when it returns.
 func (s *session) play(ctx context.Context) (err error) {
-	if err := Check(s.Test, Variant{s.Device, s.Browser}); err != nil {
+	if s.archive, err = check(s.Test, Variant{s.Device, s.Browser}); err != nil {
 		return err
 	}
 	s.told("getting the device ready")
@@ -196,7 +198,7 @@ func (s *session) play(ctx context.Context) (err error) {
 		}
 		listen = onHost(host)
 	}
-	if s.pages, err = servePages(ctx, s.Test, s.Dir, listen); err != nil {
+	if s.pages, err = servePages(ctx, s.Test, s.archive, s.Dir, listen); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.pages.close()) }()

@@ -32,7 +32,8 @@ type witnessed struct {
 	fall     *har.Waterfall
 	wall     int64 // from the recording's clock to the wall's
 	harKept  bool
-	byTCP    bool // the page was asked for by TCP where it is served by QUIC alone
+	byTCP    string // what was asked for by TCP where all is served by QUIC alone; "": nothing
+	unnoted  bool   // there were more requests than servers note
 }
 
 // EventSource is who says that requests began and ended.
@@ -64,7 +65,11 @@ func (s *session) witness(emit func(timeline.Event)) {
 		u, err := url.Parse(x.URL)
 		return err == nil && site.Reporting(u.Path)
 	})
-	s.byTCP = askedByTCP(s.pages.protocol, e)
+	var names map[string]came
+	if s.pages.archive != nil {
+		names = s.pages.archive.names
+	}
+	s.byTCP = askedByTCP(s.pages.protocol, names, e)
 	s.fall = har.New(e)
 	s.wall, _ = timeline.WallOffset(timeline.Monotonic())
 	s.count()
@@ -73,24 +78,70 @@ func (s *session) witness(emit func(timeline.Event)) {
 		emit(event)
 	}
 	if refused, lost := s.pages.server.Unnoted(); refused+lost > 0 {
+		s.unnoted = true
 		s.note("%d connections were refused, and %d requests were not noted, since there were too many", refused, lost)
 	}
 	s.log.Info("the network", "requests", s.record.Network.Requests, "missed", s.record.Network.Missed, "bytes up", s.record.Network.BytesUp, "bytes down", s.record.Network.BytesDown)
 }
 
-// askedByTCP says that a page which is served by QUIC alone was asked for by TCP, where nobody answers, and never as it is served.
-func askedByTCP(protocol suite.Protocol, e har.Evidence) bool {
-	return protocol == suite.HTTP3 && len(e.Exchanges) == 0 && slices.ContainsFunc(e.Flows, func(f link.Flow) bool {
-		return f.Protocol == "tcp" && strconv.Itoa(int(f.Server.Port())) == securePort
+// askedByTCP says what of a page, or of an archive's names, was asked for by TCP where QUIC alone is served, so that nobody answered; "": nothing.
+func askedByTCP(protocol suite.Protocol, names map[string]came, e har.Evidence) string {
+	if protocol != suite.HTTP3 {
+		return ""
+	}
+	var tried []link.Flow
+	for _, f := range e.Flows {
+		if f.Protocol == "tcp" && strconv.Itoa(int(f.Server.Port())) == securePort {
+			tried = append(tried, f)
+		}
+	}
+	switch {
+	case len(tried) == 0:
+		return ""
+	case len(e.Exchanges) == 0:
+		return "the page"
+	}
+	// A browser that waits for QUIC tries TCP beside it, which says nothing.
+	tried = slices.DeleteFunc(tried, func(f link.Flow) bool { return besideQUIC(f, e) })
+	heard := map[string]bool{}
+	for _, x := range e.Exchanges {
+		if u, err := url.Parse(x.URL); err == nil && u.Scheme == "https" {
+			heard[nameOf(u)] = true
+		}
+	}
+	for _, c := range e.Connections {
+		if c.Network == "udp" && c.Secured > 0 { // nothing was asked for, and could have been
+			heard[strings.ToLower(c.Name)] = true
+		}
+	}
+	for _, q := range e.Names { // flows do not say of which name they are, as all names are of one address
+		name := strings.ToLower(q.Name)
+		if names[name].secure && !heard[name] && slices.ContainsFunc(tried, func(f link.Flow) bool { return f.Opened >= q.At }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// besideQUIC reports whether a flow was begun while a connection by QUIC was waited for, which then came.
+func besideQUIC(f link.Flow, e har.Evidence) bool {
+	return slices.ContainsFunc(e.Flows, func(g link.Flow) bool {
+		return g.Protocol == "udp" && g.Opened <= f.Opened && slices.ContainsFunc(e.Connections, func(c serve.Connection) bool {
+			return c.Network == "udp" && c.Client == g.Device && c.Secured >= f.Opened
+		})
 	})
 }
 
-// whyUnseen adds to why a run failed what its network has seen of that.
+// whyUnseen adds to why a run failed what its network has seen of that. A run that did not fail has then: it saw a page of the browser's own, or a page that lacks something.
 func (s *session) whyUnseen(err error) error {
-	if err == nil || !s.byTCP {
+	if s.byTCP == "" {
 		return err
 	}
-	return fmt.Errorf("%w; the browser asked for the page by TCP, not by QUIC, by which alone h3 is served: make the run again, or take h2", err)
+	why := fmt.Errorf("the browser asked for %s by TCP, not by QUIC, by which alone h3 is served: make the run again, or take h2", s.byTCP)
+	if err == nil {
+		return why
+	}
+	return fmt.Errorf("%w; %w", err, why)
 }
 
 // count is what run.json says of a waterfall.
