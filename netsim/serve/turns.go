@@ -13,7 +13,10 @@ import (
 )
 
 // turns says which response of a connection of HTTP/2 may send next, by RFC 9218: the most urgent, and of those that are as urgent one after the other as they were asked for, but the incremental ones
-// a frame each in turn. Where there are both, every other frame is of an incremental one. Of clients that have never told a priority, as old ones do not, all are incremental.
+// a frame each in turn. Where there are both, every other frame is of an incremental one. Of clients that have never told a priority, as old ones do not, all are incremental. What is no part of a body
+// goes first: it is small, and heads of responses, ends, windows of uploads and resets are of use to the client whatever else it waits for.
+//
+// A turn goes by those who have nothing waiting, and a handler has nothing waiting between two parts of a body (see writeAtOnce): there another's frame may go first, so that the line is never idle.
 //
 // Note: the library has the like of it, but before Go 1.27 it always takes its other one, which sends to all in turn; and what it hears of priorities is nowhere to be had.
 type turns struct {
@@ -34,7 +37,6 @@ type turn struct {
 	precedence
 	told  bool   // its precedence
 	fixed bool   // by a later word than its request's
-	began bool   // some of its body is out
 	last  uint64 // tick at which it had its turn
 }
 
@@ -152,7 +154,6 @@ func (t *turns) Pop() (http2.FrameWriteRequest, bool) {
 			s.frames[0] = rest
 		}
 		s.last = t.tick
-		s.began = s.began || r.DataSize() > 0
 		return r, true
 	}
 	return http2.FrameWriteRequest{}, false
@@ -160,9 +161,9 @@ func (t *turns) Pop() (http2.FrameWriteRequest, bool) {
 
 // order is that in which streams may send.
 func (t *turns) order(a, b *turn) int {
-	// The end of a body, where it comes by itself, waits for nobody: it is all that its response still lacks.
-	if ae, be := a.ends(), b.ends(); ae != be {
-		if ae {
+	// What is no part of a body waits for nobody.
+	if as, bs := a.small(), b.small(); as != bs {
+		if as {
 			return -1
 		}
 		return 1
@@ -181,8 +182,8 @@ func (t *turns) order(a, b *turn) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// ends says that what a stream that waits has to send next comes after its body, or in place of it.
-func (s *turn) ends() bool { return (s.began || len(s.frames) > 1) && s.frames[0].DataSize() == 0 }
+// small says that what a stream that waits has to send next is no part of a body.
+func (s *turn) small() bool { return s.frames[0].DataSize() == 0 }
 
 // shares says that a stream lets others have turns between its own.
 func (t *turns) shares(s *turn) bool { return s.incremental || !s.told && !t.aware }
