@@ -198,6 +198,9 @@ func (c *connection) over(reason string) {
 		c.ended(e, now)
 	}
 	for id, e := range c.streams {
+		if e.ending { // see frames.announced
+			continue
+		}
 		e.cut()
 		e.seen.Ended = now
 		delete(c.streams, id)

@@ -73,7 +73,7 @@ func (p *endings) frame(toCome map[int64]int64) (keep bool) {
 	case kind != typeData:
 	case *flags&flagEndStream != 0:
 		delete(toCome, stream)
-		return left > 0 || p.left > 0 // or its end is out
+		return left != 0 || p.left > 0 // or its end is out
 	case *flags&flagPadded != 0: // which the library never does
 		delete(toCome, stream)
 	default:
@@ -114,12 +114,14 @@ func (c *connection) expect(stream, bytes int64) {
 	}
 }
 
-// hasEnded reports whether the end of a response of HTTP/2 is out, before its handler has returned.
-func (c *connection) hasEnded(stream int64) bool {
+// expectNoMore forgets a response of HTTP/2 that nobody wants any more: none of it may be written from now on, so that nothing else would tell. One whose end is out is still to have that of the
+// library left out.
+func (c *connection) expectNoMore(stream int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	left, known := c.toCome[stream]
-	return known && left == 0
+	if c.toCome[stream] != 0 {
+		delete(c.toCome, stream)
+	}
 }
 
 // bodyLength is how many bytes the body of a response will have; 0: none, or that is not known, or trailers follow it.
@@ -132,9 +134,9 @@ func bodyLength(method string, status int, h http.Header) int64 {
 			return 0
 		}
 	}
-	n, err := strconv.ParseInt(h["Content-Length"][0], 10, 64)
+	n, err := strconv.ParseUint(h["Content-Length"][0], 10, 63) // as the library does, which takes no other for a length
 	if err != nil {
 		return 0
 	}
-	return n
+	return int64(n)
 }

@@ -30,6 +30,7 @@ type exchange struct {
 	seen      Exchange
 	c         *connection
 	answering bool // the head of the response is being sent
+	ending    bool // its last bytes are being written: the client may have them, and be gone, before that is noted
 	handled   bool // the handler has returned and its last byte was accepted
 	taken     bool // the connection is the handler's own, as for a websocket
 }
@@ -241,6 +242,7 @@ type response struct {
 	whole   bool  // the handler came to its end
 	taken   bool  // the connection is the handler's own
 	stream  int64 // of HTTP/2; 0: it is not known
+	length  int64 // of the body of a response of HTTP/2, with which it ends; 0: it ends by itself
 	err     error
 }
 
@@ -275,7 +277,8 @@ func (w *response) head(status int) {
 	w.status = status
 	h := w.Header()
 	if w.stream != 0 {
-		w.c.expect(w.stream, bodyLength(w.request.Method, status, h))
+		w.length = bodyLength(w.request.Method, status, h)
+		w.c.expect(w.stream, w.length)
 	}
 	e := w.e
 	if e == nil {
@@ -308,6 +311,9 @@ func (w *response) Write(b []byte) (written int, err error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	err = w.guarded(func() (err error) {
+		if w.length > 0 && int64(len(b)) > w.length-w.sent { // the library lets more through until the head is out, which would come after the end
+			return http.ErrContentLength
+		}
 		if w.request.ProtoMajor < 2 {
 			written, err = w.ResponseWriter.Write(b)
 			return err
@@ -409,8 +415,11 @@ func (w *response) over() {
 	if w.request.ProtoMajor == 2 && w.whole && w.sent > 0 && w.request.Method != http.MethodHead {
 		_ = w.FlushError() // what is left of a body has to wait for a window too, and after this nobody can give it up
 	}
-	if w.stream != 0 && w.c.hasEnded(w.stream) { // trailers that nobody announced come too late
+	if w.length > 0 && w.sent >= w.length { // trailers that nobody announced come too late: the last byte is the end, out or not
 		maps.DeleteFunc(w.Header(), func(name string, _ []string) bool { return strings.HasPrefix(name, http.TrailerPrefix) })
+	}
+	if w.length > 0 && w.request.Context().Err() != nil {
+		w.c.expectNoMore(w.stream)
 	}
 	e := w.e
 	if e == nil {
@@ -421,13 +430,18 @@ func (w *response) over() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.handled = w.whole
+	out := w.request.ProtoMajor == 2 && (e.ending || e.seen.Ended != 0 && e.seen.Error == "")
+	left := out && w.err != nil && !errors.Is(w.err, http.ErrContentLength) // the client had the end, and was gone before the handler was
+	if left && w.length > 0 {
+		w.sent = w.length
+	}
 	if !w.taken {
 		e.seen.ResponseBytes, e.seen.DecodedBytes = w.sent, w.sent
 	}
 	if w.known {
 		e.seen.DecodedBytes = w.decoded
 	}
-	gone := w.request.ProtoMajor == 2 && e.seen.Ended == 0 && w.request.Context().Err() != nil // so that nothing of it will be sent, not even its end
+	gone := w.request.ProtoMajor == 2 && e.seen.Ended == 0 && !e.ending && w.request.Context().Err() != nil // so that nothing of it will be sent, not even its end
 	if gone {
 		if c.seen.Closed != 0 || w.s.until != nil && w.s.until.Err() != nil {
 			e.cut()
@@ -435,6 +449,7 @@ func (w *response) over() {
 		e.givenUp(now)
 	}
 	switch {
+	case left:
 	case w.err != nil && !errors.Is(w.err, http.ErrBodyNotAllowed):
 		e.failed(sentence(w.err))
 	case !w.whole:

@@ -28,7 +28,6 @@ const (
 	typeSettings  = 4
 	typeContinued = 9
 	typePriority  = 0x10 // update, RFC 9218
-	mostAtOnce    = 3    // setting
 	flagEndStream = 0x1
 	flagEndHeader = 0x4
 	flagPadded    = 0x8
@@ -81,6 +80,7 @@ type frames struct {
 	fresh   bool   // the head of fields that is coming begins a stream
 
 	out    scanner
+	ends   []*exchange // whose last bytes are being written
 	ending endings
 }
 
@@ -232,11 +232,13 @@ func (f *frames) Write(b []byte) (int, error) {
 // witnessed writes, and notes which bytes are of which stream; before them, so many went out on the connection.
 func (f *frames) witnessed(b []byte, from int64) (int, error) {
 	c := f.connection
+	f.announce(b)
 	before := c.s.clock.Now()
 	n, err := f.Conn.Write(b)
 	now := c.s.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer f.announced(now)
 	if n == 0 {
 		return n, err
 	}
@@ -274,6 +276,38 @@ func (f *frames) witnessed(b []byte, from int64) (int, error) {
 		}
 	})
 	return n, err
+}
+
+// announce marks the exchanges whose end is in what is about to be written.
+func (f *frames) announce(b []byte) {
+	c := f.connection
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ahead := f.out
+	ahead.scan(b, func(_, _ int, kind, flags byte, stream uint32, whole bool) {
+		if !whole || kind > typeHeaders || flags&flagEndStream == 0 {
+			return
+		}
+		if e := c.streams[int64(stream)]; e != nil && e.answering {
+			e.ending = true
+			f.ends = append(f.ends, e)
+		}
+	})
+}
+
+// announced takes the marks away. Of an end that was not written after all, and whose connection is over by now, nobody else will note it. The connection's lock is held.
+func (f *frames) announced(now timeline.Time) {
+	c := f.connection
+	for _, e := range f.ends {
+		e.ending = false
+		if e.seen.Ended == 0 && c.seen.Closed != 0 {
+			e.cut()
+			e.seen.Ended = now
+			delete(c.streams, e.seen.Stream)
+		}
+	}
+	clear(f.ends)
+	f.ends = f.ends[:0]
 }
 
 // scanner finds frames in what is written piece by piece.
