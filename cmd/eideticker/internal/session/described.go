@@ -190,7 +190,7 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 	return s.typed(ctx, address)
 }
 
-// Load goes to an address by an intent, or by hand.
+// Load goes to an address by an intent, or by hand. By hand it types a fixed time after it has reached for the address bar: what changes first on a screen that is not its own need not be the bar.
 func (s *describedStage) Load(ctx context.Context, address string) (timeline.Interval, error) {
 	if s.intents() {
 		return s.android.View(ctx, s.name, address)

@@ -147,6 +147,7 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	looking, reached := make(chan struct{}), make(chan error, 1)
+	var late *time.Timer
 	go func() { // ends with its message
 		select {
 		case <-looking:
@@ -157,16 +158,20 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 		err := reach(ctx)
 		if err != nil {
 			cancel(err)
+		} else {
+			late = time.AfterFunc(barLimit, func() { cancel(same) }) // from here on: what was not reached cannot look the same
 		}
 		reached <- err
 	}()
-	late := time.AfterFunc(barLimit, func() { cancel(same) })
-	defer late.Stop()
 	_, _, seen := s.screen.Await(waiting, func() { close(looking) }, controller.Condition{Kind: controller.Changed, Since: timeline.Monotonic().Now()})
 	if seen != nil {
 		cancel(seen)
 	}
-	if err := <-reached; err != nil || ctx.Err() != nil {
+	err = <-reached
+	if late != nil {
+		late.Stop()
+	}
+	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	if errors.Is(seen, same) {
