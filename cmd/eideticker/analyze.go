@@ -58,7 +58,9 @@ func (analyzeCmd) Help() string {
   eideticker analyze run.eid fps tearing --frames 120:600 --json
   eideticker analyze run.eid -o out/run --strict
 
-Measures what is between green and red, each window on its own; without such markers all that was recorded. Each number stands with its bounds. What cannot be measured says why; the others still come out.`
+Measures what is between green and red, each window on its own; without such markers all that was recorded. Each number stands with its bounds. What cannot be measured says why; the others still come out.
+
+The recording of a run is measured as its test said, in run.json beside it, where no flag says otherwise.`
 }
 
 func (c analyzeCmd) Run(e *env) error {
@@ -95,6 +97,7 @@ func (c analyzeCmd) Run(e *env) error {
 		return fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err))
 	}
 	s.Name = cmp.Or(earlier.Name(), s.Name)
+	earlier.AsAtFirst(&s)
 	folder, err := c.beginFolder(earlier)
 	if err != nil {
 		return err

@@ -88,6 +88,7 @@ func (d *Daemon) analyze(j *job) (err error) {
 	if err != nil {
 		return err
 	}
+	earlier.AsAtFirst(&s)
 	t := &told{daemon: d, job: j}
 	found, err := analysis.Run(j.context, r, s, d.options.Program, t)
 	if err != nil {

@@ -3,11 +3,13 @@ package daemon_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
@@ -44,6 +46,19 @@ func TestAnalyze(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, session.HARFile), archive.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	// What its test said is known of its run.json alone.
+	f, err := os.Open(filepath.Join(dir, session.RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := session.ReadRecord(f)
+	if err := errors.Join(err, f.Close()); err != nil || record.Measured == nil {
+		t.Fatalf("%v: %+v", err, record)
+	}
+	record.Measured.Cadence = 30
+	if err := record.Write(dir); err != nil {
+		t.Fatal(err)
+	}
 	j, err := r.Analyze(t.Context(), "ci", wire.AnalyzeParams{Run: id, Measures: []string{"fps", "tearing"}, NoVideo: true})
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +74,9 @@ func TestAnalyze(t *testing.T) {
 	}
 	if svg, err := os.ReadFile(filepath.Join(dir, analysis.PicturesDir, "waterfall.svg")); err != nil || !bytes.Contains(svg, []byte("/load.html")) {
 		t.Errorf("%v: the waterfall is\n%s", err, svg)
+	}
+	if fps := results.Windows[0].Results[0]; !slices.ContainsFunc(fps.Values, func(v analyze.Value) bool { return v.Name == "dropped" }) {
+		t.Errorf("it was not measured as its test said: %+v", fps)
 	}
 	run, err := r.Store.Get(context.Background(), id)
 	if err != nil {

@@ -35,7 +35,10 @@ type Earlier struct {
 	fall        *har.Waterfall  // nil: it cannot be drawn
 	har         bool            // it is there, whatever it is like
 	report      *site.Report    // of the only page; nil: it is none of ours, or what it told is not there
+	measured    *Measured       // what it was measured by first; nil: nobody knows
 	checks      string          // what came of them when the run was measured first, or ""
+	made        int             // of them
+	wrong       []string        // of those, the ones that failed
 	notes       []string        // of what could not be read
 }
 
@@ -116,6 +119,14 @@ func (e *Earlier) ofRecord(r *Record) {
 	maps.DeleteFunc(e.environment, func(key, value string) bool { return !short(key) || !short(value) })
 	e.failed = cut(r.why(), 4000)
 	e.ofChecks(r)
+	if r.Measured == nil {
+		return
+	}
+	if err := r.Measured.check(); err != nil {
+		e.note("what %s says of how the run was measured is not used: %v", RecordFile, err)
+		return
+	}
+	e.measured = r.Measured
 }
 
 // ofChecks tells of what was held against what the page drew when the run was measured first, for where that is not done again.
@@ -130,8 +141,15 @@ func (e *Earlier) ofChecks(r *Record) {
 		}
 		return " (" + cut(strings.Join(list, ", "), 300) + ")"
 	}
-	e.checks = fmt.Sprintf("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s; they are not made again", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade))
+	e.made, e.wrong = r.Checks, r.ChecksFailed
+	e.checks = fmt.Sprintf("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade)) + notAgain
 }
+
+// These end the note of them.
+const (
+	notAgain    = "; they are not made again"
+	notAllAgain = "; not all of them are made again"
+)
 
 // withReport reads what a page told of itself, which the recording has. Where several were played, which window is whose is not known here.
 func (e *Earlier) withReport(r *recording.Reader) {
@@ -157,10 +175,12 @@ func (e *Earlier) withReport(r *recording.Reader) {
 }
 
 // HoldAgainst holds what was measured again against what the page drew, as was done when the run was measured first, before [Earlier.Keep]. The page tells of all of its pixels, from green
-// to red: of what was measured otherwise nothing is known.
+// to its end: of what is measured otherwise than at first, or nobody knows how it was at first, nothing is known.
 func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s analysis.Settings, found *analysis.Found) {
-	exact := s.Region == nil && len(s.Masks) == 0 && !s.AutoTolerance && s.Tolerance == 0 && s.MinPixels == 0
-	if e.report == nil || !exact || len(found.Outcomes) != 1 || found.Outcomes[0] == nil || found.Outcomes[0].Window.Kind != analyze.ByMarkers {
+	if e.report == nil || !e.measured.sameAs(s) || len(found.Outcomes) != 1 || found.Outcomes[0] == nil {
+		return
+	}
+	if k := found.Outcomes[0].Window.Kind; k != analyze.ByMarkers && k != analyze.ByEnd {
 		return
 	}
 	page, err := truth.Read(ctx, truth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0], Report: *e.report, Measures: s.Measures})
@@ -169,7 +189,25 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s analys
 		return
 	}
 	w := &found.Results.Windows[0]
-	w.Checks, w.Claims, e.checks = page.Checks, page.Claims, ""
+	w.Checks, w.Claims = page.Checks, page.Claims
+	if e.madeAgain(page.Checks) {
+		e.checks = ""
+		return
+	}
+	if first, ok := strings.CutSuffix(e.checks, notAgain); ok {
+		e.checks = first + notAllAgain
+	}
+}
+
+// madeAgain reports whether checks are no fewer than those that were made at first, and have those that failed then.
+func (e *Earlier) madeAgain(checks []report.Check) bool {
+	n, made := 0, map[string]bool{}
+	for i := range checks {
+		if !checks[i].Unchecked {
+			n, made[checks[i].What] = n+1, true
+		}
+	}
+	return n >= e.made && !slices.ContainsFunc(e.wrong, func(what string) bool { return !made[what] })
 }
 
 // short reports whether results may have a text as a name.

@@ -25,10 +25,12 @@ func (s *session) analyze(ctx context.Context) error {
 		return err
 	}
 	defer r.Close() // was only read
-	found, err := analysis.Run(ctx, r, s.settings(), s.Program, s.Told)
+	settings := s.settings()
+	found, err := analysis.Run(ctx, r, settings, s.Program, s.Told)
 	if err != nil {
 		return fmt.Errorf("measure the recording: %w", err)
 	}
+	s.record.Measured = measuredBy(settings)
 	s.log.Info("measured")
 	if err := s.holdAgainst(ctx, r, found); err != nil { // the numbers are as good as those of other pages
 		s.note("what was measured could not be held against what the page drew: %v", err)

@@ -78,6 +78,9 @@ type Record struct {
 	ChecksFailed  []string `json:"checks_failed"`
 	ChecksNotMade []string `json:"checks_not_made"` // say since frames are missing; results.json has the reason of each
 
+	// Measured is by what it was measured; nil: it was not, or a program of before has written this.
+	Measured *Measured `json:"measured_by,omitempty"`
+
 	Notes []string `json:"notes"`
 }
 

@@ -266,6 +266,22 @@ export interface SessionNetwork {
   replay?: Replayed;
 }
 
+export interface Answer {
+  kinds: string[];
+  region_px?: number[];
+  colour?: string;
+  limit_ns?: number;
+}
+
+export interface Measured {
+  t0?: string;
+  still_ns?: number;
+  end_event?: string;
+  cadence_fps?: number;
+  disjoint?: boolean;
+  response: Answer;
+}
+
 export interface Record {
   schema: string;
   version: number;
@@ -302,6 +318,7 @@ export interface Record {
   checks: number;
   checks_failed: string[];
   checks_not_made: string[];
+  measured_by?: Measured;
   notes: string[];
 }
 
