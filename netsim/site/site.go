@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -202,6 +203,13 @@ func (s *Site) opened(entry int) {
 	if s.asked[entry] == 0 {
 		s.asked[entry] = now
 	}
+}
+
+// Asked reports whether the browser has asked for a page of the playlist yet.
+func (s *Site) Asked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.asked, func(at timeline.Time) bool { return at != 0 })
 }
 
 var _ http.Handler = (*Site)(nil)

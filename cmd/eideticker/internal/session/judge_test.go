@@ -6,14 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // TestRefusedMeasures: a run that measured nothing of what it was made for has failed, with the measure's own sentence; one that measured a part counts.
@@ -55,9 +60,42 @@ func TestUnfinished(t *testing.T) {
 		ctx  context.Context
 		err  error
 		want State
-	}{{t.Context(), busy, Rejected}, {t.Context(), errors.Join(busy, errors.New("and the stage")), Rejected}, {t.Context(), errors.New("the browser ended"), Failed}, {stopped, busy, Failed}} {
+	}{{t.Context(), busy, Rejected}, {t.Context(), errors.Join(busy, errors.New("and the stage")), Rejected}, {t.Context(), fmt.Errorf("no green: %w", errUnheard), Rejected}, {t.Context(), errors.New("the browser ended"), Failed}, {stopped, busy, Failed}} {
 		if got := unfinished(tc.ctx, tc.err); got != tc.want {
 			t.Errorf("%v: %s", tc.err, got)
+		}
+	}
+}
+
+// TestUnheard: a browser that has not asked for the page was not heard to go there; one that has, or has ended, failed by itself.
+func TestUnheard(t *testing.T) {
+	unseen := fmt.Errorf("the test: %w", &controller.UnseenError{Waited: "the green to go", For: time.Minute})
+	for name, tc := range map[string]struct {
+		err    error
+		asks   bool
+		looked int
+		want   bool
+	}{
+		"lost":           {unseen, false, 0, true},
+		"asked":          {unseen, true, 0, false},
+		"looked up":      {unseen, false, 1, false},
+		"another reason": {errors.New("the browser ended"), false, 0, false},
+		"all is well":    {nil, false, 0, false},
+	} {
+		played, err := site.New(site.Options{Playlist: []string{"framerate"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.asks {
+			played.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", played.Start(), nil))
+		}
+		s := session{pages: &pages{site: played}}
+		if tc.looked > 0 {
+			s.fall = &har.Waterfall{Lookups: make([]har.Lookup, tc.looked)}
+		}
+		got := s.unheard(tc.err)
+		if errors.Is(got, errUnheard) != tc.want || !tc.want && got != tc.err || tc.want && !errors.Is(got, tc.err) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -149,9 +149,22 @@ func (e *EndError) Error() string { return e.Why.Error() }
 // Unwrap returns why.
 func (e *EndError) Unwrap() error { return e.Why }
 
-// unfinished is what a run is that did not come to its end. One that the recorder was too busy to look at says nothing of the device or the test: it is made again.
+// errUnheard says that the browser has not done what it was told by input, as a person would see.
+var errUnheard = errors.New("the browser was told to go to the page, and has not asked for it")
+
+// unheard adds to why a run failed that the page was never asked for, where its network has not seen that the browser tried.
+func (s *session) unheard(err error) error {
+	var unseen *controller.UnseenError
+	if !errors.As(err, &unseen) || s.pages.site == nil || s.pages.site.Asked() || s.fall != nil && len(s.fall.Lookups) > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, errUnheard)
+}
+
+// unfinished is what a run is that did not come to its end. One that the recorder was too busy to look at says nothing of the device or the test, nor does one whose browser, on a busy
+// machine, has lost what it was told: they are made again.
 func unfinished(ctx context.Context, err error) State {
-	if ctx.Err() == nil && errors.Is(err, rig.ErrNotWatched) {
+	if ctx.Err() == nil && (errors.Is(err, rig.ErrNotWatched) || errors.Is(err, errUnheard)) {
 		return Rejected
 	}
 	return Failed
@@ -277,7 +290,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 	defer cancel(nil)
 	defer func() {
 		s.witness(emit)
-		err = s.whyUnseen(err)
+		err = s.unheard(s.whyUnseen(err))
 	}()
 	var told <-chan error
 	happened := make(chan string, 16)
