@@ -32,7 +32,7 @@ const (
 	Running  State = "running"
 	Passed   State = "ok"
 	Failed   State = "failed"
-	Rejected State = "rejected" // its capture was not good enough to count
+	Rejected State = "rejected" // it says nothing of the device or the test: its capture was not good enough to count, or its browser did not hear what it was told
 )
 
 // Record is the content of run.json.
