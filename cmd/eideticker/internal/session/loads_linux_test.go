@@ -123,10 +123,7 @@ func needDisplay(t *testing.T, d Device, browser string) {
 func TestLoadsByTheAddressBar(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
-			d, err := devices(t, "local: {source: x11, input: x11, browsers: [chromium, firefox]}\n").Find("local")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := theLocalDevice(t)
 			needDisplay(t, d, browser)
 			server := serveColours(t)
 			o := options(t, d)
@@ -174,10 +171,7 @@ addEventListener("keydown", e => { if (e.key === "Control") { const over = perfo
 	defer page.Close()
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
-			d, err := devices(t, "local: {source: x11, input: x11, browsers: [chromium, firefox]}\n").Find("local")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := theLocalDevice(t)
 			needDisplay(t, d, browser)
 			server := serveColours(t)
 			o := options(t, d)
@@ -297,10 +291,7 @@ func TestForeignTestReadsNoFile(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/foreign=%v", browser, foreign), func(t *testing.T) {
-				d, err := devices(t, "local: {source: x11, input: x11, browsers: [chromium, firefox]}\n").Find("local")
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := theLocalDevice(t)
 				needDisplay(t, d, browser)
 				file := filepath.Join(t.TempDir(), "secret.html")
 				if err := os.WriteFile(file, []byte(`<!doctype html><style>html { background: #8020a0 }</style>`), 0o600); err != nil {
@@ -350,10 +341,7 @@ func TestForeignTestReachesNoService(t *testing.T) {
 			foreign, allowed bool
 		}{{"own", false, false}, {"foreign", true, false}, {"allowed", true, true}} {
 			t.Run(browser+"/"+who.name, func(t *testing.T) {
-				d, err := devices(t, "local: {source: x11, input: x11, browsers: [chromium, firefox]}\n").Find("local")
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := theLocalDevice(t)
 				needDisplay(t, d, browser)
 				service := serveColours(t)
 				o := options(t, d)
