@@ -1,14 +1,13 @@
 # The two commands: make demo, make test. Both set up what is missing first.
 
+SHELL := bash
 GO   ?= go
-BIN  := bin/eideticker
-PURE  := ./ringbuf/... ./codec/... ./capture/... ./analyze/... ./netsim/... ./controller/... ./deploy/...
-WEBUI := cmd/eideticker/internal/webui
+BIN   := bin/eideticker
+WEBUI := deploy/server/webui
 CHART := $(WEBUI)/page/vendor/uPlot.esm.js
-BUSY  := $(addprefix ./cmd/eideticker/internal/,rig/... session/... store/... daemon/... api/... staging/...)
 RIG   = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's/ .*deploy\/rigvm.*//p') ./deploy/rigvm
 
-.PHONY: deps webui screenshots build demo package test test-rig lint cross race fuzz soak bench bench-peers bench-rig clean
+.PHONY: deps webui screenshots build demo package check test test-rig lint cross race fuzz soak bench bench-peers bench-paced bench-read bench-analyze bench-rig clean
 
 deps:
 	@.ci/deps
@@ -30,71 +29,89 @@ screenshots: webui
 	done
 
 build: deps webui
-	$(GO) build -o $(BIN) ./cmd/eideticker
+	CGO_ENABLED=0 $(GO) build -o $(BIN) ./cmd/eideticker
+	CGO_ENABLED=1 $(GO) build -o $(BIN)-media ./cmd/eideticker-media
 
 demo: build
 	$(BIN) demo $(ARGS)
 
 # The Debian package of a box, in out/.
 package: deps webui
-	$(GO) build -buildvcs=true -trimpath -ldflags="-s -w" -o out/package/eideticker ./cmd/eideticker
-	$(GO) run ./deploy/deb -o out out/package/eideticker
+	CGO_ENABLED=0 $(GO) build -buildvcs=true -trimpath -ldflags="-s -w" -o out/package/eideticker ./cmd/eideticker
+	CGO_ENABLED=1 $(GO) build -buildvcs=true -trimpath -ldflags="-s -w" -o out/package/eideticker-media ./cmd/eideticker-media
+	$(GO) run ./deploy/deb -o out out/package/eideticker out/package/eideticker-media
 
-# Packages whose tests run in a VM may take longer than the go command's own limit of ten minutes.
-test: deps webui lint cross
-	$(GO) test -timeout 45m ./...
-	@$(MAKE) --no-print-directory race fuzz
+# Gotest runs go test and lists the slowest packages and tests. Vet has its place in lint.
+GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
+
+# What to run before each commit: it starts no browser and no VM.
+check: deps webui lint
+	$(GOTEST) -short -timeout 5m ./... ./.ci/gotest ./.ci/cross
+
+# The whole test suite. Many tests wait for browsers and VMs, so more packages run at a time than there are processors.
+# A package may take longer than the go command's own limit of ten minutes where the machine is busy.
+test: deps webui
+	$(GOTEST) -p 3 -timeout 30m ./... ./.ci/gotest ./.ci/cross
 
 # The tests that boot a VM with real kernel drivers, alone and with a table of what ran in it. They are called TestVM….
 test-rig: deps
 	$(GO) test -count=1 -p 1 -v -timeout 30m -run '^TestVM' $(RIG)
 
+# What build tags add is looked at where there is such a file. Other platforms, and builds without cgo, are for cross.
+TAGGED = $(addprefix ./,$(sort $(dir $(shell git grep -lE '^//go:build.*(rigvm|benchrig|!cgo)' -- '*.go'))))
+
 lint:
 	@out=$$(gofmt -l .); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
-	$(GO) vet ./...
-	CGO_ENABLED=0 $(GO) vet ./...
-	CGO_ENABLED=0 $(GO) vet -tags rigvm ./...
-	CGO_ENABLED=0 $(GO) vet -tags benchrig ./capture/v4l2
-	$(GO) tool staticcheck ./...
-	$(GO) tool staticcheck -tags rigvm $(RIG)
+	$(GO) vet ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=0 $(GO) vet -tags rigvm,benchrig $(TAGGED)
+	$(GO) tool staticcheck ./... ./.ci/gotest ./.ci/cross
+	CGO_ENABLED=0 $(GO) tool staticcheck -tags rigvm,benchrig $(TAGGED)
 
-# The offline commands work wherever Go does, without cgo.
+# The offline commands work wherever Go does, without cgo. Packages and their tests are type-checked; the agents, which
+# run on other machines than ours, are linked too.
 cross:
-	@for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
-		echo "build $$target without cgo"; \
-		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/eideticker || exit 1; \
-	done
-	@for target in linux/arm64=hid linux/amd64=hid windows/amd64=windows windows/arm64=windows; do \
-		echo "build $$target agent"; \
-		platform=$${target%=*}; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -o /dev/null ./controller/input/$${target#*=}/agent || exit 1; \
+	$(GO) run ./.ci/cross linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+	@for agent in linux/arm64/hid windows/amd64/windows; do \
+		IFS=/ read -r os arch name <<<"$$agent"; echo "build the agent $$agent"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -ldflags='-s -w' -o /dev/null ./controller/input/$$name/agent || exit 1; \
 	done
 
-# The two packages that call OpenCV take no part: what they do is C++, which the detector does not see. With -short, tests look at a tenth of their random cases
-# and start no browsers, which the detector does not see either.
+# The detector sees what goroutines share, so it looks at packages that start some or lock something. What OpenCV does is
+# C++, which it does not see. With -short, tests look at a tenth of their random cases and start no browsers.
+RACE = $(GO) list -f '{{.ImportPath}}{{range .GoFiles}} {{$$.Dir}}/{{.}}{{end}}' ./... | while read -r package files; do \
+	! grep -qE '^[[:space:]]+go [[:alnum:]_.]+\(|"sync' $$files || echo $$package; done | grep -v -e /capture/video$$ -e /analyze/render$$ -e /cmd/eideticker$$
 race:
-	$(GO) test -race -short -timeout 30m $$($(GO) list $(PURE) $(BUSY) | grep -v -e /capture/video$$ -e /analyze/render$$)
+	$(GOTEST) -race -short -timeout 30m $$($(RACE))
 
 fuzz:
-	@.ci/fuzz 5s ./...
+	@.ci/fuzz 3s ./...
 
-# A hundred runs in a row with a real browser leave no process, file, X client, folder, descriptor or goroutine. The tests have half as many. And half an hour of recordings with 200
-# clients looking on, of which the tests have 20 seconds.
+# Hours, by hand: packages with a longer form of a test, for which EIDETICKER_SOAK is set, and each fuzz target for five minutes.
 soak: deps
-	EIDETICKER_SOAK=100 $(GO) test -count=1 -v -timeout 30m -run '^TestSoak$$' ./cmd/eideticker/internal/session
-	EIDETICKER_CROWD=30 $(GO) test -count=1 -v -timeout 60m -run '^TestCrowd$$' ./cmd/eideticker/internal/api
+	EIDETICKER_SOAK=1 $(GO) test -count=1 -p 1 -v -timeout 12h $$(git grep -l EIDETICKER_SOAK -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	@.ci/fuzz 5m ./...
 
-# What this box can do and our share of it, how fast recordings are analysed, and how exact the test network is; then every benchmark of the code.
+# What this machine can do and our share of it, how fast recordings are analysed, and how exact the test network is; then
+# every other benchmark.
 bench: build
-	$(BIN) bench
-	$(BIN) bench --analyze
-	$(BIN) netsim certify --exact
+	$(BENCH) '^Benchmark(Read|Analyze)$$' ./cmd/eideticker
+	$(BENCH) Exact ./netsim/link
 	@if [ $$(id -u) = 0 ]; then echo "a page of 50 resources over 3g:"; dir=$$(mktemp -d) && $(BIN) run gallery --network 3g --repeat 20 --no-video -o $$dir/gallery; code=$$?; rm -rf "$$dir"; exit $$code; \
 	else echo "a page of 50 resources over 3g is loaded by root only"; fi
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+	$(GO) test -run '^$$' -bench . -skip '^BenchmarkExact$$' -benchtime 1s $$($(GO) list ./... | grep -v /cmd/eideticker$$)
 
-bench-peers: build
-	$(BIN) bench --peers
+BENCH = $(GO) test -run '^$$' -benchtime 1x -timeout 2h -bench
+
+# Beside ffmpeg's encoders and LZ4: minutes and 5 GB.
+bench-peers: deps
+	$(BENCH) '^BenchmarkPeers$$' ./cmd/eideticker
+
+# Scenes in real time: ten minutes and 60 GB.
+bench-paced: deps
+	$(BENCH) '^BenchmarkPaced$$' ./cmd/eideticker
+
+bench-read bench-analyze: bench-%: deps
+	$(BENCH) "(?i)^Benchmark$*$$" ./cmd/eideticker
 
 # What the capture thread costs a frame, beside other programs on the same device of a VM, as far as they are installed. It takes
 # some five minutes.

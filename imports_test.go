@@ -1,7 +1,7 @@
 package eideticker_test
 
 import (
-	"bufio"
+	"debug/elf"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
 const module = "github.com/eideticker/eideticker"
@@ -31,18 +32,19 @@ type listed struct {
 }
 
 func TestImportsKeepToTheTable(t *testing.T) {
-	doc, err := os.ReadFile("ARCHITECTURE.md")
+	table, err := os.ReadFile("testdata/imports.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := parseRules(string(doc))
+	rules, err := parseRules(string(table))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, cgo := range []string{"0", "1"} {
 		packages := list(t, cgo)
 		if len(packages) < 5 {
-			t.Fatalf("go list with CGO_ENABLED=%s finds %d packages: is the test run from the module?", cgo, len(packages))
+			t.Fatalf("go list with CGO_ENABLED=%s finds %d packages: is the test run from the module?", cgo,
+				len(packages))
 		}
 		for _, violation := range violations(rules, packages) {
 			t.Errorf("CGO_ENABLED=%s: %s", cgo, violation)
@@ -50,11 +52,39 @@ func TestImportsKeepToTheTable(t *testing.T) {
 	}
 }
 
+// TestProgramLinksNoLibraries: of the program's packages, only those of the standard library may
+// have C code, and they do not need it.
+func TestProgramLinksNoLibraries(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if .CgoFiles}}{{.ImportPath}}{{end}}", "./cmd/eideticker")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range strings.Fields(string(out)) {
+		if !slices.Contains([]string{"net", "os/user", "runtime/cgo"}, name) {
+			t.Errorf("%s has C code, which belongs into eideticker-media", name)
+		}
+	}
+	program, err := built.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if linked, err := f.ImportedLibraries(); err != nil || len(linked) > 0 {
+		t.Errorf("eideticker links %q (error %v)", linked, err)
+	}
+}
+
 // TestTableCatches makes sure that the test above can fail.
 func TestTableCatches(t *testing.T) {
-	const table = "| `capture/frame` | `capture/timeline` | – |\n" +
-		"| `capture/*` | `capture` `ringbuf` | `golang.org/x/sys` |\n" +
-		"| `cmd/eideticker` | everything | everything |\n"
+	const table = "capture/frame | capture/timeline | -\n" +
+		"capture/* | capture ringbuf | golang.org/x/sys\n" +
+		"cmd/eideticker | everything | everything\n"
 	rules, err := parseRules(table)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +96,8 @@ func TestTableCatches(t *testing.T) {
 		{"allowed", "capture/frame", module + "/capture/timeline", ""},
 		{"standard library", "capture/frame", "encoding/json", ""},
 		{"own module, not in the row", "capture/frame", module + "/ringbuf", "capture/frame imports ringbuf"},
-		{"other module, not in the row", "capture/frame", "golang.org/x/sys/unix", "capture/frame imports golang.org/x/sys/unix"},
+		{"other module, not in the row", "capture/frame", "golang.org/x/sys/unix",
+			"capture/frame imports golang.org/x/sys/unix"},
 		{"other module, below one in the row", "capture/x11", "golang.org/x/sys/unix", ""},
 		{"other module, same letters", "capture/x11", "golang.org/x/system", "imports golang.org/x/system"},
 		{"star is not the folder itself", "capture", "fmt", "capture stands in no row"},
@@ -88,39 +119,53 @@ func TestTableCatches(t *testing.T) {
 }
 
 func TestTableMustBeThere(t *testing.T) {
-	if _, err := parseRules("# Architecture\n\nno table\n"); err == nil {
-		t.Error("a document without a table is taken for one")
+	for name, table := range map[string]string{
+		"empty":         "# only a comment\n",
+		"two cells":     "capture | ringbuf\n",
+		"package twice": "ringbuf | - | -\nringbuf | - | -\n",
+	} {
+		if _, err := parseRules(table); err == nil {
+			t.Errorf("%s: the table is accepted", name)
+		}
 	}
 }
 
-var codeWord = regexp.MustCompile("`([^`]+)`")
-
-// parseRules reads the rows of three cells whose first is one code word.
-func parseRules(doc string) ([]rule, error) {
+// parseRules reads a row per line: package, own packages, other modules, separated by "|". A dash
+// is an empty cell.
+func parseRules(table string) ([]rule, error) {
 	var rules []rule
-	lines := bufio.NewScanner(strings.NewReader(doc))
-	for lines.Scan() {
-		cells := strings.Split(strings.Trim(lines.Text(), "|"), "|")
-		if len(cells) != 3 || !strings.HasPrefix(strings.TrimSpace(cells[0]), "`") {
+	for n, line := range strings.Split(table, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		r := rule{pattern: words(cells[0])[0]}
-		r.own, r.anyOwn = words(cells[1]), strings.TrimSpace(cells[1]) == "everything"
-		r.others, r.anyExt = words(cells[2]), strings.TrimSpace(cells[2]) == "everything"
+		cells := strings.Split(line, "|")
+		if len(cells) != 3 {
+			return nil, fmt.Errorf("imports: line %d has %d cells instead of 3", n+1, len(cells))
+		}
+		r := rule{pattern: strings.TrimSpace(cells[0])}
+		if slices.ContainsFunc(rules, func(o rule) bool { return o.pattern == r.pattern }) {
+			return nil, fmt.Errorf("imports: line %d repeats %s", n+1, r.pattern)
+		}
+		r.own, r.anyOwn = cell(cells[1])
+		r.others, r.anyExt = cell(cells[2])
 		rules = append(rules, r)
 	}
 	if len(rules) == 0 {
-		return nil, errors.New("no row of an import table found")
+		return nil, errors.New("imports: the table has no row")
 	}
-	return rules, lines.Err()
+	return rules, nil
 }
 
-func words(cell string) []string {
-	var all []string
-	for _, m := range codeWord.FindAllStringSubmatch(cell, -1) {
-		all = append(all, m[1])
+// cell returns the names in a cell. The name "everything" allows all.
+func cell(text string) (names []string, everything bool) {
+	names = strings.Fields(text)
+	switch {
+	case len(names) == 1 && names[0] == "everything":
+		return nil, true
+	case len(names) == 1 && names[0] == "-":
+		return nil, false
 	}
-	return all
+	return names, false
 }
 
 // violations reports each import that the rules do not allow.

@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Options of an analysis. The zero value measures all that applies, exactly, in all of the window's region.
+// Options of an analysis. The zero value measures all that applies, exactly, in all of the window's
+// region.
 type Options struct {
 	Measures  []string       // names; empty: all that apply
 	Region    frame.Region   // in place of the window's; empty: the window's
@@ -61,7 +62,8 @@ func Names() []string {
 	return names
 }
 
-// Values returns the names of all values that a measure may have, the capture's quality too; nil if no measure is called so.
+// Values returns the names of all values that a measure may have, the capture's quality too; nil if
+// no measure is called so.
 func Values(measure string) []string {
 	if measure == QualityName {
 		return qualityValues()
@@ -78,7 +80,8 @@ func Values(measure string) []string {
 func CheckNames(names []string) error {
 	for _, name := range names {
 		if name != QualityName && !slices.Contains(Names(), name) {
-			return fmt.Errorf("no measure is called %q: there are %s and %s", name, strings.Join(Names(), " "), QualityName)
+			return fmt.Errorf("no measure is called %q: there are %s and %s", name, strings.Join(Names(), " "),
+				QualityName)
 		}
 	}
 	return nil
@@ -113,21 +116,28 @@ func (o *Outcome) Find(measure string) (*Result, bool) {
 	return nil, false
 }
 
-// Analyze measures one window. A measure that cannot be taken is refused in its result, and the others still come out; the error is
-// about the window as a whole, or the recording.
+// Analyze measures one window. A measure that cannot be taken is refused in its result, and the
+// others still come out; the error is about the window as a whole, or the recording.
 func Analyze(ctx context.Context, rec Recording, w Window, o Options) (*Outcome, error) {
 	chosen, err := choose(o.Measures)
 	if err != nil {
 		return nil, err
 	}
+	rec = stoppable{rec, ctx}
 	var broken damage
 	broken.beside(rec, &w)
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		c, err := newCase(rec, w, &o, &broken)
 		if err != nil {
 			return nil, err
 		}
 		found, err := c.measure(ctx, chosen)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		var fault *unreadable
 		if !errors.As(err, &fault) {
 			return found, err
@@ -185,7 +195,8 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 	return found, nil
 }
 
-// begin prepares some measures side by side: several look through the window first, or at some of its frames. Each has a part, or a reason why not.
+// begin prepares some measures side by side: several look through the window first, or at some of
+// its frames. Each has a part, or a reason why not.
 func (c *Case) begin(chosen []measure) ([]part, []error) {
 	parts, errs := make([]part, len(chosen)), make([]error, len(chosen))
 	var group errgroup.Group
@@ -200,12 +211,23 @@ func (c *Case) begin(chosen []measure) ([]part, []error) {
 	return parts, errs
 }
 
-// workers is how many goroutines are at work.
+// frameMemory is the largest size of the frames that one analysis holds at once, in bytes.
+const frameMemory = 2 << 30
+
+// workers returns the number of goroutines at work. Large frames have fewer, so that their frames
+// fit into frameMemory.
 func (c *Case) workers() int {
-	if n := c.Options.Workers; n > 0 {
-		return n
+	n := c.Options.Workers
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
 	}
-	return runtime.GOMAXPROCS(0)
+	const held = 16 // frames of one goroutine, at most: read, compared, converted
+	return max(1, min(n, frameMemory/(held*c.Layout.Size)))
+}
+
+// images returns how many whole images one measure may keep.
+func (c *Case) images() int {
+	return max(2, min(maxImages, frameMemory/4/c.Layout.Size))
 }
 
 // run takes a window's frames through the measures' parts.
@@ -215,8 +237,8 @@ type run struct {
 	pixels bool
 }
 
-// all splits the window, goes through the shares side by side, and merges what they found in their order. There are more shares than
-// goroutines, since some are much more work than others.
+// all splits the window, goes through the shares side by side, and merges what they found in their
+// order. There are more shares than goroutines, since some are much more work than others.
 func (r *run) all(ctx context.Context) error {
 	workers := r.workers()
 	cuts, err := r.shares(workers)

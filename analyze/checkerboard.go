@@ -7,8 +7,9 @@ import (
 
 // # checkerboard
 //
-// A(i) is the number of pixels of R in frame i that are checkerboard, as checkerboard_mask.go defines it: of the one colour that stands
-// for what is not drawn yet, or part of a grid of two colours by turns. It is the true mask and not its bounding box. The series "checkerboard" is the
+// A(i) is the number of pixels of R in frame i that are checkerboard, as checkerboard_mask.go
+// defines it: of the one colour that stands for what is not drawn yet, or part of a grid of two
+// colours by turns. It is the true mask and not its bounding box. The series "checkerboard" is the
 // fraction A(i) / size(R).
 //
 //	checkerboard_free      stored frames s ≤ i ≤ e with A(i) = 0, of all of them
@@ -24,19 +25,24 @@ import (
 //	                          end counts until then, and longer than that can be
 //	unfilled_regions       those still there in the last content frame
 //
-// A grid is given by its colours, the side of its cells and the corner of a cell of the first colour; without side it is looked for, with the two colours or
-// with any, in up to 32 frames, as checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page is found
-// where it was at first only. A colour that never appears makes for no checkerboard; a grid that was to be looked for and is not there refuses the measure.
+// A grid is given by its colours, the side of its cells and the corner of a cell of the first
+// colour; without side it is looked for, with the two colours or with any, in up to 32 frames, as
+// checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page
+// is found where it was at first only. A colour that never appears makes for no checkerboard; a
+// grid that was to be looked for and is not there refuses the measure.
 //
-// With frames lost, what they showed lies between nothing and all of R. How many regions there may be then: checkerboard_lost.go.
+// With frames lost, what they showed lies between nothing and all of R. How many regions there may
+// be then: checkerboard_lost.go.
 func checkerboardMeasure() measure {
 	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard, values: []string{
-		"checkerboard_free", "checkerboard_frames", "most_checkerboard", "checkerboard_area", "checkerboard_time", "checkerboard_sum", "mean_checkerboard",
+		"checkerboard_free", "checkerboard_frames", "most_checkerboard", "checkerboard_area", "checkerboard_time",
+		"checkerboard_sum", "mean_checkerboard",
 		"regions", "unfilled_regions", "longest_fill", "mean_fill",
 	}}
 }
 
-// CheckerboardOptions say how what is not drawn yet looks. The zero value looks for a grid of any two colours.
+// CheckerboardOptions say how what is not drawn yet looks. The zero value looks for a grid of any
+// two colours.
 type CheckerboardOptions struct {
 	Colours []uint32 // 0xRRGGBB: one for a plain surface, two for a grid; empty: any two
 	Cell    int      // side of a grid's cells, pixels; 0: it is looked for
@@ -176,7 +182,8 @@ func (p *checkerboard) result() Result {
 	r := Result{
 		Series: []Series{series},
 		Values: []Value{
-			between("checkerboard_free", "fraction", free/stored, free/(stored+lost), (free+lost)/(stored+lost), Higher, 0.03),
+			between("checkerboard_free", "fraction", free/stored, free/(stored+lost), (free+lost)/(stored+lost), Higher,
+				0.03),
 			between("checkerboard_frames", "frames", stored-free, stored-free, stored-free+lost, Lower, 0.05),
 			most,
 			between("checkerboard_area", "pixel·ms", area.value, area.low, area.high, Lower, 0.05),
@@ -187,7 +194,8 @@ func (p *checkerboard) result() Result {
 	if area.whole.mid > 0 {
 		r.Values = append(r.Values, area.mean(size))
 	}
-	d := CheckerboardDetail{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found, Regions: []CheckerboardArea{}}
+	d := CheckerboardDetail{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found,
+		Regions: []CheckerboardArea{}}
 	for _, c := range p.pattern.colours {
 		d.Colours = append(d.Colours, fmt.Sprintf("#%06x", c))
 	}
@@ -213,14 +221,16 @@ type checkerIntegral struct {
 	whole            lasting // from s to r
 }
 
-// mean is the integral's part of all of the time and a region of this size. Lost frames leave open how long that is, too.
+// mean is the integral's part of all of the time and a region of this size. Lost frames leave open
+// how long that is, too.
 func (sum *checkerIntegral) mean(size float64) Value {
 	of := func(area float64, d time.Duration) float64 { return min(1, area/size/ms(d)) }
 	high := 1.0
 	if sum.whole.low > 0 {
 		high = of(sum.high, sum.whole.low)
 	}
-	return between("mean_checkerboard", "fraction", of(sum.value, sum.whole.mid), of(sum.low, sum.whole.high), high, Lower, 0.05)
+	return between("mean_checkerboard", "fraction", of(sum.value, sum.whole.mid), of(sum.low, sum.whole.high), high,
+		Lower, 0.05)
 }
 
 func (p *checkerboard) integral() (sum checkerIntegral) {
@@ -280,7 +290,9 @@ func (p *checkerboard) missing(n int) float64 {
 // fills tells of regions.
 func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
 	if p.bodies.tooMany {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("there are more than %d regions of checkerboard: how long they take to fill is not told", maxBodies))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("there are more than %d regions of checkerboard: how long they take to fill is not told",
+				maxBodies))
 		return
 	}
 	f := p.fillings()
@@ -303,7 +315,8 @@ func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
 			if !b.filled {
 				text = fmt.Sprintf("checkerboard appears and is still there at the end, %.1f ms later", ms(b.took.mid))
 			}
-			r.Evidence = append(r.Evidence, Evidence{Kind: "checkerboard", Frame: b.first, Region: b.box.region(), Text: text})
+			r.Evidence = append(r.Evidence, Evidence{Kind: "checkerboard", Frame: b.first, Region: b.box.region(),
+				Text: text})
 		}
 	}
 	note := ""
@@ -347,5 +360,6 @@ func (p *checkerboard) fill(b body) filling {
 		}
 		end, until = p.Times.At(next), p.Times.Since(next)
 	}
-	return filling{body: b, took: span(begin, end, since, until), since: since.Earliest, until: until.Latest, least: until.Earliest, filled: !open}
+	return filling{body: b, took: span(begin, end, since, until), since: since.Earliest, until: until.Latest,
+		least: until.Earliest, filled: !open}
 }

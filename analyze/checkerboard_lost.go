@@ -10,12 +10,16 @@ import (
 
 // # Regions and lost frames
 //
-// A frame that was lost may have shown anything. So regions may have come and gone where frames are missing; regions that are there just before such a gap,
-// or just behind it, may be one, joined in it; and one that is there before and behind may be several, of which some ended in it and others began.
+// A frame that was lost may have shown anything. So regions may have come and gone where frames are
+// missing; regions that are there just before such a gap, or just behind it, may be one, joined in
+// it; and one that is there before and behind may be several, of which some ended in it and others
+// began.
 //
-// A region touches a gap if it is there in the stored frame before it or the one behind. Gaps and regions that touch each other, directly or by way
-// of others, may all be one region, and what touches no gap is as it is. Whatever becomes of a region that goes on over a gap, a part of it is
-// there from its first frame to the gap, one from each gap to the next, and one from the last gap to its end.
+// A region touches a gap if it is there in the stored frame before it or the one behind. Gaps and
+// regions that touch each other, directly or by way of others, may all be one region, and what
+// touches no gap is as it is. Whatever becomes of a region that goes on over a gap, a part of it is
+// there from its first frame to the gap, one from each gap to the next, and one from the last gap
+// to its end.
 
 // checkerGap is a place at which frames are missing.
 type checkerGap struct {

@@ -8,27 +8,33 @@ import (
 
 // # What is checkerboard
 //
-// The pattern is a picture as large as the frame: of one colour, or a grid of square cells of two colours by turns. A pixel matches if it does not
-// differ from the pattern at its place. With one colour, pixels that count and match are checkerboard.
+// The pattern is a picture as large as the frame: of one colour, or a grid of square cells of two
+// colours by turns. A pixel matches if it does not differ from the pattern at its place. With one
+// colour, pixels that count and match are checkerboard.
 //
-// With a grid that is not enough: a page has surfaces of these colours too. What tells a grid from a surface is that its neighbouring
-// cells match as well, which are of the other colour. Of a pixel (x, y) in cell [cx, cx+c) × [cy, cy+c) the neighbours are the nearest pixels of the
-// four cells beside it in its own line and column:
+// With a grid that is not enough: a page has surfaces of these colours too. What tells a grid from
+// a surface is that its neighbouring cells match as well, which are of the other colour. Of a pixel
+// (x, y) in cell [cx, cx+c) × [cy, cy+c) the neighbours are the nearest pixels of the four cells
+// beside it in its own line and column:
 //
 //	w = (cx−1, y)   e = (cx+c, y)   n = (x, cy−1)   s = (x, cy+c)
 //
-// A pixel is checkerboard if it counts and matches, w or e matches, and n or s matches. Neighbours that do not count, outside R or masked, are
-// taken to match, but not all: one that counts must. So an area is found to the pixel, wherever it is cut off, if it is more than a cell wide and
-// high. There is one exception.
+// A pixel is checkerboard if it counts and matches, w or e matches, and n or s matches. Neighbours
+// that do not count, outside R or masked, are taken to match, but not all: one that counts must. So
+// an area is found to the pixel, wherever it is cut off, if it is more than a cell wide and high.
+// There is one exception.
 //
-// In the inner corner of an L of checkerboard, the cell or the part of one there may belong to a page of the cell's colour: nothing
-// tells the two apart. A straight outline is taken. Of a pixel with one of w and e, say w, and one of n and s, say s, it is such a corner, and the pixel is
-// not checkerboard, if both arms of the L go on: the upright one beyond the pixel's row of cells, at (cx, cy−1) or (cx−c−1, cy−1), and the
-// lying one beyond its column, at (cx+c, cy+c−1) or (cx+c, cy+2c), which are the nearest pixels of cells there that are of the other colour. An
-// arm goes on where such a pixel matches together with three of its own neighbours, or does not count; one of the arms must match. Other
-// corners are mirrored.
+// In the inner corner of an L of checkerboard, the cell or the part of one there may belong to a
+// page of the cell's colour: nothing tells the two apart. A straight outline is taken. Of a pixel
+// with one of w and e, say w, and one of n and s, say s, it is such a corner, and the pixel is not
+// checkerboard, if both arms of the L go on: the upright one beyond the pixel's row of cells, at
+// (cx, cy−1) or (cx−c−1, cy−1), and the lying one beyond its column, at (cx+c, cy+c−1) or (cx+c,
+// cy+2c), which are the nearest pixels of cells there that are of the other colour. An arm goes on
+// where such a pixel matches together with three of its own neighbours, or does not count; one of
+// the arms must match. Other corners are mirrored.
 
-// checkerMask follows which pixels are checkerboard. It belongs to one goroutine. What does not change costs nothing.
+// checkerMask follows which pixels are checkerboard. It belongs to one goroutine. What does not
+// change costs nothing.
 type checkerMask struct {
 	area    *Area
 	pattern *pattern
@@ -157,7 +163,8 @@ func (m *checkerMask) settle() {
 	m.redo = m.redo[:0]
 }
 
-// sides are neighbours of a line of pixels, a bit each: those that match, and those of which that is not known.
+// sides are neighbours of a line of pixels, a bit each: those that match, and those of which that
+// is not known.
 type sides struct{ match, open uint64 }
 
 func (s sides) fits() uint64 { return s.match | s.open }
@@ -206,8 +213,8 @@ func (m *checkerMask) cellAt(cx, cy int) {
 	}
 }
 
-// innerCorner reports whether both arms of an L go on beside a cell. Its pixels have matching neighbours in the west or the east, and in the
-// north or the south.
+// innerCorner reports whether both arms of an L go on beside a cell. Its pixels have matching
+// neighbours in the west or the east, and in the north or the south.
 func (m *checkerMask) innerCorner(cx, cy int, east, south bool) bool {
 	c := m.pattern.cell
 	nearX, farX, otherX := cx, cx-c-1, cx+c

@@ -17,7 +17,8 @@ const (
 	gridTries = 4   // grids that are tried on one
 )
 
-// pattern is what stands in place of what is not drawn. It is not changed, and safe for several goroutines.
+// pattern is what stands in place of what is not drawn. It is not changed, and safe for several
+// goroutines.
 type pattern struct {
 	image   frame.Image
 	colours []uint32 // 0xRRGGBB: one, or those of a grid's cells by turns
@@ -57,7 +58,8 @@ func choosePattern(c *Case) (*pattern, error) {
 	}
 	switch {
 	case len(o.Colours) > 2:
-		return nil, fmt.Errorf("%d colours are named: one of what is not drawn, or two of a grid are wanted", len(o.Colours))
+		return nil, fmt.Errorf("%d colours are named: one of what is not drawn, or two of a grid are wanted",
+			len(o.Colours))
 	case o.Cell < 0 || o.Cell > maxCell || o.Cell == 1:
 		return nil, fmt.Errorf("a grid's cells have 2 to %d pixels a side, not %d", maxCell, o.Cell)
 	case len(o.Colours) == 2 && o.Colours[0] == o.Colours[1]:
@@ -70,8 +72,8 @@ func choosePattern(c *Case) (*pattern, error) {
 	return findGrid(c)
 }
 
-// findGrid looks for a grid in frames that lie evenly in the window, about two a second. One in which hardly anything is new
-// since the last is left out.
+// findGrid looks for a grid in frames that lie evenly in the window, about two a second. One in
+// which hardly anything is new since the last is left out.
 func findGrid(c *Case) (*pattern, error) {
 	frames := c.Window.End - c.Window.Start + 1
 	looks := min(frames, max(gridLooks/2, min(gridLooks, frames/30)))
@@ -120,7 +122,8 @@ type gridVote struct{ cell, phase int }
 type gridSight struct{ count, x, y int }
 
 func newGridSearch(c *Case) *gridSearch {
-	g := &gridSearch{Case: c, conv: frame.NewConverter(c.Layout), line: make([]byte, 4*c.Area.Region.Width), votes: map[gridVote]*gridSight{}}
+	g := &gridSearch{Case: c, conv: frame.NewConverter(c.Layout), line: make([]byte, 4*c.Area.Region.Width),
+		votes: map[gridVote]*gridSight{}}
 	for _, colour := range c.Options.Checkerboard.Colours { // as they look in this format
 		g.only = append(g.only, colourAt(g.conv, newPattern(c.Layout, []uint32{colour}, 0, 0, 0).image, 0, 0))
 	}
@@ -145,9 +148,10 @@ func (g *gridSearch) alike(a, b uint32) bool {
 	return true
 }
 
-// find returns the grid of an image, or nil. In every fourth line it looks for three runs of the same length with two colours by turns, above
-// or below which the colours change places. The side and phase with the most of them are tried first: they are right if with them enough of
-// the image is checkerboard.
+// find returns the grid of an image, or nil. In every fourth line it looks for three runs of the
+// same length with two colours by turns, above or below which the colours change places. The side
+// and phase with the most of them are tried first: they are right if with them enough of the image
+// is checkerboard.
 func (g *gridSearch) find(m frame.Image) *pattern {
 	clear(g.votes)
 	r := g.Area.Region
@@ -157,7 +161,8 @@ func (g *gridSearch) find(m frame.Image) *pattern {
 	for range gridTries {
 		var best gridVote
 		for v, s := range g.votes {
-			if b := g.votes[best]; b == nil || s.count > b.count || s.count == b.count && (s.y < b.y || s.y == b.y && s.x < b.x) {
+			if b := g.votes[best]; b == nil || s.count > b.count || s.count == b.count &&
+				(s.y < b.y || s.y == b.y && s.x < b.x) {
 				best = v
 			}
 		}
@@ -177,8 +182,8 @@ func (g *gridSearch) find(m frame.Image) *pattern {
 	return nil
 }
 
-// scan votes for what a line shows. Most lines have no grid, and video has a stretch for each of its pixels: so little is done with one before
-// its length is known to be that of its neighbours.
+// scan votes for what a line shows. Most lines have no grid, and video has a stretch for each of
+// its pixels: so little is done with one before its length is known to be that of its neighbours.
 func (g *gridSearch) scan(m frame.Image, y int) {
 	r := g.Area.Region
 	line := g.conv.Colours(g.line, m, y, r.X, r.X+r.Width)
@@ -213,8 +218,10 @@ func (g *gridSearch) stretch(line []byte, from int) stretch {
 // vote takes three stretches of one length for a grid's cells, if their colours are those of one.
 func (g *gridSearch) vote(m frame.Image, y int, a, b, c *stretch) {
 	x, cell := g.Area.Region.X, b.to-b.from
-	own, left, right := colourAt(g.conv, m, x+b.from, y), colourAt(g.conv, m, x+a.from, y), colourAt(g.conv, m, x+c.from, y)
-	if !g.alike(left, right) || g.alike(left, own) || !g.wanted(left, own, cell) || !g.turns(m, x+b.from+cell/2, y, cell, left, own) {
+	own, left, right := colourAt(g.conv, m, x+b.from, y), colourAt(g.conv, m, x+a.from, y),
+		colourAt(g.conv, m, x+c.from, y)
+	if !g.alike(left, right) || g.alike(left, own) || !g.wanted(left, own, cell) ||
+		!g.turns(m, x+b.from+cell/2, y, cell, left, own) {
 		return
 	}
 	v := gridVote{cell, (x + b.from) % cell}
@@ -238,12 +245,14 @@ func (g *gridSearch) wanted(a, b uint32, cell int) bool {
 	return g.alike(a, g.only[0]) && g.alike(b, g.only[1]) || g.alike(a, g.only[1]) && g.alike(b, g.only[0])
 }
 
-// turns reports whether a cell above or below three cells has the colours the other way round. The middle one holds x, y and is of colour b.
+// turns reports whether a cell above or below three cells has the colours the other way round. The
+// middle one holds x, y and is of colour b.
 func (g *gridSearch) turns(m frame.Image, x, y, cell int, a, b uint32) bool {
 	r := g.Area.Region
 	for _, k := range [2]int{y - cell, y + cell} {
 		if k >= r.Y && k < r.Y+r.Height &&
-			g.alike(colourAt(g.conv, m, x, k), a) && g.alike(colourAt(g.conv, m, x-cell, k), b) && g.alike(colourAt(g.conv, m, x+cell, k), b) {
+			g.alike(colourAt(g.conv, m, x, k), a) && g.alike(colourAt(g.conv, m, x-cell, k), b) &&
+			g.alike(colourAt(g.conv, m, x+cell, k), b) {
 			return true
 		}
 	}

@@ -10,8 +10,9 @@ import (
 // maxBodies bounds what is remembered of a window.
 const maxBodies = 1 << 16
 
-// checkerBodies finds regions of checkerboard: pixels that hang together in space and time. Two pixels of a frame do if they lie beside or above
-// each other, and so does a pixel with itself in the next stored frame.
+// checkerBodies finds regions of checkerboard: pixels that hang together in space and time. Two
+// pixels of a frame do if they lie beside or above each other, and so does a pixel with itself in
+// the next stored frame.
 type checkerBodies struct {
 	all     []body
 	now     []streak // of the last frame in which anything changed, from top to bottom, then left to right
@@ -65,7 +66,8 @@ func (b *checkerBodies) join(i, k int) {
 // keep notes that nothing changed up to and with a frame.
 func (b *checkerBodies) keep(frame int) { b.seen = frame }
 
-// take notes what is checkerboard in a frame that differs from the one before. Frame beforeShare is the one in front of a share.
+// take notes what is checkerboard in a frame that differs from the one before. Frame beforeShare is
+// the one in front of a share.
 func (b *checkerBodies) take(m *checkerMask, frame int) {
 	if b.tooMany {
 		return
@@ -117,7 +119,8 @@ func (b *checkerBodies) streaks(list []streak, m *checkerMask) []streak {
 	return list
 }
 
-// nextBit returns the first bit from x on that is 1, or 0 if all bits of flip are set; behind the line there is one.
+// nextBit returns the first bit from x on that is 1, or 0 if all bits of flip are set; behind the
+// line there is one.
 func nextBit(line []uint64, x int, flip uint64) int {
 	for w := x / 64; w < len(line); w++ {
 		v := line[w] ^ flip
@@ -131,7 +134,8 @@ func nextBit(line []uint64, x int, flip uint64) int {
 	return 64 * len(line)
 }
 
-// link gives each streak a body: that of what it touches, in the frame before and in the line above, or a new one.
+// link gives each streak a body: that of what it touches, in the frame before and in the line
+// above, or a new one.
 func (b *checkerBodies) link(old []streak) {
 	o, above := 0, 0
 	for i := range b.now {

@@ -32,7 +32,8 @@ func wantNear(t testing.TB, r Result, name string, want float64) {
 	}
 }
 
-// TestCheckerboardScene holds the area of each frame against what the scene says of itself, with the grid given and looked for.
+// TestCheckerboardScene holds the area of each frame against what the scene says of itself, with
+// the grid given and looked for.
 func TestCheckerboardScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12"}
 	sizes := []string{"216x144", "320x256", "360x480", "400x300"}
@@ -44,7 +45,8 @@ func TestCheckerboardScene(t *testing.T) {
 			if seed%3 == 0 {
 				lost = func(n uint64) bool { return n > 40 && n < 260 && rng.IntN(9) == 0 }
 			}
-			m, truth := filmScene(t, "checker", fmt.Sprintf("size=%s&format=%s&frames=200&markers=1&seed=%d", size, format, seed), lost)
+			m, truth := filmScene(t, "checker", fmt.Sprintf("size=%s&format=%s&frames=200&markers=1&seed=%d", size,
+				format, seed), lost)
 			w := m.content(truth)
 			o := Options{share: 9, Workers: 1 + seed%3}
 			if seed%2 == 0 {
@@ -250,14 +252,16 @@ func literalRegions(frames []map[[2]int]bool, first int) (found []CheckerboardAr
 				p := todo[len(todo)-1]
 				todo = todo[:len(todo)-1]
 				b, lo, hi = b.with(box{p.x, p.y, p.x + 1, p.y + 1}), min(lo, p.n), max(hi, p.n)
-				for _, q := range []place{{p.x - 1, p.y, p.n}, {p.x + 1, p.y, p.n}, {p.x, p.y - 1, p.n}, {p.x, p.y + 1, p.n}, {p.x, p.y, p.n - 1}, {p.x, p.y, p.n + 1}} {
+				for _, q := range []place{{p.x - 1, p.y, p.n}, {p.x + 1, p.y, p.n}, {p.x, p.y - 1, p.n},
+					{p.x, p.y + 1, p.n}, {p.x, p.y, p.n - 1}, {p.x, p.y, p.n + 1}} {
 					if q.n >= 0 && q.n < len(frames) && frames[q.n][[2]int{q.x, q.y}] && !done[q] {
 						done[q] = true
 						todo = append(todo, q)
 					}
 				}
 			}
-			found = append(found, CheckerboardArea{Region: b.region(), First: first + lo, Last: first + hi, Filled: hi < len(frames)-1})
+			found = append(found, CheckerboardArea{Region: b.region(), First: first + lo, Last: first + hi,
+				Filled: hi < len(frames)-1})
 		}
 	}
 	return found
@@ -273,7 +277,8 @@ func TestCheckerboardLiteral(t *testing.T) {
 	formats := []frame.PixelFormat{frame.BGR4, frame.NV12, frame.BGR3, frame.YUYV, frame.P010, frame.YU12}
 	for seed := range analyzetest.Seeds(uint64(50)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
-		given := CheckerboardOptions{Colours: []uint32{0xffffff, 0xcfd3d8}, Cell: 2 + rng.IntN(9), X: rng.IntN(40) - 20, Y: rng.IntN(40) - 20}
+		given := CheckerboardOptions{Colours: []uint32{0xffffff, 0xcfd3d8}, Cell: 2 + rng.IntN(9), X: rng.IntN(40) - 20,
+			Y: rng.IntN(40) - 20}
 		if seed%5 == 4 {
 			given = CheckerboardOptions{Colours: []uint32{0xff00ff}}
 		}
@@ -322,7 +327,8 @@ func TestCheckerboardFound(t *testing.T) {
 	}
 	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 13))
-		c := CheckerboardOptions{Colours: []uint32{rng.Uint32N(1 << 24), rng.Uint32N(1 << 24)}, Cell: minCell + rng.IntN(30)}
+		c := CheckerboardOptions{Colours: []uint32{rng.Uint32N(1 << 24), rng.Uint32N(1 << 24)},
+			Cell: minCell + rng.IntN(30)}
 		c.X, c.Y = rng.IntN(2*c.Cell), rng.IntN(2*c.Cell)
 		m := newFilm(t, f)
 		p := newPattern(m.layout, c.Colours, c.Cell, c.X, c.Y)
@@ -331,7 +337,8 @@ func TestCheckerboardFound(t *testing.T) {
 			pix[i] = byte(rng.Uint32())
 		}
 		m.shoot(pix, 0)
-		r := frame.Region{X: rng.IntN(200), Y: rng.IntN(80), Width: 5*c.Cell + rng.IntN(40), Height: 5*c.Cell + rng.IntN(20)}
+		r := frame.Region{X: rng.IntN(200), Y: rng.IntN(80), Width: 5*c.Cell + rng.IntN(40), Height: 5*c.Cell +
+			rng.IntN(20)}
 		r.Width, r.Height = min(r.Width, f.Width-r.X), min(r.Height, f.Height-r.Y)
 		for y := r.Y; y < r.Y+r.Height; y++ {
 			copy(pix[4*(y*f.Width+r.X):][:4*r.Width], p.image.Rows[y][4*r.X:])
@@ -343,7 +350,8 @@ func TestCheckerboardFound(t *testing.T) {
 			continue
 		}
 		if n := at(got.Series[0], 1) * 480 * 270; math.Abs(n-float64(r.Width*r.Height)) > 0.5 {
-			t.Errorf("seed %d: %v pixels are checkerboard, want %d: cells of %d at %d,%d in %v, %s", seed, n, r.Width*r.Height, c.Cell, c.X, c.Y, r, got.Detail)
+			t.Errorf("seed %d: %v pixels are checkerboard, want %d: cells of %d at %d,%d in %v, %s", seed, n,
+				r.Width*r.Height, c.Cell, c.X, c.Y, r, got.Detail)
 		}
 	}
 }

@@ -11,9 +11,11 @@ import (
 
 // # Damage
 //
-// A frame that cannot be read is like one that was lost: the frame behind it is held against the last one that can be read, and bounds widen. Which
-// ones these are is known only when they are read. So a window is measured as if all could be read; where that fails, the frames around the fault that
-// cannot be read are noted, and all begins anew. What comes out does not depend on how the window is split.
+// A frame that cannot be read is like one that was lost: the frame behind it is held against the
+// last one that can be read, and bounds widen. Which ones these are is known only when they are
+// read. So a window is measured as if all could be read; where that fails, the frames around the
+// fault that cannot be read are noted, and all begins anew. What comes out does not depend on how
+// the window is split.
 //
 // Without g, s or e there is no window.
 
@@ -35,7 +37,8 @@ type damage struct {
 	runs   [][2]int
 }
 
-// note adds the frames around a fault. Its error says why the window cannot be measured without them.
+// note adds the frames around a fault. Its error says why the window cannot be measured without
+// them.
 func (d *damage) note(ctx context.Context, c *Case, fault *unreadable) error {
 	fails := func(n int) bool { _, err := c.Recording.Image(n); return err != nil }
 	w := &c.Window
@@ -48,6 +51,9 @@ func (d *damage) note(ctx context.Context, c *Case, fault *unreadable) error {
 	}
 	from, to := n, n+1
 	for from > w.first() && fails(from-1) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		from--
 	}
 	for to <= w.End && fails(to) {
@@ -57,6 +63,8 @@ func (d *damage) note(ctx context.Context, c *Case, fault *unreadable) error {
 		to++
 	}
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case from <= w.Start || to > w.End:
 		return fmt.Errorf("%w: %s cannot be read, with which it begins or ends; choose others, before or behind, with --frames A:B: %w", ErrWindow, framesText(from, to), fault.err)
 	case len(d.runs) == mostDamage:
@@ -80,7 +88,8 @@ func framesText(from, to int) string {
 	return fmt.Sprintf("frames %d to %d", from, to-1)
 }
 
-// beside notes which frames between g and s, and between e and r, cannot be read. No measure comes by them, and all count them as lost.
+// beside notes which frames between g and s, and between e and r, cannot be read. No measure comes
+// by them, and all count them as lost.
 func (d *damage) beside(rec Recording, w *Window) {
 	if w.Kind != ByMarkers {
 		return
@@ -105,7 +114,8 @@ func (d *damage) beside(rec Recording, w *Window) {
 	}
 }
 
-// Unreadable returns the frames of the window that were stored and cannot be read, ascending. The measures took them for lost.
+// Unreadable returns the frames of the window that were stored and cannot be read, ascending. The
+// measures took them for lost.
 func (o *Outcome) Unreadable() (frames []int) {
 	for n := range o.Times.broken {
 		if o.Times.broken[n] {
@@ -115,8 +125,9 @@ func (o *Outcome) Unreadable() (frames []int) {
 	return frames
 }
 
-// walk calls do with each frame from up to, and not including, to, that can be read. The step of one behind others that cannot be read tells
-// how it differs from the last frame before these, and always brings pixels. Of steps that bring pixels, Fill is to be heeded.
+// walk calls do with each frame from up to, and not including, to, that can be read. The step of
+// one behind others that cannot be read tells how it differs from the last frame before these, and
+// always brings pixels. Of steps that bring pixels, Fill is to be heeded.
 func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {
 	for from < to {
 		if c.Times.Broken(from) {
@@ -199,8 +210,8 @@ func (c *Case) changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// lostBehind returns how many frames are missing between e and r, which may have been content, and the first stored frame that some are missing
-// just before: r, or one that shows a half-drawn red.
+// lostBehind returns how many frames are missing between e and r, which may have been content, and
+// the first stored frame that some are missing just before: r, or one that shows a half-drawn red.
 func (c *Case) lostBehind() (lost, first int) {
 	first = None
 	for n := c.Window.End + 1; n <= c.Window.Red; n++ {

@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// ruin is a film in a file with faults: a frame cannot be read if one is damaged since the checkpoint before it.
+// ruin is a film in a file with faults: a frame cannot be read if one is damaged since the
+// checkpoint before it.
 type ruin struct {
 	*film
 	damaged    map[int]bool
@@ -80,7 +81,8 @@ type unfailing struct{ testing.TB }
 
 func (unfailing) Helper() {}
 
-// TestDamageIsLoss holds every measure of a damaged film against one in which the same frames were lost.
+// TestDamageIsLoss holds every measure of a damaged film against one in which the same frames were
+// lost.
 func TestDamageIsLoss(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -103,7 +105,8 @@ func TestDamageIsLoss(t *testing.T) {
 				for i := range want.Results {
 					sameNumbers(t, got.Results[i], want.Results[i])
 				}
-				if all := strings.Join(got.Losses(), "\n"); !strings.Contains(all, "cannot be read, and counted as lost") {
+				if all := strings.Join(got.Losses(), "\n"); !strings.Contains(all,
+					"cannot be read, and counted as lost") {
 					t.Errorf("nothing is said of what cannot be read: %s", all)
 				}
 			}
@@ -114,17 +117,20 @@ func TestDamageIsLoss(t *testing.T) {
 func sameNumbers(t *testing.T, got, want Result) {
 	t.Helper()
 	if got.State != want.State || len(got.Values) != len(want.Values) {
-		t.Errorf("%s is %v %q with %d values, want %v with %d", want.Measure, got.State, got.Refusal, len(got.Values), want.State, len(want.Values))
+		t.Errorf("%s is %v %q with %d values, want %v with %d", want.Measure, got.State, got.Refusal, len(got.Values),
+			want.State, len(want.Values))
 		return
 	}
 	for i, v := range want.Values {
 		if g := got.Values[i]; g.Value != v.Value || g.Low != v.Low || g.High != v.High {
-			t.Errorf("%s %s is %v (%v to %v), want %v (%v to %v)", want.Measure, v.Name, g.Value, g.Low, g.High, v.Value, v.Low, v.High)
+			t.Errorf("%s %s is %v (%v to %v), want %v (%v to %v)", want.Measure, v.Name, g.Value, g.Low, g.High,
+				v.Value, v.Low, v.High)
 		}
 	}
 }
 
-// TestDamageAtTheEnds: without its first or last frame there is no window, and it is said how to go on.
+// TestDamageAtTheEnds: without its first or last frame there is no window, and it is said how to go
+// on.
 func TestDamageAtTheEnds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -134,17 +140,21 @@ func TestDamageAtTheEnds(t *testing.T) {
 		{"first", 20, "frames 20 to 23"},
 		{"last", 37, "frames 37 to 39"},
 	} {
-		m := &ruin{glimmer(t, rand.New(rand.NewPCG(1, 1)), frame.BGR4, 60, time.Second/10), map[int]bool{c.damaged: true}, 8}
+		m := &ruin{glimmer(t, rand.New(rand.NewPCG(1, 1)), frame.BGR4, 60, time.Second/10),
+			map[int]bool{c.damaged: true}, 8}
 		_, err := Analyze(t.Context(), m, FramesWindow(m, 20, 40), Options{})
-		if !errors.Is(err, ErrWindow) || !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), c.frames) || !strings.Contains(err.Error(), "--frames A:B") {
+		if !errors.Is(err, ErrWindow) || !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), c.frames) ||
+			!strings.Contains(err.Error(), "--frames A:B") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
-// TestDamageBesideTheMarkers: frames between g and s, and between e and r, that cannot be read are lost ones.
+// TestDamageBesideTheMarkers: frames between g and s, and between e and r, that cannot be read are
+// lost ones.
 func TestDamageBesideTheMarkers(t *testing.T) {
-	m := &ruin{glimmer(t, rand.New(rand.NewPCG(2, 1)), frame.BGR4, 60, time.Second/10), map[int]bool{11: true, 50: true, 51: true}, 1}
+	m := &ruin{glimmer(t, rand.New(rand.NewPCG(2, 1)), frame.BGR4, 60, time.Second/10),
+		map[int]bool{11: true, 50: true, 51: true}, 1}
 	whole := m.without()
 	w := Window{Kind: ByMarkers, Green: 10, Start: 12, End: 49, Red: 53}
 	left := Window{Kind: ByMarkers, Green: 10, Start: 11, End: 48, Red: 50}

@@ -8,8 +8,8 @@ import (
 
 // Diff is the pixels of an area in which two images differ. It is valid until it is made anew.
 type Diff struct {
-	// Lines are the lines in which anything changed, from top to bottom. Every pixel that changed at all, whatever the tolerance,
-	// stands within the words of its line.
+	// Lines are the lines in which anything changed, from top to bottom. Every pixel that changed
+	// at all, whatever the tolerance, stands within the words of its line.
 	Lines  []Line
 	Pixels int // that differ beyond the tolerance
 }
@@ -33,8 +33,8 @@ type differ struct {
 	y, bottom   int // lines of the picture that are still to be compared
 }
 
-// bandLines is how many lines of the picture are compared before anybody looks at them: few enough that all who do find them still in a
-// processor's own cache.
+// bandLines is how many lines of the picture are compared before anybody looks at them: few enough
+// that all who do find them still in a processor's own cache.
 const bandLines = 32
 
 func newDiffer(a *Area, tolerance int) *differ {
@@ -46,7 +46,8 @@ func newDiffer(a *Area, tolerance int) *differ {
 	}
 }
 
-// of returns the diff between two images that differ in nothing but a change. The result belongs to the differ until its next call.
+// of returns the diff between two images that differ in nothing but a change. The result belongs to
+// the differ until its next call.
 func (d *differ) of(c *frame.Change, before, now frame.Image) *Diff {
 	d.begin(c, before, now)
 	for d.bandEnd() > 0 {
@@ -65,8 +66,8 @@ func (d *differ) begin(c *frame.Change, before, now frame.Image) {
 	}
 }
 
-// bandEnd returns where the next band ends in which something changed; 0 if there is none, and the diff is whole. Bands end at multiples of
-// bandLines in the picture.
+// bandEnd returns where the next band ends in which something changed; 0 if there is none, and the
+// diff is whole. Bands end at multiples of bandLines in the picture.
 func (d *differ) bandEnd() int {
 	for d.y < d.bottom && d.first[d.y] >= d.end[d.y] {
 		d.y++
@@ -100,7 +101,8 @@ func (d *differ) line(y int) {
 	d.diff.Lines = append(d.diff.Lines, line)
 }
 
-// collect notes which words of which lines of the region a change touches, and returns the range of lines.
+// collect notes which words of which lines of the region a change touches, and returns the range of
+// lines.
 func (d *differ) collect(c *frame.Change) (top, bottom int) {
 	top = d.area.Layout.Format.Height
 	for _, s := range c.Spans {
@@ -121,7 +123,8 @@ func (d *differ) collect(c *frame.Change) (top, bottom int) {
 	return top, bottom
 }
 
-// certainly says what spans alone tell of whether two frames differ, exactly, in a pixel that counts.
+// certainly says what spans alone tell of whether two frames differ, exactly, in a pixel that
+// counts.
 type certainly uint8
 
 const (
@@ -151,8 +154,9 @@ func (a *Area) judge(c *frame.Change) certainly {
 	return verdict
 }
 
-// endsCount reports whether a pixel at either end of a span counts. The span's outer bytes belong to all pixels of the chroma block there, and to
-// these alone, as blocks are wholly in the area or not at all.
+// endsCount reports whether a pixel at either end of a span counts. The span's outer bytes belong
+// to all pixels of the chroma block there, and to these alone, as blocks are wholly in the area or
+// not at all.
 func (a *Area) endsCount(s frame.Span, y, x0, x1 int) bool {
 	return a.Holds(x0, y) || a.Holds(x1-1, y)
 }

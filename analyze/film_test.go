@@ -44,7 +44,8 @@ func (m *film) shoot(pix []byte, lost int) {
 	meta := frame.Meta{Sequence: seq, Sampled: timeline.At(timeline.Time(seq) * timeline.Time(m.period))}
 	if lost > 0 {
 		meta.Flags |= frame.FlagGapBefore
-		m.gaps = append(m.gaps, frame.Hole{Before: len(m.metas), Gap: frame.Gap{First: seq - uint64(lost), Count: uint64(lost), Cause: frame.RingFull}})
+		m.gaps = append(m.gaps, frame.Hole{Before: len(m.metas),
+			Gap: frame.Gap{First: seq - uint64(lost), Count: uint64(lost), Cause: frame.RingFull}})
 	}
 	m.pix, m.metas = append(m.pix, slices.Clone(pix)), append(m.metas, meta)
 }
@@ -83,7 +84,8 @@ func (m *film) content(t synth.Truth) Window {
 	if t.Green == nil {
 		return FramesWindow(m, 0, len(m.metas))
 	}
-	w := Window{Kind: ByMarkers, Green: m.number(t.Green.End) - 1, Start: m.number(t.Green.End), Red: m.number(t.Red.First)}
+	w := Window{Kind: ByMarkers, Green: m.number(t.Green.End) - 1, Start: m.number(t.Green.End),
+		Red: m.number(t.Red.First)}
 	w.End = w.Red - 1
 	return w
 }
@@ -93,15 +95,23 @@ func (m *film) number(seq uint64) int {
 	return slices.IndexFunc(m.metas, func(f frame.Meta) bool { return f.Sequence >= seq })
 }
 
-func (m *film) Frames() int              { return len(m.metas) }
-func (m *film) Gaps() []frame.Hole       { return m.gaps }
-func (m *film) Events() []timeline.Event { return m.events }
+func (m *film) Frames() int        { return len(m.metas) }
+func (m *film) Gaps() []frame.Hole { return m.gaps }
+func (m *film) Events() (heads []timeline.EventHead) {
+	for _, e := range m.events {
+		heads = append(heads, timeline.EventHead{At: e.At, Uncertainty: e.Uncertainty, Source: e.Source, Kind: e.Kind,
+			Bytes: len(e.Data)})
+	}
+	return heads
+}
+func (m *film) Event(n int) (timeline.Event, error) { return m.events[n], nil }
 
 func (m *film) Segments() []frame.Segment {
 	if len(m.metas) == 0 {
 		return nil
 	}
-	return []frame.Segment{{Frames: len(m.metas), Layout: m.layout, PeriodNum: int64(m.period), PeriodDen: int64(time.Second), FemtoPeriod: int64(m.period) * 1e6}}
+	return []frame.Segment{{Frames: len(m.metas), Layout: m.layout, PeriodNum: int64(m.period),
+		PeriodDen: int64(time.Second), FemtoPeriod: int64(m.period) * 1e6}}
 }
 
 func (m *film) Meta(n int) (frame.Meta, error) {
@@ -140,7 +150,8 @@ func (m *film) play(from, to int, pixels bool) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// change tells a span per row, as far apart as the differences reach: the least that frame.Change promises.
+// change tells a span per row, as far apart as the differences reach: the least that frame.Change
+// promises.
 func (m *film) change(n int) *frame.Change {
 	c := new(frame.Change)
 	for y, r := range m.layout.Rows {

@@ -9,10 +9,11 @@ import (
 
 // # fps: framerate
 //
-// U = 1 + number of unique fi with s < i ≤ e, and the framerate is U / (time from s to r). U is exact for the signal. With L
-// frames lost between two stored ones, fa and fb, what they add to U lies between [fa ≠ fb] and L + 1; those lost between g and s, and between e
-// and r, add up to L: they may show content, or what is beside it. Bounds of time come from the
-// sampling intervals at both ends, and from frames that are lost there.
+// U = 1 + number of unique fi with s < i ≤ e, and the framerate is U / (time from s to r). U is
+// exact for the signal. With L frames lost between two stored ones, fa and fb, what they add to U
+// lies between [fa ≠ fb] and L + 1; those lost between g and s, and between e and r, add up to L:
+// they may show content, or what is beside it. Bounds of time come from the sampling intervals at
+// both ends, and from frames that are lost there.
 //
 // A frame time is the time from one unique frame to the next, the last one until r.
 //
@@ -28,24 +29,29 @@ import (
 //	unchanged_mean, unchanged_p95, unchanged_worst   how much of a second nothing new was shown: see fps_unchanged.go
 //	dropped           of the frames that the content drew, those that were never seen: see fps_dropped.go
 //
-// The two figures of the slowest 1 % need at least 100 frame times, one of which they then are about; with fewer they are left out.
-// By hand: of 150 frame times, 148 of 10 ms, one of 40 and one of 60, the slowest two take 100 ms together, so slowest_1pct_fps = 2/0.1 s = 20;
-// the 149th (= ⌈148.5⌉) of them in order is 40 ms, so p99_fps = 25.
+// The two figures of the slowest 1 % need at least 100 frame times, one of which they then are
+// about; with fewer they are left out. By hand: of 150 frame times, 148 of 10 ms, one of 40 and one
+// of 60, the slowest two take 100 ms together, so slowest_1pct_fps = 2/0.1 s = 20; the 149th (=
+// ⌈148.5⌉) of them in order is 40 ms, so p99_fps = 25.
 //
-// Where frames are lost, frame times beside them are not known, and every figure of them has bounds: see fps_frametimes.go. Series "frame_time"
-// has each frame time at its frame, "unchanged" the share of each second at its last frame, where it is another than that of the second before. Detail is FPSDetail.
+// Where frames are lost, frame times beside them are not known, and every figure of them has
+// bounds: see fps_frametimes.go. Series "frame_time" has each frame time at its frame, "unchanged"
+// the share of each second at its last frame, where it is another than that of the second before.
+// Detail is FPSDetail.
 //
 // Regions that change while nothing else does are named: see restless.go.
 func fpsMeasure() measure {
 	return measure{name: "fps", version: 1, begin: beginFPS, values: []string{
-		"framerate", "frames", "unique_frames", "duration", "longest_freeze", "median_frame_time", "long_frames", "slowest_1pct_fps", "p99_fps",
+		"framerate", "frames", "unique_frames", "duration", "longest_freeze", "median_frame_time", "long_frames",
+		"slowest_1pct_fps", "p99_fps",
 		"unchanged_mean", "unchanged_p95", "unchanged_worst", "dropped", "dropped_frames", "drawn_frames",
 	}}
 }
 
 // FPSOptions say what is known of the content.
 type FPSOptions struct {
-	// Cadence is how many frames a second the content draws, where that is known; 0: it is not. A code strip says it for itself.
+	// Cadence is how many frames a second the content draws, where that is known; 0: it is not. A
+	// code strip says it for itself.
 	Cadence float64
 }
 

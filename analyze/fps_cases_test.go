@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// score is a film of which each letter is a frame: g the held green, U a frame that is new, - one like before, x one that was lost, r red.
+// score is a film of which each letter is a frame: g the held green, U a frame that is new, - one
+// like before, x one that was lost, r red.
 func score(t testing.TB, period time.Duration, notes string) (*film, Window) {
 	t.Helper()
 	f, err := frame.NewFormat(frame.BGR4, 16, 16)
@@ -59,18 +60,21 @@ func TestFPSByHand(t *testing.T) {
 		want        bounds
 	}{
 		{"all are new", "gUUUUr", bounds{
-			"unique_frames": {4, 4, 4}, "framerate": {10, 10, 10}, "longest_freeze": {100, 100, 100}, "long_frames": {0, 0, 0}}},
+			"unique_frames": {4, 4, 4}, "framerate": {10, 10, 10}, "longest_freeze": {100, 100, 100},
+			"long_frames": {0, 0, 0}}},
 		{"a freeze", "gUU---Ur", bounds{
 			"unique_frames": {3, 3, 3}, "framerate": {5, 5, 5}, "longest_freeze": {400, 400, 400},
 			"median_frame_time": {100, 100, 100}, "long_frames": {1, 1, 1}}},
-		// The lost frame may have been new, and then U came in the next: 100+100 for 200, or 100 and then 200 for what was 100.
+		// The lost frame may have been new, and then U came in the next: 100+100 for 200, or 100
+		// and then 200 for what was 100.
 		{"one lost before a new one", "gUxUr", bounds{
 			"unique_frames": {2, 2, 3}, "framerate": {2 / 0.3, 2 / 0.3, 10}, "longest_freeze": {200, 100, 200}}},
 		{"one lost before one that is the same", "gUx-Ur", bounds{
 			"unique_frames": {2, 2, 4}, "framerate": {5, 5, 10}, "longest_freeze": {300, 100, 300}}},
 		{"two lost in a freeze", "gUU-xx--Ur", bounds{
 			"unique_frames": {3, 3, 6}, "longest_freeze": {600, 200, 600}, "long_frames": {1, 0, 2}}},
-		// s may have come with a lost frame, 200 ms earlier, and that frame or two of them may be content of their own.
+		// s may have come with a lost frame, 200 ms earlier, and that frame or two of them may be
+		// content of their own.
 		{"two lost between g and s", "gxxU-Ur", bounds{
 			"unique_frames": {2, 2, 4}, "framerate": {2 / 0.3, 4, 4 / 0.3}, "longest_freeze": {200, 200, 400}}},
 		// r may have come with the lost frame, or that one was content.
@@ -79,7 +83,8 @@ func TestFPSByHand(t *testing.T) {
 		// Of s U – – U U U U at 4 frames a second, here at 10: see the definition.
 		{"seconds", "gU" + strings.Repeat("U", 4) + "-----" + "UUUUU" + "r", bounds{
 			"unchanged_mean": {0.5, 0.5, 0.5}, "unchanged_worst": {0.5, 0.5, 0.5}, "unchanged_p95": {0.5, 0.5, 0.5}}},
-		// The lost frame is in all three windows. It and the one behind it may both have been new, or the other one alone.
+		// The lost frame is in all three windows. It and the one behind it may both have been new,
+		// or the other one alone.
 		{"seconds with a lost frame", "gUUUUUUUUUxUUr", bounds{
 			"unchanged_mean": {0.1, 0, 0.1}, "unchanged_worst": {0.1, 0, 0.1}, "unchanged_p95": {0.1, 0, 0.1}}},
 	}
@@ -108,14 +113,16 @@ func checkValues(t *testing.T, r Result, want map[string][3]float64) {
 	}
 }
 
-// TestUnchangedByHand is the example of the definition: five windows of 4 frames with 2, 2, 2, 1 and 0 that are not new.
+// TestUnchangedByHand is the example of the definition: five windows of 4 frames with 2, 2, 2, 1
+// and 0 that are not new.
 func TestUnchangedByHand(t *testing.T) {
 	m, w := score(t, 250*time.Millisecond, "gUU--UUUUr")
 	checkValues(t, one(t, m, w, Options{}, "fps"), map[string][3]float64{
 		"unchanged_mean": {0.35, 0.35, 0.35}, "unchanged_worst": {0.5, 0.5, 0.5}, "unchanged_p95": {0.5, 0.5, 0.5}})
 }
 
-// TestPercentileDown holds the percentile against sequences that Chromium's rule gives by hand: down from 100 % until 5 % are counted.
+// TestPercentileDown holds the percentile against sequences that Chromium's rule gives by hand:
+// down from 100 % until 5 % are counted.
 func TestPercentileDown(t *testing.T) {
 	cases := []struct {
 		name string
@@ -149,8 +156,10 @@ func TestSlowestByHand(t *testing.T) {
 	m, w := score(t, 10*time.Millisecond, "g"+strings.Repeat("U", 100)+"---"+strings.Repeat("U", 49)+"U-----r")
 	r := one(t, m, w, Options{}, "fps")
 	checkValues(t, r, map[string][3]float64{
-		"unique_frames": {150, 150, 150}, "slowest_1pct_fps": {20, 20, 20}, "p99_fps": {25, 25, 25}, "long_frames": {2, 2, 2}})
-	if want := `"frame_times":[{"ms":10,"count":148},{"ms":40,"count":1},{"ms":60,"count":1}]`; !strings.Contains(string(r.Detail), want) {
+		"unique_frames": {150, 150, 150}, "slowest_1pct_fps": {20, 20, 20}, "p99_fps": {25, 25, 25},
+		"long_frames": {2, 2, 2}})
+	if want := `"frame_times":[{"ms":10,"count":148},{"ms":40,"count":1},{"ms":60,"count":1}]`; !strings.Contains(
+		string(r.Detail), want) {
 		t.Errorf("detail is %s, want %s in it", r.Detail, want)
 	}
 }
@@ -170,7 +179,8 @@ func TestDroppedByCadence(t *testing.T) {
 	}
 }
 
-// TestDroppedByStrip is the example of the definition, and the same with a frame lost where some were dropped.
+// TestDroppedByStrip is the example of the definition, and the same with a frame lost where some
+// were dropped.
 func TestDroppedByStrip(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -196,7 +206,8 @@ func TestDroppedByStrip(t *testing.T) {
 			m := newFilm(t, f)
 			pix := make([]byte, m.layout.Size)
 			for i, id := range c.ids {
-				if err := strip.Draw(m.layout.View(pix), image.Rectangle{}, strip.Code{ID: id, Free: 3 << 8}); err != nil {
+				if err := strip.Draw(m.layout.View(pix), image.Rectangle{},
+					strip.Code{ID: id, Free: 3 << 8}); err != nil {
 					t.Fatal(err)
 				}
 				lost := 0
@@ -206,8 +217,9 @@ func TestDroppedByStrip(t *testing.T) {
 				m.shoot(pix, lost)
 			}
 			r := one(t, m, FramesWindow(m, 0, len(c.ids)), Options{share: c.share}, "fps")
-			checkValues(t, r, map[string][3]float64{"dropped_frames": c.want, "drawn_frames": {c.drawn, c.drawn, c.drawn},
-				"dropped": {c.want[0] / c.drawn, c.want[1] / c.drawn, c.want[2] / c.drawn}})
+			checkValues(t, r, map[string][3]float64{"dropped_frames": c.want,
+				"drawn_frames": {c.drawn, c.drawn, c.drawn},
+				"dropped":      {c.want[0] / c.drawn, c.want[1] / c.drawn, c.want[2] / c.drawn}})
 		})
 	}
 }
@@ -245,10 +257,12 @@ func BenchmarkFPS(b *testing.B) {
 			}
 			for n := range frames {
 				m.pix = append(m.pix, short.pix[0])
-				m.metas = append(m.metas, frame.Meta{Sequence: uint64(n), Sampled: timeline.At(timeline.Time(n) * timeline.Time(m.period))})
+				m.metas = append(m.metas,
+					frame.Meta{Sequence: uint64(n), Sampled: timeline.At(timeline.Time(n) * timeline.Time(m.period))})
 			}
 			for b.Loop() {
-				if _, err := Analyze(b.Context(), m, FramesWindow(m, 0, frames), Options{Measures: []string{"fps"}}); err != nil {
+				if _, err := Analyze(b.Context(), m, FramesWindow(m, 0, frames),
+					Options{Measures: []string{"fps"}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,32 +12,37 @@ import (
 
 // # dropped
 //
-// Of the frames that the content drew, those that were never seen. A signal alone does not say what was drawn, so there is a figure in two cases only.
+// Of the frames that the content drew, those that were never seen. A signal alone does not say what
+// was drawn, so there is a figure in two cases only.
 //
-// Where frames bear a code strip, each drawn frame has a number, its id, and the ids of every frame that differs from the one before are read, those of both parts of a torn
-// one too. With ids from a to b:
+// Where frames bear a code strip, each drawn frame has a number, its id, and the ids of every frame
+// that differs from the one before are read, those of both parts of a torn one too. With ids from a
+// to b:
 //
 //	drawn_frames    b − a + 1
 //	dropped_frames  ids in between that no frame shows
 //	dropped         dropped_frames / drawn_frames
 //
-// Where frames are lost, or their strip cannot be read, ids may have been seen: those between the newest one before and the next newer one behind, whatever older
-// ones come in between or later. They are counted, and the lower bound is without them. If any frame shows only older ids than the one before, a missing frame may have
-// shown any ids as well, one in each copy of the strip: then the lower bound is without as many more.
+// Where frames are lost, or their strip cannot be read, ids may have been seen: those between the
+// newest one before and the next newer one behind, whatever older ones come in between or later.
+// They are counted, and the lower bound is without them. If any frame shows only older ids than the
+// one before, a missing frame may have shown any ids as well, one in each copy of the strip: then
+// the lower bound is without as many more.
 //
 // Else, where the content's cadence was declared, c frames a second:
 //
 //	dropped         1 − U / (c · (r − s)), and 0 where U is more
 //
-// By hand: ids 7 8 8 9 12 12 13 are 7 drawn frames, of which 10 and 11 were dropped: 2/7. 57 unique frames in a second of content that draws 60 are
-// 5 % dropped.
+// By hand: ids 7 8 8 9 12 12 13 are 7 drawn frames, of which 10 and 11 were dropped: 2/7. 57 unique
+// frames in a second of content that draws 60 are 5 % dropped.
 func (p *fps) dropped(r *Result, u, most int, took lasting) {
 	if p.ids != nil {
 		if d, ok := p.ids.count(); ok {
 			d.report(r)
 			return
 		}
-		r.Warnings = append(r.Warnings, "the code strip of the first frame was found in no other: what was dropped is left out")
+		r.Warnings = append(r.Warnings,
+			"the code strip of the first frame was found in no other: what was dropped is left out")
 	}
 	c := p.Options.FPS.Cadence
 	if c <= 0 || took.low <= 0 {
@@ -144,7 +149,8 @@ func (d *idReader) note(f *Frame, reading strip.Reading) {
 				copies++
 			}
 		}
-		d.seen = append(d.seen, sighting{copy.Code.ID, copy.Code.Clock, int32(f.Number), d.gap, copies, uint8(copy.Code.Free)})
+		d.seen = append(d.seen, sighting{copy.Code.ID, copy.Code.Clock, int32(f.Number), d.gap, copies,
+			uint8(copy.Code.Free)})
 	}
 	if d.gap = !found; d.gap {
 		d.missing++
@@ -176,7 +182,8 @@ type drops struct {
 	behind               []int // frames just behind dropped ones
 }
 
-// count counts ids that nobody has seen, if any was seen twice or more. Ids are counted modulo 2²⁴: each is taken for the one that is closest to the one before.
+// count counts ids that nobody has seen, if any was seen twice or more. Ids are counted modulo 2²⁴:
+// each is taken for the one that is closest to the one before.
 func (d *idReader) count() (drops, bool) {
 	found, ok := countIDs(d.seen)
 	if found.backward {
@@ -228,8 +235,9 @@ type idRange struct{ from, to int64 }
 // count returns how many ids two ranges share.
 func (r idRange) count(o idRange) int { return int(max(0, min(r.to, o.to)-max(r.from, o.from))) }
 
-// unwrapped counts ids on, and returns the ranges, ascending, that frames may have shown which are missing: from behind the newest id before these to the
-// next newer one. Backward says that a frame shows only older ids than the newest until then.
+// unwrapped counts ids on, and returns the ranges, ascending, that frames may have shown which are
+// missing: from behind the newest id before these to the next newer one. Backward says that a frame
+// shows only older ids than the newest until then.
 func unwrapped(seen []sighting) (ids []numbered, holes []idRange, backward bool) {
 	var last, newest int64 // newest: until the frame before
 	pending := false       // something is missing since that was seen
@@ -264,6 +272,8 @@ func (d drops) report(r *Result) {
 	r.Values = append(r.Values, exactly("drawn_frames", "frames", all, Neither, 0), count,
 		between("dropped", "fraction", n/all, low/all, n/all, Lower, 0.05))
 	if d.open > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d dropped frames may have been seen: captured frames are missing there", d.open, d.dropped))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d of %d dropped frames may have been seen: captured frames are missing there", d.open,
+				d.dropped))
 	}
 }

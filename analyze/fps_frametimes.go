@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// FrameTimes is how many frame times were about the same: to the nearest period, or to the nearest millisecond where frames do not
-// follow a beat.
+// FrameTimes is how many frame times were about the same: to the nearest period, or to the nearest
+// millisecond where frames do not follow a beat.
 type FrameTimes struct {
 	MS    float64 `json:"ms"`
 	Count int     `json:"count"`
@@ -18,9 +18,11 @@ type FrameTimes struct {
 
 // frameTimes are a window's frame times, and what lost frames leave open.
 //
-// A frame time is known if no frame is lost within it or just before or behind it. Any other may really be several, as many as there were chances to
-// change in it, each of at least a period and at most from the first moment at which its frame may have been there to the next unique frame.
-// An order statistic of all is least when every unknown one is many short ones, and greatest when it is many long ones.
+// A frame time is known if no frame is lost within it or just before or behind it. Any other may
+// really be several, as many as there were chances to change in it, each of at least a period and
+// at most from the first moment at which its frame may have been there to the next unique frame. An
+// order statistic of all is least when every unknown one is many short ones, and greatest when it
+// is many long ones.
 type frameTimes struct {
 	shown  []int // unique frames, s among them
 	times  []time.Duration
@@ -202,7 +204,8 @@ func twice(median time.Duration) time.Duration { return 2*median + median/100 }
 func (t *frameTimes) slowest(r *Result) {
 	n := len(t.sorted)
 	if n < 100 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frame times are too few for the slowest 1 %%: that needs 100", n))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frame times are too few for the slowest 1 %%: that needs 100",
+			n))
 		return
 	}
 	hundredth := func(n int) int { return (n + 99) / 100 }
@@ -224,7 +227,8 @@ func (r *Result) perSecond(name string, d lasting) {
 		r.Warnings = append(r.Warnings, name+" is left out: with the frames that were lost it may be as high as any")
 		return
 	}
-	r.Values = append(r.Values, between(name, "frames/s", rate(1, d.mid), rate(1, d.high), rate(1, d.low), Higher, 0.05))
+	r.Values = append(r.Values, between(name, "frames/s", rate(1, d.mid), rate(1, d.high), rate(1, d.low), Higher,
+		0.05))
 }
 
 // histogram counts equal frame times.

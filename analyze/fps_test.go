@@ -9,7 +9,8 @@ import (
 
 // TestScenesUniqueFrames holds U against what scenes say of themselves.
 func TestScenesUniqueFrames(t *testing.T) {
-	for _, scene := range []string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade", "noise", "pan"} {
+	for _, scene := range []string{"fps", "tear", "web", "static", "caret", "checker", "page", "pingpong", "fade",
+		"noise", "pan"} {
 		for seed := range analyzetest.Seeds(20) {
 			t.Run(fmt.Sprintf("%s/%d", scene, seed), func(t *testing.T) {
 				size := []string{"320x180", "200x120", "256x144"}[seed%3]

@@ -8,25 +8,29 @@ import (
 
 // # unchanged
 //
-// How much of a second nothing new was shown, in the manner of Chromium's PercentDroppedFrames: a window of one second slides over the frames, and
-// ends with each of them in turn, from the first one at which a second has passed since s. It holds n = one second / period frames,
-// rounded. Of these, those count that are not unique; s is.
+// How much of a second nothing new was shown, in the manner of Chromium's PercentDroppedFrames: a
+// window of one second slides over the frames, and ends with each of them in turn, from the first
+// one at which a second has passed since s. It holds n = one second / period frames, rounded. Of
+// these, those count that are not unique; s is.
 //
 //	unchanged_mean   mean of all windows
 //	unchanged_p95    as Chromium's percentile: the share of each window is rounded to a whole percent, and counted down from 100 until 5 % of the
 //	                 windows are reached (of 100 windows, six: see percentileDown)
 //	unchanged_worst  of the window with the most
 //
-// What differs: Chromium knows whether a new frame was wanted, and counts as dropped only what was wanted and did not come. A signal does not
-// tell; where the page rests, all of a second is unchanged. With the content's cadence or a code strip, dropped says more.
+// What differs: Chromium knows whether a new frame was wanted, and counts as dropped only what was
+// wanted and did not come. A signal does not tell; where the page rests, all of a second is
+// unchanged. With the content's cadence or a code strip, dropped says more.
 //
-// By hand: at 4 frames a second, of s U – – U U U U (– is not unique), windows of 4 end with the 4th to the 8th frame and hold 2, 2, 2, 1 and 0
-// that do not count, that is 50, 50, 50, 25 and 0 %: a mean of 35 %, a worst of 50 %, and, 5 % of five windows being 0.25, a 95th percentile
-// of 50 %.
+// By hand: at 4 frames a second, of s U – – U U U U (– is not unique), windows of 4 end with the
+// 4th to the 8th frame and hold 2, 2, 2, 1 and 0 that do not count, that is 50, 50, 50, 25 and 0 %:
+// a mean of 35 %, a worst of 50 %, and, 5 % of five windows being 0.25, a 95th percentile of 50 %.
 //
-// A frame that was lost is taken for unchanged. It, and the frame behind it, may have been unique or not: the bounds
-// are those of U. A window may end with a lost frame as well, which the series cannot name. Frames that are lost between g and s, or between e and r, may be of
-// the content: the seconds that would begin or end with them count for the bounds only, each with those that make the figure least or greatest.
+// A frame that was lost is taken for unchanged. It, and the frame behind it, may have been unique
+// or not: the bounds are those of U. A window may end with a lost frame as well, which the series
+// cannot name. Frames that are lost between g and s, or between e and r, may be of the content: the
+// seconds that would begin or end with them count for the bounds only, each with those that make
+// the figure least or greatest.
 
 // unchangedWindow is a second: how many of its frames are unchanged.
 type unchangedWindow struct{ value, low, high int64 }
@@ -50,15 +54,17 @@ func (p *fps) unchanged(r *Result) {
 		r.Warnings = append(r.Warnings, "frames do not follow a beat: how much of a second is unchanged is left out")
 		return
 	case p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1 < uint64(n):
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames are less than a second: how much of one is unchanged is left out",
-			p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d frames are less than a second: how much of one is unchanged is left out",
+				p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1))
 		return
 	}
 	all.report(r)
 }
 
-// unchangedGroup is a stored frame and the lost ones before it: places first to last of the window's frames, of which the lost ones that may have been content
-// at its beginning are the first.
+// unchangedGroup is a stored frame and the lost ones before it: places first to last of the
+// window's frames, of which the lost ones that may have been content at its beginning are the
+// first.
 type unchangedGroup struct {
 	first, last int64
 	frame       int // None: there are lost ones only, before r
@@ -134,7 +140,8 @@ func (w *seconds) add(g unchangedGroup) {
 		}
 		s := second{frame: g.frame, stored: end == g.last, certain: g.frame != None && start >= w.begins, times: 1}
 		switch {
-		case w.tail == len(w.groups) && end < g.last: // all of it was lost, and so are those up to the next stored frame
+		// all of it was lost, and so are those up to the next stored frame
+		case w.tail == len(w.groups) && end < g.last:
 			s.unchangedWindow = unchangedWindow{w.n, 0, w.n}
 			s.times = g.last - end
 			end = g.last - 1
@@ -169,7 +176,8 @@ func (w *unchangedWindow) count(g *unchangedGroup, sign int64) {
 	w.sum(unchangedWindow{sign * o.value, sign * o.low, sign * o.high})
 }
 
-// within returns what the group adds to a window that begins in it with place start, or before it, and goes on to its last frame.
+// within returns what the group adds to a window that begins in it with place start, or before it,
+// and goes on to its last frame.
 func (g *unchangedGroup) within(start int64) unchangedWindow {
 	repeated := int64(1)
 	if g.unique {
@@ -224,7 +232,8 @@ func (u *unchangedFigures) add(s second) {
 		u.worst[0], u.worstAt = s.value, s.frame
 	}
 	share := float64(s.value) / float64(u.n)
-	if n := len(u.series.Values); s.stored && (n == 0 || u.series.Values[n-1] != share) { // where it rests, one value holds
+	// where it rests, one value holds
+	if n := len(u.series.Values); s.stored && (n == 0 || u.series.Values[n-1] != share) {
 		u.series.Frames, u.series.Values = append(u.series.Frames, s.frame), append(u.series.Values, share)
 	}
 }
@@ -238,12 +247,15 @@ func (u *unchangedFigures) report(r *Result) {
 	var none [101]float64
 	low, high := u.mean(1, false), u.mean(2, true)
 	add("unchanged_mean", u.sum[0]/u.count/n, low/n, high/n)
-	add("unchanged_p95", percentileDown(&u.bins[0], &none, false), percentileDown(&u.bins[1], &u.open[1], false), percentileDown(&u.bins[2], &u.open[2], true))
-	add("unchanged_worst", float64(u.worst[0])/n, float64(u.worst[1])/n, float64(u.worst[2])/n).Frames = []int{u.worstAt}
+	add("unchanged_p95", percentileDown(&u.bins[0], &none, false), percentileDown(&u.bins[1], &u.open[1], false),
+		percentileDown(&u.bins[2], &u.open[2], true))
+	add("unchanged_worst", float64(u.worst[0])/n, float64(u.worst[1])/n, float64(u.worst[2])/n).Frames = []int{
+		u.worstAt}
 	r.Series = append(r.Series, u.series)
 }
 
-// mean returns the greatest or least mean of all certain windows, by the i-th of their counts, and any of the others.
+// mean returns the greatest or least mean of all certain windows, by the i-th of their counts, and
+// any of the others.
 func (u *unchangedFigures) mean(i int, greatest bool) float64 {
 	sum, count := u.sum[i], u.count
 	for k := range u.open[i] {
@@ -258,11 +270,13 @@ func (u *unchangedFigures) mean(i int, greatest bool) float64 {
 	return sum / count
 }
 
-// percentileDown counts windows from the greatest share down until a twentieth of them is reached, and returns the share there. Of the open windows, those are
-// among them that make it greatest or least.
+// percentileDown counts windows from the greatest share down until a twentieth of them is reached,
+// and returns the share there. Of the open windows, those are among them that make it greatest or
+// least.
 //
-// A twentieth is what Chromium's dropped_frame_counter.cc computes, (1 − 0.95) · count in binary floating point: a little more than it says, so that
-// of 100 windows six must be reached and not five.
+// A twentieth is what Chromium's dropped_frame_counter.cc computes, (1 − 0.95) · count in binary
+// floating point: a little more than it says, so that of 100 windows six must be reached and not
+// five.
 func percentileDown(bins, open *[101]float64, greatest bool) float64 {
 	percentile := 0.95 // no constant: those are computed exactly
 	twentieth := 1 - percentile

@@ -9,20 +9,26 @@ import (
 
 // # heatmap: heat map
 //
-// M[x][y] is the number of i, s < i ≤ e, in which pixel (x, y) of R changed. Masked pixels have none.
+// M[x][y] is the number of i, s < i ≤ e, in which pixel (x, y) of R changed. Masked pixels have
+// none.
 //
 //	total_heat     Σ M
 //	excess_heat    Σ max(0, M − 1): a pixel that is drawn once and for all adds nothing to it
 //	max_heat       max M
 //	changed        pixels with M > 0, of all that count
 //
-// Evidence are the hottest tiles: R is cut into tiles of 64x64 pixels from its corner on, and the five of the most heat are named, the upper and
-// then the left one first where two are equal. Result.Heat is M.
+// Evidence are the hottest tiles: R is cut into tiles of 64x64 pixels from its corner on, and the
+// five of the most heat are named, the upper and then the left one first where two are equal.
+// Result.Heat is M.
 //
-// With L frames lost between two stored ones, a pixel that is the same in both changed between no and L + 1 times, and one that is not
-// between once and L + 1 times. Frames lost before s, or between e and r, add up to L changes of each pixel.
+// With L frames lost between two stored ones, a pixel that is the same in both changed between no
+// and L + 1 times, and one that is not between once and L + 1 times. Frames lost before s, or
+// between e and r, add up to L changes of each pixel.
 func heatmapMeasure() measure {
-	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) { return newHeatmap(c), nil },
+	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) {
+		return newHeatmap(c),
+			nil
+	},
 		values: []string{"total_heat", "excess_heat", "max_heat", "changed"}}
 }
 
@@ -68,9 +74,10 @@ func (p *heatmap) merge(next part) {
 	p.seen += n.seen
 }
 
-// tally counts for each pixel of a line how often it changed, 64 pixels at once: word w of level k holds bit k of the counts of pixels
-// 64·w on. A line in which nothing changes takes no memory, one in which everything changes n times takes log2(n) bits a pixel, and
-// counting up takes two steps a word on the average where all of it changes.
+// tally counts for each pixel of a line how often it changed, 64 pixels at once: word w of level k
+// holds bit k of the counts of pixels 64·w on. A line in which nothing changes takes no memory, one
+// in which everything changes n times takes log2(n) bits a pixel, and counting up takes two steps a
+// word on the average where all of it changes.
 type tally [][]uint64
 
 // add counts one change of each pixel that is set in bits, which begin at word first of a line.
@@ -196,7 +203,8 @@ func (p *heatmap) hottest(h *Heat) []Evidence {
 		w, height := min(heatTile, h.Width-t.x), min(heatTile, h.Height-t.y)
 		found = append(found, Evidence{
 			Kind: "hot", Frame: p.Window.End, Region: []int{h.X + t.x, h.Y + t.y, w, height},
-			Text: fmt.Sprintf("%d changes in a tile of %dx%d pixels: %.1f a pixel", t.heat, w, height, float64(t.heat)/float64(w*height)),
+			Text: fmt.Sprintf("%d changes in a tile of %dx%d pixels: %.1f a pixel", t.heat, w, height,
+				float64(t.heat)/float64(w*height)),
 		})
 	}
 	return found

@@ -97,7 +97,8 @@ func TestHeatmapBoundsHold(t *testing.T) {
 		for _, v := range want.Values {
 			g, _ := got.Find(v.Name)
 			if v.Value < g.Low || v.Value > g.High {
-				t.Errorf("seed %d: %s is %v, and with lost frames said to be between %v and %v", seed, v.Name, v.Value, g.Low, g.High)
+				t.Errorf("seed %d: %s is %v, and with lost frames said to be between %v and %v", seed, v.Name, v.Value,
+					g.Low, g.High)
 			}
 		}
 	}

@@ -14,21 +14,26 @@ type LiveOptions struct {
 	Options
 	Markers   marker.Options
 	MinPixels int
-	// Masks is asked, with the first frame of content and the green's box, for masks beside those of Options. Nil is none.
+	// Masks is asked, with the first frame of content and the green's box, for masks beside those
+	// of Options. Nil is none.
 	Masks func(first frame.Image, region frame.Region) []frame.Region
 }
 
-// Live measures what lies between markers while its frames come. It belongs to one goroutine and starts none.
+// Live measures what lies between markers while its frames come. It belongs to one goroutine and
+// starts none.
 //
-// A measure whose part needs no more than what is known when the green ends (see early) is fed frame by frame, and has its result as soon as the red is
-// held. The others need to have seen the whole window, or its last frame, before they begin: [Taken.Outcome] takes them from the recording, which
-// may still grow. Results are those of [Analyze] on the finished recording, whatever way they came: what was fed counts only where it
-// was fed with exactly the window's frames, area and options, and is else thrown away.
+// A measure whose part needs no more than what is known when the green ends (see early) is fed
+// frame by frame, and has its result as soon as the red is held. The others need to have seen the
+// whole window, or its last frame, before they begin: [Taken.Outcome] takes them from the
+// recording, which may still grow. Results are those of [Analyze] on the finished recording,
+// whatever way they came: what was fed counts only where it was fed with exactly the window's
+// frames, area and options, and is else thrown away.
 //
-// Frames that may be part of a torn red, or of a red that is not held, are not content and are held back until that is known. There are never more than
-// [marker.Undecided]. They are copied, since a step is not valid for so long: up to that many frames and the one before them, once around each red, and
-// where a page shows full-width red, when that appears. A frame that did not change is not copied. Elsewhere no byte is touched that
-// did not change.
+// Frames that may be part of a torn red, or of a red that is not held, are not content and are held
+// back until that is known. There are never more than [marker.Undecided]. They are copied, since a
+// step is not valid for so long: up to that many frames and the one before them, once around each
+// red, and where a page shows full-width red, when that appears. A frame that did not change is not
+// copied. Elsewhere no byte is touched that did not change.
 type Live struct {
 	o        LiveOptions
 	early    []measure
@@ -41,8 +46,8 @@ type Live struct {
 	told   int        // s of the last window that was returned
 }
 
-// early are the measures that begin with no more than what is known with the first frame of content, and that look at frames only
-// when they are fed.
+// early are the measures that begin with no more than what is known with the first frame of
+// content, and that look at frames only when they are fed.
 func early(name string) bool { return name == "fps" || name == "heatmap" }
 
 // NewLive prepares to measure frames that will come.
@@ -56,8 +61,9 @@ func NewLive(o LiveOptions) (*Live, error) {
 	return &Live{o: o, early: chosen, tearing: tearing, detector: marker.New(o.Markers), told: None}, nil
 }
 
-// Add takes the next frame, with its pixels and those of the frame before it. It returns a window that is complete with this frame, and nil
-// elsewhere: with the third frame of its red, or later where it was not sure until then which red ends it.
+// Add takes the next frame, with its pixels and those of the frame before it. It returns a window
+// that is complete with this frame, and nil elsewhere: with the third frame of its red, or later
+// where it was not sure until then which red ends it.
 func (l *Live) Add(step *frame.Step) (*Taken, error) {
 	before := l.last
 	l.last = step.Meta
@@ -101,8 +107,8 @@ func (l *Live) complete() *Taken {
 	return &Taken{Marker: w, options: &l.o.Options, window: now}
 }
 
-// Taken is a window that is complete, and what was measured of it on the way. It belongs to one goroutine, which need not be that of the Live that made
-// it and goes on meanwhile.
+// Taken is a window that is complete, and what was measured of it on the way. It belongs to one
+// goroutine, which need not be that of the Live that made it and goes on meanwhile.
 type Taken struct {
 	Marker  marker.Window
 	options *Options
@@ -119,8 +125,9 @@ func MarkerWindow(m marker.Window) Window {
 	}
 }
 
-// Early returns the results of measures that were fed while their frames came, in no time. The recording must hold all frames until the window's r
-// by now. Where nothing of what was asked for was fed, or it does not count after all, there are no results.
+// Early returns the results of measures that were fed while their frames came, in no time. The
+// recording must hold all frames until the window's r by now. Where nothing of what was asked for
+// was fed, or it does not count after all, there are no results.
 func (t *Taken) Early(rec Recording, w Window, o Options) (*Outcome, error) {
 	chosen, err := choose(o.Measures)
 	if err != nil {
@@ -295,12 +302,14 @@ func (w *liveWindow) fits(c *Case, o *Options) bool {
 	return true
 }
 
-// alike reports whether two options ask for the same, apart from the measures, the area, the clock and how the work is done, and from what is asked of response, which no part that
-// is fed early looks at.
+// alike reports whether two options ask for the same, apart from the measures, the area, the clock
+// and how the work is done, and from what is asked of response, which no part that is fed early
+// looks at.
 func alike(a, b *Options) bool {
 	x, y := *a, *b
 	for _, o := range []*Options{&x, &y} {
-		o.Measures, o.Region, o.Masks, o.OwnClock, o.Progress, o.Workers, o.share = nil, frame.Region{}, nil, false, nil, 0, 0
+		o.Measures, o.Region, o.Masks, o.OwnClock, o.Progress, o.Workers, o.share = nil, frame.Region{}, nil, false,
+			nil, 0, 0
 		o.Response = ResponseOptions{}
 	}
 	return reflect.DeepEqual(x, y)

@@ -49,7 +49,8 @@ func (h *heldFrames) keep(step *frame.Step) {
 	}
 	s.change.Spans = append(s.change.Spans[:0], step.Change.Spans...)
 	s.change.Moves = append(s.change.Moves[:0], step.Change.Moves...)
-	s.step = frame.Step{Number: step.Number, Meta: step.Meta, Change: &s.change, Image: s.show.image, Previous: last.image}
+	s.step = frame.Step{Number: step.Number, Meta: step.Meta, Change: &s.change, Image: s.show.image,
+		Previous: last.image}
 	h.shots = append(h.shots, s)
 }
 
@@ -94,7 +95,8 @@ func (h *heldFrames) clear() {
 // errNotYet says that something is not known while frames still come.
 var errNotYet = errors.New("that is not known before the red")
 
-// firstFrame is the recording as it is known when a measure begins live: the first frame of content, and nothing else.
+// firstFrame is the recording as it is known when a measure begins live: the first frame of
+// content, and nothing else.
 type firstFrame struct{ step *frame.Step }
 
 func (r *firstFrame) Frames() int {
@@ -104,9 +106,12 @@ func (r *firstFrame) Frames() int {
 	return r.step.Number + 1
 }
 
-func (r *firstFrame) Segments() []frame.Segment { return nil }
-func (r *firstFrame) Gaps() []frame.Hole        { return nil }
-func (r *firstFrame) Events() []timeline.Event  { return nil }
+func (r *firstFrame) Segments() []frame.Segment    { return nil }
+func (r *firstFrame) Gaps() []frame.Hole           { return nil }
+func (r *firstFrame) Events() []timeline.EventHead { return nil }
+func (r *firstFrame) Event(int) (timeline.Event, error) {
+	return timeline.Event{}, errNotYet
+}
 
 func (r *firstFrame) Meta(n int) (frame.Meta, error) {
 	if r.step == nil || n != r.step.Number {

@@ -6,11 +6,14 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// lateTearing looks for the disjoint images of a window while its frames come, as findImages does, and feeds tearing from where they are known. What came
-// before that, at most a few seconds, is taken from the recording in the end. Where there are no such images, or too few frames to know, all of it is.
+// lateTearing looks for the disjoint images of a window while its frames come, as findImages does,
+// and feeds tearing from where they are known. What came before that, at most a few seconds, is
+// taken from the recording in the end. Where there are no such images, or too few frames to know,
+// all of it is.
 //
-// Content that is made of disjoint images changes everywhere when it changes, so it is given up where that was not seen
-// within the first few changes: looking for images would cost too much then.
+// Content that is made of disjoint images changes everywhere when it changes, so it is given up
+// where that was not seen within the first few changes: looking for images would cost too much
+// then.
 type lateTearing struct {
 	*Case
 	scan    *changeScan
@@ -31,7 +34,7 @@ func newLateTearing(c *Case) *lateTearing {
 	if len(c.Options.Tearing.Images) > 0 {
 		return nil // they may lie anywhere in the recording
 	}
-	return &lateTearing{Case: c, scan: newChangeScan(c), gallery: gallery{lineEqual: newLineEqual(c)}}
+	return &lateTearing{Case: c, scan: newChangeScan(c), gallery: gallery{lineEqual: newLineEqual(c), most: c.images()}}
 }
 
 // add takes the next frame, and reports whether frames are to come with their diff from now on.
@@ -62,7 +65,8 @@ func (t *lateTearing) add(f *Frame) (pixels bool) {
 	if t.set == nil || t.over {
 		return false
 	}
-	t.from, t.part = f.Number+1, &tearing{Case: t.Case, set: t.set, guessed: !t.Options.Tearing.Disjoint, witness: t.s, pairRule: true, suspects: suspects{Case: t.Case}}
+	t.from, t.part = f.Number+1, &tearing{Case: t.Case, set: t.set, guessed: !t.Options.Tearing.Disjoint, witness: t.s,
+		pairRule: true, suspects: suspects{Case: t.Case}}
 	return true
 }
 

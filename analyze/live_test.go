@@ -31,7 +31,8 @@ func newProgramme(t testing.TB, seed uint64) *programme {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &programme{film: newFilm(t, f), rng: rng, noise: f.Pixel == frame.BGR4 && rng.IntN(3) == 0, lossy: rng.IntN(3) == 0}
+	p := &programme{film: newFilm(t, f), rng: rng, noise: f.Pixel == frame.BGR4 &&
+		rng.IntN(3) == 0, lossy: rng.IntN(3) == 0}
 	p.packer = frame.NewPacker(p.layout)
 	p.plain(0x303030, rng.IntN(3))
 	for range 1 + rng.IntN(4) {
@@ -47,7 +48,8 @@ func newProgramme(t testing.TB, seed uint64) *programme {
 		m.Latest = m.Latest.Add(time.Duration(rng.IntN(400_000)))
 	}
 	for range 5 {
-		p.events = append(p.events, timeline.Event{At: p.metas[rng.IntN(len(p.metas))].Sampled.Earliest, Kind: "ping", Source: "test"})
+		p.events = append(p.events, timeline.Event{At: p.metas[rng.IntN(len(p.metas))].Sampled.Earliest, Kind: "ping",
+			Source: "test"})
 	}
 	return p
 }
@@ -85,7 +87,8 @@ func (p *programme) plain(rgb uint32, frames int) {
 	}
 }
 
-// torn is a picture with another one's rows from top to bottom; for formats with colour in planes of their own, all planes' alike.
+// torn is a picture with another one's rows from top to bottom; for formats with colour in planes
+// of their own, all planes' alike.
 func (p *programme) torn(upper, lower []byte, share float64) []byte {
 	pix := slices.Clone(lower)
 	for _, plane := range p.layout.Format.Planes() {
@@ -176,7 +179,8 @@ func (p *programme) options() LiveOptions {
 		o.Region = frame.Region{X: p.rng.IntN(30), Y: p.rng.IntN(20), Width: 40, Height: 20}
 	}
 	if p.rng.IntN(4) == 0 {
-		o.Options.Masks = []frame.Region{{X: p.rng.IntN(60), Y: p.rng.IntN(40), Width: 1 + p.rng.IntN(30), Height: 1 + p.rng.IntN(20)}}
+		o.Options.Masks = []frame.Region{{X: p.rng.IntN(60), Y: p.rng.IntN(40), Width: 1 + p.rng.IntN(30),
+			Height: 1 + p.rng.IntN(20)}}
 	}
 	if p.rng.IntN(4) == 0 {
 		mask := frame.Region{X: p.rng.IntN(60), Y: p.rng.IntN(40), Width: 5, Height: 5}
@@ -185,7 +189,8 @@ func (p *programme) options() LiveOptions {
 	return o
 }
 
-// What was measured while frames came is what is measured in the finished recording, to the last digit.
+// What was measured while frames came is what is measured in the finished recording, to the last
+// digit.
 func TestLiveIsAsFromTheFile(t *testing.T) {
 	programmes := analyzetest.Seeds(uint64(40))
 	var windows, fed, late, seen int
@@ -228,7 +233,8 @@ func TestLiveIsAsFromTheFile(t *testing.T) {
 			}
 			later, errLater := Analyze(t.Context(), whole, w, one)
 			if !reflect.DeepEqual(sooner, later) || fmt.Sprint(errSooner) != fmt.Sprint(errLater) {
-				t.Fatalf("programme %d, window %+v:\nlive %+v %v\nfile %+v %v", seed, got.Marker, sooner, errSooner, later, errLater)
+				t.Fatalf("programme %d, window %+v:\nlive %+v %v\nfile %+v %v", seed, got.Marker, sooner, errSooner,
+					later, errLater)
 			}
 		}
 		found, _ := marker.Find(p.film, 0, len(p.metas), o.Markers)

@@ -8,11 +8,13 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// load follows how far a window's frames have come on their way to its last one, fe. It serves three measures: loadhist, speedindex
-// and windowopen. One pass feeds all of them, and what a frame does not change costs nothing.
+// load follows how far a window's frames have come on their way to its last one, fe. It serves
+// three measures: loadhist, speedindex and windowopen. One pass feeds all of them, and what a frame
+// does not change costs nothing.
 //
-// What is known of a frame is kept as a state that changes move on: for each pixel whether it differs from fe, and a histogram. A share's
-// state begins with the frame before its first one, so that its results need no other share's.
+// What is known of a frame is kept as a state that changes move on: for each pixel whether it
+// differs from fe, and a histogram. A share's state begins with the frame before its first one, so
+// that its results need no other share's.
 type load struct {
 	*Case
 	variants variants

@@ -10,15 +10,21 @@ import (
 
 // # Load figures where frames are lost
 //
-// A lost frame may have shown anything. So between the last frame that was seen before a hole and the first one behind it
+// A lost frame may have shown anything. So between the last frame that was seen before a hole and
+// the first one behind it
 //
-//   - p may have been anything from the least it can be to 1: by the hole's length times that the Speed Index may be off;
-//   - something may have changed, sooner than the first change that was seen, or later than the last one;
-//   - p may have reached a level that it was not seen to reach until later, or have fallen back below one that it had reached.
+//   - p may have been anything from the least it can be to 1: by the hole's length times that the
+//     Speed Index may be off;
+//   - something may have changed, sooner than the first change that was seen, or later than the
+//     last one;
+//   - p may have reached a level that it was not seen to reach until later, or have fallen back
+//     below one that it had reached.
 //
-// Contentful counts in parts of the most edges that any frame has, which a lost one may have had: then every p may be less.
+// Contentful counts in parts of the most edges that any frame has, which a lost one may have had:
+// then every p may be less.
 //
-// Between e and r the last content itself may be lost, to which all others are compared: then figures lie anywhere between T0 and r.
+// Between e and r the last content itself may be lost, to which all others are compared: then
+// figures lie anywhere between T0 and r.
 
 // hole is where frames are lost.
 type hole struct {
@@ -40,7 +46,8 @@ type doubt struct {
 	final  bool
 }
 
-// doubt finds what is lost. Where time counts from the first change, what was noted before that is no part of the progress.
+// doubt finds what is lost. Where time counts from the first change, what was noted before that is
+// no part of the progress.
 func (l *load) doubt(start *visual.Start) *doubt {
 	d := &doubt{load: l, zero: start.FirstChange, origin: start.T0.Interval}
 	for i := range l.frames {
@@ -118,7 +125,8 @@ func (d *doubt) changes(points []visual.Point) (first, last visual.Elapsed) {
 	at := func(k int) visual.Elapsed {
 		e := visual.Elapsed{Point: k, Some: true}
 		if t := points[k].At; !d.zero || k > 1 {
-			e.Value, e.Low, e.High = t.Value.Sub(d.origin.Earliest+(d.origin.Latest-d.origin.Earliest)/2), t.Earliest.Sub(d.origin.Latest), t.Latest.Sub(d.origin.Earliest)
+			e.Value, e.Low, e.High = t.Value.Sub(d.origin.Earliest+(d.origin.Latest-d.origin.Earliest)/2),
+				t.Earliest.Sub(d.origin.Latest), t.Latest.Sub(d.origin.Earliest)
 			if d.zero {
 				e.Value = t.Value.Sub(points[1].At.Value)
 			}
@@ -211,7 +219,8 @@ func (d *doubt) widenIndex(x *visual.Index, c *curve, points []visual.Point) {
 // warnings says what is lost.
 func (d *doubt) warnings() (list []string) {
 	if n := d.load.Lost(); n > 0 {
-		list = append(list, fmt.Sprintf("%d frames of the window are lost: figures are bounded by all that these may have shown", n))
+		list = append(list, fmt.Sprintf(
+			"%d frames of the window are lost: figures are bounded by all that these may have shown", n))
 	}
 	if d.final {
 		list = append(list, lostFinal)

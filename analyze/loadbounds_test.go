@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// lossyPair is a random film between two markers, and the same one without some of its frames; with their windows.
+// lossyPair is a random film between two markers, and the same one without some of its frames; with
+// their windows.
 func lossyPair(t *testing.T, rng *rand.Rand) (full, cut *film, whole, holed Window) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	full, cut = newFilm(t, f), newFilm(t, f)
@@ -62,8 +63,8 @@ func lossyPair(t *testing.T, rng *rand.Rand) (full, cut *film, whole, holed Wind
 	return full, cut, whole, holed
 }
 
-// TestLoadBoundsHoldTheTruth measures random films, and the same ones without some of their frames: what is true of the first must lie within
-// the bounds that are told for the second.
+// TestLoadBoundsHoldTheTruth measures random films, and the same ones without some of their frames:
+// what is true of the first must lie within the bounds that are told for the second.
 func TestLoadBoundsHoldTheTruth(t *testing.T) {
 	told := 0
 	for seed := range analyzetest.Seeds(uint64(100)) {
@@ -105,8 +106,9 @@ func TestLoadWithoutLossIsExact(t *testing.T) {
 	}
 }
 
-// TestLostChange holds bounds against a case worked by hand: at 10 frames a second, two halves of the picture come with frames 3 and 6; frames 4 and 5
-// are lost in the second case, and frame 8 in the third.
+// TestLostChange holds bounds against a case worked by hand: at 10 frames a second, two halves of
+// the picture come with frames 3 and 6; frames 4 and 5 are lost in the second case, and frame 8 in
+// the third.
 func TestLostChange(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	for _, tc := range []struct {
@@ -151,7 +153,8 @@ func TestLostChange(t *testing.T) {
 			want := func(name string, low, high float64) {
 				t.Helper()
 				if v, _ := r.Find(name); v.Low != low || v.High != high {
-					t.Errorf("%s is %v, between %v and %v, want between %v and %v", name, v.Value, v.Low, v.High, low, high)
+					t.Errorf("%s is %v, between %v and %v, want between %v and %v", name, v.Value, v.Low, v.High, low,
+						high)
 				}
 			}
 			want("pixel.speed_index", tc.indexLow, tc.indexHigh)
@@ -163,7 +166,8 @@ func TestLostChange(t *testing.T) {
 	}
 }
 
-// TestNoiseIsNoChange: what differs by no more than τ is no visual change, and does not decide what the histogram says.
+// TestNoiseIsNoChange: what differs by no more than τ is no visual change, and does not decide what
+// the histogram says.
 func TestNoiseIsNoChange(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	m := newFilm(t, f)
@@ -204,7 +208,8 @@ func TestNoiseIsNoChange(t *testing.T) {
 	}
 }
 
-// TestScriptTimes: of a file the script cuts each time to whole milliseconds before it takes their difference.
+// TestScriptTimes: of a file the script cuts each time to whole milliseconds before it takes their
+// difference.
 func TestScriptTimes(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 128, 96)
 	for _, tc := range []struct {

@@ -4,14 +4,16 @@ import "fmt"
 
 // # loadhist: load histogram
 //
-// H[i] = size(R) − pixelDiff(fe, fi), from g to e: how many pixels of frame i look as they do in the last content frame. As pixels
-// (series "equal_pixels"), and as the fraction p(i) = H[i] / size(R) (series "progress"). Masked pixels are in neither.
+// H[i] = size(R) − pixelDiff(fe, fi), from g to e: how many pixels of frame i look as they do in
+// the last content frame. As pixels (series "equal_pixels"), and as the fraction p(i) = H[i] /
+// size(R) (series "progress"). Masked pixels are in neither.
 //
 //	region_pixels    size(R)
 //	equal_at_start   p of the first frame: what looked right before anything happened
 //
-// Both hold from one frame in which something changed to the next. What frames showed that are lost in between is not known; where some are lost between e and r, the
-// last content itself may be among them, to which all is compared: then p may have been anything.
+// Both hold from one frame in which something changed to the next. What frames showed that are lost
+// in between is not known; where some are lost between e and r, the last content itself may be
+// among them, to which all is compared: then p may have been anything.
 func loadhistMeasure() measure {
 	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad, values: histogramValues()}
 }
@@ -40,7 +42,9 @@ func (l *load) histogramOfLoad() Result {
 	behind, _ := l.lostBehind()
 	if lost > behind {
 		r.State = Bounded // though every value may be sure
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames of the window are lost: how many of their pixels were as in the end is not known", lost-behind))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d frames of the window are lost: how many of their pixels were as in the end is not known",
+				lost-behind))
 	}
 	if behind > 0 {
 		start = between(start.Name, start.Unit, start.Value, 0, 1, Neither, 0)

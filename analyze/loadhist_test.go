@@ -81,7 +81,8 @@ func (m *film) literalEqual(a *Area, i, j, tau int) (n int) {
 	return n
 }
 
-// literalDiffers looks at one pixel. Exactly, all that Crop cuts out with it must be the same: it takes the samples of a block.
+// literalDiffers looks at one pixel. Exactly, all that Crop cuts out with it must be the same: it
+// takes the samples of a block.
 func (m *film) literalDiffers(conv *frame.Converter, a, b frame.Image, x, y, tau int) bool {
 	if tau == 0 {
 		var bit [1]uint64
@@ -127,8 +128,8 @@ func TestLoadHistogramLiteral(t *testing.T) {
 	}
 }
 
-// TestLoadHistogramLost: half of the picture is what it will be, from the start; frames are lost at three places. Behind e there may be another fe, of which nobody
-// knows how much was there.
+// TestLoadHistogramLost: half of the picture is what it will be, from the start; frames are lost at
+// three places. Behind e there may be another fe, of which nobody knows how much was there.
 func TestLoadHistogramLost(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	for _, tc := range []struct {
@@ -163,7 +164,8 @@ func TestLoadHistogramLost(t *testing.T) {
 			}
 			r := one(t, m, Window{Kind: ByMarkers, Green: 1, Start: 2, End: 7, Red: 9}, Options{}, "loadhist")
 			if v, _ := r.Find("equal_at_start"); v.Value != 0.5 || v.Low != tc.low || v.High != tc.high {
-				t.Errorf("equal at the start is %v, %v to %v, want 0.5, %v to %v", v.Value, v.Low, v.High, tc.low, tc.high)
+				t.Errorf("equal at the start is %v, %v to %v, want 0.5, %v to %v", v.Value, v.Low, v.High, tc.low,
+					tc.high)
 			}
 			if r.State != tc.state || (len(r.Warnings) > 0) != (tc.state != Exact) {
 				t.Errorf("it is %s, and warns %q; want %s", r.State, r.Warnings, tc.state)

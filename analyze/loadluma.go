@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// lumas is the region as a plane of luma, for the two variants of progress that look at structure, kept up to date with what
-// changes. Masked pixels are black in every frame.
+// lumas is the region as a plane of luma, for the two variants of progress that look at structure,
+// kept up to date with what changes. Masked pixels are black in every frame.
 type lumas struct {
 	area  *Area
 	conv  *frame.Converter
@@ -66,7 +66,8 @@ func (p *lumas) begin(m frame.Image) {
 	p.update(frame.Region{Width: r.Width, Height: r.Height})
 }
 
-// apart is how many unchanged lines separate two rectangles of change: windows of 11 samples reach over fewer.
+// apart is how many unchanged lines separate two rectangles of change: windows of 11 samples reach
+// over fewer.
 const linesApart = 16
 
 // move takes what changed.

@@ -7,8 +7,9 @@ import (
 
 // recounts keep a load's histogram up to date with what changes.
 //
-// Where little of a band changes, old pixels are taken out one by one and new ones are put in. Where most of a rectangle changes, as in a video, it is counted as a
-// whole, and what it had before is known from the last time: that is a quarter of the work.
+// Where little of a band changes, old pixels are taken out one by one and new ones are put in.
+// Where most of a rectangle changes, as in a video, it is counted as a whole, and what it had
+// before is known from the last time: that is a quarter of the work.
 type recounts struct {
 	load    *load
 	bands   []*recountBand // of the picture; nil: nothing was counted there yet

@@ -11,8 +11,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// thumbnails are the frames of a window that change, as the script sees them: cut to the region, shrunk. They are read again whenever they
-// are asked for, so that a long window needs no more memory than a short one.
+// thumbnails are the frames of a window that change, as the script sees them: cut to the region,
+// shrunk. They are read again whenever they are asked for, so that a long window needs no more
+// memory than a short one.
 type thumbnails struct {
 	load   *load
 	crop   visual.Picture // the region, as R G B A
@@ -78,13 +79,15 @@ func (t *thumbnails) cut(m frame.Image) {
 // scriptValues names the values that script adds.
 func scriptValues() []string {
 	return []string{
-		"script.speed_index", "script.perceptual_speed_index", "script.contentful_speed_index", "script.first_visual_change", "script.last_visual_change",
-		"script.complete_85", "script.complete_95", "script.complete_99", "script_old.speed_index", "script_old_white.speed_index",
+		"script.speed_index", "script.perceptual_speed_index", "script.contentful_speed_index",
+		"script.first_visual_change", "script.last_visual_change",
+		"script.complete_85", "script.complete_95", "script.complete_99", "script_old.speed_index",
+		"script_old_white.speed_index",
 	}
 }
 
-// script adds what browsertime's script would say of the window. The script knows of no lost frames: with them its figures can be anything that
-// the window's length allows.
+// script adds what browsertime's script would say of the window. The script knows of no lost
+// frames: with them its figures can be anything that the window's length allows.
 func (l *load) script(r *Result, d *doubt) {
 	if err := l.scriptFigures(r, d); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("script: %v", err))
@@ -108,7 +111,8 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	f := visual.NewScriptFigures(s.points)
 	lost := len(d.holes) > 0 || d.final
 	if lost {
-		r.Warnings = append(r.Warnings, "script: lost frames are not in its figures, of which only the window's length is sure")
+		r.Warnings = append(r.Warnings,
+			"script: lost frames are not in its figures, of which only the window's length is sure")
 	}
 	add := func(name string, value int, some bool) {
 		if !some {
@@ -142,13 +146,14 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	return nil
 }
 
-// ScriptDetail is the Detail of load figures in which the script has a part: of which commits that is true.
+// ScriptDetail is the Detail of load figures in which the script has a part: of which commits that
+// is true.
 type ScriptDetail struct {
 	Script string `json:"script_commit"`     // sitespeedio/browsertime, visualmetrics-portable.py
 	Old    string `json:"old_script_commit"` // sitespeedio/browsertime, visualmetrics.py
 	PySSIM string `json:"pyssim_commit"`     // jterrace/pyssim
-	// White are the first of the kept frames that the old script, if it is told to look for such, takes for white. script_old_white leaves frames out
-	// for them, the others do not.
+	// White are the first of the kept frames that the old script, if it is told to look for such,
+	// takes for white. script_old_white leaves frames out for them, the others do not.
 	White []int `json:"white_frames"`
 }
 
@@ -162,7 +167,8 @@ type scriptLook struct {
 	edges   []int
 }
 
-// whiteIndex is the old script's Speed Index of the frames that it keeps with its rules for white, and false if it keeps none.
+// whiteIndex is the old script's Speed Index of the frames that it keeps with its rules for white,
+// and false if it keeps none.
 func (t *thumbnails) whiteIndex() (int, bool, error) {
 	kept, err := visual.WhiteRules().Keep(t)
 	if err != nil || len(kept) == 0 {
@@ -189,7 +195,8 @@ func (t *thumbnails) whiteIndex() (int, bool, error) {
 			return 0, false, err
 		}
 		progress := visual.HistogramProgressSlop(&hist, &first, &last)
-		points[i] = visual.ScriptPoint{MS: t.load.scriptTime(t.load.frames[k], t.load.frames[kept[0]]), Percent: progress.Percent()}
+		points[i] = visual.ScriptPoint{MS: t.load.scriptTime(t.load.frames[k], t.load.frames[kept[0]]),
+			Percent: progress.Percent()}
 	}
 	return visual.NewScriptFigures(points).SpeedIndex, true, nil
 }
@@ -245,8 +252,10 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 		if err != nil {
 			return s, err
 		}
-		s.points = append(s.points, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgress(&hist, &first, &final).Percent()})
-		s.slop = append(s.slop, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgressSlop(&hist, &first, &final).Percent()})
+		s.points = append(s.points,
+			visual.ScriptPoint{MS: at, Percent: visual.HistogramProgress(&hist, &first, &final).Percent()})
+		s.slop = append(s.slop, visual.ScriptPoint{MS: at, Percent: visual.HistogramProgressSlop(&hist, &first,
+			&final).Percent()})
 		if visual.IsWhite(p, true) {
 			s.white = name(s.white, t.load.frames[k])
 		}
@@ -255,8 +264,9 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 	return s, nil
 }
 
-// scriptTime returns the time of a frame in ms, counted from another one. The script takes the times of a file as they are, cuts each to whole
-// milliseconds, and then takes their difference. A signal's frames are on its beat, as in a file that begins with the first frame that is kept.
+// scriptTime returns the time of a frame in ms, counted from another one. The script takes the
+// times of a file as they are, cuts each to whole milliseconds, and then takes their difference. A
+// signal's frames are on its beat, as in a file that begins with the first frame that is kept.
 func (l *load) scriptTime(n, zero int) int {
 	whole := func(t time.Duration) int { return int(math.Floor(ms(t))) }
 	if l.Options.OwnClock {

@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// shown is a frame of a plain film: since when it is seen, what nine tenths of it are, and what the tenth at the left is.
+// shown is a frame of a plain film: since when it is seen, what nine tenths of it are, and what the
+// tenth at the left is.
 type shown struct{ ms, most, rest int }
 
 // plainWindow is a window of grey frames as wide as the script's thumbnails.
@@ -34,29 +35,34 @@ func plainWindow(t *testing.T, frames ...shown) (*film, Window) {
 	return m, w
 }
 
-// TestOldScript: of white, 90 % become 62 and then 60, the rest 140 and then 20. A value 2 away from where it belongs has arrived for the old script only:
-// 500·1 + 500·(1 − 0.9) = 550 against 500 + 500.
+// TestOldScript: of white, 90 % become 62 and then 60, the rest 140 and then 20. A value 2 away
+// from where it belongs has arrived for the old script only: 500·1 + 500·(1 − 0.9) = 550 against
+// 500 + 500.
 func TestOldScript(t *testing.T) {
 	m, w := plainWindow(t, shown{0, 255, 255}, shown{500, 62, 140}, shown{1000, 60, 20})
 	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: []string{"script"}}}, "speedindex")
 	wantValue(t, r, "script.speed_index", 1000)
 	wantValue(t, r, "script_old.speed_index", 550)
 	var d ScriptDetail
-	if err := json.Unmarshal(r.Detail, &d); err != nil || d.Script != visual.ScriptCommit || d.Old != visual.OldScriptCommit || d.PySSIM != visual.PySSIMCommit ||
+	if err := json.Unmarshal(r.Detail, &d); err != nil || d.Script != visual.ScriptCommit ||
+		d.Old != visual.OldScriptCommit || d.PySSIM != visual.PySSIMCommit ||
 		!slices.Equal(d.White, []int{0}) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
 
-// TestOldScriptWhite: black is what was there before, then white, a grey page, its text, and white when the browser goes. With its rules for white, the old
-// script begins with the white frame at 500 ms and ends with the text at 1500: in the second half of that it is at 90 %.
+// TestOldScriptWhite: black is what was there before, then white, a grey page, its text, and white
+// when the browser goes. With its rules for white, the old script begins with the white frame at
+// 500 ms and ends with the text at 1500: in the second half of that it is at 90 %.
 func TestOldScriptWhite(t *testing.T) {
-	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20}, shown{2500, 255, 255}, shown{3000, 90, 90})
+	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
+		shown{2500, 255, 255}, shown{3000, 90, 90})
 	for _, measure := range []string{"speedindex", "windowopen"} {
 		r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: []string{"script"}}}, measure)
 		wantValue(t, r, "script_old_white.speed_index", 550) // 500·1 + 500·(1 − 0.9)
 		var d ScriptDetail
-		if err := json.Unmarshal(r.Detail, &d); err != nil || d.Old != visual.OldScriptCommit || !slices.Equal(d.White, []int{1, 4}) {
+		if err := json.Unmarshal(r.Detail, &d); err != nil || d.Old != visual.OldScriptCommit ||
+			!slices.Equal(d.White, []int{1, 4}) {
 			t.Errorf("%s: %+v, %v", measure, d, err)
 		}
 	}

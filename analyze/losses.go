@@ -8,8 +8,9 @@ import (
 // placesNamed is how many places a sentence names.
 const placesNamed = 10
 
-// Losses names the frames of the window that are lost, and those that cannot be read, in a sentence for each of the two. It is about all measures: each
-// has bounds as wide as what these frames may have shown.
+// Losses names the frames of the window that are lost, and those that cannot be read, in a sentence
+// for each of the two. It is about all measures: each has bounds as wide as what these frames may
+// have shown.
 func (o *Outcome) Losses() (list []string) {
 	w := &o.Window
 	last := max(w.End, w.Red)

@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestLosses: what is missing is named once for all measures, whichever these are, and in a sentence that does not grow with it.
+// TestLosses: what is missing is named once for all measures, whichever these are, and in a
+// sentence that does not grow with it.
 func TestLosses(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
 	for _, tc := range []struct {
@@ -22,7 +23,8 @@ func TestLosses(t *testing.T) {
 		{"two places", 30, 20, func(n int) int { return map[int]int{3: 1, 9: 4, 25: 7}[n] }, nil,
 			[]string{"frames are lost, and what they showed is not known: 1 before frame 3, 4 before frame 9"}},
 		{"damage beside them", 30, 20, func(n int) int { return map[int]int{9: 4}[n] }, []int{8, 9, 12},
-			[]string{"frames are lost, and what they showed is not known: 4 before frame 9", "frames 8 to 9, frame 12 cannot be read, and counted as lost"}},
+			[]string{"frames are lost, and what they showed is not known: 4 before frame 9",
+				"frames 8 to 9, frame 12 cannot be read, and counted as lost"}},
 		{"everywhere", 4001, 4000, func(int) int { return 2 }, nil,
 			[]string{"frames are lost, and what they showed is not known: 2 before frame 1, 2 before frame 2, 2 before frame 3, 2 before frame 4, 2 before frame 5, " +
 				"2 before frame 6, 2 before frame 7, 2 before frame 8, 2 before frame 9, 2 before frame 10 and 7980 more in 3990 other places"}},

@@ -11,13 +11,15 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// bereft is a film of boxes that are drawn over each other, and the same with frames lost, each with its window.
+// bereft is a film of boxes that are drawn over each other, and the same with frames lost, each
+// with its window.
 type bereft struct {
 	full, cut   *film
 	whole, left Window
 }
 
-// newBereft loses frames anywhere between g and r: of the content, of what is beside it, and before a half-drawn red.
+// newBereft loses frames anywhere between g and r: of the content, of what is beside it, and before
+// a half-drawn red.
 func newBereft(t testing.TB, seed uint64) *bereft {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	const width, height = 48, 24
@@ -50,7 +52,8 @@ func newBereft(t testing.TB, seed uint64) *bereft {
 			}
 		}
 		b.full.shoot(canvas, 0)
-		if i > s && i < e && rng.Float64() < lossy || i >= s && i < s+atStart || i < e && i >= e-atEnd/2 || i > e && i < r && rng.IntN(4) == 0 || atEnd == 3 && i == e {
+		if i > s && i < e && rng.Float64() < lossy || i >= s && i < s+atStart || i < e && i >= e-atEnd/2 || i > e &&
+			i < r && rng.IntN(4) == 0 || atEnd == 3 && i == e {
 			lost++
 			continue
 		}
@@ -65,7 +68,8 @@ func newBereft(t testing.TB, seed uint64) *bereft {
 		return k
 	}
 	b.whole = Window{Kind: ByMarkers, Green: s - 1, Start: s, End: e, Red: r, T0: &Moment{}}
-	b.left = Window{Kind: ByMarkers, Green: number(s) - 1, Start: number(s), End: number(e+1) - 1, Red: number(r), T0: &Moment{}}
+	b.left = Window{Kind: ByMarkers, Green: number(s) - 1, Start: number(s), End: number(e+1) - 1, Red: number(r),
+		T0: &Moment{}}
 	return b
 }
 
@@ -75,7 +79,8 @@ func fill(p []byte, v byte) {
 	}
 }
 
-// TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies within the bounds.
+// TestBoundsHoldTheTruth measures films of which frames are lost. What the complete film says lies
+// within the bounds.
 func TestBoundsHoldTheTruth(t *testing.T) {
 	looked, compared := 0, map[string]int{}
 	for seed := range analyzetest.Seeds(uint64(200)) {
@@ -84,7 +89,9 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 			continue
 		}
 		looked++
-		o := Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex", "windowopen"}, Load: LoadOptions{Variants: []string{"pixel"}}, Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
+		o := Options{Measures: []string{"fps", "loadhist", "heatmap", "tearing", "checkerboard", "speedindex",
+			"windowopen"}, Load: LoadOptions{Variants: []string{"pixel"}},
+			Checkerboard: CheckerboardOptions{Colours: []uint32{0x505050}}}
 		truth, err := Analyze(t.Context(), b.full, b.whole, o)
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,8 @@ type measure struct {
 	pixels  bool // changes are not enough for it
 	// values names all values that a result may have.
 	values []string
-	// begin prepares to measure a window. Its error is the sentence with which the measure is refused.
+	// begin prepares to measure a window. Its error is the sentence with which the measure is
+	// refused.
 	begin func(*Case) (part, error)
 }
 
@@ -26,7 +27,8 @@ type measure struct {
 type part interface {
 	// add takes the next frame. The first one of a window is s.
 	add(*Frame)
-	// fork returns an empty part for frames that follow; it may share with its origin what neither changes.
+	// fork returns an empty part for frames that follow; it may share with its origin what neither
+	// changes.
 	fork() part
 	// merge takes what the part behind this one has found, which is not used afterwards.
 	merge(next part)
@@ -34,7 +36,8 @@ type part interface {
 	result() Result
 }
 
-// shared is a part that several measures begin with. It is added to, forked and merged once, and asked for the result of each.
+// shared is a part that several measures begin with. It is added to, forked and merged once, and
+// asked for the result of each.
 type shared interface {
 	resultOf(measure string) Result
 }
@@ -49,8 +52,8 @@ type Frame struct {
 	*frame.Step
 	Lost   int  // frames that are missing just before it
 	Unique bool // it differs from the stored frame before it in more than m pixels of the area
-	// Diff is where it differs. Nil where no measure needs pixels, and in the first frame of a segment, which
-	// has none before it.
+	// Diff is where it differs. Nil where no measure needs pixels, and in the first frame of a
+	// segment, which has none before it.
 	Diff *Diff
 }
 
@@ -98,8 +101,8 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 // Final returns the last content frame, fe. All measures share it; its bytes must not be changed.
 func (c *Case) Final() (frame.Image, error) { return c.final() }
 
-// image returns a frame. Those at both ends, which several measures ask for when they begin, are decoded once; their bytes must not
-// be changed.
+// image returns a frame. Those at both ends, which several measures ask for when they begin, are
+// decoded once; their bytes must not be changed.
 func (c *Case) image(n int) (frame.Image, error) {
 	switch n {
 	case c.Window.Start:
@@ -110,7 +113,8 @@ func (c *Case) image(n int) (frame.Image, error) {
 	return c.Recording.Image(n)
 }
 
-// Lost returns how many frames are missing within the window, from behind its first frame to its end.
+// Lost returns how many frames are missing within the window, from behind its first frame to its
+// end.
 func (c *Case) Lost() (n int) {
 	for i := c.Window.first() + 1; i <= max(c.Window.End, c.Window.Red); i++ {
 		n += c.Times.Lost(i)
@@ -131,9 +135,10 @@ func refused(m *measure, err error) Result {
 	return Result{Measure: m.name, Version: m.version, State: Refused, Refusal: err.Error()}.complete()
 }
 
-// complete gives a result its state, the least of its values', and makes no list of it null in JSON. Whatever a measure says, each value is
-// finite and lies within its bounds afterwards: these are widened where they do not hold it, and what is no number is left out, since one such
-// number would make the whole report unwritable.
+// complete gives a result its state, the least of its values', and makes no list of it null in
+// JSON. Whatever a measure says, each value is finite and lies within its bounds afterwards: these
+// are widened where they do not hold it, and what is no number is left out, since one such number
+// would make the whole report unwritable.
 func (r Result) complete() Result {
 	r.finite()
 	if r.State == "" {
@@ -161,7 +166,8 @@ func (r Result) complete() Result {
 		e := &r.Evidence[i]
 		e.Rows, e.Region = orEmpty(e.Rows), orEmpty(e.Region)
 	}
-	r.Values, r.Series, r.Evidence, r.Warnings = orEmpty(r.Values), orEmpty(r.Series), orEmpty(r.Evidence), orEmpty(r.Warnings)
+	r.Values, r.Series, r.Evidence, r.Warnings = orEmpty(r.Values), orEmpty(r.Series), orEmpty(r.Evidence),
+		orEmpty(r.Warnings)
 	return r
 }
 
@@ -171,14 +177,17 @@ func (r *Result) finite() {
 	r.Values = slices.DeleteFunc(r.Values, func(v Value) bool {
 		bad := no(v.Value) || no(v.Low) || no(v.High)
 		if bad {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is left out: from the times of these frames it is %v, between %v and %v", v.Name, v.Value, v.Low, v.High))
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("%s is left out: from the times of these frames it is %v, between %v and %v", v.Name,
+					v.Value, v.Low, v.High))
 		}
 		return bad
 	})
 	r.Series = slices.DeleteFunc(r.Series, func(s Series) bool {
 		bad := slices.ContainsFunc(s.Values, no)
 		if bad {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("series %s is left out: not all of its values are numbers", s.Name))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("series %s is left out: not all of its values are numbers",
+				s.Name))
 		}
 		return bad
 	})
@@ -197,7 +206,8 @@ func exactly(name, unit string, value float64, better Better, threshold float64)
 }
 
 func between(name, unit string, value, low, high float64, better Better, threshold float64) Value {
-	v := Value{Name: name, Unit: unit, Value: value, Low: low, High: high, State: Bounded, Better: better, Threshold: threshold}
+	v := Value{Name: name, Unit: unit, Value: value, Low: low, High: high, State: Bounded, Better: better,
+		Threshold: threshold}
 	if low == high {
 		v.State = Exact
 	}

@@ -23,8 +23,9 @@ func kept(do func() any) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-// TestMemoryOfAFrame bounds what an analysis of all measures keeps for each further frame: of a still screen its time, and no more than that
-// of one that differs in each frame, but for the series that have a value there.
+// TestMemoryOfAFrame bounds what an analysis of all measures keeps for each further frame: of a
+// still screen its time, and no more than that of one that differs in each frame, but for the
+// series that have a value there.
 func TestMemoryOfAFrame(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -75,7 +76,8 @@ func blinking(t *testing.T, frames int, both bool) *film {
 	return m
 }
 
-// TestSeriesOfUnchanged expands the series, which has values only where they change, and holds it against a count of every second.
+// TestSeriesOfUnchanged expands the series, which has values only where they change, and holds it
+// against a count of every second.
 func TestSeriesOfUnchanged(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(40)) {
 		m := blinking(t, 200+int(seed), false)

@@ -8,22 +8,25 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Noise is what a capture adds to a picture that stands still, and the tolerance that follows from it.
+// Noise is what a capture adds to a picture that stands still, and the tolerance that follows from
+// it.
 //
 // # Calibration
 //
-// Frames of a held screen show the same; how they differ is noise. A capture's noise is not the same everywhere: it may be more on grey than on a saturated green,
-// and most where neighbours differ, if the path compresses or filters. So two screens are held: the green, which is there anyway, and a pattern of
-// greys and texture (synth:pattern). d is the greatest difference among R, G and B of a pixel between one frame and the next, over all pixels and all pairs of
-// frames of both:
+// Frames of a held screen show the same; how they differ is noise. A capture's noise is not the
+// same everywhere: it may be more on grey than on a saturated green, and most where neighbours
+// differ, if the path compresses or filters. So two screens are held: the green, which is there
+// anyway, and a pattern of greys and texture (synth:pattern). d is the greatest difference among R,
+// G and B of a pixel between one frame and the next, over all pixels and all pairs of frames of
+// both:
 //
 //   - τ is the largest d that was seen;
-//   - m bounds how many pixels of a frame may exceed τ by chance. None did in N pairs, so with 95 % confidence they are fewer than 3/N a
-//     pair (the rule of three), and m is the least number for which a Poisson count of that mean exceeds m with a probability of at most
-//     FalseRate.
+//   - m bounds how many pixels of a frame may exceed τ by chance. None did in N pairs, so with 95 %
+//     confidence they are fewer than 3/N a pair (the rule of three), and m is the least number for
+//     which a Poisson count of that mean exceeds m with a probability of at most FalseRate.
 //
-// Where nothing differs at all, as in every digital RGB capture, τ and m are 0: then one pixel by one level is seen. Frames that differ by more than 64 levels were
-// not held, and are refused.
+// Where nothing differs at all, as in every digital RGB capture, τ and m are 0: then one pixel by
+// one level is seen. Frames that differ by more than 64 levels were not held, and are refused.
 type Noise struct {
 	Frames    int     `json:"frames"`                   // that were held
 	Pattern   int     `json:"pattern_frames,omitempty"` // of these, of a grey or textured pattern; the others are green
@@ -44,7 +47,8 @@ const NoiseTile = 64
 // falseRate is for how many frames a calibration takes one wrongly for unique.
 const falseRate = 1e-4
 
-// leastHeld is how many frames must be held for a calibration, and mostNoise by how many levels they may differ.
+// leastHeld is how many frames must be held for a calibration, and mostNoise by how many levels
+// they may differ.
 const (
 	leastHeld = 3
 	mostNoise = 64
@@ -56,13 +60,15 @@ type Held struct {
 	Pattern  bool // of greys and texture; else the green
 }
 
-// Calibrate looks at held screens, which are of one format. The region and the masks are those of the area that will be measured.
+// Calibrate looks at held screens, which are of one format. The region and the masks are those of
+// the area that will be measured.
 func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ...Held) (*Noise, error) {
 	var c calibration
 	pattern := 0
 	for _, h := range held {
 		if h.From < 0 || h.To > rec.Frames() || h.To-h.From < leastHeld {
-			return nil, fmt.Errorf("calibrate on frames %d:%d of %d: a screen must be held for at least %d frames", h.From, h.To, rec.Frames(), leastHeld)
+			return nil, fmt.Errorf("calibrate on frames %d:%d of %d: a screen must be held for at least %d frames",
+				h.From, h.To, rec.Frames(), leastHeld)
 		}
 		if h.Pattern {
 			pattern += h.To - h.From
@@ -166,7 +172,8 @@ func (c *calibration) noise() *Noise {
 	return n
 }
 
-// poissonBound returns the least m for which a Poisson count of the given mean exceeds m with a probability of at most p.
+// poissonBound returns the least m for which a Poisson count of the given mean exceeds m with a
+// probability of at most p.
 func poissonBound(mean, p float64) int {
 	term := math.Exp(-mean)
 	rest := 1 - term

@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// noisy is a film of a held screen with noise of up to ± amplitude on every sample, and then one block of changed pixels in every third frame.
+// noisy is a film of a held screen with noise of up to ± amplitude on every sample, and then one
+// block of changed pixels in every third frame.
 func noisy(t testing.TB, p frame.PixelFormat, amplitude, held, more, block, levels int) *film {
 	t.Helper()
 	f, err := frame.NewFormat(p, 192, 96)
@@ -76,18 +77,21 @@ func TestCalibrationNeedsAHeldScreen(t *testing.T) {
 		{"behind the end", []Held{{From: 10, To: 30}}, "of 16"},
 		{"before the beginning", []Held{{From: -1, To: 30}}, "frames -1:30"},
 		{"none", nil, "no screen is held"},
-		{"one that is, and one in which something appears", []Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the one before by 10"},
+		{"one that is, and one in which something appears",
+			[]Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the one before by 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Calibrate(m, frame.Region{}, nil, c.held...); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Calibrate(m, frame.Region{}, nil, c.held...); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
 	}
 }
 
-// TestCalibrationOnAPattern: a path that is clean on one colour and noisy where neighbours differ, as one that compresses is. Calibrated on the green alone
-// every frame of the content is taken for unique; with the pattern none is.
+// TestCalibrationOnAPattern: a path that is clean on one colour and noisy where neighbours differ,
+// as one that compresses is. Calibrated on the green alone every frame of the content is taken for
+// unique; with the pattern none is.
 func TestCalibrationOnAPattern(t *testing.T) {
 	const green, pattern, content = 30, 60, 120
 	shots, _ := filmScene(t, "pattern", "size=192x96&frames=1", nil)
@@ -120,7 +124,8 @@ func TestCalibrationOnAPattern(t *testing.T) {
 		v, _ := r.Find("unique_frames")
 		return n, v.Value
 	}
-	if n, u := unique(Held{From: 0, To: green}); n.Tolerance != 0 || n.Pattern != 0 || n.Frames != green || u != content {
+	if n, u := unique(Held{From: 0, To: green}); n.Tolerance != 0 || n.Pattern != 0 || n.Frames != green ||
+		u != content {
 		t.Errorf("on the green alone: %v frames are unique, %+v", u, n)
 	}
 	n, u := unique(Held{From: 0, To: green}, Held{From: green, To: green + pattern, Pattern: true})
@@ -138,8 +143,8 @@ func TestCalibrationOnAPattern(t *testing.T) {
 	}
 }
 
-// TestPoissonBound holds the bound against counts worked by hand: with a mean of 1 the probabilities of more than 0…7 are
-// 0.632, 0.264, 0.080, 0.019, 0.00366, 0.000594, 0.0000832, … .
+// TestPoissonBound holds the bound against counts worked by hand: with a mean of 1 the
+// probabilities of more than 0…7 are 0.632, 0.264, 0.080, 0.019, 0.00366, 0.000594, 0.0000832, … .
 func TestPoissonBound(t *testing.T) {
 	for _, c := range []struct {
 		mean, p float64

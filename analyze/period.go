@@ -5,9 +5,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// knownAtRed is a segment as it was when the red of a window between markers came: its period is fitted to the frames until then, so that
-// results are the same while the recording still grows and in all that it becomes. Other windows are chosen when the recording is there, and take the
-// fit of all its frames, which is better.
+// knownAtRed is a segment as it was when the red of a window between markers came: its period is
+// fitted to the frames until then, so that results are the same while the recording still grows and
+// in all that it becomes. Other windows are chosen when the recording is there, and take the fit of
+// all its frames, which is better.
 func knownAtRed(rec Recording, s frame.Segment, w *Window) frame.Segment {
 	if w.Kind != ByMarkers || w.Red == None {
 		return s

@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// QualityName is the name of the measure of a whole recording. It is not one of those that a window has.
+// QualityName is the name of the measure of a whole recording. It is not one of those that a window
+// has.
 const QualityName = "quality"
 
 const qualityVersion = 1
@@ -34,8 +35,9 @@ const qualityVersion = 1
 //
 // Frames that bring times of their own (videos) are not expected on a beat and have no jitter.
 //
-// What there is to know of a frame beside its pixels is read here. That its pixels are destroyed shows only where they are wanted: unreadable names
-// frames of which that was found, in any order, such as those of [Outcome.Unreadable].
+// What there is to know of a frame beside its pixels is read here. That its pixels are destroyed
+// shows only where they are wanted: unreadable names frames of which that was found, in any order,
+// such as those of [Outcome.Unreadable].
 func Quality(rec Recording, ownClock bool, unreadable ...int) Result {
 	q := quality{lost: map[string]uint64{}, broken: map[int]bool{}}
 	for _, n := range unreadable {
@@ -47,7 +49,7 @@ func Quality(rec Recording, ownClock bool, unreadable ...int) Result {
 	for _, h := range rec.Gaps() {
 		q.lost[h.Cause.String()] += h.Count
 	}
-	q.writes(rec.Events())
+	q.writes(rec)
 	r := q.result()
 	r.Measure, r.Version = QualityName, qualityVersion
 	return r.complete()
@@ -73,26 +75,21 @@ type qualityMode struct {
 	PeriodNS   int64  `json:"period_ns"`
 }
 
-// An event of this source and kind says that writing was held up; its data are a WriteStall.
-const (
-	WriteStallSource = "record"
-	WriteStallKind   = "write-stall"
-)
+// maxWriteStallData is the largest data of a write stall that is read, in bytes.
+const maxWriteStallData = 4096
 
-// WriteStall is how long storing one frame took.
-type WriteStall struct {
-	Waited time.Duration `json:"waited_ns"`
-}
-
-// writes counts what recorders say of their disks. Data that are none count without a length.
-func (q *quality) writes(events []timeline.Event) {
-	for _, e := range events {
-		if e.Source != WriteStallSource || e.Kind != WriteStallKind {
+// writes counts write stalls. A stall whose data cannot be read counts without a length.
+func (q *quality) writes(rec Recording) {
+	for n, e := range rec.Events() {
+		if e.Source != timeline.WriteStallSource || e.Kind != timeline.WriteStallKind {
 			continue
 		}
 		q.writeStalls++
-		var s WriteStall
-		if json.Unmarshal(e.Data, &s) == nil {
+		if e.Bytes > maxWriteStallData {
+			continue
+		}
+		var s timeline.WriteStall
+		if whole, err := rec.Event(n); err == nil && json.Unmarshal(whole.Data, &s) == nil {
 			q.longestWrite = max(q.longestWrite, s.Waited)
 		}
 	}
@@ -102,7 +99,8 @@ func (q *quality) writes(events []timeline.Event) {
 const mostNamed = 1000
 
 func (q *quality) segment(rec Recording, s frame.Segment, ownClock bool) {
-	q.modes = append(q.modes, qualityMode{s.First, s.Frames, s.Layout.Format.String(), (s.FemtoPeriod + femtosPerNano/2) / femtosPerNano})
+	q.modes = append(q.modes, qualityMode{s.First, s.Frames, s.Layout.Format.String(),
+		(s.FemtoPeriod + femtosPerNano/2) / femtosPerNano})
 	if s.Frames == 0 {
 		return
 	}
@@ -149,7 +147,8 @@ func away(i timeline.Interval, t timeline.Time) time.Duration {
 
 func qualityValues() []string {
 	return []string{
-		"lost_frames", "produced_frames", "stored_frames", "flagged_frames", "unreadable_frames", "stalls", "write_stalls", "write_stall_max", "segments",
+		"lost_frames", "produced_frames", "stored_frames", "flagged_frames", "unreadable_frames", "stalls",
+		"write_stalls", "write_stall_max", "segments",
 		"sampling_max", "jitter_p50", "jitter_p99", "jitter_max",
 	}
 }
@@ -186,10 +185,12 @@ func (q *quality) result() Result {
 			exactly("jitter_max", "ms", ms(q.jitter[n-1]), Lower, 0.1))
 	}
 	if missing > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames were lost: %s", missing, uint64(q.stored+q.unreadable)+missing, causes(q.lost)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames were lost: %s", missing,
+			uint64(q.stored+q.unreadable)+missing, causes(q.lost)))
 	}
 	if q.flagged > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames were delivered as damaged, or without a signal", q.flagged))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames were delivered as damaged, or without a signal",
+			q.flagged))
 	}
 	if q.unreadable > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames were destroyed in the file", q.unreadable))

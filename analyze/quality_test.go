@@ -11,9 +11,11 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestQualityKnowsDamage: that pixels are destroyed is found by measuring, and told of the recording.
+// TestQualityKnowsDamage: that pixels are destroyed is found by measuring, and told of the
+// recording.
 func TestQualityKnowsDamage(t *testing.T) {
-	m := &ruin{glimmer(t, rand.New(rand.NewPCG(1, 1)), frame.BGR4, 60, time.Second/10), map[int]bool{21: true, 40: true}, 4}
+	m := &ruin{glimmer(t, rand.New(rand.NewPCG(1, 1)), frame.BGR4, 60, time.Second/10),
+		map[int]bool{21: true, 40: true}, 4}
 	found, err := Analyze(t.Context(), m, FramesWindow(m, 0, 60), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +39,9 @@ func TestQualityKnowsDamage(t *testing.T) {
 	}
 }
 
-// TestQualityByHand: ten frames at 10 a second, one of them 60 ms late, one stamped within 8 ms, one flagged, and two lost before the seventh. The beat that
-// fits best lies by the mean of what they are late, (60 + 4)/10 ms, behind the others.
+// TestQualityByHand: ten frames at 10 a second, one of them 60 ms late, one stamped within 8 ms,
+// one flagged, and two lost before the seventh. The beat that fits best lies by the mean of what
+// they are late, (60 + 4)/10 ms, behind the others.
 func TestQualityByHand(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
 	m := newFilm(t, f)
@@ -55,15 +58,17 @@ func TestQualityByHand(t *testing.T) {
 	m.metas[5].Sampled.Latest = m.metas[5].Sampled.Latest.Add(8 * time.Millisecond)
 	m.metas[8].Flags |= frame.FlagError
 	m.events = []timeline.Event{
-		{Source: WriteStallSource, Kind: WriteStallKind, Data: []byte(`{"waited_ns":250000000}`)},
-		{Source: WriteStallSource, Kind: WriteStallKind, Data: []byte(`{"waited_ns":120000000}`)},
-		{Source: WriteStallSource, Kind: WriteStallKind, Data: []byte(`"what"`)},
-		{Source: "page", Kind: WriteStallKind, Data: []byte(`{"waited_ns":9}`)},
+		{Source: timeline.WriteStallSource, Kind: timeline.WriteStallKind, Data: []byte(`{"waited_ns":250000000}`)},
+		{Source: timeline.WriteStallSource, Kind: timeline.WriteStallKind, Data: []byte(`{"waited_ns":120000000}`)},
+		{Source: timeline.WriteStallSource, Kind: timeline.WriteStallKind, Data: []byte(`"what"`)},
+		{Source: "page", Kind: timeline.WriteStallKind, Data: []byte(`{"waited_ns":9}`)},
 	}
 	r := Quality(m, false)
 	for name, want := range map[string]float64{
-		"produced_frames": 12, "stored_frames": 10, "lost_frames": 2, "flagged_frames": 1, "unreadable_frames": 0, "stalls": 1, "segments": 1,
-		"sampling_max": 8, "jitter_max": 53.6, "jitter_p50": 6.4, "jitter_p99": 53.6, "write_stalls": 3, "write_stall_max": 250,
+		"produced_frames": 12, "stored_frames": 10, "lost_frames": 2, "flagged_frames": 1, "unreadable_frames": 0,
+		"stalls": 1, "segments": 1,
+		"sampling_max": 8, "jitter_max": 53.6, "jitter_p50": 6.4, "jitter_p99": 53.6, "write_stalls": 3,
+		"write_stall_max": 250,
 	} {
 		wantValue(t, r, name, want)
 	}

@@ -12,15 +12,18 @@ type Recording interface {
 	Frames() int
 	Segments() []frame.Segment // runs of frames of one format, in order
 	Gaps() []frame.Hole        // in order
-	Events() []timeline.Event
+	Events() []timeline.EventHead
+	Event(n int) (timeline.Event, error) // event n of Events, with its data
 	Meta(n int) (frame.Meta, error)
 	Image(n int) (frame.Image, error) // the caller's own
-	// Changes goes through frames from up to, and not including, to, without pixels; Steps with them.
+	// Changes goes through frames from up to, and not including, to, without pixels; Steps with
+	// them.
 	Changes(from, to int) iter.Seq2[*frame.Step, error]
 	Steps(from, to int) iter.Seq2[*frame.Step, error]
 }
 
-// rowReader is a recording that can be asked for a few rows of a frame, which costs less than all of it. The image has nil in place of the others.
+// rowReader is a recording that can be asked for a few rows of a frame, which costs less than all
+// of it. The image has nil in place of the others.
 type rowReader interface {
 	Rows(n int, rows []int) (frame.Image, error)
 }
@@ -33,7 +36,8 @@ func someRows(rec Recording, n int, rows []int) (frame.Image, error) {
 	return rec.Image(n)
 }
 
-// unfolder is a recording that can decode frames a few rows at a time: a frame is larger than a processor's own cache. See [frame.Step].Fill.
+// unfolder is a recording that can decode frames a few rows at a time: a frame is larger than a
+// processor's own cache. See [frame.Step].Fill.
 type unfolder interface {
 	Unfold(from, to int) iter.Seq2[*frame.Step, error]
 }

@@ -12,36 +12,46 @@ import (
 
 // # response: responsiveness
 //
-// A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from whose T − u on all frames are in the window, or show the held green
-// before it: what answered an earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which
-// the expected thing happened: a change in a region, or a colour that fills 99 % of it and did not before, as far as pixels of the region count. What answers a ping comes
-// before the next ping and within the time limit; else the ping is missed. Where the window ends before that time is over, and no answer was seen, the ping is unfinished: it
-// may be answered yet, or missed.
+// A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from
+// whose T − u on all frames are in the window, or show the held green before it: what answered an
+// earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which the
+// expected thing happened: a change in a region, or a colour that fills 99 % of it and did not
+// before, as far as pixels of the region count. What answers a ping comes before the next ping and
+// within the time limit; else the ping is missed. Where the window ends before that time is over,
+// and no answer was seen, the ping is unfinished: it may be answered yet, or missed.
 //
-// The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame before i; its value is the time of
-// frame i − T. It may be negative, since T is uncertain. Where it is known, the delay of the card is taken off all times of frames, before anything else is asked of them: they are
-// then those at which the frames were on the screen. Of a signal that is scanned out from top to bottom while a frame is sampled, the row in which the pong begins is
-// that far into its interval, by what the scan takes: the interval is narrower by that much, and its middle moves.
+// The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame
+// before i; its value is the time of frame i − T. It may be negative, since T is uncertain. Where
+// it is known, the delay of the card is taken off all times of frames, before anything else is
+// asked of them: they are then those at which the frames were on the screen. Of a signal that is
+// scanned out from top to bottom while a frame is sampled, the row in which the pong begins is that
+// far into its interval, by what the scan takes: the interval is narrower by that much, and its
+// middle moves.
 //
 //	pings, answered, missed, unfinished
 //	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
 //	latency_p99                                                        ms, from 100 pings on
 //
-// Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are lost, one ping's answer may be another's, or may
-// not have been seen: then answered and missed have bounds too, and those of a percentile are the least and the most of all that is possible. So it is with pings that are unfinished. Series "latency" has each answer at its pong.
+// Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are
+// lost, one ping's answer may be another's, or may not have been seen: then answered and missed
+// have bounds too, and those of a percentile are the least and the most of all that is possible. So
+// it is with pings that are unfinished. Series "latency" has each answer at its pong.
 func responseMeasure() measure {
 	return measure{name: "response", version: 1, pixels: true, begin: beginResponse, values: []string{
-		"latency_p50", "latency_mean", "latency_min", "latency_p95", "latency_p99", "latency_max", "pings", "answered", "missed", "unfinished",
+		"latency_p50", "latency_mean", "latency_min", "latency_p95", "latency_p99", "latency_max", "pings", "answered",
+		"missed", "unfinished",
 	}}
 }
 
-// ResponseOptions say what is asked and what counts as an answer. The zero value takes any change after an event "ping" or "input".
+// ResponseOptions say what is asked and what counts as an answer. The zero value takes any change
+// after an event "ping" or "input".
 type ResponseOptions struct {
 	Kinds  []string      // of the events that ask; empty: "ping", "input"
 	Region frame.Region  // where the answer is expected; empty: anywhere in R
 	Colour *Colour       // that fills the region; nil: any change
 	Limit  time.Duration // for an answer; 0: 5 s
-	// Delay is what the card adds to a frame's time, known to ± DelayWithin; ScanOut what a signal takes from its first row to its last. 0 where not known.
+	// Delay is what the card adds to a frame's time, known to ± DelayWithin; ScanOut what a signal
+	// takes from its first row to its last. 0 where not known.
 	Delay, DelayWithin, ScanOut time.Duration
 }
 
@@ -51,7 +61,8 @@ const mostDelay = 10 * time.Second
 // Colour is one in RGB.
 type Colour struct{ R, G, B byte }
 
-// near is by how much a sample of a colour that is looked for may be off: YUV and limited range take that much.
+// near is by how much a sample of a colour that is looked for may be off: YUV and limited range
+// take that much.
 const near = 12
 
 func (c Colour) is(p []byte, tau int) bool {
@@ -61,10 +72,11 @@ func (c Colour) is(p []byte, tau int) bool {
 
 func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// response collects the frames in which what is expected happened; which ping each answers is decided when all are known.
+// response collects the frames in which what is expected happened; which ping each answers is
+// decided when all are known.
 type response struct {
 	*Case
-	pings  []timeline.Event
+	pings  []timeline.EventHead
 	next   timeline.Time // of the first ping behind the window
 	region frame.Region
 	held   int // pixels of it that count
@@ -79,14 +91,16 @@ type response struct {
 
 func beginResponse(c *Case) (part, error) {
 	o := &c.Options.Response
-	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > mostDelay || o.DelayWithin > mostDelay || o.ScanOut > mostDelay {
+	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > mostDelay || o.DelayWithin > mostDelay ||
+		o.ScanOut > mostDelay {
 		return nil, fmt.Errorf("a delay of %v ± %v and a scan-out of %v cannot be: name what is known of the card, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, mostDelay)
 	}
 	r := &response{Case: c, region: o.Region, conv: frame.NewConverter(c.Layout)}
 	if r.region == (frame.Region{}) {
 		r.region = c.Area.Region
 	} else if !r.region.In(c.Layout.Format.Width, c.Layout.Format.Height) {
-		return nil, fmt.Errorf("the region %v in which the answer is expected does not lie in a picture of %dx%d", o.Region, c.Layout.Format.Width, c.Layout.Format.Height)
+		return nil, fmt.Errorf("the region %v in which the answer is expected does not lie in a picture of %dx%d",
+			o.Region, c.Layout.Format.Width, c.Layout.Format.Height)
 	}
 	if r.held = c.Area.count(r.region); r.held == 0 {
 		return nil, fmt.Errorf("no pixel of the region %v in which the answer is expected counts: it lies outside of the content, %v, or under a mask; name another, or look at all of the picture",
@@ -110,12 +124,13 @@ func beginResponse(c *Case) (part, error) {
 	if len(r.pings) == 0 {
 		return nil, fmt.Errorf("no event of kind %v lies in the window; events come from whoever sends the input, or name another kind", kinds)
 	}
-	slices.SortStableFunc(r.pings, func(a, b timeline.Event) int { return int(min(max(a.At-b.At, -1), 1)) })
+	slices.SortStableFunc(r.pings, func(a, b timeline.EventHead) int { return int(min(max(a.At-b.At, -1), 1)) })
 	r.row = make([]byte, 4*r.region.Width)
 	return r, nil
 }
 
-// known is from when on it is known of every frame whether it answers. The held green does not change, as long as none of it is lost.
+// known is from when on it is known of every frame whether it answers. The held green does not
+// change, as long as none of it is lost.
 func (p *response) known() timeline.Time {
 	w := &p.Window
 	at := p.onScreen(p.Times.Bounds(w.first())).Latest
@@ -138,7 +153,8 @@ func (p *response) limit() time.Duration {
 }
 
 func (p *response) fork() part {
-	return &response{Case: p.Case, pings: p.pings, region: p.region, held: p.held, conv: p.conv, row: make([]byte, len(p.row))}
+	return &response{Case: p.Case, pings: p.pings, region: p.region, held: p.held, conv: p.conv,
+		row: make([]byte, len(p.row))}
 }
 
 func (p *response) add(f *Frame) {
@@ -184,7 +200,8 @@ func (p *response) firstRow(d *Diff) int {
 	return -1
 }
 
-// fills reports whether the colour that is looked for fills at least 99 % of what counts of the region.
+// fills reports whether the colour that is looked for fills at least 99 % of what counts of the
+// region.
 func (p *response) fills(m frame.Image) bool {
 	c := p.Options.Response.Colour
 	if c == nil {
@@ -268,24 +285,30 @@ func (p *response) result() Result {
 		return r
 	}
 	l.add(&r, asked)
-	p.note(&r)
-	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row}, Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
+	p.note(&r, unsure)
+	r.Evidence = append(r.Evidence, Evidence{Kind: "pong", Frame: answers[worst].Frame, Rows: []int{answers[worst].Row},
+		Text: fmt.Sprintf("the slowest answer, after %.1f ms", answers[worst].MS)})
 	return r
 }
 
-// warnings says what is to be known about so many pings, of which some were missed, were not over or are not sure.
+// warnings says what is to be known about so many pings, of which some were missed, were not over
+// or are not sure.
 func (p *response) warnings(asked, missed, unfinished, unsure int) (said []string) {
 	if all := p.region.Width * p.region.Height; p.held < all && p.Options.Response.Region != (frame.Region{}) {
-		said = append(said, fmt.Sprintf("%d of %d pixels of the region in which the answer is expected lie outside of the content, or under a mask, and do not count", all-p.held, all))
+		said = append(said, fmt.Sprintf(
+			"%d of %d pixels of the region in which the answer is expected lie outside of the content, or under a mask, and do not count", all-p.held, all))
 	}
 	if missed > 0 {
-		said = append(said, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, asked, p.limit()))
+		said = append(said, fmt.Sprintf("%d of %d pings were not answered before the next, or within %v", missed, asked,
+			p.limit()))
 	}
 	if unfinished > 0 {
-		said = append(said, fmt.Sprintf("%d of %d pings came less than %v before the end of the window, and were not answered by then: they may have been later", unfinished, asked, p.limit()))
+		said = append(said, fmt.Sprintf(
+			"%d of %d pings came less than %v before the end of the window, and were not answered by then: they may have been later", unfinished, asked, p.limit()))
 	}
 	if unsure > 0 {
-		said = append(said, fmt.Sprintf("whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, asked))
+		said = append(said, fmt.Sprintf(
+			"whether and when %d of %d pings were answered is not sure: frames are lost there", unsure, asked))
 	}
 	return said
 }

@@ -16,14 +16,16 @@ type answer struct {
 	MS     float64 `json:"latency_ms"`
 	LowMS  float64 `json:"low_ms"`
 	HighMS float64 `json:"high_ms"`
-	// Unsure: lost frames may have answered what seems missed, or what seems answered may have happened before the ping.
+	// Unsure: lost frames may have answered what seems missed, or what seems answered may have
+	// happened before the ping.
 	Unsure bool `json:"unsure,omitempty"`
-	// Unfinished: the window ends before the time for an answer is over, and none was seen for certain.
+	// Unfinished: the window ends before the time for an answer is over, and none was seen for
+	// certain.
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the frames lost just before it, or it may have
-// happened in these and gone again.
+// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the
+// frames lost just before it, or it may have happened in these and gone again.
 type happening struct {
 	frame, top int
 	seen, lost bool
@@ -54,8 +56,9 @@ func (p *response) happenings() (all []happening) {
 	return all
 }
 
-// answer finds what answers ping i. What frames lost just before one showed may have answered it too: so the bounds reach from the first
-// happening that could be the answer to the first that, if none before was, is it for certain.
+// answer finds what answers ping i. What frames lost just before one showed may have answered it
+// too: so the bounds reach from the first happening that could be the answer to the first that, if
+// none before was, is it for certain.
 func (p *response) answer(i int, all []happening) answer {
 	ping := p.pings[i]
 	a := answer{PingNS: int64(ping.At), Frame: None}
@@ -67,7 +70,8 @@ func (p *response) answer(i int, all []happening) answer {
 	}
 	sure, possible := false, false
 	for _, h := range all {
-		at, b, since := p.Times.At(h.frame).Add(-p.Options.Response.Delay), p.onScreen(p.Times.Bounds(h.frame)), p.onScreen(p.Times.Since(h.frame)).Earliest
+		at, b, since := p.Times.At(h.frame).Add(-p.Options.Response.Delay), p.onScreen(p.Times.Bounds(h.frame)),
+			p.onScreen(p.Times.Since(h.frame)).Earliest
 		if b.Latest <= from {
 			continue
 		}
@@ -102,18 +106,23 @@ func (p *response) answer(i int, all []happening) answer {
 	if end, _ := p.Times.end(&p.Window); !sure && end.Add(-p.Options.Response.Delay) <= until {
 		p.unfinished(&a, &ping, until, possible)
 	}
+	a.MS, a.LowMS, a.HighMS = max(0, a.MS), max(0, a.LowMS), max(0, a.HighMS) // nothing is answered before it is asked
 	return a
 }
 
 // note says by what latencies are corrected.
-func (p *response) note(r *Result) {
+func (p *response) note(r *Result, unsure int) {
 	o := &p.Options.Response
 	var said []string
 	if o.Delay != 0 || o.DelayWithin != 0 {
-		said = append(said, fmt.Sprintf("the card's delay of %.3f ± %.3f ms is taken off", ms(o.Delay), ms(o.DelayWithin)))
+		said = append(said, fmt.Sprintf("the card's delay of %.3f ± %.3f ms is taken off", ms(o.Delay),
+			ms(o.DelayWithin)))
 	}
 	if o.ScanOut > 0 {
 		said = append(said, fmt.Sprintf("corrected for the row of the answer, by a scan-out of %.3f ms", ms(o.ScanOut)))
+	}
+	if unsure > 0 {
+		said = append(said, WorstCase)
 	}
 	for i := range r.Values {
 		if strings.HasPrefix(r.Values[i].Name, "latency_") {
@@ -123,7 +132,7 @@ func (p *response) note(r *Result) {
 }
 
 // unfinished widens an answer to what may come behind the window, in frames like its last.
-func (p *response) unfinished(a *answer, ping *timeline.Event, until timeline.Time, possible bool) {
+func (p *response) unfinished(a *answer, ping *timeline.EventHead, until timeline.Time, possible bool) {
 	a.Unfinished = true
 	e := p.Window.End
 	if !possible {
@@ -138,10 +147,12 @@ func (p *response) unfinished(a *answer, ping *timeline.Event, until timeline.Ti
 // onScreen is the interval of a frame without the card's delay.
 func (p *response) onScreen(in timeline.Interval) timeline.Interval {
 	o := &p.Options.Response
-	return timeline.Interval{Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin), Latest: in.Latest.Add(o.DelayWithin - o.Delay)}
+	return timeline.Interval{Earliest: in.Earliest.Add(-o.Delay - o.DelayWithin),
+		Latest: in.Latest.Add(o.DelayWithin - o.Delay)}
 }
 
-// shown is when a row of frame n was on the screen. What a scan-out takes cannot be more than the interval in which all of the frame was sampled.
+// shown is when a row of frame n was on the screen. What a scan-out takes cannot be more than the
+// interval in which all of the frame was sampled.
 func (p *response) shown(n, row int) (timeline.Time, timeline.Interval) {
 	b, at := p.Times.Bounds(n), p.Times.At(n).Add(-p.Options.Response.Delay)
 	scan := min(p.Options.Response.ScanOut, b.Width())

@@ -17,7 +17,8 @@ import (
 func TestPings(t *testing.T) {
 	for seed := range analyzetest.Seeds(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m, truth := filmScene(t, "pingpong", fmt.Sprintf("size=%s&frames=400&seed=%d", []string{"64x64", "80x48", "130x66"}[seed%3], seed), nil)
+			m, truth := filmScene(t, "pingpong",
+				fmt.Sprintf("size=%s&frames=400&seed=%d", []string{"64x64", "80x48", "130x66"}[seed%3], seed), nil)
 			cycle := truth.Cycle
 			var want []float64
 			for from := cycle.From; from < truth.Frames; from += cycle.Frames {
@@ -26,12 +27,15 @@ func TestPings(t *testing.T) {
 					if pong >= truth.Frames {
 						continue
 					}
-					m.events = append(m.events, timeline.Event{At: m.metas[ping].Sampled.Mid(), Uncertainty: time.Millisecond, Source: "synth", Kind: "ping"})
+					m.events = append(m.events,
+						timeline.Event{At: m.metas[ping].Sampled.Mid(), Uncertainty: time.Millisecond, Source: "synth",
+							Kind: "ping"})
 					want = append(want, ms(m.metas[pong].Sampled.Mid().Sub(m.metas[ping].Sampled.Mid())))
 				}
 			}
 			area := truth.PingArea
-			o := Options{Response: ResponseOptions{Region: frame.Region{X: area.X, Y: area.Y, Width: area.Width, Height: area.Height}}, share: 50}
+			o := Options{Response: ResponseOptions{Region: frame.Region{X: area.X, Y: area.Y, Width: area.Width,
+				Height: area.Height}}, share: 50}
 			r := one(t, m, FramesWindow(m, 0, len(m.metas)), o, "response")
 			wantValue(t, r, "answered", float64(len(want)))
 			wantValue(t, r, "missed", 0)
@@ -42,8 +46,8 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// TestPongBounds holds the definition's interval against a case worked by hand: pings at 100 ms ± 2 ms, frames every 1/60 s of which
-// those from 7 to 9 are lost, and number 10 shows the answer.
+// TestPongBounds holds the definition's interval against a case worked by hand: a ping at 80 ms ± 2
+// ms, frames every 1/60 s of which those from 7 to 9 are lost, and number 10 shows the answer.
 func TestPongBounds(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 	m := newFilm(t, f)
@@ -54,10 +58,10 @@ func TestPongBounds(t *testing.T) {
 	pix[4*(64*4+5)] = 200 // row 4
 	m.shoot(pix, 3)
 	m.shoot(pix, 0)
-	m.events = []timeline.Event{{At: 100e6, Uncertainty: 2e6, Kind: "ping"}}
+	m.events = []timeline.Event{{At: 80e6, Uncertainty: 2e6, Kind: "ping"}}
 	r := one(t, m, FramesWindow(m, 0, len(m.metas)), Options{}, "response")
 	v, _ := r.Find("latency_p50")
-	at := func(n timeline.Time) float64 { return float64(n*timeline.Time(m.period)-100e6) / 1e6 }
+	at := func(n timeline.Time) float64 { return float64(n*timeline.Time(m.period)-80e6) / 1e6 }
 	if want := at(10); v.Value != want {
 		t.Errorf("latency is %v, want %v", v.Value, want)
 	}
@@ -80,7 +84,8 @@ func TestNoPing(t *testing.T) {
 	}
 }
 
-// TestPingsOfTheWindow: pings count from when on all frames are known. Frame 103 and 350 change; those from 290 to 300 are a green where there is one.
+// TestPingsOfTheWindow: pings count from when on all frames are known. Frame 103 and 350 change;
+// those from 290 to 300 are a green where there is one.
 func TestPingsOfTheWindow(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
 	m := newFilm(t, f)
@@ -139,11 +144,13 @@ func TestPingsOfTheWindow(t *testing.T) {
 		}
 	}
 	lossy.events = []timeline.Event{{At: at(293), Kind: "ping"}, {At: at(297), Kind: "ping"}}
-	r := one(t, lossy, Window{Kind: ByMarkers, Green: 299, Held: 10, Start: 300, End: 357, Red: 358}, Options{}, "response")
+	r := one(t, lossy, Window{Kind: ByMarkers, Green: 299, Held: 10, Start: 300, End: 357, Red: 358}, Options{},
+		"response")
 	wantValue(t, r, "pings", 1) // the first may have been answered by what is lost
 }
 
-// TestAnswerThatCannotBeSeen: where no pixel counts nothing happens, and that is no missed ping. The picture's left half turns grey with frame 6.
+// TestAnswerThatCannotBeSeen: where no pixel counts nothing happens, and that is no missed ping.
+// The picture's left half turns grey with frame 6.
 func TestAnswerThatCannotBeSeen(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	m := newFilm(t, f)
@@ -166,17 +173,23 @@ func TestAnswerThatCannotBeSeen(t *testing.T) {
 		warned   string
 	}{
 		{"seen", Options{Response: ResponseOptions{Region: left}}, 1, false, ""},
-		{"outside of R", Options{Region: frame.Region{X: 32, Width: 32, Height: 32}, Response: ResponseOptions{Region: left}}, 0, true, "outside of the content"},
-		{"under a mask", Options{Masks: []frame.Region{left}, Response: ResponseOptions{Region: frame.Region{X: 4, Y: 4, Width: 9, Height: 9}}}, 0, true, "under a mask"},
-		{"in part under a mask", Options{Masks: []frame.Region{{Width: 30, Height: 32}}, Response: ResponseOptions{Region: left}}, 1, false, "960 of 1024 pixels"},
+		{"outside of R", Options{Region: frame.Region{X: 32, Width: 32, Height: 32},
+			Response: ResponseOptions{Region: left}}, 0, true, "outside of the content"},
+		{"under a mask", Options{Masks: []frame.Region{left},
+			Response: ResponseOptions{Region: frame.Region{X: 4, Y: 4, Width: 9, Height: 9}}}, 0, true, "under a mask"},
+		{"in part under a mask", Options{Masks: []frame.Region{{Width: 30, Height: 32}},
+			Response: ResponseOptions{Region: left}}, 1, false, "960 of 1024 pixels"},
 		{"a colour, in part outside of R", Options{Region: frame.Region{X: 16, Width: 16, Height: 32},
-			Response: ResponseOptions{Region: frame.Region{Width: 32, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1, false, "512 of 1024 pixels"},
+			Response: ResponseOptions{Region: frame.Region{Width: 32, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1,
+			false, "512 of 1024 pixels"},
 		{"a colour beside what is masked", Options{Masks: []frame.Region{{X: 32, Width: 32, Height: 32}},
-			Response: ResponseOptions{Region: frame.Region{Width: 64, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1, false, "1024 of 2048 pixels"},
+			Response: ResponseOptions{Region: frame.Region{Width: 64, Height: 32}, Colour: &Colour{200, 200, 200}}}, 1,
+			false, "1024 of 2048 pixels"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := one(t, m, FramesWindow(m, 0, 12), tc.o, "response")
-			if all := strings.Join(append(r.Warnings, r.Refusal), " "); (r.State == Refused) != tc.refused || !strings.Contains(all, tc.warned) {
+			if all := strings.Join(append(r.Warnings, r.Refusal), " "); (r.State == Refused) != tc.refused ||
+				!strings.Contains(all, tc.warned) {
 				t.Fatalf("it is %s: %s", r.State, all)
 			}
 			if !tc.refused {

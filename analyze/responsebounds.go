@@ -30,7 +30,8 @@ func (l *latencies) add(r *Result, asked int) {
 	add := func(name string, percent int) {
 		low := least(l.low, l.unsureLow, func(n int) int { return nearestRank(percent, n) })
 		high := -least(high, unsureHigh, func(n int) int { return n - 1 - nearestRank(percent, n) })
-		r.Values = append(r.Values, between(name, "ms", l.mid[nearestRank(percent, len(l.mid))], low, high, Lower, 0.05))
+		r.Values = append(r.Values, between(name, "ms", l.mid[nearestRank(percent, len(l.mid))], low, high, Lower,
+			0.05))
 	}
 	add("latency_min", 0)
 	add("latency_p50", 50)
@@ -38,10 +39,12 @@ func (l *latencies) add(r *Result, asked int) {
 	if asked >= 100 {
 		add("latency_p99", 99)
 	} else {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pings are too few for a 99th percentile: that needs 100", asked))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pings are too few for a 99th percentile: that needs 100",
+			asked))
 	}
 	add("latency_max", 100)
-	r.Values = append(r.Values, between("latency_mean", "ms", mean(l.mid), leastMean(l.low, l.unsureLow), -leastMean(high, unsureHigh), Lower, 0.05))
+	r.Values = append(r.Values, between("latency_mean", "ms", mean(l.mid), leastMean(l.low, l.unsureLow),
+		-leastMean(high, unsureHigh), Lower, 0.05))
 }
 
 // nearestRank is the index of a percentile among n sorted numbers.
@@ -55,8 +58,9 @@ func negative(s []float64) []float64 {
 	return n
 }
 
-// least returns the smallest number that can stand at a percentile's place among all of sure and any of more, both sorted: with each further small
-// number it falls until they are no smaller than it.
+// least returns the smallest number that can stand at a percentile's place among all of sure and
+// any of more, both sorted: with each further small number it falls until they are no smaller than
+// it.
 func least(sure, more []float64, place func(n int) int) float64 {
 	taken := 0
 	if len(sure) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestResponseBoundsHoldTheTruth measures random films, and the same ones without some of their frames: what is true of the first must lie within
-// the bounds that are told for the second.
+// TestResponseBoundsHoldTheTruth measures random films, and the same ones without some of their
+// frames: what is true of the first must lie within the bounds that are told for the second.
 func TestResponseBoundsHoldTheTruth(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(600)) {
 		rng := rand.New(rand.NewPCG(seed, 41))
@@ -39,17 +39,20 @@ func TestResponseBoundsHoldTheTruth(t *testing.T) {
 				lost = 0
 			}
 		}
-		for at := timeline.Time(0); at < timeline.Time(ends)*timeline.Time(full.period); at += timeline.Time(rng.Int64N(15 * int64(full.period))) {
+		for at := timeline.Time(0); at < timeline.Time(ends)*timeline.Time(full.period); at += timeline.Time(rng.Int64N(
+			15 * int64(full.period))) {
 			full.events = append(full.events, timeline.Event{At: at, Kind: "ping"})
 		}
 		cut.events = full.events
-		o := Options{Response: ResponseOptions{Limit: full.period * 8, ScanOut: time.Duration(rng.IntN(2)) * full.period}}
+		o := Options{Response: ResponseOptions{Limit: full.period * 8,
+			ScanOut: time.Duration(rng.IntN(2)) * full.period}}
 		if seed%2 == 0 {
 			o.Response.Colour = &Colour{200, 200, 200}
 		}
 		truth := one(t, full, FramesWindow(full, 0, 80), o, "response")
 		wantValue(t, truth, "unfinished", 0)
-		truth.Values = slices.DeleteFunc(truth.Values, func(v Value) bool { return v.Name == "unfinished" }) // by the end of the shorter one
+		// by the end of the shorter one
+		truth.Values = slices.DeleteFunc(truth.Values, func(v Value) bool { return v.Name == "unfinished" })
 		holdsTruth(t, seed, one(t, cut, FramesWindow(cut, 0, len(cut.metas)), o, "response"), truth)
 	}
 }
@@ -64,7 +67,8 @@ func TestDamagedAnswers(t *testing.T) {
 		}
 		whole := m.without()
 		for range 8 {
-			m.events = append(m.events, timeline.Event{At: timeline.Time(rng.Int64N(60 * int64(m.period))), Kind: "ping"})
+			m.events = append(m.events, timeline.Event{At: timeline.Time(rng.Int64N(60 * int64(m.period))),
+				Kind: "ping"})
 		}
 		whole.events = m.events
 		got := one(t, m, FramesWindow(m, 0, 60), Options{}, "response")
@@ -78,7 +82,8 @@ func holdsTruth(t *testing.T, seed uint64, said, truth Result) {
 	for _, v := range said.Values {
 		x, ok := truth.Find(v.Name)
 		if slack := 1e-6 * max(1, math.Abs(x.Value)); ok && (x.Value < v.Low-slack || x.Value > v.High+slack) {
-			t.Errorf("seed %d: %s %s is %v, and is said to be %v, between %v and %v", seed, said.Measure, v.Name, x.Value, v.Value, v.Low, v.High)
+			t.Errorf("seed %d: %s %s is %v, and is said to be %v, between %v and %v", seed, said.Measure, v.Name,
+				x.Value, v.Value, v.Low, v.High)
 		}
 	}
 }
@@ -113,7 +118,8 @@ func TestLeast(t *testing.T) {
 				}
 			}
 			if got := least(sure, more, place); got != want {
-				t.Errorf("seed %d: the least of place %d of %v and any of %v is %v, want %v", seed, i, sure, more, got, want)
+				t.Errorf("seed %d: the least of place %d of %v and any of %v is %v, want %v", seed, i, sure, more, got,
+					want)
 			}
 			if got := leastMean(sure, more); math.Abs(got-wantMean) > 1e-9 {
 				t.Errorf("seed %d: the least mean of %v and any of %v is %v, want %v", seed, sure, more, got, wantMean)

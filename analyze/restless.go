@@ -11,17 +11,22 @@ import (
 
 // # Restless regions
 //
-// A caret, a spinner, a video or an ad makes a frame unique, and puts off the last visual change, where nothing else happens. Nothing is hidden for
-// that: fps counts them, and says where they are, so that the user may mask them.
+// A caret, a spinner, a video or an ad makes a frame unique, and puts off the last visual change,
+// where nothing else happens. Nothing is hidden for that: fps counts them, and says where they are,
+// so that the user may mask them.
 //
-// R is cut into tiles of 32x32 pixels from its corner on, larger ones where there would be more than 2048. A unique frame behind s touches a tile if a span
-// of its change reaches into it over a pixel that counts, or, with a tolerance, a pixel that differs. A frame that touches more than half of the tiles
-// is one in which much happens, a scroll or a new page. A tile is restless if at least a quarter of the unique frames behind s, and at least 8, touch it and are not
-// like that. Restless tiles that touch each other, at a corner too, are a region. A frame changes only there if it touches no other tile.
-// If at least half of the unique frames change only in restless regions, each region is named with the frames that change in no
-// other place, as the rectangle around all that these change.
+// R is cut into tiles of 32x32 pixels from its corner on, larger ones where there would be more
+// than 2048. A unique frame behind s touches a tile if a span of its change reaches into it over a
+// pixel that counts, or, with a tolerance, a pixel that differs. A frame that touches more than
+// half of the tiles is one in which much happens, a scroll or a new page. A tile is restless if at
+// least a quarter of the unique frames behind s, and at least 8, touch it and are not like that.
+// Restless tiles that touch each other, at a corner too, are a region. A frame changes only there
+// if it touches no other tile. If at least half of the unique frames change only in restless
+// regions, each region is named with the frames that change in no other place, as the rectangle
+// around all that these change.
 //
-// No pixel is needed. Sets of tiles are counted, not frames: 16384 different ones are kept, and where there are more nothing is said.
+// No pixel is needed. Sets of tiles are counted, not frames: 16384 different ones are kept, and
+// where there are more nothing is said.
 type restless struct {
 	*Case
 	shift  int // a tile's side is 1 << shift pixels
@@ -77,7 +82,8 @@ func (b *rect) add(o rect) {
 }
 
 func (t *restless) fork() *restless {
-	f := &restless{Case: t.Case, shift: t.shift, across: t.across, tiles: t.tiles, limit: t.limit, sets: map[string]*tileSet{}}
+	f := &restless{Case: t.Case, shift: t.shift, across: t.across, tiles: t.tiles, limit: t.limit,
+		sets: map[string]*tileSet{}}
 	f.now, f.key = make([]uint64, len(t.now)), make([]byte, len(t.key))
 	return f
 }
@@ -151,11 +157,14 @@ func (t *restless) insert(key string, s *tileSet) *tileSet {
 	return s
 }
 
-// tileMap says in which tiles bytes of rows lie, so that a span costs two look-ups. It is shared and does not change.
+// tileMap says in which tiles bytes of rows lie, so that a span costs two look-ups. It is shared
+// and does not change.
 type tileMap struct {
 	rows  []int16 // of each row: its plane and its row of tiles; -1 outside R
 	first [][]int16
-	last  [][]int16 // of each plane and byte: the column of the first and the last tile in R that it touches; first > last outside R
+	// of each plane and byte: the column of the first and the last tile in R that it touches; first
+	// > last outside R
+	last [][]int16
 }
 
 func (t *restless) newTileMap() *tileMap {
@@ -184,7 +193,8 @@ func (t *restless) newTileMap() *tileMap {
 	return m
 }
 
-// takeSpans marks what the spans of a change touch. Those of a row of tiles that reach over the same ones are taken together.
+// takeSpans marks what the spans of a change touch. Those of a row of tiles that reach over the
+// same ones are taken together.
 func (t *restless) takeSpans(c *frame.Change) {
 	if t.Area.masked {
 		for _, s := range c.Spans {
@@ -369,7 +379,8 @@ func within(a, b []uint64) bool {
 // report names the regions in a result, u being U, and returns them.
 func (t *restless) report(r *Result, u int) []Restless {
 	if t.over {
-		r.Warnings = append(r.Warnings, "the unique frames change in too many different places to tell regions that never rest")
+		r.Warnings = append(r.Warnings,
+			"the unique frames change in too many different places to tell regions that never rest")
 		return []Restless{}
 	}
 	found, only := t.find()
@@ -380,12 +391,15 @@ func (t *restless) report(r *Result, u int) []Restless {
 	for _, f := range found {
 		place := frame.Region{X: f.X, Y: f.Y, Width: f.Width, Height: f.Height}
 		places = append(places, place.String())
-		r.Evidence = append(r.Evidence, Evidence{Kind: "restless", Frame: f.First, Region: []int{f.X, f.Y, f.Width, f.Height},
-			Text: fmt.Sprintf("%d of %d unique frames change only here, first this one", f.Frames, u)})
+		r.Evidence = append(r.Evidence,
+			Evidence{Kind: "restless", Frame: f.First, Region: []int{f.X, f.Y, f.Width, f.Height},
+				Text: fmt.Sprintf("%d of %d unique frames change only here, first this one", f.Frames, u)})
 	}
 	if len(places) == 0 {
 		return []Restless{}
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("%d unique frames; %d of them change only in %s: a mask there leaves the rest", u, only, strings.Join(places, ", ")))
+	r.Warnings = append(r.Warnings,
+		fmt.Sprintf("%d unique frames; %d of them change only in %s: a mask there leaves the rest", u, only,
+			strings.Join(places, ", ")))
 	return found
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // restlessFilm is of 320x160; draw changes frame n.
-func restlessFilm(t testing.TB, p frame.PixelFormat, frames int, fill func(n int, set func(x, y, w, h int, v byte))) *film {
+func restlessFilm(t testing.TB, p frame.PixelFormat, frames int,
+	fill func(n int, set func(x, y, w, h int, v byte))) *film {
 	t.Helper()
 	f, err := frame.NewFormat(p, 320, 160)
 	if err != nil {
@@ -41,7 +42,8 @@ func TestRestless(t *testing.T) {
 		want []Restless
 		says string
 	}{
-		{"a caret", caret, []Restless{{40, 70, 2, 22, 99, 1}}, "100 unique frames; 99 of them change only in 2x22+40+70"},
+		{"a caret", caret, []Restless{{40, 70, 2, 22, 99, 1}},
+			"100 unique frames; 99 of them change only in 2x22+40+70"},
 		{"a caret while a page loads", func(n int, set func(x, y, w, h int, v byte)) {
 			caret(n, set)
 			if n%5 == 0 {
@@ -58,7 +60,8 @@ func TestRestless(t *testing.T) {
 			} else {
 				set(290, 10, 20, 20, byte(7*n))
 			}
-		}, []Restless{{290, 10, 20, 20, 50, 1}, {40, 70, 2, 22, 49, 2}}, "99 of them change only in 20x20+290+10, 2x22+40+70"},
+		}, []Restless{{290, 10, 20, 20, 50, 1}, {40, 70, 2, 22, 49, 2}},
+			"99 of them change only in 20x20+290+10, 2x22+40+70"},
 		{"a scroll", func(n int, set func(x, y, w, h int, v byte)) { set(0, 0, 320, 160, byte(n)) }, nil, ""},
 		{"nothing", func(int, func(x, y, w, h int, v byte)) {}, nil, ""},
 	}
@@ -94,7 +97,8 @@ func checkRestless(t *testing.T, name string, r Result, want []Restless, says st
 			t.Errorf("%s: %+v, want %+v", name, d.Restless[i], want[i])
 		}
 	}
-	if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, says) || says == "" && len(want) == 0 && strings.Contains(all, "change only") {
+	if all := strings.Join(r.Warnings, "\n"); !strings.Contains(all, says) || says == "" && len(want) == 0 &&
+		strings.Contains(all, "change only") {
 		t.Errorf("%s: warnings are %q, want %q", name, all, says)
 	}
 }
@@ -106,5 +110,6 @@ func TestRestlessMask(t *testing.T) {
 		set(200, 10, 8, 8, byte(3*n))
 	})
 	r := one(t, m, FramesWindow(m, 0, 60), Options{Masks: []frame.Region{{X: 32, Y: 64, Width: 32, Height: 32}}}, "fps")
-	checkRestless(t, "masked", r, []Restless{{200, 10, 8, 8, 59, 1}}, "60 unique frames; 59 of them change only in 8x8+200+10")
+	checkRestless(t, "masked", r, []Restless{{200, 10, 8, 8, 59, 1}},
+		"60 unique frames; 59 of them change only in 8x8+200+10")
 }

@@ -8,7 +8,8 @@ type State string
 const (
 	Exact   State = "exact"   // it is the value
 	Bounded State = "bounded" // it lies between Low and High
-	// Suspected: it counts what looks like what it is named for, and may be something else. It lies between Low and High all the same.
+	// Suspected: it counts what looks like what it is named for, and may be something else. It lies
+	// between Low and High all the same.
 	Suspected State = "suspected"
 	Refused   State = "refused" // it was not measured; Refusal says why
 )
@@ -22,6 +23,10 @@ const (
 	Neither Better = "neither"
 )
 
+// WorstCase is in the note of a value whose bounds are those of all that lost frames may have
+// shown, likely or not.
+const WorstCase = "bounds are the worst case over lost frames"
+
 // Value is one number of a result. All are finite.
 type Value struct {
 	Name  string  `json:"name"` // unique within its result, such as "framerate"
@@ -30,7 +35,8 @@ type Value struct {
 	Low   float64 `json:"low"` // bounds; equal to Value where State is Exact
 	High  float64 `json:"high"`
 	State State   `json:"state"`
-	// Better and Threshold are for comparing: by which fraction of itself a value may differ before anybody cares.
+	// Better and Threshold are for comparing: by which fraction of itself a value may differ before
+	// anybody cares.
 	Better    Better  `json:"better"`
 	Threshold float64 `json:"threshold"`
 	Frames    []int   `json:"frames"` // that prove it; empty where it is about all
@@ -57,9 +63,11 @@ type Evidence struct {
 
 // Result is what one measure says of one window.
 type Result struct {
-	Measure  string          `json:"measure"`           // as on the command line: "fps", "loadhist", …
-	Version  int             `json:"version"`           // of the measure's definition
-	State    State           `json:"state"`             // the least of its values' states, apart from those that are suspected, unless all are; bounded too where frames are lost that only its series tell of
+	Measure string `json:"measure"` // as on the command line: "fps", "loadhist", …
+	Version int    `json:"version"` // of the measure's definition
+	// the least of its values' states, apart from those that are suspected, unless all are; bounded
+	// too where frames are lost that only its series tell of
+	State    State           `json:"state"`
 	Refusal  string          `json:"refusal,omitempty"` // why there are no values, and how to go on
 	Values   []Value         `json:"values"`
 	Series   []Series        `json:"series"`

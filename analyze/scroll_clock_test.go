@@ -12,8 +12,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestAnimationErrorByHand: content drew frame 10 for a moment 10 ms too late, and shows it at its beat: the step to it is 10 ms too long and that behind it
-// 10 ms too short. The strip stands over the content, which moves by 9 px a frame.
+// TestAnimationErrorByHand: content drew frame 10 for a moment 10 ms too late, and shows it at its
+// beat: the step to it is 10 ms too long and that behind it 10 ms too short. The strip stands over
+// the content, which moves by 9 px a frame.
 func TestAnimationErrorByHand(t *testing.T) {
 	const frames, late = 20, 10
 	p := newTextured(rand.New(rand.NewPCG(5, 9)), 400, 2000)
@@ -29,7 +30,8 @@ func TestAnimationErrorByHand(t *testing.T) {
 		return uint32(math.Floor(at)) % strip.Modulus
 	}
 	for n := range frames {
-		if err := strip.Draw(m.layout.View(m.pix[n]), image.Rectangle{}, strip.Code{ID: uint32(n), Clock: clock(n), Free: 1 << 8}); err != nil {
+		if err := strip.Draw(m.layout.View(m.pix[n]), image.Rectangle{},
+			strip.Code{ID: uint32(n), Clock: clock(n), Free: 1 << 8}); err != nil {
 			t.Fatal(err)
 		}
 		if n > 1 {
@@ -41,7 +43,8 @@ func TestAnimationErrorByHand(t *testing.T) {
 		checkMoves(t, r, "animation_error", want, 1e-3)
 		v, _ := r.Find("animation_error_max")
 		if len(v.Frames) != 1 || v.Frames[0] != late && v.Frames[0] != late+1 || v.Low > 10 || v.High < 10 {
-			t.Errorf("the greatest animation error is %v (%v to %v) in %v, want 10 ms in %d", v.Value, v.Low, v.High, v.Frames, late)
+			t.Errorf("the greatest animation error is %v (%v to %v) in %v, want 10 ms in %d", v.Value, v.Low, v.High,
+				v.Frames, late)
 		}
 		if v, _ := r.Find("motion_error_max"); v.Value > 1e-6 {
 			t.Errorf("the motion error is %v of what moves evenly", v.Value)
@@ -49,7 +52,8 @@ func TestAnimationErrorByHand(t *testing.T) {
 	}
 }
 
-// TestRowsMovedLiteral holds the vertical displacement of the codec's rows against counting rows one by one.
+// TestRowsMovedLiteral holds the vertical displacement of the codec's rows against counting rows
+// one by one.
 func TestRowsMovedLiteral(t *testing.T) {
 	f, err := frame.NewFormat(frame.BGR4, 64, 200)
 	if err != nil {

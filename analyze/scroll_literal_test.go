@@ -16,7 +16,8 @@ type errand struct {
 	steps [][2]int // of each frame
 }
 
-// newErrand moves by small steps, each run in a direction of its own, with pauses; jumps lets some frames jump there and back.
+// newErrand moves by small steps, each run in a direction of its own, with pauses; jumps lets some
+// frames jump there and back.
 func newErrand(t testing.TB, rng *rand.Rand, jumps bool) *errand {
 	const width, height, side = 64, 56, 460
 	f, err := frame.NewFormat(frame.GREY, width, height)
@@ -141,7 +142,8 @@ func leastSquares(ts, ys []float64) (a, b float64) {
 	return y - b*t, b
 }
 
-// TestScrollLiteral holds displacements and all that follows from them against the script of random films.
+// TestScrollLiteral holds displacements and all that follows from them against the script of random
+// films.
 func TestScrollLiteral(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(200)) {
 		rng := rand.New(rand.NewPCG(seed, 45))
@@ -167,7 +169,8 @@ func TestScrollLiteral(t *testing.T) {
 	}
 }
 
-// TestScrollBoundsHoldTheTruth: of films with frames lost, those among them that jump there and back, what the script says lies within the bounds.
+// TestScrollBoundsHoldTheTruth: of films with frames lost, those among them that jump there and
+// back, what the script says lies within the bounds.
 func TestScrollBoundsHoldTheTruth(t *testing.T) {
 	looked, wrong := 0, 0
 	for seed := range analyzetest.Seeds(uint64(300)) {

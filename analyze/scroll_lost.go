@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -11,15 +12,21 @@ import (
 
 // # Motion where frames are lost
 //
-// Of L lost frames and the one behind them it is not known how each moved: L + 1 frames are open. Each may have stood still, or have moved by as much as R is wide
-// and high, to anywhere, and have begun or ended a run; together they moved by what the stored pair did only if nothing else was shown in between, and that is not known. So
-// bounds are what the other frames, those that are sure, make certain, and as much more as the open ones allow. Steps between open frames take no less than a
-// period, and no more than 200 ms within a run. Frames that were not tried, because too few follow each other, are open as well within twice that time of a loss: among the
-// lost ones may be more of them. A motion error is at most √n times as far as content went in n frames. An animation error is at most what passed on the rig's clock, or on the page's, from
-// the frame before a loss to the one behind; that the page's clock does not run backwards is taken for granted.
+// Of L lost frames and the one behind them it is not known how each moved: L + 1 frames are open.
+// Each may have stood still, or have moved by as much as R is wide and high, to anywhere, and have
+// begun or ended a run; together they moved by what the stored pair did only if nothing else was
+// shown in between, and that is not known. So bounds are what the other frames, those that are
+// sure, make certain, and as much more as the open ones allow. Steps between open frames take no
+// less than a period, and no more than 200 ms within a run. Frames that were not tried, because too
+// few follow each other, are open as well within twice that time of a loss: among the lost ones may
+// be more of them. A motion error is at most √n times as far as content went in n frames. An
+// animation error is at most what passed on the rig's clock, or on the page's, from the frame
+// before a loss to the one behind; that the page's clock does not run backwards is taken for
+// granted.
 //
-// A value is that of the frames that are stored, where displacements over gaps count as they are. Only those of a single frame, displacement_max and _p50, take the equal share of each
-// of the frames.
+// A value is that of the frames that are stored, where displacements over gaps count as they are.
+// Only those of a single frame, displacement_max and _p50, take the equal share of each of the
+// frames.
 
 // open is a stretch of frames of which it is not known how they moved.
 type open struct {
@@ -43,7 +50,8 @@ type opens struct {
 // opens also holds stored frames of which it could not be told how they moved.
 func (p *scroll) opens(undecided []int) *opens {
 	r := p.Area.Region
-	o := &opens{period: max(p.Times.period, time.Millisecond), wide: float64(r.Width), high: float64(r.Height), far: math.Hypot(float64(r.Width), float64(r.Height))}
+	o := &opens{period: max(p.Times.period, time.Millisecond), wide: float64(r.Width), high: float64(r.Height),
+		far: math.Hypot(float64(r.Width), float64(r.Height))}
 	if p.Times.Period() > 0 {
 		o.period = p.Times.Period()
 	}
@@ -68,7 +76,8 @@ func (p *scroll) opens(undecided []int) *opens {
 	for _, n := range p.few {
 		at := p.Times.At(n)
 		near := func(l open) bool { return at >= l.since.Add(-2*runGap) && at <= l.until.Add(2*runGap) }
-		if slices.ContainsFunc(o.all[:lost], near) && !slices.ContainsFunc(o.all[:lost], func(l open) bool { return l.frame == n }) {
+		if slices.ContainsFunc(o.all[:lost], near) &&
+			!slices.ContainsFunc(o.all[:lost], func(l open) bool { return l.frame == n }) {
 			add(n, 1)
 		}
 	}
@@ -154,7 +163,8 @@ func (p *scroll) sure(o *opens) (s sureMotion) {
 				continue
 			}
 			s.moving++
-			s.scale, s.scaleLow, s.scaleHigh = s.scale*m.scale, s.scaleLow*(m.scale-m.bound), s.scaleHigh*(m.scale+m.bound)
+			s.scale, s.scaleLow, s.scaleHigh = s.scale*m.scale, s.scaleLow*(m.scale-m.bound),
+				s.scaleHigh*(m.scale+m.bound)
 			continue
 		}
 		s.moving++
@@ -198,11 +208,13 @@ func (p *scroll) follows(before, m *motion) bool {
 	return p.Times.At(m.frame).Sub(p.Times.At(before.frame)) <= runGap && m.dx*before.dx+m.dy*before.dy >= 0
 }
 
-// surelyUndecided reports whether a frame that failed lies next to one that moves, whatever the open ones do.
+// surelyUndecided reports whether a frame that failed lies next to one that moves, whatever the
+// open ones do.
 func (p *scroll) surelyUndecided(o *opens, i int) bool {
 	m := &p.moves[i]
 	for _, k := range []int{i - 1, i + 1} {
-		if k < 0 || k >= len(p.moves) || p.moves[k].failed || o.between(min(m.frame, p.moves[k].frame)-1, max(m.frame, p.moves[k].frame)) {
+		if k < 0 || k >= len(p.moves) || p.moves[k].failed ||
+			o.between(min(m.frame, p.moves[k].frame)-1, max(m.frame, p.moves[k].frame)) {
 			continue
 		}
 		if d := p.Times.At(p.moves[k].frame).Sub(p.Times.At(m.frame)); max(d, -d) <= runGap {
@@ -245,6 +257,9 @@ func (p *scroll) widen(r *Result, o *opens) {
 func (p *scroll) bounded(v *Value, low, high float64) Value {
 	w := between(v.Name, v.Unit, v.Value, min(low, v.Value), max(high, v.Value), v.Better, v.Threshold)
 	w.Frames, w.Note = v.Frames, v.Note
+	if w.Low < v.Low || w.High > v.High {
+		w.Note = strings.TrimPrefix(v.Note+"; "+WorstCase, "; ")
+	}
 	return w
 }
 
@@ -274,7 +289,8 @@ func (p *scroll) widenSpeeds(o *opens, s *sureMotion, each float64, set func(nam
 	idle := longer - s.took.Seconds()
 	set("framerate", (float64(s.steps)+idle/runGap.Seconds())/longer, float64(s.steps+steps)/shorter)
 	fastest := o.far / o.period.Seconds()
-	set("speed", max(0, s.travelled-s.slack)/longer, max(fastest, (s.travelled+s.slack)/max(s.took, o.period).Seconds()))
+	set("speed", max(0, s.travelled-s.slack)/longer,
+		max(fastest, (s.travelled+s.slack)/max(s.took, o.period).Seconds()))
 	set("speed_max", max(0, s.fastest), fastest)
 }
 
@@ -285,7 +301,8 @@ func (p *scroll) farthest(o *opens) float64 {
 	return math.Sqrt(frames) * (s.sum + math.Sqrt2*s.within + float64(o.frames)*o.far)
 }
 
-// certain reports whether a run is as it is whatever open frames did: none lies in it, nor on its way from and to the ones beside it.
+// certain reports whether a run is as it is whatever open frames did: none lies in it, nor on its
+// way from and to the ones beside it.
 func (p *scroll) certain(o *opens, runs []motionRun, i int) bool {
 	from, to := p.Window.Start-1, max(p.Window.End, p.Window.Red)
 	if i > 0 {
@@ -297,7 +314,8 @@ func (p *scroll) certain(o *opens, runs []motionRun, i int) bool {
 	return !o.between(from, to)
 }
 
-// longestWithout is the longest time, ms, on either clock from a frame that is known before open ones to the next behind them.
+// longestWithout is the longest time, ms, on either clock from a frame that is known before open
+// ones to the next behind them.
 func (p *scroll) longestWithout(clocks map[int]uint32, o *opens) (most float64) {
 	known := []int{p.Window.Start}
 	for n := p.Window.Start + 1; n <= p.Window.End; n++ {

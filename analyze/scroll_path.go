@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,13 +13,15 @@ import (
 
 // # Input path
 //
-// Whoever sends the input may say what content is asked to do, in events of kind "scroll" or "pan" whose Data is one of
+// Whoever sends the input may say what content is asked to do, in events of kind "scroll" or "pan"
+// whose Data is one of
 //
 //	{"dx": 0, "dy": -320}      where content should be at the event's time, pixels from where it was at first; between two events straight and evenly
 //	{"vx": 0, "vy": -1200}     how fast content should move from the event's time on until the next event, pixels per second
 //
-// in pixels of the frame, x to the right and y down, as displacements are: a page that is scrolled down goes up, dy < 0. A path is of one of the two;
-// what is left out is 0. Before the first event content rests.
+// in pixels of the frame, x to the right and y down, as displacements are: a page that is scrolled
+// down goes up, dy < 0. A path is of one of the two; what is left out is 0. Before the first event
+// content rests.
 type path []waypoint
 
 // waypoint is where content should be.
@@ -44,20 +45,24 @@ func (p *scroll) path() (all path, warnings []string) {
 		moves, flows bool
 	}
 	var legs []leg
-	for _, e := range p.Recording.Events() {
+	for n, e := range p.Recording.Events() {
 		if !slices.Contains(kinds, e.Kind) || e.At > p.Times.At(p.Window.End) {
 			continue
 		}
 		l := leg{at: e.At}
 		var data struct{ DX, DY, VX, VY *float64 }
-		d := json.NewDecoder(bytes.NewReader(e.Data))
-		err := d.Decode(&data)
+		whole, err := p.Recording.Event(n)
+		if err == nil {
+			err = json.Unmarshal(whole.Data, &data)
+		}
 		l.DX, l.DY, l.VX, l.VY = data.DX, data.DY, data.VX, data.VY
 		l.moves, l.flows = l.DX != nil || l.DY != nil, l.VX != nil || l.VY != nil
 		far := func(v *float64) bool { return v != nil && math.Abs(*v) > farthest }
-		if err != nil || l.moves == l.flows || len(legs) > 0 && legs[0].moves != l.moves || far(l.DX) || far(l.DY) || far(l.VX) || far(l.VY) {
-			return nil, []string{fmt.Sprintf(`the event %q at %.3f s does not say where content should go: its data must be {"dx", "dy"} in pixels or {"vx", "vy"} in pixels per second, `+
-				"the same in all; constant velocity is looked for instead", e.Kind, time.Duration(e.At).Seconds())}
+		if err != nil || l.moves == l.flows || len(legs) > 0 && legs[0].moves != l.moves || far(l.DX) || far(l.DY) ||
+			far(l.VX) || far(l.VY) {
+			return nil, []string{fmt.Sprintf(
+				`the event %q at %.3f s does not say where content should go: its data must be {"dx", "dy"} in pixels or {"vx", "vy"} in pixels per second, `+
+					"the same in all; constant velocity is looked for instead", e.Kind, time.Duration(e.At).Seconds())}
 		}
 		legs = append(legs, l)
 	}
@@ -104,7 +109,8 @@ func (p path) where(at timeline.Time) (x, y float64) {
 	return a.x + part*(b.x-a.x), a.y + part*(b.y-a.y)
 }
 
-// off returns how far content is from the path, which it follows by a lag from where it was at the start.
+// off returns how far content is from the path, which it follows by a lag from where it was at the
+// start.
 func (p path) off(lag time.Duration, start timeline.Time) func(at timeline.Time, x, y float64) float64 {
 	x0, y0 := p.where(start.Add(-lag))
 	return func(at timeline.Time, x, y float64) float64 {

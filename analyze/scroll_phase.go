@@ -9,13 +9,16 @@ import (
 
 // # Phase correlation
 //
-// Of two signals, one of which is the other displaced, the spectra differ in phase only, and by an amount that rises with frequency: the inverse
-// transform of the cross-power spectrum, of which only the phase is kept, has a peak at the displacement (Kuglin and Hines, 1975). Signals are
-// windowed with Hann's window, since they do not go on behind their ends. Spectra of several lines, or tiles, are added before they are transformed back: so they vote.
+// Of two signals, one of which is the other displaced, the spectra differ in phase only, and by an
+// amount that rises with frequency: the inverse transform of the cross-power spectrum, of which
+// only the phase is kept, has a peak at the displacement (Kuglin and Hines, 1975). Signals are
+// windowed with Hann's window, since they do not go on behind their ends. Spectra of several lines,
+// or tiles, are added before they are transformed back: so they vote.
 //
-// Three are tried, one after the other, each only if the ones before it found nothing that holds: 16 lines of up to 1024 pixels, 16 columns as
-// long, and up to three tiles of up to 256x256 pixels. What a frame costs has a bound that does not depend on its size. A displacement is found
-// up to half of the length.
+// Three are tried, one after the other, each only if the ones before it found nothing that holds:
+// 16 lines of up to 1024 pixels, 16 columns as long, and up to three tiles of up to 256x256 pixels.
+// What a frame costs has a bound that does not depend on its size. A displacement is found up to
+// half of the length.
 type phase struct {
 	ffts  map[int]*fourier.CmplxFFT
 	hann  map[int][]float64
@@ -66,7 +69,8 @@ func power(n, most int) int {
 	return p
 }
 
-// addPhase adds the phase of the cross-power spectrum of two real signals, whose spectra are told apart by their symmetry: c is that of a + ib.
+// addPhase adds the phase of the cross-power spectrum of two real signals, whose spectra are told
+// apart by their symmetry: c is that of a + ib.
 func addPhase(cross []complex128, c, mirrored complex128, i int) {
 	a := (c + conj(mirrored)) / 2
 	b := (c - conj(mirrored)) / 2i
@@ -167,7 +171,8 @@ func (m *motor) alongRows(b rect) (found []candidate) {
 	return found
 }
 
-// alongColumns finds vertical displacements. Columns are taken 8 at a time from two places, every fourth of 32.
+// alongColumns finds vertical displacements. Columns are taken 8 at a time from two places, every
+// fourth of 32.
 func (m *motor) alongColumns(b rect) (found []candidate) {
 	n := power(b.y1-b.y0, longestLine)
 	width := min(32, (b.x1-b.x0)/2)

@@ -11,17 +11,23 @@ import (
 
 // # Motion error
 //
-// What stands still jumps behind what should move evenly. P(i) is where content is in stored frame i, the sum of displacements up to it. In a run, where it should be is
+// What stands still jumps behind what should move evenly. P(i) is where content is in stored frame
+// i, the sum of displacements up to it. In a run, where it should be is
 //
-//   - on the input path, if there are events of it: what was asked for at time(i) − lag, the lag being that from 0 to 500 ms, in whole milliseconds, with the least
-//     error over all runs: scroll_path.go. It is told as input_lag
-//   - else v · time(i) + p, the straight line with the least squares of distances from P(i), of all stored frames of the run
+//   - on the input path, if there are events of it: what was asked for at time(i) − lag, the lag
+//     being that from 0 to 500 ms, in whole milliseconds, with the least error over all runs:
+//     scroll_path.go. It is told as input_lag
+//   - else v · time(i) + p, the straight line with the least squares of distances from P(i), of all
+//     stored frames of the run
 //
-// and the error is the distance between the two. A frame that is shown for longer than the others is as wrong as it is late; content that is
-// drawn less often than the screen shows it is always a little wrong, and content that slows down is wrong against a straight line, though nobody need see it.
+// and the error is the distance between the two. A frame that is shown for longer than the others
+// is as wrong as it is late; content that is drawn less often than the screen shows it is always a
+// little wrong, and content that slows down is wrong against a straight line, though nobody need
+// see it.
 //
-// With displacements that are known to ± δ, P is known to ± Σ δ of the run, which is what the root mean square may be off by at most, and the greatest by three times that.
-// Where frames are lost: scroll_lost.go.
+// With displacements that are known to ± δ, P is known to ± Σ δ of the run, which is what the root
+// mean square may be off by at most, and the greatest by three times that. Where frames are lost:
+// scroll_lost.go.
 const (
 	runGap    = 200 * time.Millisecond
 	leastRun  = 3 // moving frames
@@ -65,7 +71,8 @@ type place struct {
 	x, y  float64
 }
 
-// places are those of all stored frames of a run, from its first to its last moving one. x and y begin at given values.
+// places are those of all stored frames of a run, from its first to its last moving one. x and y
+// begin at given values.
 func (p *scroll) places(r *motionRun, x, y float64) (all []place) {
 	k := 0
 	for n := r.first(); n <= r.last(); n++ {
@@ -118,7 +125,8 @@ type motionErrors struct {
 	square  float64
 }
 
-func (e *motionErrors) add(all []place, certain bool, within float64, off func(at timeline.Time, x, y float64) float64) {
+func (e *motionErrors) add(all []place, certain bool, within float64,
+	off func(at timeline.Time, x, y float64) float64) {
 	e.within = max(e.within, within)
 	for _, p := range all {
 		d := off(p.at, p.x, p.y)
@@ -136,7 +144,8 @@ func (e *motionErrors) add(all []place, certain bool, within float64, off func(a
 // report tells the errors. Where frames are lost they may be up to most.
 func (e *motionErrors) report(r *Result, against string, most float64) {
 	if len(e.off) == 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no run has %d moving frames: motion errors are left out", leastRun))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no run has %d moving frames: motion errors are left out",
+			leastRun))
 		return
 	}
 	rms, worst := math.Sqrt(e.square/float64(len(e.off))), e.off[e.worst]
@@ -179,7 +188,8 @@ func (p *scroll) motionError(r *Result, runs []motionRun, o *opens) {
 		lag := path.lag(all, p.Times.At(p.Window.Start))
 		off := path.off(lag, p.Times.At(p.Window.Start))
 		for i := range all {
-			e.add(all[i], o.none(), runs[of[i]].within, off) // all that was before moves the places of a run, and the lag
+			// all that was before moves the places of a run, and the lag
+			e.add(all[i], o.none(), runs[of[i]].within, off)
 		}
 		if most > 0 {
 			most += path.reach()
@@ -254,11 +264,13 @@ func (p *scroll) result() Result {
 	runs := p.runs()
 	zoomed, moving, undecided := p.count(runs)
 	if moving == 0 {
-		return Result{State: Refused, Refusal: fmt.Sprintf("nothing in the window moves as a whole: %d unique frames were tried, and none is the frame before it, displaced or scaled", p.tried)}
+		return Result{State: Refused,
+			Refusal: fmt.Sprintf("nothing in the window moves as a whole: %d unique frames were tried, and none is the frame before it, displaced or scaled", p.tried)}
 	}
 	var r Result
 	o := p.opens(undecided)
-	r.Values = append(r.Values, exactly("moving_frames", "frames", float64(moving), Neither, 0), exactly("runs", "runs", float64(len(runs)), Neither, 0))
+	r.Values = append(r.Values, exactly("moving_frames", "frames", float64(moving), Neither, 0),
+		exactly("runs", "runs", float64(len(runs)), Neither, 0))
 	p.speeds(&r, runs, o)
 	if len(runs) > 0 {
 		p.motionError(&r, runs, o)
@@ -271,16 +283,19 @@ func (p *scroll) result() Result {
 	u.Frames = undecided
 	r.Values = append(r.Values, u)
 	if len(undecided) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run", len(undecided)))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d frames change much, beside others that move, and it cannot be told how they moved; they end a run", len(undecided)))
 	}
 	p.widen(&r, o)
 	if o.lost > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("frames are lost: how %d frames moved is not known, and by bounds of what they may have done content may have jumped there and back", o.lost))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("frames are lost: how %d frames moved is not known, and by bounds of what they may have done content may have jumped there and back", o.lost))
 	}
 	return r
 }
 
-// count counts frames that are scaled, that move at all, and names those that change as much, next to them, and of which nothing is known.
+// count counts frames that are scaled, that move at all, and names those that change as much, next
+// to them, and of which nothing is known.
 func (p *scroll) count(runs []motionRun) (zoomed, moving int, undecided []int) {
 	for i, m := range p.moves {
 		if !m.failed {
@@ -361,10 +376,12 @@ func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 	median := lengths[(len(lengths)+1)/2-1]
 	longest := between("displacement_max", "px", most, max(0, most-each), most+each, Lower, 0.1)
 	longest.Frames = []int{mostAt}
-	r.Values = append(r.Values, between("displacement_p50", "px", median, max(0, median-each), median+each, Neither, 0.1), longest)
+	r.Values = append(r.Values, between("displacement_p50", "px", median, max(0, median-each), median+each, Neither,
+		0.1), longest)
 	if took > 0 {
 		s := took.Seconds()
-		r.Values = append(r.Values, between("speed", "px/s", travelled/s, max(0, travelled-slack)/s, (travelled+slack)/s, Neither, 0.05))
+		r.Values = append(r.Values, between("speed", "px/s", travelled/s, max(0, travelled-slack)/s,
+			(travelled+slack)/s, Neither, 0.05))
 	}
 	if fastestAt != None {
 		v := between("speed_max", "px/s", fastest, max(0, fastest-fastestWithin), fastest+fastestWithin, Neither, 0.1)

@@ -6,7 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// scout decides by changes, and a few frames, which frames of a window are worth to be tried: see the definition. It does not change afterwards.
+// scout decides by changes, and a few frames, which frames of a window are worth to be tried: see
+// the definition. It does not change afterwards.
 type scout struct {
 	*Case
 	alive      [classes]bool
@@ -75,11 +76,13 @@ func (s *scout) worth(number int, c *frame.Change) bool {
 	return moved
 }
 
-// amid reports whether a frame belongs to the time in which others move: content that moves further in one frame than it did before changes like no other frame, and moves nonetheless.
+// amid reports whether a frame belongs to the time in which others move: content that moves further
+// in one frame than it did before changes like no other frame, and moves nonetheless.
 func (s *scout) amid(number int) bool {
 	i, _ := slices.BinarySearch(s.moving, number)
 	at := s.Times.At(number)
-	return i > 0 && at.Sub(s.Times.At(s.moving[i-1])) <= runGap || i < len(s.moving) && s.Times.At(s.moving[i]).Sub(at) <= runGap
+	return i > 0 && at.Sub(s.Times.At(s.moving[i-1])) <= runGap || i < len(s.moving) &&
+		s.Times.At(s.moving[i]).Sub(at) <= runGap
 }
 
 // few reports whether a change that is not worth to be tried might be if it was one of more.
@@ -108,7 +111,8 @@ func (a *Area) around(c *frame.Change) rect {
 		return b
 	}
 	r := a.Region
-	// Rows of a plane follow each other, and so their bytes can be put together before they are made pixels.
+	// Rows of a plane follow each other, and so their bytes can be put together before they are
+	// made pixels.
 	at := 0
 	for at < len(c.Spans) {
 		first := c.Spans[at]
@@ -125,7 +129,8 @@ func (a *Area) around(c *frame.Change) rect {
 	return b
 }
 
-// together leaves those frames that at least two others follow, one no later than runGap after the other, or that follow such a one.
+// together leaves those frames that at least two others follow, one no later than runGap after the
+// other, or that follow such a one.
 func (s *scout) together(frames []int) (left []int) {
 	from := 0
 	for i := range frames {
@@ -140,7 +145,8 @@ func (s *scout) together(frames []int) (left []int) {
 	return left
 }
 
-// samples picks frames from the middles of the longest stretches of consecutive ones, and from their quarters where there are few.
+// samples picks frames from the middles of the longest stretches of consecutive ones, and from
+// their quarters where there are few.
 func samples(frames []int) []int {
 	type stretch struct{ from, to int } // indices
 	var all []stretch
@@ -200,7 +206,8 @@ func (a *Area) wholeChange() *frame.Change {
 // leastRows is how many rows must have moved for a vertical displacement.
 const leastRows = 8
 
-// rowsMoved returns by how far the most rows of R were moved, if these are at least half of its rows that changed. Rows are those of the first plane.
+// rowsMoved returns by how far the most rows of R were moved, if these are at least half of its
+// rows that changed. Rows are those of the first plane.
 func (c *Case) rowsMoved(ch *frame.Change) (dy int, ok bool) {
 	if len(ch.Moves) == 0 {
 		return 0, false

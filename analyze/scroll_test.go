@@ -98,7 +98,8 @@ func checkMoves(t *testing.T, r Result, name string, want map[int]float64, withi
 	}
 }
 
-// TestScrollScenes: page and pan, of many sizes and formats, by rows that the codec found and without.
+// TestScrollScenes: page and pan, of many sizes and formats, by rows that the codec found and
+// without.
 func TestScrollScenes(t *testing.T) {
 	sizes := []string{"320x180", "640x360", "426x240", "500x300", "256x256"}
 	formats := []string{"BGR4", "BGR3", "YUYV", "NV12", "YU12"}
@@ -115,7 +116,8 @@ func TestScrollScenes(t *testing.T) {
 					}
 				}
 				lossy := seed%2 == 1
-				m, truth := filmScene(t, scene, fmt.Sprintf("size=%s&format=%s&frames=%d&seed=%d", size, format, frames, seed), func(n uint64) bool {
+				m, truth := filmScene(t, scene, fmt.Sprintf("size=%s&format=%s&frames=%d&seed=%d", size, format, frames,
+					seed), func(n uint64) bool {
 					return n < uint64(from) || lossy && n > uint64(from) && rng.IntN(15) == 0
 				})
 				dx, dy := m.truthMoves(truth)
@@ -280,25 +282,29 @@ func TestScrollSubpixel(t *testing.T) {
 
 func TestScrollZoom(t *testing.T) {
 	for _, scale := range analyzetest.Some([]float64{1.03, 0.98, 1.01, 1.08, 0.9}) {
-		m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5, func(n int) func(x, y float64) (float64, float64) {
-			s := math.Pow(scale, float64(n))
-			return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
-		})
+		m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5,
+			func(n int) func(x, y float64) (float64, float64) {
+				s := math.Pow(scale, float64(n))
+				return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
+			})
 		r := one(t, m, FramesWindow(m, 0, 5), Options{}, "scroll")
 		v, ok := r.Find("zoom")
 		if want := math.Pow(scale, 4); !ok || want < v.Low || want > v.High || len(v.Frames) != 4 {
-			t.Errorf("zoom by %v: %q %v (%v to %v) in %v, want %v", scale, r.Refusal, v.Value, v.Low, v.High, v.Frames, want)
+			t.Errorf("zoom by %v: %q %v (%v to %v) in %v, want %v", scale, r.Refusal, v.Value, v.Low, v.High, v.Frames,
+				want)
 		}
 	}
 }
 
-// TestScrollZoomBesideWhatStands: a bar that stands still and does not count, as the code strip does not, hides no zoom.
+// TestScrollZoomBesideWhatStands: a bar that stands still and does not count, as the code strip
+// does not, hides no zoom.
 func TestScrollZoomBesideWhatStands(t *testing.T) {
 	const scale, top, height = 1.02, 140, 20
-	m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5, func(n int) func(x, y float64) (float64, float64) {
-		s := math.Pow(scale, float64(n))
-		return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
-	})
+	m := shots(t, newTextured(rand.New(rand.NewPCG(4, 8)), 900, 700), 480, 300, 5,
+		func(n int) func(x, y float64) (float64, float64) {
+			s := math.Pow(scale, float64(n))
+			return func(x, y float64) (float64, float64) { return 450 + (x-239.5)/s, 350 + (y-149.5)/s }
+		})
 	for _, pix := range m.pix {
 		for i, v := range pix {
 			if y := i / (4 * 480); y >= top && y < top+height {
@@ -308,7 +314,8 @@ func TestScrollZoomBesideWhatStands(t *testing.T) {
 			}
 		}
 	}
-	r := one(t, m, FramesWindow(m, 0, 5), Options{Masks: []frame.Region{{Y: top, Width: 480, Height: height}}}, "scroll")
+	r := one(t, m, FramesWindow(m, 0, 5), Options{Masks: []frame.Region{{Y: top, Width: 480, Height: height}}},
+		"scroll")
 	v, ok := r.Find("zoom")
 	if want := math.Pow(scale, 4); !ok || want < v.Low || want > v.High || len(v.Frames) != 4 {
 		t.Errorf("%q %v (%v to %v) in %v, want %v", r.Refusal, v.Value, v.Low, v.High, v.Frames, want)
@@ -326,7 +333,8 @@ func jerky(t testing.TB, steps []int) *film {
 	})
 }
 
-// TestScrollFar: content that moves a little jumps once by three quarters of what is seen of it, as a page that is turned does, or a browser that was late.
+// TestScrollFar: content that moves a little jumps once by three quarters of what is seen of it, as
+// a page that is turned does, or a browser that was late.
 func TestScrollFar(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 120, 6, 6, 6, 6}
 	want := map[int]float64{}
@@ -352,7 +360,8 @@ func TestScrollFar(t *testing.T) {
 	}
 }
 
-// TestScrollUndecided: of a jump to where nothing is left of what was seen it cannot be told how far it went, and the bounds say so.
+// TestScrollUndecided: of a jump to where nothing is left of what was seen it cannot be told how
+// far it went, and the bounds say so.
 func TestScrollUndecided(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 150, 6, 6, 6, 6}
 	m := newCoded(jerky(t, steps))
@@ -365,8 +374,9 @@ func TestScrollUndecided(t *testing.T) {
 	}
 }
 
-// TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. Each stored frame from the first that moves to the last is on a staircase around the
-// line of 600 px/s: the literal fit below says how far.
+// TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. Each stored frame
+// from the first that moves to the last is on a staircase around the line of 600 px/s: the literal
+// fit below says how far.
 func TestMotionErrorByHand(t *testing.T) {
 	steps := []int{0, 20, 0, 20, 0, 20, 0, 20, 0, 20}
 	m := jerky(t, steps)
@@ -378,7 +388,8 @@ func TestMotionErrorByHand(t *testing.T) {
 		ts, ys = append(ts, float64(n)), append(ys, at)
 	}
 	rms, worst := literalLine(ts, ys)
-	for name, want := range map[string]float64{"motion_error_rms": rms, "motion_error_max": worst, "runs": 1, "moving_frames": 5} {
+	for name, want := range map[string]float64{"motion_error_rms": rms, "motion_error_max": worst, "runs": 1,
+		"moving_frames": 5} {
 		if v, ok := r.Find(name); !ok || math.Abs(v.Value-want) > 1e-3 {
 			t.Errorf("%s is %v, want %v", name, v.Value, want)
 		}
@@ -401,7 +412,8 @@ func literalLine(ts, ys []float64) (rms, worst float64) {
 	least, _ := square(v, p)
 	for step := 64.0; step > 1e-7; {
 		better := false
-		for _, d := range [][2]float64{{step, 0}, {-step, 0}, {0, step}, {0, -step}, {step / 8, -step}, {-step / 8, step}} {
+		for _, d := range [][2]float64{{step, 0}, {-step, 0}, {0, step}, {0, -step}, {step / 8, -step},
+			{-step / 8, step}} {
 			if s, _ := square(v+d[0], p+d[1]); s < least {
 				least, v, p, better = s, v+d[0], p+d[1], true
 				break
@@ -417,7 +429,8 @@ func literalLine(ts, ys []float64) (rms, worst float64) {
 
 // TestScrollRuns: a pause of more than 200 ms and a turn each begin a new run.
 func TestScrollRuns(t *testing.T) {
-	steps := slices.Concat([]int{0}, slices.Repeat([]int{10}, 6), slices.Repeat([]int{0}, 14), slices.Repeat([]int{10}, 6), slices.Repeat([]int{-7}, 6), slices.Repeat([]int{0}, 5))
+	steps := slices.Concat([]int{0}, slices.Repeat([]int{10}, 6), slices.Repeat([]int{0}, 14),
+		slices.Repeat([]int{10}, 6), slices.Repeat([]int{-7}, 6), slices.Repeat([]int{0}, 5))
 	m := jerky(t, steps)
 	r := one(t, m, FramesWindow(m, 0, len(steps)), Options{}, "scroll")
 	wantValue(t, r, "runs", 3)
@@ -446,7 +459,8 @@ func TestScrollPath(t *testing.T) {
 	m := jerky(t, steps)
 	lag := 2 * m.period
 	event := func(n int, data string) timeline.Event {
-		return timeline.Event{At: timeline.Time(n)*timeline.Time(m.period) - timeline.Time(lag), Kind: "scroll", Data: json.RawMessage(data)}
+		return timeline.Event{At: timeline.Time(n)*timeline.Time(m.period) - timeline.Time(lag), Kind: "scroll",
+			Data: json.RawMessage(data)}
 	}
 	for _, c := range []struct {
 		name   string
@@ -498,6 +512,9 @@ func TestScrollLost(t *testing.T) {
 	r := one(t, m, FramesWindow(m, 0, len(m.metas)), Options{}, "scroll")
 	if v, _ := r.Find("displacement_max"); v.Value != 5 || v.Low != 5 || v.High < 256 {
 		t.Errorf("the greatest displacement is %v, %v to %v; by 5 the picture moves, and the two that are lost may have jumped", v.Value, v.Low, v.High)
+	}
+	if v, _ := r.Find("distance_x"); !strings.Contains(v.Note, WorstCase) || v.Low >= v.High {
+		t.Errorf("distance_x %v (%v to %v) has the note %q", v.Value, v.Low, v.High, v.Note)
 	}
 	if v, _ := r.Find("moving_frames"); v.Value != 18 || v.Low != 17 || v.High != 20 {
 		t.Errorf("%v to %v frames move, want 17 to 20", v.Low, v.High)

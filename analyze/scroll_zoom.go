@@ -4,10 +4,14 @@ import "math"
 
 // # Zoom
 //
-// A frame is scaled by s about the middle (cx, cy) of R if what stood at (cx + x/s, cy + y/s) stands at (cx + x, cy + y). Both frames are reduced to at most 240x240 means
-// of luma, without those in which any pixel does not count, and scales from 0.8 to 1.25 are tried in steps of 0.5 %: of each the mean difference, with values between four means taken linearly. The scale is
-// the one that leaves least, refined between its neighbours, if that is at most 60 % of what the frames differ as they stand, and if
-// it is not the first or the last. Every third scale is tried, and those beside the best of these. It is known to ± half a step. A zoom about another point is not found, and its frames are undecided.
+// A frame is scaled by s about the middle (cx, cy) of R if what stood at (cx + x/s, cy + y/s)
+// stands at (cx + x, cy + y). Both frames are reduced to at most 240x240 means of luma, without
+// those in which any pixel does not count, and scales from 0.8 to 1.25 are tried in steps of 0.5 %:
+// of each the mean difference, with values between four means taken linearly. The scale is the one
+// that leaves least, refined between its neighbours, if that is at most 60 % of what the frames
+// differ as they stand, and if it is not the first or the last. Every third scale is tried, and
+// those beside the best of these. It is known to ± half a step. A zoom about another point is not
+// found, and its frames are undecided.
 type zoomer struct {
 	w, h, cell  int
 	before, now []float32
@@ -22,7 +26,8 @@ const (
 	zoomLeft  = 0.6
 )
 
-// estimate returns the scale, and whether there is one that holds. Only a change that reaches over three quarters of R's sides is looked at.
+// estimate returns the scale, and whether there is one that holds. Only a change that reaches over
+// three quarters of R's sides is looked at.
 func (z *zoomer) estimate(m *motor, b rect) (motion, bool) {
 	r := m.Area.Region
 	if 4*(b.x1-b.x0) < 3*r.Width || 4*(b.y1-b.y0) < 3*r.Height || r.Width < leastLength || r.Height < leastLength {
@@ -86,7 +91,8 @@ func (z *zoomer) reduce(m *motor, dst []float32, before bool) []float32 {
 	return dst
 }
 
-// choose finds the cells that count. What is left out, such as the code strip, stands still while all else is scaled.
+// choose finds the cells that count. What is left out, such as the code strip, stands still while
+// all else is scaled.
 func (z *zoomer) choose(a *Area) {
 	if len(z.counts) == z.w*z.h {
 		return

@@ -7,18 +7,21 @@ import (
 )
 
 const (
-	// leastShare is the fewest frames for which a part of its own is worth it: it begins with decoding one frame out of order, and with
-	// looking at all of it.
+	// leastShare is the fewest frames for which a part of its own is worth it: it begins with
+	// decoding one frame out of order, and with looking at all of it.
 	leastShare = 45
 	// leastChanged is how many frames' worth of bytes must change in them for that.
 	leastChanged = 20
-	// mostShares is how many there are for each goroutine, so that none waits long for the last one.
+	// mostShares is how many there are for each goroutine, so that none waits long for the last
+	// one.
 	mostShares = 4
-	// stillFrames is how many frames in which nothing changes cost as much as one of which all does.
+	// stillFrames is how many frames in which nothing changes cost as much as one of which all
+	// does.
 	stillFrames = 2048
 )
 
-// shares cuts the window into parts of about the same work, and returns where they begin and end: one number more than there are shares.
+// shares cuts the window into parts of about the same work, and returns where they begin and end:
+// one number more than there are shares.
 func (r *run) shares(workers int) ([]int, error) {
 	from, to := r.Window.Start, r.Window.End+1
 	if workers == 1 || !r.pixels {
@@ -53,7 +56,8 @@ func evenly(from, to, n int) (cuts []int) {
 	return cuts
 }
 
-// work returns for each frame, and for the end, how much there is to do before it, in bytes of change.
+// work returns for each frame, and for the end, how much there is to do before it, in bytes of
+// change.
 func (r *run) work(from, to int) ([]int64, error) {
 	work := make([]int64, 0, to-from+1)
 	sum, still := int64(0), int64(r.Layout.Size/stillFrames)

@@ -11,8 +11,8 @@ import (
 
 // # speedindex: load figures
 //
-// They count from T0, the command that began the load. Without one they count from the first visual change, and are named
-// from_first_change.… .
+// They count from T0, the command that began the load. Without one they count from the first visual
+// change, and are named from_first_change.… .
 //
 //	first_visual_change, last_visual_change   ms; the first and the last unique frame: it differs from the one before it, beyond τ and m
 //	VARIANT.speed_index                       Σ Δt·(1 − p), ms
@@ -31,14 +31,18 @@ import (
 //	             value arrive within 5 of where it belongs; frames and thumbnails are the same. script_old_white.speed_index is that with its rules for white
 //	             in force, which begin with the first white frame and end before the next. Detail is ScriptDetail: it names the commits.
 //
-// τ is for the changes and for pixel. The others look at every sample as it is: so histogram, which small noise moves most, is left out where τ
-// is not 0, unless it is asked for. Lost frames may have shown anything, and bounds say what that would make of each figure, for τ = 0; see loadbounds.go.
+// τ is for the changes and for pixel. The others look at every sample as it is: so histogram, which
+// small noise moves most, is left out where τ is not 0, unless it is asked for. Lost frames may
+// have shown anything, and bounds say what that would make of each figure, for τ = 0; see
+// loadbounds.go.
 //
-// pixel and histogram always come. The other three look at all that changes several times over: unless they are asked for, they are left
-// out of windows in which more than [costlyFrames] frames change.
+// pixel and histogram always come. The other three look at all that changes several times over:
+// unless they are asked for, they are left out of windows in which more than [costlyFrames] frames
+// change.
 func speedIndexMeasure() measure {
 	values := loadValues("")
-	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad, values: append(append(values, loadValues(fromFirstChange)...), scriptValues()...)}
+	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad,
+		values: append(append(values, loadValues(fromFirstChange)...), scriptValues()...)}
 }
 
 // fromFirstChange begins the names of values that count from there, since T0 is not known.
@@ -77,7 +81,8 @@ func Variants() []string { return []string{"pixel", "histogram", "perceptual", "
 func CheckVariants(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Variants(), name) {
-			return fmt.Errorf("no variant of load figures is called %q: there are %s", name, strings.Join(Variants(), " "))
+			return fmt.Errorf("no variant of load figures is called %q: there are %s", name,
+				strings.Join(Variants(), " "))
 		}
 	}
 	return nil
@@ -101,7 +106,8 @@ func (c *Case) chooseVariants() (v variants, err error) {
 	}
 	if len(asked) > 0 {
 		has := func(name string) bool { return slices.Contains(asked, name) }
-		return variants{has("pixel"), has("histogram"), has("perceptual"), has("contentful"), has("script"), 0, false}, nil
+		return variants{has("pixel"), has("histogram"), has("perceptual"), has("contentful"), has("script"), 0, false},
+			nil
 	}
 	if !c.wants("speedindex") && !c.wants("windowopen") {
 		return v, nil
@@ -155,17 +161,20 @@ func (l *load) figures() Result {
 			r.elapsed(prefix+"first_visual_change", first, d.frames)
 			r.elapsed(prefix+"last_visual_change", last, d.frames)
 		}
-		r.Series = append(r.Series, Series{Name: c.name + ".progress", Unit: "fraction", Holds: true, Frames: l.frames, Values: c.p})
+		r.Series = append(r.Series, Series{Name: c.name + ".progress", Unit: "fraction", Holds: true, Frames: l.frames,
+			Values: c.p})
 	}
 	r.Warnings = append(r.Warnings, d.warnings()...)
 	if l.variants.script {
 		l.script(&r, d)
 	}
 	if l.variants.noisy {
-		r.Warnings = append(r.Warnings, "histogram takes every sample as it is, whatever the tolerance: with one it is computed only if asked for, with --variants")
+		r.Warnings = append(r.Warnings,
+			"histogram takes every sample as it is, whatever the tolerance: with one it is computed only if asked for, with --variants")
 	}
 	if n := l.variants.left; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d frames change: perceptual, contentful and script are computed only if asked for, with --variants", n))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d frames change: perceptual, contentful and script are computed only if asked for, with --variants", n))
 	}
 	return r
 }
@@ -223,7 +232,8 @@ func (r *Result) elapsed(name string, e visual.Elapsed, frames []int) {
 
 // curve adds the figures of one variant.
 func (r *Result) curve(name string, f visual.Figures, frames []int) {
-	r.Values = append(r.Values, between(name+".speed_index", "ms", f.SpeedIndex.Value, f.SpeedIndex.Low, f.SpeedIndex.High, Lower, 0.03))
+	r.Values = append(r.Values, between(name+".speed_index", "ms", f.SpeedIndex.Value, f.SpeedIndex.Low,
+		f.SpeedIndex.High, Lower, 0.03))
 	for i, level := range visual.Levels() {
 		r.elapsed(reached(name, "complete", level), f.Complete[i], frames)
 		r.elapsed(reached(name, "crossed", level), f.Crossed[i], frames)

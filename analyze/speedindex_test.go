@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// literalFigures computes Speed Index and visually complete as the definitions say, frame by frame, from progresses of all frames.
+// literalFigures computes Speed Index and visually complete as the definitions say, frame by frame,
+// from progresses of all frames.
 func literalFigures(m *film, w Window, t0 float64, p []float64) (index float64, complete, crossed [4]float64) {
 	at := func(n int) float64 { return ms(time.Duration(m.metas[n].Sampled.Mid())) }
 	from := t0
@@ -40,7 +41,8 @@ func literalFigures(m *film, w Window, t0 float64, p []float64) (index float64, 
 	return index, complete, crossed
 }
 
-// TestLoadFiguresLiteral holds the figures by pixels and by histogram against the formulas, with T0, on random films.
+// TestLoadFiguresLiteral holds the figures by pixels and by histogram against the formulas, with
+// T0, on random films.
 func TestLoadFiguresLiteral(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(40)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -94,7 +96,8 @@ func (m *film) literalHistogram(a *Area, n int) *visual.Histogram {
 	return &h
 }
 
-// nearly fails the test if a value is off by more than the rounding of a sum; NaN is a value that there must not be.
+// nearly fails the test if a value is off by more than the rounding of a sum; NaN is a value that
+// there must not be.
 func nearly(t *testing.T, r Result, name string, want float64) {
 	t.Helper()
 	v, ok := r.Find(name)
@@ -112,7 +115,8 @@ func nearly(t *testing.T, r Result, name string, want float64) {
 	}
 }
 
-// TestLoadTruth holds the figures of scene page against its list of blocks: it is complete when the last of them has come and the spinner has gone.
+// TestLoadTruth holds the figures of scene page against its list of blocks: it is complete when the
+// last of them has come and the spinner has gone.
 func TestLoadTruth(t *testing.T) {
 	for seed := range analyzetest.Seeds(100) {
 		size := []string{"320x180", "240x136", "400x120"}[seed%3]
@@ -153,8 +157,9 @@ func TestLoadFromGreen(t *testing.T) {
 	}
 }
 
-// TestRoundTripsCount: the same page, whose pictures begin three round trips after the command that goes there, behind 20 and behind 300 ms. Every figure differs by
-// these, because time counts from the command; without it, from the first change, none does.
+// TestRoundTripsCount: the same page, whose pictures begin three round trips after the command that
+// goes there, behind 20 and behind 300 ms. Every figure differs by these, because time counts from
+// the command; without it, from the first change, none does.
 func TestRoundTripsCount(t *testing.T) {
 	const period = 20 * time.Millisecond
 	page := func(trip time.Duration, command bool) Result {
@@ -176,7 +181,9 @@ func TestRoundTripsCount(t *testing.T) {
 		if command {
 			w.T0 = &Moment{At: m.metas[0].Sampled.Mid()}
 		}
-		return one(t, m, w, Options{Load: LoadOptions{Variants: []string{"pixel", "histogram", "contentful"}}}, "speedindex") // perceptual finds green already like the page
+		// perceptual finds green already like the page
+		return one(t, m, w, Options{Load: LoadOptions{Variants: []string{"pixel", "histogram", "contentful"}}},
+			"speedindex")
 	}
 	for _, command := range []bool{true, false} {
 		near, far := page(20*time.Millisecond, command), page(300*time.Millisecond, command)
@@ -189,15 +196,18 @@ func TestRoundTripsCount(t *testing.T) {
 		}
 		for i, v := range near.Values {
 			if v.Unit == "ms" && math.Abs(far.Values[i].Value-v.Value-want) > 1e-6 {
-				t.Errorf("%s is %v behind 20 ms and %v behind 300, want %v more", v.Name, v.Value, far.Values[i].Value, want)
+				t.Errorf("%s is %v behind 20 ms and %v behind 300, want %v more", v.Name, v.Value, far.Values[i].Value,
+					want)
 			}
 		}
 	}
 }
 
-// TestAllVariants looks at every variant, over shares of a few frames and in one: they must be the same to the last bit.
+// TestAllVariants looks at every variant, over shares of a few frames and in one: they must be the
+// same to the last bit.
 func TestAllVariants(t *testing.T) {
-	m, truth := filmScene(t, "page", "size=240x136&frames=90&markers=1&seed=3", func(n uint64) bool { return n%17 == 5 })
+	m, truth := filmScene(t, "page", "size=240x136&frames=90&markers=1&seed=3",
+		func(n uint64) bool { return n%17 == 5 })
 	w := m.content(truth)
 	var first Result
 	for i, share := range []int{0, 7} {
@@ -213,7 +223,8 @@ func TestAllVariants(t *testing.T) {
 		}
 		for k, v := range r.Values {
 			if v.Value != first.Values[k].Value || v.Name != first.Values[k].Name {
-				t.Errorf("in shares %s is %v, in one %s is %v", v.Name, v.Value, first.Values[k].Name, first.Values[k].Value)
+				t.Errorf("in shares %s is %v, in one %s is %v", v.Name, v.Value, first.Values[k].Name,
+					first.Values[k].Value)
 			}
 		}
 	}
@@ -234,8 +245,9 @@ func TestWindowOpenNeedsACommand(t *testing.T) {
 	}
 }
 
-// TestPicturesWithTimes holds the figures of a few pictures at uneven times against numbers worked by hand: a quarter, a half and all of
-// the last picture after 500, 920 and 2000 ms; at 1500 ms nothing changes.
+// TestPicturesWithTimes holds the figures of a few pictures at uneven times against numbers worked
+// by hand: a quarter, a half and all of the last picture after 500, 920 and 2000 ms; at 1500 ms
+// nothing changes.
 //
 //	Speed Index = 500·1 + 420·¾ + 1080·½ = 1355
 func TestPicturesWithTimes(t *testing.T) {
@@ -260,8 +272,9 @@ func TestPicturesWithTimes(t *testing.T) {
 	w.T0 = &Moment{At: 0}
 	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: Variants()}}, "speedindex")
 	for name, want := range map[string]float64{
-		"pixel.speed_index": 1355, "histogram.speed_index": 1355, "first_visual_change": 500, "last_visual_change": 2000,
-		"pixel.complete_85": 2000, "pixel.complete_100": 2000,
+		"pixel.speed_index": 1355, "histogram.speed_index": 1355, "first_visual_change": 500,
+		"last_visual_change": 2000,
+		"pixel.complete_85":  2000, "pixel.complete_100": 2000,
 		"script.first_visual_change": 500, "script.last_visual_change": 2000, "script.speed_index": 1355,
 	} {
 		wantValue(t, r, name, want)

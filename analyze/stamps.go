@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// stamps are the numbers and times of frames in order. As long as numbers and intervals are as a signal's, each frame takes 16 bytes.
+// stamps are the numbers and times of frames in order. As long as numbers and intervals are as a
+// signal's, each frame takes 16 bytes.
 type stamps struct {
 	base  uint64 // number of the first
 	small []smallStamp
@@ -55,7 +56,8 @@ func (s *stamps) at(i int) stamp {
 		return s.wide[i]
 	}
 	t := &s.small[i]
-	return stamp{s.base + uint64(t.sequence), timeline.Interval{Earliest: t.earliest, Latest: t.earliest + timeline.Time(t.width)}}
+	return stamp{s.base + uint64(t.sequence),
+		timeline.Interval{Earliest: t.earliest, Latest: t.earliest + timeline.Time(t.width)}}
 }
 
 // meta is a stamp as others know it, without what else is known of the frame.

@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestStamps adds numbers and times as signals have them, and those that only damaged files and long waits bring.
+// TestStamps adds numbers and times as signals have them, and those that only damaged files and
+// long waits bring.
 func TestStamps(t *testing.T) {
 	wide := 0
 	for seed := range uint64(50) {

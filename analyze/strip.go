@@ -12,7 +12,8 @@ import (
 
 // # strip: what the code strip tells
 //
-// Pages that draw the code strip number the frames that they draw, and put their clock into them. Of the ids and clocks that the frames from s to e show:
+// Pages that draw the code strip number the frames that they draw, and put their clock into them.
+// Of the ids and clocks that the frames from s to e show:
 //
 //	distinct_ids   ids that were seen, whole or not
 //	drawn          b − a + 1, of ids from a to b
@@ -23,17 +24,22 @@ import (
 //	unreadable     frames no copy of which can be read
 //	clock_rate     ms of the page's clock in a ms of ours
 //
-// Frames that are lost may have shown anything: repeated and out_of_order may be as many more, ids unseen and runts beside losses as many fewer; what is
-// unseen beside one may have been a runt, and what repeats the frame before a loss may not repeat what was lost.
+// Frames that are lost may have shown anything: repeated and out_of_order may be as many more, ids
+// unseen and runts beside losses as many fewer; what is unseen beside one may have been a runt, and
+// what repeats the frame before a loss may not repeat what was lost.
 //
-// clock_rate is the slope of the least-squares line through the page's clock at the first frame of each id. It draws some time before it is seen, and its clock has whole ms:
-// with E the largest distance of a point from the line, and T from the first to the last, a line that passes within E of both has a slope of at most 2E/T more or less. The
-// uncertainty of T is added. Fewer than 10 ids have none.
+// clock_rate is the slope of the least-squares line through the page's clock at the first frame of
+// each id. It draws some time before it is seen, and its clock has whole ms: with E the largest
+// distance of a point from the line, and T from the first to the last, a line that passes within E
+// of both has a slope of at most 2E/T more or less. The uncertainty of T is added. Fewer than 10
+// ids have none.
 //
-// By hand: frames that show ids 7 8 8 9 12 12 13 have 5 distinct ids of 7 drawn, of which 10 and 11 are unseen, and 2 repeated frames.
+// By hand: frames that show ids 7 8 8 9 12 12 13 have 5 distinct ids of 7 drawn, of which 10 and 11
+// are unseen, and 2 repeated frames.
 //
-// Series "data" has the 8 bits that pages may use for what they like, where they are not 0 throughout. Detail is StripDetail. Unless it is asked for, the measure is left out of
-// windows without a strip, which is looked for at their beginning, in their middle and at their end.
+// Series "data" has the 8 bits that pages may use for what they like, where they are not 0
+// throughout. Detail is StripDetail. Unless it is asked for, the measure is left out of windows
+// without a strip, which is looked for at their beginning, in their middle and at their end.
 func stripMeasure() measure {
 	return measure{name: "strip", version: 1, begin: beginStrip, values: []string{
 		"distinct_ids", "drawn", "unseen", "repeated", "out_of_order", "runts", "unreadable", "clock_rate",
@@ -47,11 +53,13 @@ type StripDetail struct {
 	Partial int `json:"partial"` // with copies that cannot be read
 	Torn    int `json:"torn"`    // whose copies disagree
 	Foreign int `json:"foreign"` // that show another page's strip
-	// Unlike are frames about which pixels and ids disagree: they differ without a new id, or have a new id and differ in nothing else. The first ones.
+	// Unlike are frames about which pixels and ids disagree: they differ without a new id, or have
+	// a new id and differ in nothing else. The first ones.
 	Unlike []int `json:"unlike"`
 }
 
-// errAbsent is wrapped by a measure that does not apply to a window: it is refused only if it was asked for.
+// errAbsent is wrapped by a measure that does not apply to a window: it is refused only if it was
+// asked for.
 var errAbsent = errors.New("there is nothing to measure")
 
 type stripBooks struct {
@@ -115,7 +123,8 @@ func (p *stripBooks) result() Result {
 	d, ok := p.ids.count()
 	if ok {
 		distinct, open := float64(d.drawn-d.dropped), float64(d.open)
-		unseen := between("unseen", "frames", float64(d.dropped), float64(d.dropped-d.open), float64(d.dropped), Lower, 0.05)
+		unseen := between("unseen", "frames", float64(d.dropped), float64(d.dropped-d.open), float64(d.dropped), Lower,
+			0.05)
 		unseen.Frames = d.behind
 		unseen.Note = "the frames named are those behind"
 		r.Values = append(r.Values, between("distinct_ids", "ids", distinct, distinct, distinct+open, Neither, 0),
@@ -139,7 +148,8 @@ func (p *stripBooks) result() Result {
 		r.Warnings = append(r.Warnings, "there are too many frames out of order to count all")
 	}
 	p.data(&r)
-	told := StripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign, Unlike: []int{}}
+	told := StripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign,
+		Unlike: []int{}}
 	for _, u := range s.Disagree {
 		told.Unlike = name(told.Unlike, u.Frame)
 	}
@@ -147,8 +157,9 @@ func (p *stripBooks) result() Result {
 	return r
 }
 
-// runts counts ids that were never seen in all copies. Where frames are missing beside one, it may have been seen whole there; of those that may
-// have been shown by missing frames alone, any may have been one too. Where frames come out of order, any missing frame may have shown one whole.
+// runts counts ids that were never seen in all copies. Where frames are missing beside one, it may
+// have been seen whole there; of those that may have been shown by missing frames alone, any may
+// have been one too. Where frames come out of order, any missing frame may have shown one whole.
 func (p *stripBooks) runts(d drops) Value {
 	type book struct {
 		copies uint8

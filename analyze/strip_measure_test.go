@@ -62,19 +62,24 @@ func TestStrip(t *testing.T) {
 		shots []stripShot
 		want  map[string][3]float64
 	}{
-		{"of the definition", []stripShot{whole(7), whole(8), whole(8), whole(9), whole(12), whole(12), whole(13)}, map[string][3]float64{
-			"distinct_ids": exact(5), "drawn": exact(7), "unseen": exact(2), "repeated": exact(2), "out_of_order": exact(0), "runts": exact(0), "unreadable": exact(0)}},
+		{"of the definition", []stripShot{whole(7), whole(8), whole(8), whole(9), whole(12), whole(12), whole(13)},
+			map[string][3]float64{
+				"distinct_ids": exact(5), "drawn": exact(7), "unseen": exact(2), "repeated": exact(2),
+				"out_of_order": exact(0), "runts": exact(0), "unreadable": exact(0)}},
 		{"frames lost", lossy, map[string][3]float64{
-			"distinct_ids": {5, 5, 7}, "drawn": exact(7), "unseen": {2, 0, 2}, "repeated": {2, 2, 4}, "out_of_order": {0, 0, 2}, "runts": {0, 0, 2}}},
+			"distinct_ids": {5, 5, 7}, "drawn": exact(7), "unseen": {2, 0, 2}, "repeated": {2, 2, 4},
+			"out_of_order": {0, 0, 2}, "runts": {0, 0, 2}}},
 		{"a runt", []stripShot{whole(1), {above: 2, below: 1}, whole(3), whole(4)}, map[string][3]float64{
 			"distinct_ids": exact(4), "drawn": exact(4), "unseen": exact(0), "runts": exact(1), "repeated": exact(0)}},
-		{"torn, and whole afterwards", []stripShot{whole(1), {above: 2, below: 1}, whole(2), whole(3)}, map[string][3]float64{
-			"distinct_ids": exact(3), "runts": exact(0), "repeated": exact(1)}},
+		{"torn, and whole afterwards", []stripShot{whole(1), {above: 2, below: 1}, whole(2), whole(3)},
+			map[string][3]float64{
+				"distinct_ids": exact(3), "runts": exact(0), "repeated": exact(1)}},
 		{"back", []stripShot{whole(1), whole(3), whole(2), whole(4)}, map[string][3]float64{
 			"distinct_ids": exact(4), "unseen": exact(0), "out_of_order": exact(1)}},
 		{"nothing to read", []stripShot{whole(1), whole(-1), whole(-1), whole(2)}, map[string][3]float64{
 			"distinct_ids": exact(2), "unreadable": exact(2), "unseen": exact(0), "repeated": exact(0)}},
-		{"only at the end", []stripShot{whole(-1), whole(-1), whole(4)}, map[string][3]float64{"distinct_ids": exact(1), "unreadable": exact(2)}},
+		{"only at the end", []stripShot{whole(-1), whole(-1), whole(4)},
+			map[string][3]float64{"distinct_ids": exact(1), "unreadable": exact(2)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := stripFilm(t, tc.shots)
@@ -96,10 +101,12 @@ func TestStripIsLeftOut(t *testing.T) {
 	if _, ok := found.Find("strip"); ok || len(found.Results) != len(Names())-1 {
 		t.Errorf("%d results of %d measures", len(found.Results), len(Names()))
 	}
-	if r := one(t, m, w, Options{}, "strip"); r.State != Refused || !strings.Contains(r.Refusal, "no frame shows a code strip") {
+	if r := one(t, m, w, Options{}, "strip"); r.State != Refused ||
+		!strings.Contains(r.Refusal, "no frame shows a code strip") {
 		t.Errorf("%+v", r)
 	}
-	if found, err = Analyze(t.Context(), stripFilm(t, []stripShot{whole(1), whole(2), whole(3)}), w, Options{}); err != nil {
+	if found, err = Analyze(t.Context(), stripFilm(t, []stripShot{whole(1), whole(2), whole(3)}),
+		w, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := found.Find("strip"); !ok {
@@ -130,7 +137,8 @@ func TestStripClock(t *testing.T) {
 			t.Errorf("%v in shares, and %v", v.Value, before.Value)
 		}
 		before = &v
-		if s := r.Series[0]; s.Name != "data" || !slices.Equal(s.Frames, []int{0, 50, 100}) || !slices.Equal(s.Values, []float64{0, 1, 2}) {
+		if s := r.Series[0]; s.Name != "data" || !slices.Equal(s.Frames, []int{0, 50, 100}) ||
+			!slices.Equal(s.Values, []float64{0, 1, 2}) {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -193,7 +201,8 @@ func TestStripLiteral(t *testing.T) {
 		m := stripFilm(t, shots)
 		r := one(t, m, FramesWindow(m, 0, len(shots)), Options{share: int(seed % 4)}, "strip")
 		for name, want := range map[string]int{
-			"distinct_ids": len(copies), "drawn": most - least + 1, "unseen": most - least + 1 - len(copies), "runts": runts,
+			"distinct_ids": len(copies), "drawn": most - least + 1, "unseen": most - least + 1 - len(copies),
+			"runts":    runts,
 			"repeated": repeated, "out_of_order": backward, "unreadable": unreadable,
 		} {
 			if v, ok := r.Find(name); !ok || v.Value != float64(want) {

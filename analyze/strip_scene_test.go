@@ -9,13 +9,15 @@ import (
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
-// TestStripScene measures the scene whose faults are scripted: exactly what it tells where nothing is lost, and around that where captured frames are.
+// TestStripScene measures the scene whose faults are scripted: exactly what it tells where nothing
+// is lost, and around that where captured frames are.
 func TestStripScene(t *testing.T) {
 	wide := 0
 	for seed := range analyzetest.Seeds(uint64(200)) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		cycles := 1 + seed%2
-		query := fmt.Sprintf("size=200x42&seed=%d&frames=%d&format=%s", seed, 96*cycles, []string{"BGR4", "NV12", "YUYV"}[seed%3])
+		query := fmt.Sprintf("size=200x42&seed=%d&frames=%d&format=%s", seed, 96*cycles,
+			[]string{"BGR4", "NV12", "YUYV"}[seed%3])
 		var lost func(uint64) bool
 		if seed%4 == 3 {
 			lost = func(n uint64) bool { return n > 0 && n < 96*cycles-1 && rng.IntN(25) == 0 }

@@ -10,11 +10,13 @@ import (
 
 // # tearing
 //
-// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R; that is checked. With such a set, fi is torn
-// if its lines match two or more images of the set. A line matches an image if none of its pixels that count differs from the image's. With a
-// tolerance a line can match several images at once; then fi is torn if no single image matches all of its lines that match any. A frame that
-// could be whole is never called torn. A line that matches no image, such as one in which the scan-out changed images halfway,
-// is passed over: the tear row is the first line that counts behind the last one of the image above it.
+// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R;
+// that is checked. With such a set, fi is torn if its lines match two or more images of the set. A
+// line matches an image if none of its pixels that count differs from the image's. With a tolerance
+// a line can match several images at once; then fi is torn if no single image matches all of its
+// lines that match any. A frame that could be whole is never called torn. A line that matches no
+// image, such as one in which the scan-out changed images halfway, is passed over: the tear row is
+// the first line that counts behind the last one of the image above it.
 //
 //	images         in the set
 //	torn_frames    of s ≤ i ≤ e
@@ -28,17 +30,24 @@ import (
 //
 // What is suspected is not found: blocks of a page that appear one below the other look the same.
 //
-// The images are frames that were named, of the same format. Where none were, they are looked for: s and the frames that differ from the one before,
-// up to 64 of them, are held against each other, and a picture that two or more of the window's frames show is taken for an image. Those that are shown longest
-// come first; one that is torn of those before it is left out; any other that is not disjoint from them means that there is no set. There must be 2
-// to 16. An image that is never whole in two frames cannot be found like that. Where there is no set only what is suspected is told, and why.
+// The images are frames that were named, of the same format. Where none were, they are looked for:
+// s and the frames that differ from the one before, up to 64 of them, are held against each other,
+// and a picture that two or more of the window's frames show is taken for an image. Those that are
+// shown longest come first; one that is torn of those before it is left out; any other that is not
+// disjoint from them means that there is no set. There must be 2 to 16. An image that is never
+// whole in two frames cannot be found like that. Where there is no set only what is suspected is
+// told, and why.
 //
-// A set that was found is guessed: a page that repaints every pixel in steps shows pictures that nobody could tell from torn images. So all that is told by it is suspected, unless
-// it was said that the content is made of disjoint images, or the page draws a code strip. Then the copies of the strip on both sides of each tear
-// tell: if they have different ids everywhere it is certain, and if they have the same id anywhere, the page drew it like that and there is no set. It stays suspected if the copies in an
-// image of the set differ: what is shown most often need not be whole.
+// A set that was found is guessed: a page that repaints every pixel in steps shows pictures that
+// nobody could tell from torn images. So all that is told by it is suspected, unless it was said
+// that the content is made of disjoint images, or the page draws a code strip. Then the copies of
+// the strip on both sides of each tear tell: if they have different ids everywhere it is certain,
+// and if they have the same id anywhere, the page drew it like that and there is no set. It stays
+// suspected if the copies in an image of the set differ: what is shown most often need not be
+// whole.
 //
-// With frames lost, each of them may have been torn or something else, and the two beside a gap are neither pairs nor suspected, and may have been.
+// With frames lost, each of them may have been torn or something else, and the two beside a gap are
+// neither pairs nor suspected, and may have been.
 //
 // Frames are not decoded unless there is a set.
 func tearingMeasure() measure {
@@ -50,7 +59,8 @@ func tearingMeasure() measure {
 // TearingOptions say what is known of the content.
 type TearingOptions struct {
 	Images []int // numbers of frames that show the images of a disjoint set, each whole; empty: they are looked for
-	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the pair rule is applied unchecked, and images that are found are not guessed.
+	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the
+	// pair rule is applied unchecked, and images that are found are not guessed.
 	Disjoint bool
 }
 
@@ -133,7 +143,8 @@ func (t *tearing) guess(s frame.Image) {
 }
 
 func (t *tearing) fork() part {
-	return &tearing{Case: t.Case, set: t.set, guessed: t.guessed, witness: t.witness.fork(), pairRule: t.pairRule, suspects: suspects{Case: t.Case}}
+	return &tearing{Case: t.Case, set: t.set, guessed: t.guessed, witness: t.witness.fork(), pairRule: t.pairRule,
+		suspects: suspects{Case: t.Case}}
 }
 
 func (t *tearing) add(f *Frame) {
@@ -241,8 +252,9 @@ func (t *tearing) result() Result {
 				v.High = min(1, v.High+float64(t.other)/float64(t.frames))
 			}
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("nobody said that the content is made of disjoint images: %d pictures were found to be, and what is told by them is suspected. "+
-			"A page that repaints all of itself in steps looks the same. If it is made of such images, say so (--disjoint), or name frames that show them (--images)", len(t.set.images)))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("nobody said that the content is made of disjoint images: %d pictures were found to be, and what is told by them is suspected. "+
+				"A page that repaints all of itself in steps looks the same. If it is made of such images, say so (--disjoint), or name frames that show them (--images)", len(t.set.images)))
 	}
 	t.suspects.report(&r, lost, t.set == nil)
 	r.Detail = detail(d)
@@ -272,8 +284,9 @@ func (t *tearing) report(r *Result, lost float64) {
 		between("other_frames", "frames", float64(t.other), float64(t.other), float64(t.other)+lost, Neither, 0))
 	r.Series = append(r.Series, row)
 	if t.other > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d frames show something else than the %d images, in some lines at least",
-			t.other, t.frames, len(t.set.numbers)))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("%d of %d frames show something else than the %d images, in some lines at least",
+				t.other, t.frames, len(t.set.numbers)))
 	}
 }
 
@@ -338,7 +351,8 @@ type shape struct {
 	images []int
 }
 
-// shape tells what the lines say. Going down, an image lasts for as long as there is one that matches all lines since it began.
+// shape tells what the lines say. Going down, an image lasts for as long as there is one that
+// matches all lines since it began.
 func (m *matcher) shape() shape {
 	m.stale = false
 	const all = 1<<maxImages - 1

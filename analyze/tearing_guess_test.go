@@ -12,8 +12,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestTearingIsSuspectedUnasked: no page tears here, though some repaint every pixel in steps. What is told of images that nobody named is never certain, and what
-// is true of them lies within its bounds.
+// TestTearingIsSuspectedUnasked: no page tears here, though some repaint every pixel in steps. What
+// is told of images that nobody named is never certain, and what is true of them lies within its
+// bounds.
 func TestTearingIsSuspectedUnasked(t *testing.T) {
 	guesses := 0
 	hold := func(name string, r Result) {
@@ -40,7 +41,8 @@ func TestTearingIsSuspectedUnasked(t *testing.T) {
 			}
 		}
 	}
-	for _, scene := range analyzetest.Some([]string{"web", "page", "static", "caret", "fade", "fps", "pan", "pingpong"}) {
+	for _, scene := range analyzetest.Some([]string{"web", "page", "static", "caret", "fade", "fps", "pan",
+		"pingpong"}) {
 		m, truth := filmScene(t, scene, "size=320x180&frames=200", nil)
 		hold(scene, one(t, m, m.content(truth), Options{}, "tearing"))
 	}
@@ -69,8 +71,9 @@ func TestTearingIsSuspectedUnasked(t *testing.T) {
 	}
 }
 
-// TestTearingIsCertain: images that are named, content that is said to be disjoint, and a page whose code strip says on both sides of a tear that these are two pictures. And
-// where it says that they are one, nothing is torn.
+// TestTearingIsCertain: images that are named, content that is said to be disjoint, and a page
+// whose code strip says on both sides of a tear that these are two pictures. And where it says that
+// they are one, nothing is torn.
 func TestTearingIsCertain(t *testing.T) {
 	f, err := frame.NewFormat(frame.BGR4, 200, 120)
 	if err != nil {
@@ -85,7 +88,8 @@ func TestTearingIsCertain(t *testing.T) {
 		masks = append(masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
 	}
 	line := 4 * f.Width
-	// shot shows two images by turns; every third picture is one above row 50 and the other below it. Ids are drawn into the strip as rows say, 0 for none.
+	// shot shows two images by turns; every third picture is one above row 50 and the other below
+	// it. Ids are drawn into the strip as rows say, 0 for none.
 	shot := func(ids func(n int) (above, below uint32)) *film {
 		m := newFilm(t, f)
 		above, below := make([]byte, m.layout.Size), make([]byte, m.layout.Size)
@@ -98,7 +102,8 @@ func TestTearingIsCertain(t *testing.T) {
 			fill(below, b)
 			if i, j := ids(n); i > 0 {
 				for p, id := range map[*[]byte]uint32{&above: i, &below: j} {
-					if err := strip.Draw(m.layout.View(*p), image.Rectangle{}, strip.Code{ID: id, Free: 3 << 8}); err != nil {
+					if err := strip.Draw(m.layout.View(*p), image.Rectangle{},
+						strip.Code{ID: id, Free: 3 << 8}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -131,7 +136,8 @@ func TestTearingIsCertain(t *testing.T) {
 			o := Options{Tearing: tc.o, Masks: masks, share: 4}
 			r := one(t, tc.film, FramesWindow(tc.film, 0, 30), o, "tearing")
 			v, ok := r.Find("torn_frames")
-			if !ok && tc.state == "" && len(tearingDetail(t, r).Torn) == 0 && strings.Contains(strings.Join(r.Warnings, ""), "drew them like that") {
+			if !ok && tc.state == "" && len(tearingDetail(t, r).Torn) == 0 &&
+				strings.Contains(strings.Join(r.Warnings, ""), "drew them like that") {
 				return
 			}
 			if v.State != tc.state || v.Value != 10 {

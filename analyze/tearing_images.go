@@ -15,7 +15,8 @@ const (
 	maxClashes = 4  // pictures that are not disjoint from others, before the search is given up
 )
 
-// imageSet is images that are pairwise disjoint. It is not changed, and safe for several goroutines.
+// imageSet is images that are pairwise disjoint. It is not changed, and safe for several
+// goroutines.
 type imageSet struct {
 	images  []frame.Image
 	numbers []int // of frames that show them
@@ -23,21 +24,23 @@ type imageSet struct {
 
 // namedImages reads the images that frames are said to show, and checks that they are disjoint.
 func namedImages(c *Case, numbers []int) (*imageSet, error) {
-	if len(numbers) < 2 || len(numbers) > maxImages {
-		return nil, fmt.Errorf("%d images are named, and tearing is told from 2 to %d", len(numbers), maxImages)
+	if most := c.images(); len(numbers) < 2 || len(numbers) > most {
+		return nil, fmt.Errorf("%d images are named, and tearing is told from 2 to %d", len(numbers), most)
 	}
 	set := &imageSet{numbers: slices.Clone(numbers)}
 	line := newLineEqual(c)
 	for _, n := range numbers {
 		if n < 0 || n >= c.Recording.Frames() {
-			return nil, fmt.Errorf("frame %d is named as an image, and the recording has 0 to %d", n, c.Recording.Frames()-1)
+			return nil, fmt.Errorf("frame %d is named as an image, and the recording has 0 to %d", n,
+				c.Recording.Frames()-1)
 		}
 		m, err := c.Recording.Image(n)
 		if err != nil {
 			return nil, fmt.Errorf("frame %d, named as an image, cannot be read: %w", n, err)
 		}
 		if m.Layout.Format != c.Layout.Format {
-			return nil, fmt.Errorf("frame %d, named as an image, is %v and the window is %v", n, m.Layout.Format, c.Layout.Format)
+			return nil, fmt.Errorf("frame %d, named as an image, is %v and the window is %v", n, m.Layout.Format,
+				c.Layout.Format)
 		}
 		for k, other := range set.images {
 			if x, y, clash := line.clash(other, m); clash {
@@ -82,7 +85,8 @@ func scanChanges(c *Case) (*changeScan, error) {
 	return s, nil
 }
 
-// add takes the next frame, the first of which is s, and reports whether it may differ from the one before.
+// add takes the next frame, the first of which is s, and reports whether it may differ from the one
+// before.
 func (s *changeScan) add(step *frame.Step) bool {
 	if len(s.states) > 0 {
 		if s.area.judge(step.Change) == equal {
@@ -114,7 +118,7 @@ func findImages(c *Case, scan *changeScan) (set *imageSet, why string, err error
 	if !scan.whole {
 		return nil, "a part of the picture never changes, so no two frames are disjoint", nil
 	}
-	g := gallery{lineEqual: newLineEqual(c)}
+	g := gallery{lineEqual: newLineEqual(c), most: c.images()}
 	for _, s := range scan.states {
 		m, err := c.image(s.number)
 		if err != nil {
@@ -132,6 +136,7 @@ func findImages(c *Case, scan *changeScan) (set *imageSet, why string, err error
 type gallery struct {
 	*lineEqual
 	all     []*picture
+	most    int
 	clashes int
 }
 
@@ -139,10 +144,10 @@ type gallery struct {
 func (g *gallery) add(m frame.Image, s state) (why string) {
 	i := slices.IndexFunc(g.all, func(p *picture) bool { return g.same(p.image, m) })
 	if i < 0 {
-		if len(g.all) == maxImages {
+		if len(g.all) == g.most {
 			once := slices.IndexFunc(g.all, func(p *picture) bool { return p.shown == 1 })
 			if once < 0 {
-				return fmt.Sprintf("more than %d different pictures are shown in two frames or more", maxImages)
+				return fmt.Sprintf("more than %d different pictures are shown in two frames or more", g.most)
 			}
 			g.all = slices.Delete(g.all, once, once+1)
 		}
@@ -158,7 +163,8 @@ func (g *gallery) add(m frame.Image, s state) (why string) {
 	return g.disjoint(p)
 }
 
-// disjoint holds a picture that is shown for the second time against the others, and says why there is no set if too many are not disjoint.
+// disjoint holds a picture that is shown for the second time against the others, and says why there
+// is no set if too many are not disjoint.
 func (g *gallery) disjoint(p *picture) (why string) {
 	var others []*picture
 	for _, q := range g.all {
@@ -190,7 +196,8 @@ func notDisjoint(p, q *picture, x, y int) string {
 // set makes a set of the pictures that were shown more than once, or says why they are none.
 func (g *gallery) set() (*imageSet, string) {
 	g.all = slices.DeleteFunc(g.all, func(p *picture) bool { return p.shown == 1 })
-	slices.SortStableFunc(g.all, func(a, b *picture) int { return cmp.Or(cmp.Compare(b.shown, a.shown), cmp.Compare(a.number, b.number)) })
+	slices.SortStableFunc(g.all,
+		func(a, b *picture) int { return cmp.Or(cmp.Compare(b.shown, a.shown), cmp.Compare(a.number, b.number)) })
 	var taken []*picture
 	for _, p := range g.all {
 		why, torn := "", false
@@ -233,7 +240,8 @@ func (g *gallery) torn(p *picture, others []*picture) bool {
 	return true
 }
 
-// lineEqual compares images line by line, as far as their pixels count. It belongs to one goroutine.
+// lineEqual compares images line by line, as far as their pixels count. It belongs to one
+// goroutine.
 type lineEqual struct {
 	area   *Area
 	differ *frame.Differ
@@ -249,7 +257,8 @@ func newLineEqual(c *Case) *lineEqual {
 	}
 }
 
-// equal reports whether no pixel of picture line y differs. It looks at a little of it first: most lines differ everywhere.
+// equal reports whether no pixel of picture line y differs. It looks at a little of it first: most
+// lines differ everywhere.
 func (l *lineEqual) equal(a, b frame.Image, y int) bool {
 	for from := l.w0; from < l.w1; {
 		to := min(l.w1, 2*from-l.w0+1)

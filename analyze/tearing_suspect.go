@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// reach is how far down and up a change goes: the first and last line in which a pixel that counts differs for certain, and may differ.
-// Where there is none the first lies below the last.
+// reach is how far down and up a change goes: the first and last line in which a pixel that counts
+// differs for certain, and may differ. Where there is none the first lies below the last.
 type reach struct{ sure0, sure1, may0, may1 int }
 
 func noReach() reach {
@@ -54,7 +54,8 @@ func (d *Diff) reach() reach {
 	return r
 }
 
-// suspects finds frames that look torn, by their changes. A frame is judged when the one behind it is known.
+// suspects finds frames that look torn, by their changes. A frame is judged when the one behind it
+// is known.
 type suspects struct {
 	*Case
 	differ *differ
@@ -163,7 +164,8 @@ func (s *suspects) report(r *Result, lost float64, evidence bool) {
 		v.Frames = append(v.Frames, f.Frame)
 		if evidence && i < shown {
 			r.Evidence = append(r.Evidence, Evidence{Kind: "suspected", Frame: f.Frame, Rows: []int{f.Row},
-				Text: fmt.Sprintf("suspected tear: what is %s line %d changed first, the rest a frame later", order, f.Row)})
+				Text: fmt.Sprintf("suspected tear: what is %s line %d changed first, the rest a frame later", order,
+					f.Row)})
 		}
 	}
 	for _, v := range count {
@@ -185,7 +187,8 @@ type cover struct {
 type extent struct{ from, to int }
 
 func newCover(a *Area) *cover {
-	return &cover{area: a, bits: append([]uint64(nil), a.bits...), pixels: a.Pixels, done: make([]extent, a.Layout.Format.Height)}
+	return &cover{area: a, bits: append([]uint64(nil), a.bits...), pixels: a.Pixels,
+		done: make([]extent, a.Layout.Format.Height)}
 }
 
 func (v *cover) take(c *frame.Change) {
@@ -210,7 +213,8 @@ func (v *cover) take(c *frame.Change) {
 	}
 }
 
-// covers reports whether spans reach over every pixel that counts. Where they do not, the two frames share an equal pixel.
+// covers reports whether spans reach over every pixel that counts. Where they do not, the two
+// frames share an equal pixel.
 func (a *Area) covers(c *frame.Change) bool {
 	reached := 0
 	for _, s := range c.Spans {

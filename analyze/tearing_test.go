@@ -23,7 +23,8 @@ func tearingDetail(t testing.TB, r Result) TearingDetail {
 	return d
 }
 
-// TestTearingScene holds torn frames, their rows and their images against what the scene says of itself.
+// TestTearingScene holds torn frames, their rows and their images against what the scene says of
+// itself.
 func TestTearingScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12", "NV24", "GREY", "Y210"}
 	sizes := []string{"64x48", "96x54", "130x74"}
@@ -36,7 +37,8 @@ func TestTearingScene(t *testing.T) {
 			if seed%3 == 0 {
 				lost = func(n uint64) bool { return n > 40 && n < 180 && rng.IntN(9) == 0 }
 			}
-			m, truth := filmScene(t, "tear", fmt.Sprintf("size=%s&format=%s&frames=160&markers=%d&seed=%d", size, format, markers, seed), lost)
+			m, truth := filmScene(t, "tear", fmt.Sprintf("size=%s&format=%s&frames=160&markers=%d&seed=%d", size,
+				format, markers, seed), lost)
 			w := m.content(truth)
 			r := one(t, m, w, Options{share: 7, Workers: 1 + seed%3}, "tearing")
 			d := tearingDetail(t, r)
@@ -71,8 +73,9 @@ func truthTears(truth synth.Truth) (n int) {
 	return n
 }
 
-// flicker is a film of disjoint images, torn at random lines, some of them in the middle of one, with frames that show something else.
-// Its first frames show the images. Samples vary by up to noise.
+// flicker is a film of disjoint images, torn at random lines, some of them in the middle of one,
+// with frames that show something else. Its first frames show the images. Samples vary by up to
+// noise.
 func flicker(t testing.TB, rng *rand.Rand, p frame.PixelFormat, images, noise int) *film {
 	t.Helper()
 	f, err := frame.NewFormat(p, 2*(8+rng.IntN(30)), 2*(5+rng.IntN(10)))
@@ -434,7 +437,8 @@ func TestTearingDecodesLittle(t *testing.T) {
 	}
 }
 
-// TestTearingBoundsHoldTheTruth measures random films, and the same ones without some of their frames.
+// TestTearingBoundsHoldTheTruth measures random films, and the same ones without some of their
+// frames.
 func TestTearingBoundsHoldTheTruth(t *testing.T) {
 	others := 0
 	for seed := range analyzetest.Seeds(uint64(200)) {

@@ -5,8 +5,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// witness tells by the code strip whether frames that look torn are. The page writes the id of the frame that it draws into each copy: where the copies above and below a tear
-// say the same id, the page drew it like that. It belongs to one goroutine.
+// witness tells by the code strip whether frames that look torn are. The page writes the id of the
+// frame that it draws into each copy: where the copies above and below a tear say the same id, the
+// page drew it like that. It belongs to one goroutine.
 type witness struct {
 	*Case
 	decoder *strip.Decoder
@@ -40,7 +41,8 @@ func (w *witness) fork() *witness {
 	return &witness{Case: w.Case, decoder: stripDecoder(w.Case)}
 }
 
-// hold looks whether the images of a set are whole: whether all copies of the strip in each say the same.
+// hold looks whether the images of a set are whole: whether all copies of the strip in each say the
+// same.
 func (w *witness) hold(set *imageSet) {
 	if w == nil {
 		return

@@ -7,9 +7,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Times says when a window's frames were on the screen. A signal has a steady beat, and the stamps of its frames jitter: so a frame's
-// time is its sequence number times the fitted period, and the stamps give its bounds. Frames of a file that brings times of its own, and
-// that do not follow a beat, are taken at their stamps.
+// Times says when a window's frames were on the screen. A signal has a steady beat, and the stamps
+// of its frames jitter: so a frame's time is its sequence number times the fitted period, and the
+// stamps give its bounds. Frames of a file that brings times of its own, and that do not follow a
+// beat, are taken at their stamps.
 type Times struct {
 	first  int // number of the first frame that is known
 	stamps stamps
@@ -23,8 +24,8 @@ type Times struct {
 
 const femtosPerNano = 1_000_000
 
-// newTimes reads the stamps of frames from to to, to not included, of a segment. Frames that cannot be read take part with the number
-// that they would have.
+// newTimes reads the stamps of frames from to to, to not included, of a segment. Frames that cannot
+// be read take part with the number that they would have.
 func newTimes(rec Recording, s frame.Segment, from, to int, ownClock bool) *Times {
 	t := &Times{first: from, stamps: newStamps(to - from), femto: s.FemtoPeriod}
 	if t.femto == 0 && s.PeriodDen != 0 {
@@ -72,7 +73,8 @@ func (t *Times) beats(seq uint64) int64 {
 	return n*(t.femto/femtosPerNano) + n*(t.femto%femtosPerNano)/femtosPerNano
 }
 
-// rounding is by how much the times of a file may be off its beat and still be those of a beat: containers round to milliseconds.
+// rounding is by how much the times of a file may be off its beat and still be those of a beat:
+// containers round to milliseconds.
 const rounding = time.Millisecond
 
 // steady reports whether no stamp is off its beat by more than rounding.
@@ -116,7 +118,8 @@ func (t *Times) Period() time.Duration {
 	return t.period
 }
 
-// Lost returns how many frames are missing just before frame n, those that cannot be read among them; none before a frame that is one of these.
+// Lost returns how many frames are missing just before frame n, those that cannot be read among
+// them; none before a frame that is one of these.
 func (t *Times) Lost(n int) int {
 	if n <= t.first || t.Broken(n) {
 		return 0
@@ -124,7 +127,8 @@ func (t *Times) Lost(n int) int {
 	return int(t.stamp(n).sequence - t.stamp(t.Before(n)).sequence - 1)
 }
 
-// skipped returns how many frames were lost just before frame n, which may be one that cannot be read; those that cannot be are not among them.
+// skipped returns how many frames were lost just before frame n, which may be one that cannot be
+// read; those that cannot be are not among them.
 func (t *Times) skipped(n int) int {
 	if n <= t.first {
 		return 0
@@ -144,8 +148,9 @@ func (t *Times) Before(n int) int {
 // Broken reports whether frame n was stored and cannot be read.
 func (t *Times) Broken(n int) bool { return n >= 0 && n < len(t.broken) && t.broken[n] }
 
-// Since returns the bounds of the first moment at which what frame n shows may have been there. Where frames are missing just before n, that is from
-// the first of these on: no earlier than its beat allows, nor than the last frame that was seen; elsewhere as Bounds says.
+// Since returns the bounds of the first moment at which what frame n shows may have been there.
+// Where frames are missing just before n, that is from the first of these on: no earlier than its
+// beat allows, nor than the last frame that was seen; elsewhere as Bounds says.
 func (t *Times) Since(n int) timeline.Interval {
 	b := t.Bounds(n)
 	lost := t.Lost(n)

@@ -8,8 +8,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestSince: what a frame shows behind lost ones may have been there as early as the first of these, whose stamp would have been as wide as
-// the others', but no earlier than the last frame that was seen.
+// TestSince: what a frame shows behind lost ones may have been there as early as the first of
+// these, whose stamp would have been as wide as the others', but no earlier than the last frame
+// that was seen.
 func TestSince(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 	for _, tc := range []struct {
@@ -24,7 +25,8 @@ func TestSince(t *testing.T) {
 		{"two lost", 0, false, 2, 400 * time.Millisecond, 0},
 		{"two lost, wide", 8 * time.Millisecond, false, 2, 392 * time.Millisecond, 0},
 		{"wider than a period", 250 * time.Millisecond, false, 2, 150 * time.Millisecond, 0},
-		{"times of its own, off the beat", 8 * time.Millisecond, true, 2, 292 * time.Millisecond, 30 * time.Millisecond},
+		{"times of its own, off the beat", 8 * time.Millisecond, true, 2, 292 * time.Millisecond,
+			30 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := newFilm(t, f)

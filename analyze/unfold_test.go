@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// folded is a film whose frames are brought row by row: until then there is nonsense where something changed. A damaged frame can be told only by
-// its last row.
+// folded is a film whose frames are brought row by row: until then there is nonsense where
+// something changed. A damaged frame can be told only by its last row.
 type folded struct {
 	*ruin
 	rng    *rand.Rand
@@ -49,7 +49,8 @@ func (m *folded) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// TestUnfold holds every measure of films whose frames are brought row by row against that of whole ones, also where frames are damaged.
+// TestUnfold holds every measure of films whose frames are brought row by row against that of whole
+// ones, also where frames are damaged.
 func TestUnfold(t *testing.T) {
 	partly := 0
 	for seed := range analyzetest.Seeds(uint64(30)) {
@@ -60,7 +61,9 @@ func TestUnfold(t *testing.T) {
 			if seed%2 == 1 {
 				m.damaged[12+rng.IntN(40)] = true
 			}
-			o := Options{Tolerance: 4 * rng.IntN(2), Load: LoadOptions{Variants: []string{"pixel", "histogram"}}, Workers: 1} // one, since f belongs to one goroutine
+			// one, since f belongs to one goroutine
+			o := Options{Tolerance: 4 * rng.IntN(2), Load: LoadOptions{Variants: []string{"pixel", "histogram"}},
+				Workers: 1}
 			f := &folded{ruin: m, rng: rng}
 			got, err := Analyze(t.Context(), f, FramesWindow(m, 0, 60), o)
 			if err != nil {

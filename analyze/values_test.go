@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// wantDeclared fails the test if a result has a value that its measure does not name: test files and command lines could not ask for it.
+// wantDeclared fails the test if a result has a value that its measure does not name: test files
+// and command lines could not ask for it.
 func wantDeclared(t testing.TB, results ...Result) {
 	t.Helper()
 	for _, r := range results {
@@ -24,9 +25,11 @@ func wantDeclared(t testing.TB, results ...Result) {
 	}
 }
 
-// TestLoadValuesAreDeclared: a load that is looked at in all ways has all values that are declared, those that count from T0 or those that count from the first change.
+// TestLoadValuesAreDeclared: a load that is looked at in all ways has all values that are declared,
+// those that count from T0 or those that count from the first change.
 func TestLoadValuesAreDeclared(t *testing.T) {
-	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20}, shown{2500, 60, 20})
+	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
+		shown{2500, 60, 20})
 	o := Options{OwnClock: true, Load: LoadOptions{Variants: Variants()}}
 	from := func(prefix string) []string { return append(loadValues(prefix), scriptValues()...) }
 	wantNames(t, one(t, m, w, o, "speedindex"), from(""))
@@ -60,7 +63,8 @@ func TestDeclaredValuesAreMeasured(t *testing.T) {
 			if slices.Contains(names[:i], name) {
 				t.Errorf("%s declares %s twice", measure, name)
 			}
-			ofLoad := slices.Contains(append(loadValues(""), loadValues(fromFirstChange)...), name) // their names are put together
+			// their names are put together
+			ofLoad := slices.Contains(append(loadValues(""), loadValues(fromFirstChange)...), name)
 			if !ofLoad && !written[name] {
 				t.Errorf("%s declares %s, which nothing measures", measure, name)
 			}
@@ -95,7 +99,8 @@ func measuringWords(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(f.Name.Name, "Measure") && !strings.HasSuffix(f.Name.Name, "Values") {
+			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(f.Name.Name, "Measure") &&
+				!strings.HasSuffix(f.Name.Name, "Values") {
 				ast.Inspect(f, note)
 			}
 		}

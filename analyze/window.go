@@ -22,7 +22,8 @@ const (
 // None stands for a frame that there is not.
 const None = -1
 
-// Window says which frames are measured. Numbers are frame numbers; g, s, e and r are those of the definitions.
+// Window says which frames are measured. Numbers are frame numbers; g, s, e and r are those of the
+// definitions.
 type Window struct {
 	Name  string // of the page or test; may be empty
 	Kind  Kind
@@ -73,9 +74,11 @@ func (w *Window) check(rec Recording) (frame.Segment, error) {
 	case n == 0:
 		return frame.Segment{}, fmt.Errorf("%w: the recording has no frames", ErrWindow)
 	case w.End < w.Start:
-		return frame.Segment{}, fmt.Errorf("%w: there is no frame between %d and %d; choose others with --frames A:B", ErrWindow, w.Start, w.End+1)
+		return frame.Segment{}, fmt.Errorf("%w: there is no frame between %d and %d; choose others with --frames A:B",
+			ErrWindow, w.Start, w.End+1)
 	case w.first() < 0 || last >= n:
-		return frame.Segment{}, fmt.Errorf("%w: frames %d to %d are asked for and the recording has 0 to %d", ErrWindow, w.first(), last, n-1)
+		return frame.Segment{}, fmt.Errorf("%w: frames %d to %d are asked for and the recording has 0 to %d", ErrWindow,
+			w.first(), last, n-1)
 	}
 	segments := rec.Segments()
 	i := sort.Search(len(segments), func(i int) bool { return segments[i].First > w.first() }) - 1

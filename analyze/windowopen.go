@@ -4,11 +4,13 @@ import "errors"
 
 // # windowopen: how a window opens
 //
-// Load histogram and load figures (loadhist, speedindex) whose T0 is the launch or input event. Without such an event it is refused: the time
-// from the command to the first change is what it is about. Detail is ScriptDetail, as of speedindex.
+// Load histogram and load figures (loadhist, speedindex) whose T0 is the launch or input event.
+// Without such an event it is refused: the time from the command to the first change is what it is
+// about. Detail is ScriptDetail, as of speedindex.
 func windowOpenMeasure() measure {
 	values := append(loadValues(""), histogramValues()...)
-	return measure{name: "windowopen", version: 1, pixels: true, begin: beginWindowOpen, values: append(values, scriptValues()...)}
+	return measure{name: "windowopen", version: 1, pixels: true, begin: beginWindowOpen,
+		values: append(values, scriptValues()...)}
 }
 
 func beginWindowOpen(c *Case) (part, error) {

@@ -41,31 +41,32 @@ type Source interface {
 	Close() error
 }
 
-// ErrFormatChanged is what the Run of a [Renegotiator] returns when the signal goes on in another format than Info's.
-// Everything that came in the old format has been committed by then.
+// ErrFormatChanged is what the Run of a [Renegotiator] returns when the signal goes on in another
+// format than Info's. Everything that came in the old format has been committed by then.
 var ErrFormatChanged = errors.New("the signal changed its format")
 
-// Renegotiator is a source whose signal may change its format while it runs: another mode, another pixel format.
-// Whatever leaves the format as it is (a signal that is lost and comes back, a device that is unplugged and returns) it
-// mends inside Run.
+// Renegotiator is a source whose signal may change its format while it runs: another mode, another
+// pixel format. Whatever leaves the format as it is (a signal that is lost and comes back, a device
+// that is unplugged and returns) it mends inside Run.
 type Renegotiator interface {
 	Source
 
-	// Renegotiate follows a Run that has returned ErrFormatChanged. It settles on what the signal is now, waiting for
-	// one if need be, and changes Info; the next Run gets a ring that fits it. Sequence numbers go on where they were:
-	// for the time without frames as many are spent as should have come, at least one, and the next frame's
-	// Missed says why. It returns the context's error when that ends first. For events see Source.Run.
+	// Renegotiate follows a Run that has returned ErrFormatChanged. It settles on what the signal
+	// is now, waiting for one if need be, and changes Info; the next Run gets a ring that fits it.
+	// Sequence numbers go on where they were: for the time without frames as many are spent as
+	// should have come, at least one, and the next frame's Missed says why. It returns the
+	// context's error when that ends first. For events see Source.Run.
 	Renegotiate(ctx context.Context, events func(timeline.Event)) error
 }
 
-// Counter is a source that counts on where it delivers nothing: frames that were dropped after the last that came, or that
-// should have come while the signal was gone at the end.
+// Counter is a source that counts on where it delivers nothing: frames that were dropped after the
+// last that came, or that should have come while the signal was gone at the end.
 type Counter interface {
 	Source
 
-	// Counted follows the last Run or Renegotiate. It returns the highest sequence number that is spent by then, and why
-	// frames between the last one that came and this are missing, as far as the source itself left them out. False is that
-	// there never was a frame.
+	// Counted follows the last Run or Renegotiate. It returns the highest sequence number that is
+	// spent by then, and why frames between the last one that came and this are missing, as far as
+	// the source itself left them out. False is that there never was a frame.
 	Counted() (last uint64, why frame.Cause, any bool)
 }
 
@@ -75,9 +76,11 @@ type Info struct {
 	Format frame.Format // of every frame
 	// Clocked sources deliver frames when the signal does; the others when asked.
 	Clocked bool
-	// OwnClock says that times are the file's own (its first frame's is usually 0) and not the rig's.
+	// OwnClock says that times are the file's own (its first frame's is usually 0) and not the
+	// rig's.
 	OwnClock bool
-	// Period is the nominal time from frame to frame, as Num/Den seconds; 0/0 where it varies or is unknown.
+	// Period is the nominal time from frame to frame, as Num/Den seconds; 0/0 where it varies or is
+	// unknown.
 	Period Rational
 	// Frames is how many frames there will be, or 0 where that is unknown or without end.
 	Frames uint64
@@ -109,12 +112,14 @@ func (r Rational) Duration(n uint64) time.Duration {
 // Fits reports a ring whose slots are too small for the source's frames.
 func (i Info) Fits(ring *Ring) error {
 	if size := i.Format.Size(); ring.SlotSize() < size {
-		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", i.URI, size, ring.SlotSize())
+		return fmt.Errorf("%s: a frame of %d bytes does not fit into the ring's slots of %d", i.URI, size,
+			ring.SlotSize())
 	}
 	return nil
 }
 
-// UnlessEnded drops an error that only says that the context has ended, which is how a source's Run is told to return.
+// UnlessEnded drops an error that only says that the context has ended, which is how a source's Run
+// is told to return.
 func UnlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

@@ -14,7 +14,8 @@ func (r *run) check() error {
 		return fmt.Errorf("test %s sends input, and the device has none: %w", r.Test.Name, errors.ErrUnsupported)
 	}
 	if r.launches() && r.Painter == nil {
-		return fmt.Errorf("test %s starts the browser on a green screen, which cannot be shown on this device: %w", r.Test.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s starts the browser on a green screen, which cannot be shown on this device: %w",
+			r.Test.Name, errors.ErrUnsupported)
 	}
 	return nil
 }

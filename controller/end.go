@@ -22,7 +22,8 @@ func (r *run) end(ctx context.Context, started timeline.Time) error {
 		return nil
 	}
 	if r.Painter == nil {
-		return fmt.Errorf("the test ends without a red of its own, and there is no way to show one on this device: %w", errors.ErrUnsupported)
+		return fmt.Errorf("the test ends without a red of its own, and there is no way to show one on this device: %w",
+			errors.ErrUnsupported)
 	}
 	if err := r.Painter.Red(ctx); err != nil {
 		return fmt.Errorf("show red: %w", err)
@@ -41,8 +42,10 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 	isRed := Condition{Kind: Red, Region: r.played.Area}
 	switch sync := r.Test.Sync; {
 	case sync.Still > 0:
-		// What was still before the content began, or while a step waited, does not count: a page that takes its time to begin is no page that has ended.
-		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still, Since: r.Clock.Now()}, isRed)
+		// What was still before the content began, or while a step waited, does not count: a page
+		// that takes its time to begin is no page that has ended.
+		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still,
+			Since: r.Clock.Now()}, isRed)
 		if err != nil {
 			return false, err
 		}

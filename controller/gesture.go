@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// often is how far apart the reports of a pointer or finger are that moves: touch screens and mice tell their place 125 times a second or so.
+// often is how far apart the reports of a pointer or finger are that moves: touch screens and mice
+// tell their place 125 times a second or so.
 const often = 8 * time.Millisecond
 
 // gesture makes the actions of an input step, at their times.
@@ -78,7 +79,8 @@ func text(t suite.Text) (all []input.Timed) {
 		return []input.Timed{{Actions: []input.Action{input.Text{Text: t.Text}}}}
 	}
 	for _, c := range t.Text {
-		all = append(all, input.Timed{After: time.Duration(len(all)) * t.Every, Actions: []input.Action{input.Text{Text: string(c)}}})
+		all = append(all, input.Timed{After: time.Duration(len(all)) * t.Every,
+			Actions: []input.Action{input.Text{Text: string(c)}}})
 	}
 	return all
 }
@@ -118,11 +120,13 @@ func (r *run) move(from, to [2]float64, d time.Duration) (all []input.Timed) {
 	return all
 }
 
-// hover brings the pointer to a place and leaves it there: a move to where it is already is the end of that time.
+// hover brings the pointer to a place and leaves it there: a move to where it is already is the end
+// of that time.
 func (r *run) hover(h suite.Hover) []input.Timed {
 	all := r.move(r.pointer, r.at(h.At), 0)
 	if h.For > 0 {
-		all = append(all, input.Timed{After: h.For, Actions: []input.Action{input.Move{X: r.pointer[0], Y: r.pointer[1]}}})
+		all = append(all, input.Timed{After: h.For,
+			Actions: []input.Action{input.Move{X: r.pointer[0], Y: r.pointer[1]}}})
 	}
 	return all
 }
@@ -143,7 +147,8 @@ func (r *run) wheel(w suite.Wheel) (all []input.Timed) {
 		all = r.move(r.pointer, r.at(*w.At), 0)
 	}
 	for i := range max(w.Times, 1) {
-		all = append(all, input.Timed{After: time.Duration(i) * w.Every, Actions: []input.Action{input.Wheel{X: w.X, Y: w.Y}}})
+		all = append(all, input.Timed{After: time.Duration(i) * w.Every,
+			Actions: []input.Action{input.Wheel{X: w.X, Y: w.Y}}})
 	}
 	return all
 }

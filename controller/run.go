@@ -16,7 +16,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// EventSource is the source of a run's own events; the kinds are those that follow, and those of the test's mark steps.
+// EventSource is the source of a run's own events; the kinds are those that follow, and those of
+// the test's mark steps.
 const (
 	EventSource = "controller"
 
@@ -40,19 +41,23 @@ type Setup struct {
 	Emit    func(timeline.Event) // takes events for the recording
 	Log     *slog.Logger
 
-	// Address is where the test's page or URL is, and Own says that it draws its green itself. Before any other, GreenAddress is shown: a page of the rig
-	// that is green, and waits to be left.
+	// Address is where the test's page or URL is, and Own says that it draws its green itself.
+	// Before any other, GreenAddress is shown: a page of the rig that is green, and waits to be
+	// left.
 	Address      string
 	Own          bool
 	GreenAddress string
 	Size         frame.Region // the screen; its X and Y are 0
-	// Random spreads pings and chooses among recordings. It is seeded by whoever wants the same again.
+	// Random spreads pings and chooses among recordings. It is seeded by whoever wants the same
+	// again.
 	Random *rand.Rand
-	// Happened brings the kinds of events that others emit, for tests that end with one. Nil: none come.
+	// Happened brings the kinds of events that others emit, for tests that end with one. Nil: none
+	// come.
 	Happened <-chan string
 	// Gestures reads what a test's replay and script steps name; nil: such steps are refused.
 	Gestures Gestures
-	// Line changes the line that the device is on, and says in words what it is then. Nil: it is on none.
+	// Line changes the line that the device is on, and says in words what it is then. Nil: it is on
+	// none.
 	Line func(suite.Line) (string, error)
 }
 
@@ -85,9 +90,11 @@ const (
 	greenTimeout = 90 * time.Second // a browser that starts on a busy machine
 	greenHeld    = 500 * time.Millisecond
 	redTimeout   = 15 * time.Second
-	// toldTimeout is how long it may take to tell the browser to start, or to go somewhere, with all that this needs.
+	// toldTimeout is how long it may take to tell the browser to start, or to go somewhere, with
+	// all that this needs.
 	toldTimeout = 5 * time.Minute
-	// redTail is for how long red stands after it was seen, so that the recording holds enough of it.
+	// redTail is for how long red stands after it was seen, so that the recording holds enough of
+	// it.
 	redTail = 300 * time.Millisecond
 )
 
@@ -119,7 +126,8 @@ func (r *run) play(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	// The end of a test that is a time is not meant to be cut short by the limit for those that do not end.
+	// The end of a test that is a time is not meant to be cut short by the limit for those that do
+	// not end.
 	limit := r.Test.Sync.Limit + r.limit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the test did not end within %v", limit))
 	defer cancel()
@@ -142,7 +150,8 @@ func (r *run) limit() time.Duration {
 	return r.Test.Timeout
 }
 
-// begin goes from nothing to the content's first change, or, where the test's own steps begin it, to a held green.
+// begin goes from nothing to the content's first change, or, where the test's own steps begin it,
+// to a held green.
 func (r *run) begin(ctx context.Context) error {
 	switch {
 	case r.launches():
@@ -218,8 +227,10 @@ func (r *run) load(ctx context.Context, address string) error {
 }
 
 // tell tells the browser something, for a limited time.
-func tell(ctx context.Context, what, address string, how func(context.Context, string) (timeline.Interval, error)) (timeline.Interval, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, toldTimeout, fmt.Errorf("the device did not take within %v what it was told: %s %s", toldTimeout, what, address))
+func tell(ctx context.Context, what, address string, how func(context.Context, string) (timeline.Interval,
+	error)) (timeline.Interval, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, toldTimeout,
+		fmt.Errorf("the device did not take within %v what it was told: %s %s", toldTimeout, what, address))
 	defer cancel()
 	at, err := how(ctx, address)
 	if err != nil && ctx.Err() != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 func marked(steps ...suite.Step) *suite.Test {
-	return &suite.Test{Name: "t", Page: "/x.html", Sync: suite.Sync{Markers: true}, Steps: steps, Timeout: 20 * time.Second}
+	return &suite.Test{Name: "t", Page: "/x.html", Sync: suite.Sync{Markers: true}, Steps: steps,
+		Timeout: 20 * time.Second}
 }
 
 func do(a suite.Action) suite.Step { return suite.Step{Action: a, Line: 7} }
@@ -38,7 +39,8 @@ func TestPageWithMarkers(t *testing.T) {
 	})
 }
 
-// TestBrowserThatIsDeaf: a device that never comes back from what its browser was told ends the run, and it is said what that was.
+// TestBrowserThatIsDeaf: a device that never comes back from what its browser was told ends the
+// run, and it is said what that was.
 func TestBrowserThatIsDeaf(t *testing.T) {
 	for deaf, want := range map[string]string{
 		"launch": "start the browser: the device did not take within 5m0s what it was told: start http://green/",
@@ -47,7 +49,8 @@ func TestBrowserThatIsDeaf(t *testing.T) {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.deaf = deaf
 			w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
-			test := &suite.Test{Name: "t", URL: "http://a.example/", Sync: suite.Sync{Still: time.Second}, Timeout: 20 * time.Second}
+			test := &suite.Test{Name: "t", URL: "http://a.example/", Sync: suite.Sync{Still: time.Second},
+				Timeout: 20 * time.Second}
 			if _, err := w.run(t.Context(), test, false); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", deaf, err, want)
 			}
@@ -62,10 +65,13 @@ func TestAddressWithoutMarkers(t *testing.T) {
 		want  []string
 		still bool
 	}{
-		"still": {suite.Sync{Still: 3 * time.Second}, nil, []string{Launching, GreenSeen, Navigation, Began, Ended}, true},
-		"event": {suite.Sync{Event: "done"}, []suite.Step{do(suite.Sleep{For: time.Second}), do(suite.Mark{Kind: "done"})},
+		"still": {suite.Sync{Still: 3 * time.Second}, nil, []string{Launching, GreenSeen, Navigation, Began, Ended},
+			true},
+		"event": {suite.Sync{Event: "done"},
+			[]suite.Step{do(suite.Sleep{For: time.Second}), do(suite.Mark{Kind: "done"})},
 			[]string{Launching, GreenSeen, Navigation, Began, "done", Ended}, false},
-		"limit": {suite.Sync{Limit: 30 * time.Second}, nil, []string{Launching, GreenSeen, Navigation, Began, Ended}, false},
+		"limit": {suite.Sync{Limit: 30 * time.Second}, nil, []string{Launching, GreenSeen, Navigation, Began, Ended},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
@@ -75,8 +81,12 @@ func TestAddressWithoutMarkers(t *testing.T) {
 					}
 					w.later(time.Second, "green")
 				}
-				w.loaded = func(w *world) { w.later(300*time.Millisecond, "white", time.Second, "words", time.Second, "pictures") }
-				test := &suite.Test{Name: "t", URL: "https://example.org/", Sync: tc.sync, Steps: tc.steps, Timeout: 20 * time.Second}
+				w.loaded = func(w *world) {
+					w.later(300*time.Millisecond, "white", time.Second, "words", time.Second,
+						"pictures")
+				}
+				test := &suite.Test{Name: "t", URL: "https://example.org/", Sync: tc.sync, Steps: tc.steps,
+					Timeout: 20 * time.Second}
 				played, err := w.run(t.Context(), test, false)
 				if err != nil || !played.Ended || played.Still != tc.still || w.shows != "red" {
 					t.Errorf("%+v, %v; the screen shows %s", played, err, w.shows)
@@ -93,7 +103,8 @@ func TestRedOfItsOwn(t *testing.T) {
 		w.launched = func(w *world, _ string) { w.later(time.Second, "green") }
 		w.loaded = func(w *world) { w.later(300*time.Millisecond, "words", time.Second, "red") }
 		w.noPainter = true
-		played, err := w.run(t.Context(), &suite.Test{Name: "t", URL: "https://a.example/", Sync: suite.Sync{Still: 3 * time.Second}}, false)
+		played, err := w.run(t.Context(),
+			&suite.Test{Name: "t", URL: "https://a.example/", Sync: suite.Sync{Still: 3 * time.Second}}, false)
 		if err != nil || played.Still || !played.Ended {
 			t.Errorf("%+v, %v", played, err)
 		}
@@ -103,7 +114,8 @@ func TestRedOfItsOwn(t *testing.T) {
 func TestLaunchStep(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.launched = func(w *world, _ string) { w.later(time.Second, "window", time.Second, "bars") }
-		test := &suite.Test{Name: "t", URL: "about:blank", Sync: suite.Sync{Still: time.Second}, Steps: []suite.Step{do(suite.Launch{})}}
+		test := &suite.Test{Name: "t", URL: "about:blank", Sync: suite.Sync{Still: time.Second},
+			Steps: []suite.Step{do(suite.Launch{})}}
 		if _, err := w.run(t.Context(), test, false); err != nil {
 			t.Error(err)
 		}
@@ -113,7 +125,8 @@ func TestLaunchStep(t *testing.T) {
 
 func TestPings(t *testing.T) {
 	click := do(suite.Click{At: px(5, 6), Button: input.Left, Times: 1, Hold: 50 * time.Millisecond})
-	ping := suite.Ping{Do: click, Expect: suite.Expect{Change: &frame.Region{Width: 20, Height: 20}, Timeout: time.Second}, Times: 4, Every: 400 * time.Millisecond, Spread: 100 * time.Millisecond}
+	ping := suite.Ping{Do: click, Expect: suite.Expect{Change: &frame.Region{Width: 20, Height: 20},
+		Timeout: time.Second}, Times: 4, Every: 400 * time.Millisecond, Spread: 100 * time.Millisecond}
 	for name, tc := range map[string]struct {
 		answers time.Duration
 		misses  int
@@ -138,13 +151,15 @@ func TestPings(t *testing.T) {
 				if err != nil || played.Pings != 4 || played.Misses != tc.misses {
 					t.Errorf("%+v, %v", played, err)
 				}
-				if got := played.Answers[0]; got.Region != (frame.Region{X: 10, Y: 20, Width: 20, Height: 20}) || got.Timeout != time.Second {
+				if got := played.Answers[0]; got.Region != (frame.Region{X: 10, Y: 20, Width: 20, Height: 20}) ||
+					got.Timeout != time.Second {
 					t.Errorf("answers %+v", got)
 				}
 				pressed := sentOf(w, "button down left")
 				for i, e := range kindOf(w, Asked) {
 					if e.At != pressed[i].At || e.Uncertainty != pressed[i].Uncertainty {
-						t.Errorf("ping %d at %v ± %v, the press at %v ± %v", i, e.At, e.Uncertainty, pressed[i].At, pressed[i].Uncertainty)
+						t.Errorf("ping %d at %v ± %v, the press at %v ± %v", i, e.At, e.Uncertainty, pressed[i].At,
+							pressed[i].Uncertainty)
 					}
 					if i > 0 && e.At.Sub(pressed[i-1].At) < ping.Every {
 						t.Errorf("ping %d comes %v after the one before", i, e.At.Sub(pressed[i-1].At))
@@ -153,15 +168,18 @@ func TestPings(t *testing.T) {
 				if len(kindOf(w, Answered)) != 4-tc.misses {
 					t.Errorf("%d answers", len(kindOf(w, Answered)))
 				}
-				if up := sentOf(w, "button up left"); len(up) != 4 || up[0].At.Sub(pressed[0].At) < 50*time.Millisecond-w.sendTime {
-					t.Errorf("the button was let go of %d times, %v after the press", len(up), up[0].At.Sub(pressed[0].At))
+				if up := sentOf(w, "button up left"); len(up) != 4 ||
+					up[0].At.Sub(pressed[0].At) < 50*time.Millisecond-w.sendTime {
+					t.Errorf("the button was let go of %d times, %v after the press", len(up),
+						up[0].At.Sub(pressed[0].At))
 				}
 			})
 		})
 	}
 }
 
-// TestChangeAfterInput: a change that comes while a key is still held is the one that the next step waits for.
+// TestChangeAfterInput: a change that comes while a key is still held is the one that the next step
+// waits for.
 func TestChangeAfterInput(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.answers = 10 * time.Millisecond
@@ -183,20 +201,37 @@ func TestFailures(t *testing.T) {
 		want    string
 		did     string // the last of the hand
 	}{
-		"browser missing":        {func(w *world, _ func()) { w.fails["launch"] = errTest }, marked(), "start the browser: of the test", ""},
-		"browser hangs":          {func(w *world, _ func()) {}, marked(), "waited 1m30s for green", ""},
-		"page hangs on green":    {func(w *world, _ func()) { w.launched = func(w *world, _ string) { w.later(time.Second, "green") } }, marked(), "waited 20s for the green to go", ""},
-		"page never turns red":   {func(w *world, _ func()) { w.launched = never }, marked(), "the test did not end within 20s, while it was waited for red", ""},
-		"longer than its end":    {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: 7 * time.Second}, Timeout: 20 * time.Second, Steps: []suite.Step{do(suite.Sleep{For: time.Minute})}}, "the test did not end within 27s", ""},
-		"wait sees nothing":      {func(w *world, _ func()) { w.launched = never }, marked(do(suite.Wait{Colour: &suite.Colour{R: 1}, Timeout: time.Second})), "step wait in line 7: waited 1s for the colour #010000", ""},
-		"event never comes":      {func(w *world, _ func()) { w.launched = never }, &suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},
-		"nobody looks":           {func(w *world, _ func()) { w.fails["await"] = errTest }, marked(), "of the test", ""},
-		"no input":               {func(w *world, _ func()) { w.noInput = true }, marked(tap), "sends input, and the device has none", ""},
-		"red does not come":      {func(w *world, _ func()) { w.launched, w.redIgnored = never, true }, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}}, "red was sent to the screen: waited 15s for red", ""},
-		"no way to show red":     {func(w *world, _ func()) { w.launched, w.noPainter = never, true }, &suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}}, "no way to show one", ""},
-		"driver fails":           {func(w *world, _ func()) { w.launched, w.fails["do"] = never, errTest }, marked(tap), "step tap in line 7: after 0s: of the test", ""},
-		"browser crashes":        {func(w *world, _ func()) { w.launched = crash(2*time.Second + 50*time.Millisecond) }, marked(tap), "the browser ended in the middle of the run: killed", "released finger 0 up"},
-		"crashes while it waits": {func(w *world, _ func()) { w.launched = crash(3 * time.Second) }, marked(), "the browser ended in the middle of the run: killed, while it was waited for red", ""},
+		"browser missing": {func(w *world, _ func()) { w.fails["launch"] = errTest }, marked(),
+			"start the browser: of the test", ""},
+		"browser hangs": {func(w *world, _ func()) {}, marked(), "waited 1m30s for green", ""},
+		"page hangs on green": {
+			func(w *world, _ func()) { w.launched = func(w *world, _ string) { w.later(time.Second, "green") } },
+			marked(), "waited 20s for the green to go", ""},
+		"page never turns red": {func(w *world, _ func()) { w.launched = never }, marked(),
+			"the test did not end within 20s, while it was waited for red", ""},
+		"longer than its end": {func(w *world, _ func()) { w.launched = never },
+			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: 7 * time.Second}, Timeout: 20 * time.Second,
+				Steps: []suite.Step{do(suite.Sleep{For: time.Minute})}}, "the test did not end within 27s", ""},
+		"wait sees nothing": {func(w *world, _ func()) { w.launched = never },
+			marked(do(suite.Wait{Colour: &suite.Colour{R: 1}, Timeout: time.Second})),
+			"step wait in line 7: waited 1s for the colour #010000", ""},
+		"event never comes": {func(w *world, _ func()) { w.launched = never },
+			&suite.Test{Name: "e", URL: "http://a.example/", Sync: suite.Sync{Event: "x"}}, "", ""},
+		"nobody looks": {func(w *world, _ func()) { w.fails["await"] = errTest }, marked(), "of the test",
+			""},
+		"no input": {func(w *world, _ func()) { w.noInput = true }, marked(tap),
+			"sends input, and the device has none", ""},
+		"red does not come": {func(w *world, _ func()) { w.launched, w.redIgnored = never, true },
+			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}},
+			"red was sent to the screen: waited 15s for red", ""},
+		"no way to show red": {func(w *world, _ func()) { w.launched, w.noPainter = never, true },
+			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}}, "no way to show one", ""},
+		"driver fails": {func(w *world, _ func()) { w.launched, w.fails["do"] = never, errTest }, marked(tap),
+			"step tap in line 7: after 0s: of the test", ""},
+		"browser crashes": {func(w *world, _ func()) { w.launched = crash(2*time.Second + 50*time.Millisecond) },
+			marked(tap), "the browser ended in the middle of the run: killed", "released finger 0 up"},
+		"crashes while it waits": {func(w *world, _ func()) { w.launched = crash(3 * time.Second) }, marked(),
+			"the browser ended in the middle of the run: killed, while it was waited for red", ""},
 		"interrupted": {func(w *world, cancel func()) {
 			w.launched = func(w *world, a string) {
 				never(w, a)
@@ -233,7 +268,8 @@ func crash(after time.Duration) func(*world, string) {
 func TestStepErrorsSayWhere(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.launched = page(time.Minute)
-		loop := suite.Loop{Times: 3, Steps: []suite.Step{{Action: suite.Wait{Still: time.Second, Timeout: time.Millisecond}, Line: 12}}}
+		loop := suite.Loop{Times: 3,
+			Steps: []suite.Step{{Action: suite.Wait{Still: time.Second, Timeout: time.Millisecond}, Line: 12}}}
 		_, err := w.run(t.Context(), marked(do(loop)), true)
 		var step *StepError
 		if !errors.As(err, &step) || step.Line != 12 || step.Verb != "wait" {
@@ -251,7 +287,8 @@ func TestReplayChoosesByWeight(t *testing.T) {
 		}
 		w.launched = page(15 * time.Second)
 		replay := do(suite.Replay{Files: []suite.Recorded{{File: "a", Weight: 1}, {File: "b", Weight: 3}}})
-		if _, err := w.run(t.Context(), marked(do(suite.Loop{Times: 400, Steps: []suite.Step{replay}})), true); err != nil {
+		if _, err := w.run(t.Context(), marked(do(suite.Loop{Times: 400, Steps: []suite.Step{replay}})),
+			true); err != nil {
 			t.Error(err)
 		}
 		if a := chosen["a"]; a < 60 || a > 140 || a+chosen["b"] != 400 {
@@ -293,7 +330,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A line is changed where it stands among the steps, and the recording is told; what cannot be changed ends the run.
+// A line is changed where it stands among the steps, and the recording is told; what cannot be
+// changed ends the run.
 func TestLineIsChanged(t *testing.T) {
 	for want, tc := range map[string]struct {
 		network suite.Network
@@ -301,7 +339,8 @@ func TestLineIsChanged(t *testing.T) {
 	}{
 		"":                                 {suite.Network{Profile: "cable"}, suite.Line{Profile: "3g"}},
 		"step network in line 7: it rains": {suite.Network{Profile: "cable"}, suite.Line{RTT: time.Second}},
-		"step network in line 7: the device has no network of the run's own": {suite.Network{}, suite.Line{Profile: "3g"}},
+		"step network in line 7: the device has no network of the run's own": {suite.Network{},
+			suite.Line{Profile: "3g"}},
 	} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.launched = page(2 * time.Second)

@@ -12,8 +12,9 @@ import (
 
 // Screen is what a device shows now, as the capture sees it.
 type Screen interface {
-	// Await returns when one of the conditions holds, which one, and the frame that shows it. If ctx ends before, the error wraps its cause. looking, if it is not
-	// nil, is called once no frame that comes is missed any more. It may be called again, by one goroutine at a time.
+	// Await returns when one of the conditions holds, which one, and the frame that shows it. If
+	// ctx ends before, the error wraps its cause. looking, if it is not nil, is called once no
+	// frame that comes is missed any more. It may be called again, by one goroutine at a time.
 	Await(ctx context.Context, looking func(), any ...Condition) (which int, seen Seen, err error)
 }
 
@@ -29,7 +30,8 @@ type Condition struct {
 // Kind is a kind of condition.
 type Kind uint8
 
-// The conditions. Green and red are those of the sync markers, by chroma, and full where at least 99 % of the region have the colour.
+// The conditions. Green and red are those of the sync markers, by chroma, and full where at least
+// 99 % of the region have the colour.
 const (
 	Green   Kind = iota + 1 // a green is held, wherever it is; Seen.Region says where
 	NoGreen                 // the region is not full of green any more

@@ -49,7 +49,8 @@ func (r *run) steps(ctx context.Context, all []suite.Step) error {
 	return nil
 }
 
-// changeAfter returns the wait for a change that follows an input. What is waited for may be there before the input has been let go of, so it is looked for from the input on.
+// changeAfter returns the wait for a change that follows an input. What is waited for may be there
+// before the input has been let go of, so it is looked for from the input on.
 func changeAfter(all []suite.Step, i int) (suite.Wait, bool) {
 	if i+1 >= len(all) || !needsInput(all[i:i+1]) {
 		return suite.Wait{}, false
@@ -108,7 +109,8 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 // LineChanged is the kind of event that a changed line is.
 const LineChanged = "network"
 
-// LineEvent is what a recording is told of a line that is another since then. By is who changed it; "": the test.
+// LineEvent is what a recording is told of a line that is another since then. By is who changed it;
+// "": the test.
 func LineEvent(at timeline.Interval, conditions, by string) timeline.Event {
 	return event(LineChanged, at, struct {
 		Conditions string `json:"conditions"`
@@ -190,7 +192,8 @@ func (r *run) ping(ctx context.Context, p suite.Ping) error {
 }
 
 // pingOnce asks and waits for the answer. One that does not come is a miss.
-func (r *run) pingOnce(ctx context.Context, do suite.Step, c Condition, limit time.Duration) (timeline.Interval, error) {
+func (r *run) pingOnce(ctx context.Context, do suite.Step, c Condition, limit time.Duration) (timeline.Interval,
+	error) {
 	asked, seen, err := r.respond(ctx, do, c, limit)
 	var unseen *UnseenError
 	if err != nil && !errors.As(err, &unseen) {
@@ -207,9 +210,10 @@ func (r *run) pingOnce(ctx context.Context, do suite.Step, c Condition, limit ti
 	return asked, nil
 }
 
-// respond does an input action and waits for what it brings about, which is looked for from just before the action's last press on: the answer may be
-// there before the action has ended.
-func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time.Duration) (asked timeline.Interval, seen Seen, err error) {
+// respond does an input action and waits for what it brings about, which is looked for from just
+// before the action's last press on: the answer may be there before the action has ended.
+func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time.Duration) (asked timeline.Interval,
+	seen Seen, err error) {
 	timed, err := r.prepare(s)
 	if err != nil {
 		return asked, seen, err
@@ -259,7 +263,8 @@ func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time
 	return asked, seen, waitErr
 }
 
-// lastPress returns where the last press, touch or turn is; 0 where there is none, as in what moves the pointer alone.
+// lastPress returns where the last press, touch or turn is; 0 where there is none, as in what moves
+// the pointer alone.
 func lastPress(timed []input.Timed) int {
 	for i := len(timed) - 1; i >= 0; i-- {
 		if presses(timed[i].Actions) {
@@ -286,7 +291,8 @@ func (r *run) act(ctx context.Context, s suite.Step) error {
 	return err
 }
 
-// do does actions and returns when what a user would call the act was sent: the last press, touch or turn, or the last of all where there is none.
+// do does actions and returns when what a user would call the act was sent: the last press, touch
+// or turn, or the last of all where there is none.
 func (r *run) do(ctx context.Context, start timeline.Time, timed []input.Timed) (asked timeline.Interval, err error) {
 	info, pressed := r.Input.Info(), false
 	err = input.Play(ctx, r.Input, start, timed, func(t input.Timed, sent timeline.Interval) {

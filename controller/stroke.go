@@ -21,7 +21,8 @@ type sample struct {
 	x, y  float64
 }
 
-// along goes along a path at one speed: from its first point at 0 to its last at d. A path of one point is that point, at 0.
+// along goes along a path at one speed: from its first point at 0 to its last at d. A path of one
+// point is that point, at 0.
 func along(path [][2]float64, d time.Duration) []sample {
 	if len(path) == 1 {
 		return []sample{{0, path[0][0], path[0][1]}}
@@ -43,7 +44,8 @@ func along(path [][2]float64, d time.Duration) []sample {
 			part = min((way-lengths[leg-1])/l, 1)
 		}
 		a, b := path[leg-1], path[leg]
-		all = append(all, sample{d * time.Duration(k) / time.Duration(n), a[0] + (b[0]-a[0])*part, a[1] + (b[1]-a[1])*part})
+		all = append(all, sample{d * time.Duration(k) / time.Duration(n), a[0] + (b[0]-a[0])*part,
+			a[1] + (b[1]-a[1])*part})
 	}
 	return all
 }
@@ -67,7 +69,8 @@ func strokes(all []stroke) (timed []input.Timed) {
 	return join(timed)
 }
 
-// join makes one report of what different fingers do at one moment. What one finger does there twice stays in order.
+// join makes one report of what different fingers do at one moment. What one finger does there
+// twice stays in order.
 func join(timed []input.Timed) (joined []input.Timed) {
 	for _, t := range timed {
 		at, moment := len(joined), len(joined)

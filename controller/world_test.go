@@ -20,7 +20,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// world is a device of tests, and all that is around it: what its screen shows follows from what is done to it. It lives in a bubble of synctest.
+// world is a device of tests, and all that is around it: what its screen shows follows from what is
+// done to it. It lives in a bubble of synctest.
 type world struct {
 	start time.Time
 	over  chan struct{}
@@ -121,7 +122,8 @@ func (s screen) Await(ctx context.Context, looking func(), any ...Condition) (in
 				holds = now.Sub(changed) >= c.For
 			}
 			if holds {
-				return i, Seen{At: timeline.Interval{Earliest: now.Add(-frameTime), Latest: now}, Region: frame.Region{X: 10, Y: 20, Width: 100, Height: 50}}, nil
+				return i, Seen{At: timeline.Interval{Earliest: now.Add(-frameTime), Latest: now},
+					Region: frame.Region{X: 10, Y: 20, Width: 100, Height: 50}}, nil
 			}
 		}
 	}
@@ -211,7 +213,8 @@ func (w *world) Script(text string, _ frame.Region) ([]input.Timed, error)   { r
 // run runs a test in the world.
 func (w *world) run(ctx context.Context, t *suite.Test, own bool) (Played, error) {
 	s := Setup{
-		Test: t, Browser: w, Painter: w, Input: hand{w}, Screen: screen{w}, Clock: w, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Test: t, Browser: w, Painter: w, Input: hand{w}, Screen: screen{w}, Clock: w,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Emit: func(e timeline.Event) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -60,7 +60,8 @@ func TestNoAllocationPerFrame(t *testing.T) {
 		}},
 		{"fill", func(r *Ring[uint64]) func() { return func() { _ = r.Fill() } }},
 		{"waiting on both sides", func(r *Ring[uint64]) func() {
-			// With two rings every frame is waited for: here for the answer, there for the question.
+			// With two rings every frame is waited for: here for the answer, there for the
+			// question.
 			answers := newRing(t, 3)
 			question, answer := r.NewReader(Lossless), answers.NewReader(Lossless)
 			t.Cleanup(func() { r.Close(nil) })

@@ -46,9 +46,9 @@
 //     told from use once the same slot has come round to the same reader again.
 //
 // Note: a channel of buffers and a ring behind a mutex were rejected, though both hand over an
-// empty frame in less time, with one reader a fifth and a half less. BenchmarkHandover runs the three side
-// by side; for frames of 1 MiB there is no difference. With both the writer takes a lock on every
-// frame that readers take too, the mutex ring stalls behind its slowest lease, and neither
+// empty frame in less time, with one reader a fifth and a half less. BenchmarkHandover runs the
+// three side by side; for frames of 1 MiB there is no difference. With both the writer takes a lock
+// on every frame that readers take too, the mutex ring stalls behind its slowest lease, and neither
 // can say who held the slots when a frame was lost.
 //
 // The package starts no goroutine and logs nothing.

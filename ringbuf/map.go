@@ -58,7 +58,8 @@ func Map(size int, o MapOptions) (*Memory, error) {
 	}
 	if o.Prefault && m.lockErr != nil { // what is locked is present
 		if err := prefault(m.bytes); err != nil {
-			return nil, errors.Join(fmt.Errorf("make %d bytes of ring memory present: %w; ask for a smaller ring", size, err), m.Close())
+			return nil, errors.Join(fmt.Errorf("make %d bytes of ring memory present: %w; ask for a smaller ring", size,
+				err), m.Close())
 		}
 	}
 	return m, nil

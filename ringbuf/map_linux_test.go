@@ -29,7 +29,8 @@ func TestPrefaultMakesPresent(t *testing.T) {
 	defer m.Close()
 	present := make([]byte, size/Alignment)
 	b := m.Bytes()
-	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), size, uintptr(unsafe.Pointer(&present[0]))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), size,
+		uintptr(unsafe.Pointer(&present[0]))); errno != 0 {
 		t.Fatal(errno)
 	}
 	for i, p := range present {
@@ -45,7 +46,8 @@ func TestPrefaultMakesPresent(t *testing.T) {
 }
 
 func TestMoreThanThereIs(t *testing.T) {
-	// 4 TiB, or what a 32-bit system can address: whether the system promises them is its own affair; failing must leave nothing behind.
+	// 4 TiB, or what a 32-bit system can address: whether the system promises them is its own
+	// affair; failing must leave nothing behind.
 	m, err := Map(maxMap, MapOptions{})
 	if err != nil {
 		if !errors.Is(err, unix.ENOMEM) || !strings.Contains(err.Error(), "smaller ring") {

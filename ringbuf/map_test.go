@@ -36,7 +36,8 @@ func TestMap(t *testing.T) {
 				}
 				b[i] = byte(i)
 			}
-			// Whether there is a lock or huge pages depends on the machine; that it is told why not, doesn't.
+			// Whether there is a lock or huge pages depends on the machine; that it is told why
+			// not, doesn't.
 			if m.Locked() != (m.LockError() == nil) || m.Locked() && !c.options.Lock {
 				t.Errorf("Locked = %t, reason %v", m.Locked(), m.LockError())
 			}

@@ -20,26 +20,42 @@ func TestMisusePanics(t *testing.T) {
 		do   func(*testing.T, *Ring[uint64])
 		want string
 	}{
-		{"commit twice", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Commit(0, 0) }, "Commit of a slot that was"},
-		{"abandon twice", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Abandon(); s.Abandon() }, "Abandon of a slot that was"},
-		{"commit then abandon", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Abandon() }, "Abandon of a slot that was"},
-		{"bytes after commit", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Bytes() }, "Bytes of a slot that was"},
-		{"commit too much", func(_ *testing.T, r *Ring[uint64]) { slot(r).Commit(Alignment+1, 0) }, "Commit of 4097 bytes in a slot of 4096"},
-		{"commit less than nothing", func(_ *testing.T, r *Ring[uint64]) { slot(r).Commit(-1, 0) }, "Commit of -1 bytes"},
-		{"commit after close", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); r.Close(nil); s.Commit(0, 0) }, "after the ring was closed"},
-		{"acquire after close", func(_ *testing.T, r *Ring[uint64]) { r.Close(nil); r.TryAcquire() }, "after the ring was closed"},
-		{"release twice", func(t *testing.T, r *Ring[uint64]) { released(t, r).Release() }, "Release of a lease that was released"},
-		{"retain after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Retain() }, "Retain of a lease that was released"},
-		{"lease bytes after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Bytes() }, "Bytes of a lease that was released"},
-		{"lease meta after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Meta() }, "Meta of a lease that was released"},
-		{"lease losses after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).LostBefore() }, "LostBefore of a lease that was released"},
-		{"lease position after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Position() }, "Position of a lease that was released"},
-		{"slot released below zero", func(_ *testing.T, r *Ring[uint64]) { slot(r).release() }, "released more often than it was taken"},
+		{"commit twice", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Commit(0, 0) },
+			"Commit of a slot that was"},
+		{"abandon twice", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Abandon(); s.Abandon() },
+			"Abandon of a slot that was"},
+		{"commit then abandon", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Abandon() },
+			"Abandon of a slot that was"},
+		{"bytes after commit", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); s.Commit(0, 0); s.Bytes() },
+			"Bytes of a slot that was"},
+		{"commit too much", func(_ *testing.T, r *Ring[uint64]) { slot(r).Commit(Alignment+1, 0) },
+			"Commit of 4097 bytes in a slot of 4096"},
+		{"commit less than nothing", func(_ *testing.T, r *Ring[uint64]) { slot(r).Commit(-1, 0) },
+			"Commit of -1 bytes"},
+		{"commit after close", func(_ *testing.T, r *Ring[uint64]) { s := slot(r); r.Close(nil); s.Commit(0, 0) },
+			"after the ring was closed"},
+		{"acquire after close", func(_ *testing.T, r *Ring[uint64]) { r.Close(nil); r.TryAcquire() },
+			"after the ring was closed"},
+		{"release twice", func(t *testing.T, r *Ring[uint64]) { released(t, r).Release() },
+			"Release of a lease that was released"},
+		{"retain after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Retain() },
+			"Retain of a lease that was released"},
+		{"lease bytes after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Bytes() },
+			"Bytes of a lease that was released"},
+		{"lease meta after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Meta() },
+			"Meta of a lease that was released"},
+		{"lease losses after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).LostBefore() },
+			"LostBefore of a lease that was released"},
+		{"lease position after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Position() },
+			"Position of a lease that was released"},
+		{"slot released below zero", func(_ *testing.T, r *Ring[uint64]) { slot(r).release() },
+			"released more often than it was taken"},
 		{"unknown mode", func(_ *testing.T, r *Ring[uint64]) { r.NewReader(7) }, "unknown mode(7)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			defer func() {
-				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "ringbuf: ") || !strings.Contains(text, c.want) {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "ringbuf: ") ||
+					!strings.Contains(text, c.want) {
 					t.Errorf("panic %q, want %q", text, c.want)
 				}
 			}()

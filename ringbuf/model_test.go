@@ -336,7 +336,8 @@ func (m *model) compare() {
 		m.t.Fatalf("%d readers counted, want %d", len(readers), len(m.readers))
 	}
 	for i, rd := range m.readers {
-		want := ReaderStats{ID: rd.rd.ID(), Mode: rd.mode, Closed: rd.closed, Unread: rd.unread(len(m.frames)), Leased: len(rd.leases),
+		want := ReaderStats{ID: rd.rd.ID(), Mode: rd.mode, Closed: rd.closed, Unread: rd.unread(len(m.frames)),
+			Leased:    len(rd.leases),
 			Delivered: rd.delivered, Skipped: rd.skipped, LostBehind: rd.behind, LostLeased: rd.keeping}
 		if readers[i] != want {
 			m.t.Fatalf("reader %d is counted\n%+v, want\n%+v", i, readers[i], want)

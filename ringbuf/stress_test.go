@@ -63,7 +63,8 @@ func (c *collector) take() *Lease[uint64] {
 	position := l.Position()
 	switch {
 	case position != l.Meta() || !frameFits(l.Bytes(), position):
-		c.t.Errorf("reader %d: frame %d has metadata %d, right bytes: %t", c.rd.ID(), position, l.Meta(), frameFits(l.Bytes(), position))
+		c.t.Errorf("reader %d: frame %d has metadata %d, right bytes: %t", c.rd.ID(), position, l.Meta(),
+			frameFits(l.Bytes(), position))
 	case c.got == 0:
 		c.first = position
 	case position <= c.last:
@@ -167,12 +168,14 @@ func TestStress(t *testing.T) {
 	}
 	for _, c := range []*collector{plain, pooled} {
 		if c.got != stressFrames || c.lost+st.Trailing != st.Lost {
-			t.Errorf("reader %d got %d of %d frames; %d losses before them and %d after, of %d", c.rd.ID(), c.got, stressFrames, c.lost, st.Trailing, st.Lost)
+			t.Errorf("reader %d got %d of %d frames; %d losses before them and %d after, of %d", c.rd.ID(), c.got,
+				stressFrames, c.lost, st.Trailing, st.Lost)
 		}
 	}
 	for _, c := range []*collector{quick, keeping} {
 		if s := c.rd.Stats(); c.last != stressFrames-1 || s.Delivered+s.Skipped != stressFrames {
-			t.Errorf("reader %d ended at frame %d of %d with %d got and %d passed over", c.rd.ID(), c.last, stressFrames, s.Delivered, s.Skipped)
+			t.Errorf("reader %d ended at frame %d of %d with %d got and %d passed over", c.rd.ID(), c.last,
+				stressFrames, s.Delivered, s.Skipped)
 		}
 	}
 	if st.Used != 1 || st.Leased() != 0 {

@@ -10,17 +10,19 @@ import (
 const (
 	// leastArea is the part of a frame that a marker must cover to be one at all.
 	leastArea = 0.2
-	// leastShare is the part of the looks at a frame that then shows the marker. A box that is a of the frame wide and b high,
-	// a·b ≥ 0.2, holds at least ⌊7a⌋ of the 8 columns; the least is one of them where a is just under 2/7 and b over 0.7: 8.7 %.
+	// leastShare is the part of the looks at a frame that then shows the marker. A box that is a of
+	// the frame wide and b high, a·b ≥ 0.2, holds at least ⌊7a⌋ of the 8 columns; the least is one
+	// of them where a is just under 2/7 and b over 0.7: 8.7 %.
 	leastShare = 0.08
 )
 
 // box returns the bounding box of a hue, or an empty one if what is in it is not a full marker.
-// Rows and columns with less than half as many pixels of it as the fullest are left out, so that a green spot
-// in a browser's bar does not stretch it. The lines of a code, which show little of the marker, belong to it.
+// Rows and columns with less than half as many pixels of it as the fullest are left out, so that a
+// green spot in a browser's bar does not stretch it. The lines of a code, which show little of the
+// marker, belong to it.
 //
-// While nothing changes inside the box, it stays what it is until reach pixels outside have changed: so many are needed
-// for a row or column to come up to half of the fullest.
+// While nothing changes inside the box, it stays what it is until reach pixels outside have
+// changed: so many are needed for a row or column to come up to half of the fullest.
 func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 	clear(e.col)
 	for y := range e.row {
@@ -54,8 +56,8 @@ func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 	return f.Rectangle, min(lackX, lackY)
 }
 
-// ends returns the range outside of which no number is at least half of the highest, and by how much the highest of
-// those outside falls short of that.
+// ends returns the range outside of which no number is at least half of the highest, and by how
+// much the highest of those outside falls short of that.
 func ends(n []int32) (first, end, lack int) {
 	var most int32
 	for _, v := range n {
@@ -81,7 +83,8 @@ func ends(n []int32) (first, end, lack int) {
 	return first, end, lack
 }
 
-// similar reports whether a box is what sliding bars may have made of a region: it has at least three quarters of it.
+// similar reports whether a box is what sliding bars may have made of a region: it has at least
+// three quarters of it.
 func similar(box, r image.Rectangle) bool {
 	return 4*area(box.Intersect(r)) >= 3*area(r) && !box.Empty()
 }
@@ -89,7 +92,8 @@ func similar(box, r image.Rectangle) bool {
 // similarShare is the part of the looks at a region that then shows the marker.
 const similarShare = 0.7
 
-// spans reports whether a box reaches from one side of a region to the other, as what bars leave free does.
+// spans reports whether a box reaches from one side of a region to the other, as what bars leave
+// free does.
 func spans(box, r image.Rectangle) bool {
 	return box.Min.X <= r.Min.X && box.Max.X >= r.Max.X || box.Min.Y <= r.Min.Y && box.Max.Y >= r.Max.Y
 }

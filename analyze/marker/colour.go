@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// chroma is how far a marker's channel stands out of the other two. A range compressed twice leaves
-	// 188 of 255; noise of ±6, multiplied by a YUV matrix, takes up to 34 of them.
+	// chroma is how far a marker's channel stands out of the other two. A range compressed twice
+	// leaves 188 of 255; noise of ±6, multiplied by a YUV matrix, takes up to 34 of them.
 	chroma = 140
 	// neutral is how far the other two channels may differ.
 	neutral = 48
@@ -51,7 +51,8 @@ type eye struct {
 
 func newEye(l *frame.Layout) *eye {
 	f := l.Format
-	return &eye{layout: l, conv: frame.NewConverter(l), line: make([]byte, 3*f.Width), col: make([]int32, f.Width), row: make([]int32, f.Height)}
+	return &eye{layout: l, conv: frame.NewConverter(l), line: make([]byte, 3*f.Width), col: make([]int32, f.Width),
+		row: make([]int32, f.Height)}
 }
 
 func (e *eye) all() image.Rectangle {
@@ -127,8 +128,8 @@ func (e *eye) fills(m frame.Image, f field, h hue) (spare int, ok bool) {
 	return spare, spare >= 0 && f.pixels() > 0
 }
 
-// full reports whether a marker fills a region, not counting the code in it if one can be read; spare is how many
-// more pixels might change and leave it full.
+// full reports whether a marker fills a region, not counting the code in it if one can be read;
+// spare is how many more pixels might change and leave it full.
 func (e *eye) full(m frame.Image, r image.Rectangle, h hue) (spare int, ok bool) {
 	if spare, ok = e.fills(m, field{Rectangle: r}, h); ok {
 		return spare, true
@@ -157,7 +158,8 @@ func (e *eye) code(m frame.Image, r image.Rectangle) (c strip.Code, place image.
 	return read.Code, e.decoder.Geometry().Bounds()[0], true
 }
 
-// codeCell returns the lines that a code takes at the top of a region of this width, whatever its height; 0: none fits.
+// codeCell returns the lines that a code takes at the top of a region of this width, whatever its
+// height; 0: none fits.
 func codeCell(width int) int { return codeLines(image.Rect(0, 0, width, frame.MaxSide)) }
 
 // codeLines returns how many lines at the top of a region a code would take.
@@ -191,7 +193,8 @@ func (e *eye) strays(m frame.Image, f field, bgr [3]int, tolerance int) (n int) 
 		x0, x1 := f.line(y)
 		line := e.read(m, y, x0, x1)
 		for i := 0; i+3 <= len(line); i += 3 {
-			if far(int(line[i])-bgr[0], tolerance) || far(int(line[i+1])-bgr[1], tolerance) || far(int(line[i+2])-bgr[2], tolerance) {
+			if far(int(line[i])-bgr[0], tolerance) || far(int(line[i+1])-bgr[1], tolerance) ||
+				far(int(line[i+2])-bgr[2], tolerance) {
 				n++
 			}
 		}

@@ -34,8 +34,9 @@ type aside struct {
 
 // doContent waits for the red.
 //
-// A frame is looked at if it may be all red or green, or have a line that is all red, or a red box beside a bar; see looks for how that
-// is known without pixels. What was there at the last look is so still in the bounds, so that each change of it is looked at.
+// A frame is looked at if it may be all red or green, or have a line that is all red, or a red box
+// beside a bar; see looks for how that is known without pixels. What was there at the last look is
+// so still in the bounds, so that each change of it is looked at.
 func (d *Detector) doContent() {
 	c, l := &d.content, d.looks
 	if c.slides && d.slid() {
@@ -43,7 +44,8 @@ func (d *Detector) doContent() {
 	}
 	if d.touched.in > 0 {
 		c.changedAt = d.n
-		if (d.every || l.redLines > 0 || l.bound(redHue) >= similarShare || l.bound(greenHue) >= fullLooks) && d.look() && d.judge() {
+		if (d.every || l.redLines > 0 || l.bound(redHue) >= similarShare || l.bound(greenHue) >= fullLooks) &&
+			d.look() && d.judge() {
 			return
 		}
 	}
@@ -103,7 +105,8 @@ func (d *Detector) redAside() {
 	if code, _, ok := d.eye.code(d.image, box); ok {
 		w.RedCode = &code
 	}
-	w.warn(fmt.Sprintf("the green covered %v and the red covers %v only: what lies in both is measured", w.GreenRegion, box))
+	w.warn(fmt.Sprintf("the green covered %v and the red covers %v only: what lies in both is measured", w.GreenRegion,
+		box))
 	first := a.first
 	if a.box.Empty() {
 		first = w
@@ -132,7 +135,8 @@ func (d *Detector) greenAgain() {
 	if d.content.believe {
 		d.emit(d.content.asideW)
 	} else {
-		d.errs.add(Problem{Kind: Returned, First: d.n, Last: d.n, Text: fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", d.n, d.w.Start)}, d.w.Start, d.last, d.content.reddestAt)
+		d.errs.add(Problem{Kind: Returned, First: d.n, Last: d.n,
+			Text: fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", d.n, d.w.Start)}, d.w.Start, d.last, d.content.reddestAt)
 	}
 	d.restart()
 }
@@ -150,7 +154,8 @@ func (d *Detector) noRed(last int, because string) {
 		d.emit(c.asideW)
 		return
 	}
-	text := fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", w.Green, w.Start, because)
+	text := fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", w.Green,
+		w.Start, because)
 	if c.reddest >= 0.01 {
 		text += fmt.Sprintf("; the most red is about %.0f %% of frame %d", 100*c.reddest, c.reddestAt)
 	}

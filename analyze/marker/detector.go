@@ -15,10 +15,12 @@ type Options struct {
 	Tolerance int
 	// Region is where markers are looked for, in pixels of the frame; empty for their bounding box.
 	Region image.Rectangle
-	// Nonce names the run whose markers are wanted: those with the code of another one are refused as stale, and one without
-	// a code is named in the window's warnings. Empty: codes are read, and any will do.
+	// Nonce names the run whose markers are wanted: those with the code of another one are refused
+	// as stale. A red without a code is named in the window's warnings, and so is its green if it
+	// has none either. Empty: codes are read, and any will do.
 	Nonce string
-	// Stop is asked by [Find] before each frame, as a context's Err: an error ends the search. May be nil.
+	// Stop is asked by [Find] before each frame, as a context's Err: an error ends the search. May
+	// be nil.
 	Stop func() error
 }
 
@@ -81,12 +83,13 @@ func New(o Options) *Detector {
 	return d
 }
 
-// Add takes the next frame. Of the step, its number, its metadata, its change (nil if that is not known) and its image's layout
-// are needed. pixels is asked for the frame's image if the change alone does not tell enough, at most once; nil stands for the
-// step's own image. Numbers must ascend. Where the format changes, a window in the making ends with an error.
+// Add takes the next frame. Of the step, its number, its metadata, its change (nil if that is not
+// known) and its image's layout are needed. pixels is asked for the frame's image if the change
+// alone does not tell enough, at most once; nil stands for the step's own image. Numbers must
+// ascend. Where the format changes, a window in the making ends with an error.
 //
-// An error says that the frame could not be looked at. The detector goes on as if the frame had been what could be known
-// of it without.
+// An error says that the frame could not be looked at. The detector goes on as if the frame had
+// been what could be known of it without.
 func (d *Detector) Add(step *frame.Step, pixels func() (frame.Image, error)) error {
 	switch {
 	case step.Image.Layout == nil:
@@ -173,7 +176,8 @@ func (d *Detector) searched() image.Rectangle {
 // tracks reports whether a marker is where its bounding box is.
 func (d *Detector) tracks() bool { return d.o.Region.Empty() }
 
-// touched says how much of a frame changed: pixels, some of them twice where a format keeps colour apart.
+// touched says how much of a frame changed: pixels, some of them twice where a format keeps colour
+// apart.
 type touched struct {
 	in  int // in the field that the state is about
 	out int // anywhere else
@@ -242,7 +246,8 @@ func (d *Detector) field() field {
 	return field{Rectangle: d.w.Region}
 }
 
-// emit ends the window in the making, which has a red that was held. What is measured lies in both markers' boxes.
+// emit ends the window in the making, which has a red that was held. What is measured lies in both
+// markers' boxes.
 func (d *Detector) emit(w Window) {
 	w.Region = w.GreenRegion.Intersect(w.RedRegion)
 	if p, stale := d.stale(&w); stale {
@@ -253,7 +258,8 @@ func (d *Detector) emit(w Window) {
 	d.done = append(d.done, w)
 }
 
-// Windows returns the windows that are complete by now, in order; the last one's red may still stand.
+// Windows returns the windows that are complete by now, in order; the last one's red may still
+// stand.
 func (d *Detector) Windows() []Window {
 	all := slices.Clone(d.done)
 	if w := d.w; d.state == inRed && d.redHeld() {
@@ -272,12 +278,15 @@ func (d *Detector) finish(because string) {
 		d.lostGreen(d.last + 1)
 		d.strayRed(d.last+1, false)
 	case inGreen:
-		d.errs.add(Problem{Kind: Missing, First: d.w.GreenFrom, Last: d.last, Text: fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because)})
+		d.errs.add(Problem{Kind: Missing, First: d.w.GreenFrom, Last: d.last,
+			Text: fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because)})
 	case inContent:
 		d.noRed(d.last, because)
 	case inRed:
 		if d.w.RedTo-d.w.Red+1 < heldFrames {
-			d.errs.add(Problem{Kind: TooShort, First: d.w.Red, Last: d.w.RedTo, Text: fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s", frames(d.w.Red, d.w.RedTo), heldFrames, because)}, d.w.End)
+			d.errs.add(Problem{Kind: TooShort, First: d.w.Red, Last: d.w.RedTo,
+				Text: fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s",
+					frames(d.w.Red, d.w.RedTo), heldFrames, because)}, d.w.End)
 		} else {
 			d.emit(d.w)
 		}

@@ -156,7 +156,8 @@ func (f *film) run() {
 }
 
 func TestFindsMarkersInEverySignal(t *testing.T) {
-	signals := map[string]signal{"full": clean, "limited": limited, "twice limited": twice, "noise": noise, "twice limited, noise": twiceNoisy}
+	signals := map[string]signal{"full": clean, "limited": limited, "twice limited": twice, "noise": noise,
+		"twice limited, noise": twiceNoisy}
 	for name, s := range signals {
 		for i, p := range frame.PixelFormats() {
 			if p == frame.GREY || testing.Short() && i%5 != len(name)%5 {
@@ -170,7 +171,8 @@ func TestFindsMarkersInEverySignal(t *testing.T) {
 					t.Fatal(err)
 				}
 				exact := !strings.Contains(name, "noise")
-				want := Window{GreenFrom: 2, Green: 6, Start: 7, End: 12, Red: 13, RedTo: 17, Region: whole, Exact: exact, GreenRegion: whole, RedRegion: whole}
+				want := Window{GreenFrom: 2, Green: 6, Start: 7, End: 12, Red: 13, RedTo: 17, Region: whole,
+					Exact: exact, GreenRegion: whole, RedRegion: whole}
 				if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
@@ -208,7 +210,8 @@ func TestSeveralWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[1].Start != 24 || got[1].RedTo != 34 || got[2].GreenFrom != 35 || got[2].Start != 39 || got[2].Red != 41 || got[2].RedTo != 43 {
+	if len(got) != 3 || got[1].Start != 24 || got[1].RedTo != 34 || got[2].GreenFrom != 35 || got[2].Start != 39 ||
+		got[2].Red != 41 || got[2].RedTo != 43 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -221,13 +224,18 @@ func TestTornMarkers(t *testing.T) {
 		tornGreen, tornRed int // rows, or 0 for none
 	}{
 		{name: "none", start: 3, end: 5, red: 6},
-		{name: "green, content above", first: []picture{torn(50, page(9), green)}, start: 3, end: 6, red: 7, tornGreen: 50},
-		{name: "green, content below", first: []picture{torn(51, green, page(9))}, start: 3, end: 6, red: 7, tornGreen: 51},
+		{name: "green, content above", first: []picture{torn(50, page(9), green)}, start: 3, end: 6, red: 7,
+			tornGreen: 50},
+		{name: "green, content below", first: []picture{torn(51, green, page(9))}, start: 3, end: 6, red: 7,
+			tornGreen: 51},
 		{name: "red above", last: []picture{torn(60, red, page(9))}, start: 3, end: 5, red: 7, tornRed: 60},
 		{name: "red below", last: []picture{torn(61, page(9), red)}, start: 3, end: 5, red: 7, tornRed: 61},
-		{name: "red above, twice", last: []picture{torn(20, red, page(9)), torn(90, red, page(9))}, start: 3, end: 5, red: 8, tornRed: 90},
-		{name: "red band of the page", last: []picture{torn(20, red, page(6)), torn(20, red, page(7)), torn(20, red, page(8)), torn(20, red, page(9))}, start: 3, end: 9, red: 10},
-		{name: "one row of content", first: []picture{torn(179, green, page(9))}, start: 3, end: 6, red: 7, tornGreen: 179},
+		{name: "red above, twice", last: []picture{torn(20, red, page(9)), torn(90, red, page(9))}, start: 3, end: 5,
+			red: 8, tornRed: 90},
+		{name: "red band of the page", last: []picture{torn(20, red, page(6)), torn(20, red, page(7)),
+			torn(20, red, page(8)), torn(20, red, page(9))}, start: 3, end: 9, red: 10},
+		{name: "one row of content", first: []picture{torn(179, green, page(9))}, start: 3, end: 6, red: 7,
+			tornGreen: 179},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFilm(t, frame.XR24, clean)
@@ -253,7 +261,8 @@ func TestTornMarkers(t *testing.T) {
 				}
 				return t.Row
 			}
-			if w.Start != tc.start || w.End != tc.end || w.Red != tc.red || row(w.TornGreen) != tc.tornGreen || row(w.TornRed) != tc.tornRed {
+			if w.Start != tc.start || w.End != tc.end || w.Red != tc.red || row(w.TornGreen) != tc.tornGreen ||
+				row(w.TornRed) != tc.tornRed {
 				t.Errorf("got %+v torn %d %d, want %+v", w, row(w.TornGreen), row(w.TornRed), tc)
 			}
 		})
@@ -316,11 +325,16 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 	}{
 		{"no frames", func(f *film) {}, Missing, "no frames at all", 0, []int{}},
 		{"nothing green", func(f *film) { f.show(4, white) }, Missing, "nothing in them is green", 0, []int{0, 3}},
-		{"some green", func(f *film) { f.show(4, torn(18, green, white)) }, Missing, "no green in 4 frames: the most of it is", 0, []int{0, 3}},
-		{"green too short", func(f *film) { f.show(2, green); f.show(2, white) }, TooShort, "the green of frames 0–1", 0, []int{0, 1, 2}},
-		{"green too short at the end", func(f *film) { f.show(1, white); f.show(2, green) }, TooShort, "the green of frames 1–2", 0, []int{1, 2}},
-		{"nothing after green", func(f *film) { f.show(5, green) }, Missing, "nothing follows the green of frames 0–4", 0, []int{0, 4}},
-		{"no red", func(f *film) { f.show(3, green); f.show(4, page(1)) }, Missing, "no red after the green that ends with frame 2: content from frame 3 on, until the recording ends; nothing changes after frame 3", 0, []int{2, 3, 6}},
+		{"some green", func(f *film) { f.show(4, torn(18, green, white)) }, Missing,
+			"no green in 4 frames: the most of it is", 0, []int{0, 3}},
+		{"green too short", func(f *film) { f.show(2, green); f.show(2, white) }, TooShort, "the green of frames 0–1",
+			0, []int{0, 1, 2}},
+		{"green too short at the end", func(f *film) { f.show(1, white); f.show(2, green) }, TooShort,
+			"the green of frames 1–2", 0, []int{1, 2}},
+		{"nothing after green", func(f *film) { f.show(5, green) }, Missing, "nothing follows the green of frames 0–4",
+			0, []int{0, 4}},
+		{"no red", func(f *film) { f.show(3, green); f.show(4, page(1)) }, Missing,
+			"no red after the green that ends with frame 2: content from frame 3 on, until the recording ends; nothing changes after frame 3", 0, []int{2, 3, 6}},
 		{"red too short", func(f *film) {
 			f.show(3, green)
 			f.show(2, page(1))
@@ -328,15 +342,18 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 			f.show(2, page(1))
 			f.show(3, red)
 		}, TooShort, "the red of frames 5–6 is gone in frame 7", 1, []int{4, 5, 6, 7}},
-		{"red returns", func(f *film) { f.run(); f.show(3, page(1)); f.show(2, red); f.show(2, white) }, Returned, "the red of frames 13–17 returned in frames 22–23", 1, []int{21, 22, 23}},
+		{"red returns", func(f *film) { f.run(); f.show(3, page(1)); f.show(2, red); f.show(2, white) }, Returned,
+			"the red of frames 13–17 returned in frames 22–23", 1, []int{21, 22, 23}},
 		{"no red, but much of it", func(f *film) {
 			f.show(3, green)
 			f.show(2, page(1))
 			f.show(4, within(image.Rect(40, 30, 320, 180), red))
 			f.show(3, page(2))
 		}, Missing, "; the most red is about 74 % of frame 5; nothing changes after frame 9", 0, []int{2, 3, 5, 9, 11}},
-		{"red cut off", func(f *film) { f.show(3, green); f.show(2, page(1)); f.show(2, red) }, TooShort, "the red of frames 5–6 is cut off", 0, []int{4, 5, 6}},
-		{"red first", func(f *film) { f.show(3, red); f.run() }, Missing, "frames 0–2 are red, without a green before them", 1, []int{0, 2}},
+		{"red cut off", func(f *film) { f.show(3, green); f.show(2, page(1)); f.show(2, red) }, TooShort,
+			"the red of frames 5–6 is cut off", 0, []int{4, 5, 6}},
+		{"red first", func(f *film) { f.show(3, red); f.run() }, Missing,
+			"frames 0–2 are red, without a green before them", 1, []int{0, 2}},
 		{"green returns", func(f *film) {
 			f.show(3, green)
 			for n := range 5 {
@@ -353,8 +370,10 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 			if !errors.As(err, &problems) {
 				t.Fatalf("error %v, windows %+v", err, got)
 			}
-			if len(got) != tc.windows || len(problems.Problems) != 1 || problems.Problems[0].Kind != tc.kind || !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("windows %+v, error %v, want %d windows and %q of kind %s", got, err, tc.windows, tc.text, tc.kind)
+			if len(got) != tc.windows || len(problems.Problems) != 1 || problems.Problems[0].Kind != tc.kind ||
+				!strings.Contains(err.Error(), tc.text) {
+				t.Errorf("windows %+v, error %v, want %d windows and %q of kind %s", got, err, tc.windows, tc.text,
+					tc.kind)
 			}
 			if p := problems.Problems[0]; !slices.Equal(p.Frames, tc.frames) {
 				t.Errorf("frames %v, want %v", p.Frames, tc.frames)
@@ -382,7 +401,8 @@ func TestUnchangedFramesCostNothing(t *testing.T) {
 	var err error
 	// An image without rows: looking at it would panic.
 	step := frame.Step{Image: frame.Image{Layout: f.layout}, Change: none}
-	if a := testing.AllocsPerRun(100, func() { step.Number = n; err = errors.Join(err, f.d.Add(&step, nil)); n++ }); a != 0 || err != nil {
+	if a := testing.AllocsPerRun(100,
+		func() { step.Number = n; err = errors.Join(err, f.d.Add(&step, nil)); n++ }); a != 0 || err != nil {
 		t.Errorf("%v allocations for a frame that did not change, %v", a, err)
 	}
 }
@@ -399,7 +419,8 @@ func TestChangedFramesAllocateNothing(t *testing.T) {
 	step := frame.Step{Image: img, Change: c}
 	asked := f.d.asked
 	var err error
-	if a := testing.AllocsPerRun(20, func() { step.Number = n; err = errors.Join(err, f.d.Add(&step, nil)); n++ }); a != 0 || err != nil {
+	if a := testing.AllocsPerRun(20,
+		func() { step.Number = n; err = errors.Join(err, f.d.Add(&step, nil)); n++ }); a != 0 || err != nil {
 		t.Errorf("%v allocations a frame, %v", a, err)
 	}
 	if f.d.asked != asked+21 {

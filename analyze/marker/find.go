@@ -9,7 +9,8 @@ import (
 
 // Sequence is where [Find] takes frames from.
 type Sequence interface {
-	// Changes goes through frames from up to, and not including, to. Their images have a layout, and need no rows.
+	// Changes goes through frames from up to, and not including, to. Their images have a layout,
+	// and need no rows.
 	Changes(from, to int) iter.Seq2[*frame.Step, error]
 	// Image returns a frame's pixels.
 	Image(n int) (frame.Image, error)
@@ -25,13 +26,15 @@ const (
 	skimAfter = 12 // frames in a row that were played for nothing, after which pixels are asked for one by one
 )
 
-// Find looks for markers in frames from up to, and not including, to. It goes through the changes and asks for the pixels of
-// frames that may be part of a marker; where many in a row are needed, and the sequence is a [Player], it plays them.
+// Find looks for markers in frames from up to, and not including, to. It goes through the changes
+// and asks for the pixels of frames that may be part of a marker; where many in a row are needed,
+// and the sequence is a [Player], it plays them.
 //
-// Frames that cannot be read are stepped over, as if they had been lost; unread.go tells how that is reported.
+// Frames that cannot be read are stepped over, as if they had been lost; unread.go tells how that
+// is reported.
 //
-// The windows that are complete are returned with an error, too: an *Error if something is wrong with markers, or what
-// kept all frames from being read, wrapped.
+// The windows that are complete are returned with an error, too: an *Error if something is wrong
+// with markers, or what kept all frames from being read, wrapped.
 func Find(seq Sequence, from, to int, o Options) ([]Window, error) {
 	return New(o).find(seq, from, to)
 }
@@ -57,7 +60,8 @@ func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
 	return d.Finish()
 }
 
-// skim goes through changes, and returns the frame from which on it is better to play, or that cannot be read.
+// skim goes through changes, and returns the frame from which on it is better to play, or that
+// cannot be read.
 func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err error) {
 	next, row := from, 0
 	pixels := func() (frame.Image, error) { return seq.Image(next) }
@@ -81,7 +85,8 @@ func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err
 	return to, nil
 }
 
-// mayGoOn returns what keeps a frame from being looked at: that it could not be read, or that nobody wants to know any more.
+// mayGoOn returns what keeps a frame from being looked at: that it could not be read, or that
+// nobody wants to know any more.
 func (d *Detector) mayGoOn(err error) error {
 	if err == nil && d.o.Stop != nil {
 		if why := d.o.Stop(); why != nil {
@@ -91,7 +96,8 @@ func (d *Detector) mayGoOn(err error) error {
 	return err
 }
 
-// play decodes frames in turn, and returns the frame from which on it is better to skim, or that cannot be read.
+// play decodes frames in turn, and returns the frame from which on it is better to skim, or that
+// cannot be read.
 func (d *Detector) play(p Player, from, to int) (next int, err error) {
 	next, row := from, 0
 	for step, err := range p.Steps(from, to) {

@@ -39,14 +39,16 @@ func FuzzAdd(f *testing.F) {
 			s := script[:12]
 			script = script[12:]
 			l := layouts[int(s[0])%len(layouts)]
-			step := frame.Step{Number: number, Meta: frame.Meta{Sequence: binary.LittleEndian.Uint64(s[4:])}, Image: frame.Image{Layout: l}}
+			step := frame.Step{Number: number, Meta: frame.Meta{Sequence: binary.LittleEndian.Uint64(s[4:])},
+				Image: frame.Image{Layout: l}}
 			number++
 			switch {
 			case s[2]&1 != 0:
 				step.Change = everything(l)
 			case s[2]&2 != 0:
 				at := func(i int) int32 { return int32(int16(binary.LittleEndian.Uint16(s[i:]))) }
-				step.Change = &frame.Change{Spans: []frame.Span{{Row: at(3), Start: at(5), End: at(7)}, {Row: at(8), Start: at(9), End: at(10)}}}
+				step.Change = &frame.Change{Spans: []frame.Span{{Row: at(3), Start: at(5), End: at(7)},
+					{Row: at(8), Start: at(9), End: at(10)}}}
 			case s[2]&4 != 0:
 				step.Change = &frame.Change{}
 			}
@@ -71,7 +73,8 @@ func FuzzAdd(f *testing.F) {
 		}
 		windows, err := d.Finish()
 		var problems *Error
-		if err != nil && (!errors.As(err, &problems) || problems.Error() == "" || len(problems.Problems) > maxProblems) {
+		if err != nil && (!errors.As(err, &problems) || problems.Error() == "" ||
+			len(problems.Problems) > maxProblems) {
 			t.Errorf("%v", err)
 		}
 		for _, w := range windows {

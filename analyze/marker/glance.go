@@ -6,8 +6,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Glance looks at single pictures, for whoever waits for a marker while it is recorded: [Detector] says afterwards where windows begin and end. A frame without
-// a marker costs a few pixels. It belongs to one goroutine.
+// Glance looks at single pictures, for whoever waits for a marker while it is recorded: [Detector]
+// says afterwards where windows begin and end. A frame without a marker costs a few pixels. It
+// belongs to one goroutine.
 type Glance struct{ eye *eye }
 
 // NewGlance looks at pictures of a layout.

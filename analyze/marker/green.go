@@ -33,8 +33,9 @@ func (d *Detector) settle(c *candidate) {
 
 // doGreen waits for the first frame that differs from the held green.
 //
-// If the green's frames are equal bit by bit, that is the first one with a change in it, and known without pixels. Beside
-// the green, bars may slide away and leave more room for it; so much change as that takes is looked at.
+// If the green's frames are equal bit by bit, that is the first one with a change in it, and known
+// without pixels. Beside the green, bars may slide away and leave more room for it; so much change
+// as that takes is looked at.
 func (d *Detector) doGreen() {
 	g, t := &d.green, d.touched
 	g.outside += t.out
@@ -83,7 +84,8 @@ func (d *Detector) differs() bool {
 
 // moved tells that the green has another box.
 func (d *Detector) moved(box image.Rectangle, from int) {
-	d.w.warn(fmt.Sprintf("the green covered %v and covers %v from frame %d on: its place changed while it was held", d.w.GreenRegion, box, from))
+	d.w.warn(fmt.Sprintf("the green covered %v and covers %v from frame %d on: its place changed while it was held",
+		d.w.GreenRegion, box, from))
 }
 
 // startContent begins the content with a frame that differs from the green.
@@ -115,8 +117,9 @@ func (d *Detector) tearAt(n, y0, y1 int) *Tear {
 	return &Tear{n, y0}
 }
 
-// slid follows the green after a frame that differs from it, as long as it may only have lost its edge to bars that slide in; if it
-// is held again, the content has not begun. It reports whether that is so.
+// slid follows the green after a frame that differs from it, as long as it may only have lost its
+// edge to bars that slide in; if it is held again, the content has not begun. It reports whether
+// that is so.
 func (d *Detector) slid() (green bool) {
 	c, r := &d.content, d.w.Region
 	if d.touched.any() && d.look() {

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// literal is the slow detector: it looks at every pixel of every frame that changed, and knows nothing of bars that slide, of
-// codes and of losses. The fast one is held against it.
+// literal is the slow detector: it looks at every pixel of every frame that changed, and knows
+// nothing of bars that slide, of codes and of losses. The fast one is held against it.
 
 // state is what the detector waits for.
 type literalState uint8
@@ -58,9 +58,9 @@ func newLiteral(o Options) *literal {
 	return &literal{o: o, last: -1, bandFrom: -1, greenAt: -1}
 }
 
-// Add takes the next frame: its number, its pixels, and how it changed from the frame before (nil if that is
-// not known). Frames must be whole; numbers must ascend. Where the format changes, a window in the
-// making ends with an error.
+// Add takes the next frame: its number, its pixels, and how it changed from the frame before (nil
+// if that is not known). Frames must be whole; numbers must ascend. Where the format changes, a
+// window in the making ends with an error.
 func (d *literal) Add(n int, m frame.Image, c *frame.Change) {
 	fresh := d.eye == nil || d.eye.layout.Format != m.Layout.Format
 	if fresh {
@@ -158,11 +158,13 @@ func (d *literal) lookForGreen(n int, m frame.Image) {
 	d.strayRed(n, s.share(redHue) >= litFull)
 }
 
-// lostGreen reports a green that went without having been held. One that grew, because it was torn or bars
-// slid away, is not lost.
+// lostGreen reports a green that went without having been held. One that grew, because it was torn
+// or bars slid away, is not lost.
 func (d *literal) lostGreen(n int) {
 	if !d.box.Empty() && n-d.boxFrom < heldFrames {
-		d.problem(TooShort, d.boxFrom, n-1, fmt.Sprintf("the green of %s covers %v and is gone in frame %d, want it in at least %d frames", frames(d.boxFrom, n-1), d.box, n, heldFrames))
+		d.problem(TooShort, d.boxFrom, n-1,
+			fmt.Sprintf("the green of %s covers %v and is gone in frame %d, want it in at least %d frames",
+				frames(d.boxFrom, n-1), d.box, n, heldFrames))
 	}
 }
 
@@ -173,7 +175,8 @@ func (d *literal) strayRed(n int, isRed bool) {
 		d.stray, d.strayAt = redHue, n
 	case !isRed && d.stray == redHue:
 		d.stray = noHue
-		d.problem(Missing, d.strayAt, n-1, fmt.Sprintf("%s are red, without a green before them", frames(d.strayAt, n-1)))
+		d.problem(Missing, d.strayAt, n-1, fmt.Sprintf("%s are red, without a green before them",
+			frames(d.strayAt, n-1)))
 	}
 }
 
@@ -216,7 +219,8 @@ func (d *literal) content(n int, m frame.Image, changed bool) {
 			d.endContent(n)
 			return
 		case greenHue:
-			// The first content may leave almost all of the green; a green that comes later returned.
+			// The first content may leave almost all of the green; a green that comes later
+			// returned.
 			if n > d.w.Start+tornFrames {
 				d.greenAgain(n, m)
 				return
@@ -250,7 +254,9 @@ func (d *literal) endContent(n int) {
 
 // greenAgain takes a green in place of a red for the beginning of another window.
 func (d *literal) greenAgain(n int, m frame.Image) {
-	d.problem(Returned, n, n, fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", n, d.w.Start))
+	d.problem(Returned, n, n,
+		fmt.Sprintf("green returned in frame %d, before the red that is due after the content from frame %d on", n,
+			d.w.Start))
 	d.restart(n, m)
 }
 
@@ -267,7 +273,9 @@ func (d *literal) red(n int, m frame.Image, changed bool) {
 		return
 	}
 	if n-d.w.Red < heldFrames {
-		d.problem(TooShort, d.w.Red, d.last, fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(d.w.Red, d.last), n, heldFrames))
+		d.problem(TooShort, d.w.Red, d.last,
+			fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(d.w.Red, d.last), n,
+				heldFrames))
 		d.w.End, d.w.TornRed = d.last, nil
 		d.state, d.bandFrom = litContent, -1
 		d.content(n, m, true)
@@ -289,12 +297,17 @@ func (d *literal) problem(kind string, first, last int, text string) {
 func (d *literal) finishWindow(because string) {
 	switch d.state {
 	case litGreen:
-		d.problem(Missing, d.w.GreenFrom, d.last, fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because))
+		d.problem(Missing, d.w.GreenFrom, d.last,
+			fmt.Sprintf("nothing follows the green of %s: %s", frames(d.w.GreenFrom, d.last), because))
 	case litContent:
-		d.problem(Missing, d.w.Start, d.last, fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", d.w.Green, d.w.Start, because))
+		d.problem(Missing, d.w.Start, d.last,
+			fmt.Sprintf("no red after the green that ends with frame %d: content from frame %d on, until %s", d.w.Green,
+				d.w.Start, because))
 	case litRed:
 		if d.w.RedTo-d.w.Red+1 < heldFrames {
-			d.problem(TooShort, d.w.Red, d.w.RedTo, fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s", frames(d.w.Red, d.w.RedTo), heldFrames, because))
+			d.problem(TooShort, d.w.Red, d.w.RedTo,
+				fmt.Sprintf("the red of %s is cut off, want it in at least %d frames: %s", frames(d.w.Red, d.w.RedTo),
+					heldFrames, because))
 		} else {
 			d.done = append(d.done, d.w)
 		}
@@ -326,7 +339,8 @@ func (d *literal) noGreen() string {
 	case d.greenAt < 0:
 		return fmt.Sprintf("no green in %d frames: nothing in them is green", d.count)
 	}
-	return fmt.Sprintf("no green in %d frames: the most of it is %.0f %% of frame %d", d.count, 100*d.greenest, d.greenAt)
+	return fmt.Sprintf("no green in %d frames: the most of it is %.0f %% of frame %d", d.count, 100*d.greenest,
+		d.greenAt)
 }
 
 // eye looks at frames of one layout.
@@ -340,7 +354,8 @@ type literalEye struct {
 
 func newLiteralEye(l *frame.Layout) *literalEye {
 	f := l.Format
-	return &literalEye{l, frame.NewConverter(l), make([]byte, 3*f.Width), make([]int32, f.Width), make([]int32, f.Height)}
+	return &literalEye{l, frame.NewConverter(l), make([]byte, 3*f.Width), make([]int32, f.Width),
+		make([]int32, f.Height)}
 }
 
 func (e *literalEye) all() image.Rectangle {
@@ -414,8 +429,8 @@ func (e *literalEye) fullOf(m frame.Image, r image.Rectangle) hue {
 const litLeastArea = 0.2
 
 // box returns the bounding box of the green, or an empty one if what is in it is not full green.
-// Rows and columns with less than half as much green as the fullest are left out, so that a green spot
-// in a browser's bar does not stretch it.
+// Rows and columns with less than half as much green as the fullest are left out, so that a green
+// spot in a browser's bar does not stretch it.
 func (e *literalEye) box(m frame.Image) image.Rectangle {
 	clear(e.col)
 	for y := range e.row {
@@ -513,7 +528,8 @@ func (e *literalEye) strays(m frame.Image, r image.Rectangle, bgr [3]int, tolera
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		line := e.read(m, y, r.Min.X, r.Max.X)
 		for i := 0; i+3 <= len(line); i += 3 {
-			if literalFar(int(line[i])-bgr[0], tolerance) || literalFar(int(line[i+1])-bgr[1], tolerance) || literalFar(int(line[i+2])-bgr[2], tolerance) {
+			if literalFar(int(line[i])-bgr[0], tolerance) || literalFar(int(line[i+1])-bgr[1], tolerance) ||
+				literalFar(int(line[i+2])-bgr[2], tolerance) {
 				n++
 			}
 		}

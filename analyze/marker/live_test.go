@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
-// What is said of content before its red is held stays true, and the red that is held is told with its third frame.
+// What is said of content before its red is held stays true, and the red that is held is told with
+// its third frame.
 func TestContentIsCertain(t *testing.T) {
 	var told, torn, gone int
 	for seed := range analyzetest.Seeds(uint64(60)) {

@@ -7,15 +7,17 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Whether a marker can be in a frame is decided in two steps, so that most frames need no pixels at all.
+// Whether a marker can be in a frame is decided in two steps, so that most frames need no pixels at
+// all.
 //
-// A marker fills an area only if it shows in at least 80 % of the looks: of 8 places in each line (one column of them may stand on a
-// border). A line has a marker's colour
-// only if 7 of its 8 looks have. What a frame showed there is remembered; a change that touches a look
-// makes it unknown. So, without any pixel of the frames since, the looks that had the colour and those that are
-// unknown together bound how many have it now. While that bound stays under what a marker needs, there is none: the
-// pixels would only say so again. Something that moves in one part of the area makes the looks of that part unknown once
-// and for all, and nothing else; a caret that blinks for an hour is never looked at.
+// A marker fills an area only if it shows in at least 80 % of the looks: of 8 places in each line
+// (one column of them may stand on a border). A line has a marker's colour only if 7 of its 8 looks
+// have. What a frame showed there is remembered; a change that touches a look makes it unknown. So,
+// without any pixel of the frames since, the looks that had the colour and those that are unknown
+// together bound how many have it now. While that bound stays under what a marker needs, there is
+// none: the pixels would only say so again. Something that moves in one part of the area makes the
+// looks of that part unknown once and for all, and nothing else; a caret that blinks for an hour is
+// never looked at.
 //
 // The looks are part of the definition of a full marker, so nothing is guessed.
 const (
@@ -153,8 +155,8 @@ func (l *looks) full(m frame.Image, h hue) (spare int, ok bool) {
 	return l.eye.full(m, l.area, h)
 }
 
-// band returns which lines of the area are all of a hue: the longest run of them, as [y0, y1) in the frame. The looks
-// must be fresh.
+// band returns which lines of the area are all of a hue: the longest run of them, as [y0, y1) in
+// the frame. The looks must be fresh.
 func (l *looks) band(m frame.Image, h hue) (y0, y1 int) {
 	start, r := -1, l.area
 	for y := r.Min.Y; y <= r.Max.Y; y++ {

@@ -32,8 +32,8 @@ const maxProblems = 20
 type Error struct {
 	Problems []Problem
 	More     int // problems that were not kept
-	// Open is the content that was going on when the frames ended, without a red: a page that cannot draw one. It ends with the last
-	// frame. Nil where there is none.
+	// Open is the content that was going on when the frames ended, without a red: a page that
+	// cannot draw one. It ends with the last frame. Nil where there is none.
 	Open *Window
 }
 

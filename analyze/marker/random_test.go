@@ -150,8 +150,8 @@ func (p *painter) film() *reel {
 	return r
 }
 
-// TestRandomFilms holds the detector against itself looking at every frame that changed, on films in which nothing
-// is as it should be.
+// TestRandomFilms holds the detector against itself looking at every frame that changed, on films
+// in which nothing is as it should be.
 func TestRandomFilms(t *testing.T) {
 	var windows, problems, looked, frames, codes, moved int
 	for seed := range analyzetest.Seeds(uint64(80)) {
@@ -185,7 +185,8 @@ func TestRandomFilms(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d windows (%d with codes, %d with warnings), %d problems, %d of %d frames looked at", windows, codes, moved, problems, looked, frames)
+	t.Logf("%d windows (%d with codes, %d with warnings), %d problems, %d of %d frames looked at", windows, codes,
+		moved, problems, looked, frames)
 	if n := int(analyzetest.Seeds(uint64(80))) / 16; windows < 5*n || codes < n || moved < n {
 		t.Error("the films show too little")
 	}

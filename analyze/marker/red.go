@@ -16,7 +16,8 @@ type redState struct {
 // startRed begins the red with this frame.
 func (d *Detector) startRed(spare int) {
 	d.red = redState{spare, len(d.w.Warnings)}
-	if a := &d.content.aside; !a.box.Empty() && d.n-a.first.Red > tornFrames { // it was there, beside a bar that slid away
+	// it was there, beside a bar that slid away
+	if a := &d.content.aside; !a.box.Empty() && d.n-a.first.Red > tornFrames {
 		d.w = a.first
 		d.w.RedTo = d.n
 	} else {
@@ -71,8 +72,8 @@ func (d *Detector) readRedCode() {
 	}
 }
 
-// doRed waits until the red has been held and is over. While fewer pixels change than a full red may lack, and the looks
-// that are left are enough, it stands.
+// doRed waits until the red has been held and is over. While fewer pixels change than a full red
+// may lack, and the looks that are left are enough, it stands.
 func (d *Detector) doRed() {
 	if t := d.touched.in; t > 0 {
 		d.red.spare -= t
@@ -100,7 +101,9 @@ func (d *Detector) redOver() {
 		d.restart()
 		return
 	}
-	d.errs.add(Problem{Kind: TooShort, First: w.Red, Last: d.last, Text: fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(w.Red, d.last), d.n, heldFrames)}, w.End, d.n)
+	d.errs.add(Problem{Kind: TooShort, First: w.Red, Last: d.last,
+		Text: fmt.Sprintf("the red of %s is gone in frame %d, want it in at least %d frames", frames(w.Red, d.last),
+			d.n, heldFrames)}, w.End, d.n)
 	w.End, w.TornRed, w.RedCode, w.LostBeforeRed = d.last, nil, nil, 0
 	w.Warnings, w.RedRegion = w.Warnings[:d.red.warnings], image.Rectangle{}
 	d.state = inContent
@@ -108,17 +111,24 @@ func (d *Detector) redOver() {
 	d.doContent()
 }
 
-// stale reports a window whose markers are another run's, and warns of what else is wrong with their codes.
+// stale reports a window whose markers are another run's, and warns of what else is wrong with
+// their codes.
 func (d *Detector) stale(w *Window) (Problem, bool) {
 	wanted := d.o.Nonce != ""
 	green, red := w.GreenCode, w.RedCode
 	switch {
 	case wanted && green != nil && !green.IsMarker(d.o.Nonce, strip.Green):
-		return Problem{Kind: Stale, First: w.GreenFrom, Last: w.Green, Text: fmt.Sprintf("the green of %s is stale: it carries the code %s, which is not that of this run's green", frames(w.GreenFrom, w.Green), hex(green))}, true
+		return Problem{Kind: Stale, First: w.GreenFrom, Last: w.Green,
+			Text: fmt.Sprintf("the green of %s is stale: it carries the code %s, which is not that of this run's green",
+				frames(w.GreenFrom, w.Green), hex(green))}, true
 	case wanted && red != nil && !red.IsMarker(d.o.Nonce, strip.Red):
-		return Problem{Kind: Stale, First: w.Red, Last: w.RedTo, Text: fmt.Sprintf("the red of %s is stale: it carries the code %s, which is not that of this run's red", frames(w.Red, w.RedTo), hex(red))}, true
+		return Problem{Kind: Stale, First: w.Red, Last: w.RedTo,
+			Text: fmt.Sprintf("the red of %s is stale: it carries the code %s, which is not that of this run's red",
+				frames(w.Red, w.RedTo), hex(red))}, true
 	}
-	if wanted && green == nil {
+	// A run that begins with a navigation comes from the rig's green page, which has no code. The
+	// red's code then shows whose window it is.
+	if wanted && green == nil && red == nil {
 		w.warn(fmt.Sprintf("the green of %s carries no code, so it may be another run's", frames(w.GreenFrom, w.Green)))
 	}
 	if wanted && red == nil {

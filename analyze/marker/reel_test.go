@@ -96,7 +96,8 @@ func everything(l *frame.Layout) *frame.Change {
 	return c
 }
 
-// changeOf returns the spans in which two frames differ, more than one in a row where much between is equal.
+// changeOf returns the spans in which two frames differ, more than one in a row where much between
+// is equal.
 func changeOf(l *frame.Layout, before, now []byte) *frame.Change {
 	c := &frame.Change{}
 	for y := range l.Rows {
@@ -178,14 +179,15 @@ func kinds(e *Error) []Problem {
 func plainly(windows []Window) []Window {
 	var all []Window
 	for _, w := range windows {
-		all = append(all, Window{GreenFrom: w.GreenFrom, Green: w.Green, Start: w.Start, End: w.End, Red: w.Red, RedTo: w.RedTo,
+		all = append(all, Window{GreenFrom: w.GreenFrom, Green: w.Green, Start: w.Start, End: w.End, Red: w.Red,
+			RedTo:  w.RedTo,
 			Region: w.Region, Exact: w.Exact, TornGreen: w.TornGreen, TornRed: w.TornRed})
 	}
 	return all
 }
 
-// TestScenes holds windows against the truth of scenes, against the slow detector and against one that looks at every frame; with
-// and without frames lost.
+// TestScenes holds windows against the truth of scenes, against the slow detector and against one
+// that looks at every frame; with and without frames lost.
 func TestScenes(t *testing.T) {
 	for _, s := range synth.Scenes() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -193,7 +195,8 @@ func TestScenes(t *testing.T) {
 			for seed := range analyzetest.Seeds(uint64(6)) {
 				rng := rand.New(rand.NewPCG(seed, 9))
 				format := []string{"BGR4", "NV12", "UYVY", "BGR3", "P010", "YU12"}[seed]
-				query := fmt.Sprintf("size=%dx%d&frames=%d&markers=1&seed=%d&format=%s", 160+rng.IntN(100)&^1, 90+rng.IntN(80)&^1, 20+rng.IntN(120), seed, format)
+				query := fmt.Sprintf("size=%dx%d&frames=%d&markers=1&seed=%d&format=%s", 160+rng.IntN(100)&^1,
+					90+rng.IntN(80)&^1, 20+rng.IntN(120), seed, format)
 				var lose func(n int) bool
 				if seed%2 == 1 {
 					lose = func(int) bool { return rng.IntN(5) == 0 }
@@ -230,13 +233,15 @@ func checkTruth(t *testing.T, query string, r *reel, truth synth.Truth, got []Wi
 	}
 	w, s, red := got[0], first(truth.Content.First), first(truth.Red.First)
 	lostBefore := func(i int) int { return int(r.seq[i] - r.seq[i-1] - 1) }
-	if w.GreenFrom != 0 || w.Green != s-1 || w.Start != s || w.End != red-1 || w.Red != red || w.RedTo != len(r.seq)-1 ||
+	if w.GreenFrom != 0 || w.Green != s-1 || w.Start != s || w.End != red-1 || w.Red != red ||
+		w.RedTo != len(r.seq)-1 ||
 		w.LostBeforeStart != lostBefore(s) || w.LostBeforeRed != lostBefore(red) || !w.Exact || w.Warnings != nil {
 		t.Errorf("%s: got %+v, want s %d and r %d", query, w, s, red)
 	}
 }
 
-// TestPixelsAreHardlyNeeded counts the frames that are decoded for a page that loads and plays a video.
+// TestPixelsAreHardlyNeeded counts the frames that are decoded for a page that loads and plays a
+// video.
 func TestPixelsAreHardlyNeeded(t *testing.T) {
 	for _, tc := range analyzetest.Some([]struct {
 		scene string
@@ -253,14 +258,16 @@ func TestPixelsAreHardlyNeeded(t *testing.T) {
 				t.Fatalf("%+v, %v", windows, problems)
 			}
 			if looked > tc.most || r.images != looked {
-				t.Errorf("%d frames of %d were looked at, %d images asked for, want at most %d", looked, len(r.seq), r.images, tc.most)
+				t.Errorf("%d frames of %d were looked at, %d images asked for, want at most %d", looked, len(r.seq),
+					r.images, tc.most)
 			}
 			t.Logf("%d frames of %d", looked, len(r.seq))
 		})
 	}
 }
 
-// TestPlaysWhereAllIsNeeded has a scene of which every frame must be looked at played rather than asked for.
+// TestPlaysWhereAllIsNeeded has a scene of which every frame must be looked at played rather than
+// asked for.
 func TestPlaysWhereAllIsNeeded(t *testing.T) {
 	r, _ := scene(t, "noise", "size=160x90&markers=1&frames=100", nil)
 	windows, err := Find(playable{r}, 0, len(r.seq), Options{})
@@ -274,7 +281,8 @@ func TestPlaysWhereAllIsNeeded(t *testing.T) {
 
 func TestFindStops(t *testing.T) {
 	r, _ := scene(t, "web", "size=160x90&markers=1&frames=20", nil)
-	if _, err := Find(r, 0, len(r.seq), Options{Stop: func() error { return fmt.Errorf("enough") }}); err == nil || err.Error() != "look for sync markers: enough" {
+	if _, err := Find(r, 0, len(r.seq), Options{Stop: func() error { return fmt.Errorf("enough") }}); err == nil ||
+		err.Error() != "look for sync markers: enough" {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,7 +291,8 @@ func TestFindStops(t *testing.T) {
 func TestFindsFromTheMiddle(t *testing.T) {
 	r, _ := scene(t, "page", "size=160x90&markers=1&frames=30", nil)
 	windows, err := Find(r, 12, len(r.seq)-20, Options{})
-	if err != nil || len(windows) != 1 || windows[0].GreenFrom != 12 || windows[0].Start != 30 || windows[0].Red != 60 || windows[0].RedTo != 69 {
+	if err != nil || len(windows) != 1 || windows[0].GreenFrom != 12 || windows[0].Start != 30 ||
+		windows[0].Red != 60 || windows[0].RedTo != 69 {
 		t.Errorf("%+v, %v", windows, err)
 	}
 }

@@ -60,7 +60,8 @@ type seekState struct {
 // doSeek looks for a green whose bounding box stays the same.
 func (d *Detector) doSeek() {
 	s, l := &d.seek, d.looks
-	// A box needs at least leastShare of the looks, a red fullLooks. A candidate has them, so that each change is looked at.
+	// A box needs at least leastShare of the looks, a red fullLooks. A candidate has them, so that
+	// each change is looked at.
 	if d.touched.any() && (d.every || l.bound(greenHue) >= leastShare || l.bound(redHue) >= fullLooks) && d.look() {
 		d.lookForGreen()
 	}
@@ -94,11 +95,13 @@ func (d *Detector) lookForGreen() {
 	d.strayRed(d.n, red)
 }
 
-// lostGreen reports a green that went, in frame n, without having been held. One that grew, because it was torn or
-// bars slid away, is not lost.
+// lostGreen reports a green that went, in frame n, without having been held. One that grew, because
+// it was torn or bars slid away, is not lost.
 func (d *Detector) lostGreen(n int) {
 	if c := &d.seek.candidate; !c.Empty() && n-c.from < heldFrames {
-		d.errs.add(Problem{Kind: TooShort, First: c.from, Last: n - 1, Text: fmt.Sprintf("the green of %s covers %v and is gone in frame %d, want it in at least %d frames", frames(c.from, n-1), c.Rectangle, n, heldFrames)}, min(n, d.n))
+		d.errs.add(Problem{Kind: TooShort, First: c.from, Last: n - 1,
+			Text: fmt.Sprintf("the green of %s covers %v and is gone in frame %d, want it in at least %d frames",
+				frames(c.from, n-1), c.Rectangle, n, heldFrames)}, min(n, d.n))
 	}
 }
 
@@ -110,10 +113,12 @@ func (d *Detector) strayRed(n int, isRed bool) {
 		s.red, s.redFrom = true, n
 	case !isRed && s.red:
 		s.red = false
-		p := Problem{Kind: Missing, First: s.redFrom, Last: n - 1, Text: fmt.Sprintf("%s are red, without a green before them", frames(s.redFrom, n-1))}
+		p := Problem{Kind: Missing, First: s.redFrom, Last: n - 1,
+			Text: fmt.Sprintf("%s are red, without a green before them", frames(s.redFrom, n-1))}
 		if k := len(d.done); k > 0 {
 			p.Kind = Returned
-			p.Text = fmt.Sprintf("the red of %s returned in %s, without a green between", frames(d.done[k-1].Red, d.done[k-1].RedTo), frames(s.redFrom, n-1))
+			p.Text = fmt.Sprintf("the red of %s returned in %s, without a green between",
+				frames(d.done[k-1].Red, d.done[k-1].RedTo), frames(s.redFrom, n-1))
 		}
 		d.errs.add(p, s.redFrom-1)
 	}
@@ -127,6 +132,7 @@ func (d *Detector) noGreen() (text string, frame int) {
 	case s.greenAt < 0:
 		return fmt.Sprintf("no green in %d frames: nothing in them is green", d.count), -1
 	default:
-		return fmt.Sprintf("no green in %d frames: the most of it is %.0f %% of frame %d", d.count, 100*s.greenest, s.greenAt), s.greenAt
+		return fmt.Sprintf("no green in %d frames: the most of it is %.0f %% of frame %d", d.count, 100*s.greenest,
+			s.greenAt), s.greenAt
 	}
 }

@@ -15,8 +15,8 @@ import (
 type StillOptions struct {
 	// For is how long nothing may change, at least.
 	For time.Duration
-	// FemtoPeriod is the time from frame to frame, as the segment has it; 0 where it is not known: then the
-	// sampling intervals count, and only what surely lies between two of them.
+	// FemtoPeriod is the time from frame to frame, as the segment has it; 0 where it is not known:
+	// then the sampling intervals count, and only what surely lies between two of them.
 	FemtoPeriod int64
 	// Region is where changes count, in pixels of the frame; empty for all of it.
 	Region image.Rectangle
@@ -29,18 +29,22 @@ type Still struct {
 	End  int           // e: the last frame that changed, or the first frame if none did
 	Seen int           // the frame in which the stillness had lasted long enough
 	For  time.Duration // how long it had lasted then
-	Lost int           // frames that are missing within it; what they showed is not known, and their time does not count
+	// frames that are missing within it; what they showed is not known, and their time does not
+	// count
+	Lost int
 }
 
 // ErrNeverStill is wrapped where nothing is still for long enough.
 var ErrNeverStill = errors.New("never still")
 
-// FindStill finds the end of content that begins with frame from and that no red follows, in frames up to, and not including, to. It
-// needs no pixels. As in every difference that is exact, one sample is a change; a noisy capture is never still.
+// FindStill finds the end of content that begins with frame from and that no red follows, in frames
+// up to, and not including, to. It needs no pixels. As in every difference that is exact, one
+// sample is a change; a noisy capture is never still.
 //
-// Frame k is still if no frame after End, up to k, changed. From End to k pass as many periods as their sequence numbers are
-// apart; the frames lost between are taken off, for nobody saw them. A span that reaches into the region counts; one that lies all in a
-// rectangle to be ignored does not.
+// Frame k is still if no frame after End, up to k, changed. From End to k pass as many periods as
+// their sequence numbers are apart; the frames lost between are taken off, for nobody saw them. A
+// span that reaches into the region counts; one that lies all in a rectangle to be ignored does
+// not.
 func FindStill(seq Sequence, from, to int, o StillOptions) (Still, error) {
 	if o.For <= 0 {
 		return Still{}, fmt.Errorf("find the end of the content: it must be still for some time, not for %v", o.For)
@@ -59,7 +63,8 @@ func FindStill(seq Sequence, from, to int, o StillOptions) (Still, error) {
 			return w.now, nil
 		}
 	}
-	return Still{}, fmt.Errorf("%w for %v in frames %d to %d: the longest stillness is %v from frame %d on; ask for a shorter one, an event or a time limit",
+	return Still{}, fmt.Errorf(
+		"%w for %v in frames %d to %d: the longest stillness is %v from frame %d on; ask for a shorter one, an event or a time limit",
 		ErrNeverStill, o.For, from, to-1, longest.For.Round(time.Millisecond), longest.End)
 }
 
@@ -101,7 +106,8 @@ func (w *stillness) lasted(s *frame.Step, lost int) time.Duration {
 	return max(0, s.Meta.Sampled.Earliest.Sub(w.since.Sampled.Latest)-w.unseen)
 }
 
-// periods returns n periods of p femtoseconds, rounded down to nanoseconds, or the longest time there is.
+// periods returns n periods of p femtoseconds, rounded down to nanoseconds, or the longest time
+// there is.
 func periods(n uint64, p int64) time.Duration {
 	const femto = 1_000_000 // in a nanosecond
 	hi, lo := bits.Mul64(n, uint64(p))
@@ -119,14 +125,16 @@ func (w *stillness) changed(s *frame.Step) bool {
 	}
 	l := s.Image.Layout
 	for i := range s.Change.Spans {
-		if r := rectOf(l, &s.Change.Spans[i]); !r.Empty() && (w.o.Region.Empty() || r.Overlaps(w.o.Region)) && !w.ignored(r) {
+		if r := rectOf(l, &s.Change.Spans[i]); !r.Empty() && (w.o.Region.Empty() || r.Overlaps(w.o.Region)) &&
+			!w.ignored(r) {
 			return true
 		}
 	}
 	return false
 }
 
-// ignored reports whether a rectangle lies in one that does not count, as far as it lies in the region.
+// ignored reports whether a rectangle lies in one that does not count, as far as it lies in the
+// region.
 func (w *stillness) ignored(r image.Rectangle) bool {
 	if !w.o.Region.Empty() {
 		r = r.Intersect(w.o.Region)

@@ -30,7 +30,8 @@ func (r timed) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// blinks is a reel of frames in which a pixel blinks at some, and another one in a corner at others.
+// blinks is a reel of frames in which a pixel blinks at some, and another one in a corner at
+// others.
 func blinks(t *testing.T, seq []uint64, pixel, corner map[uint64]bool) timed {
 	t.Helper()
 	f, err := frame.NewFormat(frame.BGR4, 40, 30)
@@ -84,24 +85,45 @@ func TestFindStill(t *testing.T) {
 		want          Still
 		err           string
 	}{
-		{"nothing ever changes", upTo(50), 3, nil, nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{End: 3, Seen: 13, For: 100 * time.Millisecond}, ""},
-		{"after the last change", upTo(50), 0, at(2, 7, 8), nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
-		{"in the first pause that is long enough", upTo(50), 0, at(2, 11, 25), nil, StillOptions{For: 95 * time.Millisecond, FemtoPeriod: period}, Still{End: 11, Seen: 21, For: 100 * time.Millisecond}, ""},
-		{"a pause that is a frame too short", upTo(50), 0, at(10, 20), nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{End: 20, Seen: 30, For: 100 * time.Millisecond}, ""},
-		{"lost frames were not seen", upTo(50, 12, 13, 14), 0, at(10), nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{End: 10, Seen: 20, For: 100 * time.Millisecond, Lost: 3}, ""},
-		{"a change in a lost frame shows after it", upTo(50, 12, 13), 0, at(10, 13), nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{End: 12, Seen: 22, For: 100 * time.Millisecond}, ""},
-		{"without a period", upTo(50), 0, at(8), nil, StillOptions{For: 100 * time.Millisecond}, Still{End: 8, Seen: 19, For: 109 * time.Millisecond}, ""},
-		{"without a period, frames lost", upTo(50, 12, 13), 0, at(8), nil, StillOptions{For: 100 * time.Millisecond}, Still{End: 8, Seen: 20, For: 108 * time.Millisecond, Lost: 2}, ""},
-		{"a caret elsewhere", upTo(50), 0, at(8), at(9, 14, 20, 30, 40), StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period, Region: image.Rect(0, 10, 40, 30)}, Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
-		{"a mask", upTo(50), 0, at(8), at(9, 14, 20, 30, 40), StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period, Ignore: []image.Rectangle{image.Rect(0, 0, 2, 2)}}, Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
-		{"never", upTo(50), 0, at(8, 16, 24, 32, 40, 48), nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{}, "the longest stillness is 70ms from frame 0 on"},
+		{"nothing ever changes", upTo(50), 3, nil, nil, StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 3, Seen: 13, For: 100 * time.Millisecond}, ""},
+		{"after the last change", upTo(50), 0, at(2, 7, 8), nil,
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
+		{"in the first pause that is long enough", upTo(50), 0, at(2, 11, 25), nil,
+			StillOptions{For: 95 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 11, Seen: 21, For: 100 * time.Millisecond}, ""},
+		{"a pause that is a frame too short", upTo(50), 0, at(10, 20), nil,
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 20, Seen: 30, For: 100 * time.Millisecond}, ""},
+		{"lost frames were not seen", upTo(50, 12, 13, 14), 0, at(10), nil,
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 10, Seen: 20, For: 100 * time.Millisecond, Lost: 3}, ""},
+		{"a change in a lost frame shows after it", upTo(50, 12, 13), 0, at(10, 13), nil,
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period},
+			Still{End: 12, Seen: 22, For: 100 * time.Millisecond}, ""},
+		{"without a period", upTo(50), 0, at(8), nil, StillOptions{For: 100 * time.Millisecond},
+			Still{End: 8, Seen: 19, For: 109 * time.Millisecond}, ""},
+		{"without a period, frames lost", upTo(50, 12, 13), 0, at(8), nil, StillOptions{For: 100 * time.Millisecond},
+			Still{End: 8, Seen: 20, For: 108 * time.Millisecond, Lost: 2}, ""},
+		{"a caret elsewhere", upTo(50), 0, at(8), at(9, 14, 20, 30, 40),
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period, Region: image.Rect(0, 10, 40, 30)},
+			Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
+		{"a mask", upTo(50), 0, at(8), at(9, 14, 20, 30, 40),
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period,
+				Ignore: []image.Rectangle{image.Rect(0, 0, 2, 2)}},
+			Still{End: 8, Seen: 18, For: 100 * time.Millisecond}, ""},
+		{"never", upTo(50), 0, at(8, 16, 24, 32, 40, 48), nil,
+			StillOptions{For: 100 * time.Millisecond, FemtoPeriod: period}, Still{},
+			"the longest stillness is 70ms from frame 0 on"},
 		{"no time", upTo(5), 0, nil, nil, StillOptions{}, Still{}, "still for some time"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := blinks(t, tc.seq, tc.pixel, tc.corner)
 			got, err := FindStill(r, tc.from, len(tc.seq), tc.o)
 			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) || tc.o.For > 0 && !errors.Is(err, ErrNeverStill) {
+				if err == nil || !strings.Contains(err.Error(), tc.err) || tc.o.For > 0 &&
+					!errors.Is(err, ErrNeverStill) {
 					t.Errorf("error %v, want %q", err, tc.err)
 				}
 				return

@@ -10,10 +10,11 @@ import (
 
 // # Frames that cannot be read
 //
-// A file may be damaged. The frames that cannot be read are taken for lost: the frame behind them is held against the last one before, and what is
-// counted as missing beside a marker counts them. A window between whose markers there are any, or in one of them, has a warning that names them; those
-// that are in no window are a problem of their own, since markers may have been among them. A marker is held if the frames
-// that show it, and those between them that cannot be read, are three.
+// A file may be damaged. The frames that cannot be read are taken for lost: the frame behind them
+// is held against the last one before, and what is counted as missing beside a marker counts them.
+// A window between whose markers there are any, or in one of them, has a warning that names them;
+// those that are in no window are a problem of their own, since markers may have been among them. A
+// marker is held if the frames that show it, and those between them that cannot be read, are three.
 
 // mostUnread is how many places of a sequence may be damaged before it is given up.
 const mostUnread = 64
@@ -30,7 +31,8 @@ type stopped struct{ error }
 
 func (s stopped) Unwrap() error { return s.error }
 
-// tryAdd adds a frame, or leaves all as it was if that cannot be read, but for what is known of pixels.
+// tryAdd adds a frame, or leaves all as it was if that cannot be read, but for what is known of
+// pixels.
 func (d *Detector) tryAdd(step *frame.Step, pixels func() (frame.Image, error)) error {
 	before := *d
 	var area image.Rectangle
@@ -47,8 +49,8 @@ func (d *Detector) tryAdd(step *frame.Step, pixels func() (frame.Image, error)) 
 	return err
 }
 
-// stepOver goes on with the first frame from a faulty one on that can be read, and returns the next one. Its error says why that is not
-// possible.
+// stepOver goes on with the first frame from a faulty one on that can be read, and returns the next
+// one. Its error says why that is not possible.
 func (d *Detector) stepOver(seq Sequence, fault, to int, why error) (next int, err error) {
 	if s := (stopped{}); errors.As(why, &s) {
 		return fault, s.error
@@ -101,13 +103,15 @@ func (d *Detector) bridge(seq Sequence, n int) (*frame.Step, error) {
 	}
 	before, err := seq.Image(d.last)
 	l := step.Image.Layout
-	if err != nil || l == nil || before.Layout == nil || before.Layout.Format != l.Format || len(step.Image.Rows) != len(l.Rows) || len(before.Rows) != len(l.Rows) {
+	if err != nil || l == nil || before.Layout == nil || before.Layout.Format != l.Format ||
+		len(step.Image.Rows) != len(l.Rows) || len(before.Rows) != len(l.Rows) {
 		return &step, nil // what changed is not known
 	}
 	step.Change = new(frame.Change)
 	for y, r := range l.Rows {
 		if start, end, ok := l.Tighten(y, before.Rows[y], step.Image.Rows[y], 0, r.Bytes); ok {
-			step.Change.Spans = append(step.Change.Spans, frame.Span{Row: int32(y), Start: int32(start), End: int32(end)})
+			step.Change.Spans = append(step.Change.Spans,
+				frame.Span{Row: int32(y), Start: int32(start), End: int32(end)})
 		}
 	}
 	return &step, nil
@@ -136,7 +140,9 @@ func (d *Detector) tellUnread(w *Window, last int) {
 func (d *Detector) unreadProblems() {
 	for i := range d.unread {
 		if u := &d.unread[i]; !u.told {
-			d.errs.add(Problem{Kind: Unread, First: u.first, Last: u.last, Text: fmt.Sprintf("%s cannot be read, and may have been part of a marker: %v", frames(u.first, u.last), u.why)})
+			d.errs.add(Problem{Kind: Unread, First: u.first, Last: u.last,
+				Text: fmt.Sprintf("%s cannot be read, and may have been part of a marker: %v", frames(u.first, u.last),
+					u.why)})
 		}
 	}
 }

@@ -23,10 +23,14 @@ func TestFindStepsOverDamage(t *testing.T) {
 		{"in the content", 35, 37, func(*Window) {}, "frames 35–37 cannot be read, and counted as lost", ""},
 		{"in the red", 65, 65, func(*Window) {}, "frame 65 cannot be read, and counted as lost", ""},
 		{"in the green", 10, 12, func(*Window) {}, "frames 10–12 cannot be read, and counted as lost", ""},
-		{"around s", 28, 33, func(w *Window) { w.Green, w.Start, w.LostBeforeStart = 27, 34, 6 }, "the green may end and the content begin there", ""},
-		{"around r", 48, 52, func(w *Window) { w.End, w.Red, w.LostBeforeRed = 47, 53, 5 }, "the content may end and the red begin there", ""},
-		{"before the green", 0, 3, func(w *Window) { w.GreenFrom = 4 }, "", "frames 0–3 cannot be read, and may have been part of a marker"},
-		{"at the end", 75, 79, func(w *Window) { w.RedTo = 74 }, "", "frames 75–79 cannot be read, and may have been part of a marker"},
+		{"around s", 28, 33, func(w *Window) { w.Green, w.Start, w.LostBeforeStart = 27, 34, 6 },
+			"the green may end and the content begin there", ""},
+		{"around r", 48, 52, func(w *Window) { w.End, w.Red, w.LostBeforeRed = 47, 53, 5 },
+			"the content may end and the red begin there", ""},
+		{"before the green", 0, 3, func(w *Window) { w.GreenFrom = 4 }, "",
+			"frames 0–3 cannot be read, and may have been part of a marker"},
+		{"at the end", 75, 79, func(w *Window) { w.RedTo = 74 }, "",
+			"frames 75–79 cannot be read, and may have been part of a marker"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, play := range []bool{false, true} {
@@ -45,10 +49,12 @@ func TestFindStepsOverDamage(t *testing.T) {
 				if len(got) != 1 {
 					t.Fatal(got, err)
 				}
-				if c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {
+				if c.problem == "" && err != nil || c.problem != "" &&
+					(err == nil || !strings.Contains(err.Error(), c.problem)) {
 					t.Errorf("error %v, want %q", err, c.problem)
 				}
-				if warns := strings.Join(got[0].Warnings, "\n"); (warns == "") != (c.warns == "") || !strings.Contains(warns, c.warns) {
+				if warns := strings.Join(got[0].Warnings, "\n"); (warns == "") != (c.warns == "") ||
+					!strings.Contains(warns, c.warns) {
 					t.Errorf("it warns %q, want %q", warns, c.warns)
 				}
 				got[0].Warnings = nil
@@ -67,17 +73,20 @@ func TestNothingCanBeRead(t *testing.T) {
 		t.Errorf("all: %v, %v", got, err)
 	}
 	r.bad = func(n int) bool { return n%2 == 1 }
-	if got, err := Find(r, 0, len(r.seq), Options{}); !errors.Is(err, errBad) || !strings.Contains(err.Error(), "in more than 64 places") {
+	if got, err := Find(r, 0, len(r.seq), Options{}); !errors.Is(err, errBad) ||
+		!strings.Contains(err.Error(), "in more than 64 places") {
 		t.Errorf("every other one: %v, %v", got, err)
 	}
 	r.bad = func(n int) bool { return n >= 20 && n < 250 }
 	got, err := Find(r, 0, len(r.seq), Options{})
-	if err != nil || len(got) != 1 || got[0].End >= got[0].Start || !strings.Contains(strings.Join(got[0].Warnings, ""), "frames 20–249 cannot be read") {
+	if err != nil || len(got) != 1 || got[0].End >= got[0].Start ||
+		!strings.Contains(strings.Join(got[0].Warnings, ""), "frames 20–249 cannot be read") {
 		t.Errorf("all of the content: %v, %v", got, err)
 	}
 }
 
-// TestDamageIsAsLoss holds windows of a damaged sequence against those of one from which the same frames were lost.
+// TestDamageIsAsLoss holds windows of a damaged sequence against those of one from which the same
+// frames were lost.
 func TestDamageIsAsLoss(t *testing.T) {
 	for _, name := range []string{"web", "noise", "page", "tear"} {
 		for seed := range analyzetest.Seeds(uint64(10)) {

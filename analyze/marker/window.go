@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 )
 
-// Window is what lies between a green and the red that follows it. Numbers are frame numbers, regions are in pixels of
-// the frame.
+// Window is what lies between a green and the red that follows it. Numbers are frame numbers,
+// regions are in pixels of the frame.
 type Window struct {
 	GreenFrom int             `json:"green_from"` // first frame of the held green
 	Green     int             `json:"green"`      // g
@@ -24,8 +24,8 @@ type Window struct {
 	GreenRegion image.Rectangle `json:"green_region"`
 	RedRegion   image.Rectangle `json:"red_region"`
 
-	// Frames of the source that are missing between g and s, and between e and r, beside a half-drawn red: what they showed may belong to the
-	// content or to a marker.
+	// Frames of the source that are missing between g and s, and between e and r, beside a
+	// half-drawn red: what they showed may belong to the content or to a marker.
 	LostBeforeStart int `json:"lost_before_start"`
 	LostBeforeRed   int `json:"lost_before_red"`
 

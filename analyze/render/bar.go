@@ -210,7 +210,8 @@ type moment struct {
 	note  string        // such as "not recorded"; empty for a frame as it is
 }
 
-// update draws what is different from the moment before. The parts that are not as they were stand in dirty until clean.
+// update draws what is different from the moment before. The parts that are not as they were stand
+// in dirty until clean.
 func (b *bar) update(m moment) {
 	part := b.o.part(m.frame)
 	if !b.title.r.Empty() {

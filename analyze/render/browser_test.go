@@ -1,5 +1,3 @@
-//go:build cgo
-
 package render
 
 import (
@@ -18,8 +16,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// seekPage goes to the middle of slots in no order, and keeps what is seen in three places of each. A browser says that it has found a
-// place before it shows it; so the page waits for a frame whose own time is that of the slot.
+// seekPage goes to the middle of slots in no order, and keeps what is seen in three places of each.
+// A browser says that it has found a place before it shows it; so the page waits for a frame whose
+// own time is that of the slot.
 const seekPage = `<!doctype html><video id=v src=v.mp4 muted preload=auto></video><script>
 var saw;
 const order = [130, 0, 149, 61, 60, 59, 1, 100, 75, 2, 148, 90, 31];
@@ -39,7 +38,8 @@ v.onloadedmetadata = async () => {
 };
 </script>`
 
-// numbered is a frame that says its number in two greys, and has a colour that shows which matrix was used.
+// numbered is a frame that says its number in two greys, and has a colour that shows which matrix
+// was used.
 func numbered(l *frame.Layout, n int, c color.RGBA) frame.Image {
 	w, h := l.Format.Width, l.Format.Height
 	src := make([]byte, 4*w*h)
@@ -63,7 +63,8 @@ func numbered(l *frame.Layout, n int, c color.RGBA) frame.Image {
 
 func near(a, b byte, by int) bool { return max(int(a)-int(b), int(b)-int(a)) <= by }
 
-// TestBrowserSeeks plays a video of 720 lines in a real browser: each slot is found at its time, with the colours that went in.
+// TestBrowserSeeks plays a video of 720 lines in a real browser: each slot is found at its time,
+// with the colours that went in.
 func TestBrowserSeeks(t *testing.T) {
 	browsertest.Path(t) // before the video is made
 	dir := t.TempDir()
@@ -94,11 +95,13 @@ func TestBrowserSeeks(t *testing.T) {
 		}
 	}
 	open(t, dir, &got)
-	if got.Error != "" || got.Width != 1280 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 || len(got.Seen) != 13 {
+	if got.Error != "" || got.Width != 1280 || got.Height != 720 || got.Duration < 2.502 || got.Duration > 2.503 ||
+		len(got.Seen) != 13 {
 		t.Fatalf("the browser says %+v", got)
 	}
 	for _, s := range got.Seen {
-		if low, high := byte(30+s.Slot%16*12), byte(30+s.Slot/16*12); !near(byte(s.Low[1]), low, 5) || !near(byte(s.High[1]), high, 5) {
+		if low, high := byte(30+s.Slot%16*12), byte(30+s.Slot/16*12); !near(byte(s.Low[1]), low, 5) ||
+			!near(byte(s.High[1]), high, 5) {
 			t.Errorf("slot %d shows %v %v, want %d %d", s.Slot, s.Low, s.High, low, high)
 		}
 		for i, want := range []byte{teal.R, teal.G, teal.B} {

@@ -23,7 +23,8 @@ func lightness(c color.RGBA) float64 {
 	return 0.2104542553*l + 0.7936177850*m - 0.0040720468*s
 }
 
-// TestMapsAreOrdered wants more to be lighter, evenly: a step of lightness is at most twice as large as the mean one.
+// TestMapsAreOrdered wants more to be lighter, evenly: a step of lightness is at most twice as
+// large as the mean one.
 func TestMapsAreOrdered(t *testing.T) {
 	check := func(name string, colours []color.RGBA) {
 		mean := (lightness(colours[len(colours)-1]) - lightness(colours[0])) / float64(len(colours)-1)
@@ -67,7 +68,8 @@ func TestRampsAreOrdered(t *testing.T) {
 func TestBalanceIsSymmetric(t *testing.T) {
 	for _, s := range []Scale{Linear, Log} {
 		m := newBalance([]uint32{9, 0, 4}, []uint32{0, 3, 4}, s)
-		if m.max != 9 || m.more != 3 || m.fewer != 9 || m.part(0) != 0 || m.part(9) != 1 || m.part(-9) != -1 || m.part(3) != -m.part(-3) {
+		if m.max != 9 || m.more != 3 || m.fewer != 9 || m.part(0) != 0 || m.part(9) != 1 || m.part(-9) != -1 ||
+			m.part(3) != -m.part(-3) {
 			t.Errorf("scale %v: %+v", s, m)
 		}
 	}

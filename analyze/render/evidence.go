@@ -24,9 +24,9 @@ type EvidenceOptions struct {
 // ErrEvidence is wrapped where there is nothing to show, or it does not fit its frame.
 var ErrEvidence = errors.New("bad evidence")
 
-// EvidencePicture shows a frame with what was found in it: lines at the rows at which a tear lies, outlines around regions,
-// and below it what each of them says. All evidence is of the one frame. The lines and outlines lie between or around
-// the pixels they mean as far as the scale lets them.
+// EvidencePicture shows a frame with what was found in it: lines at the rows at which a tear lies,
+// outlines around regions, and below it what each of them says. All evidence is of the one frame.
+// The lines and outlines lie between or around the pixels they mean as far as the scale lets them.
 func EvidencePicture(m frame.Image, all []analyze.Evidence, o EvidenceOptions) (*image.RGBA, error) {
 	f := m.Layout.Format
 	if err := checkEvidence(f, all); err != nil {
@@ -61,7 +61,8 @@ func checkEvidence(f frame.Format, all []analyze.Evidence) error {
 	}
 	for _, e := range all {
 		if e.Frame != all[0].Frame {
-			return fmt.Errorf("%w: of frames %d and %d, want one frame for a picture", ErrEvidence, all[0].Frame, e.Frame)
+			return fmt.Errorf("%w: of frames %d and %d, want one frame for a picture", ErrEvidence, all[0].Frame,
+				e.Frame)
 		}
 		for _, y := range e.Rows {
 			if y < 0 || y > f.Height {
@@ -72,7 +73,8 @@ func checkEvidence(f frame.Format, all []analyze.Evidence) error {
 			continue
 		}
 		if r, ok := regionOf(e); !ok || !r.In(f.Width, f.Height) {
-			return fmt.Errorf("%w: region %v does not lie in a frame of %dx%d", ErrEvidence, e.Region, f.Width, f.Height)
+			return fmt.Errorf("%w: region %v does not lie in a frame of %dx%d", ErrEvidence, e.Region, f.Width,
+				f.Height)
 		}
 	}
 	return nil
@@ -94,7 +96,8 @@ func evidenceColour(kind string, i int) color.RGBA {
 	return rgb(0xff7a1a)
 }
 
-// evidenceSheet is a frame with margins left and right for what points at its rows, and a caption below.
+// evidenceSheet is a frame with margins left and right for what points at its rows, and a caption
+// below.
 type evidenceSheet struct {
 	img    *image.RGBA
 	fonts  *fonts
@@ -106,7 +109,8 @@ type evidenceSheet struct {
 
 const maxLines = 6 // of the caption
 
-func newEvidenceSheet(content *image.RGBA, f frame.Format, all []analyze.Evidence, o EvidenceOptions) (*evidenceSheet, error) {
+func newEvidenceSheet(content *image.RGBA, f frame.Format, all []analyze.Evidence, o EvidenceOptions) (*evidenceSheet,
+	error) {
 	s := &evidenceSheet{
 		k:  textScale(content.Rect.Dx()),
 		sx: float64(content.Rect.Dx()) / float64(f.Width), sy: float64(content.Rect.Dy()) / float64(f.Height),
@@ -165,7 +169,8 @@ func border(dst *image.RGBA, r image.Rectangle, wide int, c color.RGBA, within i
 	}
 }
 
-// row marks the line above row y: dashes over the content or the evidence's region, arrows and the number beside it.
+// row marks the line above row y: dashes over the content or the evidence's region, arrows and the
+// number beside it.
 func (s *evidenceSheet) row(y int, e analyze.Evidence, c color.RGBA) {
 	at := s.area.Min.Y + int(math.Round(float64(y)*s.sy))
 	from, to := s.area.Min.X, s.area.Max.X
@@ -193,7 +198,8 @@ func (s *evidenceSheet) tag(at int, text string, c color.RGBA) {
 	s.fonts.label.drawRight(s.img, s.area.Min.X-s.px(18), at+s.fonts.label.ascent/2, text, c)
 }
 
-// triangle paints one whose tip is at p and whose base is so many pixels to the right, or to the left where negative.
+// triangle paints one whose tip is at p and whose base is so many pixels to the right, or to the
+// left where negative.
 func triangle(dst *image.RGBA, p image.Point, size int, c color.RGBA) {
 	step := 1
 	if size < 0 {

@@ -30,11 +30,13 @@ func TestEvidenceRefusals(t *testing.T) {
 	}
 }
 
-// TestEvidenceShowsThePixels looks for the region's own pixels: an outline does not hide what it means.
+// TestEvidenceShowsThePixels looks for the region's own pixels: an outline does not hide what it
+// means.
 func TestEvidenceShowsThePixels(t *testing.T) {
 	m := page(t, 320, 200, 1)
 	want := Picture(m)
-	img, err := EvidencePicture(m, []analyze.Evidence{{Kind: "checkerboard", Region: []int{50, 60, 100, 80}}}, EvidenceOptions{})
+	img, err := EvidencePicture(m, []analyze.Evidence{{Kind: "checkerboard", Region: []int{50, 60, 100, 80}}},
+		EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ type FilmstripOptions struct {
 	CellWidth int // pixels of one picture; 0 for 240
 }
 
-// Filmstrip is a sheet of pictures in the making: give it the frames it wants, in any order, and take the picture. Only
-// the small pictures are kept. It belongs to one goroutine.
+// Filmstrip is a sheet of pictures in the making: give it the frames it wants, in any order, and
+// take the picture. Only the small pictures are kept. It belongs to one goroutine.
 type Filmstrip struct {
 	o     FilmstripOptions
 	cells []Cell
@@ -36,7 +36,8 @@ type Filmstrip struct {
 	left  int // cells out of which these were chosen, less these
 }
 
-// NewFilmstrip chooses from cells, which are in order of frames: marked ones first, then evenly, the first and the last always.
+// NewFilmstrip chooses from cells, which are in order of frames: marked ones first, then evenly,
+// the first and the last always.
 func NewFilmstrip(cells []Cell, o FilmstripOptions) (*Filmstrip, error) {
 	if o.MaxCells == 0 {
 		o.MaxCells = 24
@@ -77,7 +78,8 @@ func bestColumns(n int) int {
 	return best
 }
 
-// chooseCells keeps at most n cells: the first, the last, those with a mark as far as there is room, and the rest evenly.
+// chooseCells keeps at most n cells: the first, the last, those with a mark as far as there is
+// room, and the rest evenly.
 func chooseCells(cells []Cell, n int) []Cell {
 	if len(cells) <= n {
 		return slices.Clone(cells)
@@ -111,7 +113,8 @@ func chooseCells(cells []Cell, n int) []Cell {
 	return chosen
 }
 
-// evenly returns at most n of the numbers below total, as far from each other and from the ends as can be.
+// evenly returns at most n of the numbers below total, as far from each other and from the ends as
+// can be.
 func evenly(total, n int) []int {
 	n = min(n, total)
 	if n <= 0 {
@@ -154,7 +157,8 @@ func shrink(m frame.Image, width, height int) *image.RGBA {
 	whole := Picture(m)
 	b := whole.Bounds()
 	scale := math.Min(1, math.Min(float64(width)/float64(b.Dx()), float64(height)/float64(b.Dy())))
-	out := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(b.Dx())*scale+0.5)), max(1, int(float64(b.Dy())*scale+0.5))))
+	out := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(b.Dx())*scale+0.5)),
+		max(1, int(float64(b.Dy())*scale+0.5))))
 	if scale == 1 {
 		draw.Draw(out, out.Rect, whole, image.Point{}, draw.Src)
 		return out

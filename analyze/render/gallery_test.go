@@ -106,7 +106,8 @@ func overlayOf(title string, frames, first, done int) Overlay {
 			{Name: "torn", Unit: "frames", Value: 2, Low: 2, High: 2, State: analyze.Exact},
 		},
 		Marks: []Mark{
-			{first, "T0", Neutral}, {first, "s start", Begin}, {first + 4, "first change", Visual}, {first + 30, "torn", Fault},
+			{first, "T0", Neutral}, {first, "s start", Begin}, {first + 4, "first change", Visual},
+			{first + 30, "torn", Fault},
 			{done, "last change", Visual}, {frames - 5, "e end", End}, {frames - 4, "r red", End},
 		},
 	}
@@ -157,7 +158,8 @@ func gallery(t *testing.T) map[string]func(io.Writer) error {
 	graph("progress", g, err)
 	g, err = ProgressGraph([]Line{{"", progressOf(60, 30, 0.2, true), sixty}}, GraphOptions{})
 	graph("progress-one", g, err)
-	g, err = FrameTimeGraph(frameTimesOf(500, 900), sixty, GraphOptions{Title: "Frame times", Marks: []TimeMark{{3, "torn", Fault}}})
+	g, err = FrameTimeGraph(frameTimesOf(500, 900), sixty,
+		GraphOptions{Title: "Frame times", Marks: []TimeMark{{3, "torn", Fault}}})
 	graph("frame-times", g, err)
 	g, err = FrameTimeGraph(frameTimesOf(40, 40), sixty, GraphOptions{Title: "Frame times"})
 	graph("frame-times-short", g, err)
@@ -186,12 +188,15 @@ func gallery(t *testing.T) map[string]func(io.Writer) error {
 	img, err = strip.Picture()
 	picture("filmstrip", img, err)
 	img, err = EvidencePicture(shown, []analyze.Evidence{
-		{Kind: "torn", Frame: 123, Rows: []int{211, 480}, Text: "rows 0 to 210 and 480 to 719 are of image 4, rows 211 to 479 of image 5"},
+		{Kind: "torn", Frame: 123, Rows: []int{211, 480},
+			Text: "rows 0 to 210 and 480 to 719 are of image 4, rows 211 to 479 of image 5"},
 	}, EvidenceOptions{Caption: "Frame 123, 2.050 s"})
 	picture("evidence-torn", img, err)
 	img, err = EvidencePicture(page(t, 1920, 1080, 0.5), []analyze.Evidence{
-		{Kind: "checkerboard", Frame: 9, Region: []int{48, 154, 576, 180}, Text: "12.3 % of the content; filled after 133 ms"},
-		{Kind: "checkerboard", Frame: 9, Region: []int{1300, 700, 620, 380}, Text: "23.0 % of the content; never filled"},
+		{Kind: "checkerboard", Frame: 9, Region: []int{48, 154, 576, 180},
+			Text: "12.3 % of the content; filled after 133 ms"},
+		{Kind: "checkerboard", Frame: 9, Region: []int{1300, 700, 620, 380},
+			Text: "23.0 % of the content; never filled"},
 	}, EvidenceOptions{})
 	picture("evidence-checkerboard", img, err)
 	return all

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package render
 
 import (
@@ -70,7 +68,8 @@ func TestGalleryVideo(t *testing.T) {
 	}{{"video", 1280, 720}, {"video-narrow", 360, 640}, {"video-1080", 1920, 1080}} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := overlayOf("release 128, cable, run 3", frames, 12, 120)
-			v, err := NewVideo(filepath.Join(dir, tc.name+".mp4"), layout(t, frame.BGR4, tc.w, tc.h), VideoOptions{Overlay: &o})
+			v, err := NewVideo(filepath.Join(dir, tc.name+".mp4"), layout(t, frame.BGR4, tc.w, tc.h),
+				VideoOptions{Overlay: &o})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,12 +95,14 @@ func TestGalleryPair(t *testing.T) {
 	const w, h = 1280, 720
 	side := func(title string, frames, first, done int, lost func(int) bool) Side {
 		return Side{
-			Layout: layout(t, frame.BGR4, w, h), Steps: load(t, w, h, frames, first, done, lost), Start: first, Before: uint64(first),
+			Layout: layout(t, frame.BGR4, w, h), Steps: load(t, w, h, frames, first, done, lost), Start: first,
+			Before:  uint64(first),
 			Overlay: overlayOf(title, frames, first, done),
 		}
 	}
 	path := filepath.Join(galleryFolder(t), "pair.mp4")
-	left, right := side("release 127", 120, 10, 90, never), side("release 128", 90, 20, 60, func(n int) bool { return n == 70 })
+	left, right := side("release 127", 120, 10, 90, never),
+		side("release 128", 90, 20, 60, func(n int) bool { return n == 70 })
 	err := WritePair(path, left, right, VideoOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,8 @@ func single(f frame.Format, o VideoOptions) (g paneGeometry, b *bar, size image.
 const pairGap = 16 // pixels between two recordings
 
 // double lays out two recordings beside each other, their bars on one line.
-func double(f [2]frame.Format, overlays [2]*Overlay, o VideoOptions) (g [2]paneGeometry, b [2]*bar, size image.Point, err error) {
+func double(f [2]frame.Format, overlays [2]*Overlay, o VideoOptions) (g [2]paneGeometry, b [2]*bar, size image.Point,
+	err error) {
 	var in, out [2]image.Point
 	for i := range f {
 		in[i], out[i] = o.sizes(f[i])

@@ -51,7 +51,8 @@ func (o GraphOptions) withDefaults() (GraphOptions, error) {
 		o.TimeLabel = "time (s)"
 	}
 	if o.Width < 200 || o.Height < 120 || o.Width > 8192 || o.Height > 8192 || o.Scale < 1 || o.Scale > 4 {
-		return o, fmt.Errorf("%w: %dx%d pixels of %d dots, want 200x120 to 8192x8192 pixels of 1 to 4 dots", ErrGraph, o.Width, o.Height, o.Scale)
+		return o, fmt.Errorf("%w: %dx%d pixels of %d dots, want 200x120 to 8192x8192 pixels of 1 to 4 dots", ErrGraph,
+			o.Width, o.Height, o.Scale)
 	}
 	const most = 1000
 	if len(o.Marks) > most {
@@ -141,7 +142,8 @@ func (g *Graph) draw(c draw.Canvas) {
 	g.plot.Draw(draw.Crop(c, px(12), -px(22), px(8), -header-marks-px(8)))
 }
 
-// header writes the title and the legend, beside each other where both fit, and returns their height.
+// header writes the title and the legend, beside each other where both fit, and returns their
+// height.
 func (g *Graph) header(c draw.Canvas) vg.Length {
 	height := px(10)
 	left, right := c.Min.X+px(16), c.Max.X-px(22)
@@ -183,7 +185,8 @@ func (g *Graph) header(c draw.Canvas) vg.Length {
 func (k key) draw(c draw.Canvas, x, y vg.Length) {
 	if k.bar {
 		c.FillPolygon(k.colour, []vg.Point{
-			{X: x + px(4), Y: y - px(5)}, {X: x + px(14), Y: y - px(5)}, {X: x + px(14), Y: y + px(5)}, {X: x + px(4), Y: y + px(5)},
+			{X: x + px(4), Y: y - px(5)}, {X: x + px(14), Y: y - px(5)}, {X: x + px(14), Y: y + px(5)},
+			{X: x + px(4), Y: y + px(5)},
 		})
 		return
 	}
@@ -203,7 +206,8 @@ func fitText(s text.Style, t string, width vg.Length) string {
 	return string(runes)
 }
 
-// WriteSVG writes the graph as SVG, whose texts are set in whatever the viewer has of Liberation Sans, Arial and the like.
+// WriteSVG writes the graph as SVG, whose texts are set in whatever the viewer has of Liberation
+// Sans, Arial and the like.
 func (g *Graph) WriteSVG(w io.Writer) error {
 	c := vgsvg.NewWith(vgsvg.UseWH(px(float64(g.o.Width)), px(float64(g.o.Height))))
 	g.draw(draw.New(c))
@@ -274,7 +278,8 @@ func (m moments) Plot(c draw.Canvas, p *plot.Plot) {
 	taken := c.Min.X - px(40)
 	for _, mark := range m {
 		at := x(mark.Seconds)
-		c.StrokeLine2(draw.LineStyle{Color: mark.Tone.onWhite(), Width: px(1), Dashes: []vg.Length{px(4), px(3)}}, at, c.Min.Y, at, c.Max.Y+px(4))
+		c.StrokeLine2(draw.LineStyle{Color: mark.Tone.onWhite(), Width: px(1), Dashes: []vg.Length{px(4), px(3)}}, at,
+			c.Min.Y, at, c.Max.Y+px(4))
 		label := style(12, xfont.WeightBold, mark.Tone.onWhite())
 		name := fitText(label, mark.Label, px(160))
 		half := label.Width(name) / 2

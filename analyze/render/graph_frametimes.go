@@ -14,9 +14,9 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// FrameTimeGraph draws how long each frame was on the screen, in milliseconds, as a bar at the time at which it came. Bars of more than
-// twice the median are long frames, and coloured; those that leave the picture have their length written on top.
-// The series' unit is "ms", "s" or "ns".
+// FrameTimeGraph draws how long each frame was on the screen, in milliseconds, as a bar at the time
+// at which it came. Bars of more than twice the median are long frames, and coloured; those that
+// leave the picture have their length written on top. The series' unit is "ms", "s" or "ns".
 func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOptions) (*Graph, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -78,8 +78,8 @@ func firstAbove(sorted []float64, x float64) int {
 	return at
 }
 
-// bars are frames as blocks from their time on, as wide as they are long. Where several share a column, it shows the longest of the
-// long ones behind the longest of the others.
+// bars are frames as blocks from their time on, as wide as they are long. Where several share a
+// column, it shows the longest of the long ones behind the longest of the others.
 type bars struct {
 	points      []point // seconds, milliseconds
 	long        float64
@@ -104,7 +104,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		block := func(colour color.RGBA, from, to float64) {
 			bottom, top := y(from), y(math.Min(to, p.Y.Max))
-			c.FillPolygon(colour, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}})
+			c.FillPolygon(colour, []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top},
+				{X: left, Y: top}})
 		}
 		if at.short > 0 {
 			block(b.short, 0, at.short)
@@ -119,7 +120,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		half := label.Width(text) / 2
 		from := min(max((left+right)/2-half, c.Min.X), c.Max.X-2*half)
 		if from > taken+px(4) {
-			low, high := vg.Point{X: from - px(3), Y: c.Max.Y - px(15)}, vg.Point{X: from + 2*half + px(3), Y: c.Max.Y - px(1)}
+			low, high := vg.Point{X: from - px(3), Y: c.Max.Y - px(15)},
+				vg.Point{X: from + 2*half + px(3), Y: c.Max.Y - px(1)}
 			c.FillPolygon(paper(), []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}})
 			c.FillText(label, vg.Point{X: from, Y: c.Max.Y - px(12)}, text)
 			taken = from + 2*half
@@ -159,5 +161,6 @@ type level float64
 func (l level) Plot(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	at := y(float64(l))
-	c.StrokeLine2(draw.LineStyle{Color: faint(), Width: px(1), Dashes: []vg.Length{px(2), px(3)}}, c.Min.X, at, c.Max.X, at)
+	c.StrokeLine2(draw.LineStyle{Color: faint(), Width: px(1), Dashes: []vg.Length{px(2), px(3)}}, c.Min.X, at, c.Max.X,
+		at)
 }

@@ -19,8 +19,8 @@ type Line struct {
 	Seconds func(frame int) float64 // when a frame was on the screen
 }
 
-// ProgressGraph draws how far a load had come over time, a line for each variant or run. Series that hold are drawn as
-// steps, others as points joined by straight lines.
+// ProgressGraph draws how far a load had come over time, a line for each variant or run. Series
+// that hold are drawn as steps, others as points joined by straight lines.
 func ProgressGraph(lines []Line, o GraphOptions) (*Graph, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -112,7 +112,8 @@ func pointsOf(s analyze.Series, seconds func(int) float64) ([]point, error) {
 	return points, nil
 }
 
-// thin leaves at most the first, lowest, highest and last point of each of n columns, which looks the same as all.
+// thin leaves at most the first, lowest, highest and last point of each of n columns, which looks
+// the same as all.
 func thin(points []point, n int) []point {
 	if len(points) <= 4*n {
 		return points

@@ -33,7 +33,8 @@ func TestGraphRefusals(t *testing.T) {
 		{"not a number", with(func(l *Line) { l.Series.Values[3] = math.NaN() }), GraphOptions{}},
 		{"endless", with(func(l *Line) { l.Series.Values[3] = math.Inf(1) }), GraphOptions{}},
 		{"no times", with(func(l *Line) { l.Seconds = nil }), GraphOptions{}},
-		{"time runs back", with(func(l *Line) { l.Seconds = func(n int) float64 { return -float64(n) } }), GraphOptions{}},
+		{"time runs back", with(func(l *Line) { l.Seconds = func(n int) float64 { return -float64(n) } }),
+			GraphOptions{}},
 		{"small", []Line{good}, GraphOptions{Width: 10, Height: 300}},
 		{"large", []Line{good}, GraphOptions{Width: 800, Height: 1 << 20}},
 		{"scale", []Line{good}, GraphOptions{Scale: 100}},
@@ -68,7 +69,8 @@ func TestGraphsOfLittle(t *testing.T) {
 		o    GraphOptions
 	}{
 		{"plain", GraphOptions{}},
-		{"small", GraphOptions{Width: 200, Height: 120, Title: strings.Repeat("long ", 50), Marks: []TimeMark{{1e9, "far", Fault}}}},
+		{"small", GraphOptions{Width: 200, Height: 120, Title: strings.Repeat("long ", 50),
+			Marks: []TimeMark{{1e9, "far", Fault}}}},
 		{"markup", GraphOptions{Title: `<b>&"`, Marks: []TimeMark{{0, "]]>", End}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -138,7 +140,8 @@ func TestTicks(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"}, {0, 100, "0 20 40 60 80 100"}, {-0.5, 0.5, "−0.4 −0.2 0.0 0.2 0.4"}, {0, 12000, "0 5,000 10,000"},
+		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"}, {0, 100, "0 20 40 60 80 100"}, {-0.5, 0.5, "−0.4 −0.2 0.0 0.2 0.4"},
+		{0, 12000, "0 5,000 10,000"},
 	} {
 		var got []string
 		for _, tick := range (evenTicks{most: 5}).Ticks(tc.low, tc.high) {
@@ -155,11 +158,14 @@ func TestNumbers(t *testing.T) {
 		v    analyze.Value
 		want string
 	}{
-		{analyze.Value{Unit: "frames/s", Value: 57.312, Low: 57.312, High: 57.312, State: analyze.Exact}, "57.31 frames/s"},
-		{analyze.Value{Unit: "ms", Value: 1204.4, Low: 1187.6, High: 1221, State: analyze.Bounded}, "1,204 ms (1,188–1,221)"},
+		{analyze.Value{Unit: "frames/s", Value: 57.312, Low: 57.312, High: 57.312, State: analyze.Exact},
+			"57.31 frames/s"},
+		{analyze.Value{Unit: "ms", Value: 1204.4, Low: 1187.6, High: 1221, State: analyze.Bounded},
+			"1,204 ms (1,188–1,221)"},
 		{analyze.Value{Unit: "frames", Value: 3, Low: 3, High: 3, State: analyze.Exact}, "3 frames"},
 		{analyze.Value{Unit: "fraction", Value: 0.1234, Low: 0.1234, High: 0.1234, State: analyze.Exact}, "12.3 %"},
-		{analyze.Value{Unit: "pixels", Value: -1234567, Low: -1234567, High: -1234567, State: analyze.Exact}, "−1,234,567 pixels"},
+		{analyze.Value{Unit: "pixels", Value: -1234567, Low: -1234567, High: -1234567, State: analyze.Exact},
+			"−1,234,567 pixels"},
 		{analyze.Value{State: analyze.Refused}, "–"},
 		{analyze.Value{Value: math.NaN()}, "–"},
 	} {

@@ -24,8 +24,9 @@ const (
 type HeatOptions struct {
 	Title string
 	Scale Scale
-	// Under is a frame that is laid under the map, such as the last one; nil for none. It is the whole frame, of which the map's region is taken. Where pixels
-	// never changed it is seen in dark grey, and where they did only its edges are: colours are those of the legend.
+	// Under is a frame that is laid under the map, such as the last one; nil for none. It is the
+	// whole frame, of which the map's region is taken. Where pixels never changed it is seen in
+	// dark grey, and where they did only its edges are: colours are those of the legend.
 	Under *frame.Image
 }
 
@@ -55,8 +56,9 @@ func checkPair(a, b *analyze.Heat) error {
 	return nil
 }
 
-// HeatPicture draws counts in colours that get lighter with them, a legend below. Pixels that never changed have
-// no colour. The map is not scaled, but for narrow regions, which are drawn in larger pixels.
+// HeatPicture draws counts in colours that get lighter with them, a legend below. Pixels that never
+// changed have no colour. The map is not scaled, but for narrow regions, which are drawn in larger
+// pixels.
 func HeatPicture(h *analyze.Heat, o HeatOptions) (*image.RGBA, error) {
 	if err := checkHeat(h); err != nil {
 		return nil, fmt.Errorf("draw heat map: %w", err)
@@ -73,7 +75,8 @@ func HeatPicture(h *analyze.Heat, o HeatOptions) (*image.RGBA, error) {
 	return p.img, nil
 }
 
-// HeatDifference draws b's counts less a's: blue where b has fewer changes, orange-red where it has more.
+// HeatDifference draws b's counts less a's: blue where b has fewer changes, orange-red where it has
+// more.
 func HeatDifference(a, b *analyze.Heat, o HeatOptions) (*image.RGBA, error) {
 	if err := checkPair(a, b); err != nil {
 		return nil, fmt.Errorf("draw difference of heat maps: %w", err)
@@ -169,7 +172,8 @@ func newBalance(a, b []uint32, s Scale) *balance {
 	return m
 }
 
-// part returns where from -1 to 1 a difference lies. The logarithm is taken of one more than its size, so that none is 0.
+// part returns where from -1 to 1 a difference lies. The logarithm is taken of one more than its
+// size, so that none is 0.
 func (m *balance) part(d float64) float64 {
 	if !m.log {
 		return d / float64(m.max)

@@ -63,7 +63,8 @@ func greyUnder(m frame.Image, h *analyze.Heat) (*image.RGBA, error) {
 	f := m.Layout.Format
 	r := frame.Region{X: h.X, Y: h.Y, Width: h.Width, Height: h.Height}
 	if !r.In(f.Width, f.Height) {
-		return nil, fmt.Errorf("%w: its region %v does not lie in the frame under it, which is %dx%d", ErrHeat, r, f.Width, f.Height)
+		return nil, fmt.Errorf("%w: its region %v does not lie in the frame under it, which is %dx%d", ErrHeat, r,
+			f.Width, f.Height)
 	}
 	conv := frame.NewConverter(m.Layout)
 	out := image.NewRGBA(image.Rect(0, 0, h.Width, h.Height))
@@ -79,7 +80,8 @@ func greyUnder(m frame.Image, h *analyze.Heat) (*image.RGBA, error) {
 	return out, nil
 }
 
-// paint draws the map. Of the frame under it, its edges stay visible through the colours, which are those of the legend everywhere else.
+// paint draws the map. Of the frame under it, its edges stay visible through the colours, which are
+// those of the legend everywhere else.
 func (p *heatSheet) paint(at func(i int) (c color.RGBA, hot bool)) {
 	rows := p.area.Dy() / p.zoom
 	for y := range rows {
@@ -216,7 +218,8 @@ func (p *heatSheet) balanceLegend(m *balance) {
 	bar.Max.X -= p.fonts.label.width(name) + p.px(30)
 	p.fonts.label.draw(p.img, bar.Max.X+p.px(30), bar.Max.Y-p.px(3), name, inkMuted())
 	for x := bar.Min.X; x < bar.Max.X; x++ {
-		fill(p.img, image.Rect(x, bar.Min.Y, x+1, bar.Max.Y), m.colours.at(float64(x-bar.Min.X)/float64(max(1, bar.Dx()-1))))
+		fill(p.img, image.Rect(x, bar.Min.Y, x+1, bar.Max.Y),
+			m.colours.at(float64(x-bar.Min.X)/float64(max(1, bar.Dx()-1))))
 	}
 	p.ticks(bar, m.ticks(), bar.Max.Y+p.px(20))
 }

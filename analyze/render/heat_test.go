@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestHeatHasTheLegendsColours: a count has one colour wherever it stands, that of the legend, whatever the frame under it shows.
+// TestHeatHasTheLegendsColours: a count has one colour wherever it stands, that of the legend,
+// whatever the frame under it shows.
 func TestHeatHasTheLegendsColours(t *testing.T) {
 	const side = 64
 	l := layout(t, frame.BGR4, side, side)

@@ -20,8 +20,9 @@ type Map struct {
 	Width   int   `json:"width"`  // of the video, pixels
 	Height  int   `json:"height"` // of the video, pixels
 	RateNum int64 `json:"rate_num"`
-	RateDen int64 `json:"rate_den"` // slots a second: rate_num/rate_den. Slot n is shown from n·rate_den/rate_num seconds on
-	Content Box   `json:"content"`  // where in the video the frames are
+	// slots a second: rate_num/rate_den. Slot n is shown from n·rate_den/rate_num seconds on
+	RateDen int64 `json:"rate_den"`
+	Content Box   `json:"content"` // where in the video the frames are
 	// Slots are the video's frames in order.
 	Slots []Slot `json:"slots"`
 	// Cuts are holes too long to be shown in full.
@@ -38,10 +39,11 @@ type Box struct {
 
 // Slot is one frame of a video.
 type Slot struct {
-	Frame    int           `json:"frame"`          // number of the captured frame; -1 where it is missing
-	Sequence uint64        `json:"sequence"`       // the source's count of frames
-	Time     timeline.Time `json:"time_ns"`        // when it was on the screen, on the recording's clock; 0 where it is missing
-	Held     bool          `json:"held,omitempty"` // in a pair: shown although the run has not begun, or has ended
+	Frame    int    `json:"frame"`    // number of the captured frame; -1 where it is missing
+	Sequence uint64 `json:"sequence"` // the source's count of frames
+	// when it was on the screen, on the recording's clock; 0 where it is missing
+	Time timeline.Time `json:"time_ns"`
+	Held bool          `json:"held,omitempty"` // in a pair: shown although the run has not begun, or has ended
 }
 
 // Cut is a hole of which only the first hatched slots are shown.
@@ -63,7 +65,8 @@ type PairMap struct {
 	Slots [][2]Slot `json:"slots"`
 }
 
-// mapWriter writes a map slot by slot, so that it takes no memory, and so that it is there as a whole or not at all.
+// mapWriter writes a map slot by slot, so that it takes no memory, and so that it is there as a
+// whole or not at all.
 type mapWriter struct {
 	path  string
 	file  *os.File

@@ -12,7 +12,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// readNPY reads an array as the format's specification says, and holds every rule of version 1.0 against it.
+// readNPY reads an array as the format's specification says, and holds every rule of version 1.0
+// against it.
 func readNPY(t *testing.T, b []byte) (descr string, rows, columns int, data []byte) {
 	t.Helper()
 	if string(b[:8]) != "\x93NUMPY\x01\x00" {

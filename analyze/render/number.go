@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// decimals returns how many digits behind the point show a number of this size to three or four places.
+// decimals returns how many digits behind the point show a number of this size to three or four
+// places.
 func decimals(size float64) int {
 	switch size = math.Abs(size); {
 	case size >= 1000 || size == 0:

@@ -7,12 +7,13 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// VideoOptions say how a video is made; the zero value is 60 frames a second and at most 720 lines of content.
+// VideoOptions say how a video is made; the zero value is 60 frames a second and at most 720 lines
+// of content.
 type VideoOptions struct {
 	// RateNum/RateDen are slots a second; 0/0 for 60.
 	RateNum, RateDen int64
-	// MaxHeight is how many lines of content there may be; frames that have more are scaled down, none is scaled up. 0 for 720 (in a
-	// pair 540 each), negative for no limit.
+	// MaxHeight is how many lines of content there may be; frames that have more are scaled down,
+	// none is scaled up. 0 for 720 (in a pair 540 each), negative for no limit.
 	MaxHeight int
 	// Overlay is written into a bar below the content, which it does not hide; nil for none.
 	Overlay *Overlay
@@ -38,9 +39,11 @@ func (o VideoOptions) withDefaults(lines int) (VideoOptions, error) {
 const (
 	videoLines = 720
 	pairLines  = 540
-	// keySeconds is the time from keyframe to keyframe: what a player has to decode at most to seek.
+	// keySeconds is the time from keyframe to keyframe: what a player has to decode at most to
+	// seek.
 	keySeconds = 1
-	// fewestFrames are between keyframes at least, which matters where there are few frames a second.
+	// fewestFrames are between keyframes at least, which matters where there are few frames a
+	// second.
 	fewestFrames = 12
 )
 
@@ -51,8 +54,9 @@ func (o VideoOptions) keyInterval() int {
 
 func even(n int) int { return n + n&1 }
 
-// sizes returns the size at which frames of a format go in, and the size of the content in the video. H.264 with 4:2:0
-// chroma has even sides only: a frame that is not scaled gets a black line instead.
+// sizes returns the size at which frames of a format go in, and the size of the content in the
+// video. H.264 with 4:2:0 chroma has even sides only: a frame that is not scaled gets a black line
+// instead.
 func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	in = image.Pt(even(f.Width), even(f.Height))
 	if o.MaxHeight < 0 || f.Height <= o.MaxHeight {
@@ -62,14 +66,14 @@ func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	return in, image.Pt(max(2, even(f.Width*height/f.Height)), height)
 }
 
-// hatch draws what stands for a missing frame: dark stripes, B G R, into a part of a picture whose lines are stride bytes apart.
-func hatch(pix []byte, stride int, r image.Rectangle) {
+// hatch draws what stands for a missing frame: dark stripes, B G R.
+func hatch(pix []byte, size image.Point) {
 	const stripe = 16
-	for y := r.Min.Y; y < r.Max.Y; y++ {
-		row := pix[y*stride+3*r.Min.X : y*stride+3*r.Max.X]
+	for y := range size.Y {
+		row := pix[3*y*size.X : 3*(y+1)*size.X]
 		for i := 0; i < len(row); i += 3 {
 			bgr := [3]byte{36, 36, 72}
-			if (i/3+y-r.Min.Y)/stripe%2 == 0 {
+			if (i/3+y)/stripe%2 == 0 {
 				bgr = [3]byte{60, 60, 140}
 			}
 			copy(row[i:], bgr[:])

@@ -9,19 +9,23 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Overlay is what a video says beside its content. The caller's slices are not changed and not kept beyond the video.
+// Overlay is what a video says beside its content. The caller's slices are not changed and not kept
+// beyond the video.
 type Overlay struct {
 	Title string        // which run it is; empty for none
 	Zero  timeline.Time // the moment that times count from, such as T0
-	// First and Last are the frames at the ends of the position line; without them, 0 and 0, there is none.
+	// First and Last are the frames at the ends of the position line; without them, 0 and 0, there
+	// is none.
 	First, Last int
 	Series      []analyze.Series // each with its value at the frame shown
 	Values      []analyze.Value  // of the whole run
 	Marks       []Mark
-	// Parts are what a video is made of, such as pages that follow each other: from its first frame on, each has a title, a moment from which times
-	// count and values of its own, in place of those above.
+	// Parts are what a video is made of, such as pages that follow each other: from its first frame
+	// on, each has a title, a moment from which times count and values of its own, in place of
+	// those above.
 	Parts []Part
-	// At says when a frame was on the screen, for who knows it better than by its stamp; nil for stamps.
+	// At says when a frame was on the screen, for who knows it better than by its stamp; nil for
+	// stamps.
 	At func(frame int, stamp timeline.Time) timeline.Time
 }
 
@@ -69,7 +73,8 @@ func (o *Overlay) check() error {
 	}
 	for _, s := range o.Series {
 		if len(s.Frames) != len(s.Values) || !slices.IsSorted(s.Frames) {
-			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", ErrOverlay, s.Name, len(s.Frames), len(s.Values))
+			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", ErrOverlay, s.Name,
+				len(s.Frames), len(s.Values))
 		}
 	}
 	if len(o.Parts) > maxParts || !slices.IsSortedFunc(o.Parts, func(a, b Part) int { return a.First - b.First }) {
@@ -104,7 +109,8 @@ type chip struct {
 	now   bool
 }
 
-// chipsAt appends the marks of frame n and of those up to hold before it, the latest first, each label once.
+// chipsAt appends the marks of frame n and of those up to hold before it, the latest first, each
+// label once.
 func chipsAt(dst []chip, marks []Mark, n, hold int) []chip {
 	end, _ := slices.BinarySearchFunc(marks, n+1, func(m Mark, n int) int {
 		if m.Frame < n {

@@ -28,7 +28,8 @@ func TestChips(t *testing.T) {
 		{20, []chip{{"torn", Fault, false}}},
 		{22, nil},
 		{31, []chip{{"b", End, true}, {"a", End, true}, {"torn", Fault, false}}},
-		{33, []chip{{"d", End, true}, {"c", End, false}, {"b", End, false}, {"a", End, false}}}, // one more than there is room for
+		// one more than there is room for
+		{33, []chip{{"d", End, true}, {"c", End, false}, {"b", End, false}, {"a", End, false}}},
 	} {
 		if got := chipsAt(nil, marks, tc.n, 10); !slices.Equal(got, tc.want) {
 			t.Errorf("frame %d shows %v, want %v", tc.n, got, tc.want)
@@ -78,14 +79,15 @@ func TestOverlayRefusals(t *testing.T) {
 	}
 }
 
-// TestBarDrawsWhatIsNew holds a bar that goes from moment to moment against one that was laid out for the moment, and what it
-// calls dirty against what is different.
+// TestBarDrawsWhatIsNew holds a bar that goes from moment to moment against one that was laid out
+// for the moment, and what it calls dirty against what is different.
 func TestBarDrawsWhatIsNew(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for i, width := range []int{480, 1280, 2000, 1280} {
 		o := overlayOf("a title", 300, 20, 200)
 		if i == 3 {
-			o.Parts = []Part{{0, "first", 0, o.Values[:2]}, {90, "", 5e9, nil}, {200, "a longer title", 1e9, o.Values[1:]}}
+			o.Parts = []Part{{0, "first", 0, o.Values[:2]}, {90, "", 5e9, nil},
+				{200, "a longer title", 1e9, o.Values[1:]}}
 		}
 		b, err := newBar(&o, width, 60)
 		if err != nil {
@@ -93,7 +95,8 @@ func TestBarDrawsWhatIsNew(t *testing.T) {
 		}
 		before := slices.Clone(b.img.Pix)
 		for range 40 {
-			m := moment{frame: r.IntN(300), time: timeline.Time(r.Int64N(1e10)), note: []string{"", "", notRecorded, ended}[r.IntN(4)]}
+			m := moment{frame: r.IntN(300), time: timeline.Time(r.Int64N(1e10)),
+				note: []string{"", "", notRecorded, ended}[r.IntN(4)]}
 			b.update(m)
 			fresh, err := newBar(&o, width, 60)
 			if err != nil {
@@ -140,7 +143,8 @@ func TestPartsSayWhatIsShown(t *testing.T) {
 		frame              int
 		title, time, value string
 	}{
-		{0, "one", "+4.000 s", "60 frames/s"}, {10, "one", "+4.010 s", "60 frames/s"}, {49, "one", "+4.049 s", "60 frames/s"},
+		{0, "one", "+4.000 s", "60 frames/s"}, {10, "one", "+4.010 s", "60 frames/s"},
+		{49, "one", "+4.049 s", "60 frames/s"},
 		{50, "two", "+3.050 s", "30 frames/s"}, {80, "three", "+2.080 s", "–"}, {51, "two", "+3.051 s", "30 frames/s"},
 	} {
 		b.update(moment{frame: tc.frame, time: 5e9})
@@ -171,7 +175,8 @@ func TestBarAllocatesLittle(t *testing.T) {
 }
 
 func TestSlotsAreJSON(t *testing.T) {
-	for _, s := range []Slot{{}, {Frame: -1, Sequence: 1<<64 - 1, Time: -5}, {Frame: 7, Sequence: 9, Time: 1 << 60, Held: true}} {
+	for _, s := range []Slot{{}, {Frame: -1, Sequence: 1<<64 - 1, Time: -5},
+		{Frame: 7, Sequence: 9, Time: 1 << 60, Held: true}} {
 		want, err := json.Marshal(s)
 		if got := s.append(nil); err != nil || string(got) != string(want) {
 			t.Errorf("%s, want %s", got, want)

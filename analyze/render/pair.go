@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
+	"os"
 
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -14,9 +15,11 @@ type Side struct {
 	Layout *frame.Layout
 	// Steps are the frames to show, all of Layout, in order. Those before the start are shown too.
 	Steps iter.Seq2[*frame.Step, error]
-	// Start is the number of the frame at which the two runs line up: the first that differs from the green. It is among Steps.
+	// Start is the number of the frame at which the two runs line up: the first that differs from
+	// the green. It is among Steps.
 	Start int
-	// Before is how many frames the source produced from the first of Steps to Start: the difference of their sequence numbers.
+	// Before is how many frames the source produced from the first of Steps to Start: the
+	// difference of their sequence numbers.
 	Before uint64
 	// RateNum/RateDen are frames a second; 0/0 for the video's.
 	RateNum, RateDen int64
@@ -29,7 +32,8 @@ var ErrPair = errors.New("runs cannot be lined up")
 const (
 	notBegun = "not begun"
 	ended    = "ended"
-	// maxPairHole bounds how many slots are spent before a start or on a hole: it cannot be cut, as the other run goes on.
+	// maxPairHole bounds how many slots are spent before a start or on a hole: it cannot be cut, as
+	// the other run goes on.
 	maxPairHole = 1 << 20
 )
 
@@ -47,6 +51,107 @@ func (s *Side) check(o VideoOptions) error {
 		return fmt.Errorf("%w: one starts %d frames after its first, want at most %d", ErrPair, s.Before, maxPairHole)
 	}
 	return nil
+}
+
+// WritePair writes a video of two runs beside each other, aligned at the frames at which they
+// start. The one that starts or ends before the other holds its first or last frame, and says so.
+// Options' Overlay is not used: each side has its own. Like [NewVideo] it writes a map, a
+// [PairMap], beside the video. What could not be written is removed.
+func WritePair(path string, left, right Side, o VideoOptions) error {
+	o, err := o.withDefaults(pairLines)
+	if err != nil {
+		return err
+	}
+	sides := [2]*Side{&left, &right}
+	for _, s := range sides {
+		if err := s.check(o); err != nil {
+			return fmt.Errorf("make video of two runs: %w", err)
+		}
+	}
+	p := &pair{}
+	if err := p.run(path, sides, o); err != nil {
+		return fmt.Errorf("make video of two runs: %w", err)
+	}
+	return nil
+}
+
+// pair is a video of two runs in the making.
+type pair struct {
+	panes     [2]*pane
+	followers [2]*follower
+	encoder   *encoder
+	slots     *mapWriter
+}
+
+func (p *pair) run(path string, sides [2]*Side, o VideoOptions) (err error) {
+	g, b, size, err := double([2]frame.Format{sides[0].Layout.Format, sides[1].Layout.Format},
+		[2]*Overlay{&sides[0].Overlay, &sides[1].Overlay}, o)
+	if err != nil {
+		return err
+	}
+	lead := int64(0)
+	for i, s := range sides {
+		if p.followers[i], err = newFollower(s, o); err != nil {
+			return err
+		}
+		defer p.followers[i].stop()
+		lead = max(lead, p.followers[i].lead())
+	}
+	if p.encoder, err = newEncoder(path, size, o); err != nil {
+		return err
+	}
+	defer func() {
+		if err = p.encoder.close(err); err != nil {
+			_ = os.Remove(path + ".json")
+		}
+	}()
+	for i, s := range sides {
+		p.panes[i] = newPane(p.encoder, s.Layout, g[i], b[i])
+	}
+	p.slots, err = newMapWriter(path+".json", PairMap{
+		Version: MapVersion, Width: size.X, Height: size.Y, RateNum: o.RateNum, RateDen: o.RateDen,
+		Content: [2]Box{g[0].box(), g[1].box()}, Start: int(lead),
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.play(-lead); err != nil {
+		p.slots.abandon()
+		return err
+	}
+	return p.slots.finish("")
+}
+
+// play writes slot after slot until both runs have ended.
+func (p *pair) play(n int64) error {
+	for ; ; n++ {
+		var slots [2]Slot
+		for i, f := range p.followers {
+			s, note, err := f.advance(n, func(step *frame.Step) { p.panes[i].convert(step.Image, step.Change) })
+			if err != nil {
+				return err
+			}
+			slots[i] = s
+			p.show(i, s, note)
+		}
+		if err := p.encoder.write(); err != nil {
+			return err
+		}
+		p.slots.add(slots[:]...)
+		if p.followers[0].done(n) && p.followers[1].done(n) {
+			return errors.Join(p.followers[0].checkLined(), p.followers[1].checkLined())
+		}
+	}
+}
+
+// show brings a pane to what is to be seen of its run.
+func (p *pair) show(i int, s Slot, note string) {
+	if note == notRecorded {
+		p.panes[i].hatch()
+	} else {
+		p.panes[i].scale()
+	}
+	p.panes[i].write(moment{frame: p.followers[i].last.Frame, time: s.Time, note: note})
 }
 
 // scaled returns x·num/den for 0 < num, den, rounded down. Results beyond 62 bits are cut there.
@@ -79,11 +184,13 @@ type follower struct {
 	next    func() (*frame.Step, error, bool)
 	stop    func()
 	pending *frame.Step // what comes next; nil at the end
-	origin  int64       // sequence number at the start, less that of the first frame: Before; positions are relative to the start
-	first   uint64      // sequence number of the first frame
-	last    Slot        // shown
-	begun   bool
-	lined   bool // the frame of the start was seen where it should be
+	// sequence number at the start, less that of the first frame: Before; positions are relative to
+	// the start
+	origin int64
+	first  uint64 // sequence number of the first frame
+	last   Slot   // shown
+	begun  bool
+	lined  bool // the frame of the start was seen where it should be
 }
 
 func newFollower(s *Side, o VideoOptions) (*follower, error) {
@@ -137,8 +244,9 @@ func (f *follower) place(sequence uint64) int64 { return int64(sequence-f.first)
 // lead returns how many slots before the start the first frame comes.
 func (f *follower) lead() int64 { return -scaled(-f.origin, f.den, f.num) }
 
-// advance goes to slot n, counted from the start, gives the frames up to there to show, and says what is to be seen: the last
-// frame given, with a note where it is held, or, with Frame -1, nothing.
+// advance goes to slot n, counted from the start, gives the frames up to there to show, and says
+// what is to be seen: the last frame given, with a note where it is held, or, with Frame -1,
+// nothing.
 func (f *follower) advance(n int64, show func(*frame.Step)) (s Slot, note string, err error) {
 	at := scaled(n, f.num, f.den)
 	if !f.begun && f.place(f.pending.Meta.Sequence) > at { // the first frame, ahead of its time

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package render
 
 import (
@@ -63,19 +61,24 @@ func TestPairLinesUp(t *testing.T) {
 		wantL, wantR string
 	}{
 		{"alike",
-			Side{Steps: run(l, nil, upTo(5, 9)...), Start: 1, Before: 1}, Side{Steps: run(l, nil, upTo(90, 94)...), Start: 1, Before: 1},
+			Side{Steps: run(l, nil, upTo(5, 9)...), Start: 1, Before: 1},
+			Side{Steps: run(l, nil, upTo(90, 94)...), Start: 1, Before: 1},
 			1, 4, "0 1 2 3", "0 1 2 3"},
 		{"one begins and ends earlier",
-			Side{Steps: run(l, nil, upTo(0, 5)...), Start: 3, Before: 3}, Side{Steps: run(l, nil, upTo(0, 5)...), Start: 1, Before: 1},
+			Side{Steps: run(l, nil, upTo(0, 5)...), Start: 3, Before: 3},
+			Side{Steps: run(l, nil, upTo(0, 5)...), Start: 1, Before: 1},
 			3, 7, "0 1 2 3 4 (4) (4)", "(0) (0) 0 1 2 3 4"},
 		{"frames are missing",
-			Side{Steps: run(l, nil, 10, 11, 14, 15), Start: 1, Before: 1}, Side{Steps: run(l, nil, 0, 3, 4, 5), Start: 2, Before: 4},
+			Side{Steps: run(l, nil, 10, 11, 14, 15), Start: 1, Before: 1},
+			Side{Steps: run(l, nil, 0, 3, 4, 5), Start: 2, Before: 4},
 			4, 9, "(0) (0) (0) 0 1 x x 2 3", "0 x x 1 2 3 (3) (3) (3)"},
 		{"half the rate",
-			Side{Steps: run(l, nil, upTo(0, 3)...), Start: 1, Before: 1, RateNum: 30, RateDen: 1}, Side{Steps: run(l, nil, upTo(0, 5)...), Start: 2, Before: 2},
+			Side{Steps: run(l, nil, upTo(0, 3)...), Start: 1, Before: 1, RateNum: 30, RateDen: 1},
+			Side{Steps: run(l, nil, upTo(0, 5)...), Start: 2, Before: 2},
 			2, 6, "0 0 1 1 2 2", "0 1 2 3 4 (4)"},
 		{"twice the rate",
-			Side{Steps: run(l, nil, upTo(0, 6)...), Start: 2, Before: 2, RateNum: 120, RateDen: 1}, Side{Steps: run(l, nil, upTo(0, 3)...), Start: 0},
+			Side{Steps: run(l, nil, upTo(0, 6)...), Start: 2, Before: 2, RateNum: 120, RateDen: 1},
+			Side{Steps: run(l, nil, upTo(0, 3)...), Start: 0},
 			1, 4, "0 2 4 (5)", "(0) 0 1 2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -92,12 +95,15 @@ func TestPairLinesUp(t *testing.T) {
 			if err := json.Unmarshal(b, &m); err != nil {
 				t.Fatal(err)
 			}
-			if gotL, gotR := told(m, 0), told(m, 1); gotL != tc.wantL || gotR != tc.wantR || m.Start != tc.start || len(m.Slots) != tc.slots {
-				t.Errorf("left  %s, want %s\nright %s, want %s\nstart %d, want %d", gotL, tc.wantL, gotR, tc.wantR, m.Start, tc.start)
+			if gotL, gotR := told(m, 0), told(m, 1); gotL != tc.wantL || gotR != tc.wantR || m.Start != tc.start ||
+				len(m.Slots) != tc.slots {
+				t.Errorf("left  %s, want %s\nright %s, want %s\nstart %d, want %d", gotL, tc.wantL, gotR, tc.wantR,
+					m.Start, tc.start)
 			}
 			colours, size := centres(t, path)
 			if len(colours) != tc.slots || size.X != m.Width || size.Y != m.Height {
-				t.Errorf("%d slots of %v in the video, the map says %d of %dx%d", len(colours), size, tc.slots, m.Width, m.Height)
+				t.Errorf("%d slots of %v in the video, the map says %d of %dx%d", len(colours), size, tc.slots, m.Width,
+					m.Height)
 			}
 			left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
 			if err != nil || !slices.Equal(left, []string{path, path + ".json"}) {
@@ -125,11 +131,13 @@ func TestPairRefusals(t *testing.T) {
 		{"rate", Side{Layout: l, Steps: run(l, nil, upTo(0, 5)...), RateNum: -1, RateDen: 1}, ErrPair},
 		{"another format", Side{Layout: l, Steps: run(layout(t, frame.BGR3, 64, 48), nil, upTo(0, 5)...)}, ErrPair},
 		{"reading fails", Side{Layout: l, Steps: run(l, broken, upTo(0, 5)...), Start: 2, Before: 2}, broken},
-		{"overlay", Side{Layout: l, Steps: run(l, nil, upTo(0, 5)...), Start: 2, Before: 2, Overlay: Overlay{First: 2, Last: 1}}, ErrOverlay},
+		{"overlay", Side{Layout: l, Steps: run(l, nil, upTo(0, 5)...), Start: 2, Before: 2,
+			Overlay: Overlay{First: 2, Last: 1}}, ErrOverlay},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := WritePair(filepath.Join(dir, "p.mp4"), good(), tc.right, VideoOptions{}); !errors.Is(err, tc.want) {
+			if err := WritePair(filepath.Join(dir, "p.mp4"), good(), tc.right, VideoOptions{}); !errors.Is(err,
+				tc.want) {
 				t.Errorf("error %v, want %v", err, tc.want)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

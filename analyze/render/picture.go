@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Picture returns a frame as Go's image package has it. It is opaque, also where the format has alpha: a screen shows
-// no alpha.
+// Picture returns a frame as Go's image package has it. It is opaque, also where the format has
+// alpha: a screen shows no alpha.
 func Picture(m frame.Image) *image.NRGBA {
 	p := frame.NewConverter(m.Layout).Picture(m)
 	for i := 3; i < len(p.Pix); i += 4 {

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// typeface is a font at one size. Each glyph is rasterised once and drawn at whole pixels. It belongs to one goroutine.
+// typeface is a font at one size. Each glyph is rasterised once and drawn at whole pixels. It
+// belongs to one goroutine.
 type typeface struct {
 	face   font.Face
 	glyphs map[rune]glyph

@@ -2,8 +2,8 @@ package render
 
 import "image/color"
 
-// The colours of what is drawn around content. Dark, because what is measured is mostly bright; none of them is the
-// green or red of the sync markers.
+// The colours of what is drawn around content. Dark, because what is measured is mostly bright;
+// none of them is the green or red of the sync markers.
 
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: byte(hex >> 16), G: byte(hex >> 8), B: byte(hex), A: 255}
@@ -57,8 +57,8 @@ func (t Tone) onWhite() color.RGBA {
 	return rgb(0x64707f)
 }
 
-// lineColour returns the colour of the i-th line of a graph, on white. The first six differ for people who
-// do not tell red from green, by their lightness too.
+// lineColour returns the colour of the i-th line of a graph, on white. The first six differ for
+// people who do not tell red from green, by their lightness too.
 func lineColour(i int) color.RGBA {
 	palette := [...]uint32{0x1d63c9, 0xe07b16, 0x0d8f77, 0xb83280, 0x7a5bd0, 0x5d6b7c}
 	return rgb(palette[i%len(palette)])

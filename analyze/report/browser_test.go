@@ -1,5 +1,3 @@
-//go:build cgo
-
 package report
 
 import (
@@ -38,7 +36,8 @@ func (b *tab) await(what, script string) {
 	ctx, cancel := context.WithTimeout(b.Ctx, patience/8)
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0))); err != nil {
-		state := browsertest.Eval[string](b.Tab, `document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
+		state := browsertest.Eval[string](b.Tab,
+			`document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
 		b.Fatalf("%s: %v; the page is at %s", what, err, state)
 	}
 }
@@ -52,7 +51,8 @@ func (b *tab) isAt(r *Results, n int) {
 	rate := 60000.0 / 1001
 	b.await(fmt.Sprintf("the video goes to frame %d", n), fmt.Sprintf(
 		`(v => v.readyState >= 2 && !v.seeking && Math.floor(v.currentTime * %v + 0.01) === %d)(document.getElementById('video'))`, rate, slot(n)))
-	b.await(fmt.Sprintf("the page says frame %d", n), fmt.Sprintf(`document.querySelector('#readout b')?.textContent === 'frame %d'`, n))
+	b.await(fmt.Sprintf("the page says frame %d", n),
+		fmt.Sprintf(`document.querySelector('#readout b')?.textContent === 'frame %d'`, n))
 	for i := range r.Windows {
 		w := &r.Windows[i]
 		k := n - w.Times.First
@@ -74,11 +74,13 @@ func graph(window, chart int) string {
 
 func (b *tab) cursor(window, chart int) float64 {
 	b.Helper()
-	return browsertest.Eval[float64](b.Tab, `Number(`+graph(window, chart)+`.querySelector('.cursor').getAttribute('x1'))`)
+	return browsertest.Eval[float64](b.Tab, `Number(`+graph(window, chart)+
+		`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
-// place is where a time from the window's start is in a graph: between 46 pixels at the left and 10 at the right lies all from T0 or the
-// green to the end of the red frame, and a hundredth more on either side.
+// place is where a time from the window's start is in a graph: between 46 pixels at the left and 10
+// at the right lies all from T0 or the green to the end of the red frame, and a hundredth more on
+// either side.
 func (b *tab) place(w *Window, window, chart int, t int64) float64 {
 	b.Helper()
 	n := len(w.Times.Time)
@@ -96,8 +98,9 @@ func (b *tab) place(w *Window, window, chart int, t int64) float64 {
 // click clicks into a graph at a frame.
 func (b *tab) click(w *Window, window, chart, n int) {
 	b.Helper()
-	at := browsertest.Eval[[]float64](b.Tab, `(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
-		graph(window, chart)+`)`)
+	at := browsertest.Eval[[]float64](b.Tab,
+		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
+			graph(window, chart)+`)`)
 	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, window, chart, w.Times.Time[n-w.Times.First]), at[1]))
 }
 
@@ -125,7 +128,8 @@ func TestPageInABrowser(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newTab(t, func(url string) bool {
-				return strings.HasPrefix(url, tc.from) || strings.HasPrefix(url, "data:") || strings.HasPrefix(url, "blob:")
+				return strings.HasPrefix(url, tc.from) || strings.HasPrefix(url, "data:") ||
+					strings.HasPrefix(url, "blob:")
 			})
 			b.Do(chromedp.Navigate(tc.url))
 			b.walk(r, tc.pixels)
@@ -146,11 +150,13 @@ func (b *tab) walk(r *Results, pixels bool) {
 	b.isAt(r, 190)
 
 	b.Log("the graphs follow the video")
-	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(101))+0.5)*1001/60000)))
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`,
+		(float64(slot(101))+0.5)*1001/60000)))
 	b.isAt(r, 101)
 	before := b.cursor(0, 0)
 	b.Do(chromedp.Click(chromedp.CSS("#play")))
-	b.await("the cursor moves while the video plays", fmt.Sprintf(`Number(%s.querySelector('.cursor').getAttribute('x1')) > %v`, graph(0, 0), before+2))
+	b.await("the cursor moves while the video plays",
+		fmt.Sprintf(`Number(%s.querySelector('.cursor').getAttribute('x1')) > %v`, graph(0, 0), before+2))
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.getElementById('video').pause()`))
 
 	b.Log("keys go by captured frames, over those that are lost")
@@ -164,8 +170,10 @@ func (b *tab) walk(r *Results, pixels bool) {
 	b.isAt(r, lostAt+1)
 
 	b.Log("a lost frame is said to be one")
-	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`, (float64(slot(lostAt))-0.5)*1001/60000)))
-	b.await("the page says that a frame is lost", `document.querySelector('#readout b').textContent === 'lost frame' && !document.getElementById('gone').hidden`)
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`,
+		(float64(slot(lostAt))-0.5)*1001/60000)))
+	b.await("the page says that a frame is lost",
+		`document.querySelector('#readout b').textContent === 'lost frame' && !document.getElementById('gone').hidden`)
 
 	b.Log("evidence shows its frame, and where")
 	b.Do(chromedp.Click(chromedp.CSS(`[data-window="0"] .proof[data-frame="60"]`)))
@@ -174,7 +182,8 @@ func (b *tab) walk(r *Results, pixels bool) {
 
 	b.Log("pictures open and close")
 	b.Do(chromedp.Click(chromedp.CSS(`.picture.heatmap .enlarge`)))
-	b.await("the picture is large", `document.getElementById('large').open && document.getElementById('large-picture').naturalWidth > 0`)
+	b.await("the picture is large",
+		`document.getElementById('large').open && document.getElementById('large-picture').naturalWidth > 0`)
 	b.Do(chromedp.Click(chromedp.CSS("#large")))
 	b.await("the picture is gone", `!document.getElementById('large').open`)
 
@@ -200,14 +209,18 @@ func (b *tab) marker(r *Results, n int, wants string) {
 		return `+wants+`; })()`)
 }
 
-// TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour schemes.
+// TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
+// schemes.
 func TestPageFitsWindows(t *testing.T) {
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:") })
+	b := newTab(t, func(url string) bool {
+		return strings.HasPrefix(url, "file://"+dir) ||
+			strings.HasPrefix(url, "data:")
+	})
 	for _, scheme := range []string{"light", "dark"} {
 		_, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
@@ -219,7 +232,8 @@ func TestPageFitsWindows(t *testing.T) {
 			if wide := browsertest.Eval[int64](b.Tab, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s, %d pixels: the page is %d wide", scheme, width, wide)
 			}
-			dark := browsertest.Eval[float64](b.Tab, `Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
+			dark := browsertest.Eval[float64](b.Tab,
+				`Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0])`) < 128
 			if dark != (scheme == "dark") {
 				t.Errorf("%s: the page is dark: %v", scheme, dark)
 			}
@@ -262,7 +276,10 @@ func TestHostileNamesInABrowser(t *testing.T) {
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || strings.HasPrefix(url, "data:") })
+	b := newTab(t, func(url string) bool {
+		return strings.HasPrefix(url, "file://"+dir) ||
+			strings.HasPrefix(url, "data:")
+	})
 	b.Do(chromedp.Navigate("file://" + path))
 	b.isAt(r, r.Windows[0].Start)
 	b.click(&r.Windows[0], 0, 1, 60)

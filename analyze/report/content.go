@@ -57,7 +57,8 @@ type overview struct {
 	Rows    []overviewRow
 }
 
-// overviewColumn is one value of a measure: what stands for it in one window may be another than in the next.
+// overviewColumn is one value of a measure: what stands for it in one window may be another than in
+// the next.
 type overviewColumn struct{ Measure, Name string }
 
 type overviewRow struct {
@@ -131,7 +132,8 @@ func newContent(r *Results, from *files) *content {
 		Schema: fmt.Sprintf("%s, version %d", Schema, Version),
 	}
 	if r.RetriedRuns > 0 {
-		c.Notes = append([]string{fmt.Sprintf("This run was begun again %s before it came out.", times(r.RetriedRuns))}, c.Notes...)
+		c.Notes = append([]string{fmt.Sprintf("This run was begun again %s before it came out.", times(r.RetriedRuns))},
+			c.Notes...)
 	}
 	c.Quality = newQuality(r)
 	if r.Video != nil {
@@ -172,7 +174,8 @@ func recordingFacts(r *Recording) []fact {
 		{"size", fmt.Sprintf("%d × %d", r.Width, r.Height)},
 	}
 	if r.PeriodNS > 0 {
-		all = append(all, fact{"rate", trimZeros(strconv.FormatFloat(1e9/float64(r.PeriodNS), 'f', 3, 64)) + " frames/s"})
+		all = append(all, fact{"rate", trimZeros(strconv.FormatFloat(1e9/float64(r.PeriodNS), 'f', 3, 64)) +
+			" frames/s"})
 	}
 	if r.PixelFormat != "" {
 		all = append(all, fact{"pixels", r.PixelFormat})

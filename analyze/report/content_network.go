@@ -49,7 +49,8 @@ func newNetwork(n *Network, from *files) *networkView {
 		{"from the device", rateText(n.UpAsked, n.UpAsked), rateText(n.Up, n.UpAsked)},
 		{"lost", percent(n.LossAsked), percent(n.Loss)},
 	}
-	v.Facts = []fact{{"requests", count(n.Requests)}, {"connections", count(n.Connections)}, {"to the device", byteText(n.BytesDown)}, {"from the device", byteText(n.BytesUp)}}
+	v.Facts = []fact{{"requests", count(n.Requests)}, {"connections", count(n.Connections)},
+		{"to the device", byteText(n.BytesDown)}, {"from the device", byteText(n.BytesUp)}}
 	if n.Missed > 0 {
 		v.Facts = append(v.Facts, fact{"without an answer that serves", count(n.Missed)})
 	}
@@ -81,8 +82,10 @@ func (v *networkView) requests(list []Request) {
 	for i := range list {
 		r := &list[i]
 		row := requestView{
-			Number: i + 1, Name: shortURL(r, len(hosts) > 1), Full: r.Method + " " + r.URL, Status: strconv.Itoa(r.Status), Missed: r.Status >= 400 || r.Status == 0,
-			Begin: briefMilliseconds(r.BeginNS - list[0].BeginNS), Size: byteText(max(r.WireBytes, r.BodyBytes)), Inexact: !r.Exact,
+			Number: i + 1, Name: shortURL(r, len(hosts) > 1), Full: r.Method + " " + r.URL,
+			Status: strconv.Itoa(r.Status), Missed: r.Status >= 400 || r.Status == 0,
+			Begin: briefMilliseconds(r.BeginNS - list[0].BeginNS), Size: byteText(max(r.WireBytes, r.BodyBytes)),
+			Inexact: !r.Exact,
 		}
 		if r.Status == 0 {
 			row.Status = "none"

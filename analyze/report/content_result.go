@@ -74,8 +74,8 @@ type pictureView struct {
 	Frame *frameLink
 }
 
-// headline finds the value that stands for a measure: what the measure is called for, or the first that users want to be high or
-// low. It returns -1 where there is none.
+// headline finds the value that stands for a measure: what the measure is called for, or the first
+// that users want to be high or low. It returns -1 where there is none.
 func headline(r *analyze.Result) int {
 	first := -1
 	for i, v := range r.Values {
@@ -106,7 +106,8 @@ func (v *resultView) silent() bool {
 // newResult takes the claims that are on one of its values out of claims.
 func newResult(r *analyze.Result, claims map[string]float64) resultView {
 	v := resultView{
-		Measure: r.Measure, Title: measureTitle(r.Measure), State: string(r.State), Refusal: titled(r.Refusal), Warnings: newSentences(r.Warnings),
+		Measure: r.Measure, Title: measureTitle(r.Measure), State: string(r.State), Refusal: titled(r.Refusal),
+		Warnings: newSentences(r.Warnings),
 	}
 	for _, c := range charts(r) {
 		view := chartView{Title: chartTitle(c)}
@@ -129,7 +130,8 @@ func newResult(r *analyze.Result, claims map[string]float64) resultView {
 	return v
 }
 
-// placed says in words where in its picture the evidence is, for all of which there may be several in one frame.
+// placed says in words where in its picture the evidence is, for all of which there may be several
+// in one frame.
 func placed(all []analyze.Evidence) []analyze.Evidence {
 	all = slices.Clone(all)
 	for i := range all {
@@ -182,7 +184,9 @@ func chartTitle(c chartData) string {
 func newValue(measure string, v analyze.Value) valueView {
 	group, name := parted(v.Name)
 	view := valueView{
-		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")), Name: valueTitle(name), Text: valueText(v), Number: shortNumber(v), Unit: unitText(unitOf(shortNumber(v), v.Unit)), Full: fullText(v), Bounds: boundsText(v),
+		Measure: measureTitle(measure), Group: titled(strings.ReplaceAll(words(group), ".", " · ")),
+		Name: valueTitle(name), Text: valueText(v), Number: shortNumber(v),
+		Unit: unitText(unitOf(shortNumber(v), v.Unit)), Full: fullText(v), Bounds: boundsText(v),
 		State: string(v.State), Note: v.Note, All: frameLink{0, "all frames"},
 	}
 	if v.State == analyze.Refused {

@@ -36,7 +36,8 @@ type spanView struct{ Text, Bounds string }
 const mostDiffering = 12 // frames that are linked where measured and drawn differ
 
 func newCheck(k *Check) checkView {
-	v := checkView{What: titled(k.What), Measured: newSpan(k.Measured, k.Unit), Drawn: newSpan(k.Drawn, k.Unit), Note: k.Note, Agrees: k.Agrees, Unchecked: k.Unchecked}
+	v := checkView{What: titled(k.What), Measured: newSpan(k.Measured, k.Unit), Drawn: newSpan(k.Drawn, k.Unit),
+		Note: k.Note, Agrees: k.Agrees, Unchecked: k.Unchecked}
 	if k.Claimed != nil {
 		v.Claimed = number(*k.Claimed, analyze.Value{Unit: k.Unit}) + unitText(k.Unit)
 	}
@@ -48,7 +49,8 @@ func newCheck(k *Check) checkView {
 
 func newWindow(i int, w *Window, from *files) windowView {
 	v := windowView{
-		Index: i, ID: fmt.Sprintf("window-%d", i), Title: firstOf(w.Name, fmt.Sprintf("Frames %s – %s", count(w.Start), count(w.End))),
+		Index: i, ID: fmt.Sprintf("window-%d", i),
+		Title: firstOf(w.Name, fmt.Sprintf("Frames %s – %s", count(w.Start), count(w.End))),
 		About: windowAbout(w), Warnings: newSentences(w.Warnings), HasTimes: len(w.Times.Time) > 0,
 	}
 	claims := map[string]float64{}
@@ -108,7 +110,8 @@ func windowAbout(w *Window) []string {
 	}
 	all = append(all, differingAbout(w)...)
 	if w.T0 != nil {
-		text := "T0 (" + firstOf(w.T0.Source, "command") + ") " + milliseconds(w.StartNS-w.T0.AtNS) + " before the first change"
+		text := "T0 (" + firstOf(w.T0.Source, "command") + ") " + milliseconds(w.StartNS-w.T0.AtNS) +
+			" before the first change"
 		if w.T0.UncertaintyNS > 0 {
 			text += ", ± " + milliseconds(w.T0.UncertaintyNS)
 		}
@@ -117,7 +120,8 @@ func windowAbout(w *Window) []string {
 	return all
 }
 
-// differingAbout says which pixels count for different, where that is not simply all that are not equal.
+// differingAbout says which pixels count for different, where that is not simply all that are not
+// equal.
 func differingAbout(w *Window) (all []string) {
 	if n := len(w.Masks); n > 0 {
 		all = append(all, map[bool]string{true: "1 region left out", false: count(n) + " regions left out"}[n == 1])

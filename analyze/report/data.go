@@ -2,8 +2,8 @@ package report
 
 import "github.com/eideticker/eideticker/analyze"
 
-// data is what the page's program reads. Times are in nanoseconds from a base that keeps them small: numbers of scripts
-// have 53 bits.
+// data is what the page's program reads. Times are in nanoseconds from a base that keeps them
+// small: numbers of scripts have 53 bits.
 type data struct {
 	Film    *film        `json:"film"`
 	Width   int          `json:"width"` // of the recording, pixels
@@ -81,8 +81,10 @@ func baseTime(r *Results, f *film) int64 {
 
 func newWindowData(w *Window, base int64) windowData {
 	d := windowData{
-		Name: w.Name, Green: w.Green, Start: w.Start, End: w.End, Red: w.Red, From: w.StartNS - base, To: w.EndNS - base,
-		Region: some(w.Region), First: w.Times.First, Times: some(w.Times.Time), Lost: some(w.Times.Lost), Charts: []chartData{}, Shown: []shownData{},
+		Name: w.Name, Green: w.Green, Start: w.Start, End: w.End, Red: w.Red, From: w.StartNS - base,
+		To:     w.EndNS - base,
+		Region: some(w.Region), First: w.Times.First, Times: some(w.Times.Time), Lost: some(w.Times.Lost),
+		Charts: []chartData{}, Shown: []shownData{},
 	}
 	if w.T0 != nil {
 		t0 := w.T0.AtNS - w.StartNS

@@ -89,7 +89,8 @@ func ours(b []byte) error {
 	return nil
 }
 
-// bounded counts what json.Unmarshal would make structs of: "null," takes five bytes in a list and a hundred times that in memory.
+// bounded counts what json.Unmarshal would make structs of: "null," takes five bytes in a list and
+// a hundred times that in memory.
 func bounded(b []byte) error {
 	things, depth := 0, 0
 	for i := 0; i < len(b); i++ {
@@ -110,7 +111,8 @@ func bounded(b []byte) error {
 			depth--
 		}
 		if things > maxThings || depth > maxDepth {
-			return fmt.Errorf("over %d objects or %d levels at offset %d, which no analysis writes", maxThings, maxDepth, i)
+			return fmt.Errorf("over %d objects or %d levels at offset %d, which no analysis writes", maxThings,
+				maxDepth, i)
 		}
 	}
 	return nil

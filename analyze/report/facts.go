@@ -10,7 +10,8 @@ import (
 // environment lists what is known, in the order of the keys, those of later programs behind them.
 func environment(e Environment) []fact {
 	names := map[string]string{
-		EnvDUT: "device under test", EnvOS: "system", EnvNetwork: "network", EnvRigBuild: "recorded by", EnvRigOS: "rig’s system",
+		EnvDUT: "device under test", EnvOS: "system", EnvNetwork: "network", EnvRigBuild: "recorded by",
+		EnvRigOS:         "rig’s system",
 		EnvAnalysisBuild: "analysed by", EnvMachineShared: "browser and recorder on one machine",
 	}
 	var all []fact
@@ -50,7 +51,8 @@ func regionText(r []int) string {
 	return fmt.Sprintf("%d × %d at %d, %d", r[2], r[3], r[0], r[1])
 }
 
-// runFiles are the files of the run that are of use beside the page. A single page has none beside it.
+// runFiles are the files of the run that are of use beside the page. A single page has none beside
+// it.
 func runFiles(r *Results, from *files) []link {
 	if from.inline {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// maxInline is how many bytes of files a single page holds; browsers take texts up to half a gigabyte.
+// maxInline is how many bytes of files a single page holds; browsers take texts up to half a
+// gigabyte.
 const maxInline = 256 << 20
 
 // files turns links into what the page refers to.
@@ -28,7 +29,8 @@ func (f *files) has(name string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// refer returns the address of a file that is there, which is its content in a single page, or "" where it is not.
+// refer returns the address of a file that is there, which is its content in a single page, or ""
+// where it is not.
 func (f *files) refer(name string) string {
 	if name == "" || !f.has(name) {
 		return ""
@@ -55,7 +57,8 @@ func (f *files) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if f.bytes += int64(len(b)); f.bytes > maxInline {
-		return nil, fmt.Errorf("video and pictures are over %d MiB, too much for a single file; share the folder", maxInline>>20)
+		return nil, fmt.Errorf("video and pictures are over %d MiB, too much for a single file; share the folder",
+			maxInline>>20)
 	}
 	return b, nil
 }

@@ -18,7 +18,8 @@ type film struct {
 	Rate   float64 `json:"rate"`   // slots a second
 	Frames []int   `json:"frames"` // of each slot; -1 where the frame was not recorded
 	Times  []int64 `json:"times"`  // of each slot, on the recording's clock; 0 where it is not known
-	// Content is where in the video the recording's picture is: x, y, width and height, as fractions.
+	// Content is where in the video the recording's picture is: x, y, width and height, as
+	// fractions.
 	Content [4]float64 `json:"content"`
 }
 
@@ -40,7 +41,8 @@ type videoMap struct {
 	} `json:"slots"`
 }
 
-// newFilm reads what belongs to a video. What is wrong is a sentence for the page, which does without the video then.
+// newFilm reads what belongs to a video. What is wrong is a sentence for the page, which does
+// without the video then.
 func newFilm(v *Video, frames int, from *files) (*film, error) {
 	if !from.has(v.File) {
 		return nil, fmt.Errorf("%s is missing from the folder", v.File)
@@ -89,7 +91,8 @@ func readMap(name string, from *files) (*videoMap, error) {
 // content is all of the video where the map does not say better.
 func (m *videoMap) content() [4]float64 {
 	c := m.Content
-	if m.Width < 1 || m.Height < 1 || c.X < 0 || c.Y < 0 || c.Width < 1 || c.Height < 1 || c.X > m.Width-c.Width || c.Y > m.Height-c.Height {
+	if m.Width < 1 || m.Height < 1 || c.X < 0 || c.Y < 0 || c.Width < 1 || c.Height < 1 || c.X > m.Width-c.Width ||
+		c.Y > m.Height-c.Height {
 		return [4]float64{0, 0, 1, 1}
 	}
 	w, h := float64(m.Width), float64(m.Height)

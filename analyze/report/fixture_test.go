@@ -1,5 +1,3 @@
-//go:build cgo
-
 package report
 
 import (
@@ -20,7 +18,8 @@ import (
 
 var keep = flag.String("keep", "", "write the run folders of the page's tests into this folder, to be looked at")
 
-// A run folder as an analysis leaves it: a synthetic page with markers, of which some frames are lost.
+// A run folder as an analysis leaves it: a synthetic page with markers, of which some frames are
+// lost.
 const (
 	runFrames = 240
 	runPeriod = 16_683_350
@@ -52,7 +51,8 @@ func newRun(t *testing.T, size string) (string, *Results) {
 	if err := os.MkdirAll(filepath.Join(dir, "pictures"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 60)}, "markers": {"1"}})
+	s, err := synth.Open("page", url.Values{"size": {size}, "frames": {fmt.Sprint(runFrames + runLost - 60)},
+		"markers": {"1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,8 @@ func newRun(t *testing.T, size string) (string, *Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	video, err := render.NewVideo(filepath.Join(dir, "video.mp4"), l, render.VideoOptions{RateNum: 60000, RateDen: 1001})
+	video, err := render.NewVideo(filepath.Join(dir, "video.mp4"), l,
+		render.VideoOptions{RateNum: 60000, RateDen: 1001})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +99,15 @@ func newRun(t *testing.T, size string) (string, *Results) {
 func runResults(f frame.Format, truth synth.Truth) *Results {
 	r := sample()
 	r.Recording = Recording{
-		ID: "5f1c9a4e", Name: "canvas-framerate, run 3", Frames: runFrames, Lost: runLost, Width: f.Width, Height: f.Height,
-		PixelFormat: "BGR4", PeriodNS: runPeriod, StartedWallNS: 1_790_000_000_000_000_000, DurationNS: runTime(runFrames-1) - runBegin,
+		ID: "5f1c9a4e", Name: "canvas-framerate, run 3", Frames: runFrames, Lost: runLost, Width: f.Width,
+		Height:      f.Height,
+		PixelFormat: "BGR4", PeriodNS: runPeriod, StartedWallNS: 1_790_000_000_000_000_000,
+		DurationNS: runTime(runFrames-1) - runBegin,
 	}
 	r.Environment = Environment{
-		EnvDUT: "local", EnvOS: "Debian 12", EnvKernel: "6.1.0-39-amd64", EnvBrowser: "Chromium 148.0.7778.167", EnvNetwork: "cable, 28 ms",
-		EnvSignal: "1280x720p59.94", EnvRigBuild: "0.4.0", EnvMachineShared: "yes", EnvGovernor: "performance",
+		EnvDUT: "local", EnvOS: "Debian 12", EnvKernel: "6.1.0-39-amd64", EnvBrowser: "Chromium 148.0.7778.167",
+		EnvNetwork: "cable, 28 ms",
+		EnvSignal:  "1280x720p59.94", EnvRigBuild: "0.4.0", EnvMachineShared: "yes", EnvGovernor: "performance",
 	}
 	r.Settings = Settings{}
 	r.Quality = runQuality()
@@ -115,14 +119,18 @@ func runResults(f frame.Format, truth synth.Truth) *Results {
 	r.Windows[0].Claims = map[string]float64{"fps.framerate": 60, "drawn": 118}
 	said := 1766.6
 	r.Windows[0].Checks = []Check{
-		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: Span{Value: 117, Low: 117, High: 118}, Drawn: Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1, r.Windows[0].Start + 2}},
-		{What: "time to fill", Unit: "ms", Measured: Span{Value: 1716.6, Low: 1715.6, High: 1717.5}, Drawn: Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
+		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: Span{Value: 117, Low: 117, High: 118},
+			Drawn: Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1,
+				r.Windows[0].Start + 2}},
+		{What: "time to fill", Unit: "ms", Measured: Span{Value: 1716.6, Low: 1715.6, High: 1717.5},
+			Drawn: Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
 		{What: "torn frames", Unit: "frames", Unchecked: true, Note: "not each of the page's images was seen whole"},
 	}
 	r.Windows[0].T0, r.Windows[0].Pictures = nil, []Picture{
 		{Kind: PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},
 		{Kind: PictureEvidence, File: "pictures/evidence_130.png", Text: "Frame 130.", Measure: "tearing", Frame: 130},
-		{Kind: PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.", Measure: "heatmap", Frame: -1},
+		{Kind: PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.",
+			Measure: "heatmap", Frame: -1},
 	}
 	r.Windows[1].T0 = &T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
 	r.Video, r.Pictures, r.Notes = &Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
@@ -130,11 +138,13 @@ func runResults(f frame.Format, truth synth.Truth) *Results {
 }
 
 func exactly(name, unit string, x float64, frames ...int) analyze.Value {
-	return analyze.Value{Name: name, Unit: unit, Value: x, Low: x, High: x, State: analyze.Exact, Better: analyze.Lower, Frames: frames}
+	return analyze.Value{Name: name, Unit: unit, Value: x, Low: x, High: x, State: analyze.Exact, Better: analyze.Lower,
+		Frames: frames}
 }
 
 func between(name, unit string, x, low, high float64, frames ...int) analyze.Value {
-	return analyze.Value{Name: name, Unit: unit, Value: x, Low: low, High: high, State: analyze.Bounded, Better: analyze.Higher, Frames: frames}
+	return analyze.Value{Name: name, Unit: unit, Value: x, Low: low, High: high, State: analyze.Bounded,
+		Better: analyze.Higher, Frames: frames}
 }
 
 func runQuality() analyze.Result {
@@ -142,7 +152,8 @@ func runQuality() analyze.Result {
 		Measure: "quality", Version: 1, State: analyze.Exact,
 		Values: []analyze.Value{
 			exactly("produced_frames", "frames", runFrames+runLost), exactly("stored_frames", "frames", runFrames),
-			exactly("lost_frames", "frames", runLost, lostAt), exactly("flagged_frames", "frames", 0), exactly("jitter_p50", "ms", 0.041),
+			exactly("lost_frames", "frames", runLost, lostAt), exactly("flagged_frames", "frames", 0),
+			exactly("jitter_p50", "ms", 0.041),
 			exactly("jitter_p99", "ms", 0.63),
 		},
 		Warnings: []string{"3 of 243 frames were lost: 3 ring full"},
@@ -151,7 +162,8 @@ func runQuality() analyze.Result {
 
 func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) Window {
 	w := Window{
-		Name: name, Kind: Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start), EndNS: runTime(end + 1),
+		Name: name, Kind: Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start),
+		EndNS:  runTime(end + 1),
 		Region: []int{0, 0, f.Width, f.Height}, Times: FrameTimes{First: start - 1},
 	}
 	for n := start - 1; n <= end+1; n++ {
@@ -218,7 +230,8 @@ func runLoad(start, end int) analyze.Result {
 	}
 	r.Series = []analyze.Series{p, h}
 	at := func(n int) float64 { return float64(runTime(n)-runTime(start))/1e6 + 140 }
-	for i, name := range []string{"first_visual_change", "visually_complete_85", "visually_complete_95", "last_visual_change"} {
+	for i, name := range []string{"first_visual_change", "visually_complete_85", "visually_complete_95",
+		"last_visual_change"} {
 		n := start + i*(end-start)/4
 		r.Values = append(r.Values, between(name, "ms", at(n), at(n)-1.3, at(n)+0.9, n))
 	}
@@ -229,10 +242,12 @@ func runLoad(start, end int) analyze.Result {
 }
 
 func runTearing(f frame.Format, start int) analyze.Result {
-	r := analyze.Result{Measure: "tearing", Version: 1, State: analyze.Exact, Values: []analyze.Value{exactly("torn_frames", "frames", 2, 60, 130)}}
+	r := analyze.Result{Measure: "tearing", Version: 1, State: analyze.Exact,
+		Values: []analyze.Value{exactly("torn_frames", "frames", 2, 60, 130)}}
 	for i, n := range []int{60, 130} {
 		r.Evidence = append(r.Evidence, analyze.Evidence{
-			Kind: "torn", Frame: max(n, start), Rows: []int{f.Height/3 + i*40}, Text: fmt.Sprintf("image 1 above line %d, image 2 below", f.Height/3+i*40),
+			Kind: "torn", Frame: max(n, start), Rows: []int{f.Height/3 + i*40},
+			Text: fmt.Sprintf("image 1 above line %d, image 2 below", f.Height/3+i*40),
 		})
 	}
 	r.Evidence[1].Region = []int{f.Width / 4, f.Height / 4, f.Width / 2, f.Height / 2}

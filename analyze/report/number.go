@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// Numbers are shown with as many digits as their bounds leave them; all of them stand in results.json.
+// Numbers are shown with as many digits as their bounds leave them; all of them stand in
+// results.json.
 
 // valueText is a value with its unit.
 func valueText(v analyze.Value) string {
@@ -24,7 +25,8 @@ func unitOf(number, unit string) string {
 	return unit
 }
 
-// boundsText is between what the value lies, in its unit, or nothing where that is said by its state.
+// boundsText is between what the value lies, in its unit, or nothing where that is said by its
+// state.
 func boundsText(v analyze.Value) string {
 	if v.State != analyze.Bounded {
 		return ""

@@ -24,7 +24,8 @@ type PageOptions struct {
 //go:embed page
 var sources embed.FS
 
-// Modules are the parts of the page that other pages of the program share: its style page.css, and as ES modules format.js, timeline.js, player.js and view.js.
+// Modules are the parts of the page that other pages of the program share: its style page.css, and
+// as ES modules format.js, timeline.js, player.js and view.js.
 func Modules() fs.FS {
 	all, err := fs.Sub(sources, "page")
 	if err != nil {
@@ -38,10 +39,12 @@ func scripts() []string {
 	return []string{"format.js", "timeline.js", "player.js", "view.js", "plot.js", "chart.js", "strip.js", "main.js"}
 }
 
-// Page returns report.html. The folder is that of the run; what is missing there is said on the page.
+// Page returns report.html. The folder is that of the run; what is missing there is said on the
+// page.
 //
-// The page needs no network and no server: what its program reads stands in a script element, and a content security
-// policy lets nothing run but that program, by its hash. So names from outside stay text, whatever they are.
+// The page needs no network and no server: what its program reads stands in a script element, and a
+// content security policy lets nothing run but that program, by its hash. So names from outside
+// stay text, whatever they are.
 func Page(folder fs.FS, r *Results, o PageOptions) ([]byte, error) {
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
@@ -85,7 +88,8 @@ func WritePage(path string, folder fs.FS, r *Results, o PageOptions) error {
 	return replace(path, b)
 }
 
-// program puts the scripts together, in a scope of their own, where they need not import each other: modules cannot be loaded by a page that is a file.
+// program puts the scripts together, in a scope of their own, where they need not import each
+// other: modules cannot be loaded by a page that is a file.
 func program() (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
@@ -108,5 +112,6 @@ func program() (string, error) {
 func policy(script string) string {
 	hash := sha256.Sum256([]byte(script))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; " +
-		"img-src 'self' file: data:; media-src 'self' file: blob:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+		"img-src 'self' file: data:; media-src 'self' file: blob:; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }

@@ -19,8 +19,10 @@ import (
 func someFiles() fstest.MapFS {
 	return fstest.MapFS{
 		"video.mp4": {Data: []byte("video")}, "recording.eid": {Data: []byte("pixels")},
-		"video.mp4.json":       {Data: []byte(`{"rate_num":60,"rate_den":1,"slots":[{"frame":100,"time_ns":983316650},{"frame":-1},{"frame":101,"time_ns":1000000000}]}`)},
-		"pictures/heatmap.png": {Data: []byte("picture")}, "pictures/heatmap.npy": {Data: []byte("numbers")}, "pictures/filmstrip.png": {Data: []byte("strip")},
+		"video.mp4.json": {
+			Data: []byte(`{"rate_num":60,"rate_den":1,"slots":[{"frame":100,"time_ns":983316650},{"frame":-1},{"frame":101,"time_ns":1000000000}]}`)},
+		"pictures/heatmap.png": {Data: []byte("picture")}, "pictures/heatmap.npy": {Data: []byte("numbers")},
+		"pictures/filmstrip.png": {Data: []byte("strip")},
 		"pictures/waterfall.svg": {Data: []byte("<svg/>")}, "network.har": {Data: []byte("{}")},
 	}
 }
@@ -38,12 +40,18 @@ func TestPageSaysEverything(t *testing.T) {
 	page := pageOf(t, someFiles(), sample(), PageOptions{})
 	quality := strings.Index(page, "2 frames are missing from this recording.")
 	for _, want := range []string{
-		"canvas.eid", "2 frames were lost before frame 120: ring full", "59.9 frames/s", "58.0 – 60.1", "60 frames/s", "two frames are missing",
-		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", `data-frame="104"`, "pictures/heatmap.png",
-		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start", "Chromium 140.0.7339.185",
-		"Frames drawn", "59 frames<small>58 – 60</small>", "61 frames<small>60 – 62</small>", "63 frames", "one is doubtful", `data-frame="103"`,
+		"canvas.eid", "2 frames were lost before frame 120: ring full", "59.9 frames/s", "58.0 – 60.1", "60 frames/s",
+		"two frames are missing",
+		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2",
+		`data-frame="104"`, "pictures/heatmap.png",
+		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start",
+		"Chromium 140.0.7339.185",
+		"Frames drawn", "59 frames<small>58 – 60</small>", "61 frames<small>60 – 62</small>", "63 frames",
+		"one is doubtful", `data-frame="103"`,
 		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
-		"<code>3g</code>", "1.6 Mbit/s", "1.6 Mbit/s</td><td class=\"number\">1.6 Mbit/s", "300 ms</td><td class=\"number\">300.4 ms", "337.6 KiB", "http/1.1, u=0, i, same connection", "/load.html", "8.8 KiB unpacked",
+		"<code>3g</code>", "1.6 Mbit/s", "1.6 Mbit/s</td><td class=\"number\">1.6 Mbit/s",
+		"300 ms</td><td class=\"number\">300.4 ms", "337.6 KiB", "http/1.1, u=0, i, same connection", "/load.html",
+		"8.8 KiB unpacked",
 		"11 more are in the HAR file", `href="network.har"`, "pictures/waterfall.svg",
 	} {
 		at := strings.Index(page, want)
@@ -64,7 +72,8 @@ func TestPageWithoutFiles(t *testing.T) {
 	}{
 		{"no video", func(f fstest.MapFS) { delete(f, "video.mp4") }, "Video.mp4 is missing from the folder."},
 		{"no map", func(f fstest.MapFS) { delete(f, "video.mp4.json") }, "its map video.mp4.json cannot be read"},
-		{"a map that is none", func(f fstest.MapFS) { f["video.mp4.json"] = &fstest.MapFile{Data: []byte("[")} }, "its map video.mp4.json cannot be read"},
+		{"a map that is none", func(f fstest.MapFS) { f["video.mp4.json"] = &fstest.MapFile{Data: []byte("[")} },
+			"its map video.mp4.json cannot be read"},
 		{"a map without a rate", func(f fstest.MapFS) {
 			f["video.mp4.json"] = &fstest.MapFile{Data: []byte(`{"rate_num":60,"slots":[{"frame":1}]}`)}
 		}, "rate of 60/0"},
@@ -156,9 +165,11 @@ func TestProgramFitsIntoAScript(t *testing.T) {
 }
 
 func TestPageOfNothing(t *testing.T) {
-	r := &Results{Schema: Schema, Version: Version, Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
+	r := &Results{Schema: Schema, Version: Version, Quality: analyze.Result{Measure: "quality", State: analyze.Refused,
+		Refusal: "there are no frames"}}
 	page := pageOf(t, fstest.MapFS{}, r, PageOptions{})
-	for _, want := range []string{"Nothing was measured in this recording.", "Nothing is known about the quality", "There are no frames"} {
+	for _, want := range []string{"Nothing was measured in this recording.", "Nothing is known about the quality",
+		"There are no frames"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -192,7 +203,8 @@ func TestWritePage(t *testing.T) {
 	if err != nil || st.Mode().Perm() != 0o644 {
 		t.Errorf("got %v %v", st, err)
 	}
-	if err := WritePage(filepath.Join(dir, "no", PageName), someFiles(), sample(), PageOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if err := WritePage(filepath.Join(dir, "no", PageName), someFiles(), sample(), PageOptions{}); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 	r := sample()
@@ -235,11 +247,14 @@ func TestNumbers(t *testing.T) {
 		{"wide bounds", bounded(1204.71, 1150, 1290, "ms"), "1,205 ms", "1,150 – 1,290"},
 		{"narrow bounds", bounded(59.94012, 59.93, 59.95, "frames/s"), "59.94 frames/s", "59.93 – 59.95"},
 		{"bounds of counts", bounded(102, 102, 105, "frames"), "102 frames", "102 – 105"},
-		{"bounds of a clock that hardly jitters", bounded(58.5, 58.49999999, 58.50000001, "frames/s"), "58.50 frames/s", "within rounding"},
+		{"bounds of a clock that hardly jitters", bounded(58.5, 58.49999999, 58.50000001, "frames/s"), "58.50 frames/s",
+			"within rounding"},
 		{"bounds of a fraction", bounded(0.5, 0.48, 0.52, "fraction"), "50.0 %", "48.0 – 52.0"},
 		{"bounds that meet", bounded(3, 3, 3, "ms"), "3 ms", "within rounding"},
-		{"bounds that look the same", bounded(3983.3333, 3983.33328, 3983.33332, "ms"), "3,983.3 ms", "within rounding"},
-		{"a fraction's bounds that look the same", bounded(0.5, 0.4999999, 0.5000001, "fraction"), "50.00 %", "within rounding"},
+		{"bounds that look the same", bounded(3983.3333, 3983.33328, 3983.33332, "ms"), "3,983.3 ms",
+			"within rounding"},
+		{"a fraction's bounds that look the same", bounded(0.5, 0.4999999, 0.5000001, "fraction"), "50.00 %",
+			"within rounding"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := valueText(tc.v); got != tc.text {

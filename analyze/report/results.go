@@ -5,13 +5,15 @@ import "github.com/eideticker/eideticker/analyze"
 const (
 	// Schema names what a results.json is.
 	Schema = "eideticker.results"
-	// Version is that of the schema: fields may be added to it, one that changes its meaning or goes away makes another version.
+	// Version is that of the schema: fields may be added to it, one that changes its meaning or
+	// goes away makes another version.
 	Version = 1
 	// FileName is that of the results in a run folder.
 	FileName = "results.json"
 )
 
-// Results are what was found in one recording. Frames are counted from 0 through the recording; times are on its clock, in nanoseconds.
+// Results are what was found in one recording. Frames are counted from 0 through the recording;
+// times are on its clock, in nanoseconds.
 type Results struct {
 	Schema      string      `json:"schema"`  // Schema
 	Version     int         `json:"version"` // Version
@@ -45,17 +47,19 @@ type Recording struct {
 	Unclosed      bool   `json:"unclosed"`    // cut off, or still being written: frames may be missing at its end
 }
 
-// Environment is what is known of where a run took place: a value for some of the Env keys. What is not known is left out.
+// Environment is what is known of where a run took place: a value for some of the Env keys. What is
+// not known is left out.
 type Environment map[string]string
 
 // Keys of an Environment.
 const (
-	EnvDUT           = "dut"            // device under test: its name or model
-	EnvOS            = "os"             // the device's system and version
-	EnvKernel        = "kernel"         // the device's
-	EnvBrowser       = "browser"        // name and build
-	EnvInput         = "input"          // how a hand's work came to the device, and how real that is
-	EnvHealth        = "health"         // what the device said of itself before the run: sentences, with "; " between them
+	EnvDUT     = "dut"     // device under test: its name or model
+	EnvOS      = "os"      // the device's system and version
+	EnvKernel  = "kernel"  // the device's
+	EnvBrowser = "browser" // name and build
+	EnvInput   = "input"   // how a hand's work came to the device, and how real that is
+	// what the device said of itself before the run: sentences, with "; " between them
+	EnvHealth        = "health"
 	EnvNetwork       = "network"        // profile of the test network
 	EnvSignal        = "signal"         // mode, such as 1920x1080p59.94
 	EnvSource        = "source"         // kind of the source: v4l2, x11, video, synth
@@ -72,7 +76,8 @@ const (
 // EnvironmentKeys returns the documented keys in the order in which people want to read them.
 func EnvironmentKeys() []string {
 	return []string{
-		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS, EnvAnalysisBuild,
+		EnvDUT, EnvOS, EnvKernel, EnvBrowser, EnvNetwork, EnvSignal, EnvSource, EnvCard, EnvRig, EnvRigBuild, EnvRigOS,
+		EnvAnalysisBuild,
 		EnvTemperature, EnvGovernor, EnvMachineShared, EnvInput, EnvHealth,
 	}
 }
@@ -99,8 +104,9 @@ const (
 type Window struct {
 	Name string `json:"name"` // for people, such as the page's
 	Kind string `json:"kind"` // Markers, Frames, End or All
-	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first that differs, the last of the
-	// content, the first full red. Green and Red are -1 where there is none.
+	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first
+	// that differs, the last of the content, the first full red. Green and Red are -1 where there
+	// is none.
 	Green   int   `json:"green_frame"`
 	Start   int   `json:"start_frame"`
 	End     int   `json:"end_frame"`
@@ -109,14 +115,16 @@ type Window struct {
 	EndNS   int64 `json:"end_ns"`   // time of r, or of e where there is no r
 	Region  []int `json:"region"`   // x, y, width, height of the content
 	// What was used in this window, whether it was asked for, found or calibrated.
-	Masks     [][]int            `json:"masks"`           // x, y, width, height each: those asked for, and the code strip's
-	Tolerance int                `json:"tolerance"`       // τ, of an 8-bit sample
-	MinPixels int                `json:"min_pixels"`      // m
-	Noise     *analyze.Noise     `json:"noise,omitempty"` // where τ and m were calibrated
-	T0        *T0                `json:"t0,omitempty"`
-	Times     FrameTimes         `json:"frame_times"`
-	Results   []analyze.Result   `json:"results"`
-	Claims    map[string]float64 `json:"claims"` // by the page: "fps.framerate" is on that value of that measure; in its unit
+	// x, y, width, height each: those asked for, and the code strip's
+	Masks     [][]int          `json:"masks"`
+	Tolerance int              `json:"tolerance"`       // τ, of an 8-bit sample
+	MinPixels int              `json:"min_pixels"`      // m
+	Noise     *analyze.Noise   `json:"noise,omitempty"` // where τ and m were calibrated
+	T0        *T0              `json:"t0,omitempty"`
+	Times     FrameTimes       `json:"frame_times"`
+	Results   []analyze.Result `json:"results"`
+	// by the page: "fps.framerate" is on that value of that measure; in its unit
+	Claims map[string]float64 `json:"claims"`
 	// Checks hold what was measured against what is known to have been drawn, where that is known.
 	Checks []Check `json:"checks"`
 	// Pictures are of this window.
@@ -132,7 +140,8 @@ type Check struct {
 	Drawn    Span     `json:"drawn"` // as whoever drew it knows, by another way than measuring
 	Claimed  *float64 `json:"claimed,omitempty"`
 	Agrees   bool     `json:"agrees"` // measured and drawn
-	// Unchecked says that the check could not be made, of which Note tells why: it neither agrees nor fails.
+	// Unchecked says that the check could not be made, of which Note tells why: it neither agrees
+	// nor fails.
 	Unchecked bool   `json:"unchecked,omitempty"`
 	Frames    []int  `json:"frames"` // in which they do not agree
 	Note      string `json:"note,omitempty"`
@@ -155,8 +164,8 @@ type T0 struct {
 	Source        string `json:"source"` // what it was: "navigation", "input", …
 }
 
-// FrameTimes are the times of a window's stored frames, which follow each other in number. Times are relative to the window's
-// start_ns. The three lists are of one length.
+// FrameTimes are the times of a window's stored frames, which follow each other in number. Times
+// are relative to the window's start_ns. The three lists are of one length.
 type FrameTimes struct {
 	First    int     `json:"first_frame"`
 	Time     []int64 `json:"time_ns"` // sequence × fitted period
@@ -172,24 +181,26 @@ type Loss struct {
 	Cause  string `json:"cause"`
 }
 
-// Network is the line that the run was made over: what was asked of it, what packets through it found right before, and what went over it then.
+// Network is the line that the run was made over: what was asked of it, what packets through it
+// found right before, and what went over it then.
 type Network struct {
-	Profile      string  `json:"profile"` // empty where it has no name
-	RTTAskedNS   int64   `json:"rtt_asked_ns"`
-	RTTNS        int64   `json:"rtt_ns"`
-	DownAsked    int64   `json:"down_asked_bits_per_second"` // 0: not limited
-	Down         int64   `json:"down_bits_per_second"`
-	UpAsked      int64   `json:"up_asked_bits_per_second"`
-	Up           int64   `json:"up_bits_per_second"`
-	LossAsked    float64 `json:"loss_asked_fraction"` // each way
-	Loss         float64 `json:"loss_fraction"`
-	Requests     int     `json:"requests"`
-	Missed       int     `json:"missed"`        // of them, that there was nothing to answer with: 4xx, 5xx, or no answer
-	NamesRefused int     `json:"names_refused"` // queries for names that are none of the test network's
-	Connections  int     `json:"connections"`   // over which something was asked
-	BytesUp      int64   `json:"bytes_up"`      // of IP packets, that the device sent
-	BytesDown    int64   `json:"bytes_down"`    // and was given
-	File         string  `json:"file"`          // network.har; empty where it is not there
+	Profile    string  `json:"profile"` // empty where it has no name
+	RTTAskedNS int64   `json:"rtt_asked_ns"`
+	RTTNS      int64   `json:"rtt_ns"`
+	DownAsked  int64   `json:"down_asked_bits_per_second"` // 0: not limited
+	Down       int64   `json:"down_bits_per_second"`
+	UpAsked    int64   `json:"up_asked_bits_per_second"`
+	Up         int64   `json:"up_bits_per_second"`
+	LossAsked  float64 `json:"loss_asked_fraction"` // each way
+	Loss       float64 `json:"loss_fraction"`
+	Requests   int     `json:"requests"`
+	// of them, that there was nothing to answer with: 4xx, 5xx, or no answer
+	Missed       int    `json:"missed"`
+	NamesRefused int    `json:"names_refused"` // queries for names that are none of the test network's
+	Connections  int    `json:"connections"`   // over which something was asked
+	BytesUp      int64  `json:"bytes_up"`      // of IP packets, that the device sent
+	BytesDown    int64  `json:"bytes_down"`    // and was given
+	File         string `json:"file"`          // network.har; empty where it is not there
 	// List is of the first requests, in the order in which they began.
 	List []Request `json:"list"`
 }
@@ -197,24 +208,27 @@ type Network struct {
 // MostRequests is how many a list has; the HAR file has all.
 const MostRequests = 1000
 
-// Request is one that was seen on the network. Times are those at the device; a part whose time is not known, or that it did not have, is -1.
+// Request is one that was seen on the network. Times are those at the device; a part whose time is
+// not known, or that it did not have, is -1.
 type Request struct {
-	Method       string `json:"method"`
-	URL          string `json:"url"` // cut where it is long
-	Status       int    `json:"status"`
-	Protocol     string `json:"protocol"` // http/1.1, h2, h3
-	Priority     string `json:"priority"` // as the field of RFC 9218 has it
-	Reused       bool   `json:"reused"`   // its connection was there before it
-	BeginNS      int64  `json:"begin_ns"` // of the first of its parts, on the recording's clock
-	NameNS       int64  `json:"name_ns"`
-	ConnectNS    int64  `json:"connect_ns"`
-	TLSNS        int64  `json:"tls_ns"`
-	WaitNS       int64  `json:"wait_ns"` // from its first byte until the device had the first of the answer
-	LoadNS       int64  `json:"load_ns"` // until it had the last
-	Exact        bool   `json:"exact"`   // packets told when the device had first and last byte; else the HAR file has between what they lie
-	WireBytes    int64  `json:"wire_bytes"`
-	BodyBytes    int64  `json:"body_bytes"` // as they came, packed if they were
-	DecodedBytes int64  `json:"decoded_bytes"`
+	Method    string `json:"method"`
+	URL       string `json:"url"` // cut where it is long
+	Status    int    `json:"status"`
+	Protocol  string `json:"protocol"` // http/1.1, h2, h3
+	Priority  string `json:"priority"` // as the field of RFC 9218 has it
+	Reused    bool   `json:"reused"`   // its connection was there before it
+	BeginNS   int64  `json:"begin_ns"` // of the first of its parts, on the recording's clock
+	NameNS    int64  `json:"name_ns"`
+	ConnectNS int64  `json:"connect_ns"`
+	TLSNS     int64  `json:"tls_ns"`
+	WaitNS    int64  `json:"wait_ns"` // from its first byte until the device had the first of the answer
+	LoadNS    int64  `json:"load_ns"` // until it had the last
+	// packets told when the device had first and last byte; else the HAR file has between what they
+	// lie
+	Exact        bool  `json:"exact"`
+	WireBytes    int64 `json:"wire_bytes"`
+	BodyBytes    int64 `json:"body_bytes"` // as they came, packed if they were
+	DecodedBytes int64 `json:"decoded_bytes"`
 }
 
 // Video shows the recording; the page seeks in it by the map that package render writes beside it.

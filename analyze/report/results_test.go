@@ -83,7 +83,8 @@ func TestSampleIsComplete(t *testing.T) {
 	}
 }
 
-// TestDocument holds RESULTS.md against the structs: a section each, with a row for each field, in order.
+// TestDocument holds RESULTS.md against the structs: a section each, with a row for each field, in
+// order.
 func TestDocument(t *testing.T) {
 	doc, err := os.ReadFile("RESULTS.md")
 	if err != nil {
@@ -186,7 +187,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"nothing", "", "the file is cut off"},
 		{"no object", "7", "cannot unmarshal"},
 		{"another file", `{"schema_version":3}`, "is this a results.json?"},
-		{"another version", change(`"version":1`, `"version":2`), "version 2, this program reads 1; analyze the recording again"},
+		{"another version", change(`"version":1`, `"version":2`),
+			"version 2, this program reads 1; analyze the recording again"},
 		{"cut", string(valid[:len(valid)/2]), "the file is cut off"},
 		{"more behind it", string(valid) + "{}", "after top-level value"},
 		{"too deep", strings.Repeat("[", 100), "32 levels"},
@@ -202,7 +204,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"frames overflow", change(`"first_frame":100`, `"first_frame":9223372036854775807`), "3 frames from"},
 		{"state", change(`"bounded"`, `"sure"`), `state is "sure"`},
 		{"region", change(`[1,2,3,4]`, `[1,2,3]`), "want x, y, width, height"},
-		{"tolerance", change(`"tolerance":2,"min_pixels":5,"noise"`, `"tolerance":256,"min_pixels":5,"noise"`), "windows[0]: tolerance is 256"},
+		{"tolerance", change(`"tolerance":2,"min_pixels":5,"noise"`, `"tolerance":256,"min_pixels":5,"noise"`),
+			"windows[0]: tolerance is 256"},
 		{"mask", change(`[0,0,768,8]`, `[0,0,768]`), "want x, y, width, height"},
 		{"lines of tiles", change(`[2,1,0,2]`, `[2,1,0]`), "windows[0] noise: 3 tiles in 2 columns"},
 		{"tile", change(`[2,1,0,2]`, `[2,1,0,-2]`), "tiles are not of 0 to 255 levels"},
@@ -263,7 +266,8 @@ func TestDecodeSkipsUnknownFields(t *testing.T) {
 func TestWriteRefusesWhatIsNotFinite(t *testing.T) {
 	r := sample()
 	r.Windows[0].Results[0].Values[0].High = math.Inf(1)
-	if err := Write(filepath.Join(t.TempDir(), FileName), r); err == nil || !strings.Contains(err.Error(), "windows[0] results[0] fps framerate: high is +Inf") {
+	if err := Write(filepath.Join(t.TempDir(), FileName), r); err == nil ||
+		!strings.Contains(err.Error(), "windows[0] results[0] fps framerate: high is +Inf") {
 		t.Errorf("got %v", err)
 	}
 }

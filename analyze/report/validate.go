@@ -94,7 +94,8 @@ func (c *checker) recording(r Recording) {
 	c.name("pixel_format", r.PixelFormat)
 	c.link(r.File, true)
 	c.require(r.Frames >= 0 && r.Frames <= maxFrames, "frames is %d", r.Frames)
-	c.require(r.Width >= 0 && r.Width <= maxSide && r.Height >= 0 && r.Height <= maxSide, "size of %dx%d pixels", r.Width, r.Height)
+	c.require(r.Width >= 0 && r.Width <= maxSide && r.Height >= 0 && r.Height <= maxSide, "size of %dx%d pixels",
+		r.Width, r.Height)
 	c.require(r.PeriodNS >= 0, "period_ns is %d", r.PeriodNS)
 	c.require(r.DurationNS >= 0, "duration_ns is %d", r.DurationNS)
 }
@@ -123,9 +124,12 @@ func (c *checker) noise(n *analyze.Noise) {
 	c.differing(nil, n.Tolerance, n.MinPixels)
 	c.number("false_rate", n.FalseRate)
 	c.require(n.FalseRate >= 0 && n.FalseRate <= 1, "false_rate is %g, want 0 to 1", n.FalseRate)
-	c.require(n.SmallestPixels >= 0 && n.SmallestLevels >= 0, "smallest change of %d pixels by %d levels", n.SmallestPixels, n.SmallestLevels)
-	c.require(n.Columns > 0 && len(n.Tiles)%n.Columns == 0 || n.Columns == 0 && len(n.Tiles) == 0, "%d tiles in %d columns", len(n.Tiles), n.Columns)
-	c.require(!slices.ContainsFunc(n.Tiles, func(d int) bool { return d < 0 || d > 255 }), "tiles are not of 0 to 255 levels")
+	c.require(n.SmallestPixels >= 0 && n.SmallestLevels >= 0, "smallest change of %d pixels by %d levels",
+		n.SmallestPixels, n.SmallestLevels)
+	c.require(n.Columns > 0 && len(n.Tiles)%n.Columns == 0 || n.Columns == 0 &&
+		len(n.Tiles) == 0, "%d tiles in %d columns", len(n.Tiles), n.Columns)
+	c.require(!slices.ContainsFunc(n.Tiles, func(d int) bool { return d < 0 || d > 255 }),
+		"tiles are not of 0 to 255 levels")
 }
 
 // region is x, y, width and height.
@@ -141,7 +145,8 @@ func (c *checker) window(w *Window) {
 	c.name("name", w.Name)
 	c.require(w.Kind == Markers || w.Kind == Frames || w.Kind == End || w.Kind == All, "kind is %.40q", w.Kind)
 	c.require(w.Green >= -1 && w.Green <= w.Start, "green_frame is %d, start_frame %d", w.Green, w.Start)
-	c.require(w.Start >= 0 && w.Start <= w.End && w.End < max(c.frames, 1), "frames %d to %d of %d", w.Start, w.End, c.frames)
+	c.require(w.Start >= 0 && w.Start <= w.End && w.End < max(c.frames, 1), "frames %d to %d of %d", w.Start, w.End,
+		c.frames)
 	c.require(w.Red == -1 || w.Red > w.End && w.Red < c.frames, "red_frame is %d, end_frame %d", w.Red, w.End)
 	c.require(w.StartNS <= w.EndNS, "start_ns is %d, end_ns %d", w.StartNS, w.EndNS)
 	c.region(w.Region, true)
@@ -187,7 +192,8 @@ func (c *checker) check(k *Check) {
 
 func (c *checker) network(n *Network) {
 	c.name("profile", n.Profile)
-	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Requests), int64(n.Missed), int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
+	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Requests),
+		int64(n.Missed), int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
 		c.require(v >= 0, "a figure is %d", v)
 	}
 	for _, v := range []float64{n.LossAsked, n.Loss} {
@@ -195,7 +201,8 @@ func (c *checker) network(n *Network) {
 		c.require(v >= 0 && v <= 1, "a loss of %g, want 0 to 1", v)
 	}
 	c.link(n.File, true)
-	c.require(len(n.List) <= MostRequests && len(n.List) <= n.Requests, "%d of %d requests are listed, at most %d are", len(n.List), n.Requests, MostRequests)
+	c.require(len(n.List) <= MostRequests && len(n.List) <= n.Requests, "%d of %d requests are listed, at most %d are",
+		len(n.List), n.Requests, MostRequests)
 	for i := range n.List {
 		c.in(fmt.Sprintf("list[%d]", i), func() { c.request(&n.List[i]) })
 	}
@@ -207,15 +214,18 @@ func (c *checker) request(r *Request) {
 	c.require(r.Status >= 0 && r.Status <= 999, "status is %d", r.Status)
 	c.name("protocol", r.Protocol)
 	c.name("priority", r.Priority)
-	for _, v := range []int64{r.NameNS, r.ConnectNS, r.TLSNS, r.WaitNS, r.LoadNS, r.WireBytes, r.BodyBytes, r.DecodedBytes} {
+	for _, v := range []int64{r.NameNS, r.ConnectNS, r.TLSNS, r.WaitNS, r.LoadNS, r.WireBytes, r.BodyBytes,
+		r.DecodedBytes} {
 		c.require(v >= -1, "a part of it is %d", v)
 	}
 }
 
 func (c *checker) times(t *FrameTimes) {
 	n := len(t.Time)
-	c.require(len(t.Earliest) == n && len(t.Latest) == n, "%d times, %d earliest and %d latest", n, len(t.Earliest), len(t.Latest))
-	c.require(t.First >= 0 && t.First <= c.frames && n <= c.frames-t.First, "%d frames from %d on, of %d", n, t.First, c.frames)
+	c.require(len(t.Earliest) == n && len(t.Latest) == n, "%d times, %d earliest and %d latest", n, len(t.Earliest),
+		len(t.Latest))
+	c.require(t.First >= 0 && t.First <= c.frames && n <= c.frames-t.First, "%d frames from %d on, of %d", n, t.First,
+		c.frames)
 	if c.err != nil {
 		return
 	}
@@ -250,7 +260,8 @@ func (c *checker) result(r *analyze.Result) {
 }
 
 func (c *checker) state(s analyze.State) {
-	c.require(s == analyze.Exact || s == analyze.Bounded || s == analyze.Suspected || s == analyze.Refused, "state is %.40q", s)
+	c.require(s == analyze.Exact || s == analyze.Bounded || s == analyze.Suspected ||
+		s == analyze.Refused, "state is %.40q", s)
 }
 
 func (c *checker) value(v *analyze.Value) {
@@ -261,7 +272,8 @@ func (c *checker) value(v *analyze.Value) {
 	c.number("value", v.Value)
 	c.number("low", v.Low)
 	c.number("high", v.High)
-	c.require(v.State == analyze.Refused || v.Low <= v.Value && v.Value <= v.High, "%g is not between %g and %g", v.Value, v.Low, v.High)
+	c.require(v.State == analyze.Refused || v.Low <= v.Value && v.Value <= v.High, "%g is not between %g and %g",
+		v.Value, v.Low, v.High)
 	c.require(v.Better == analyze.Higher || v.Better == analyze.Lower || v.Better == analyze.Neither || v.Better == "",
 		"better is %.40q", v.Better)
 	c.number("threshold", v.Threshold)
@@ -328,7 +340,8 @@ func (c *checker) number(what string, x float64) {
 	}
 }
 
-// link wants the name of a file in the run folder, in slashes. Nothing in it may mean something else in a URL or on another system.
+// link wants the name of a file in the run folder, in slashes. Nothing in it may mean something
+// else in a URL or on another system.
 func (c *checker) link(name string, optional bool) {
 	if optional && name == "" {
 		return

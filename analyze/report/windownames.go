@@ -2,7 +2,8 @@ package report
 
 import "fmt"
 
-// WindowNames returns what a run's windows are called: by name, and by number where several have one name.
+// WindowNames returns what a run's windows are called: by name, and by number where several have
+// one name.
 func WindowNames(windows []Window) []string {
 	names := make([]string, len(windows))
 	times := map[string]int{}

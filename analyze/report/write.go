@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// Write writes a results.json so that it is there as a whole or not at all. It sets schema and version, makes lists of those that are
-// nil, and refuses what Decode would refuse.
+// Write writes a results.json so that it is there as a whole or not at all. It sets schema and
+// version, makes lists of those that are nil, and refuses what Decode would refuse.
 func Write(path string, r *Results) error {
 	b, err := Encode(r)
 	if err != nil {
@@ -34,7 +34,8 @@ func Encode(r *Results) ([]byte, error) {
 		return nil, fmt.Errorf("write results: %w", err)
 	}
 	if len(b) >= maxBytes {
-		return nil, fmt.Errorf("write results: %d MiB, at most %d are read; analyze fewer frames at a time", len(b)>>20, maxBytes>>20)
+		return nil, fmt.Errorf("write results: %d MiB, at most %d are read; analyze fewer frames at a time", len(b)>>20,
+			maxBytes>>20)
 	}
 	b = append(b, '\n')
 	if err := bounded(b); err != nil {
@@ -65,7 +66,8 @@ func (r *Results) fill() {
 	if r.Environment == nil {
 		r.Environment = Environment{}
 	}
-	r.Settings.Region, r.Settings.Masks, r.Settings.Measures = some(r.Settings.Region), some(r.Settings.Masks), some(r.Settings.Measures)
+	r.Settings.Region, r.Settings.Masks, r.Settings.Measures = some(r.Settings.Region), some(r.Settings.Masks),
+		some(r.Settings.Measures)
 	r.Pictures, r.Notes = some(r.Pictures), some(r.Notes)
 	if r.Network != nil {
 		n := *r.Network

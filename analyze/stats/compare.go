@@ -12,18 +12,20 @@ import (
 type Verdict string
 
 const (
-	// Regressed: Holm-adjusted p below Alpha, the difference at least the measure's threshold, in the worse direction.
+	// Regressed: Holm-adjusted p below Alpha, the difference at least the measure's threshold, in
+	// the worse direction.
 	Regressed Verdict = "regressed"
 	// Improved: the same in the better direction.
 	Improved Verdict = "improved"
-	// Different: the same of a measure that has no better direction; of such a measure also single runs whose bounds do not overlap
-	// and whose values are at least the threshold apart.
+	// Different: the same of a measure that has no better direction; of such a measure also single
+	// runs whose bounds do not overlap and whose values are at least the threshold apart.
 	Different Verdict = "different"
-	// Unchanged: the interval of the difference, or for single runs all that the bounds allow, lies within the threshold; or all
-	// runs of both sets have one value.
+	// Unchanged: the interval of the difference, or for single runs all that the bounds allow, lies
+	// within the threshold; or all runs of both sets have one value.
 	Unchanged Verdict = "unchanged"
-	// Inconclusive: none of these. Of sets with fewer than FewestRuns nothing else can be said unless all runs have one value; single runs whose bounds do
-	// not overlap have a direction with it.
+	// Inconclusive: none of these. Of sets with fewer than FewestRuns nothing else can be said
+	// unless all runs have one value; single runs whose bounds do not overlap have a direction with
+	// it.
 	Inconclusive Verdict = "inconclusive"
 )
 
@@ -45,36 +47,43 @@ type Pair struct {
 type Difference struct {
 	Measure Measure
 	A, B    Sample
-	// MedianA and MedianB are in the measure's unit. Single runs have their own bounds instead of an interval: Exists is false then.
+	// MedianA and MedianB are in the measure's unit. Single runs have their own bounds instead of
+	// an interval: Exists is false then.
 	MedianA, MedianB Interval
-	// Shift is B − A, in the measure's unit; for single runs within their bounds, with no confidence.
+	// Shift is B − A, in the measure's unit; for single runs within their bounds, with no
+	// confidence.
 	Shift Interval
-	// Change is B ÷ A − 1. Where a value is 0 or below, it is Shift ÷ |median of A|. HasChange is false where that is 0.
+	// Change is B ÷ A − 1. Where a value is 0 or below, it is Shift ÷ |median of A|. HasChange is
+	// false where that is 0.
 	Change    Interval
 	HasChange bool
 	Delta     float64 // Cliff's: CliffsDelta
-	// P is Mann and Whitney's, and AdjustedP what Holm's method makes of it. Tested is false, and both are 1, for what had too
-	// few runs, or one value in all runs, and takes no part in the adjustment.
+	// P is Mann and Whitney's, and AdjustedP what Holm's method makes of it. Tested is false, and
+	// both are 1, for what had too few runs, or one value in all runs, and takes no part in the
+	// adjustment.
 	P, AdjustedP float64
 	Tested       bool
 	Verdict      Verdict
-	Direction    Direction // of what is Regressed or Improved, or was seen in single runs; empty where a measure has none
-	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see runsWanted. Both are 0 where no
-	// number up to MostRuns would, and at least one is not otherwise.
+	// of what is Regressed or Improved, or was seen in single runs; empty where a measure has none
+	Direction Direction
+	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see
+	// runsWanted. Both are 0 where no number up to MostRuns would, and at least one is not
+	// otherwise.
 	MoreA, MoreB int
 }
 
 // Single says that one run is compared with one.
 func (d *Difference) Single() bool { return len(d.A) == 1 && len(d.B) == 1 }
 
-// Compare holds B against A in all measures, which share one level by Holm's method. A measure that all runs of both sets agree
-// on cannot have a p below 1 however the runs are dealt out, so it takes no part. Time and memory go with the product of
-// the sets' sizes.
+// Compare holds B against A in all measures, which share one level by Holm's method. A measure that
+// all runs of both sets agree on cannot have a p below 1 however the runs are dealt out, so it
+// takes no part. Time and memory go with the product of the sets' sizes.
 func Compare(pairs []Pair) ([]Difference, error) {
 	all := make([]Difference, len(pairs))
 	for i, p := range pairs {
 		if len(p.A) == 0 || len(p.B) == 0 {
-			return nil, fmt.Errorf("compare %s: %d and %d runs have it, want at least one each", p.Measure.Name, len(p.A), len(p.B))
+			return nil, fmt.Errorf("compare %s: %d and %d runs have it, want at least one each", p.Measure.Name,
+				len(p.A), len(p.B))
 		}
 		for _, s := range []Sample{p.A, p.B} {
 			if err := s.check(); err != nil {
@@ -203,7 +212,8 @@ func (d *Difference) limit() float64 {
 	return max(0, d.Measure.Threshold)
 }
 
-// rounding is by how much a fraction may miss the threshold for having been computed: 103 ÷ 100 − 1 is 3 %.
+// rounding is by how much a fraction may miss the threshold for having been computed: 103 ÷ 100 − 1
+// is 3 %.
 const rounding = 1e-9
 
 // reaches says that a difference is one, and at least the threshold.

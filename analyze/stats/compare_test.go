@@ -42,28 +42,39 @@ func TestVerdicts(t *testing.T) {
 		direction Direction
 		sentence  string
 	}{
-		{"slower", ms, exact(ten...), exact(times(ten, 1.12)...), Regressed, Worse, "slower by 12.0 % (11.7–12.3 %), 10 runs each"},
-		{"faster", ms, exact(ten...), exact(times(ten, 0.8)...), Improved, Better, "faster by 20.0 % (19.8–20.2 %), 10 runs each"},
-		{"a lower rate", rate, exact(ten...), exact(times(ten, 0.8)...), Regressed, Worse, "slower by 20.0 % (19.8–20.2 %), 10 runs each"},
-		{"a higher rate", rate, exact(ten...), exact(times(ten, 1.2)...), Improved, Better, "faster by 20.0 % (19.6–20.4 %), 10 runs each"},
-		{"no direction", frames, exact(ten...), exact(times(ten, 1.2)...), Different, "", "higher by 20.0 % (19.6–20.4 %), 10 runs each"},
+		{"slower", ms, exact(ten...), exact(times(ten, 1.12)...), Regressed, Worse,
+			"slower by 12.0 % (11.7–12.3 %), 10 runs each"},
+		{"faster", ms, exact(ten...), exact(times(ten, 0.8)...), Improved, Better,
+			"faster by 20.0 % (19.8–20.2 %), 10 runs each"},
+		{"a lower rate", rate, exact(ten...), exact(times(ten, 0.8)...), Regressed, Worse,
+			"slower by 20.0 % (19.8–20.2 %), 10 runs each"},
+		{"a higher rate", rate, exact(ten...), exact(times(ten, 1.2)...), Improved, Better,
+			"faster by 20.0 % (19.6–20.4 %), 10 runs each"},
+		{"no direction", frames, exact(ten...), exact(times(ten, 1.2)...), Different, "",
+			"higher by 20.0 % (19.6–20.4 %), 10 runs each"},
 		{"significant, but below the threshold", ms, exact(ten...), exact(times(ten, 1.02)...), Unchanged, "",
 			"unchanged: +2.0 % (+1.7 to +2.3 %), 10 runs each"},
 		{"the threshold itself", Measure{"x", "ms", analyze.Lower, 0.03}, exact(100, 100, 100, 100, 100, 100),
 			exact(103, 103, 103, 103, 103, 103), Regressed, Worse, "slower by 3 %, 6 runs each"},
-		{"too wide to tell", ms, exact(wide...), exact(wide...), Inconclusive, "", "cannot be told: 0 % (−27 to +36 %), 10 runs each; no number of runs up to 1000 would do"},
+		{"too wide to tell", ms, exact(wide...), exact(wide...), Inconclusive, "",
+			"cannot be told: 0 % (−27 to +36 %), 10 runs each; no number of runs up to 1000 would do"},
 		{"one value", ms, exact(5, 5, 5), exact(5, 5), Unchanged, "", "the same, 3 and 2 runs"},
-		{"one value, zero", count, exact(0, 0, 0, 0, 0, 0), exact(0, 0, 0, 0, 0, 0), Unchanged, "", "the same, 6 runs each"},
-		{"from nothing", count, exact(0, 0, 0, 0, 0, 0), exact(2, 2, 3, 2, 2, 2), Regressed, Worse, "higher by 2 frames (2–3 frames), 6 runs each"},
+		{"one value, zero", count, exact(0, 0, 0, 0, 0, 0), exact(0, 0, 0, 0, 0, 0), Unchanged, "",
+			"the same, 6 runs each"},
+		{"from nothing", count, exact(0, 0, 0, 0, 0, 0), exact(2, 2, 3, 2, 2, 2), Regressed, Worse,
+			"higher by 2 frames (2–3 frames), 6 runs each"},
 		{"few runs, far apart", ms, exact(1, 1, 1, 1, 1), exact(9, 9, 9), Inconclusive, "",
 			"cannot be told: +800 %, 5 and 3 runs; about 1 more run of A and 3 of B would do"},
 		{"one against many", ms, exact(1), exact(9, 9, 9, 9, 9, 9), Inconclusive, "",
 			"cannot be told: +800 %, 1 and 6 runs; about 5 more runs of A would do"},
 
 		{"single, the same", ms, exact(5), exact(5), Unchanged, "", "the same, single runs"},
-		{"single, exact and worse", ms, exact(100), exact(112), Inconclusive, Worse, "slower by 12 %, single runs, which may be chance; about 5 more runs each would do"},
-		{"single, exact and better", rate, exact(50), exact(60), Inconclusive, Better, "faster by 20 %, single runs, which may be chance; about 5 more runs each would do"},
-		{"single, bounds apart", ms, around(100, 1), around(112, 1), Inconclusive, Worse, "slower by 12 % (10–14 %), single runs, which may be chance; about 5 more runs each would do"},
+		{"single, exact and worse", ms, exact(100), exact(112), Inconclusive, Worse,
+			"slower by 12 %, single runs, which may be chance; about 5 more runs each would do"},
+		{"single, exact and better", rate, exact(50), exact(60), Inconclusive, Better,
+			"faster by 20 %, single runs, which may be chance; about 5 more runs each would do"},
+		{"single, bounds apart", ms, around(100, 1), around(112, 1), Inconclusive, Worse,
+			"slower by 12 % (10–14 %), single runs, which may be chance; about 5 more runs each would do"},
 		{"single, bounds touch", ms, around(100, 6), around(112, 6), Inconclusive, "",
 			"cannot be told: +12 % (0 to +26 %), single runs; about 5 more runs each would do"},
 		{"single, apart but too little", ms, exact(100), exact(102), Unchanged, "", "unchanged: +2 %, single runs"},
@@ -71,7 +82,8 @@ func TestVerdicts(t *testing.T) {
 			"cannot be told: +2.0 % (+0.5 to +3.5 %), single runs; about 5 more runs each would do"},
 		{"single, within the threshold", ms, around(100, 0.5), around(100.1, 0.5), Unchanged, "",
 			"unchanged: +0.1 % (−0.9 to +1.1 %), single runs"},
-		{"single, from nothing", count, exact(0), exact(3), Inconclusive, Worse, "higher by 3 frames, single runs, which may be chance; about 5 more runs each would do"},
+		{"single, from nothing", count, exact(0), exact(3), Inconclusive, Worse,
+			"higher by 3 frames, single runs, which may be chance; about 5 more runs each would do"},
 		{"single, nothing and nothing", count, exact(0), exact(0), Unchanged, "", "the same, single runs"},
 		{"single, no direction", frames, exact(60), exact(30), Different, "", "lower by 50 %, single runs"},
 	} {
@@ -91,7 +103,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHolmOverAllMeasures: what would be a finding alone is none among many others, and measures that never vary do not count.
+// TestHolmOverAllMeasures: what would be a finding alone is none among many others, and measures
+// that never vary do not count.
 func TestHolmOverAllMeasures(t *testing.T) {
 	m := Measure{"time", "ms", analyze.Lower, 0.03}
 	found := Pair{m, exact(100, 101, 102, 103, 104, 105), exact(110, 111, 112, 113, 114, 115)} // p = 2/924 = 0.0022
@@ -125,7 +138,8 @@ func TestHolmOverAllMeasures(t *testing.T) {
 				t.Errorf("%s with p %v, want %s with %v", d.Verdict, d.AdjustedP, tc.want, tc.adjusted)
 			}
 			if d := all[0]; tc.want == Inconclusive && (d.MoreA != 1 || d.MoreB != 1) {
-				t.Errorf("%d and %d more runs, want 1 and 1: 7 each can have a p of %v", d.MoreA, d.MoreB, smallestP(7, 7))
+				t.Errorf("%d and %d more runs, want 1 and 1: 7 each can have a p of %v", d.MoreA, d.MoreB,
+					smallestP(7, 7))
 			}
 		})
 	}
@@ -149,14 +163,16 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// FuzzCompare: whatever values there are, a difference is finite, has a verdict, and turned round says the opposite.
+// FuzzCompare: whatever values there are, a difference is finite, has a verdict, and turned round
+// says the opposite.
 func FuzzCompare(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6}, []byte{9, 9, 9, 9, 9, 9}, 1.0, 0.03)
 	f.Add([]byte{0}, []byte{0}, -1.0, 0.0)
 	f.Add([]byte{0, 0, 255, 0, 0, 0, 0}, []byte{0, 1, 0, 0, 0, 0}, 1e-300, 0.5)
 	f.Add([]byte{3}, []byte{1, 2}, 1e300, -1.0)
 	f.Fuzz(func(t *testing.T, rawA, rawB []byte, unit, threshold float64) {
-		if len(rawA) == 0 || len(rawB) == 0 || len(rawA) > 40 || len(rawB) > 40 || math.IsNaN(unit) || math.Abs(unit) > 1e300 || math.IsNaN(threshold) {
+		if len(rawA) == 0 || len(rawB) == 0 || len(rawA) > 40 || len(rawB) > 40 || math.IsNaN(unit) ||
+			math.Abs(unit) > 1e300 || math.IsNaN(threshold) {
 			return // no samples
 		}
 		sample := func(raw []byte) Sample {
@@ -183,8 +199,10 @@ func FuzzCompare(f *testing.F) {
 				}
 			}
 		}
-		if d.P < 0 || d.P > d.AdjustedP || d.AdjustedP > 1 || math.Abs(d.P-back[0].P) > 1e-9 || d.Delta != -back[0].Delta {
-			t.Errorf("p %v, adjusted %v, delta %v; turned round %v and %v", d.P, d.AdjustedP, d.Delta, back[0].P, back[0].Delta)
+		if d.P < 0 || d.P > d.AdjustedP || d.AdjustedP > 1 || math.Abs(d.P-back[0].P) > 1e-9 ||
+			d.Delta != -back[0].Delta {
+			t.Errorf("p %v, adjusted %v, delta %v; turned round %v and %v", d.P, d.AdjustedP, d.Delta, back[0].P,
+				back[0].Delta)
 		}
 		if strings.Contains(d.Sentence(), "NaN") || d.Verdict == "" || d.MoreA < 0 || d.MoreB < 0 {
 			t.Errorf("%s: %q", d.Verdict, d.Sentence())

@@ -5,13 +5,16 @@ import "math"
 // MostRuns is how many runs a set may be asked to have.
 const MostRuns = 1000
 
-// runsWanted returns how many more runs of A and of B would make an Inconclusive difference one way or the other, if the runs
-// to come are like those that are there: an estimate, not a promise. There must be enough of them
+// runsWanted returns how many more runs of A and of B would make an Inconclusive difference one way
+// or the other, if the runs to come are like those that are there: an estimate, not a promise.
+// There must be enough of them
 //
 //   - for an interval of the median, FewestRuns;
-//   - for the smallest p that so many runs can have, times the measures that are compared, to be below Alpha;
-//   - for the interval to shrink, by the square root of the number of runs, until it fits: within the threshold, where the
-//     difference is below; else away from 0 at the level that Holm's method leaves it at worst.
+//   - for the smallest p that so many runs can have, times the measures that are compared, to be
+//     below Alpha;
+//   - for the interval to shrink, by the square root of the number of runs, until it fits: within
+//     the threshold, where the difference is below; else away from 0 at the level that Holm's
+//     method leaves it at worst.
 func (d *Difference) runsWanted(family int) (moreA, moreB int) {
 	a, b := len(d.A), len(d.B)
 	want := FewestRuns
@@ -19,7 +22,8 @@ func (d *Difference) runsWanted(family int) (moreA, moreB int) {
 		want++
 	}
 	if d.Tested {
-		// The interval's width goes with √(1/a + 1/b); scale is by how much that sum must shrink for w to become gap.
+		// The interval's width goes with √(1/a + 1/b); scale is by how much that sum must shrink
+		// for w to become gap.
 		w, gap := d.widthAndGap(family)
 		scale := math.Pow(w/gap, 2)
 		runs := 2 * scale / (1/float64(a) + 1/float64(b))

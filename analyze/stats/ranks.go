@@ -8,12 +8,14 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// MannWhitney returns the two-sided p of the Mann-Whitney U test that both sets come from one distribution: exact up to 50 runs
-// each, or 25 where values are equal, a normal approximation beyond. Sets of one and the same value have 1, as have empty ones.
+// MannWhitney returns the two-sided p of the Mann-Whitney U test that both sets come from one
+// distribution: exact up to 50 runs each, or 25 where values are equal, a normal approximation
+// beyond. Sets of one and the same value have 1, as have empty ones.
 //
-// Source: Mann and Whitney 1947, and Klotz 1966 for equal values, as in golang.org/x/perf/benchmath. Benchmath doubles the lower
-// tail of its first sample. With equal values and sets of two sizes the distribution is not symmetric, so that this is the
-// wrong tail where the first sample is the higher one; therefore the lower one goes first.
+// Source: Mann and Whitney 1947, and Klotz 1966 for equal values, as in
+// golang.org/x/perf/benchmath. Benchmath doubles the lower tail of its first sample. With equal
+// values and sets of two sizes the distribution is not symmetric, so that this is the wrong tail
+// where the first sample is the higher one; therefore the lower one goes first.
 func MannWhitney(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 1
@@ -25,8 +27,8 @@ func MannWhitney(a, b []float64) float64 {
 	return min(1, benchmath.AssumeNothing.Compare(one, two).P) // doubled tails add up to more than 1 around the centre
 }
 
-// CliffsDelta returns (#(b > a) − #(b < a)) ÷ (n·m) over all pairs: 1 where every b is above every a, -1 where below, 0 where
-// neither tends to be. Source: Cliff 1993.
+// CliffsDelta returns (#(b > a) − #(b < a)) ÷ (n·m) over all pairs: 1 where every b is above every
+// a, -1 where below, 0 where neither tends to be. Source: Cliff 1993.
 func CliffsDelta(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
@@ -40,16 +42,18 @@ func dominance(a, b []float64) (more, less int) {
 	sorted := slices.Sorted(slices.Values(a))
 	for _, v := range b {
 		below, _ := slices.BinarySearch(sorted, v)
-		notAbove, _ := slices.BinarySearchFunc(sorted, v, func(x, v float64) int { return cmp.Or(cmp.Compare(x, v), -1) })
+		notAbove, _ := slices.BinarySearchFunc(sorted, v,
+			func(x, v float64) int { return cmp.Or(cmp.Compare(x, v), -1) })
 		more += below
 		less += len(sorted) - notAbove
 	}
 	return more, less
 }
 
-// Holm returns the p values adjusted for being looked at together, in their order: the i-th smallest of m, counted from 0, is
-// multiplied with m − i, is at least what a smaller one became, and at most 1. Source: Holm 1979. It needs no
-// assumption of how they depend on each other, which those of one recording do.
+// Holm returns the p values adjusted for being looked at together, in their order: the i-th
+// smallest of m, counted from 0, is multiplied with m − i, is at least what a smaller one became,
+// and at most 1. Source: Holm 1979. It needs no assumption of how they depend on each other, which
+// those of one recording do.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -65,7 +69,8 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// smallestP is the smallest p that sets of n and m runs can have: all of one above all of the other, 2 ÷ C(n+m, n).
+// smallestP is the smallest p that sets of n and m runs can have: all of one above all of the
+// other, 2 ÷ C(n+m, n).
 func smallestP(n, m int) float64 {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 	return 2 * math.Exp(lgamma(n)+lgamma(m)-lgamma(n+m))

@@ -2,8 +2,9 @@ package stats
 
 import "gonum.org/v1/gonum/mathext"
 
-// Rate returns how often something happens that was seen k times in n trials, with its interval: all chances under which as few, or as many, are not rarer than half of
-// what confidence leaves. It holds at least the confidence, whatever the chance. Source: Clopper and Pearson 1934.
+// Rate returns how often something happens that was seen k times in n trials, with its interval:
+// all chances under which as few, or as many, are not rarer than half of what confidence leaves. It
+// holds at least the confidence, whatever the chance. Source: Clopper and Pearson 1934.
 func Rate(k, n int, confidence float64) Interval {
 	if n <= 0 || k < 0 || k > n {
 		return Interval{}
@@ -19,7 +20,8 @@ func Rate(k, n int, confidence float64) Interval {
 	return i
 }
 
-// MostByChance returns the count that n trials, each of which hits with a chance, do not exceed with at least the confidence: the quantile of the binomial distribution.
+// MostByChance returns the count that n trials, each of which hits with a chance, do not exceed
+// with at least the confidence: the quantile of the binomial distribution.
 func MostByChance(n int, chance, confidence float64) int {
 	for k := range n {
 		if mathext.RegIncBeta(float64(n-k), float64(k+1), 1-chance) >= confidence { // P(at most k hit)

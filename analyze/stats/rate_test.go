@@ -22,7 +22,8 @@ func atMost(k, n int, chance float64) (sum float64) {
 
 // TestRate holds both ends of the interval against what defines them.
 func TestRate(t *testing.T) {
-	for _, tc := range []struct{ k, n int }{{0, 40}, {1, 40}, {2, 40}, {12, 40}, {39, 40}, {40, 40}, {0, 1}, {3, 1000}} {
+	for _, tc := range []struct{ k, n int }{{0, 40}, {1, 40}, {2, 40}, {12, 40}, {39, 40}, {40, 40}, {0, 1},
+		{3, 1000}} {
 		t.Run(fmt.Sprintf("%d of %d", tc.k, tc.n), func(t *testing.T) {
 			i := Rate(tc.k, tc.n, 0.95)
 			if !i.Exists || i.Low > i.Estimate || i.Estimate > i.High || i.Estimate != float64(tc.k)/float64(tc.n) {
@@ -60,7 +61,8 @@ func TestMostByChance(t *testing.T) {
 	}
 }
 
-// TestAble: too few runs for so many measures, values too close for the threshold, and what never varies cannot be told apart, however the runs are dealt.
+// TestAble: too few runs for so many measures, values too close for the threshold, and what never
+// varies cannot be told apart, however the runs are dealt.
 func TestAble(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	wide := func(*rand.Rand) float64 { return 100 * math.Exp(0.2*r.NormFloat64()) }
@@ -68,11 +70,13 @@ func TestAble(t *testing.T) {
 	same := func(*rand.Rand) float64 { return 7 }
 	compared := func(n, wides int) []bool {
 		pairs := []Pair{
-			{Measure{"narrow", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, narrow)...), exact(drawn(r, n, narrow)...)},
+			{Measure{"narrow", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, narrow)...),
+				exact(drawn(r, n, narrow)...)},
 			{Measure{"same", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, same)...), exact(drawn(r, n, same)...)},
 		}
 		for range wides {
-			pairs = append(pairs, Pair{Measure{"wide", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, wide)...), exact(drawn(r, n, wide)...)})
+			pairs = append(pairs, Pair{Measure{"wide", "ms", analyze.Lower, 0.03}, exact(drawn(r, n, wide)...),
+				exact(drawn(r, n, wide)...)})
 		}
 		all, err := Compare(pairs)
 		if err != nil {
@@ -83,7 +87,8 @@ func TestAble(t *testing.T) {
 	for _, tc := range []struct {
 		runs, wides int
 		want        bool // of the wide ones
-	}{{FewestRuns - 1, 1, false}, {FewestRuns, 1, true}, {FewestRuns, 22, true}, {FewestRuns, 23, false}, {FewestRuns + 1, 23, true}} {
+	}{{FewestRuns - 1, 1, false}, {FewestRuns, 1, true}, {FewestRuns, 22, true}, {FewestRuns, 23, false},
+		{FewestRuns + 1, 23, true}} {
 		able := compared(tc.runs, tc.wides)
 		if able[0] || able[1] {
 			t.Errorf("%d runs: what is closer than the threshold, or never varies, is said to be able", tc.runs)

@@ -10,13 +10,17 @@ import (
 )
 
 const (
-	// Level is the confidence of all intervals: each covers what it is about with at least this chance.
+	// Level is the confidence of all intervals: each covers what it is about with at least this
+	// chance.
 	Level = 0.95
-	// Alpha is the chance of a false alarm that is accepted, over all measures of a comparison together.
+	// Alpha is the chance of a false alarm that is accepted, over all measures of a comparison
+	// together.
 	Alpha = 0.05
-	// FewestRuns have a 95 % interval of their median: of 5 runs all lie on one side of it in 2 of 32 cases, which is 6.3 %.
+	// FewestRuns have a 95 % interval of their median: of 5 runs all lie on one side of it in 2 of
+	// 32 cases, which is 6.3 %.
 	FewestRuns = 6
-	// UsualThreshold is that of values which have no better direction, and so no threshold of their own.
+	// UsualThreshold is that of values which have no better direction, and so no threshold of their
+	// own.
 	UsualThreshold = 0.03
 )
 
@@ -63,13 +67,15 @@ type Measure struct {
 // Interval lies around an estimate.
 type Interval struct {
 	Estimate, Low, High float64
-	// Confidence is the chance with which such an interval covers the truth, at least Level where Exists.
+	// Confidence is the chance with which such an interval covers the truth, at least Level where
+	// Exists.
 	Confidence float64
 	Exists     bool // false: there are too few runs for Low and High
 }
 
-// Summarize returns the median with its interval, the values x(l) and x(u) in ascending order. Its confidence is that of
-// continuous distributions, P(l ≤ K < u) with K binomial(n, ½); of others it is at least that.
+// Summarize returns the median with its interval, the values x(l) and x(u) in ascending order. Its
+// confidence is that of continuous distributions, P(l ≤ K < u) with K binomial(n, ½); of others it
+// is at least that.
 func Summarize(values []float64) Interval {
 	if len(values) == 0 {
 		return Interval{}
@@ -81,8 +87,8 @@ func Summarize(values []float64) Interval {
 	return Interval{s.Center, s.Lo, s.Hi, s.Confidence, true}
 }
 
-// Closest returns the index of the value that is closest to the median: that of the run which is shown for all. Of equally
-// close ones it is the first. Without values it is -1.
+// Closest returns the index of the value that is closest to the median: that of the run which is
+// shown for all. Of equally close ones it is the first. Without values it is -1.
 func Closest(values []float64) int {
 	median := Summarize(values).Estimate
 	best := -1

@@ -129,8 +129,9 @@ func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 	}
 }
 
-// digitsFor returns how many digits behind the point an interval is told with: two figures of what is largest in it, none where
-// all is whole, more where its parts would look the same. apart is false where its ends look the same even so: then it is left out.
+// digitsFor returns how many digits behind the point an interval is told with: two figures of what
+// is largest in it, none where all is whole, more where its parts would look the same. apart is
+// false where its ends look the same even so: then it is left out.
 func digitsFor(i Interval) (digits int, apart bool) {
 	shown := []float64{i.Estimate}
 	if i.Exists {
@@ -150,7 +151,8 @@ func digitsFor(i Interval) (digits int, apart bool) {
 	if !i.Exists || same(i.Low, i.High, mostDigits) {
 		return digits, false
 	}
-	for ; digits < mostDigits && (alike(i.Low, i.Estimate) || alike(i.Estimate, i.High) || alike(i.Low, i.High)); digits++ {
+	for ; digits < mostDigits && (alike(i.Low, i.Estimate) || alike(i.Estimate, i.High) ||
+		alike(i.Low, i.High)); digits++ {
 	}
 	return digits, true
 }

@@ -5,22 +5,25 @@ import (
 	"slices"
 )
 
-// exactRuns is up to how many runs in each set the distribution of U is computed. Beyond, its normal approximation
-// gives the same order statistics or their neighbours.
+// exactRuns is up to how many runs in each set the distribution of U is computed. Beyond, its
+// normal approximation gives the same order statistics or their neighbours.
 const exactRuns = 30
 
-// Shift returns the Hodges-Lehmann estimate of how far b lies above a, with its interval: the median of all differences
-// b − a, between the c-th smallest and the c-th largest of them, with c the most for which P(U < c) ≤ 2.5 %, U being Mann and
-// Whitney's statistic of two equal distributions without equal values. It covers the shift of any continuous
-// distribution with 1 − 2·P(U < c), and of any other with at least that. Time and memory go with the product of the sizes.
+// Shift returns the Hodges-Lehmann estimate of how far b lies above a, with its interval: the
+// median of all differences b − a, between the c-th smallest and the c-th largest of them, with c
+// the most for which P(U < c) ≤ 2.5 %, U being Mann and Whitney's statistic of two equal
+// distributions without equal values. It covers the shift of any continuous distribution with 1 −
+// 2·P(U < c), and of any other with at least that. Time and memory go with the product of the
+// sizes.
 //
 // Source: Hodges and Lehmann 1963; Lehmann 1963 for the interval.
 func Shift(a, b []float64) Interval {
-	return pairwise(a, b, func(a, b float64) float64 { return b - a }, func(x, y float64) float64 { return x + (y-x)/2 })
+	return pairwise(a, b, func(a, b float64) float64 { return b - a },
+		func(x, y float64) float64 { return x + (y-x)/2 })
 }
 
-// Ratio is Shift for how many times a fits into b, where all values are above 0: over all ratios b ÷ a, which is Shift of the
-// logarithms. ok is false where a value is 0 or below.
+// Ratio is Shift for how many times a fits into b, where all values are above 0: over all ratios b
+// ÷ a, which is Shift of the logarithms. ok is false where a value is 0 or below.
 func Ratio(a, b []float64) (ratio Interval, ok bool) {
 	notPositive := func(v float64) bool { return v <= 0 }
 	if slices.ContainsFunc(a, notPositive) || slices.ContainsFunc(b, notPositive) {
@@ -36,7 +39,8 @@ func Ratio(a, b []float64) (ratio Interval, ok bool) {
 	return ratio, len(a) > 0 && len(b) > 0
 }
 
-// pairwise returns the median of a function of all pairs between two of its order statistics. middle is that of two numbers.
+// pairwise returns the median of a function of all pairs between two of its order statistics.
+// middle is that of two numbers.
 func pairwise(a, b []float64, of, middle func(x, y float64) float64) Interval {
 	if len(a) == 0 || len(b) == 0 {
 		return Interval{}
@@ -59,8 +63,8 @@ func pairwise(a, b []float64, of, middle func(x, y float64) float64) Interval {
 	return i
 }
 
-// shiftOrder returns which order statistics, c-th from both ends, bound the shift, and with which confidence. c is 0 where
-// there are none.
+// shiftOrder returns which order statistics, c-th from both ends, bound the shift, and with which
+// confidence. c is 0 where there are none.
 func shiftOrder(n, m int) (c int, confidence float64) {
 	tail := (1 - Level) / 2
 	if n <= exactRuns && m <= exactRuns {
@@ -80,9 +84,10 @@ func shiftOrder(n, m int) (c int, confidence float64) {
 	return c, math.Erf((pairs/2 - (float64(c) - 0.5)) / sigma / math.Sqrt2)
 }
 
-// uDistribution returns P(U = u) for u from 0 to the middle of its range, n·m ÷ 2, for sets of n and m runs without equal
-// values, by Mann and Whitney's recurrence: the highest of all is of the first set, and is above all m of the second, with
-// chance n ÷ (n+m), or it is of the second and counts nothing.
+// uDistribution returns P(U = u) for u from 0 to the middle of its range, n·m ÷ 2, for sets of n
+// and m runs without equal values, by Mann and Whitney's recurrence: the highest of all is of the
+// first set, and is above all m of the second, with chance n ÷ (n+m), or it is of the second and
+// counts nothing.
 func uDistribution(n, m int) []float64 {
 	half := n*m/2 + 1
 	rows := make([][]float64, n+1) // for 0…n runs in the first set; of the second so many as the loop has come to

@@ -24,7 +24,8 @@ func continuous() []draw {
 		{"normal", 1000, func(r *rand.Rand) float64 { return 1000 + 50*r.NormFloat64() }},
 		{"lognormal", 1000, func(r *rand.Rand) float64 { return 1000 * math.Exp(0.4*r.NormFloat64()) }},
 		{"exponential", 100 * math.Ln2, func(r *rand.Rand) float64 { return 100 * r.ExpFloat64() }},
-		// Two of three runs hit a warm cache: half of all runs are three quarters of the lower peak's.
+		// Two of three runs hit a warm cache: half of all runs are three quarters of the lower
+		// peak's.
 		{"two peaks", 400 + 20*normalQuantile(0.75), func(r *rand.Rand) float64 {
 			if r.IntN(3) < 2 {
 				return 400 + 20*r.NormFloat64()
@@ -67,8 +68,8 @@ func drawn(r *rand.Rand, n int, of func(*rand.Rand) float64) []float64 {
 	return values
 }
 
-// TestMedianCoverage: intervals cover the true median as often as their confidence says, which is 95 ± 1 % for the sizes that
-// have such a step, and more for the others.
+// TestMedianCoverage: intervals cover the true median as often as their confidence says, which is
+// 95 ± 1 % for the sizes that have such a step, and more for the others.
 func TestMedianCoverage(t *testing.T) {
 	const trials = 12_000
 	for i, d := range continuous() {
@@ -132,7 +133,8 @@ func TestShiftCoverage(t *testing.T) {
 	}
 }
 
-// TestQuantisedCoverage: where values are equal, an interval covers at least as often as it promises.
+// TestQuantisedCoverage: where values are equal, an interval covers at least as often as it
+// promises.
 func TestQuantisedCoverage(t *testing.T) {
 	const trials, shift = 6_000, 3 * frameTime
 	r := rand.New(rand.NewPCG(5, 5))
@@ -155,7 +157,8 @@ func TestQuantisedCoverage(t *testing.T) {
 	}
 }
 
-// TestFalseAlarms: of 1,000 comparisons of a page with itself at most 5 % find anything in any of their measures.
+// TestFalseAlarms: of 1,000 comparisons of a page with itself at most 5 % find anything in any of
+// their measures.
 func TestFalseAlarms(t *testing.T) {
 	const comparisons = 1000
 	for _, threshold := range []float64{0, 0.03} {
@@ -188,18 +191,22 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestPower: a page that has become 12 % slower is found with 10 runs each, beside measures that have not changed, and one
-// that has become as much faster is not called a regression.
+// TestPower: a page that has become 12 % slower is found with 10 runs each, beside measures that
+// have not changed, and one that has become as much faster is not called a regression.
 func TestPower(t *testing.T) {
 	const comparisons = 300
 	r := rand.New(rand.NewPCG(7, 7))
 	found := map[Verdict]int{}
 	for i := range comparisons {
-		load := func(r *rand.Rand) float64 { return math.Ceil(900*math.Exp(0.04*r.NormFloat64())/frameTime) * frameTime }
+		load := func(r *rand.Rand) float64 {
+			return math.Ceil(900*math.Exp(0.04*r.NormFloat64())/frameTime) * frameTime
+		}
 		factor := []float64{1.12, 1 / 1.12}[i%2]
-		pairs := []Pair{{Measure{"load", "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, load)...), exact(times(drawn(r, 10, load), factor)...)}}
+		pairs := []Pair{{Measure{"load", "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, load)...),
+			exact(times(drawn(r, 10, load), factor)...)}}
 		for _, d := range realistic() {
-			pairs = append(pairs, Pair{Measure{d.name, "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, d.of)...), exact(drawn(r, 10, d.of)...)})
+			pairs = append(pairs, Pair{Measure{d.name, "ms", analyze.Lower, 0.03}, exact(drawn(r, 10, d.of)...),
+				exact(drawn(r, 10, d.of)...)})
 		}
 		all, err := Compare(pairs)
 		if err != nil {
@@ -216,7 +223,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestMoreRunsWouldDo: with as many more runs as an inconclusive comparison asks for, most come to a verdict.
+// TestMoreRunsWouldDo: with as many more runs as an inconclusive comparison asks for, most come to
+// a verdict.
 func TestMoreRunsWouldDo(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	asked, settled := 0, 0

@@ -40,7 +40,8 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
-// TestMedianConfidence holds the confidence that is told against the binomial distribution: exact to 30 runs, at least Level always.
+// TestMedianConfidence holds the confidence that is told against the binomial distribution: exact
+// to 30 runs, at least Level always.
 func TestMedianConfidence(t *testing.T) {
 	within := 0
 	for n := FewestRuns; n <= 200; n++ {
@@ -91,7 +92,8 @@ func TestClosest(t *testing.T) {
 	}
 }
 
-// TestMannWhitneyIsExact deals the pooled values out in every possible way, which is the definition.
+// TestMannWhitneyIsExact deals the pooled values out in every possible way, which is the
+// definition.
 func TestMannWhitneyIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 400 {
@@ -112,7 +114,8 @@ func TestMannWhitneyIsExact(t *testing.T) {
 	}
 }
 
-// permutationP is twice the chance of so many wins or fewer for the set that has fewer, over all ways to deal the values out.
+// permutationP is twice the chance of so many wins or fewer for the set that has fewer, over all
+// ways to deal the values out.
 func permutationP(a, b []float64) float64 {
 	pooled := slices.Concat(a, b)
 	wins := func(of uint) (w float64) { // of the set bits' values over the others, equal ones half
@@ -203,11 +206,14 @@ func TestPairsLiterally(t *testing.T) {
 	}
 }
 
-// TestShiftOrders holds the order statistics against published tables of U, and each size's against its neighbours.
+// TestShiftOrders holds the order statistics against published tables of U, and each size's against
+// its neighbours.
 func TestShiftOrders(t *testing.T) {
 	for _, tc := range []struct{ n, m, c int }{
-		// Critical values of U, two-sided 5 %, plus one. Source: Mann and Whitney 1947 as extended by Auble 1953.
-		{3, 4, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {6, 10, 12}, {8, 8, 14}, {10, 10, 24}, {7, 12, 19}, {15, 15, 65}, {20, 20, 128},
+		// Critical values of U, two-sided 5 %, plus one. Source: Mann and Whitney 1947 as extended
+		// by Auble 1953.
+		{3, 4, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {6, 10, 12}, {8, 8, 14}, {10, 10, 24}, {7, 12, 19}, {15, 15, 65},
+		{20, 20, 128},
 	} {
 		if c, _ := shiftOrder(tc.n, tc.m); c != tc.c {
 			t.Errorf("%d and %d runs: order %d, want %d", tc.n, tc.m, c, tc.c)

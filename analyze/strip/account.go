@@ -57,8 +57,9 @@ type Summary struct {
 	Unreadable int   `json:"unreadable"` // frames without a readable copy
 	Foreign    int   `json:"foreign"`    // frames with the strip of another page
 	Repeated   int   `json:"repeated"`   // frames that show only ids that the frame before showed too
-	Unsure     int   `json:"unsure"`     // of these, those before which frames are missing, that may have shown something else
-	Distinct   int   `json:"distinct"`   // ids seen, whole or not
+	// of these, those before which frames are missing, that may have shown something else
+	Unsure   int `json:"unsure"`
+	Distinct int `json:"distinct"` // ids seen, whole or not
 
 	Drawn      int            `json:"drawn"`        // ids that the page says it drew; 0 where it did not say
 	Runts      []uint32       `json:"runts"`        // ids that no frame shows in all copies
@@ -78,7 +79,8 @@ func NewAccount(page uint8) *Account {
 // Missing says that frames are missing before the next one.
 func (a *Account) Missing() { a.missing = true }
 
-// Add takes the next frame: its number, whether its pixels differ from the frame before, and what its strip says.
+// Add takes the next frame: its number, whether its pixels differ from the frame before, and what
+// its strip says.
 func (a *Account) Add(n int, changed bool, r Reading) {
 	s := &a.sum
 	s.Frames++
@@ -103,7 +105,8 @@ func (a *Account) Add(n int, changed bool, r Reading) {
 		return
 	}
 	a.sight(n, r)
-	at := arrival{frame: n, changed: changed, torn: r.State == Torn, id: r.Code.ID, newest: newestID(r), behind: a.missing}
+	at := arrival{frame: n, changed: changed, torn: r.State == Torn, id: r.Code.ID, newest: newestID(r),
+		behind: a.missing}
 	if !a.haveLast {
 		a.first = at
 	}
@@ -135,8 +138,8 @@ func (a *Account) repeats(at arrival) bool { return a.haveLast && !at.torn && at
 // backward reports whether a frame shows only ids older than one that was there before.
 func (a *Account) backward(at arrival) bool { return a.haveLast && newer(a.last, at.newest) }
 
-// newer reports whether an id was drawn behind another one. Ids are counted modulo [Modulus]: of two, the newer is the one that less than half of all
-// ids lie before.
+// newer reports whether an id was drawn behind another one. Ids are counted modulo [Modulus]: of
+// two, the newer is the one that less than half of all ids lie before.
 func newer(id, than uint32) bool {
 	ahead := (id - than) % Modulus
 	return ahead > 0 && ahead < Modulus/2
@@ -156,7 +159,8 @@ func foreign(page uint8, r Reading) bool {
 	return false
 }
 
-// newestID returns the newest id among the readable copies: in a torn frame, the one that was coming.
+// newestID returns the newest id among the readable copies: in a torn frame, the one that was
+// coming.
 func newestID(r Reading) uint32 {
 	id := r.Code.ID
 	for _, c := range r.Copies {

@@ -82,7 +82,8 @@ func NewDecoder(l *frame.Layout, region image.Rectangle) (*Decoder, error) {
 // Geometry returns where the decoder looks.
 func (d *Decoder) Geometry() Geometry { return d.geo }
 
-// Rows returns the rows of a frame that the decoder looks at, ascending. Those that are not at hand are left out of a reading.
+// Rows returns the rows of a frame that the decoder looks at, ascending. Those that are not at hand
+// are left out of a reading.
 func (d *Decoder) Rows() []int {
 	var rows []int
 	for _, top := range d.geo.Tops {

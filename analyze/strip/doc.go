@@ -2,9 +2,9 @@
 // accounts for what it says.
 //
 // The strip makes a page's own count of its frames visible to the recorder: a frame that was drawn
-// and never reached the screen, one that was seen twice, one of which only a few rows were
-// seen, all follow from it without trusting anybody's clock. It is read from frames as they were captured; it never
-// counts as content.
+// and never reached the screen, one that was seen twice, one of which only a few rows were seen,
+// all follow from it without trusting anybody's clock. It is read from frames as they were
+// captured; it never counts as content.
 //
 // # Geometry (normative)
 //
@@ -25,22 +25,23 @@
 //	72…87  crc    CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xffff) over cells 8…71 as 8 bytes
 //	88…95  tail   01001101, the lead inverted
 //
-// All copies of one drawn frame are equal. On the sync markers no strip is drawn, but copy 0 may be, alone, with
-// the run's [MarkerCode].
-// [Spec] is the same as JSON, for pages.
+// All copies of one drawn frame are equal. On the sync markers no strip is drawn, but copy 0 may
+// be, alone, with the run's [MarkerCode]. [Spec] is the same as JSON, for pages.
 //
 // # Finding it
 //
-// A [Decoder] looks where the geometry says, in a picture that comes as it was drawn. A [Finder] looks for copies in a picture that was
-// scaled, shifted or cropped on its way, and says where they are; [Placed] then reads them there, frame after frame.
+// A [Decoder] looks where the geometry says, in a picture that comes as it was drawn. A [Finder]
+// looks for copies in a picture that was scaled, shifted or cropped on its way, and says where they
+// are; [Placed] then reads them there, frame after frame.
 //
 // # Parts
 //
-// A recording can be read in parts on several goroutines: each part has an [Account] of its own, and [Account.Merge] joins
-// them in the order of frames, as if one account had taken all.
+// A recording can be read in parts on several goroutines: each part has an [Account] of its own,
+// and [Account.Merge] joins them in the order of frames, as if one account had taken all.
 //
 // # Ownership
 //
-// A [Decoder], a [Finder], a [Placed] and an [Account] belong to one goroutine each; a [Reading] is valid until the decoder's next Read. Nothing
-// here keeps a frame. Frames are outside input: any bytes may come, none may panic.
+// A [Decoder], a [Finder], a [Placed] and an [Account] belong to one goroutine each; a [Reading] is
+// valid until the decoder's next Read. Nothing here keeps a frame. Frames are outside input: any
+// bytes may come, none may panic.
 package strip

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Draw draws the strip into a frame, in which region (empty: the whole frame) is the content. In YUV formats
-// the chroma under the strip is left as it is.
+// Draw draws the strip into a frame, in which region (empty: the whole frame) is the content. In
+// YUV formats the chroma under the strip is left as it is.
 func Draw(img frame.Image, region image.Rectangle, code Code) error {
 	d, err := NewDecoder(img.Layout, region)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Line is a copy of the strip that was found by looking for it, wherever it lies and at whatever scale. Places are in
-// pixels of the frame, the middle of its first pixel at 0.5.
+// Line is a copy of the strip that was found by looking for it, wherever it lies and at whatever
+// scale. Places are in pixels of the frame, the middle of its first pixel at 0.5.
 type Line struct {
 	Code        Code
 	First, Last int     // the rows in which it can be read
@@ -20,12 +20,13 @@ type Line struct {
 // Middle returns the row in the middle of the copy.
 func (l Line) Middle() int { return (l.First + l.Last) / 2 }
 
-// Finder looks for copies of the strip anywhere in frames of one layout: shifted, cropped, scaled in either
-// direction. It needs what [Draw] draws to be black and white at a contrast of minContrast or more, its cells to be at
-// least about 1.5 pixels wide, and something dark to the left of a copy that does not begin at the frame's edge.
+// Finder looks for copies of the strip anywhere in frames of one layout: shifted, cropped, scaled
+// in either direction. It needs what [Draw] draws to be black and white at a contrast of
+// minContrast or more, its cells to be at least about 1.5 pixels wide, and something dark to the
+// left of a copy that does not begin at the frame's edge.
 //
-// It reads every row and follows the edges between black and white. A decoder looks where it is told to, and is
-// what reads frame after frame: see [NewPlaced].
+// It reads every row and follows the edges between black and white. A decoder looks where it is
+// told to, and is what reads frame after frame: see [NewPlaced].
 type Finder struct {
 	layout *frame.Layout
 	luma   lumaAt
@@ -94,8 +95,8 @@ func (f *Finder) findInRow(row []byte) (Line, bool) {
 	return Line{}, false
 }
 
-// findEdges fills edges with where the row crosses the middle between its darkest and its lightest sample. A crossing
-// lies between the middles of two pixels, as far along as the sample values say.
+// findEdges fills edges with where the row crosses the middle between its darkest and its lightest
+// sample. A crossing lies between the middles of two pixels, as far along as the sample values say.
 func (f *Finder) findEdges(row []byte) {
 	f.edges = f.edges[:0]
 	n := min(f.layout.Format.Width, (len(row)-f.luma.first-1)/f.luma.step+1)
@@ -124,9 +125,9 @@ func (f *Finder) findEdges(row []byte) {
 	}
 }
 
-// follow reads a copy whose first cell begins at the first edge. The lead, whose runs are 1 1 2 2 1 cells long,
-// gives the width of a cell; each further edge makes it more exact, so that a run of forty equal cells
-// is still counted right.
+// follow reads a copy whose first cell begins at the first edge. The lead, whose runs are 1 1 2 2 1
+// cells long, gives the width of a cell; each further edge makes it more exact, so that a run of
+// forty equal cells is still counted right.
 func follow(edges []edge) (Line, bool) {
 	runs := [...]float64{1, 1, 2, 2, 1}
 	const slack = 0.45 // of a cell: what blur and sampling may move an edge by

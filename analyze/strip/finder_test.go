@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// greyPicture draws the strip into a grey frame of a size, with a dark margin of 10 pixels around it.
+// greyPicture draws the strip into a grey frame of a size, with a dark margin of 10 pixels around
+// it.
 func greyPicture(t *testing.T, w, h int, c Code) (*image.Gray, Geometry) {
 	t.Helper()
 	l := layout(t, frame.GREY, w, h)
@@ -40,21 +41,24 @@ func view(t *testing.T, p *image.Gray) (*frame.Layout, frame.Image) {
 	return l, l.View(bytes.Clone(p.Pix))
 }
 
-// TestFindsScaledAndShifted scales pictures as scalers do, crops and moves them, and wants each copy to be found where the
-// scaling has put it, and to be read again there.
+// TestFindsScaledAndShifted scales pictures as scalers do, crops and moves them, and wants each
+// copy to be found where the scaling has put it, and to be read again there.
 func TestFindsScaledAndShifted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, size := range []image.Point{{1920, 1080}, {1280, 720}, {960, 540}} { // cells of 8 pixels
-		for _, factor := range [][2]float64{{1, 1}, {2.0 / 3, 2.0 / 3}, {0.9375, 1}, {1.5, 1.5}, {1, 0.5}, {1.05, 1.05}, {0.5, 0.5}} {
+		for _, factor := range [][2]float64{{1, 1}, {2.0 / 3, 2.0 / 3}, {0.9375, 1}, {1.5, 1.5}, {1, 0.5}, {1.05, 1.05},
+			{0.5, 0.5}} {
 			for _, how := range []ximage.Scaler{ximage.ApproxBiLinear, ximage.CatmullRom, ximage.NearestNeighbor} {
 				name := fmt.Sprintf("%v by %.3f and %.3f %T", size, factor[0], factor[1], how)
 				t.Run(name, func(t *testing.T) {
 					want := Code{ID: rng.Uint32() % Modulus, Clock: rng.Uint32() % 5000, Free: uint16(rng.Uint32())}
 					p, geo := greyPicture(t, size.X, size.Y, want)
 					const dx, dy = 7, -3
-					out := image.NewGray(image.Rect(0, 0, int(float64(size.X)*factor[0]), int(float64(size.Y)*factor[1])))
+					out := image.NewGray(image.Rect(0, 0, int(float64(size.X)*factor[0]),
+						int(float64(size.Y)*factor[1])))
 					how.Scale(out, out.Rect.Add(image.Pt(dx, dy)), p, p.Rect, ximage.Src, nil)
-					finds(t, out, geo, want, float64(out.Rect.Dx())/float64(size.X), float64(out.Rect.Dy())/float64(size.Y), dx, dy)
+					finds(t, out, geo, want, float64(out.Rect.Dx())/float64(size.X),
+						float64(out.Rect.Dy())/float64(size.Y), dx, dy)
 				})
 			}
 		}
@@ -79,7 +83,8 @@ func finds(t *testing.T, p *image.Gray, geo Geometry, want Code, sx, sy, dx, dy 
 			t.Errorf("copy %d says %+v, want %+v", k, at, want)
 		}
 		if math.Abs(at.Left-left) > 0.5 || math.Abs(at.Cell-float64(geo.Cell)*sx) > 0.01 {
-			t.Errorf("copy %d is at %.3f with cells of %.4f, want %.3f and %.4f", k, at.Left, at.Cell, left, float64(geo.Cell)*sx)
+			t.Errorf("copy %d is at %.3f with cells of %.4f, want %.3f and %.4f", k, at.Left, at.Cell, left,
+				float64(geo.Cell)*sx)
 		}
 		if got := float64(at.First+at.Last+1) / 2; math.Abs(got-middle) > 1.5 {
 			t.Errorf("copy %d is in rows around %.1f, want %.1f", k, got, middle)
@@ -136,7 +141,8 @@ func TestFindsNothingInNoise(t *testing.T) {
 func TestPlacedRefusesWhatIsOutside(t *testing.T) {
 	l := layout(t, frame.GREY, 640, 480)
 	for _, bad := range []Line{
-		{First: 0, Last: 480, Left: 0, Cell: 6}, {First: 5, Last: 4, Left: 0, Cell: 6}, {First: -1, Last: 4, Left: 0, Cell: 6},
+		{First: 0, Last: 480, Left: 0, Cell: 6}, {First: 5, Last: 4, Left: 0, Cell: 6},
+		{First: -1, Last: 4, Left: 0, Cell: 6},
 		{Last: 4, Left: -5, Cell: 6}, {Last: 4, Left: 100, Cell: 6}, {Last: 4, Cell: math.NaN()}, {Last: 4, Cell: 0},
 	} {
 		if _, err := NewPlaced(l, []Line{bad}); err == nil {
@@ -145,7 +151,8 @@ func TestPlacedRefusesWhatIsOutside(t *testing.T) {
 	}
 }
 
-// TestTornFramesAreSeenByBoth halves two frames: each copy says its own, and the placed decoder says torn.
+// TestTornFramesAreSeenByBoth halves two frames: each copy says its own, and the placed decoder
+// says torn.
 func TestTornFramesAreSeenByBoth(t *testing.T) {
 	a, _ := greyPicture(t, 800, 600, Code{ID: 8})
 	b, _ := greyPicture(t, 800, 600, Code{ID: 9})

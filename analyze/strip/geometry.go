@@ -33,7 +33,8 @@ func NewGeometry(region image.Rectangle) (Geometry, error) {
 	w, h := region.Dx(), region.Dy()
 	g := Geometry{Cell: min(maxCell, max(minCell, w/widthPerCell)), Left: region.Min.X}
 	if w < minWidth || h < minHeightCell*g.Cell {
-		return Geometry{}, fmt.Errorf("%w: it is %dx%d, want at least %dx%d", ErrTooSmall, w, h, minWidth, minHeightCell*minCell)
+		return Geometry{}, fmt.Errorf("%w: it is %dx%d, want at least %dx%d", ErrTooSmall, w, h, minWidth,
+			minHeightCell*minCell)
 	}
 	for k := range g.Tops {
 		g.Tops[k] = region.Min.Y + k*(h-g.Cell)/(Copies-1)

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Merge adds the account of the frames that follow: afterwards a says what one account would that had taken the
-// frames of both. Both must be of one page. What b says is not changed, and b must not be added to any more.
+// Merge adds the account of the frames that follow: afterwards a says what one account would that
+// had taken the frames of both. Both must be of one page. What b says is not changed, and b must
+// not be added to any more.
 func (a *Account) Merge(b *Account) {
 	s, t := &a.sum, b.sum
 	if b.haveLast && a.haveLast {
@@ -30,7 +31,10 @@ func (a *Account) Merge(b *Account) {
 	for _, n := range t.OutOfOrder {
 		s.OutOfOrder = keep(s.OutOfOrder, n, &s.Truncated)
 	}
-	for _, v := range b.sightings(func(p, q Sighting) int { return cmp.Or(cmp.Compare(p.First, q.First), cmp.Compare(p.ID, q.ID)) }) {
+	for _, v := range b.sightings(func(p, q Sighting) int {
+		return cmp.Or(cmp.Compare(p.First, q.First),
+			cmp.Compare(p.ID, q.ID))
+	}) {
 		a.note(v)
 	}
 	if !b.haveLast {

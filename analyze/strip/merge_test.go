@@ -12,7 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestMergeIsOneAccount cuts random frames anywhere and holds the merged account against a single one.
+// TestMergeIsOneAccount cuts random frames anywhere and holds the merged account against a single
+// one.
 func TestMergeIsOneAccount(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -62,7 +63,8 @@ func TestMergeIsOneAccount(t *testing.T) {
 	}
 }
 
-// TestOverTheWrap tells a story twice, once with ids that begin a little before the greatest: apart from the ids the summaries are the same.
+// TestOverTheWrap tells a story twice, once with ids that begin a little before the greatest: apart
+// from the ids the summaries are the same.
 func TestOverTheWrap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	crossed := 0
@@ -133,8 +135,10 @@ func TestMergeIsBounded(t *testing.T) {
 		b.Add(maxListed+n, false, all(2*maxListed-n))
 	}
 	a.Merge(b)
-	if s := a.Close(nil); len(s.Sightings) != maxListed || len(s.OutOfOrder) != maxListed || len(s.Disagree) != maxListed || !s.Truncated {
-		t.Errorf("%d sightings, %d out of order, %d disagree, truncated %v", len(s.Sightings), len(s.OutOfOrder), len(s.Disagree), s.Truncated)
+	if s := a.Close(nil); len(s.Sightings) != maxListed || len(s.OutOfOrder) != maxListed ||
+		len(s.Disagree) != maxListed || !s.Truncated {
+		t.Errorf("%d sightings, %d out of order, %d disagree, truncated %v", len(s.Sightings), len(s.OutOfOrder),
+			len(s.Disagree), s.Truncated)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Placed reads the strip where a [Finder] has found its copies, at whatever scale. It allocates nothing per frame.
+// Placed reads the strip where a [Finder] has found its copies, at whatever scale. It allocates
+// nothing per frame.
 type Placed struct {
 	layout *frame.Layout
 	luma   lumaAt
@@ -30,7 +31,8 @@ func NewPlaced(l *frame.Layout, lines []Line) (*Placed, error) {
 	return &Placed{layout: l, luma: luma, lines: lines, copies: make([]Copy, len(lines))}, nil
 }
 
-// Read decodes the copies of one frame. The reading's copies belong to the decoder until its next Read.
+// Read decodes the copies of one frame. The reading's copies belong to the decoder until its next
+// Read.
 func (p *Placed) Read(img frame.Image) Reading {
 	for i, at := range p.lines {
 		code, ok := p.readLine(img, at)
@@ -53,7 +55,8 @@ func (p *Placed) readLine(img frame.Image, at Line) (Code, bool) {
 	return Code{}, false
 }
 
-// readRow decodes one row of pixels: a cell is its middle's sample, between two pixels where it lies between.
+// readRow decodes one row of pixels: a cell is its middle's sample, between two pixels where it
+// lies between.
 func (p *Placed) readRow(row []byte, at Line) (Code, bool) {
 	n := (len(row) - p.luma.first + p.luma.step - 1) / p.luma.step
 	if n < p.layout.Format.Width {

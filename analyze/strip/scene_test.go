@@ -10,9 +10,11 @@ import (
 	"github.com/eideticker/eideticker/capture/synth"
 )
 
-// TestSceneWithFaults plays the scene that draws the strip by its definition, with faults that it tells, and holds every reading and the account against it.
+// TestSceneWithFaults plays the scene that draws the strip by its definition, with faults that it
+// tells, and holds every reading and the account against it.
 func TestSceneWithFaults(t *testing.T) {
-	sizes := []string{"size=200x42", "size=200x42&format=NV12", "size=208x48&format=YUYV", "size=320x180&format=RGB3", "size=240x66&format=P010"}
+	sizes := []string{"size=200x42", "size=200x42&format=NV12", "size=208x48&format=YUYV", "size=320x180&format=RGB3",
+		"size=240x66&format=P010"}
 	seeds, wrapped := 300, 0
 	if testing.Short() {
 		seeds = 40
@@ -70,9 +72,11 @@ func TestSceneWithFaults(t *testing.T) {
 			}
 		}
 		unseen, runts := ids(truth.Strip.Unseen), ids(truth.Strip.Runts)
-		if !slices.Equal(got.Unseen, unseen) || !slices.Equal(got.Runts, runts) || !slices.Equal(got.OutOfOrder, backward) ||
+		if !slices.Equal(got.Unseen, unseen) || !slices.Equal(got.Runts, runts) ||
+			!slices.Equal(got.OutOfOrder, backward) ||
 			got.Repeated != int(cycles)*len(truth.Strip.Repeated) || got.Distinct != len(drawn)-len(unseen) ||
-			got.Torn != torn || got.Whole != got.Frames-torn || len(got.Undrawn) > 0 || got.Foreign > 0 || got.Truncated {
+			got.Torn != torn || got.Whole != got.Frames-torn || len(got.Undrawn) > 0 || got.Foreign > 0 ||
+			got.Truncated {
 			t.Fatalf("%s: %+v\nthe truth says %+v", query, got, truth.Strip)
 		}
 	}

@@ -49,7 +49,8 @@ func draw(t testing.TB, img frame.Image, c Code) {
 	}
 }
 
-// TestCRC holds the CRC against the check value of CRC-16/CCITT-FALSE for "123456789" less its last digit.
+// TestCRC holds the CRC against the check value of CRC-16/CCITT-FALSE for "123456789" less its last
+// digit.
 func TestCRC(t *testing.T) {
 	// Independent: one bit at a time over the text.
 	slow := func(s string) uint16 {
@@ -238,7 +239,8 @@ func TestRefusesWhatCannotBe(t *testing.T) {
 }
 
 func TestGeometryTouchesBothEdges(t *testing.T) {
-	for _, r := range []image.Rectangle{image.Rect(0, 0, 1280, 720), image.Rect(3, 5, 1369, 773), image.Rect(0, 0, 192, 10)} {
+	for _, r := range []image.Rectangle{image.Rect(0, 0, 1280, 720), image.Rect(3, 5, 1369, 773),
+		image.Rect(0, 0, 192, 10)} {
 		g, err := NewGeometry(r)
 		if err != nil {
 			t.Fatal(err)
@@ -260,7 +262,8 @@ func TestSpecIsJSON(t *testing.T) {
 	if err := json.Unmarshal(Spec(), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Cells != 96 || s.Lead != "10110010" || s.Tail != "01001101" || len(s.Lead)+s.IDBits+s.ClockBits+s.FreeBits+s.CRCBits+len(s.Tail) != s.Cells {
+	if s.Cells != 96 || s.Lead != "10110010" || s.Tail != "01001101" ||
+		len(s.Lead)+s.IDBits+s.ClockBits+s.FreeBits+s.CRCBits+len(s.Tail) != s.Cells {
 		t.Errorf("spec %+v", s)
 	}
 }

@@ -2,26 +2,31 @@ package visual
 
 import "github.com/eideticker/eideticker/capture/frame"
 
-// Edges counts the samples of a plane of luma that lie on an edge, as the script does it with OpenCV: its contentful value. It
-// is kept up to date while the picture changes.
+// Edges counts the samples of a plane of luma that lie on an edge, as the script does it with
+// OpenCV: its contentful value. It is kept up to date while the picture changes.
 //
 // The definition, in which all is integer arithmetic but the thresholds:
 //
-//  1. Blur. OpenCV's GaussianBlur of 13x13, σ = 1, on 8 bits works with weights of whole 256ths, whose rounding errors are
-//     passed on from the outermost to the middle: 1, 14, 62, 102, 62, 14, 1, and 0 farther out. Both directions together
-//     are rounded once, to the nearest (halves up). Beyond an edge the picture is mirrored about the edge's sample (… c b | a b c …).
-//  2. Gradient. Sobel's 3x3 derivatives dx and dy; beyond an edge its sample repeats. Magnitude |dx| + |dy|.
-//  3. Peaks. A sample whose magnitude is larger than that of the neighbour on the one side and at least that on the other,
-//     along the gradient in steps of 45°: horizontal if |dy| < tan(22.5°)·|dx| (larger than left, not smaller than right),
-//     vertical if |dy| > tan(67.5°)·|dx| (larger than above, not smaller than below), else diagonal, and larger than both. The tangents
-//     have 15 bits after the point. Outside of the picture magnitudes are 0.
+//  1. Blur. OpenCV's GaussianBlur of 13x13, σ = 1, on 8 bits works with weights of whole 256ths,
+//     whose rounding errors are passed on from the outermost to the middle: 1, 14, 62, 102, 62, 14,
+//     1, and 0 farther out. Both directions together are rounded once, to the nearest (halves up).
+//     Beyond an edge the picture is mirrored about the edge's sample (… c b | a b c …).
+//  2. Gradient. Sobel's 3x3 derivatives dx and dy; beyond an edge its sample repeats. Magnitude
+//     |dx| + |dy|.
+//  3. Peaks. A sample whose magnitude is larger than that of the neighbour on the one side and at
+//     least that on the other, along the gradient in steps of 45°: horizontal if |dy| <
+//     tan(22.5°)·|dx| (larger than left, not smaller than right), vertical if |dy| >
+//     tan(67.5°)·|dx| (larger than above, not smaller than below), else diagonal, and larger than
+//     both. The tangents have 15 bits after the point. Outside of the picture magnitudes are 0.
 //  4. Thresholds. With the least and the largest blurred sample: low = ⌊0.1·(max − min) + min⌋,
 //     high = ⌊0.3·(max − min) + min⌋, in float64. So they depend on all of the picture.
 //  5. Edges. Peaks above high, and peaks above low that touch an edge, also by a corner.
 //
-// Without a reference to hold it against, the value is a number of samples; contentfulness is that divided by the largest of all frames.
+// Without a reference to hold it against, the value is a number of samples; contentfulness is that
+// divided by the largest of all frames.
 //
-// The old script counted edges with ImageMagick ("canny 2x2+8%+8%"), which is another algorithm; that is not here.
+// The old script counted edges with ImageMagick ("canny 2x2+8%+8%"), which is another algorithm;
+// that is not here.
 type Edges struct {
 	width, height int
 	blurred       []byte
@@ -70,10 +75,11 @@ func NewEdges(width, height int) (*Edges, error) {
 // Count returns how many samples of the picture as it was last told lie on edges.
 func (e *Edges) Count() int { return e.count }
 
-// Update tells that the picture, a plane of luma, has changed within the rectangle, and returns how many samples lie on
-// edges. Samples outside of the rectangle must be as they were (black, before the first update); parts of the rectangle
-// outside of the picture are ignored. Blur and peaks are computed where the rectangle is, grown by 5 samples; edges are followed
-// anew through the whole picture, and only if a peak or a threshold has changed.
+// Update tells that the picture, a plane of luma, has changed within the rectangle, and returns how
+// many samples lie on edges. Samples outside of the rectangle must be as they were (black, before
+// the first update); parts of the rectangle outside of the picture are ignored. Blur and peaks are
+// computed where the rectangle is, grown by 5 samples; edges are followed anew through the whole
+// picture, and only if a peak or a threshold has changed.
 func (e *Edges) Update(luma []byte, stride int, dirty frame.Region) (int, error) {
 	if err := checkPlane(luma, stride, e.width, e.height); err != nil {
 		return 0, err
@@ -112,9 +118,11 @@ func (e *Edges) blur(luma []byte, stride, y, x0, x1 int) {
 	tall := e.tall[:x1-x0+2*blurReach]
 	a, b := max(x0-blurReach, 0), min(x1+blurReach, e.width)
 	in := tall[a-x0+blurReach:][:b-a]
-	r0, r1, r2, r3, r4, r5, r6 := rows[0][a:b], rows[1][a:b], rows[2][a:b], rows[3][a:b], rows[4][a:b], rows[5][a:b], rows[6][a:b]
+	r0, r1, r2, r3, r4, r5, r6 := rows[0][a:b], rows[1][a:b], rows[2][a:b], rows[3][a:b], rows[4][a:b], rows[5][a:b],
+		rows[6][a:b]
 	for i := range in {
-		in[i] = uint16(r0[i]) + uint16(r6[i]) + 14*(uint16(r1[i])+uint16(r5[i])) + 62*(uint16(r2[i])+uint16(r4[i])) + 102*uint16(r3[i])
+		in[i] = uint16(r0[i]) + uint16(r6[i]) + 14*(uint16(r1[i])+uint16(r5[i])) + 62*(uint16(r2[i])+uint16(r4[i])) +
+			102*uint16(r3[i])
 	}
 	for x := x0 - blurReach; x < a; x++ {
 		tall[x-x0+blurReach] = e.tallAt(rows, x)
@@ -125,7 +133,8 @@ func (e *Edges) blur(luma []byte, stride, y, x0, x1 int) {
 	out := e.blurred[y*e.width+x0 : y*e.width+x1]
 	for i, old := range out {
 		t := tall[i : i+7]
-		sum := uint32(t[0]) + uint32(t[6]) + 14*(uint32(t[1])+uint32(t[5])) + 62*(uint32(t[2])+uint32(t[4])) + 102*uint32(t[3])
+		sum := uint32(t[0]) + uint32(t[6]) + 14*(uint32(t[1])+uint32(t[5])) + 62*(uint32(t[2])+uint32(t[4])) +
+			102*uint32(t[3])
 		if v := byte((sum + 1<<15) >> 16); v != old {
 			e.levels[old]--
 			e.levels[v]++
@@ -143,7 +152,8 @@ func (e *Edges) tallAt(rows [2*blurReach + 1][]byte, x int) (sum uint16) {
 	return sum
 }
 
-// mirrorAt returns which of n samples stands at i: beyond an edge they come back, the edge's sample once.
+// mirrorAt returns which of n samples stands at i: beyond an edge they come back, the edge's sample
+// once.
 func mirrorAt(i, n int) int {
 	if n == 1 {
 		return 0
@@ -167,8 +177,8 @@ func (e *Edges) span() (least, largest int) {
 	return least, largest
 }
 
-// cannyThresholds returns what a peak must exceed to be on an edge that exists (low), or to begin one (high).
-// Products are rounded before they are added, as Python does it.
+// cannyThresholds returns what a peak must exceed to be on an edge that exists (low), or to begin
+// one (high). Products are rounded before they are added, as Python does it.
 func cannyThresholds(least, largest int) (low, high int) {
 	span, base := float64(largest-least), float64(least)
 	return int(float64(0.1*span) + base), int(float64(0.3*span) + base)
@@ -257,7 +267,8 @@ func (e *Edges) top(y, x0, x1 int) {
 	}
 }
 
-// follow counts the edges: from each peak above the high threshold to all that are connected with it.
+// follow counts the edges: from each peak above the high threshold to all that are connected with
+// it.
 func (e *Edges) follow() {
 	clear(e.seen)
 	e.count = 0

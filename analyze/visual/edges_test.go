@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// edgesPicture is what edges are looked for in: noise, blocks, slopes, and blocks with noise that is lower than the thresholds.
+// edgesPicture is what edges are looked for in: noise, blocks, slopes, and blocks with noise that
+// is lower than the thresholds.
 func edgesPicture(rng *rand.Rand, width, height int) []byte {
 	p := make([]byte, width*height)
 	kind, amp := rng.IntN(5), 1+rng.IntN(60)
@@ -34,7 +35,8 @@ func edgesPicture(rng *rand.Rand, width, height int) []byte {
 	return p
 }
 
-// literalEdges is the definition, step by step, with the blur's weights made as the definition says.
+// literalEdges is the definition, step by step, with the blur's weights made as the definition
+// says.
 func literalEdges(p []byte, width, height int) []byte {
 	var weights [13]int
 	var exact [13]float64
@@ -169,13 +171,15 @@ func TestEdgesAreTheLiteralOnes(t *testing.T) {
 	}
 }
 
-// TestEdgesOfOneStep: columns of 0 to the left and of 200 from column 10 on. Blurred, columns 7 to 12 are
+// TestEdgesOfOneStep: columns of 0 to the left and of 200 from column 10 on. Blurred, columns 7 to
+// 12 are
 //
 //	200·(1, 15, 77, 179, 241, 255)/256 = 0.78, 11.7, 60.2, 139.8, 188.3, 199.2 → 1, 12, 60, 140, 188, 199
 //
-// and 200 from 13 on. |dx| = 4·(right − left): column 8: 4·59 = 236, 9: 4·128 = 512, 10: 4·128 = 512, 11: 4·59 = 236. Columns 9 and
-// 10 are equal; the one that is larger than its left and not smaller than its right neighbour is 9. low = 20, high = 60. So
-// the edge is column 9, in all lines.
+// and 200 from 13 on. |dx| = 4·(right − left): column 8: 4·59 = 236, 9: 4·128 = 512, 10: 4·128 =
+// 512, 11: 4·59 = 236. Columns 9 and 10 are equal; the one that is larger than its left and not
+// smaller than its right neighbour is 9. low = 20, high = 60. So the edge is column 9, in all
+// lines.
 func TestEdgesOfOneStep(t *testing.T) {
 	const width, height = 20, 5
 	p := make([]byte, width*height)
@@ -191,11 +195,13 @@ func TestEdgesOfOneStep(t *testing.T) {
 	}
 }
 
-// TestCannyThresholds: 0.1·250 is 25 and 0.3·250 is 75 in float64, 0.1·255 + 0 = 25.5 → 25, 0.3·255 = 76.5 → 76.
-// 0.3·10 is 3, and 0.1·10 + 9 = 10; a flat picture's thresholds are its value, which no gradient exceeds.
+// TestCannyThresholds: 0.1·250 is 25 and 0.3·250 is 75 in float64, 0.1·255 + 0 = 25.5 → 25, 0.3·255
+// = 76.5 → 76. 0.3·10 is 3, and 0.1·10 + 9 = 10; a flat picture's thresholds are its value, which
+// no gradient exceeds.
 func TestCannyThresholds(t *testing.T) {
 	for _, tc := range []struct{ least, largest, low, high int }{
-		{0, 255, 25, 76}, {5, 255, 30, 80}, {9, 19, 10, 12}, {0, 0, 0, 0}, {255, 255, 255, 255}, {100, 200, 110, 130}, {0, 1, 0, 0},
+		{0, 255, 25, 76}, {5, 255, 30, 80}, {9, 19, 10, 12}, {0, 0, 0, 0}, {255, 255, 255, 255}, {100, 200, 110, 130},
+		{0, 1, 0, 0},
 	} {
 		if low, high := cannyThresholds(tc.least, tc.largest); low != tc.low || high != tc.high {
 			t.Errorf("%d…%d: %d and %d, want %d and %d", tc.least, tc.largest, low, high, tc.low, tc.high)
@@ -263,7 +269,8 @@ func BenchmarkEdges(b *testing.B) {
 	text, other := make([]byte, width*height), make([]byte, width*height)
 	Luma(text, textPix)
 	Luma(other, textual(rng, width*height))
-	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3}, {X: 700, Y: 500, Width: 2, Height: 16}} {
+	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3},
+		{X: 700, Y: 500, Width: 2, Height: 16}} {
 		e, err := NewEdges(width, height)
 		if err != nil {
 			b.Fatal(err)

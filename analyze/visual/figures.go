@@ -12,7 +12,8 @@ import (
 // ErrProgress is wrapped by every error about a progress that none can be.
 var ErrProgress = errors.New("this is no progress")
 
-// Moment is when something happened: a time, and the interval in which it lies, not always in the middle.
+// Moment is when something happened: a time, and the interval in which it lies, not always in the
+// middle.
 type Moment struct {
 	Value timeline.Time
 	timeline.Interval
@@ -21,13 +22,15 @@ type Moment struct {
 // Middle is the moment whose value is an interval's midpoint.
 func Middle(i timeline.Interval) Moment { return Moment{i.Mid(), i} }
 
-// Point is a step of a progress: from At on, until the next point, the picture was P of the way to the last one.
+// Point is a step of a progress: from At on, until the next point, the picture was P of the way to
+// the last one.
 type Point struct {
 	At Moment
 	P  float64 // at most 1; a similarity may be negative, down to -1
 }
 
-// Elapsed is a time counted from T0, and its bounds. The value is the distance of the moments' values.
+// Elapsed is a time counted from T0, and its bounds. The value is the distance of the moments'
+// values.
 type Elapsed struct {
 	Value, Low, High time.Duration
 	Point            int  // whose it is, by its index
@@ -59,22 +62,26 @@ type Start struct {
 
 // NewFigures computes the figures of a progress.
 //
-// points[0] is the picture as it was at T0, whatever its time; each further point is a frame that differs from the one before. So the
-// first visual change is points[1] and the last visual change is the last point, whether P has moved or not: a pixel may turn
-// from one wrong colour into another. With one point nothing has changed, and there is neither.
+// points[0] is the picture as it was at T0, whatever its time; each further point is a frame that
+// differs from the one before. So the first visual change is points[1] and the last visual change
+// is the last point, whether P has moved or not: a pixel may turn from one wrong colour into
+// another. With one point nothing has changed, and there is neither.
 //
-// The Speed Index is Σ Δt·(1 − P) from T0 to the end, P being that of the last point not after the moment; it begins with points[0].P. The end
-// matters only where the last P is not 1. A negative P counts as it is.
+// The Speed Index is Σ Δt·(1 − P) from T0 to the end, P being that of the last point not after the
+// moment; it begins with points[0].P. The end matters only where the last P is not 1. A negative P
+// counts as it is.
 //
-// Bounds: each time lies anywhere in its interval, independently of the others. Regrouped by times, the index is
+// Bounds: each time lies anywhere in its interval, independently of the others. Regrouped by times,
+// the index is
 //
 //	Σ ti·(pi − pi−1) + end·(1 − plast) − T0·(1 − p0)
 //
-// and so it is least with each ti at its earliest where the factor is positive and at its latest where it is negative, and
-// largest the other way round. (That the times come in order is not used: where intervals overlap the bounds are a little wide.)
+// and so it is least with each ti at its earliest where the factor is positive and at its latest
+// where it is negative, and largest the other way round. (That the times come in order is not used:
+// where intervals overlap the bounds are a little wide.)
 //
-// Values must not go back, P must be a number from -1 to 1, the end not lie wholly before a point and no point but the first
-// wholly before T0; else the error says which point it is.
+// Values must not go back, P must be a number from -1 to 1, the end not lie wholly before a point
+// and no point but the first wholly before T0; else the error says which point it is.
 func NewFigures(start Start, points []Point, end Moment) (Figures, error) {
 	if err := checkProgress(start, points, end); err != nil {
 		return Figures{}, err
@@ -100,14 +107,16 @@ func checkProgress(start Start, points []Point, end Moment) error {
 	case start.FirstChange && len(points) < 2:
 		return fmt.Errorf("%w: time is to count from the first change, and nothing changes", ErrProgress)
 	case !sane(end) || !start.FirstChange && !sane(start.T0):
-		return fmt.Errorf("%w: its start or end is no interval, or more than 70 years from the clock's zero", ErrProgress)
+		return fmt.Errorf("%w: its start or end is no interval, or more than 70 years from the clock's zero",
+			ErrProgress)
 	}
 	for i, p := range points {
 		switch {
 		case math.IsNaN(p.P) || p.P < -1 || p.P > 1:
 			return fmt.Errorf("%w: point %d is %v, not from -1 to 1", ErrProgress, i, p.P)
 		case !sane(p.At):
-			return fmt.Errorf("%w: the time of point %d is no interval, or more than 70 years from the clock's zero", ErrProgress, i)
+			return fmt.Errorf("%w: the time of point %d is no interval, or more than 70 years from the clock's zero",
+				ErrProgress, i)
 		case i > 0 && p.At.Value < points[i-1].At.Value:
 			return fmt.Errorf("%w: point %d comes before point %d", ErrProgress, i, i-1)
 		case i > 0 && !start.FirstChange && p.At.Latest < start.T0.Earliest:
@@ -119,7 +128,8 @@ func checkProgress(start Start, points []Point, end Moment) error {
 	return nil
 }
 
-// sane reports whether a moment lies in its interval, and so near to 0 that differences of times are durations.
+// sane reports whether a moment lies in its interval, and so near to 0 that differences of times
+// are durations.
 func sane(m Moment) bool {
 	const far = 1 << 61
 	return m.Earliest <= m.Value && m.Value <= m.Latest && m.Earliest >= -far && m.Latest <= far
@@ -133,7 +143,8 @@ func (s Start) origin(points []Point) Moment {
 	return s.T0
 }
 
-// elapsed returns the time of a point, counted from the start. From itself it is 0, whatever its uncertainty.
+// elapsed returns the time of a point, counted from the start. From itself it is 0, whatever its
+// uncertainty.
 func elapsed(s Start, points []Point, i int) Elapsed {
 	if s.FirstChange && i <= 1 {
 		return Elapsed{Point: i, Some: true}

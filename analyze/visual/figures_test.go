@@ -44,8 +44,9 @@ func TestFigures(t *testing.T) {
 			},
 		},
 		{
-			// 0.86 at 100 is crossed there, but 0.3 at 200 falls below, so 85 % is complete at 300; 95 % at 500, as 0.9
-			// at 400 falls below it too. 100·0.8 + 100·0.14 + 100·0.7 + 100·0 + 100·0.1 = 174
+			// 0.86 at 100 is crossed there, but 0.3 at 200 falls below, so 85 % is complete at 300;
+			// 95 % at 500, as 0.9 at 400 falls below it too. 100·0.8 + 100·0.14 + 100·0.7 + 100·0 +
+			// 100·0.1 = 174
 			"a progress that goes back", Start{T0: at(0)},
 			[]Point{{at(0), 0.2}, {at(100), 0.86}, {at(200), 0.3}, {at(300), 1}, {at(400), 0.9}, {at(500), 1}}, at(500),
 			Figures{
@@ -56,8 +57,8 @@ func TestFigures(t *testing.T) {
 			},
 		},
 		{
-			// Factors: T0 −(1 − 0) = −1, first point +0.5, second +0.5.
-			// value 0.5·110 + 0.5·210 − 5 = 155; low 0.5·100 + 0.5·200 − 10 = 140; high 0.5·120 + 0.5·220 − 0 = 170
+			// Factors: T0 −(1 − 0) = −1, first point +0.5, second +0.5. value 0.5·110 + 0.5·210 − 5
+			// = 155; low 0.5·100 + 0.5·200 − 10 = 140; high 0.5·120 + 0.5·220 − 0 = 170
 			"every time is an interval", Start{T0: within(0, 10)},
 			[]Point{{at(0), 0}, {within(100, 120), 0.5}, {within(200, 220), 1}}, at(900),
 			Figures{
@@ -79,8 +80,9 @@ func TestFigures(t *testing.T) {
 			},
 		},
 		{
-			// From its own time the first change is 0, exactly; the second point is 100 ± 20 from it. The progress before
-			// plays no part: value 100·(1 − 0.5) = 50; factors −0.5 and +0.5: low 0.5·(90 − 10) = 40, high 0.5·(110 + 10) = 60
+			// From its own time the first change is 0, exactly; the second point is 100 ± 20 from
+			// it. The progress before plays no part: value 100·(1 − 0.5) = 50; factors −0.5 and
+			// +0.5: low 0.5·(90 − 10) = 40, high 0.5·(110 + 10) = 60
 			"counted from the first change", Start{FirstChange: true},
 			[]Point{{at(0), 0}, {within(490, 510), 0.5}, {within(590, 610), 1}}, at(900),
 			Figures{
@@ -101,7 +103,8 @@ func TestFigures(t *testing.T) {
 			},
 		},
 		{
-			// A similarity below 0 counts as it is: 100·1.5 + 100·0.25 = 175; never complete; the end matters: 50·0.25
+			// A similarity below 0 counts as it is: 100·1.5 + 100·0.25 = 175; never complete; the
+			// end matters: 50·0.25
 			"never complete, and negative at first", Start{T0: at(0)},
 			[]Point{{at(0), -0.5}, {at(100), 0.75}, {at(200), 0.75}}, within(240, 260),
 			Figures{
@@ -179,7 +182,8 @@ func TestFiguresRefuse(t *testing.T) {
 	}
 }
 
-// TestSpeedIndexLiesWithinItsBounds draws times from the intervals, and steps along them in the definition's own way.
+// TestSpeedIndexLiesWithinItsBounds draws times from the intervals, and steps along them in the
+// definition's own way.
 func TestSpeedIndexLiesWithinItsBounds(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 10))

@@ -5,23 +5,24 @@ import (
 	"math"
 )
 
-// White is where white begins: a pixel whose samples are all at least this is left out of a histogram, as the script does it.
+// White is where white begins: a pixel whose samples are all at least this is left out of a
+// histogram, as the script does it.
 const White = 250
 
-// Histogram counts, for each of a picture's three channels, how many pixels have each value. Pixels that are white (all
-// three samples ≥ [White]) are not counted. It is kept up to date by taking pixels out and putting others in, so
-// what does not change costs nothing.
+// Histogram counts, for each of a picture's three channels, how many pixels have each value. Pixels
+// that are white (all three samples ≥ [White]) are not counted. It is kept up to date by taking
+// pixels out and putting others in, so what does not change costs nothing.
 //
-// The order of the channels does not matter to any progress, so pixels may be RGB, BGR, RGBA or BGRX as long as it is
-// one of them throughout. The fourth byte is ignored.
+// The order of the channels does not matter to any progress, so pixels may be RGB, BGR, RGBA or
+// BGRX as long as it is one of them throughout. The fourth byte is ignored.
 //
 // The zero value is the histogram of no pixels.
 type Histogram struct {
 	// White pixels are counted too, but 256 higher, where nobody looks: that needs no branch.
 	bins [3][512]uint32
-	// Grey pixels of eights that are all grey are counted here, once for the three channels: text is made of them. Each
-	// pixel of an eight has a table of its own, for if neighbours, which are often equal, went to one, each would wait for the
-	// one before.
+	// Grey pixels of eights that are all grey are counted here, once for the three channels: text
+	// is made of them. Each pixel of an eight has a table of its own, for if neighbours, which are
+	// often equal, went to one, each would wait for the one before.
 	grey [8][256]uint32
 }
 
@@ -42,7 +43,8 @@ func (h *Histogram) Add(row []byte, step int) { h.count(row, step, 1) }
 // Remove takes out pixels that were put in.
 func (h *Histogram) Remove(row []byte, step int) { h.count(row, step, ^uint32(0)) }
 
-// Update takes out the old pixels and puts in the new ones. Pixels that are the same in both may be among them.
+// Update takes out the old pixels and puts in the new ones. Pixels that are the same in both may be
+// among them.
 func (h *Histogram) Update(old, now []byte, step int) {
 	h.Remove(old, step)
 	h.Add(now, step)
@@ -68,8 +70,8 @@ func (h *Histogram) bump(pixel, by uint32) {
 	h.bins[2][(c|white)&511] += by
 }
 
-// count4 counts pixels of 4 bytes. Screens are full of runs of one colour: eight equal pixels are counted at once, and
-// runs of such eights with them.
+// count4 counts pixels of 4 bytes. Screens are full of runs of one colour: eight equal pixels are
+// counted at once, and runs of such eights with them.
 func (h *Histogram) count4(row []byte, by uint32) {
 	const (
 		samples = 0x00ffffff
@@ -122,7 +124,8 @@ func (h *Histogram) bumpAll(p, q, r, s uint64, by uint32) {
 	h.bump(uint32(s>>32), by)
 }
 
-// run returns how many eights of pixels from the row's start on have the colour, which is given twice.
+// run returns how many eights of pixels from the row's start on have the colour, which is given
+// twice.
 func run(row []byte, p uint64) (n int) {
 	const two = 0x00ffffff00ffffff
 	for len(row) >= 32 {
@@ -139,18 +142,21 @@ func run(row []byte, p uint64) (n int) {
 	return n
 }
 
-// Progress is how much of the way from one histogram to another has been gone, in pixels of all channels together.
+// Progress is how much of the way from one histogram to another has been gone, in pixels of all
+// channels together.
 type Progress struct {
 	Matched, Total int64
 }
 
-// HistogramProgress holds a picture's histogram against those of the first and the last picture, as the script does:
+// HistogramProgress holds a picture's histogram against those of the first and the last picture, as
+// the script does:
 //
 //	matched = Σ min(|cur − first|, |last − first|)    total = Σ |last − first|
 //
-// over the 256 values of three channels. There is no slop: a value counts only where it is. It is 1 for the last
-// picture, and 0 for the first. A picture that has gone beyond the last, in the number of pixels of a value, or in the other
-// direction, counts as having arrived: the script takes the difference without its sign.
+// over the 256 values of three channels. There is no slop: a value counts only where it is. It is 1
+// for the last picture, and 0 for the first. A picture that has gone beyond the last, in the number
+// of pixels of a value, or in the other direction, counts as having arrived: the script takes the
+// difference without its sign.
 func HistogramProgress(cur, first, last *Histogram) Progress {
 	var p Progress
 	for c := range 3 {
@@ -164,9 +170,9 @@ func HistogramProgress(cur, first, last *Histogram) Progress {
 	return p
 }
 
-// HistogramProgressSlop is the progress of the old script, which lets a pixel of a value arrive near it: what is wanted of value
-// v is taken from what has changed in the values v − 5 to v + 4 (to v + 5 was meant, perhaps), the lowest first,
-// for v from 0 to 255, and what was taken is gone.
+// HistogramProgressSlop is the progress of the old script, which lets a pixel of a value arrive
+// near it: what is wanted of value v is taken from what has changed in the values v − 5 to v + 4
+// (to v + 5 was meant, perhaps), the lowest first, for v from 0 to 255, and what was taken is gone.
 func HistogramProgressSlop(cur, first, last *Histogram) Progress {
 	const slop = 5
 	var p Progress
@@ -195,7 +201,8 @@ func apart(a, b uint32) int64 {
 	return max(d, -d)
 }
 
-// Fraction returns matched/total, from 0 to 1. Where first and last have the same histogram, it is 1, as in the script.
+// Fraction returns matched/total, from 0 to 1. Where first and last have the same histogram, it is
+// 1, as in the script.
 func (p Progress) Fraction() float64 {
 	if p.Total == 0 {
 		return 1
@@ -203,8 +210,8 @@ func (p Progress) Fraction() float64 {
 	return float64(p.Matched) / float64(p.Total)
 }
 
-// Percent returns the progress as the script keeps it, in whole per cents: the fraction times 100 in float64, rounded
-// down. So 29/100 is 28 %, for 0.29·100 is a little less than 29.
+// Percent returns the progress as the script keeps it, in whole per cents: the fraction times 100
+// in float64, rounded down. So 29/100 is 28 %, for 0.29·100 is a little less than 29.
 func (p Progress) Percent() int {
 	return int(math.Floor(p.Fraction() * 100))
 }

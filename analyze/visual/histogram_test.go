@@ -108,8 +108,8 @@ func of(values map[byte]int) *Histogram {
 	return h
 }
 
-// TestHistogramProgress has cases worked by hand. All pixels are grey, so each channel has the same sums, and the
-// total is three times that of one.
+// TestHistogramProgress has cases worked by hand. All pixels are grey, so each channel has the same
+// sums, and the total is three times that of one.
 func TestHistogramProgress(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -190,7 +190,8 @@ func TestHistogramProgress(t *testing.T) {
 	}
 }
 
-// TestPercentRoundsAsFloatsDo has the values of n/100·100 in IEEE 754 double precision that lie below n.
+// TestPercentRoundsAsFloatsDo has the values of n/100·100 in IEEE 754 double precision that lie
+// below n.
 func TestPercentRoundsAsFloatsDo(t *testing.T) {
 	short := map[int64]bool{29: true, 57: true, 58: true}
 	for n := range int64(101) {
@@ -235,7 +236,8 @@ func TestProgressOfRandomPictures(t *testing.T) {
 		for i := range h {
 			h[i].Add(screenful(rng, 2000, 4), 4)
 		}
-		if got, want := HistogramProgressSlop(&h[0], &h[1], &h[2]), literalSlop(h[0].literal(), h[1].literal(), h[2].literal()); got != want {
+		if got, want := HistogramProgressSlop(&h[0], &h[1], &h[2]),
+			literalSlop(h[0].literal(), h[1].literal(), h[2].literal()); got != want {
 			t.Fatalf("seed %d: with slop %v, want %v", seed, got, want)
 		}
 		var want Progress
@@ -309,7 +311,8 @@ func BenchmarkHistogram(b *testing.B) {
 	}
 }
 
-// textual makes lines of black glyphs with grey edges on white, about as full as a page of text: half of it is between lines.
+// textual makes lines of black glyphs with grey edges on white, about as full as a page of text:
+// half of it is between lines.
 func textual(rng *rand.Rand, pixels int) []byte {
 	pix := make([]byte, 0, pixels*4)
 	for len(pix) < pixels*4 {

@@ -2,18 +2,19 @@ package visual
 
 import "encoding/binary"
 
-// Patch is the histogram of a part of a picture that is counted anew, all of it, when it changes: see [Counter.Move]. The zero value is that
-// of no pixels.
+// Patch is the histogram of a part of a picture that is counted anew, all of it, when it changes:
+// see [Counter.Move]. The zero value is that of no pixels.
 type Patch struct {
 	bins [3][256]uint32
 }
 
-// Counter counts many pixels of 4 bytes at once. White ones are counted with the others and taken out at the end, if there can be
-// any: three additions a pixel are all that is left.
+// Counter counts many pixels of 4 bytes at once. White ones are counted with the others and taken
+// out at the end, if there can be any: three additions a pixel are all that is left.
 //
 // The zero value has counted nothing.
 type Counter struct {
-	// Each of four neighbours has a table of its own, for if they went to one, those that are equal would wait for each other.
+	// Each of four neighbours has a table of its own, for if they went to one, those that are equal
+	// would wait for each other.
 	tables [4][3][256]uint32
 	grey   [8][256]uint32 // as in Histogram, white ones never looked at
 	greys  bool           // there are some
@@ -127,8 +128,9 @@ func (c *Counter) same(p, n uint32) {
 
 func isWhite(p uint32) bool { return p&255 >= White && p>>8&255 >= White && p>>16&255 >= White }
 
-// Move replaces what the patch had by what was counted, and the same in the histogram that the patch is a part of; h may be nil if it
-// has this already. Then the counter has counted nothing again.
+// Move replaces what the patch had by what was counted, and the same in the histogram that the
+// patch is a part of; h may be nil if it has this already. Then the counter has counted nothing
+// again.
 func (c *Counter) Move(p *Patch, h *Histogram) {
 	if c.whitePossible() {
 		for _, row := range c.rows {
@@ -191,7 +193,8 @@ func (c *Counter) whitePossible() bool {
 	return true
 }
 
-// dropWhite takes out the white pixels of a row that Add has counted in the channels. It passes over the same runs and greys.
+// dropWhite takes out the white pixels of a row that Add has counted in the channels. It passes
+// over the same runs and greys.
 func (c *Counter) dropWhite(row []byte) {
 	for len(row) >= eight {
 		q := (*[eight]byte)(row)

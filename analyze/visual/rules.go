@@ -10,15 +10,17 @@ import (
 // Frames are the frames of a video, or what a recording has of them.
 type Frames interface {
 	Len() int
-	// Picture returns frame i. At most three are needed at a time; they must stay as they are until two others have been asked for.
-	// All must have the same size.
+	// Picture returns frame i. At most three are needed at a time; they must stay as they are until
+	// two others have been asked for. All must have the same size.
 	Picture(i int) (Picture, error)
 }
 
-// Rules says which frames the script keeps. [ScriptRules] are those with which browsertime calls it.
+// Rules says which frames the script keeps. [ScriptRules] are those with which browsertime calls
+// it.
 type Rules struct {
-	Orange         bool    // orange frames go, and what is before them
-	RenderIgnore   int     // per cent of width and height, in the middle, that are not looked at for the start; 0 for none
+	Orange bool // orange frames go, and what is before them
+	// per cent of width and height, in the middle, that are not looked at for the start; 0 for none
+	RenderIgnore   int
 	Cropped        bool    // frames were cropped to the viewport: margins at the sides and the top are looked at
 	Mobile         bool    // of a phone: with Cropped, the bottom too
 	NoiseTolerance float64 // per cent of the compared pixels that may differ from the last frame kept; 0: no such pass
@@ -26,31 +28,38 @@ type Rules struct {
 	StartWhite, EndWhite bool
 }
 
-// WhiteRules returns ScriptRules with those for white that the old script has, and that browsertime does not ask for: for browsers that are white before
-// they begin and after they end.
+// WhiteRules returns ScriptRules with those for white that the old script has, and that browsertime
+// does not ask for: for browsers that are white before they begin and after they end.
 func WhiteRules() Rules {
 	r := ScriptRules()
 	r.StartWhite, r.EndWhite = true, true
 	return r
 }
 
-// ScriptRules returns the rules with which browsertime calls the script, for frames of which nothing had to be cropped away.
+// ScriptRules returns the rules with which browsertime calls the script, for frames of which
+// nothing had to be cropped away.
 func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 
 // Keep returns the frames that the script keeps, by their indices, in order:
 //
-//  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it go. Then those that are orange at the beginning and
-//     at the end go. If all are, none is left; the script fails there.
-//  2. White, only if asked for: of two frames and more, those before the first white one ([IsWhite], of all of the picture) go; if none is white,
-//     none is left, and the script fails there.
-//  3. Start. The frames behind the first one that look like it, or are orange, go, up to the first that does neither. A pixel
-//     looks the same if no sample differs by more than 25 (10 % of 255). All of the compared ones must.
-//  4. White at the end, only if asked for: of three frames and more, the first white one from the third on goes, and all behind it.
+//  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it go. Then those
+//     that are orange at the beginning and at the end go. If all are, none is left; the script
+//     fails there.
+//  2. White, only if asked for: of two frames and more, those before the first white one
+//     ([IsWhite], of all of the picture) go; if none is white, none is left, and the script fails
+//     there.
+//  3. Start. The frames behind the first one that look like it, or are orange, go, up to the first
+//     that does neither. A pixel looks the same if no sample differs by more than 25 (10 % of 255).
+//     All of the compared ones must.
+//  4. White at the end, only if asked for: of three frames and more, the first white one from the
+//     third on goes, and all behind it.
 //  5. Duplicates at the start, again: margins are others now, and the middle is looked at.
-//  6. Duplicates at the end: of the last frame and those right before it that look like it, the earliest stays. Here samples
-//     may differ by 38 (15 %), and five pixels by more. It takes three frames to begin with.
-//  7. Noise, only if asked for: each frame that differs from the last one kept in no more than the tolerated part of the pixels
-//     (at least five), by samples of more than 38, goes; also the last frame.
+//  6. Duplicates at the end: of the last frame and those right before it that look like it, the
+//     earliest stays. Here samples may differ by 38 (15 %), and five pixels by more. It takes three
+//     frames to begin with.
+//  7. Noise, only if asked for: each frame that differs from the last one kept in no more than the
+//     tolerated part of the pixels (at least five), by samples of more than 38, goes; also the last
+//     frame.
 //
 // Compared is the picture without margins ([Rules.Margins]).
 func (r Rules) Keep(frames Frames) ([]int, error) {
@@ -100,7 +109,8 @@ func (k *keeper) pair(i, j int) (a, b Picture, err error) {
 		return a, b, err
 	}
 	if a.Width != b.Width || a.Height != b.Height {
-		err = fmt.Errorf("%w: frame %d has %dx%d pixels, frame %d has %dx%d", ErrSize, i, a.Width, a.Height, j, b.Width, b.Height)
+		err = fmt.Errorf("%w: frame %d has %dx%d pixels, frame %d has %dx%d", ErrSize, i, a.Width, a.Height, j, b.Width,
+			b.Height)
 	}
 	return a, b, err
 }
@@ -146,7 +156,8 @@ func errOr(err error, next func() error) error {
 	return next()
 }
 
-// firstWhite returns the place of the first white frame from one on, and how many frames there are if there is none.
+// firstWhite returns the place of the first white frame from one on, and how many frames there are
+// if there is none.
 func (k *keeper) firstWhite(from int) (int, error) {
 	for n := from; n < len(k.left); n++ {
 		p, err := k.picture(k.left[n])
@@ -196,7 +207,8 @@ func (k *keeper) head() error {
 	})
 }
 
-// dropHead drops the frames behind the first for which gone holds, up to the first for which it does not.
+// dropHead drops the frames behind the first for which gone holds, up to the first for which it
+// does not.
 func (k *keeper) dropHead(gone func(first, p Picture, i int) (bool, error)) error {
 	n := 1
 	for ; n < len(k.left); n++ {
@@ -267,9 +279,10 @@ func (r Rules) ignored(p Picture) frame.Region {
 	return frame.Region{X: half(p.Width, w), Y: half(p.Height, h), Width: w, Height: h}
 }
 
-// StartMargins returns what is compared for the start: the picture without 10 lines at the top, 10 columns at the right and 24
-// lines at the bottom; of pictures with a side over 400, without 3 % of the height, 4 % of the width and 4 % of the width,
-// rounded up, where that is more. If the picture was cropped, only without the bottom, and of a phone all of it.
+// StartMargins returns what is compared for the start: the picture without 10 lines at the top, 10
+// columns at the right and 24 lines at the bottom; of pictures with a side over 400, without 3 % of
+// the height, 4 % of the width and 4 % of the width, rounded up, where that is more. If the picture
+// was cropped, only without the bottom, and of a phone all of it.
 func (r Rules) StartMargins(width, height int) frame.Region {
 	top, right, bottom := 10, 10, 24
 	if height > 400 || width > 400 {
@@ -280,9 +293,9 @@ func (r Rules) StartMargins(width, height int) frame.Region {
 	return r.within(width, height, top, right, bottom)
 }
 
-// Margins returns what is compared for duplicates: the picture without 40 lines at the top, 10 columns at the right and 10 lines
-// at the bottom; of pictures with a side over 400, without 4 % of the height, 4 % of the width and 6 % of the width, rounded up.
-// Cropped ones as in StartMargins.
+// Margins returns what is compared for duplicates: the picture without 40 lines at the top, 10
+// columns at the right and 10 lines at the bottom; of pictures with a side over 400, without 4 % of
+// the height, 4 % of the width and 6 % of the width, rounded up. Cropped ones as in StartMargins.
 func (r Rules) Margins(width, height int) frame.Region {
 	top, right, bottom := 40, 10, 10
 	if height > 400 || width > 400 {
@@ -303,9 +316,10 @@ func (r Rules) within(width, height, top, right, bottom int) frame.Region {
 
 func ceil(n int, part float64) int { return int(math.Ceil(float64(n) * part)) }
 
-// Differing returns how many pixels of the region differ in a sample by more than the per cents of 255, rounded down: 25 for
-// 10 %, 38 for 15 %. Pixels in ignored are the same. The region is cut as the script's crop cuts it, which never takes the
-// picture's last line and last column; false says that no line is left, and then the script finds no two frames alike.
+// Differing returns how many pixels of the region differ in a sample by more than the per cents of
+// 255, rounded down: 25 for 10 %, 38 for 15 %. Pixels in ignored are the same. The region is cut as
+// the script's crop cuts it, which never takes the picture's last line and last column; false says
+// that no line is left, and then the script finds no two frames alike.
 func Differing(a, b Picture, percent int, region, ignored frame.Region) (n int, some bool) {
 	x0, x1 := scriptCut(a.Width, region.X, region.Width)
 	y0, y1 := scriptCut(a.Height, region.Y, region.Height)
@@ -343,10 +357,11 @@ func scriptCut(n, from, length int) (a, b int) {
 	return a, min(n-1, max(a+length, 0))
 }
 
-// IsOrange reports whether the script takes the picture for one of browsertime's orange ones: in one of three parts of it, in the
-// middle, at the top and at the bottom, scaled to 200x200 pixels, fewer than 10,000 of the 40,000 differ from (222, 100, 13) in a sample by more
-// than 38. We count pixels of the unscaled part, which must be fewer than a quarter: for a frame that is all orange, or has
-// none, it is the same.
+// IsOrange reports whether the script takes the picture for one of browsertime's orange ones: in
+// one of three parts of it, in the middle, at the top and at the bottom, scaled to 200x200 pixels,
+// fewer than 10,000 of the 40,000 differ from (222, 100, 13) in a sample by more than 38. We count
+// pixels of the unscaled part, which must be fewer than a quarter: for a frame that is all orange,
+// or has none, it is the same.
 func IsOrange(p Picture) bool {
 	w, h := p.Width, p.Height
 	for _, r := range [...]frame.Region{
@@ -363,10 +378,12 @@ func IsOrange(p Picture) bool {
 	return false
 }
 
-// IsWhite reports whether the old script takes the picture for white: scaled to 200x200 pixels, fewer than 500 of the 40,000 (1.25 %)
-// are farther than 10 % from white. It looks at all of the picture if a viewport was looked for (whole), else at the middle, half of
-// the width and 33 % of the height. browsertime has always asked for a viewport. Today's script has no such rule. We count pixels
-// of the unscaled picture that differ in a sample by more than 25; ImageMagick measures the distance in three dimensions.
+// IsWhite reports whether the old script takes the picture for white: scaled to 200x200 pixels,
+// fewer than 500 of the 40,000 (1.25 %) are farther than 10 % from white. It looks at all of the
+// picture if a viewport was looked for (whole), else at the middle, half of the width and 33 % of
+// the height. browsertime has always asked for a viewport. Today's script has no such rule. We
+// count pixels of the unscaled picture that differ in a sample by more than 25; ImageMagick
+// measures the distance in three dimensions.
 func IsWhite(p Picture, whole bool) bool {
 	x0, y0, x1, y1 := 0, 0, p.Width, p.Height
 	if !whole {

@@ -14,8 +14,8 @@ type film []Picture
 func (f film) Len() int                       { return len(f) }
 func (f film) Picture(i int) (Picture, error) { return f[i], nil }
 
-// side of the tests' frames: compared for the start are columns 0…109 and lines 10…95, for duplicates columns 0…109
-// and lines 40…109.
+// side of the tests' frames: compared for the start are columns 0…109 and lines 10…95, for
+// duplicates columns 0…109 and lines 40…109.
 const side = 120
 
 func plain(r, g, b byte) Picture {
@@ -50,7 +50,8 @@ func TestKeep(t *testing.T) {
 		{"nothing", ScriptRules(), nil, nil},
 		{"one frame", ScriptRules(), film{grey}, []int{0}},
 		{"all differ", ScriptRules(), film{white, grey, black}, []int{0, 1, 2}},
-		{"orange at both ends, and white before it", ScriptRules(), film{white, orange, orange, white, black, orange}, []int{3, 4}},
+		{"orange at both ends, and white before it", ScriptRules(), film{white, orange, orange, white, black, orange},
+			[]int{3, 4}},
 		{"orange is not looked for", Rules{}, film{white, orange, white}, []int{0, 1, 2}},
 		{"all orange", ScriptRules(), film{orange, orange}, nil},
 		{
@@ -64,9 +65,12 @@ func TestKeep(t *testing.T) {
 		},
 		{"orange flashes right after the start", ScriptRules(), film{white, orange, white, black}, []int{2, 3}},
 		{"start: white goes on for a while", ScriptRules(), film{white, white, white, grey, black}, []int{0, 3, 4}},
-		{"start: 25 off still looks like it", ScriptRules(), film{grey, with(grey, 5, 50, 1, 25), black, white}, []int{0, 2, 3}},
-		{"start: 26 off does not", ScriptRules(), film{grey, with(grey, 5, 50, 1, 26), black, white}, []int{0, 1, 2, 3}},
-		{"start: 26 darker does not", ScriptRules(), film{grey, with(grey, 5, 50, 1, -26), black, white}, []int{0, 1, 2, 3}},
+		{"start: 25 off still looks like it", ScriptRules(), film{grey, with(grey, 5, 50, 1, 25), black, white},
+			[]int{0, 2, 3}},
+		{"start: 26 off does not", ScriptRules(), film{grey, with(grey, 5, 50, 1, 26), black, white},
+			[]int{0, 1, 2, 3}},
+		{"start: 26 darker does not", ScriptRules(), film{grey, with(grey, 5, 50, 1, -26), black, white},
+			[]int{0, 1, 2, 3}},
 		{
 			// 5 % of 120 is 6: columns and lines 57 to 62
 			"middle: the start ignores what changes there", ScriptRules(),
@@ -89,11 +93,13 @@ func TestKeep(t *testing.T) {
 			film{white, with(white, 57, 57, 6, -200), black}, []int{0, 1, 2},
 		},
 		{
-			// in line 20 the start looks (from line 10 on), the duplicates do not (from line 40 on): the second pass drops it
+			// in line 20 the start looks (from line 10 on), the duplicates do not (from line 40
+			// on): the second pass drops it
 			"top: seen by the start, dropped with the duplicates", ScriptRules(),
 			film{white, with(white, 5, 20, 9, -200), black, grey}, []int{0, 2, 3},
 		},
-		{"top: nobody looks at line 9", ScriptRules(), film{white, with(white, 5, 9, 9, -200), black, grey}, []int{0, 2, 3}},
+		{"top: nobody looks at line 9", ScriptRules(), film{white, with(white, 5, 9, 9, -200), black, grey},
+			[]int{0, 2, 3}},
 		{
 			"bottom: the start does not look at line 96", ScriptRules(),
 			film{white, with(white, 5, 96, 9, -200), black, grey}, []int{0, 2, 3},
@@ -114,7 +120,8 @@ func TestKeep(t *testing.T) {
 			"right: nobody looks at column 110", ScriptRules(),
 			film{white, with(white, 110, 60, 9, -200), black, grey}, []int{0, 2, 3},
 		},
-		{"right: column 109 counts", ScriptRules(), film{white, with(white, 109, 60, 1, -200), black, grey}, []int{0, 1, 2, 3}},
+		{"right: column 109 counts", ScriptRules(), film{white, with(white, 109, 60, 1, -200), black, grey},
+			[]int{0, 1, 2, 3}},
 		{
 			"cropped: the top counts", Rules{Cropped: true},
 			film{white, with(white, 5, 9, 9, -200), black, grey}, []int{0, 1, 2, 3},
@@ -127,14 +134,16 @@ func TestKeep(t *testing.T) {
 			"cropped: the last column never counts", Rules{Cropped: true, Mobile: true},
 			film{white, with(white, 119, 60, 1, -200), black, grey}, []int{0, 2, 3},
 		},
-		{"end: the earliest of those that look like the last stays", ScriptRules(), film{white, black, grey, grey, grey}, []int{0, 1, 2}},
+		{"end: the earliest of those that look like the last stays", ScriptRules(),
+			film{white, black, grey, grey, grey}, []int{0, 1, 2}},
 		{
 			"end: five pixels may differ, and all by 38", ScriptRules(),
 			film{white, black, with(with(grey, 0, 60, 90, 38), 0, 70, 5, 60), grey}, []int{0, 1, 2},
 		},
 		{"end: six may not", ScriptRules(), film{white, black, with(grey, 0, 70, 6, 39), grey}, []int{0, 1, 2, 3}},
 		{"end: two frames are left alone", ScriptRules(), film{white, with(white, 0, 70, 3, -50)}, []int{0, 1}},
-		{"end: of three that look alike the first stays", ScriptRules(), film{white, with(white, 0, 70, 3, -50), with(white, 9, 70, 2, -50)}, []int{0}},
+		{"end: of three that look alike the first stays", ScriptRules(),
+			film{white, with(white, 0, 70, 3, -50), with(white, 9, 70, 2, -50)}, []int{0}},
 		{"end: only those right before it", ScriptRules(), film{white, grey, black, grey}, []int{0, 1, 2, 3}},
 		{
 			// compared are 110·70 = 7700 pixels; 0.1 % of them are 7
@@ -150,12 +159,15 @@ func TestKeep(t *testing.T) {
 		{"white: nowhere, so the script fails", WhiteRules(), film{grey, black, grey}, []int{}},
 		{"white: one frame is left alone", WhiteRules(), film{grey}, []int{0}},
 		{"white: is where it ends", WhiteRules(), film{white, grey, black, white, grey}, []int{0, 1, 2}},
-		{"white: the second frame does not end it", Rules{EndWhite: true}, film{grey, white, black, grey}, []int{0, 1, 2, 3}},
+		{"white: the second frame does not end it", Rules{EndWhite: true}, film{grey, white, black, grey},
+			[]int{0, 1, 2, 3}},
 		{"white: the third one does", Rules{EndWhite: true}, film{grey, black, white, grey}, []int{0, 1}},
 		{"white: two frames do not end", Rules{EndWhite: true}, film{grey, white}, []int{0, 1}},
 		{
-			// the start drops two of what is white, so grey is the second frame and the white behind it the third
-			"white: counted from where it begins", WhiteRules(), film{white, white, white, grey, white, black}, []int{0, 3},
+			// the start drops two of what is white, so grey is the second frame and the white
+			// behind it the third
+			"white: counted from where it begins", WhiteRules(), film{white, white, white, grey, white, black},
+			[]int{0, 3},
 		},
 		{"white: orange goes before", WhiteRules(), film{white, orange, grey, white, black}, []int{3, 4}},
 		{"white: nobody asked", ScriptRules(), film{grey, black, white, grey, black}, []int{0, 1, 2, 3, 4}},
@@ -185,8 +197,8 @@ func TestKeepRefusesFramesOfTwoSizes(t *testing.T) {
 	}
 }
 
-// TestMargins is worked by hand: 400x225 is a thumbnail of 16:9, 1920x1080 a full picture. 3 % of 1080 is 32.4, 4 % of 1920
-// 76.8, 6 % 115.2, 4 % of 1080 43.2; all rounded up.
+// TestMargins is worked by hand: 400x225 is a thumbnail of 16:9, 1920x1080 a full picture. 3 % of
+// 1080 is 32.4, 4 % of 1920 76.8, 6 % 115.2, 4 % of 1080 43.2; all rounded up.
 func TestMargins(t *testing.T) {
 	for _, tc := range []struct {
 		rules         Rules
@@ -286,7 +298,8 @@ func FuzzRules(f *testing.F) {
 			frames = append(frames, p)
 			IsWhite(p, cropped)
 		}
-		kept, err := (Rules{Orange: true, RenderIgnore: 5, Cropped: cropped, Mobile: mobile, NoiseTolerance: 1, StartWhite: mobile, EndWhite: !mobile}).Keep(frames)
+		kept, err := (Rules{Orange: true, RenderIgnore: 5, Cropped: cropped, Mobile: mobile, NoiseTolerance: 1,
+			StartWhite: mobile, EndWhite: !mobile}).Keep(frames)
 		if err != nil || !slices.IsSorted(kept) || len(kept) > len(frames) {
 			t.Fatal(kept, err)
 		}

@@ -2,8 +2,8 @@ package visual
 
 import "math"
 
-// ScriptPoint is a frame as the script sees it: its time in whole milliseconds, counted from the first frame that it
-// keeps, and its progress in whole per cents.
+// ScriptPoint is a frame as the script sees it: its time in whole milliseconds, counted from the
+// first frame that it keeps, and its progress in whole per cents.
 type ScriptPoint struct {
 	MS, Percent int
 }
@@ -11,15 +11,18 @@ type ScriptPoint struct {
 // ScriptFigures are the script's figures, in whole milliseconds, as browsertime reports them.
 type ScriptFigures struct {
 	FirstChange, LastChange, SpeedIndex int
-	// Complete85, 95 and 99 are computed by browsertime from the script's progress; false where it gives none.
+	// Complete85, 95 and 99 are computed by browsertime from the script's progress; false where it
+	// gives none.
 	Complete85, Complete95, Complete99 int
 	Has85, Has95, Has99                bool
 }
 
-// NewScriptFigures computes the script's figures of the frames that it keeps ([Rules.Keep]). No frames give zeros.
+// NewScriptFigures computes the script's figures of the frames that it keeps ([Rules.Keep]). No
+// frames give zeros.
 //
-// First visual change is the time of the second frame, last visual change that of the last one; of a single frame both are its
-// own time. The Speed Index is Σ Δt·(1 − percent/100) in float64, without its fraction.
+// First visual change is the time of the second frame, last visual change that of the last one; of
+// a single frame both are its own time. The Speed Index is Σ Δt·(1 − percent/100) in float64,
+// without its fraction.
 func NewScriptFigures(points []ScriptPoint) ScriptFigures {
 	var f ScriptFigures
 	if len(points) == 0 {
@@ -36,9 +39,10 @@ func NewScriptFigures(points []ScriptPoint) ScriptFigures {
 	return f
 }
 
-// scriptComplete is browsertime's rule for visually complete (lib/video/postprocessing/visualmetrics/extraMetrics.js), with what
-// it overlooks: a time of 0 is taken for none, and so the next frame's is taken; a fall below 85 % forgets 85 % and 95 %, but
-// 99 % only at the next frame that is below 99 % too; a fall below 95 %, 95 % alone in the same way.
+// scriptComplete is browsertime's rule for visually complete
+// (lib/video/postprocessing/visualmetrics/extraMetrics.js), with what it overlooks: a time of 0 is
+// taken for none, and so the next frame's is taken; a fall below 85 % forgets 85 % and 95 %, but 99
+// % only at the next frame that is below 99 % too; a fall below 95 %, 95 % alone in the same way.
 func (f *ScriptFigures) scriptComplete(points []ScriptPoint) {
 	var at [3]int
 	var has [3]bool
@@ -62,9 +66,10 @@ func (f *ScriptFigures) scriptComplete(points []ScriptPoint) {
 	f.Has85, f.Has95, f.Has99 = has[0], has[1], has[2]
 }
 
-// ScriptPerceptual is the script's Perceptual Speed Index in whole milliseconds, of the times of the frames that it keeps and of their
-// SSIM to the last one ([PySSIM]). The SSIM of the first frame is not looked at: until the second frame nothing is taken to
-// be there. Fewer than two frames give 0.
+// ScriptPerceptual is the script's Perceptual Speed Index in whole milliseconds, of the times of
+// the frames that it keeps and of their SSIM to the last one ([PySSIM]). The SSIM of the first
+// frame is not looked at: until the second frame nothing is taken to be there. Fewer than two
+// frames give 0.
 func ScriptPerceptual(ms []int, ssim []float64) int {
 	n := min(len(ms), len(ssim))
 	if n < 2 {
@@ -77,9 +82,9 @@ func ScriptPerceptual(ms []int, ssim []float64) int {
 	return int(sum)
 }
 
-// ScriptContentful is the script's Contentful Speed Index in whole milliseconds, of the times of the frames that it keeps and of
-// how many samples lie on their edges. The first frame's are not looked at, neither for the maximum nor for the sum. Fewer
-// than two frames give 0.
+// ScriptContentful is the script's Contentful Speed Index in whole milliseconds, of the times of
+// the frames that it keeps and of how many samples lie on their edges. The first frame's are not
+// looked at, neither for the maximum nor for the sum. Fewer than two frames give 0.
 func ScriptContentful(ms, edges []int) int {
 	n := min(len(ms), len(edges))
 	if n < 2 {
@@ -96,7 +101,8 @@ func ScriptContentful(ms, edges []int) int {
 	return int(sum)
 }
 
-// Contentfulness is how much of the most edges that any frame has are there; 0 where no frame has edges.
+// Contentfulness is how much of the most edges that any frame has are there; 0 where no frame has
+// edges.
 func Contentfulness(edges, most int) float64 {
 	if most <= 0 {
 		return 0

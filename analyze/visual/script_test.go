@@ -19,13 +19,14 @@ func TestScriptFigures(t *testing.T) {
 			ScriptFigures{100, 500, 153, 133, 500, 500, true, true, true},
 		},
 		{
-			// 86 at 100 is forgotten at 200; 98 at 300 gives 85 and 95; 90 at 400 forgets 95. 100 + 14 + 50 + 2 + 10 = 176
+			// 86 at 100 is forgotten at 200; 98 at 300 gives 85 and 95; 90 at 400 forgets 95. 100 +
+			// 14 + 50 + 2 + 10 = 176
 			"goes back", []ScriptPoint{{0, 0}, {100, 86}, {200, 50}, {300, 98}, {400, 90}, {500, 100}},
 			ScriptFigures{100, 500, 176, 300, 500, 500, true, true, true},
 		},
 		{
-			// 99 % is not forgotten when 85 % and 95 % are, so it comes before them: browsertime's oversight.
-			// 100 + 0 + 50 = 150
+			// 99 % is not forgotten when 85 % and 95 % are, so it comes before them: browsertime's
+			// oversight. 100 + 0 + 50 = 150
 			"99 stays while 85 goes", []ScriptPoint{{0, 0}, {100, 100}, {200, 50}, {300, 100}},
 			ScriptFigures{100, 300, 150, 300, 300, 100, true, true, true},
 		},
@@ -51,8 +52,8 @@ func TestScriptFigures(t *testing.T) {
 	}
 }
 
-// TestScriptPerceptual: until 100 nothing is there: 100; then 50·(1 − 0.5) = 25 and 100·(1 − 0.75) = 25. The SSIM
-// of the first frame, 0.9, plays no part.
+// TestScriptPerceptual: until 100 nothing is there: 100; then 50·(1 − 0.5) = 25 and 100·(1 − 0.75)
+// = 25. The SSIM of the first frame, 0.9, plays no part.
 func TestScriptPerceptual(t *testing.T) {
 	times := []int{0, 100, 150, 250}
 	if got := ScriptPerceptual(times, []float64{0.9, 0.5, 0.75, 1}); got != 150 {
@@ -63,8 +64,8 @@ func TestScriptPerceptual(t *testing.T) {
 	}
 }
 
-// TestScriptContentful: 100 until the second frame, then 50·(1 − 30/60) = 25, and 100·(1 − 60/60) = 0; the last frame's
-// edges, 45, are fewer, as it may be. The first frame's 99 are not looked at.
+// TestScriptContentful: 100 until the second frame, then 50·(1 − 30/60) = 25, and 100·(1 − 60/60) =
+// 0; the last frame's edges, 45, are fewer, as it may be. The first frame's 99 are not looked at.
 func TestScriptContentful(t *testing.T) {
 	times := []int{0, 100, 150, 250}
 	if got := ScriptContentful(times, []int{99, 30, 60, 45}); got != 125 {

@@ -11,15 +11,16 @@ import (
 type SSIMVariant uint8
 
 const (
-	// Wang is the index as published: Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment: from error visibility to
-	// structural similarity", IEEE Transactions on Image Processing 13(4), 2004. Windows of 11x11 samples with Gaussian weights
-	// of σ = 1.5, K1 = 0.01, K2 = 0.03, L = 255; only windows that lie in the picture; their mean. It is the
-	// default. The picture is not scaled down before, which the authors later advised for large ones.
+	// Wang is the index as published: Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment:
+	// from error visibility to structural similarity", IEEE Transactions on Image Processing 13(4),
+	// 2004. Windows of 11x11 samples with Gaussian weights of σ = 1.5, K1 = 0.01, K2 = 0.03, L =
+	// 255; only windows that lie in the picture; their mean. It is the default. The picture is not
+	// scaled down before, which the authors later advised for large ones.
 	Wang SSIMVariant = iota
-	// PySSIM is what the script's SSIM library computes: a window around each sample of the picture, which goes on mirrored
-	// beyond its edges (… b a | a b …), and weights whose peak lies half a sample to the right of and below the
-	// window's middle: it puts the middle of 11 samples at 5.5. (Its older releases put it at 5, and did not make the
-	// weights' sum 1.)
+	// PySSIM is what the script's SSIM library computes: a window around each sample of the
+	// picture, which goes on mirrored beyond its edges (… b a | a b …), and weights whose peak lies
+	// half a sample to the right of and below the window's middle: it puts the middle of 11 samples
+	// at 5.5. (Its older releases put it at 5, and did not make the weights' sum 1.)
 	PySSIM
 )
 
@@ -53,16 +54,17 @@ const (
 	ssimStrip = 64      // windows that are computed side by side, so that what they need stays in the first cache
 )
 
-// SSIM is the structural similarity of a picture to a reference, kept up to date while the picture changes. For each window, with
-// weighted means µ, variances σ² and covariance σxy:
+// SSIM is the structural similarity of a picture to a reference, kept up to date while the picture
+// changes. For each window, with weighted means µ, variances σ² and covariance σxy:
 //
 //	SSIM = (2·µx·µy + C1)·(2·σxy + C2) / ((µx² + µy² + C1)·(σx² + σy² + C2)),   C1 = (K1·L)², C2 = (K2·L)²
 //
-// and the mean over all windows is the picture's. Where a window is the same as the reference it is 1 exactly, and that is
-// not computed, but seen.
+// and the mean over all windows is the picture's. Where a window is the same as the reference it is
+// 1 exactly, and that is not computed, but seen.
 //
-// Each window's index is kept as a whole multiple of 2^-30 (rounded to nearest), and their sum is a sum of integers: so it makes no
-// difference, not in the last bit, in which order and how often parts were updated.
+// Each window's index is kept as a whole multiple of 2^-30 (rounded to nearest), and their sum is a
+// sum of integers: so it makes no difference, not in the last bit, in which order and how often
+// parts were updated.
 type SSIM struct {
 	width, height int // of the picture
 	border        int
@@ -84,8 +86,9 @@ type ssimLine struct {
 	x, ref, sq, xy [ssimStrip]float64
 }
 
-// NewSSIM returns the SSIM to the reference, a plane of luma, which it copies. At first the picture is the reference,
-// so the index is 1. A picture of less than 11x11 samples has no window; that is an error for every variant.
+// NewSSIM returns the SSIM to the reference, a plane of luma, which it copies. At first the picture
+// is the reference, so the index is 1. A picture of less than 11x11 samples has no window; that is
+// an error for every variant.
 func NewSSIM(reference []byte, stride, width, height int, v SSIMVariant) (*SSIM, error) {
 	if err := checkSize(width, height, ssimSide); err != nil {
 		return nil, err
@@ -133,7 +136,8 @@ func gaussian(peak float64) (w [ssimSide]float64) {
 	return w
 }
 
-// mirror returns, for n samples with a border on both sides, which sample stands where: the edge's sample comes twice.
+// mirror returns, for n samples with a border on both sides, which sample stands where: the edge's
+// sample comes twice.
 func mirror(n, border int) []int {
 	at := make([]int, n+2*border)
 	for i := range at {
@@ -151,9 +155,10 @@ func (s *SSIM) Value() float64 {
 	return float64(s.sum) / float64(ssimOne*int64(len(s.index)))
 }
 
-// Update tells that the picture, a plane of luma of the reference's size, has changed within the rectangle, and returns the
-// picture's index. Samples outside of the rectangle must be as they were; parts of the rectangle outside of the picture
-// are ignored. The work is proportional to the rectangle, grown by 10 samples, where it differs from the reference.
+// Update tells that the picture, a plane of luma of the reference's size, has changed within the
+// rectangle, and returns the picture's index. Samples outside of the rectangle must be as they
+// were; parts of the rectangle outside of the picture are ignored. The work is proportional to the
+// rectangle, grown by 10 samples, where it differs from the reference.
 func (s *SSIM) Update(luma []byte, stride int, dirty frame.Region) (float64, error) {
 	if err := checkPlane(luma, stride, s.width, s.height); err != nil {
 		return 0, err
@@ -264,7 +269,8 @@ func (s *SSIM) weigh(l *ssimLine, y, x0, x1 int) {
 	l.y = y
 }
 
-// dot is the weighted sum of 11 samples. Products are rounded before they are added, on every processor.
+// dot is the weighted sum of 11 samples. Products are rounded before they are added, on every
+// processor.
 func (s *SSIM) dot(v *[ssimSide]float64) float64 {
 	w := &s.weights
 	return float64(w[0]*v[0]) + float64(w[1]*v[1]) + float64(w[2]*v[2]) + float64(w[3]*v[3]) +

@@ -9,7 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// literalSSIM is the definition: two dimensions, two passes over each window, variances about the mean.
+// literalSSIM is the definition: two dimensions, two passes over each window, variances about the
+// mean.
 func literalSSIM(x, y []byte, width, height int, v SSIMVariant) float64 {
 	at := func(p []byte, i, j int) float64 {
 		reflect := func(i, n int) int {
@@ -102,7 +103,8 @@ func TestSSIMIsTheLiteralOne(t *testing.T) {
 	}
 }
 
-// TestSSIMOfFlatPictures: where nothing varies, σ is 0 and SSIM = (2·µx·µy + C1)/(µx² + µy² + C1), C1 = 6.5025.
+// TestSSIMOfFlatPictures: where nothing varies, σ is 0 and SSIM = (2·µx·µy + C1)/(µx² + µy² + C1),
+// C1 = 6.5025.
 //
 //	0 against 255:   6.5025 / (65025 + 6.5025)                   = 0.0000999900…
 //	100 against 200: (40000 + 6.5025) / (50000 + 6.5025)         = 0.8000260076…
@@ -130,13 +132,14 @@ func TestSSIMOfFlatPictures(t *testing.T) {
 	}
 }
 
-// TestSSIMOfInvertedStripes: columns of 0 and 255 in turn against the same inverted. The weights at even distances from the peak
-// sum to p, those at odd ones to q = 1 − p; by symmetry p ≈ q ≈ 1/2 to 1e-3: for σ = 1.5 the sums are
+// TestSSIMOfInvertedStripes: columns of 0 and 255 in turn against the same inverted. The weights at
+// even distances from the peak sum to p, those at odd ones to q = 1 − p; by symmetry p ≈ q ≈ 1/2 to
+// 1e-3: for σ = 1.5 the sums are
 //
 //	p = w(0) + 2·w(2) + 2·w(4) = (1 + 2·0.411112 + 2·0.028566) / 3.759233  = 0.499931
 //
-// So µx = 255·p or 255·q, µy the other, σxy = −σx·σy = −255²·p·q, and SSIM is the same in all windows:
-// (2·255²·pq + C1)(−2·255²·pq + C2) / ((255²·(p² + q²) + C1)(2·255²·pq + C2)) = −0.996406…
+// So µx = 255·p or 255·q, µy the other, σxy = −σx·σy = −255²·p·q, and SSIM is the same in all
+// windows: (2·255²·pq + C1)(−2·255²·pq + C2) / ((255²·(p² + q²) + C1)(2·255²·pq + C2)) = −0.996406…
 func TestSSIMOfInvertedStripes(t *testing.T) {
 	w := gaussian(5)
 	p := w[5] + w[3] + w[7] + w[1] + w[9]
@@ -196,7 +199,8 @@ func TestSSIMUpdatesAreExact(t *testing.T) {
 			}
 			want, _ := anew.Update(cur, width, frame.Region{X: -3, Y: -4, Width: width + 9, Height: height + 9})
 			if got != want {
-				t.Fatalf("seed %d: %v of %dx%d after an update of %v is %v, computed anew %v", seed, v, width, height, r, got, want)
+				t.Fatalf("seed %d: %v of %dx%d after an update of %v is %v, computed anew %v", seed, v, width, height,
+					r, got, want)
 			}
 		}
 	}
@@ -249,7 +253,8 @@ func BenchmarkSSIM(b *testing.B) {
 	const width, height = 1920, 1080
 	rng := rand.New(rand.NewPCG(1, 2))
 	ref, cur := randomPlane(rng, width, height), randomPlane(rng, width, height)
-	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3}, {X: 700, Y: 500, Width: 2, Height: 16}} {
+	for _, r := range []frame.Region{{Width: width, Height: height}, {Width: width, Height: height / 3},
+		{X: 700, Y: 500, Width: 2, Height: 16}} {
 		s, err := NewSSIM(ref, width, width, height, Wang)
 		if err != nil {
 			b.Fatal(err)

@@ -7,9 +7,9 @@ import (
 // ThumbnailSide is the side of the square that the script shrinks, or enlarges, frames into.
 const ThumbnailSide = 400
 
-// ThumbnailSize returns the size of a frame that fits into a square of the given side: as ffmpeg computes
-// "scale=iw*min(S/iw,S/ih):ih*min(S/iw,S/ih)", in float64 from left to right, rounded down. 0 would leave a side
-// as it was.
+// ThumbnailSize returns the size of a frame that fits into a square of the given side: as ffmpeg
+// computes "scale=iw*min(S/iw,S/ih):ih*min(S/iw,S/ih)", in float64 from left to right, rounded
+// down. 0 would leave a side as it was.
 func ThumbnailSize(width, height, side int) (w, h int) {
 	fit := min(float64(side)/float64(width), float64(side)/float64(height))
 	w, h = int(float64(width)*fit), int(float64(height)*fit)
@@ -22,9 +22,11 @@ func ThumbnailSize(width, height, side int) (w, h int) {
 	return w, h
 }
 
-// Scaler scales pictures of one size to another by area: a pixel is the mean of what it covers, parts of pixels counting by
-// their area, rounded to the nearest (halves up), each sample by itself. All in integers. It invents no colour that is lighter or darker than those
-// it covers; ffmpeg's bicubic scaler, which the script uses, does, so their thumbnails are not the same to the bit.
+// Scaler scales pictures of one size to another by area: a pixel is the mean of what it covers,
+// parts of pixels counting by their area, rounded to the nearest (halves up), each sample by
+// itself. All in integers. It invents no colour that is lighter or darker than those it covers;
+// ffmpeg's bicubic scaler, which the script uses, does, so their thumbnails are not the same to the
+// bit.
 type Scaler struct {
 	from, to [2]int
 	columns  []share // what each column of the result takes from those of the source
@@ -32,8 +34,9 @@ type Scaler struct {
 	line     []uint64 // one row of sums, three samples a pixel
 }
 
-// share says that a pixel of the result takes parts of n pixels from the given one on: first of the first, last of the last, all
-// of those between. Parts are counted in units of which a pixel of the source has as many as the result has pixels.
+// share says that a pixel of the result takes parts of n pixels from the given one on: first of the
+// first, last of the last, all of those between. Parts are counted in units of which a pixel of the
+// source has as many as the result has pixels.
 type share struct {
 	at, n       int
 	first, last uint64

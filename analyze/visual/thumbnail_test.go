@@ -14,7 +14,8 @@ func TestThumbnailSize(t *testing.T) {
 		{1366, 768, 400, 400, 224}, // 224.89
 		{1080, 1920, 400, 225, 400},
 		{400, 400, 400, 400, 400},
-		{332, 776, 400, 171, 399}, // 776·(400/776) is a little less than 400 in float64, and ffmpeg 5.1 makes 399 lines of it
+		// 776·(400/776) is a little less than 400 in float64, and ffmpeg 5.1 makes 399 lines of it
+		{332, 776, 400, 171, 399},
 		{200, 100, 400, 400, 200}, // small ones grow
 		{10000, 3, 400, 400, 3},   // 0.12 would be 0, which ffmpeg takes for "as it is"
 	} {
@@ -89,7 +90,8 @@ func FuzzScaler(f *testing.F) {
 		if err := s.Scale(dst, src); err != nil {
 			t.Fatal(err)
 		}
-		// One pixel, literally: its parts, of width·height all together, over all pixels of the source.
+		// One pixel, literally: its parts, of width·height all together, over all pixels of the
+		// source.
 		x, y := rng.IntN(toW), rng.IntN(toH)
 		var sum [3]int
 		for j := range height {
@@ -105,7 +107,8 @@ func FuzzScaler(f *testing.F) {
 		}
 		for c, got := range dst.RGB(x, y) {
 			if want := byte((sum[c] + width*height/2) / (width * height)); got != want {
-				t.Fatalf("%dx%d to %dx%d: sample %d of pixel %d,%d is %d, want %d", width, height, toW, toH, c, x, y, got, want)
+				t.Fatalf("%dx%d to %dx%d: sample %d of pixel %d,%d is %d, want %d", width, height, toW, toH, c, x, y,
+					got, want)
 			}
 		}
 	})
@@ -125,8 +128,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestLuma: (19595·R + 38470·G + 7471·B + 32768)/65536. Pure red: (4996725 + 32768)/65536 = 76.7, green 150.2, blue 29.6;
-// 1, 1, 0: 58065 + 32768 = 90833, 1.4.
+// TestLuma: (19595·R + 38470·G + 7471·B + 32768)/65536. Pure red: (4996725 + 32768)/65536 = 76.7,
+// green 150.2, blue 29.6; 1, 1, 0: 58065 + 32768 = 90833, 1.4.
 func TestLuma(t *testing.T) {
 	for _, tc := range []struct {
 		rgb  [3]byte

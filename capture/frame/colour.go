@@ -7,8 +7,8 @@ package frame
 //	Y  = Kr·R + Kg·G + Kb·B     Cb = (B - Y) / (2·(1 - Kb))     Cr = (R - Y) / (2·(1 - Kr))
 //
 // with R, G, B, Y in 0…1 and Cb, Cr in -½…½. In bytes, full range is 255·Y and 128 + 255·C; limited
-// range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C, and limited range four
-// times that of bytes (ITU-T H.273). RGB is always 0…255.
+// range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C, and
+// limited range four times that of bytes (ITU-T H.273). RGB is always 0…255.
 //
 // Each coefficient is rounded to fracBits bits. A result is the exact value of the formula,
 // computed with an error below 2^-10, rounded to the nearest integer (halves up) and clipped to
@@ -20,8 +20,8 @@ const (
 	half     = 1 << (fracBits - 1)
 )
 
-// weights returns Kr and Kb. A format without a matrix, which a source may leave open, is taken for what NewFormat
-// would have guessed.
+// weights returns Kr and Kb. A format without a matrix, which a source may leave open, is taken for
+// what NewFormat would have guessed.
 func (f Format) weights() (kr, kb float64) {
 	m := f.Matrix
 	if m == NoMatrix {

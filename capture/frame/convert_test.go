@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// exactRGB is the formula of colour.go in floating point, not rounded, for samples of the given depth.
+// exactRGB is the formula of colour.go in floating point, not rounded, for samples of the given
+// depth.
 func exactRGB(m Matrix, r Range, depth, y, u, v int) [3]float64 {
 	k := map[Matrix][2]float64{BT601: {0.299, 0.114}, BT709: {0.2126, 0.0722}, BT2020: {0.2627, 0.0593}}[m]
 	kr, kb := k[0], k[1]
@@ -84,8 +85,8 @@ func TestToRGBAgainstFormula10(t *testing.T) {
 	}
 }
 
-// A picture of 8 bits comes back from one of 10 as it was, up to one step: chroma is that of single pixels, and the
-// two bits more leave room for the rounding.
+// A picture of 8 bits comes back from one of 10 as it was, up to one step: chroma is that of single
+// pixels, and the two bits more leave room for the rounding.
 func TestThereAndBackIn10Bits(t *testing.T) {
 	for _, m := range []Matrix{BT601, BT709, BT2020} {
 		for _, rg := range []Range{FullRange, LimitedRange} {
@@ -98,7 +99,8 @@ func TestThereAndBackIn10Bits(t *testing.T) {
 				r, g, b := back.convert(y, u, v)
 				for c, got := range []byte{r, g, b} {
 					if d := int32(got) - rgb[c]; d < -1 || d > 1 || rgb[0] == rgb[1] && rgb[1] == rgb[2] && d != 0 {
-						t.Fatalf("%v %v: %v is %d %d %d in 10 bits and comes back as %d %d %d", m, rg, rgb, y, u, v, r, g, b)
+						t.Fatalf("%v %v: %v is %d %d %d in 10 bits and comes back as %d %d %d", m, rg, rgb, y, u, v, r,
+							g, b)
 					}
 				}
 			}
@@ -171,7 +173,8 @@ func TestKnownColours(t *testing.T) {
 
 func TestMatrixLeftOpen(t *testing.T) {
 	for height, m := range map[int]Matrix{480: BT601, 720: BT709} {
-		if open, named := newToRGB(Format{Height: height}), newToRGB(Format{Height: height, Matrix: m}); *open != *named {
+		if open, named := newToRGB(Format{Height: height}),
+			newToRGB(Format{Height: height, Matrix: m}); *open != *named {
 			t.Errorf("%d lines without a matrix are not taken for %v", height, m)
 		}
 	}
@@ -262,7 +265,8 @@ func TestPacker(t *testing.T) {
 			for x := range f.Width {
 				for _, o := range literalPixel(f, x, y) {
 					m := shared[o.offset]
-					checkRounded(t, f.String()+" "+string(rune(o.what)), o.value(frame), 1<<f.Pixel.Depth()-1, exactSample(f, o.what, m.r/m.n, m.g/m.n, m.b/m.n))
+					checkRounded(t, f.String()+" "+string(rune(o.what)), o.value(frame), 1<<f.Pixel.Depth()-1,
+						exactSample(f, o.what, m.r/m.n, m.g/m.n, m.b/m.n))
 				}
 			}
 		}
@@ -325,7 +329,8 @@ func BenchmarkConvert(b *testing.B) {
 	}
 }
 
-// TestColours holds pixels in place against converted ones, up to an order of the colours that is the same for a format.
+// TestColours holds pixels in place against converted ones, up to an order of the colours that is
+// the same for a format.
 func TestColours(t *testing.T) {
 	eachFormat(t, func(t *testing.T, l *Layout) {
 		m, c, width := l.View(random(7, l.Size)), NewConverter(l), l.Format.Width

@@ -2,9 +2,10 @@ package frame
 
 import "encoding/binary"
 
-// Differ finds the pixels in which two images of one layout differ. Exactly, if its tolerance is 0: any sample differs, where a pixel
-// is its luma and the chroma it shares, and bits that no screen shows do not count. With a tolerance τ, if the greatest difference
-// among R, G and B exceeds τ; YUV is converted as Converter does, alpha does not count.
+// Differ finds the pixels in which two images of one layout differ. Exactly, if its tolerance is 0:
+// any sample differs, where a pixel is its luma and the chroma it shares, and bits that no screen
+// shows do not count. With a tolerance τ, if the greatest difference among R, G and B exceeds τ;
+// YUV is converted as Converter does, alpha does not count.
 //
 // It has scratch memory and belongs to one goroutine.
 type Differ struct {
@@ -45,8 +46,8 @@ func NewDiffer(l *Layout, tolerance int) *Differ {
 // Words returns how many words hold a bit for each pixel of a line.
 func (l *Layout) Words() int { return (l.Format.Width + 63) / 64 }
 
-// Line compares pixels [64·w0, 64·w1) of picture line y, as far as the line goes, and stores a bit for each in dst: bit i of word w
-// stands for pixel 64·(w0+w)+i, and is set where the two differ.
+// Line compares pixels [64·w0, 64·w1) of picture line y, as far as the line goes, and stores a bit
+// for each in dst: bit i of word w stands for pixel 64·(w0+w)+i, and is set where the two differ.
 func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 	width := d.layout.Format.Width
 	w := w0
@@ -62,8 +63,9 @@ func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 	}
 }
 
-// line32 compares pixels of 4 bytes, 64 for each word of dst. In a video every pixel differs, word after word, and to see that
-// takes less than to find out which. next is what of a is likely to be compared next, the same pixels one line below.
+// line32 compares pixels of 4 bytes, 64 for each word of dst. In a video every pixel differs, word
+// after word, and to see that takes less than to find out which. next is what of a is likely to be
+// compared next, the same pixels one line below.
 func (d *Differ) line32(dst []uint64, a, b, next []byte) {
 	if d.vector {
 		vectors(dst, a, b, next, d.seen, d.tau)
@@ -117,14 +119,15 @@ func (d *Differ) word(y, x0, x1 int, a, b Image) uint64 {
 	return d.samples(y, x0, x1, a, b)
 }
 
-// Two pixels of 4 bytes in a word of 8, each less than 1<<31: nearly added to them sets the top bit of those that are not zero, and
-// nothing carries from one to the other.
+// Two pixels of 4 bytes in a word of 8, each less than 1<<31: nearly added to them sets the top bit
+// of those that are not zero, and nothing carries from one to the other.
 const (
 	nearly = 0x7fffffff7fffffff
 	tops   = 0x8000000080000000
 )
 
-// allDiffer64 reports whether 64 pixels of 4 bytes all differ. The top bits of what is seen must be clear.
+// allDiffer64 reports whether 64 pixels of 4 bytes all differ. The top bits of what is seen must be
+// clear.
 func allDiffer64(a, b *[256]byte, seen uint64) bool {
 	x, y := ^uint64(0), ^uint64(0)
 	for i := 0; i < 256; i += 64 {
@@ -173,7 +176,8 @@ func differ24(a, b []byte) (bits uint64) {
 	return bits
 }
 
-// differ32 has no branch in its loop: where it is called something differs, and what is next cannot be foretold.
+// differ32 has no branch in its loop: where it is called something differs, and what is next cannot
+// be foretold.
 func differ32(a, b []byte, seen uint64) (bits uint64) {
 	const ones = 1<<32 - 1
 	n := len(a) / 8
@@ -207,7 +211,8 @@ func beyond64(a, b *[256]byte, seen uint64, tau int) uint64 {
 	return spread(found&(1<<32-1)) | spread(found>>32)<<1
 }
 
-// beyond32 compares four samples at once, each in 16 bits: with the top bit set, a − b − (τ+1) keeps it only if a − b > τ.
+// beyond32 compares four samples at once, each in 16 bits: with the top bit set, a − b − (τ+1)
+// keeps it only if a − b > τ.
 func beyond32(a, b []byte, seen uint64, tau int) (bits uint64) {
 	const (
 		even = 0x00ff00ff00ff00ff
@@ -256,7 +261,8 @@ func (d *Differ) sameBytes(y, x0, x1 int, a, b Image) bool {
 		return string(a.Rows[r][from*2<<t.wide:to*2<<t.wide]) == string(b.Rows[r][from*2<<t.wide:to*2<<t.wide])
 	case planar:
 		u, v := d.chroma[0]+y>>t.subY, d.chroma[1]+y>>t.subY
-		return string(a.Rows[u][from:to]) == string(b.Rows[u][from:to]) && string(a.Rows[v][from:to]) == string(b.Rows[v][from:to])
+		return string(a.Rows[u][from:to]) == string(b.Rows[u][from:to]) &&
+			string(a.Rows[v][from:to]) == string(b.Rows[v][from:to])
 	}
 	return true // grey
 }

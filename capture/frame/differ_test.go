@@ -67,7 +67,8 @@ func TestDiffer(t *testing.T) {
 								}
 							}
 							if is := got[x/64]>>(x%64)&1 != 0; is != want {
-								t.Fatalf("round %d, %v, tolerance %d: pixel %d,%d differs: %v, want %v", round, f, tau, x, y, is, want)
+								t.Fatalf("round %d, %v, tolerance %d: pixel %d,%d differs: %v, want %v", round, f, tau,
+									x, y, is, want)
 							}
 						}
 					}
@@ -77,7 +78,8 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// BenchmarkDiffer compares lines of which all differs, also as it is done where there are no vectors.
+// BenchmarkDiffer compares lines of which all differs, also as it is done where there are no
+// vectors.
 func BenchmarkDiffer(b *testing.B) {
 	for _, p := range []PixelFormat{BGR4, BGR3, YUYV, NV12} {
 		for _, tau := range []int{0, 8} {

@@ -109,7 +109,8 @@ func (f Format) Validate() error {
 	case f.Height%t.minBlockY != 0:
 		return fmt.Errorf("%w: %v (%s) has no odd heights, got %d", ErrFormat, f.Pixel, t.about, f.Height)
 	case f.Stride < t.rowBytes(f.Width):
-		return fmt.Errorf("%w: stride of %d bytes is shorter than a row of %d", ErrFormat, f.Stride, t.rowBytes(f.Width))
+		return fmt.Errorf("%w: stride of %d bytes is shorter than a row of %d", ErrFormat, f.Stride,
+			t.rowBytes(f.Width))
 	case f.Stride > MaxBytes/f.Height, f.Size() > MaxBytes:
 		return fmt.Errorf("%w: stride of %d bytes makes a frame of more than %d bytes", ErrFormat, f.Stride, MaxBytes)
 	case f.Range > LimitedRange:
@@ -135,7 +136,8 @@ func (f Format) Planes() []Plane {
 	size := first.Stride * first.Rows
 	switch t.family {
 	case semiPlanar:
-		c := Plane{Offset: size, Stride: 2 * f.Stride >> t.subX, RowBytes: 2 * first.RowBytes >> t.subX, Rows: f.Height >> t.subY}
+		c := Plane{Offset: size, Stride: 2 * f.Stride >> t.subX, RowBytes: 2 * first.RowBytes >> t.subX,
+			Rows: f.Height >> t.subY}
 		return []Plane{first, c}
 	case planar:
 		round := 1<<t.subX - 1

@@ -21,7 +21,8 @@ func TestNewFormat(t *testing.T) {
 		{"odd width of packed 4:2:2", YUYV, 3, 2, "no odd widths, got 3"},
 		{"odd width of NV12", NV12, 3, 2, "no odd widths, got 3"},
 		{"odd height of NV12", NV12, 2, 3, "no odd heights, got 3"},
-		{"odd width of packed 4:2:2 in 10 bits", Y210, 3, 2, "Y210 (4:2:2 packed Y U Y V, 10 bits in 16) has no odd widths, got 3"},
+		{"odd width of packed 4:2:2 in 10 bits", Y210, 3,
+			2, "Y210 (4:2:2 packed Y U Y V, 10 bits in 16) has no odd widths, got 3"},
 		{"odd width of VYUY", VYUY, 5, 1, "no odd widths, got 5"},
 		{"odd width of NV16", NV16, 3, 2, "no odd widths, got 3"},
 		{"odd height of NV16", NV16, 2, 3, "2x3 NV16"},
@@ -127,7 +128,8 @@ func TestParsePixelFormat(t *testing.T) {
 
 func TestSubsampling(t *testing.T) {
 	for p, want := range map[PixelFormat]string{
-		BGR4: "4:4:4", RGB3: "4:4:4", NV24: "4:4:4", P444: "4:4:4", UYVY: "4:2:2", Y210: "4:2:2", P422: "4:2:2", NV12: "4:2:0", P010: "4:2:0", YU12: "4:2:0", GREY: "4:0:0",
+		BGR4: "4:4:4", RGB3: "4:4:4", NV24: "4:4:4", P444: "4:4:4", UYVY: "4:2:2", Y210: "4:2:2", P422: "4:2:2",
+		NV12: "4:2:0", P010: "4:2:0", YU12: "4:2:0", GREY: "4:0:0",
 	} {
 		if got := p.Subsampling(); got != want {
 			t.Errorf("%v: %s, want %s", p, got, want)

@@ -29,10 +29,12 @@ func NewLayout(f Format) (*Layout, error) {
 		return nil, err
 	}
 	traits, _ := f.Pixel.traits()
-	l := &Layout{Format: f, Size: f.Size(), Pixels: uint64(f.Width) * uint64(f.Height), traits: traits, seen: traits.seen()}
+	l := &Layout{Format: f, Size: f.Size(), Pixels: uint64(f.Width) * uint64(f.Height), traits: traits,
+		seen: traits.seen()}
 	for i, p := range f.Planes() {
 		for y := range p.Rows {
-			l.Rows = append(l.Rows, Row{Offset: p.Offset + y*p.Stride, Bytes: p.Stride, Seen: p.RowBytes, Plane: uint8(i), Y: y})
+			l.Rows = append(l.Rows, Row{Offset: p.Offset + y*p.Stride, Bytes: p.Stride, Seen: p.RowBytes,
+				Plane: uint8(i), Y: y})
 		}
 	}
 	return l, nil
@@ -49,8 +51,8 @@ func (l *Layout) Hides() bool {
 	return l.seen != ^uint64(0) || l.Rows[0].Bytes > l.Rows[0].Seen
 }
 
-// Tighten narrows the byte range [start, end) of row y to the bytes that are seen and differ between
-// a and b, both whole rows, and reports whether any is left.
+// Tighten narrows the byte range [start, end) of row y to the bytes that are seen and differ
+// between a and b, both whole rows, and reports whether any is left.
 func (l *Layout) Tighten(y int, a, b []byte, start, end int) (int, int, bool) {
 	end = min(end, l.Rows[y].Seen)
 	for start < end && !l.differs(a, b, start) {
@@ -106,10 +108,12 @@ func (l *Layout) Rect(y, start, end int) (x0, y0, x1, y1 int) {
 		return start >> t.wide, r.Y, min(f.Width, (end+1<<t.wide-1)>>t.wide), r.Y + 1
 	case t.family == semiPlanar:
 		pair := 2 << t.wide // bytes of Cb and Cr
-		return start / pair << t.subX, r.Y << t.subY, min(f.Width, (end+pair-1)/pair<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
+		return start / pair << t.subX, r.Y << t.subY, min(f.Width, (end+pair-1)/pair<<t.subX),
+			min(f.Height, (r.Y+1)<<t.subY)
 	}
 	return start << t.subX, r.Y << t.subY, min(f.Width, end<<t.subX), min(f.Height, (r.Y+1)<<t.subY)
 }
 
-// Block returns the width and height of the blocks of pixels that share their chroma; 1, 1 where each has its own.
+// Block returns the width and height of the blocks of pixels that share their chroma; 1, 1 where
+// each has its own.
 func (l *Layout) Block() (width, height int) { return 1 << l.traits.subX, 1 << l.traits.subY }

@@ -33,8 +33,8 @@ func (s sample) seenBits() []byte {
 	return []byte{0xff}
 }
 
-// literalPixel says which bytes make pixel (x, y), written down from the V4L2 documentation of each format
-// and not from the package's own tables.
+// literalPixel says which bytes make pixel (x, y), written down from the V4L2 documentation of each
+// format and not from the package's own tables.
 func literalPixel(f Format, x, y int) []sample {
 	w, h, s := f.Width, f.Height, f.Stride
 	pick := func(order string) (all []sample) {
@@ -141,7 +141,8 @@ func literalSeen(f Format) []byte {
 	return seen
 }
 
-// eachFormat runs a test on every pixel format with sizes and strides that are odd wherever the format allows.
+// eachFormat runs a test on every pixel format with sizes and strides that are odd wherever the
+// format allows.
 func eachFormat(t *testing.T, test func(t *testing.T, l *Layout)) {
 	for _, p := range PixelFormats() {
 		for _, size := range [][2]int{{1, 1}, {2, 2}, {3, 5}, {6, 4}, {17, 3}, {14, 8}} {

@@ -50,22 +50,25 @@ type Meta struct {
 type Cause uint8
 
 const (
-	NoCause       Cause = iota
-	RingFull            // the recorder could not keep up and the ring had no free slot
-	SourceLate          // the source missed its deadline on a busy machine
-	DriverLost          // the driver dropped frames before we saw them
-	SignalLost          // no signal
-	FormatChange        // the signal changed its mode and was negotiated anew
-	Damaged             // the bytes on disk were destroyed; found by repair
-	Pressure            // dropped by the encoder under the highest pressure
-	Stopped             // in the ring when the recording could not go on (disk full, write error)
-	DeviceGone          // the capture device was unplugged
-	SignalRefused       // there was a signal, of a kind that is not recorded: interlaced, protected, of a size that was not asked for
+	NoCause      Cause = iota
+	RingFull           // the recorder could not keep up and the ring had no free slot
+	SourceLate         // the source missed its deadline on a busy machine
+	DriverLost         // the driver dropped frames before we saw them
+	SignalLost         // no signal
+	FormatChange       // the signal changed its mode and was negotiated anew
+	Damaged            // the bytes on disk were destroyed; found by repair
+	Pressure           // dropped by the encoder under the highest pressure
+	Stopped            // in the ring when the recording could not go on (disk full, write error)
+	DeviceGone         // the capture device was unplugged
+	// there was a signal, of a kind that is not recorded: interlaced, protected, of a size that was
+	// not asked for
+	SignalRefused
 	numCauses
 )
 
 // causeNames is never written to.
-var causeNames = [numCauses]string{"none", "ring full", "source late", "dropped by the driver", "signal lost", "format change", "damaged on disk", "encoder under pressure", "recording stopped", "device gone", "signal refused"}
+var causeNames = [numCauses]string{"none", "ring full", "source late", "dropped by the driver", "signal lost",
+	"format change", "damaged on disk", "encoder under pressure", "recording stopped", "device gone", "signal refused"}
 
 // Known reports whether this version of the program knows the cause.
 func (c Cause) Known() bool { return c < numCauses }

@@ -21,8 +21,9 @@ func NewPacker(l *Layout) *Packer {
 	return p
 }
 
-// BGRX writes the picture src, Width×Height×4 bytes without padding, as a frame of Layout.Size bytes to
-// dst. Alpha becomes 255; X bytes, unused bits and padding become 0, so that equal pictures make equal bytes.
+// BGRX writes the picture src, Width×Height×4 bytes without padding, as a frame of Layout.Size
+// bytes to dst. Alpha becomes 255; X bytes, unused bits and padding become 0, so that equal
+// pictures make equal bytes.
 func (p *Packer) BGRX(dst, src []byte) {
 	f, t := p.layout.Format, p.layout.traits
 	line := func(y int) []byte { return src[y*f.Width*4 : (y+1)*f.Width*4 : (y+1)*f.Width*4] }

@@ -13,9 +13,9 @@ func fourcc(s string) PixelFormat {
 	return PixelFormat(s[0]) | PixelFormat(s[1])<<8 | PixelFormat(s[2])<<16 | PixelFormat(s[3])<<24
 }
 
-// The pixel formats that can be recorded. The comment gives the order of samples in memory, a byte each. Those of
-// 10-bit formats are two bytes, low byte first, and hold their value in the ten high bits; the six low bits
-// are said to be zero, and no screen shows them.
+// The pixel formats that can be recorded. The comment gives the order of samples in memory, a byte
+// each. Those of 10-bit formats are two bytes, low byte first, and hold their value in the ten high
+// bits; the six low bits are said to be zero, and no screen shows them.
 const (
 	BGR4 PixelFormat = 'B' | 'G'<<8 | 'R'<<16 | '4'<<24 // B G R X
 	XR24 PixelFormat = 'X' | 'R'<<8 | '2'<<16 | '4'<<24 // B G R X
@@ -74,29 +74,52 @@ type layoutOf struct {
 
 // traitTable is never written to.
 var traitTable = [...]layoutOf{
-	{name: BGR4, pixelBytes: 4, hidden: 3, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1, about: "32-bit B G R X"},
-	{name: XR24, pixelBytes: 4, hidden: 3, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1, about: "32-bit B G R X"},
-	{name: AR24, pixelBytes: 4, hidden: -1, alpha: 3, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1, about: "32-bit B G R A"},
-	{name: RGB4, pixelBytes: 4, hidden: 0, alpha: -1, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1, about: "32-bit X R G B"},
-	{name: BX24, pixelBytes: 4, hidden: 0, alpha: -1, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1, about: "32-bit X R G B"},
-	{name: BA24, pixelBytes: 4, hidden: -1, alpha: 0, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1, about: "32-bit A R G B"},
-	{name: RX24, pixelBytes: 4, hidden: 0, alpha: -1, b: 1, g: 2, r: 3, minBlockX: 1, minBlockY: 1, about: "32-bit X B G R"},
-	{name: RA24, pixelBytes: 4, hidden: -1, alpha: 0, b: 1, g: 2, r: 3, minBlockX: 1, minBlockY: 1, about: "32-bit A B G R"},
-	{name: XB24, pixelBytes: 4, hidden: 3, alpha: -1, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1, about: "32-bit R G B X"},
-	{name: AB24, pixelBytes: 4, hidden: -1, alpha: 3, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1, about: "32-bit R G B A"},
-	{name: BGR3, pixelBytes: 3, hidden: -1, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1, about: "24-bit B G R"},
-	{name: RGB3, pixelBytes: 3, hidden: -1, alpha: -1, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1, about: "24-bit R G B"},
-	{name: YUYV, family: packed422, hidden: -1, alpha: -1, y0: 0, u0: 1, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2 packed Y U Y V"},
-	{name: UYVY, family: packed422, hidden: -1, alpha: -1, y0: 1, u0: 0, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2 packed U Y V Y"},
-	{name: YVYU, family: packed422, hidden: -1, alpha: -1, y0: 0, u0: 3, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2 packed Y V Y U"},
-	{name: VYUY, family: packed422, hidden: -1, alpha: -1, y0: 1, u0: 2, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2 packed V Y U Y"},
-	{name: Y210, family: packed422, wide: 1, hidden: -1, alpha: -1, y0: 0, u0: 1, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2 packed Y U Y V, 10 bits in 16"},
-	{name: NV12, family: semiPlanar, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 2, minBlockY: 2, about: "4:2:0, Y plane and UV plane"},
-	{name: NV16, family: semiPlanar, hidden: -1, alpha: -1, subX: 1, minBlockX: 2, minBlockY: 1, about: "4:2:2, Y plane and UV plane"},
-	{name: NV24, family: semiPlanar, hidden: -1, alpha: -1, minBlockX: 1, minBlockY: 1, about: "4:4:4, Y plane and UV plane"},
-	{name: P010, family: semiPlanar, wide: 1, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 2, minBlockY: 2, about: "4:2:0, Y plane and UV plane, 10 bits in 16"},
-	{name: YU12, family: planar, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 1, minBlockY: 1, about: "4:2:0, Y, U and V planes"},
-	{name: P422, family: planar, hidden: -1, alpha: -1, subX: 1, minBlockX: 1, minBlockY: 1, about: "4:2:2, Y, U and V planes"},
+	{name: BGR4, pixelBytes: 4, hidden: 3, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1,
+		about: "32-bit B G R X"},
+	{name: XR24, pixelBytes: 4, hidden: 3, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1,
+		about: "32-bit B G R X"},
+	{name: AR24, pixelBytes: 4, hidden: -1, alpha: 3, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1,
+		about: "32-bit B G R A"},
+	{name: RGB4, pixelBytes: 4, hidden: 0, alpha: -1, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1,
+		about: "32-bit X R G B"},
+	{name: BX24, pixelBytes: 4, hidden: 0, alpha: -1, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1,
+		about: "32-bit X R G B"},
+	{name: BA24, pixelBytes: 4, hidden: -1, alpha: 0, r: 1, g: 2, b: 3, minBlockX: 1, minBlockY: 1,
+		about: "32-bit A R G B"},
+	{name: RX24, pixelBytes: 4, hidden: 0, alpha: -1, b: 1, g: 2, r: 3, minBlockX: 1, minBlockY: 1,
+		about: "32-bit X B G R"},
+	{name: RA24, pixelBytes: 4, hidden: -1, alpha: 0, b: 1, g: 2, r: 3, minBlockX: 1, minBlockY: 1,
+		about: "32-bit A B G R"},
+	{name: XB24, pixelBytes: 4, hidden: 3, alpha: -1, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1,
+		about: "32-bit R G B X"},
+	{name: AB24, pixelBytes: 4, hidden: -1, alpha: 3, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1,
+		about: "32-bit R G B A"},
+	{name: BGR3, pixelBytes: 3, hidden: -1, alpha: -1, b: 0, g: 1, r: 2, minBlockX: 1, minBlockY: 1,
+		about: "24-bit B G R"},
+	{name: RGB3, pixelBytes: 3, hidden: -1, alpha: -1, r: 0, g: 1, b: 2, minBlockX: 1, minBlockY: 1,
+		about: "24-bit R G B"},
+	{name: YUYV, family: packed422, hidden: -1, alpha: -1, y0: 0, u0: 1, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2 packed Y U Y V"},
+	{name: UYVY, family: packed422, hidden: -1, alpha: -1, y0: 1, u0: 0, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2 packed U Y V Y"},
+	{name: YVYU, family: packed422, hidden: -1, alpha: -1, y0: 0, u0: 3, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2 packed Y V Y U"},
+	{name: VYUY, family: packed422, hidden: -1, alpha: -1, y0: 1, u0: 2, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2 packed V Y U Y"},
+	{name: Y210, family: packed422, wide: 1, hidden: -1, alpha: -1, y0: 0, u0: 1, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2 packed Y U Y V, 10 bits in 16"},
+	{name: NV12, family: semiPlanar, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 2, minBlockY: 2,
+		about: "4:2:0, Y plane and UV plane"},
+	{name: NV16, family: semiPlanar, hidden: -1, alpha: -1, subX: 1, minBlockX: 2, minBlockY: 1,
+		about: "4:2:2, Y plane and UV plane"},
+	{name: NV24, family: semiPlanar, hidden: -1, alpha: -1, minBlockX: 1, minBlockY: 1,
+		about: "4:4:4, Y plane and UV plane"},
+	{name: P010, family: semiPlanar, wide: 1, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 2, minBlockY: 2,
+		about: "4:2:0, Y plane and UV plane, 10 bits in 16"},
+	{name: YU12, family: planar, hidden: -1, alpha: -1, subX: 1, subY: 1, minBlockX: 1, minBlockY: 1,
+		about: "4:2:0, Y, U and V planes"},
+	{name: P422, family: planar, hidden: -1, alpha: -1, subX: 1, minBlockX: 1, minBlockY: 1,
+		about: "4:2:2, Y, U and V planes"},
 	{name: P444, family: planar, hidden: -1, alpha: -1, minBlockX: 1, minBlockY: 1, about: "4:4:4, Y, U and V planes"},
 	{name: GREY, family: greyOnly, hidden: -1, alpha: -1, minBlockX: 1, minBlockY: 1, about: "8-bit luma"},
 }
@@ -141,7 +164,8 @@ func (p PixelFormat) Known() bool { _, ok := p.traits(); return ok }
 // IsRGB reports whether the format's samples are red, green and blue.
 func (p PixelFormat) IsRGB() bool { t, ok := p.traits(); return ok && t.family == packedRGB }
 
-// Subsampling names how many pixels share a colour: "4:4:4", "4:2:2", "4:2:0", and "4:0:0" where a format has none.
+// Subsampling names how many pixels share a colour: "4:4:4", "4:2:2", "4:2:0", and "4:0:0" where a
+// format has none.
 func (p PixelFormat) Subsampling() string {
 	switch t, _ := p.traits(); {
 	case t.family == greyOnly:
@@ -166,8 +190,8 @@ func (p PixelFormat) Depth() int {
 	return 8
 }
 
-// seen returns the bits that a screen shows of any eight bytes of a row that begin at a multiple of eight, as a
-// little-endian number.
+// seen returns the bits that a screen shows of any eight bytes of a row that begin at a multiple of
+// eight, as a little-endian number.
 func (t *layoutOf) seen() uint64 {
 	four := ^uint32(0)
 	if t.hidden >= 0 {

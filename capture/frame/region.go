@@ -28,7 +28,8 @@ func ParseRegion(s string) (Region, error) {
 	px, okX := parsePixels(x)
 	py, okY := parsePixels(y)
 	if !ok1 || !ok2 || err != nil || !okX || !okY {
-		return Region{}, fmt.Errorf("%w %q: want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over %d", ErrRegion, s, MaxSide)
+		return Region{}, fmt.Errorf("%w %q: want WxH+X+Y in pixels, such as 1280x720+0+0, with no side over %d",
+			ErrRegion, s, MaxSide)
 	}
 	return Region{X: px, Y: py, Width: w, Height: h}, nil
 }
@@ -39,7 +40,8 @@ func ParseSize(s string) (width, height int, err error) {
 	width, okW := parsePixels(a)
 	height, okH := parsePixels(b)
 	if !ok || !okW || !okH || width < 1 || height < 1 {
-		return 0, 0, fmt.Errorf("bad size %q: want WxH in pixels, such as 1920x1080, from 1x1 to %dx%d", s, MaxSide, MaxSide)
+		return 0, 0, fmt.Errorf("bad size %q: want WxH in pixels, such as 1920x1080, from 1x1 to %dx%d", s, MaxSide,
+			MaxSide)
 	}
 	return width, height, nil
 }
@@ -66,10 +68,10 @@ type Crop struct {
 
 type cropRow struct{ row, start int }
 
-// NewCrop prepares to cut region r out of frames of layout l. The region shrinks to whole chroma blocks:
-// pixels whose chroma is shared with a pixel outside are left out. A block that the picture's own
-// edge cuts short is whole. It fails if the region does not lie in the frame, or if no whole
-// block lies in the region.
+// NewCrop prepares to cut region r out of frames of layout l. The region shrinks to whole chroma
+// blocks: pixels whose chroma is shared with a pixel outside are left out. A block that the
+// picture's own edge cuts short is whole. It fails if the region does not lie in the frame, or if
+// no whole block lies in the region.
 func (l *Layout) NewCrop(r Region) (*Crop, error) {
 	f, t := l.Format, l.traits
 	if !r.In(f.Width, f.Height) {
@@ -78,7 +80,8 @@ func (l *Layout) NewCrop(r Region) (*Crop, error) {
 	x0, x1 := snap(r.X, r.X+r.Width, f.Width, t.subX)
 	y0, y1 := snap(r.Y, r.Y+r.Height, f.Height, t.subY)
 	if x0 >= x1 || y0 >= y1 {
-		return nil, fmt.Errorf("%w %v: it holds no whole block of %dx%d pixels that share their chroma", ErrRegion, r, 1<<t.subX, 1<<t.subY)
+		return nil, fmt.Errorf("%w %v: it holds no whole block of %dx%d pixels that share their chroma", ErrRegion, r,
+			1<<t.subX, 1<<t.subY)
 	}
 	out := f
 	out.Width, out.Height = x1-x0, y1-y0

@@ -17,15 +17,16 @@ const (
 	maxTerms = 18_000_000_000
 )
 
-// ParseRate reads frames a second, as "60", "59.94" or "60000/1001", and returns the period
-// from frame to frame as num/den seconds in lowest terms. The decimals 23.976, 29.97, 47.952, 59.94, 119.88
-// and 239.76 are taken for what they round, n×1000/1001 (SMPTE ST 2036 and earlier).
+// ParseRate reads frames a second, as "60", "59.94" or "60000/1001", and returns the period from
+// frame to frame as num/den seconds in lowest terms. The decimals 23.976, 29.97, 47.952, 59.94,
+// 119.88 and 239.76 are taken for what they round, n×1000/1001 (SMPTE ST 2036 and earlier).
 func ParseRate(s string) (num, den int64, err error) {
 	bad := fmt.Errorf("bad frame rate %q: want frames a second, such as 60, 59.94 or 60000/1001, more than 1/%d and at most %d", s, maxPeriod, MaxRate)
 	if len(s) > 32 || strings.Trim(s, "0123456789./") != "" || strings.Count(s, "/") > 1 {
 		return 0, 0, bad
 	}
-	for ntsc, n := range map[string]int64{"23.976": 24000, "29.97": 30000, "47.952": 48000, "59.94": 60000, "119.88": 120000, "239.76": 240000} {
+	for ntsc, n := range map[string]int64{"23.976": 24000, "29.97": 30000, "47.952": 48000, "59.94": 60000,
+		"119.88": 120000, "239.76": 240000} {
 		if s == ntsc {
 			return 1001, n, nil
 		}
@@ -38,15 +39,15 @@ func ParseRate(s string) (num, den int64, err error) {
 	return r.Denom().Int64(), r.Num().Int64(), nil
 }
 
-// ParamsError is a mistake in the parameters of a source: one that is unknown, cannot be read, or asks for what
-// cannot be. Nothing but other parameters can mend it.
+// ParamsError is a mistake in the parameters of a source: one that is unknown, cannot be read, or
+// asks for what cannot be. Nothing but other parameters can mend it.
 type ParamsError struct{ Err error }
 
 func (e *ParamsError) Error() string { return e.Err.Error() }
 func (e *ParamsError) Unwrap() error { return e.Err }
 
-// CheckParams reports, as a [ParamsError], a parameter of a source that is not among those known, or that is
-// given twice. The source is named as the user would write it.
+// CheckParams reports, as a [ParamsError], a parameter of a source that is not among those known,
+// or that is given twice. The source is named as the user would write it.
 func CheckParams(source string, params url.Values, known ...string) error {
 	names := make([]string, 0, len(params))
 	for name := range params {
@@ -58,7 +59,8 @@ func CheckParams(source string, params url.Values, known ...string) error {
 		case !slices.Contains(known, name) && len(known) == 0:
 			return &ParamsError{fmt.Errorf("%s: unknown parameter %q: this source has none", source, name)}
 		case !slices.Contains(known, name):
-			return &ParamsError{fmt.Errorf("%s: unknown parameter %q: use one of %s", source, name, strings.Join(known, " "))}
+			return &ParamsError{fmt.Errorf("%s: unknown parameter %q: use one of %s", source, name,
+				strings.Join(known, " "))}
 		case len(params[name]) != 1:
 			return &ParamsError{fmt.Errorf("%s: parameter %q is given %d times", source, name, len(params[name]))}
 		}
@@ -66,8 +68,8 @@ func CheckParams(source string, params url.Values, known ...string) error {
 	return nil
 }
 
-// Query writes parameters as they stand in a source's URI, in the given order: "?size=8x8&fps=60", or nothing if
-// none is given.
+// Query writes parameters as they stand in a source's URI, in the given order: "?size=8x8&fps=60",
+// or nothing if none is given.
 func Query(params url.Values, names ...string) string {
 	var given []string
 	for _, name := range names {

@@ -1,7 +1,7 @@
 package frame
 
-// Samples of 10 bits stand in two bytes, low byte first, in the ten high bits (P010, Y210). They have tables and
-// loops of their own, so that those of 8-bit formats stay as short as they are.
+// Samples of 10 bits stand in two bytes, low byte first, in the ten high bits (P010, Y210). They
+// have tables and loops of their own, so that those of 8-bit formats stay as short as they are.
 
 // sample10 returns sample i of a row.
 func sample10(row []byte, i int) uint16 {
@@ -15,8 +15,8 @@ func put10(row []byte, i int, v uint16) {
 	p[0], p[1] = byte(v<<6), byte(v>>2)
 }
 
-// toRGB10 is toRGB for samples of 10 bits. What it makes has 8: the exact value is rounded once, and no
-// sample is cut to 8 bits before.
+// toRGB10 is toRGB for samples of 10 bits. What it makes has 8: the exact value is rounded once,
+// and no sample is cut to 8 bits before.
 type toRGB10 struct {
 	y, rv, gu, gv, bu [1024]int32
 }
@@ -40,7 +40,8 @@ func (c *Converter) row10(dst []byte, m Image, y, x0 int, o pixelOrder) {
 	if t.family == packed422 {
 		for x := x0; len(dst) >= o.size; x++ {
 			at := x >> 1 * 4
-			r, g, b := c.yuv10.convert(sample10(luma, at+t.y0+x&1*2), sample10(luma, at+t.u0), sample10(luma, at+t.u0^2))
+			r, g, b := c.yuv10.convert(sample10(luma, at+t.y0+x&1*2), sample10(luma, at+t.u0),
+				sample10(luma, at+t.u0^2))
 			put(dst, r, g, b, o)
 			dst = dst[o.size:]
 		}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// frameLines are the lines before the frames of a stream, from the first frame on. The zero value has none.
+// frameLines are the lines before the frames of a stream, from the first frame on. The zero value
+// has none.
 type frameLines struct {
 	runs []lineRun
 	kept int // bytes that the text of all runs but the last takes
@@ -37,7 +38,8 @@ func (l *frameLines) add(line []byte) error {
 }
 
 func tooManyLines() error {
-	return fmt.Errorf("the frames' parameters differ from frame to frame, and keeping them takes more than %d bytes", maxFrameLines)
+	return fmt.Errorf("the frames' parameters differ from frame to frame, and keeping them takes more than %d bytes",
+		maxFrameLines)
 }
 
 // join returns the metadata for a stream; see the package's documentation.

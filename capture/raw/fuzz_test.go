@@ -37,8 +37,9 @@ func TestFuzzHasSeeds(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are: a stream that can be opened is played to its end and comes out of the writer as it
-// was; any other is refused. Neither takes more memory than the input is long, times a constant.
+// Whatever the bytes are: a stream that can be opened is played to its end and comes out of the
+// writer as it was; any other is refused. Neither takes more memory than the input is long, times a
+// constant.
 func FuzzY4M(f *testing.F) {
 	for _, data := range y4mSeeds() {
 		f.Add(data)

@@ -25,7 +25,8 @@ func write(t *testing.T, data []byte) string {
 	return path
 }
 
-// asStdin makes data standard input, as a pipe, for the length of the test. With hold the pipe stays open.
+// asStdin makes data standard input, as a pipe, for the length of the test. With hold the pipe
+// stays open.
 func asStdin(t *testing.T, data []byte, hold bool) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -36,7 +36,8 @@ func OpenRaw(path string, params url.Values) (capture.Source, error) {
 		return nil, err
 	}
 	s := &source{
-		info: capture.Info{URI: "raw:" + path + frame.Query(params, paramNames()...), Format: format, OwnClock: true, Period: period},
+		info: capture.Info{URI: "raw:" + path + frame.Query(params, paramNames()...), Format: format, OwnClock: true,
+			Period: period},
 		in:   in,
 		size: layout.Size,
 		read: func(n uint64, dst []byte, _ func(timeline.Event)) error { return readFrame(in, n, dst) },

@@ -39,7 +39,8 @@ func TestRawEveryFormat(t *testing.T) {
 				f.Stride += padding
 				t.Run(f.String(), func(t *testing.T) {
 					data := random(1, 3*f.Size())
-					s, err := OpenRaw(write(t, data), query(t, fmt.Sprintf("size=%dx%d&format=%v&stride=%d", f.Width, f.Height, p, f.Stride)))
+					s, err := OpenRaw(write(t, data),
+						query(t, fmt.Sprintf("size=%dx%d&format=%v&stride=%d", f.Width, f.Height, p, f.Stride)))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -77,7 +78,8 @@ func TestRawTimes(t *testing.T) {
 		}
 		g := capturetest.Play(t, s)
 		for n, m := range g.Metas {
-			if m.Sequence != uint64(n) || m.Sampled != timeline.At(timeline.Time(tc.want[n])) || m.Flags != 0 || m.Missed != frame.NoCause {
+			if m.Sequence != uint64(n) || m.Sampled != timeline.At(timeline.Time(tc.want[n])) || m.Flags != 0 ||
+				m.Missed != frame.NoCause {
 				t.Errorf("%q: frame %d is %+v, want %v", tc.fps, n, m, tc.want[n])
 			}
 		}

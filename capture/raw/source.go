@@ -18,8 +18,8 @@ type source struct {
 	read frameReader
 }
 
-// frameReader reads the next frame into dst, which is as long as a frame. It returns io.EOF where the input ends
-// before the frame begins.
+// frameReader reads the next frame into dst, which is as long as a frame. It returns io.EOF where
+// the input ends before the frame begins.
 type frameReader func(n uint64, dst []byte, events func(timeline.Event)) error
 
 var _ capture.Source = (*source)(nil)
@@ -50,7 +50,8 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 		case err != io.EOF:
 			return capture.UnlessEnded(ctx, fmt.Errorf("%s: %w", s.info.URI, err))
 		case s.info.Frames != 0:
-			return fmt.Errorf("%s: the file was cut while it was read: it ends after %d of %d frames: %w", s.info.URI, n, s.info.Frames, io.ErrUnexpectedEOF)
+			return fmt.Errorf("%s: the file was cut while it was read: it ends after %d of %d frames: %w", s.info.URI,
+				n, s.info.Frames, io.ErrUnexpectedEOF)
 		case n == 0:
 			return fmt.Errorf("%s: the input ends before the first frame: %w", s.info.URI, io.ErrUnexpectedEOF)
 		}

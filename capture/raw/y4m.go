@@ -15,11 +15,12 @@ import (
 // HeaderMetadata names the metadata that holds a stream's own lines. NewY4MWriter takes it.
 const HeaderMetadata = "y4m.header"
 
-// FrameLineEvent is the kind of the event, of source "y4m", that tells a frame's line which HeaderMetadata does not:
-// {"frame": 7, "line": "FRAME Ib"}. Only pipes have them.
+// FrameLineEvent is the kind of the event, of source "y4m", that tells a frame's line which
+// HeaderMetadata does not: {"frame": 7, "line": "FRAME Ib"}. Only pipes have them.
 const FrameLineEvent = "frame line"
 
-// OpenY4M opens a Y4M file, or standard input for "-". Of a file all frame lines are read beforehand.
+// OpenY4M opens a Y4M file, or standard input for "-". Of a file all frame lines are read
+// beforehand.
 func OpenY4M(path string) (capture.Source, error) {
 	in, err := openInput("y4m", path)
 	if err != nil {
@@ -88,7 +89,8 @@ func scanFrames(r io.ReaderAt, at, end, size int64, lines *frameLines) (frames u
 			}
 			line = strings.IndexByte(string(buf[:n]), '\n')
 			if line < 0 && n < want {
-				return 0, fmt.Errorf("offset %d: the file ends inside the line of frame %d: %w", at, frames, io.ErrUnexpectedEOF)
+				return 0, fmt.Errorf("offset %d: the file ends inside the line of frame %d: %w", at, frames,
+					io.ErrUnexpectedEOF)
 			}
 			if line < 0 && want == maxLine {
 				return 0, fmt.Errorf("offset %d: the line of frame %d is longer than %d bytes", at, frames, maxLine)
@@ -122,8 +124,8 @@ type y4mReader struct {
 	known  uint64 // frames whose lines metadata tells, whatever they are; 0 for pipes
 }
 
-// line returns the next line without its line feed, valid until the next read. It returns io.EOF if there is
-// nothing at all.
+// line returns the next line without its line feed, valid until the next read. It returns io.EOF if
+// there is nothing at all.
 func (r *y4mReader) line() ([]byte, error) {
 	b, err := r.r.ReadSlice('\n')
 	switch {
@@ -140,8 +142,8 @@ func (r *y4mReader) line() ([]byte, error) {
 	return nil, fmt.Errorf("offset %d: %w", r.at, err)
 }
 
-// peekLine looks at the first frame's line without reading it. That it is broken or missing is found again, and
-// told, when the frame is read.
+// peekLine looks at the first frame's line without reading it. That it is broken or missing is
+// found again, and told, when the frame is read.
 func (r *y4mReader) peekLine(lines *frameLines) error {
 	for n := len(frameMagic) + 1; n <= maxLine; n++ {
 		b, err := r.r.Peek(n)

@@ -75,13 +75,15 @@ func TestY4MRoundTrip(t *testing.T) {
 		for _, wh := range [][2]int{{1, 1}, {3, 5}, {1366, 768}} {
 			for name, ls := range lines {
 				t.Run(fmt.Sprintf("%s/%dx%d/%s", tags, wh[0], wh[1], name), func(t *testing.T) {
-					data := stream(fmt.Sprintf("YUV4MPEG2 W%d H%d F30000:1001 Ib A10:11%s", wh[0], wh[1], tags), size(wh[0], wh[1]), ls...)
+					data := stream(fmt.Sprintf("YUV4MPEG2 W%d H%d F30000:1001 Ib A10:11%s", wh[0], wh[1], tags),
+						size(wh[0], wh[1]), ls...)
 					s, err := OpenY4M(write(t, data))
 					if err != nil {
 						t.Fatal(err)
 					}
 					info := s.Info()
-					if info.Frames != uint64(len(ls)) || info.Period != (capture.Rational{Num: 1001, Den: 30000}) || !info.OwnClock || info.Clocked {
+					if info.Frames != uint64(len(ls)) || info.Period != (capture.Rational{Num: 1001, Den: 30000}) ||
+						!info.OwnClock || info.Clocked {
 						t.Errorf("info %+v", info)
 					}
 					if full := strings.Contains(tags, "FULL"); (info.Format.Range == frame.FullRange) != full {
@@ -117,8 +119,10 @@ func TestY4MPipe(t *testing.T) {
 	}{
 		{"plain", []string{"FRAME", "FRAME"}, 0, 2, nil, nil},
 		{"same parameters", []string{"FRAME It", "FRAME It"}, 0, 2, nil, nil},
-		{"a later one differs", []string{"FRAME", "FRAME Ib", "FRAME"}, 0, 3, []string{`{"frame":1,"line":"FRAME Ib"}`}, nil},
-		{"ends inside a frame", []string{"FRAME", "FRAME"}, 1, 1, nil, []string{"inside frame 1", "14 of its 15 bytes", "1 whole frames"}},
+		{"a later one differs", []string{"FRAME", "FRAME Ib", "FRAME"}, 0, 3, []string{`{"frame":1,"line":"FRAME Ib"}`},
+			nil},
+		{"ends inside a frame", []string{"FRAME", "FRAME"}, 1, 1, nil,
+			[]string{"inside frame 1", "14 of its 15 bytes", "1 whole frames"}},
 		{"ends after a line", []string{"FRAME", "FRAME"}, 15, 1, nil, []string{"inside frame 1", "after its line"}},
 		{"ends inside a line", []string{"FRAME", "FRAME"}, 17, 1, nil, []string{"inside a line", "frame 1"}},
 		{"broken line", []string{"FRAME", "FRAMF"}, 0, 1, nil, []string{"line of frame 1", "offset 49", `"FRAMF"`}},
@@ -275,7 +279,8 @@ func TestWriterRefuses(t *testing.T) {
 		want   string
 	}{
 		{"RGB", frame.BGR4, 1, "", "only YUV and grey"},
-		{"10 bits", frame.P010, 1, "", "P010 (4:2:0, Y plane and UV plane, 10 bits in 16), and only 8-bit Y4M is written"},
+		{"10 bits", frame.P010, 1, "",
+			"P010 (4:2:0, Y plane and UV plane, 10 bits in 16), and only 8-bit Y4M is written"},
 		{"10 bits packed", frame.Y210, 1, "", "only 8-bit Y4M is written; export to .raw"},
 		{"no rate", frame.GREY, 0, "", "one frame rate"},
 		{"header of another size", frame.GREY, 1, "YUV4MPEG2 W4 H4 F1:1 Cmono", "the header says 4x4 GREY"},

@@ -25,8 +25,8 @@ type y4mHeader struct {
 	period capture.Rational
 }
 
-// colourTags returns the pixel format of each C parameter that is read. They differ in where chroma samples
-// lie between the pixels, which does not change the bytes.
+// colourTags returns the pixel format of each C parameter that is read. They differ in where chroma
+// samples lie between the pixels, which does not change the bytes.
 func colourTags() map[string]frame.PixelFormat {
 	return map[string]frame.PixelFormat{
 		"420jpeg": frame.YU12, "420mpeg2": frame.YU12, "420paldv": frame.YU12, "420": frame.YU12,
@@ -34,8 +34,8 @@ func colourTags() map[string]frame.PixelFormat {
 	}
 }
 
-// parseHeader reads a stream header line (without its line feed), as yuv4mpeg(5) of the mjpegtools has it. Errors carry the
-// offset in the line, which is that in the file.
+// parseHeader reads a stream header line (without its line feed), as yuv4mpeg(5) of the mjpegtools
+// has it. Errors carry the offset in the line, which is that in the file.
 func parseHeader(line string) (y4mHeader, error) {
 	var h y4mHeader
 	if err := checkLine(line, streamMagic); err != nil {
@@ -67,7 +67,8 @@ func parseHeader(line string) (y4mHeader, error) {
 			height, ok = parseSide(value)
 		case 'F':
 			rate, den, _ := strings.Cut(value, ":")
-			if h.period.Num, h.period.Den, err = frame.ParseRate(rate + "/" + den); err != nil || strings.Contains(value, ".") {
+			if h.period.Num, h.period.Den, err = frame.ParseRate(rate + "/" + den); err != nil ||
+				strings.Contains(value, ".") {
 				return h, bad("no frame rate that can be recorded (want F60:1 or the like)")
 			}
 		case 'C':

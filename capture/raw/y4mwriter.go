@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Y4MWriter writes frames as Y4M. Nothing is converted: samples of packed and semi-planar formats are only put into
-// planes. It belongs to one goroutine and keeps one frame in memory.
+// Y4MWriter writes frames as Y4M. Nothing is converted: samples of packed and semi-planar formats
+// are only put into planes. It belongs to one goroutine and keeps one frame in memory.
 type Y4MWriter struct {
 	w      io.Writer
 	format frame.Format // of the frames that come
@@ -21,9 +21,9 @@ type Y4MWriter struct {
 
 // NewY4MWriter writes a stream header for frames of format f and returns the writer for them.
 //
-// The header is metadata HeaderMetadata of a recording that came from Y4M, as a string, and makes the stream the
-// same again to the byte; it must fit the format. With an empty one the writer makes its own, with a
-// period of num/den seconds from frame to frame.
+// The header is metadata HeaderMetadata of a recording that came from Y4M, as a string, and makes
+// the stream the same again to the byte; it must fit the format. With an empty one the writer makes
+// its own, with a period of num/den seconds from frame to frame.
 func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, header string) (*Y4MWriter, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("write Y4M: %w", err)
@@ -44,7 +44,8 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 		if f.Range == frame.FullRange {
 			ranged = "FULL"
 		}
-		header = fmt.Sprintf("%s W%d H%d F%d:%d Ip A1:1 C%s XCOLORRANGE=%s", streamMagic, f.Width, f.Height, periodDen, periodNum, tag, ranged)
+		header = fmt.Sprintf("%s W%d H%d F%d:%d Ip A1:1 C%s XCOLORRANGE=%s", streamMagic, f.Width, f.Height, periodDen,
+			periodNum, tag, ranged)
 	} else {
 		var err error
 		if header, y.lines, err = splitHeader(header); err != nil {
@@ -64,7 +65,8 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 	return y, nil
 }
 
-// planarOf returns the format in which a format's samples stand in a stream, and its usual C parameter.
+// planarOf returns the format in which a format's samples stand in a stream, and its usual C
+// parameter.
 func planarOf(p frame.PixelFormat) (frame.PixelFormat, string, bool) {
 	switch p {
 	case frame.YU12, frame.NV12:

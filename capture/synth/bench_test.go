@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// BenchmarkPlay is what a scene costs a recorder: frames into slots that are larger together than caches.
-// The bare copy of memory stands beside it.
+// BenchmarkPlay is what a scene costs a recorder: frames into slots that are larger together than
+// caches. The bare copy of memory stands beside it.
 func BenchmarkPlay(b *testing.B) {
 	for _, size := range []string{"1920x1080", "3840x2160"} {
 		for _, scene := range append([]string{"copy"}, sceneNames()...) {

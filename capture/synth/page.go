@@ -1,8 +1,8 @@
 package synth
 
-// A page is drawn once, as tall as it scrolls: a header, a hero with a large picture, and columns of
-// cards below. Sizes are those of a desktop browser and do not grow with the screen; a wider page
-// has more columns.
+// A page is drawn once, as tall as it scrolls: a header, a hero with a large picture, and columns
+// of cards below. Sizes are those of a desktop browser and do not grow with the screen; a wider
+// page has more columns.
 
 const (
 	headerHeight = 64
@@ -22,8 +22,8 @@ type page struct {
 	fonts *fonts
 }
 
-// draw fills the canvas and returns where its blocks stand: header, hero, then the cards from top to
-// bottom and left to right as they start.
+// draw fills the canvas and returns where its blocks stand: header, hero, then the cards from top
+// to bottom and left to right as they start.
 func (p *page) draw(c *canvas) []rect {
 	c.fill(c.bounds(), paper)
 	rnd := newRandom(p.seed, "page")

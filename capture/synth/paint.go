@@ -1,7 +1,7 @@
 package synth
 
-// blit says that a rectangle of a sheet is shown at (dx, dy). All its places and sizes are even, unless
-// it ends at the frame's edge, so that chroma samples are never cut.
+// blit says that a rectangle of a sheet is shown at (dx, dy). All its places and sizes are even,
+// unless it ends at the frame's edge, so that chroma samples are never cut.
 type blit struct {
 	from   *sheet
 	shift  int // bytes by which the sheet's planes are moved: for noise, whose bytes mean nothing

@@ -143,7 +143,8 @@ func parseFormat(v url.Values) (frame.Format, error) {
 		}
 	}
 	if f.Size() > maxFrameBytes || w > maxSide || h > maxSide {
-		return f, fmt.Errorf("a frame of %v has %d MiB: scenes go up to %d MiB and %d pixels a side", f, f.Size()>>20, maxFrameBytes>>20, maxSide)
+		return f, fmt.Errorf("a frame of %v has %d MiB: scenes go up to %d MiB and %d pixels a side", f, f.Size()>>20,
+			maxFrameBytes>>20, maxSide)
 	}
 	return f, nil
 }
@@ -185,7 +186,8 @@ func parseCadence(c *config, v url.Values) error {
 		for part := range strings.SplitSeq(list, ",") {
 			n, err := strconv.Atoi(part)
 			if err != nil || n < 1 || n > maxRepeat || len(c.repeats) == maxRepeats {
-				return fmt.Errorf("bad repeats %q: want up to %d numbers from 1 to %d, as 1,1,2", list, maxRepeats, maxRepeat)
+				return fmt.Errorf("bad repeats %q: want up to %d numbers from 1 to %d, as 1,1,2", list, maxRepeats,
+					maxRepeat)
 			}
 			c.repeats = append(c.repeats, n)
 		}

@@ -71,19 +71,22 @@ func TestRates(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	s := open(t, "static", "")
 	info := s.Info()
-	if info.URI != "synth:static" || info.Format.String() != "1920x1080 BGR4" || info.Clocked || !info.OwnClock || info.Frames != 0 || info.Period.Num != 1 || info.Period.Den != 60 {
+	if info.URI != "synth:static" || info.Format.String() != "1920x1080 BGR4" || info.Clocked || !info.OwnClock ||
+		info.Frames != 0 || info.Period.Num != 1 || info.Period.Den != 60 {
 		t.Errorf("info %+v", info)
 	}
 	s = open(t, "noise", "fps=60000/1001&pace=realtime&size=16x16&frames=7")
 	info = s.Info()
-	if info.URI != "synth:noise?fps=60000/1001&frames=7&pace=realtime&size=16x16" || !info.Clocked || info.OwnClock || info.Frames != 7 || info.Period.Num != 1001 {
+	if info.URI != "synth:noise?fps=60000/1001&frames=7&pace=realtime&size=16x16" || !info.Clocked || info.OwnClock ||
+		info.Frames != 7 || info.Period.Num != 1001 {
 		t.Errorf("info %+v", info)
 	}
 }
 
 // FuzzParse: whatever stands in a URI is either refused or a configuration that can be opened.
 func FuzzParse(f *testing.F) {
-	seeds := []string{"", "size=1x1", "size=8x8&format=NV12&stride=9", "fps=59.94&rate=24", "fps=60/7", "repeats=1,2,3", "size=16384x16384", "frames=9&markers=1&pace=realtime", "a=%zz", "fps=.5", "fps=00/0", "format=ıV1"}
+	seeds := []string{"", "size=1x1", "size=8x8&format=NV12&stride=9", "fps=59.94&rate=24", "fps=60/7", "repeats=1,2,3",
+		"size=16384x16384", "frames=9&markers=1&pace=realtime", "a=%zz", "fps=.5", "fps=00/0", "format=ıV1"}
 	for _, s := range seeds {
 		f.Add(s)
 	}

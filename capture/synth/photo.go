@@ -36,7 +36,8 @@ func darker(c colour, by int) colour {
 
 // palette returns a colour that is neither black nor white nor grey.
 func palette(r *random) colour {
-	tints := [...]colour{0x2f6690, 0x3a7ca5, 0x81a4cd, 0x6a994e, 0x386641, 0xbc6c25, 0xdda15e, 0x7f5539, 0x9d4edd, 0xc9184a, 0x495057, 0x1b4965}
+	tints := [...]colour{0x2f6690, 0x3a7ca5, 0x81a4cd, 0x6a994e, 0x386641, 0xbc6c25, 0xdda15e, 0x7f5539, 0x9d4edd,
+		0xc9184a, 0x495057, 0x1b4965}
 	return tints[r.below(len(tints))]
 }
 

@@ -31,14 +31,15 @@ type ping struct {
 	data  json.RawMessage
 }
 
-// Run plays the scene into the ring; see capture.Source. The event "ping" of source "synth" bears the time of its
-// frame and the data {"ping": number in the cycle, "pong_after_frames": n}.
+// Run plays the scene into the ring; see capture.Source. The event "ping" of source "synth" bears
+// the time of its frame and the data {"ping": number in the cycle, "pong_after_frames": n}.
 func (s *Source) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
 	if s.closed {
 		return s.errClosed()
 	}
 	if ring.SlotSize() < s.geo.size {
-		return fmt.Errorf("play %s: a frame has %d bytes and the ring's slots only %d", s.info.URI, s.geo.size, ring.SlotSize())
+		return fmt.Errorf("play %s: a frame has %d bytes and the ring's slots only %d", s.info.URI, s.geo.size,
+			ring.SlotSize())
 	}
 	p := &player{Source: s, ring: ring, events: events}
 	for i, a := range s.truth.Pings {
@@ -89,11 +90,12 @@ func (p *player) due(n uint64) timeline.Time {
 	return p.start.Add(p.info.Period.Duration(n))
 }
 
-// cardBuffers is how many frames wait for a reader that is late, as in the buffers of a capture card's driver.
+// cardBuffers is how many frames wait for a reader that is late, as in the buffers of a capture
+// card's driver.
 const cardBuffers = 8
 
-// skipMissed gives up frames that no card would have kept: every buffer has been filled since. The scene's last frame is
-// always shown.
+// skipMissed gives up frames that no card would have kept: every buffer has been filled since. The
+// scene's last frame is always shown.
 func (p *player) skipMissed() {
 	now := p.clock.Now()
 	for now >= p.due(p.next+cardBuffers) && (p.total == 0 || p.next+1 < p.total) {

@@ -104,7 +104,8 @@ func TestRunFast(t *testing.T) {
 func TestRunOnTheClock(t *testing.T) {
 	const ms = time.Millisecond
 	s := open(t, "noise", "size=32x16&frames=12&fps=100&pace=realtime")
-	// Frame 2 comes 4 ms late and is shown; frame 5 comes 95 ms late: 5 and 6 are over, 7 and those behind it waited.
+	// Frame 2 comes 4 ms late and is shown; frame 5 comes 95 ms late: 5 and 6 are over, 7 and those
+	// behind it waited.
 	clock := &steps{now: 1000, late: []time.Duration{0, 0, 4 * ms, 0, 0, 95 * ms}}
 	s.clock, s.wait = clock, clock.wait
 	ring := newRing(t, 20, s.Info().Format.Size())
@@ -144,7 +145,8 @@ func TestLastFrameIsShown(t *testing.T) {
 	}
 }
 
-// TestFullRing: on the clock a full ring costs frames and their sequence numbers, and nothing waits.
+// TestFullRing: on the clock a full ring costs frames and their sequence numbers, and nothing
+// waits.
 func TestFullRing(t *testing.T) {
 	s := open(t, "noise", "size=32x16&frames=30&pace=realtime")
 	clock := &steps{late: []time.Duration{0, 0, 0, 0, 0, 0, 0, 168 * time.Millisecond}}
@@ -155,7 +157,9 @@ func TestFullRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	committed, lost := ring.Stats().Committed, ring.Stats().Lost
-	if committed+lost != 27 || committed < 3 { // three were missed by the source itself: 168 ms are ten periods, of which the buffers cover the last
+	// three were missed by the source itself: 168 ms are ten periods, of which the buffers cover
+	// the last
+	if committed+lost != 27 || committed < 3 {
 		t.Errorf("committed %d and lost %d, want 27 in all", committed, lost)
 	}
 	for i, f := range drain(t, ring, rd) {

@@ -21,7 +21,8 @@ func (k *kit) cadence() (cadence, uint64, error) {
 		g := gcd(num, den)
 		c := cadence{num: num / g, den: den / g}
 		if c.den > cadenceCycles {
-			return c, 0, fmt.Errorf("bad rate %v: on %v frames a second it recurs only every %d frames, limit %d", k.rate, k.fps, c.den, cadenceCycles)
+			return c, 0, fmt.Errorf("bad rate %v: on %v frames a second it recurs only every %d frames, limit %d",
+				k.rate, k.fps, c.den, cadenceCycles)
 		}
 		return c, c.den, nil
 	}
@@ -47,8 +48,8 @@ func (c *cadence) unique(n uint64) uint64 {
 	return u
 }
 
-// buildCadence shows a ball that jumps and a grey patch in the corner, which is the smallest thing that
-// can tell one unique frame from the next, in every format and at every size.
+// buildCadence shows a ball that jumps and a grey patch in the corner, which is the smallest thing
+// that can tell one unique frame from the next, in every format and at every size.
 func buildCadence(k *kit) (*script, error) {
 	c, cycle, err := k.cadence()
 	if err != nil {

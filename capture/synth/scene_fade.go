@@ -46,8 +46,8 @@ func fadeStep(n uint64) int {
 	return step
 }
 
-// mixBytes writes (a·(16−t) + b·t)/16 for every byte, eight at a time: even and odd bytes each have 16 bits
-// to themselves, and no sum needs more.
+// mixBytes writes (a·(16−t) + b·t)/16 for every byte, eight at a time: even and odd bytes each have
+// 16 bits to themselves, and no sum needs more.
 func mixBytes(dst, a, b []byte, t uint64) {
 	const even = 0x00ff00ff00ff00ff
 	i := 0

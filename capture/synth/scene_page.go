@@ -3,9 +3,9 @@ package synth
 import "math"
 
 // The page's timeline, in frames of a cycle of 480. What is drawn is chosen so that a cycle at
-// 1920x1080 costs lossless x264 what pages of browsers do: 31 KB a frame with seed 1, 22 to 25 KB with
-// others (raw frames into ffmpeg -f rawvideo -pix_fmt bgr0 -s 1920x1080 -i - -c:v libx264rgb -preset
-// ultrafast -qp 0).
+// 1920x1080 costs lossless x264 what pages of browsers do: 31 KB a frame with seed 1, 22 to 25 KB
+// with others (raw frames into ffmpeg -f rawvideo -pix_fmt bgr0 -s 1920x1080 -i - -c:v libx264rgb
+// -preset ultrafast -qp 0).
 const (
 	loadFirst   = 4 // the header; before it there is nothing but paper
 	loadEnd     = 120
@@ -106,6 +106,7 @@ func buildPage(k *kit) (*script, error) {
 		return l.draw(n, steps*scrollStep, list)
 	}
 	l.tell(k, &s.truth)
-	s.truth.Scroll = &Motion{Frames: []Run{{scrollFirst, scrollFirst + scrollSteps}}, DX: []int{0}, DY: []int{-scrollStep}}
+	s.truth.Scroll = &Motion{Frames: []Run{{scrollFirst, scrollFirst + scrollSteps}}, DX: []int{0},
+		DY: []int{-scrollStep}}
 	return s, nil
 }

@@ -5,8 +5,8 @@ const (
 	panStep  = 8 // pixels
 )
 
-// buildPan moves a wide page to the left and back. Rows change in every frame and none is one of the frame
-// before: the weak spot of a codec that looks for equal rows.
+// buildPan moves a wide page to the left and back. Rows change in every frame and none is one of
+// the frame before: the weak spot of a codec that looks for equal rows.
 func buildPan(k *kit) (*script, error) {
 	doc, _, err := k.pageSheet(0, k.format.Width+panSteps*panStep, k.format.Height)
 	if err != nil {

@@ -2,8 +2,9 @@ package synth
 
 import "encoding/binary"
 
-// buildPattern holds a picture on which a capture shows the noise that it has: an even grey and a ladder of greys, on which sensors and converters are noisiest,
-// and soft and hard texture with colours, which compression and filters trouble.
+// buildPattern holds a picture on which a capture shows the noise that it has: an even grey and a
+// ladder of greys, on which sensors and converters are noisiest, and soft and hard texture with
+// colours, which compression and filters trouble.
 func buildPattern(k *kit) (*script, error) {
 	s, err := k.drawn(k.format.Width, k.format.Height, func(c *canvas) { c.pattern(k.seed) })
 	if err != nil {
@@ -13,8 +14,8 @@ func buildPattern(k *kit) (*script, error) {
 	return &script{draw: draw, lead: 1, cycle: 1}, nil
 }
 
-// pattern fills the canvas, in quarters: even grey, greys from dark to bright in steps, soft texture in each channel of its own, and lines one to eight
-// pixels wide between colours.
+// pattern fills the canvas, in quarters: even grey, greys from dark to bright in steps, soft
+// texture in each channel of its own, and lines one to eight pixels wide between colours.
 func (c *canvas) pattern(seed uint64) {
 	const steps = 16
 	rnd := newRandom(seed, "pattern")

@@ -4,12 +4,15 @@ import "slices"
 
 // # strip
 //
-// A page that draws the code strip (package analyze/strip has its geometry and its code) and whose frames reach the screen with faults, which are scripted:
-// drawn and never seen, seen twice, behind a later one, or in some rows only. It is drawn here from the definition, with nothing of the code that reads it, so
-// that each checks the other.
+// A page that draws the code strip (package analyze/strip has its geometry and its code) and whose
+// frames reach the screen with faults, which are scripted: drawn and never seen, seen twice, behind
+// a later one, or in some rows only. It is drawn here from the definition, with nothing of the code
+// that reads it, so that each checks the other.
 //
-// Ids go on from cycle to cycle, modulo 2²⁴; every third seed begins a little below that. A column at the right changes with the id too: what differs does not
-// hang on the strip alone. Where a strip does not fit into the frame, or its cells would cut pixels that share their chroma, none is drawn and the truth has none.
+// Ids go on from cycle to cycle, modulo 2²⁴; every third seed begins a little below that. A column
+// at the right changes with the id too: what differs does not hang on the strip alone. Where a
+// strip does not fit into the frame, or its cells would cut pixels that share their chroma, none is
+// drawn and the truth has none.
 
 const (
 	stripFrames = 96 // of a cycle
@@ -17,7 +20,8 @@ const (
 	stripIDs    = 1 << 24
 )
 
-// Strip says what the code strip of each frame says. Numbers are of the first cycle; in the c-th cycle behind it, ids are higher by c·Drawn, modulo 2²⁴.
+// Strip says what the code strip of each frame says. Numbers are of the first cycle; in the c-th
+// cycle behind it, ids are higher by c·Drawn, modulo 2²⁴.
 type Strip struct {
 	Page       uint8        `json:"page"`
 	First      uint32       `json:"first_id"`
@@ -119,15 +123,16 @@ func (k *kit) stripPlace() *stripPlace {
 		return nil
 	}
 	for _, s := range k.geo.parts {
-		if s.subX > 0 && p.cell%2 != 0 || s.subY > 0 && slices.ContainsFunc(append(p.tops, p.cell), func(y int) bool { return y%2 != 0 }) {
+		if s.subX > 0 && p.cell%2 != 0 || s.subY > 0 &&
+			slices.ContainsFunc(append(p.tops, p.cell), func(y int) bool { return y%2 != 0 }) {
 			return nil
 		}
 	}
 	return p
 }
 
-// draw appends one copy: black, and runs of white on it. There are as many blits for every code, some of nothing, so that no frame needs a longer list than
-// those before it.
+// draw appends one copy: black, and runs of white on it. There are as many blits for every code,
+// some of nothing, so that no frame needs a longer list than those before it.
 func (p *stripPlace) draw(list []blit, black, bright *sheet, y int, cells [stripCells]bool) []blit {
 	list = append(list, whole(black, 0, y))
 	i := 0
@@ -146,7 +151,8 @@ func (p *stripPlace) draw(list []blit, black, bright *sheet, y int, cells [strip
 
 const stripCells = 96
 
-// cells returns a copy's cells, white ones true. The page's clock is when it began to draw: frame by frame at a steady beat.
+// cells returns a copy's cells, white ones true. The page's clock is when it began to draw: frame
+// by frame at a steady beat.
 func (s *Strip) cells(k *kit, id uint32) [stripCells]bool {
 	since := uint64((id - s.First) % stripIDs)
 	clock := since * stripFrames * 1000 * k.fps.den / (uint64(s.Drawn) * k.fps.num)
@@ -183,9 +189,11 @@ type stripTale struct {
 	whole []uint32 // ids that were seen whole
 }
 
-// stripStory scripts a cycle. Its first and its last frame show whole ids, the least and the greatest.
+// stripStory scripts a cycle. Its first and its last frame show whole ids, the least and the
+// greatest.
 func (k *kit) stripStory(place *stripPlace) *Strip {
-	t := &stripTale{Strip: &Strip{Unseen: []uint32{}, Runts: []uint32{}, Repeated: []uint64{}, OutOfOrder: []uint64{}}, rnd: newRandom(k.seed, "strip"), place: place}
+	t := &stripTale{Strip: &Strip{Unseen: []uint32{}, Runts: []uint32{}, Repeated: []uint64{}, OutOfOrder: []uint64{}},
+		rnd: newRandom(k.seed, "strip"), place: place}
 	t.Page = uint8(1 + t.rnd.below(200))
 	t.First = uint32(t.rnd.below(1000))
 	if k.seed%3 == 0 {
@@ -217,7 +225,8 @@ func (t *stripTale) show(id uint32) {
 	}
 }
 
-// tear adds a frame that shows ids from top to bottom, each in at least one copy of the strip and in not all.
+// tear adds a frame that shows ids from top to bottom, each in at least one copy of the strip and
+// in not all.
 func (t *stripTale) tear(ids ...uint32) {
 	f := StripFrame{Rows: []int{}, IDs: ids}
 	gap, copies := 0, 5
@@ -225,7 +234,8 @@ func (t *stripTale) tear(ids ...uint32) {
 		gap = t.rnd.between(gap+1, copies-left) // behind so many copies
 		row := 2 * gap
 		if t.place != nil {
-			row = (t.place.tops[gap-1] + t.place.cell + 1 + t.rnd.below(t.place.tops[gap]-t.place.tops[gap-1]-t.place.cell-1)) &^ 1
+			row = (t.place.tops[gap-1] + t.place.cell +
+				1 + t.rnd.below(t.place.tops[gap]-t.place.tops[gap-1]-t.place.cell-1)) &^ 1
 		}
 		f.Rows = append(f.Rows, row)
 	}

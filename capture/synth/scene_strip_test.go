@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestStripTellsItsFaults counts faults in what each frame of a cycle shows, and holds the lists against that.
+// TestStripTellsItsFaults counts faults in what each frame of a cycle shows, and holds the lists
+// against that.
 func TestStripTellsItsFaults(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range 60 {
@@ -50,11 +51,14 @@ func TestStripTellsItsFaults(t *testing.T) {
 				runts = append(runts, at)
 			}
 		}
-		if newest != truth.Strip.Drawn-1 || !slices.Equal(unseen, truth.Strip.Unseen) || !slices.Equal(runts, truth.Strip.Runts) ||
+		if newest != truth.Strip.Drawn-1 || !slices.Equal(unseen, truth.Strip.Unseen) ||
+			!slices.Equal(runts, truth.Strip.Runts) ||
 			!slices.Equal(repeated, truth.Strip.Repeated) || !slices.Equal(backward, truth.Strip.OutOfOrder) {
-			t.Fatalf("seed %d: to id %d, unseen %v, runts %v, repeated %v, out of order %v; the truth says %+v", seed, newest, unseen, runts, repeated, backward, truth.Strip)
+			t.Fatalf("seed %d: to id %d, unseen %v, runts %v, repeated %v, out of order %v; the truth says %+v", seed,
+				newest, unseen, runts, repeated, backward, truth.Strip)
 		}
-		for name, n := range map[string]int{"unseen": len(unseen), "runts": len(runts), "repeated": len(repeated), "out of order": len(backward)} {
+		for name, n := range map[string]int{"unseen": len(unseen), "runts": len(runts), "repeated": len(repeated),
+			"out of order": len(backward)} {
 			kinds[name] += n
 		}
 		again, _ := truth.StripAt(truth.Content.First + truth.Cycle.Frames)
@@ -73,7 +77,8 @@ func TestStripTellsItsFaults(t *testing.T) {
 func TestStripFits(t *testing.T) {
 	for query, want := range map[string]bool{
 		"size=1920x1080": true, "size=1280x720&format=NV12": true, "size=192x34": true, "size=200x42&format=NV12": true,
-		"size=191x42": false, "size=200x20": false, "size=300x180&format=NV12": false, "size=300x180": true, "size=200x40&format=YU12": false,
+		"size=191x42": false, "size=200x20": false, "size=300x180&format=NV12": false, "size=300x180": true,
+		"size=200x40&format=YU12": false,
 	} {
 		s := open(t, "strip", query)
 		truth := s.Truth()

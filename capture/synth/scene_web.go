@@ -62,12 +62,12 @@ func (k *kit) film(w, h int) ([]*sheet, error) {
 	return film, nil
 }
 
-// grainPixels is how many pixels of noise there are. Rows take theirs from random places: LZ4 looks back
-// over some rows only, and hardly ever finds one that overlaps.
+// grainPixels is how many pixels of noise there are. Rows take theirs from random places: LZ4 looks
+// back over some rows only, and hardly ever finds one that overlaps.
 const grainPixels = 1 << 20
 
-// grain returns noise for three channels, each from 0 to 16 around 8 with a standard deviation of 2:
-// the binomial distribution of the ones in 16 bits.
+// grain returns noise for three channels, each from 0 to 16 around 8 with a standard deviation of
+// 2: the binomial distribution of the ones in 16 bits.
 func grain(seed uint64) []uint32 {
 	rnd := newRandom(seed, "grain")
 	g := make([]uint32, grainPixels)
@@ -80,8 +80,8 @@ func grain(seed uint64) []uint32 {
 	return g
 }
 
-// exposure draws picture t of the film. Every pixel is the sum of what its column and its row give, each at
-// most 110 a channel, and at most 16 of noise: no channel overflows into the next.
+// exposure draws picture t of the film. Every pixel is the sum of what its column and its row give,
+// each at most 110 a channel, and at most 16 of noise: no channel overflows into the next.
 func (c *canvas) exposure(t int, noise []uint32, seed uint64) {
 	columns := make([]uint32, c.w)
 	for x := range columns {

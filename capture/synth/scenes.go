@@ -20,8 +20,8 @@ func Scenes() []Scene {
 	return all
 }
 
-// drawFunc appends to list what frame n shows, counted from the scene's start. It is pure, and the first
-// blit covers the whole frame.
+// drawFunc appends to list what frame n shows, counted from the scene's start. It is pure, and the
+// first blit covers the whole frame.
 type drawFunc func(n uint64, list []blit) []blit
 
 // script is a scene made ready for a format and a seed.
@@ -50,7 +50,8 @@ func scenes() []recipe {
 		{Scene{"checker", "a page with checkerboard areas that fill in"}, buildChecker},
 		{Scene{"pingpong", "an area that changes a known time after each event \"ping\""}, buildPingPong},
 		{Scene{"strip", "a page with the code strip, whose frames are dropped, repeated, out of order or seen in some rows only"}, buildStrip},
-		{Scene{"pattern", "greys, colours, fine lines and texture that stand still: to calibrate noise on"}, buildPattern},
+		{Scene{"pattern", "greys, colours, fine lines and texture that stand still: to calibrate noise on"},
+			buildPattern},
 		{Scene{"pan", "a wide page that moves sideways 8 pixels a frame, and back"}, buildPan},
 		{Scene{"fade", "two pages that fade into one another"}, buildFade},
 	}

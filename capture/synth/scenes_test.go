@@ -46,7 +46,8 @@ func TestTearsAgainstPixels(t *testing.T) {
 }
 
 func TestTearImagesAreDisjoint(t *testing.T) {
-	for _, query := range []string{"size=320x200", "size=320x200&seed=3&format=GREY", "size=320x200&seed=4&format=YU12"} {
+	for _, query := range []string{"size=320x200", "size=320x200&seed=3&format=GREY",
+		"size=320x200&seed=4&format=YU12"} {
 		s := open(t, "tear", query)
 		a, b, c := render(s, 3), render(s, 7), render(s, 11)
 		unit, luma := s.geo.parts[0].unit, s.geo.planes[0].Rows*s.geo.planes[0].Stride

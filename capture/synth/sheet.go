@@ -14,8 +14,8 @@ type sheet struct {
 	padded bool // its rows are whole rows of a frame, padding included
 }
 
-// sheetFormat is the source's format for a picture of another size. One as wide as a frame gets a frame's
-// rows, so that many of them can be copied at once.
+// sheetFormat is the source's format for a picture of another size. One as wide as a frame gets a
+// frame's rows, so that many of them can be copied at once.
 func (k *kit) sheetFormat(w, h int) (frame.Format, error) {
 	f, err := frame.NewFormat(k.format.Pixel, w, h)
 	if err != nil {

@@ -129,9 +129,9 @@ func (s *Source) Info() capture.Info { return s.info }
 // Truth returns the scene's truth. The caller must not change what it points to.
 func (s *Source) Truth() Truth { return s.truth }
 
-// Render writes frame n, padding included, to dst, which must hold Info().Format.Size() bytes. It shows what
-// a recording of the source has as frame n, needs no order of frames and allocates nothing.
-// After the last frame it repeats that. It panics after Close.
+// Render writes frame n, padding included, to dst, which must hold Info().Format.Size() bytes. It
+// shows what a recording of the source has as frame n, needs no order of frames and allocates
+// nothing. After the last frame it repeats that. It panics after Close.
 func (s *Source) Render(n uint64, dst []byte) {
 	if s.closed {
 		panic("synth: Render after Close")

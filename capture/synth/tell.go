@@ -45,7 +45,8 @@ func (s *Source) remember(n uint64, list []blit) []blit {
 	return list
 }
 
-// shift moves all frame numbers by n. Lists are copied: the scene goes on counting from its own start.
+// shift moves all frame numbers by n. Lists are copied: the scene goes on counting from its own
+// start.
 func (t *Truth) shift(n uint64) {
 	run := func(r Run) Run { return Run{r.First + n, r.End + n} }
 	area := func(a *Area) *Area {
@@ -67,7 +68,8 @@ func (t *Truth) shift(n uint64) {
 	}
 	if t.Strip != nil {
 		moved, by := *t.Strip, func(f uint64) uint64 { return f + n }
-		moved.Repeated, moved.OutOfOrder = append([]uint64{}, mapped(moved.Repeated, by)...), append([]uint64{}, mapped(moved.OutOfOrder, by)...)
+		moved.Repeated, moved.OutOfOrder = append([]uint64{}, mapped(moved.Repeated, by)...),
+			append([]uint64{}, mapped(moved.OutOfOrder, by)...)
 		t.Strip = &moved
 	}
 	if t.Tears != nil {

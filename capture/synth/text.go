@@ -48,12 +48,14 @@ func loadFonts() (*fonts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("parse built-in font: %w", err)
 		}
-		face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: want.size, DPI: 72, Hinting: font.HintingNone})
+		face, err := opentype.NewFace(parsed,
+			&opentype.FaceOptions{Size: want.size, DPI: 72, Hinting: font.HintingNone})
 		if err != nil {
 			return nil, fmt.Errorf("scale built-in font to %v pixels: %w", want.size, err)
 		}
 		m := face.Metrics()
-		*want.into = &typeface{face: face, glyphs: map[rune]*glyph{}, height: m.Height.Ceil() + 3, ascent: m.Ascent.Ceil()}
+		*want.into = &typeface{face: face, glyphs: map[rune]*glyph{}, height: m.Height.Ceil() + 3,
+			ascent: m.Ascent.Ceil()}
 	}
 	return &f, nil
 }

@@ -16,21 +16,22 @@ const TruthVersion = 1
 //
 // A scene repeats: see Cycle. Loads, tears, tiles and pings are listed for the first cycle only.
 type Truth struct {
-	Version   int      `json:"version"` // TruthVersion
-	Scene     string   `json:"scene"`
-	Seed      uint64   `json:"seed"`
-	Width     int      `json:"width"`  // pixels
-	Height    int      `json:"height"` // pixels
-	Pixel     string   `json:"pixel_format"`
-	Stride    int      `json:"stride_bytes"`
-	FPSNum    uint64   `json:"fps_num"` // frames in FPSDen seconds
-	FPSDen    uint64   `json:"fps_den"`
-	Frames    uint64   `json:"frames"`          // in all, or 0 without end
-	Content   Run      `json:"content"`         // the frames of the scene itself; it ends at 0 without end
-	Green     *Run     `json:"green,omitempty"` // frames of the marker before it
-	Red       *Run     `json:"red,omitempty"`   // frames of the marker after it
-	Cycle     Cycle    `json:"cycle"`
-	Changes   []Run    `json:"changes"`     // frames that differ from the one before, in the first cycle; frame 0 has none before it
+	Version int    `json:"version"` // TruthVersion
+	Scene   string `json:"scene"`
+	Seed    uint64 `json:"seed"`
+	Width   int    `json:"width"`  // pixels
+	Height  int    `json:"height"` // pixels
+	Pixel   string `json:"pixel_format"`
+	Stride  int    `json:"stride_bytes"`
+	FPSNum  uint64 `json:"fps_num"` // frames in FPSDen seconds
+	FPSDen  uint64 `json:"fps_den"`
+	Frames  uint64 `json:"frames"`          // in all, or 0 without end
+	Content Run    `json:"content"`         // the frames of the scene itself; it ends at 0 without end
+	Green   *Run   `json:"green,omitempty"` // frames of the marker before it
+	Red     *Run   `json:"red,omitempty"`   // frames of the marker after it
+	Cycle   Cycle  `json:"cycle"`
+	// frames that differ from the one before, in the first cycle; frame 0 has none before it
+	Changes   []Run    `json:"changes"`
 	RedIsSeen bool     `json:"red_is_seen"` // the first red frame differs from the one before
 	Load      []Load   `json:"load,omitempty"`
 	Spinner   *Area    `json:"spinner,omitempty"` // turns during Spinner.Shown
@@ -69,7 +70,8 @@ func (c Cycle) Fold(n uint64) uint64 {
 	return c.From + (n-c.From)%c.Frames
 }
 
-// Area is a rectangle of pixels, cut to the frame. Shown are the frames that it is there, if not always.
+// Area is a rectangle of pixels, cut to the frame. Shown are the frames that it is there, if not
+// always.
 type Area struct {
 	X      int  `json:"x"`
 	Y      int  `json:"y"`
@@ -84,7 +86,8 @@ type Load struct {
 	Frame uint64 `json:"frame"`
 }
 
-// Motion is a movement of the whole content: at each of its frames by DX, DY pixels from the one before.
+// Motion is a movement of the whole content: at each of its frames by DX, DY pixels from the one
+// before.
 type Motion struct {
 	Frames []Run `json:"frames"`
 	DX     []int `json:"dx"` // one for each run
@@ -98,15 +101,15 @@ type Cadence struct {
 	Repeats []int  `json:"repeats,omitempty"`
 }
 
-// Tears lists the torn frames of the first cycle. Images are pairwise disjoint: no pixel of one equals
-// the pixel of another at the same place.
+// Tears lists the torn frames of the first cycle. Images are pairwise disjoint: no pixel of one
+// equals the pixel of another at the same place.
 type Tears struct {
 	Images int    `json:"images"`
 	Torn   []Tear `json:"torn"`
 }
 
-// Tear is a torn frame. The image changes at each of Rows: Images has one number more than Rows, from top
-// to bottom.
+// Tear is a torn frame. The image changes at each of Rows: Images has one number more than Rows,
+// from top to bottom.
 type Tear struct {
 	Frame  uint64 `json:"frame"`
 	Rows   []int  `json:"rows"`
@@ -118,7 +121,8 @@ type Checker struct {
 	Cell    int    `json:"cell"`    // side of a checker in pixels; the grid starts at the frame's corner
 	Colours [2]int `json:"colours"` // 0xRRGGBB; the first has the corner
 	Tiles   []Tile `json:"tiles"`
-	// Areas gives the pixels of checkerboard in each frame of the first cycle, as runs of equal area.
+	// Areas gives the pixels of checkerboard in each frame of the first cycle, as runs of equal
+	// area.
 	Areas []CheckerArea `json:"areas"`
 }
 

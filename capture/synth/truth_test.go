@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestChangesAgainstPixels renders every frame of more than a cycle and compares it with the one before.
+// TestChangesAgainstPixels renders every frame of more than a cycle and compares it with the one
+// before.
 func TestChangesAgainstPixels(t *testing.T) {
 	queries := []string{
 		"size=160x120",

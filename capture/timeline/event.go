@@ -17,6 +17,15 @@ type Event struct {
 	Data        json.RawMessage // details as one JSON value, or nil
 }
 
+// EventHead is an event without its data.
+type EventHead struct {
+	At          Time
+	Uncertainty time.Duration
+	Source      string
+	Kind        string
+	Bytes       int // of the data
+}
+
 // Limits of an event that comes from outside.
 const (
 	MaxEventName = 255     // bytes of Source and of Kind

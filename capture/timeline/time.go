@@ -52,11 +52,11 @@ type monotonic struct{}
 
 func (monotonic) Now() Time { return now() }
 
-// WallOffset returns what must be added to a Time to get nanoseconds since the
-// Unix epoch, and by how much that offset may be wrong: the wall clock is read
-// between two readings of the rig's clock. The offset moves when the wall clock is
-// set or slewed, so a recording samples it more than once. A clock that has a method Wall, of nanoseconds since the Unix
-// epoch, is asked for that too: so a simulated clock brings its own day.
+// WallOffset returns what must be added to a Time to get nanoseconds since the Unix epoch, and by
+// how much that offset may be wrong: the wall clock is read between two readings of the rig's
+// clock. The offset moves when the wall clock is set or slewed, so a recording samples it more than
+// once. A clock that has a method Wall, of nanoseconds since the Unix epoch, is asked for that too:
+// so a simulated clock brings its own day.
 func WallOffset(c Clock) (offset int64, uncertainty time.Duration) {
 	wallNow := func() int64 { return time.Now().UnixNano() }
 	if w, ok := c.(interface{ Wall() int64 }); ok {

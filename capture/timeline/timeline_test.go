@@ -40,7 +40,8 @@ func TestPeriodFit(t *testing.T) {
 	}{
 		{"clean", 600, func(int) bool { return false }, func(int) float64 { return 0 }},
 		{"every seventh lost", 600, func(i int) bool { return i%7 == 3 }, func(int) float64 { return 0 }},
-		{"jitter of 2 ms", 6000, func(int) bool { return false }, func(i int) float64 { return float64(i*7919%4001-2000) * 1000 }},
+		{"jitter of 2 ms", 6000, func(int) bool { return false },
+			func(i int) float64 { return float64(i*7919%4001-2000) * 1000 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var f PeriodFit
@@ -102,7 +103,8 @@ func TestSleepUntil(t *testing.T) {
 	if err := SleepUntil(ended, c.Now().Add(time.Hour)); err != context.Canceled {
 		t.Errorf("with an ended context: %v", err)
 	}
-	if n := testing.AllocsPerRun(10, func() { SleepUntil(context.Background(), c.Now().Add(time.Microsecond)) }); n != 0 {
+	if n := testing.AllocsPerRun(10,
+		func() { SleepUntil(context.Background(), c.Now().Add(time.Microsecond)) }); n != 0 {
 		t.Errorf("a sleep allocates %v times", n)
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/blackjack/webcam/ioctl"
 )
 
-// The kernel's interface, as far as it is used here. Everything in this file is taken from the headers that each
-// piece names, all below include/uapi/linux; abi_linux_test.go holds sizes, offsets and numbers against the header files of
-// the machine. Layouts are those of 64-bit systems. Bytes are in the order of the machine, which on those that this file is
-// built for is little-endian.
+// The kernel's interface, as far as it is used here. Everything in this file is taken from the
+// headers that each piece names, all below include/uapi/linux; abi_linux_test.go holds sizes,
+// offsets and numbers against the header files of the machine. Layouts are those of 64-bit systems.
+// Bytes are in the order of the machine, which on those that this file is built for is
+// little-endian.
 
 // Buffer types and memories: videodev2.h, enum v4l2_buf_type, enum v4l2_memory.
 const (
@@ -128,7 +129,8 @@ const (
 	ctrlTypeIntegerMenu = 9
 )
 
-// Sizes and intervals: videodev2.h, enum v4l2_frmsizetypes, enum v4l2_frmivaltypes; streamparm's V4L2_CAP_TIMEPERFRAME.
+// Sizes and intervals: videodev2.h, enum v4l2_frmsizetypes, enum v4l2_frmivaltypes; streamparm's
+// V4L2_CAP_TIMEPERFRAME.
 const (
 	enumDiscrete    = 1
 	capTimePerFrame = 0x1000
@@ -161,8 +163,8 @@ type fract struct {
 	numerator, denominator uint32
 }
 
-// struct v4l2_frmsizeenum, videodev2.h. The union is of struct v4l2_frmsize_discrete (width, height) and struct
-// v4l2_frmsize_stepwise (min, max and step of the width, then of the height).
+// struct v4l2_frmsizeenum, videodev2.h. The union is of struct v4l2_frmsize_discrete (width,
+// height) and struct v4l2_frmsize_stepwise (min, max and step of the width, then of the height).
 type frmsizeenum struct {
 	index       uint32
 	pixelFormat uint32
@@ -171,8 +173,8 @@ type frmsizeenum struct {
 	reserved    [2]uint32
 }
 
-// struct v4l2_frmivalenum, videodev2.h. The union is of struct v4l2_fract and struct v4l2_frmival_stepwise (min, max,
-// step).
+// struct v4l2_frmivalenum, videodev2.h. The union is of struct v4l2_fract and struct
+// v4l2_frmival_stepwise (min, max, step).
 type frmivalenum struct {
 	index       uint32
 	pixelFormat uint32
@@ -199,7 +201,8 @@ type pixFormat struct {
 	xferFunc     uint32
 }
 
-// pixFormatPrivMagic says that the fields behind priv are meant: videodev2.h, V4L2_PIX_FMT_PRIV_MAGIC.
+// pixFormatPrivMagic says that the fields behind priv are meant: videodev2.h,
+// V4L2_PIX_FMT_PRIV_MAGIC.
 const pixFormatPrivMagic = 0xfeedcafe
 
 // struct v4l2_plane_pix_format, videodev2.h.
@@ -228,7 +231,8 @@ type pixFormatMplane struct {
 	reserved     [7]uint8
 }
 
-// struct v4l2_format, videodev2.h, once for each member of its union of 200 bytes that is used here.
+// struct v4l2_format, videodev2.h, once for each member of its union of 200 bytes that is used
+// here.
 type formatSingle struct {
 	typ uint32
 	_   uint32 // the union is aligned to 8 bytes
@@ -285,7 +289,8 @@ type buffer struct {
 	timecode  timecode
 	sequence  uint32
 	memory    uint32
-	// The union m: an offset for mmap, a user pointer, a pointer to the planes, or a file descriptor.
+	// The union m: an offset for mmap, a user pointer, a pointer to the planes, or a file
+	// descriptor.
 	m         uintptr
 	length    uint32 // bytes, or how many planes there are
 	reserved2 uint32
@@ -353,7 +358,8 @@ type querymenu struct {
 	reserved uint32
 }
 
-// struct v4l2_bt_timings, videodev2.h, packed: the pixel clock, 64 bits, is not aligned where it is used.
+// struct v4l2_bt_timings, videodev2.h, packed: the pixel clock, 64 bits, is not aligned where it is
+// used.
 type btTimings struct {
 	width, height  uint32
 	interlaced     uint32
@@ -391,7 +397,8 @@ type enumDVTimings struct {
 	timings  dvTimings
 }
 
-// struct v4l2_dv_timings_cap, videodev2.h, with struct v4l2_bt_timings_cap, packed, in its union of 128 bytes.
+// struct v4l2_dv_timings_cap, videodev2.h, with struct v4l2_bt_timings_cap, packed, in its union of
+// 128 bytes.
 type dvTimingsCap struct {
 	typ                          uint32
 	pad                          uint32
@@ -422,8 +429,8 @@ type eventSubscription struct {
 	reserved [5]uint32
 }
 
-// struct v4l2_event, videodev2.h. Of the union only struct v4l2_event_src_change is read, whose one field is
-// first.
+// struct v4l2_event, videodev2.h. Of the union only struct v4l2_event_src_change is read, whose one
+// field is first.
 type event struct {
 	typ       uint32
 	_         uint32
@@ -449,7 +456,8 @@ const (
 	dmabufSyncEnd   = 1 << 2
 )
 
-// Numbers of requests: videodev2.h, VIDIOC_*. They are functions of sizes, and so no constants of Go.
+// Numbers of requests: videodev2.h, VIDIOC_*. They are functions of sizes, and so no constants of
+// Go.
 func vidioc(direction func(t, nr, size uintptr) uintptr, nr, size uintptr) uintptr {
 	return direction('V', nr, size)
 }

@@ -19,7 +19,8 @@ type absence struct {
 	told   []string
 }
 
-// mayPass is how long a reason lasts before it is told: a node is made first and given to its group then.
+// mayPass is how long a reason lasts before it is told: a node is made first and given to its group
+// then.
 const mayPass = time.Second
 
 // tellWhyAway tells why a device that is there again cannot be opened, each reason once.

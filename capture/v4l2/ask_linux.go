@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// device asks a node in the words of V4L2. Of the two APIs, single- and multi-planar, it speaks the one that the node has.
+// device asks a node in the words of V4L2. Of the two APIs, single- and multi-planar, it speaks the
+// one that the node has.
 type device struct {
 	node
 	path              string
@@ -34,9 +35,11 @@ func newDevice(n node, path string) (*device, error) {
 	}
 	switch {
 	case d.caps&(capVideoCapture|capVideoCaptureMplane) == 0:
-		return nil, fmt.Errorf("%w: %s (%s) is %s, not one that captures; eideticker sources lists those", ErrNoDevice, path, d.card, kindOf(d.caps))
+		return nil, fmt.Errorf("%w: %s (%s) is %s, not one that captures; eideticker sources lists those", ErrNoDevice,
+			path, d.card, kindOf(d.caps))
 	case d.caps&capStreaming == 0:
-		return nil, fmt.Errorf("%w: %s (%s) has no streaming buffers, only read(2), which tells no times and no losses", ErrNoDevice, path, d.card)
+		return nil, fmt.Errorf("%w: %s (%s) has no streaming buffers, only read(2), which tells no times and no losses",
+			ErrNoDevice, path, d.card)
 	}
 	return d, nil
 }
@@ -46,7 +49,8 @@ func (d *device) identify() error {
 	var c capability
 	if err := d.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
 		if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists those that there are", ErrNoDevice, d.path)
+			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists those that there are", ErrNoDevice,
+				d.path)
 		}
 		return fmt.Errorf("ask %s what it is: %w", d.path, err)
 	}
@@ -143,11 +147,13 @@ func (d *device) setFormat(fourcc uint32, width, height int) (format, error) {
 		err = d.ioctl(vidiocSFmt, unsafe.Pointer(&f))
 	} else {
 		f := formatSingle{typ: typeCapture}
-		f.pix = pixFormat{width: uint32(width), height: uint32(height), pixelformat: fourcc, field: fieldNone, priv: pixFormatPrivMagic}
+		f.pix = pixFormat{width: uint32(width), height: uint32(height), pixelformat: fourcc, field: fieldNone,
+			priv: pixFormatPrivMagic}
 		err = d.ioctl(vidiocSFmt, unsafe.Pointer(&f))
 	}
 	if err != nil {
-		return format{}, d.explain(fmt.Sprintf("set %s to %dx%d %s", d.path, width, height, frame.PixelFormat(fourcc)), err)
+		return format{}, d.explain(fmt.Sprintf("set %s to %dx%d %s", d.path, width, height, frame.PixelFormat(fourcc)),
+			err)
 	}
 	// What the driver returned may differ from what it is set to; only G_FMT counts.
 	return d.getFormat()
@@ -228,7 +234,8 @@ func (d *device) enumFormats() ([]formatDesc, error) {
 	return all, nil
 }
 
-// getPeriod returns the time from frame to frame that a device without DV timings is set to, 0/0 if it does not say.
+// getPeriod returns the time from frame to frame that a device without DV timings is set to, 0/0 if
+// it does not say.
 func (d *device) getPeriod() capture.Rational {
 	p := streamparm{typ: d.bufType()}
 	if d.ioctl(vidiocGParm, unsafe.Pointer(&p)) != nil || p.capability&capTimePerFrame == 0 {

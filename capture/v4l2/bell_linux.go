@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bell wakes a source that waits in poll(2) when its context ends: an eventfd that stays readable once rung.
+// bell wakes a source that waits in poll(2) when its context ends: an eventfd that stays readable
+// once rung.
 type bell struct {
 	fd   int
 	poll [1]unix.PollFd
@@ -24,8 +25,8 @@ func newBell() (*bell, error) {
 	return &bell{fd: fd}, nil
 }
 
-// ringAtEnd rings when ctx ends. The function returned must be called: it undoes that, and waits for a ring that is
-// under way, so that the bell may be closed after it.
+// ringAtEnd rings when ctx ends. The function returned must be called: it undoes that, and waits
+// for a ring that is under way, so that the bell may be closed after it.
 func (b *bell) ringAtEnd(ctx context.Context) func() {
 	rung := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -44,7 +45,8 @@ func (b *bell) ringAtEnd(ctx context.Context) func() {
 // sleep waits for a time, or for the bell; of other files, for what they bring.
 func (b *bell) sleep(d time.Duration) {
 	b.poll[0] = unix.PollFd{Fd: int32(b.fd), Events: unix.POLLIN}
-	_, _ = unix.Poll(b.poll[:], int((d+time.Millisecond-1)/time.Millisecond)) // cut short by a signal: the caller looks again
+	// cut short by a signal: the caller looks again
+	_, _ = unix.Poll(b.poll[:], int((d+time.Millisecond-1)/time.Millisecond))
 }
 
 func (b *bell) close() error {

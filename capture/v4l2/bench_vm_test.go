@@ -17,8 +17,9 @@ import (
 // peersInside is where other programs and their libraries are in the VM, in bin and lib.
 const peersInside = "/peers"
 
-// TestBenchRig prints what the capture thread costs, see TestCost, beside other programs as far as they are installed. It has
-// a build tag of its own because it takes minutes and asserts nothing more than TestCost does among the other tests.
+// TestBenchRig prints what the capture thread costs, see TestCost, beside other programs as far as
+// they are installed. It has a build tag of its own because it takes minutes and asserts nothing
+// more than TestCost does among the other tests.
 func TestBenchRig(t *testing.T) {
 	files := map[string]string{}
 	for program, pkg := range map[string]string{"v4l2-ctl": "v4l-utils", "ffmpeg": "ffmpeg"} {
@@ -27,10 +28,12 @@ func TestBenchRig(t *testing.T) {
 		}
 	}
 	vm := rigvm.Boot(t, rigvm.Config{
-		Modules: []rigvm.Module{{Name: "vivid", Options: []string{"n_devs=1", "node_types=0x1", "num_inputs=1", "input_types=0x3"}}},
-		Files:   files,
-		// vivid holds its lock while it draws a frame. With a second processor, who asks for a frame meanwhile spins on the
-		// lock, which no real card's driver would make him do, and which costs several times what is to be measured.
+		Modules: []rigvm.Module{{Name: "vivid", Options: []string{"n_devs=1", "node_types=0x1", "num_inputs=1",
+			"input_types=0x3"}}},
+		Files: files,
+		// vivid holds its lock while it draws a frame. With a second processor, who asks for a
+		// frame meanwhile spins on the lock, which no real card's driver would make him do, and
+		// which costs several times what is to be measured.
 		CPUs:     1,
 		MemoryMB: 2048, // the libraries, and the 32 buffers that ffmpeg asks for
 		Timeout:  time.Hour,
@@ -61,7 +64,8 @@ func addPeer(t *testing.T, files map[string]string, program string) error {
 	return nil
 }
 
-// parseLibraries reads what ldd(1) says: "name => path (address)", or "path (address)" for the loader.
+// parseLibraries reads what ldd(1) says: "name => path (address)", or "path (address)" for the
+// loader.
 func parseLibraries(text string) ([]string, error) {
 	var all []string
 	for line := range strings.Lines(text) {

@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Colour is what a driver says of the meaning of its samples, in V4L2's words; empty where it says nothing. Defaults are
-// resolved as videodev2.h does in V4L2_MAP_*_DEFAULT.
+// Colour is what a driver says of the meaning of its samples, in V4L2's words; empty where it says
+// nothing. Defaults are resolved as videodev2.h does in V4L2_MAP_*_DEFAULT.
 type Colour struct {
 	Space    string `json:"space"`    // "rec709", "srgb", "bt2020", …
 	Encoding string `json:"encoding"` // "601", "709", "bt2020", …; "" for RGB
@@ -16,7 +16,8 @@ type Colour struct {
 	HDR      bool   `json:"hdr"`      // the transfer function is that of a signal of high dynamic range
 }
 
-// Numbers of videodev2.h: enum v4l2_colorspace, v4l2_ycbcr_encoding, v4l2_quantization, v4l2_xfer_func.
+// Numbers of videodev2.h: enum v4l2_colorspace, v4l2_ycbcr_encoding, v4l2_quantization,
+// v4l2_xfer_func.
 const (
 	spaceSMPTE240M = 2
 	spaceRec709    = 3
@@ -49,7 +50,8 @@ const (
 
 // These tables are never written to.
 var (
-	spaceNames    = [...]string{"", "smpte170m", "smpte240m", "rec709", "bt878", "470m", "470bg", "jpeg", "srgb", "oprgb", "bt2020", "raw", "dci-p3"}
+	spaceNames = [...]string{"", "smpte170m", "smpte240m", "rec709", "bt878", "470m", "470bg", "jpeg", "srgb",
+		"oprgb", "bt2020", "raw", "dci-p3"}
 	encodingNames = [...]string{"", "601", "709", "xv601", "xv709", "sycc", "bt2020", "bt2020-const-lum", "smpte240m"}
 	rangeNames    = [...]string{"", "full", "limited"}
 	transferNames = [...]string{"", "709", "srgb", "oprgb", "smpte240m", "none", "dci-p3", "smpte2084"}
@@ -122,7 +124,8 @@ func (c colourNumbers) describe(rgb bool) Colour {
 	return named
 }
 
-// apply puts range and matrix into a format, or says that the frame model has no name for the matrix.
+// apply puts range and matrix into a format, or says that the frame model has no name for the
+// matrix.
 func (c colourNumbers) apply(f *frame.Format) error {
 	rgb := f.Pixel.IsRGB()
 	c = c.resolve(rgb)

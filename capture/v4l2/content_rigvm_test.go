@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Colour bars that do not move are the same bytes whatever way they take: through memory of the driver, through exported
-// buffers, or straight into the ring; through one API or the other.
+// Colour bars that do not move are the same bytes whatever way they take: through memory of the
+// driver, through exported buffers, or straight into the ring; through one API or the other.
 func TestPathsAgree(t *testing.T) {
 	still(t, hdmi)
 	still(t, hdmiMulti)
@@ -114,9 +114,10 @@ func (s *seqTap) ioctl(request uintptr, arg unsafe.Pointer) error {
 	return err
 }
 
-// vivid writes its count into the picture: at character 14 of a line that begins at pixel 16 of row 16, in letters of 8 by 16
-// (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). We do not know its font; but each digit must always look the same,
-// no two alike, and those in the picture must be of the number under which the frame is accounted for.
+// vivid writes its count into the picture: at character 14 of a line that begins at pixel 16 of row
+// 16, in letters of 8 by 16 (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). We do not know
+// its font; but each digit must always look the same, no two alike, and those in the picture must
+// be of the number under which the frame is accounted for.
 func TestCountInThePicture(t *testing.T) {
 	for _, path := range []string{hdmi, hdmiMulti} {
 		for _, memory := range []string{"mmap", "userptr", "dmabuf"} {
@@ -135,8 +136,9 @@ func TestCountInThePicture(t *testing.T) {
 	}
 }
 
-// countInThePicture reports false where number and picture may differ for good reasons: the stream was begun again, so that the driver
-// counts anew; or vivid, which is late under load, has given two frames one number.
+// countInThePicture reports false where number and picture may differ for good reasons: the stream
+// was begun again, so that the driver counts anew; or vivid, which is late under load, has given
+// two frames one number.
 func countInThePicture(t *testing.T, path, memory string) bool {
 	t.Helper()
 	var tap *seqTap
@@ -182,7 +184,8 @@ type countDigits struct {
 	checked int
 }
 
-// add takes the letters of a picture where its number should begin. Numbers of more letters are passed over.
+// add takes the letters of a picture where its number should begin. Numbers of more letters are
+// passed over.
 func (d *countDigits) add(t *testing.T, number uint64, letters [4]string) {
 	t.Helper()
 	text := strconv.FormatUint(number, 10)

@@ -22,11 +22,12 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// What the capture thread costs a frame is measured as processor time, user and system, and held against the same of other
-// programs on the same device, and against one plain copy of the frame. Each is measured once a round, so that what
-// else the machine does falls on all of them.
+// What the capture thread costs a frame is measured as processor time, user and system, and held
+// against the same of other programs on the same device, and against one plain copy of the frame.
+// Each is measured once a round, so that what else the machine does falls on all of them.
 //
-// Here it is a test of the measurement, with few frames. `make bench-rig` measures, see TestBenchRig.
+// Here it is a test of the measurement, with few frames. `make bench-rig` measures, see
+// TestBenchRig.
 
 // costPlan says how much is measured, and what stands beside it.
 type costPlan struct {
@@ -78,7 +79,8 @@ func TestCost(t *testing.T) {
 	for _, fourcc := range []string{"BGR4", "YUYV"} {
 		t.Run(fourcc, func(t *testing.T) {
 			size := costSize(t, fourcc)
-			ways := []*way{{name: "one plain copy", does: "copied", measure: func(n int) (time.Duration, error) { return plainCopies(size, n) }}}
+			ways := []*way{{name: "one plain copy", does: "copied",
+				measure: func(n int) (time.Duration, error) { return plainCopies(size, n) }}}
 			for _, c := range []capturing{
 				{memory: "mmap"}, {memory: "dmabuf"}, {memory: "userptr"},
 				{memory: "userptr", kept: costKept}, {memory: "userptr", kept: costKept, small: true},
@@ -108,7 +110,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// costSize opens the device, which also sets it to the signal for the programs beside, and returns the bytes of a frame.
+// costSize opens the device, which also sets it to the signal for the programs beside, and returns
+// the bytes of a frame.
 func costSize(t *testing.T, fourcc string) int {
 	t.Helper()
 	s, err := Open(t.Context(), hdmi, url.Values{"format": {fourcc}})
@@ -123,15 +126,17 @@ func costSize(t *testing.T, fourcc string) int {
 	return f.Size()
 }
 
-// costSlots are the ring's, beside those that its reader keeps; as many frames and some more pass before anything counts.
+// costSlots are the ring's, beside those that its reader keeps; as many frames and some more pass
+// before anything counts.
 const (
 	costSlots  = 10
 	costWarmUp = costSlots + 10
 )
 
-// costKept is more than a queue has numbers. A driver pins our memory when it gets it under a number under which it has
-// not had it before. A reader that keeps up leaves few slots in use, and each is pinned once; one that lags
-// as far as this has every frame go to memory that must be pinned anew.
+// costKept is more than a queue has numbers. A driver pins our memory when it gets it under a
+// number under which it has not had it before. A reader that keeps up leaves few slots in use, and
+// each is pinned once; one that lags as far as this has every frame go to memory that must be
+// pinned anew.
 const costKept = maxBuffers + 2
 
 // costPatience is far more than so many frames take on a machine that does other things.
@@ -177,7 +182,8 @@ func (w *way) note(t *testing.T, how capturing, c captured, frames int) {
 		t.Errorf("%s: %d allocations for %d frames", w.name, c.allocs, frames)
 	}
 	w.pins = max(w.pins, c.pins)
-	if how.kept > 0 && c.pins < frames/2 { // the count is read a little after a frame, and one that is lost pins nothing
+	// the count is read a little after a frame, and one that is lost pins nothing
+	if how.kept > 0 && c.pins < frames/2 {
 		t.Errorf("%s: memory was pinned %d times for %d frames", w.name, c.pins, frames)
 	}
 	if how.small && c.huge != 0 {
@@ -185,8 +191,8 @@ func (w *way) note(t *testing.T, how capturing, c captured, frames int) {
 	}
 }
 
-// pinCount counts how often a driver is given memory under a number under which it has had other memory, or none.
-// What it counts is read between frames by another goroutine.
+// pinCount counts how often a driver is given memory under a number under which it has had other
+// memory, or none. What it counts is read between frames by another goroutine.
 type pinCount struct {
 	node
 	had  [maxBuffers]uintptr
@@ -238,16 +244,18 @@ func (how capturing) run(frames int) (c captured, err error) {
 		defer func() { err = errors.Join(err, restore()) }()
 	}
 	count := &pinCount{}
-	s, err := openWith(context.Background(), hdmi, url.Values{"format": {how.fourcc}, "memory": {how.memory}}, func(path string) (n node, err error) {
-		count.node, err = openNode(path)
-		return count, err
-	}, findAgain)
+	s, err := openWith(context.Background(), hdmi, url.Values{"format": {how.fourcc}, "memory": {how.memory}},
+		func(path string) (n node, err error) {
+			count.node, err = openNode(path)
+			return count, err
+		}, findAgain)
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	size := s.Info().Format.Size()
-	m, err := ringbuf.Map(ringbuf.BytesFor(how.kept+costSlots, size), ringbuf.MapOptions{Lock: true, Prefault: true}) // as the recorder does
+	// as the recorder does
+	m, err := ringbuf.Map(ringbuf.BytesFor(how.kept+costSlots, size), ringbuf.MapOptions{Lock: true, Prefault: true})
 	if err != nil {
 		return c, err
 	}
@@ -258,7 +266,8 @@ func (how capturing) run(frames int) (c captured, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), costPatience(frames))
 	defer cancel()
-	meter := meter{reader: ring.NewReader(ringbuf.Lossless), kept: make([]*ringbuf.Lease[frame.Meta], how.kept), pins: &count.pins}
+	meter := meter{reader: ring.NewReader(ringbuf.Lossless), kept: make([]*ringbuf.Lease[frame.Meta], how.kept),
+		pins: &count.pins}
 	thread, ended := make(chan int), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // it ends with the goroutine
@@ -339,9 +348,9 @@ func (m *meter) release() {
 	}
 }
 
-// threadTime returns the processor time, user and system, that a thread of this process has had: what getrusage(2) says
-// of RUSAGE_THREAD, of another thread than the one that asks. For the numbers of such clocks see CPUCLOCK_PERTHREAD_MASK and
-// CPUCLOCK_SCHED of linux/posix-timers.h.
+// threadTime returns the processor time, user and system, that a thread of this process has had:
+// what getrusage(2) says of RUSAGE_THREAD, of another thread than the one that asks. For the
+// numbers of such clocks see CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED of linux/posix-timers.h.
 func threadTime(thread int) (time.Duration, error) { return clockOf(thread, 4) }
 
 // processTime is the same of a process, with all its threads.
@@ -356,8 +365,8 @@ func clockOf(id, perThread int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// plainCopies measures what no way that copies can do without: a frame copied from one of as many buffers as the driver has
-// into one of as many as the ring has.
+// plainCopies measures what no way that copies can do without: a frame copied from one of as many
+// buffers as the driver has into one of as many as the ring has.
 func plainCopies(size, frames int) (perFrame time.Duration, err error) {
 	m, err := ringbuf.Map((defaultBuffers+costSlots)*size, ringbuf.MapOptions{Lock: true, Prefault: true})
 	if err != nil {

@@ -40,7 +40,8 @@ func allPeers() []peer {
 		{"v4l2-ctl --stream-user", "v4l2-ctl", "given back unread", v4l2ctl("user"), marks},
 		{"ffmpeg -f v4l2 -c copy", "ffmpeg", "passed on, dropped", func(fourcc string) []string {
 			return []string{
-				"-hide_banner", "-nostdin", "-stats", "-stats_period", "0.1", "-f", "v4l2", "-input_format", ffmpegFormats[fourcc], "-video_size", "1920x1080",
+				"-hide_banner", "-nostdin", "-stats", "-stats_period", "0.1", "-f", "v4l2", "-input_format",
+				ffmpegFormats[fourcc], "-video_size", "1920x1080",
 				"-framerate", "60", "-i", hdmi, "-c", "copy", "-f", "null", "-",
 			}
 		}, ffmpegFrames},
@@ -71,17 +72,21 @@ func peers(dir, fourcc string) []*way {
 		if _, err := os.Stat(filepath.Join(dir, "bin", p.program)); err != nil {
 			continue
 		}
-		all = append(all, &way{name: p.name, does: p.does, measure: func(n int) (time.Duration, error) { return p.perFrame(dir, fourcc, n) }})
+		all = append(all, &way{name: p.name, does: p.does,
+			measure: func(n int) (time.Duration, error) { return p.perFrame(dir, fourcc, n) }})
 	}
 	return all
 }
 
-// perFrame runs a program until it has taken enough frames. Neither its start nor its end is measured.
+// perFrame runs a program until it has taken enough frames. Neither its start nor its end is
+// measured.
 func (p peer) perFrame(dir, fourcc string, frames int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), costPatience(frames))
 	defer cancel()
-	// The loader is told where the libraries are: what this machine has of its own is not looked at.
-	args := append([]string{"--library-path", filepath.Join(dir, "lib"), filepath.Join(dir, "bin", p.program)}, p.args(fourcc)...)
+	// The loader is told where the libraries are: what this machine has of its own is not looked
+	// at.
+	args := append([]string{"--library-path", filepath.Join(dir, "lib"), filepath.Join(dir, "bin", p.program)},
+		p.args(fourcc)...)
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "lib", "ld-linux-x86-64.so.2"), args...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -96,7 +101,8 @@ func (p peer) perFrame(dir, fourcc string, frames int) (time.Duration, error) {
 	return cost, err
 }
 
-// follow reads a program's clock when it says that it has taken a frame: the first after the warm-up, and one after as many more.
+// follow reads a program's clock when it says that it has taken a frame: the first after the
+// warm-up, and one after as many more.
 func (p peer) follow(stderr io.Reader, pid, frames int) (time.Duration, error) {
 	var said []byte
 	var start time.Duration

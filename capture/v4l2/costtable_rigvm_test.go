@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// writeCosts lays out what was measured. The first way is what the others are held against. The share of a core and the ratio are
-// of the medians: those of the quickest rounds differ more from run to run. Allocations and pins are the most in a round.
+// writeCosts lays out what was measured. The first way is what the others are held against. The
+// share of a core and the ratio are of the medians: those of the quickest rounds differ more from
+// run to run. Allocations and pins are the most in a round.
 func writeCosts(out io.Writer, title string, ways []*way) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
 		return err
@@ -25,7 +26,8 @@ func writeCosts(out io.Writer, title string, ways []*way) error {
 			allocs, pins = fmt.Sprint(way.allocs), fmt.Sprint(way.pins)
 		}
 		mid := median(way.rounds)
-		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\t%s\n", way.name, micro(slices.Min(way.rounds)), micro(mid), micro(slices.Max(way.rounds)),
+		fmt.Fprintf(w, "  %s\t%v\t%v\t%v\t%.1f %%\t%.2f\t%s\t%s\t%s\n", way.name, micro(slices.Min(way.rounds)),
+			micro(mid), micro(slices.Max(way.rounds)),
 			100*60*mid.Seconds(), float64(mid)/float64(one), allocs, pins, way.does)
 	}
 	return w.Flush()

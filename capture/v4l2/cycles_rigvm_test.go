@@ -40,7 +40,8 @@ func TestCyclesLeaveNothing(t *testing.T) {
 		t.Fatalf("%d mappings before the test", maps)
 	}
 	for i := range 100 {
-		s, err := Open(t.Context(), hdmi, map[string][]string{"format": {"YUYV"}, "memory": {[]string{"mmap", "userptr", "dmabuf"}[i%3]}})
+		s, err := Open(t.Context(), hdmi,
+			map[string][]string{"format": {"YUYV"}, "memory": {[]string{"mmap", "userptr", "dmabuf"}[i%3]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,12 +248,15 @@ func TestInspect(t *testing.T) {
 		t.Errorf("%d devices are listed, want the 4 that capture", len(all))
 	}
 	for _, d := range all {
-		if d.Err != nil || d.Driver != "vivid" || len(d.Formats) < 10 || len(d.Controls) < 10 || len(d.Inputs) != 1 || d.Current == nil {
-			t.Errorf("%s: driver %s, %d formats, %d controls, %d inputs, %v", d.Path, d.Driver, len(d.Formats), len(d.Controls), len(d.Inputs), d.Err)
+		if d.Err != nil || d.Driver != "vivid" || len(d.Formats) < 10 || len(d.Controls) < 10 || len(d.Inputs) != 1 ||
+			d.Current == nil {
+			t.Errorf("%s: driver %s, %d formats, %d controls, %d inputs, %v", d.Path, d.Driver, len(d.Formats),
+				len(d.Controls), len(d.Inputs), d.Err)
 		}
 		receiver := d.Path != camera
 		if d.MultiPlanar != (d.Path == hdmiMulti) || (d.TimingsCap != nil) != receiver || (d.EDID != nil) != receiver {
-			t.Errorf("%s: multi-planar %v, takes %v, EDID %v %v", d.Path, d.MultiPlanar, d.TimingsCap, d.EDID, d.EDIDErr)
+			t.Errorf("%s: multi-planar %v, takes %v, EDID %v %v", d.Path, d.MultiPlanar, d.TimingsCap, d.EDID,
+				d.EDIDErr)
 		}
 		if d.Path == hdmi && (d.Signal != SignalPresent || d.Timings == nil || d.Timings.String() != "640x480p59.94") {
 			t.Errorf("%s: %v %v", d.Path, d.Signal, d.Timings)

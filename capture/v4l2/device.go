@@ -29,7 +29,8 @@ type Device struct {
 	TimingsCap *TimingsCap
 
 	Formats []PixelFormat
-	// Current is the format that the device is set to; its Pixel may be one that cannot be recorded.
+	// Current is the format that the device is set to; its Pixel may be one that cannot be
+	// recorded.
 	Current *Current
 
 	EDID    *EDID // what the input tells the device under test that it can take; nil where there is none
@@ -39,7 +40,8 @@ type Device struct {
 	Holders  []Holder // other programs that have it open, as far as may be seen
 	Streams  bool     // another program is streaming from it: it cannot be recorded now
 
-	// Err says why the device could not be asked, or not all of it. Fields that were not reached are empty.
+	// Err says why the device could not be asked, or not all of it. Fields that were not reached
+	// are empty.
 	Err error
 }
 
@@ -68,7 +70,8 @@ const (
 	SignalProtected                // ErrProtected
 )
 
-// String is a word for machines and people: "present", "no cable", "no signal", "no lock", "out of range", "protected", "unknown".
+// String is a word for machines and people: "present", "no cable", "no signal", "no lock", "out of
+// range", "protected", "unknown".
 func (s Signal) String() string {
 	switch s {
 	case SignalPresent:
@@ -119,8 +122,8 @@ type Size struct {
 	Width, Height         int // pixels; of a range the largest
 	MinWidth, MinHeight   int // of a range; else equal
 	StepWidth, StepHeight int // of a range; else 0
-	// Periods are the times from frame to frame that the device has for that size, shortest first; empty for devices whose
-	// signal says it. A range gives its shortest and its longest.
+	// Periods are the times from frame to frame that the device has for that size, shortest first;
+	// empty for devices whose signal says it. A range gives its shortest and its longest.
 	Periods []capture.Rational
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// EDID is what an input tells the device under test: which modes it can take. It is read by VESA E-EDID (A2), its extension
-// by CTA-861-G.
+// EDID is what an input tells the device under test: which modes it can take. It is read by VESA
+// E-EDID (A2), its extension by CTA-861-G.
 type EDID struct {
 	Manufacturer string   // three letters
 	Product      int      // the manufacturer's number
@@ -112,7 +112,8 @@ func (e *EDID) add(mode string) {
 	e.Modes = append(e.Modes, mode)
 }
 
-// extension reads a CTA-861 block: data blocks, then detailed timings from the offset in its third byte.
+// extension reads a CTA-861 block: data blocks, then detailed timings from the offset in its third
+// byte.
 func (e *EDID) extension(b []byte) {
 	details := int(b[2])
 	e.Audio = e.Audio || b[3]&0x40 != 0
@@ -156,10 +157,12 @@ func (e *EDID) dataBlock(kind byte, d []byte) {
 	}
 }
 
-// sameEDID compares two but for the physical address in HDMI's data block, which drivers set as CEC has it.
+// sameEDID compares two but for the physical address in HDMI's data block, which drivers set as CEC
+// has it.
 func sameEDID(a, b []byte) bool { return bytes.Equal(withoutAddress(a), withoutAddress(b)) }
 
-// withoutAddress returns a copy of an EDID with a physical address of 0, and the sums that go with it.
+// withoutAddress returns a copy of an EDID with a physical address of 0, and the sums that go with
+// it.
 func withoutAddress(b []byte) []byte {
 	b = bytes.Clone(b)
 	for at := edidBlock; at+edidBlock <= len(b); at += edidBlock {
@@ -168,7 +171,8 @@ func withoutAddress(b []byte) []byte {
 			continue
 		}
 		for i := 4; i < min(int(block[2]), edidBlock-1); i += 1 + int(block[i]&31) {
-			if block[i]>>5 == dataVendor && block[i]&31 >= 5 && i+5 < edidBlock-1 && bytes.Equal(block[i+1:i+4], []byte{0x03, 0x0c, 0x00}) {
+			if block[i]>>5 == dataVendor && block[i]&31 >= 5 && i+5 < edidBlock-1 &&
+				bytes.Equal(block[i+1:i+4], []byte{0x03, 0x0c, 0x00}) {
 				block[i+4], block[i+5] = 0, 0
 				block[edidBlock-1] = -edidSum(block[:edidBlock-1])
 			}

@@ -35,8 +35,8 @@ func (d *device) readEDID() ([]byte, error) {
 	return b[:min(int(r.blocks)*edidBlock, len(b))], nil
 }
 
-// offer sets an EDID of the given modes, if it is not the one that is set: setting it makes a hot plug, which the device under
-// test would see.
+// offer sets an EDID of the given modes, if it is not the one that is set: setting it makes a hot
+// plug, which the device under test would see.
 func (d *device) offer(modes []Mode) error {
 	want, err := MakeEDID(modes)
 	if err != nil {
@@ -63,8 +63,9 @@ func (d *device) offer(modes []Mode) error {
 	return nil
 }
 
-// SetEDID has the selected input of a device offer exactly the given modes, the first one preferred. Where it does already
-// nothing happens; else the device under test sees a hot plug. What is set stays until the device loses power.
+// SetEDID has the selected input of a device offer exactly the given modes, the first one
+// preferred. Where it does already nothing happens; else the device under test sees a hot plug.
+// What is set stays until the device loses power.
 func SetEDID(path string, modes []Mode) error {
 	n, err := openNode(path)
 	if err != nil {

@@ -18,7 +18,8 @@ func TestEDIDOfModes(t *testing.T) {
 		{"1920x1080@60,1280x720@60", []string{"1920x1080p60", "1280x720p60"}},
 		{"1280x720@59.94", []string{"1280x720p59.94"}},
 		{"3840x2160@60,3840x2160@30,1920x1080@120", []string{"3840x2160p60", "3840x2160p30", "1920x1080p120"}},
-		{"640x480@60,720x480@60,720x576@50,1280x720@24,1920x1080@23.976,1920x1080@50", []string{"640x480p60", "720x480p60", "720x576p50", "1280x720p24", "1920x1080p50", "1920x1080p23.976"}},
+		{"640x480@60,720x480@60,720x576@50,1280x720@24,1920x1080@23.976,1920x1080@50",
+			[]string{"640x480p60", "720x480p60", "720x576p50", "1280x720p24", "1920x1080p50", "1920x1080p23.976"}},
 	} {
 		t.Run(tc.modes, func(t *testing.T) {
 			modes, err := ParseModes(tc.modes)
@@ -42,7 +43,8 @@ func TestEDIDOfModes(t *testing.T) {
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("it offers %v, want %v", got, tc.want)
 			}
-			if e.Modes[0] != modes[0].timings(t) || e.Manufacturer != "EID" || e.Name != "Eideticker" || !e.HDMI || e.Audio || e.HDR {
+			if e.Modes[0] != modes[0].timings(t) || e.Manufacturer != "EID" || e.Name != "Eideticker" || !e.HDMI ||
+				e.Audio || e.HDR {
 				t.Errorf("%+v", e)
 			}
 		})
@@ -147,7 +149,8 @@ func TestSameEDID(t *testing.T) {
 
 func edidSeeds() [][]byte {
 	var all [][]byte
-	for _, s := range []string{"1920x1080@60", "3840x2160@60,1024x768@75", "640x480@60,720x480@60,720x576@50,1280x720@24,1920x1080@24,1920x1080@50"} {
+	for _, s := range []string{"1920x1080@60", "3840x2160@60,1024x768@75",
+		"640x480@60,720x480@60,720x576@50,1280x720@24,1920x1080@24,1920x1080@50"} {
 		modes, err := ParseModes(s)
 		if err != nil {
 			panic(err)
@@ -173,7 +176,8 @@ func TestFuzzEDIDHasSeeds(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are: what can be read has modes that can be written down, and no more of them than bytes.
+// Whatever the bytes are: what can be read has modes that can be written down, and no more of them
+// than bytes.
 func FuzzEDID(f *testing.F) {
 	for _, b := range edidSeeds() {
 		f.Add(b)

@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// MakeEDID makes an EDID of two blocks that offers exactly the given modes, the first one preferred: an HDMI sink that takes
-// RGB and no audio. The same modes make the same bytes.
+// MakeEDID makes an EDID of two blocks that offers exactly the given modes, the first one
+// preferred: an HDMI sink that takes RGB and no audio. The same modes make the same bytes.
 //
-// By VESA E-EDID A2 the first block offers nothing but detailed timings: no established or standard ones, no range to
-// choose from. Sources may still send 640x480 in distress, which HDMI obliges every sink to take.
+// By VESA E-EDID A2 the first block offers nothing but detailed timings: no established or standard
+// ones, no range to choose from. Sources may still send 640x480 in distress, which HDMI obliges
+// every sink to take.
 func MakeEDID(modes []Mode) ([]byte, error) {
 	if len(modes) == 0 || len(modes) > maxModes {
 		return nil, fmt.Errorf("an EDID of %d modes: want 1 to %d", len(modes), maxModes)
@@ -81,7 +82,8 @@ func rangeLimits(d []byte, timings []timing) {
 		lowV, highV = min(lowV, v), max(highV, v+1)
 		clock = max(clock, t.clock)
 	}
-	copy(d, []byte{0, 0, 0, 0xfd, 0, byte(lowV), byte(min(highV, 255)), byte(lowH), byte(min(highH, 255)), byte((clock + 999) / 1000), 0, '\n', ' ', ' ', ' ', ' ', ' ', ' '})
+	copy(d, []byte{0, 0, 0, 0xfd, 0, byte(lowV), byte(min(highV, 255)), byte(lowH), byte(min(highH, 255)),
+		byte((clock + 999) / 1000), 0, '\n', ' ', ' ', ' ', ' ', ' ', ' '})
 }
 
 // ctaBlock fills all but the sum: CTA-861-G, section 7.5.
@@ -107,7 +109,8 @@ func ctaBlock(b []byte, timings []timing) {
 	// HDMI 1.4b, section 8.3.2: physical address 1.0.0.0, fastest TMDS clock in units of 5 MHz.
 	put(dataVendor, 0x03, 0x0c, 0x00, 0x10, 0x00, 0x00, byte(min((fastest+499)/500, 340/5)))
 	if fastest > 34_000 {
-		// HDMI 2.0, section 10.3.2: version 1, fastest character rate in units of 5 MHz, SCDC there.
+		// HDMI 2.0, section 10.3.2: version 1, fastest character rate in units of 5 MHz, SCDC
+		// there.
 		put(dataVendor, 0xd8, 0x5d, 0xc4, 0x01, byte(min((fastest+499)/500, 600/5)), 0x80, 0x00)
 	}
 	b[2] = byte(at)

@@ -135,7 +135,8 @@ func (d *device) enumControls() []Control {
 }
 
 func (d *device) readControl(c *queryctrl) Control {
-	r := Control{ID: c.id, Name: text(c.name[:]), Min: int64(c.minimum), Max: int64(c.maximum), Step: int64(c.step), Kind: controlKind(c.typ)}
+	r := Control{ID: c.id, Name: text(c.name[:]), Min: int64(c.minimum), Max: int64(c.maximum), Step: int64(c.step),
+		Kind: controlKind(c.typ)}
 	if v, ok := d.getControl(c.id); ok {
 		r.Value = int64(v)
 	}
@@ -166,7 +167,8 @@ func controlKind(typ uint32) string {
 	return "integer"
 }
 
-// SetControl sets a control of a device by its name, in upper or lower case. Of a button any value pushes it.
+// SetControl sets a control of a device by its name, in upper or lower case. Of a button any value
+// pushes it.
 func SetControl(path, name string, value int64) error {
 	n, err := openNode(path)
 	if err != nil {

@@ -24,8 +24,8 @@ type fakeClock struct{ now timeline.Time }
 
 func (c *fakeClock) Now() timeline.Time { return c.now }
 
-// fakeDriver plays a driver from a script: each time the source waits for frames, the next step happens. When the script
-// is over, so is the recording.
+// fakeDriver plays a driver from a script: each time the source waits for frames, the next step
+// happens. When the script is over, so is the recording.
 type fakeDriver struct {
 	t       *testing.T
 	clock   *fakeClock
@@ -95,7 +95,8 @@ func (f *fakeDriver) set(p frame.PixelFormat, w, h int) {
 	}
 	f.pix = pixFormat{
 		width: uint32(w), height: uint32(h), pixelformat: uint32(p), field: fieldNone,
-		bytesperline: uint32(format.Stride), sizeimage: uint32(format.Size() + f.padding), priv: pixFormatPrivMagic, colorspace: spaceSRGB,
+		bytesperline: uint32(format.Stride), sizeimage: uint32(format.Size() + f.padding), priv: pixFormatPrivMagic,
+		colorspace: spaceSRGB,
 	}
 }
 
@@ -103,7 +104,8 @@ func (f *fakeDriver) set(p frame.PixelFormat, w, h int) {
 func (f *fakeDriver) play(w, h, rate int) {
 	total := uint64(w+8) * uint64(h+4)
 	f.signal = nil
-	f.timings = dvTimings{bt: btTimings{width: uint32(w), height: uint32(h), hfrontporch: 8, vfrontporch: 4, pixelclock: [2]uint32{uint32(total * uint64(rate)), 0}}}
+	f.timings = dvTimings{bt: btTimings{width: uint32(w), height: uint32(h), hfrontporch: 8, vfrontporch: 4,
+		pixelclock: [2]uint32{uint32(total * uint64(rate)), 0}}}
 }
 
 func as[T any](arg unsafe.Pointer) *T { return (*T)(arg) }
@@ -182,7 +184,8 @@ func (f *fakeDriver) setFormat(p *pixFormat) {
 	}
 	colour := f.pix
 	f.set(frame.PixelFormat(p.pixelformat), int(p.width), int(p.height))
-	f.pix.colorspace, f.pix.ycbcrEnc, f.pix.quantization, f.pix.xferFunc = colour.colorspace, colour.ycbcrEnc, colour.quantization, colour.xferFunc
+	f.pix.colorspace, f.pix.ycbcrEnc, f.pix.quantization, f.pix.xferFunc = colour.colorspace, colour.ycbcrEnc,
+		colour.quantization, colour.xferFunc
 	*p = f.pix
 }
 
@@ -296,13 +299,15 @@ func (f *fakeDriver) frame(flags uint32, missing int, step uint32) {
 	for k := range int(f.pix.sizeimage) - missing {
 		mem[k] = f.fill
 	}
-	f.done = append(f.done, fakeDone{i, flags | bufFlagTimestampMonotonic, f.seq, f.clock.now, int(f.pix.sizeimage) - missing})
+	f.done = append(f.done, fakeDone{i, flags | bufFlagTimestampMonotonic, f.seq, f.clock.now,
+		int(f.pix.sizeimage) - missing})
 	f.seq += step
 }
 
 // change queues an event of the source.
 func (f *fakeDriver) change() {
-	f.events = append(f.events, event{typ: eventSourceChange, changes: 1, sec: int64(f.clock.now) / 1e9, nsec: int64(f.clock.now) % 1e9})
+	f.events = append(f.events, event{typ: eventSourceChange, changes: 1, sec: int64(f.clock.now) / 1e9,
+		nsec: int64(f.clock.now) % 1e9})
 }
 
 // fakeSource opens a source over the driver.
@@ -311,7 +316,8 @@ func (f *fakeDriver) source(params string) (*source, error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := openWith(f.t.Context(), "/dev/fake", q, f.open, func(identity, string) (string, error) { return "/dev/fake", nil })
+	s, err := openWith(f.t.Context(), "/dev/fake", q, f.open,
+		func(identity, string) (string, error) { return "/dev/fake", nil })
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +336,8 @@ type played struct {
 	why    frame.Cause
 }
 
-// play opens a source, runs it until its script is over, follows changes of the format, and holds what it leaves.
+// play opens a source, runs it until its script is over, follows changes of the format, and holds
+// what it leaves.
 func (f *fakeDriver) run(params string, slots int, read bool) (p played, err error) {
 	f.t.Helper()
 	s, err := f.source(params)

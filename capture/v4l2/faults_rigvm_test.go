@@ -139,7 +139,10 @@ func TestSignalLost(t *testing.T) {
 				r.some(10)
 				set(t, hdmi, signalMode, tc.mode)
 				kept := 0
-				if err := r.until("the loss", func() bool { kept = r.frames(); return times(r, "signal lost") == 1 }); err != nil {
+				if err := r.until("the loss", func() bool {
+					kept = r.frames()
+					return times(r, "signal lost") == 1
+				}); err != nil {
 					t.Fatal(err)
 				}
 				if d, err := Inspect(hdmi); err != nil || !errors.Is(d.Signal.Err(), tc.want) {
@@ -163,7 +166,8 @@ func TestSignalLost(t *testing.T) {
 	}
 }
 
-// A signal that changes its mode ends one run; the next goes on in the other format and with the numbers.
+// A signal that changes its mode ends one run; the next goes on in the other format and with the
+// numbers.
 func TestTimingsChange(t *testing.T) {
 	each(t, func(t *testing.T, params string) {
 		r := record(t, openSource(t, hdmi, params))
@@ -214,8 +218,8 @@ func TestInterlaced(t *testing.T) {
 	})
 }
 
-// Errors that the driver makes on demand, while it streams or when it begins to, are mended. That it makes them is seen where they
-// come from.
+// Errors that the driver makes on demand, while it streams or when it begins to, are mended. That
+// it makes them is seen where they come from.
 func TestInjectedErrors(t *testing.T) {
 	const fatal = "Inject Fatal Streaming Error"
 	for _, tc := range []struct {
@@ -256,7 +260,8 @@ func TestInjectedErrors(t *testing.T) {
 				if failed == 0 {
 					t.Errorf("the driver has not failed: %v", tap.failed)
 				}
-				if restarted := times(r, "stream restarted") > 0; restarted != (tc.request != vidiocQbuf) && !stalled(r) {
+				if restarted := times(r, "stream restarted") > 0; restarted != (tc.request != vidiocQbuf) &&
+					!stalled(r) {
 					t.Errorf("told %v", r.kinds())
 				}
 				r.account()
@@ -267,7 +272,8 @@ func TestInjectedErrors(t *testing.T) {
 
 // stalled reports whether the machine that emulates ours had other things to do.
 func stalled(r *recording) bool {
-	return slices.ContainsFunc(r.events, func(e timeline.Event) bool { return strings.Contains(string(e.Data), errStalled.Error()) })
+	return slices.ContainsFunc(r.events,
+		func(e timeline.Event) bool { return strings.Contains(string(e.Data), errStalled.Error()) })
 }
 
 // errorTap counts what the driver refuses, by request.
@@ -335,7 +341,8 @@ func TestDisconnect(t *testing.T) {
 	})
 }
 
-// A device that another program streams from is refused, and the recording of the other is not disturbed.
+// A device that another program streams from is refused, and the recording of the other is not
+// disturbed.
 func TestBusy(t *testing.T) {
 	still(t, hdmi)
 	r := record(t, openSource(t, hdmi, "format=YUYV"))
@@ -381,7 +388,8 @@ func TestOpenWaits(t *testing.T) {
 	s.Close()
 }
 
-// A device that goes away between opening and the first frame is an error, not something to wait for.
+// A device that goes away between opening and the first frame is an error, not something to wait
+// for.
 func TestVanishes(t *testing.T) {
 	still(t, hdmi)
 	fds, _ := used(t)

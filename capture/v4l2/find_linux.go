@@ -25,7 +25,8 @@ type place struct {
 	index  int    // of the node among those of its device, -1 if not known
 }
 
-// after is what is known of a device that has come back. The link stays, which udev may not have made anew yet.
+// after is what is known of a device that has come back. The link stays, which udev may not have
+// made anew yet.
 func (id identity) after(before identity) identity {
 	id.link = before.link
 	if id.index < 0 {
@@ -54,12 +55,14 @@ func machine() finder {
 }
 
 func (f finder) identify(d *device) identity {
-	return identity{link: f.stableLink(d.path), path: d.path, driver: d.driver, card: d.card, bus: d.bus, place: f.place(d.path)}
+	return identity{link: f.stableLink(d.path), path: d.path, driver: d.driver, card: d.card, bus: d.bus,
+		place: f.place(d.path)}
 }
 
-// seek returns the node of a device that was known as id, or "": where its link points, else one that says the same of itself and
-// is the same node of its card. Of several that one is taken which has the same parent, or the same path as before.
-// The error says why a node that may be the device's cannot be asked.
+// seek returns the node of a device that was known as id, or "": where its link points, else one
+// that says the same of itself and is the same node of its card. Of several that one is taken which
+// has the same parent, or the same path as before. The error says why a node that may be the
+// device's cannot be asked.
 func (f finder) seek(id identity, path string) (string, error) {
 	if id.link != "" {
 		if target, ok := f.resolve(id.link); ok {
@@ -137,7 +140,8 @@ func (f finder) videoNodes() []string {
 	return all
 }
 
-// stableLink returns a name of a node that does not depend on the order in which devices were found, or "".
+// stableLink returns a name of a node that does not depend on the order in which devices were
+// found, or "".
 func (f finder) stableLink(path string) string {
 	target, ok := f.resolve(path)
 	if !ok {

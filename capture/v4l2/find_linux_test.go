@@ -115,7 +115,8 @@ func (r *tree) known(number int) identity {
 	return r.finder().identify(d)
 }
 
-// A device comes back, perhaps under another number, beside others that may say the same of themselves.
+// A device comes back, perhaps under another number, beside others that may say the same of
+// themselves.
 func TestFindAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -283,7 +284,8 @@ func TestReturnsButNotForUs(t *testing.T) {
 	}
 }
 
-// source opens a source in the tree. It knows its device by what the machine's own tree says, so that its identity is replaced.
+// source opens a source in the tree. It knows its device by what the machine's own tree says, so
+// that its identity is replaced.
 func (r *tree) source(path string) *source {
 	r.t.Helper()
 	src, err := openWith(r.t.Context(), path, nil, r.open, r.finder().seek)

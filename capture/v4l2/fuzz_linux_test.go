@@ -37,7 +37,8 @@ func FuzzTimings(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if u.Period.Num <= 0 || u.Period.Den <= 0 || u.Period.Num*u.Period.Den > 18_000_000_000 || u.Width <= 0 || u.Height <= 0 {
+		if u.Period.Num <= 0 || u.Period.Den <= 0 || u.Period.Num*u.Period.Den > 18_000_000_000 || u.Width <= 0 ||
+			u.Height <= 0 {
 			t.Fatalf("%+v", u)
 		}
 		if !u.same(u) || u.String() == "" {
@@ -55,10 +56,12 @@ func formatSeeds() []formatMulti {
 		{"BGR4", []planePixFormat{{sizeimage: 512, bytesperline: 64}}},
 		{"NV12", []planePixFormat{{sizeimage: 192, bytesperline: 16}}},
 		{"NM12", []planePixFormat{{sizeimage: 128, bytesperline: 16}, {sizeimage: 64, bytesperline: 16}}},
-		{"YM12", []planePixFormat{{sizeimage: 160, bytesperline: 20}, {sizeimage: 64, bytesperline: 16}, {sizeimage: 64, bytesperline: 16}}},
+		{"YM12", []planePixFormat{{sizeimage: 160, bytesperline: 20}, {sizeimage: 64, bytesperline: 16},
+			{sizeimage: 64, bytesperline: 16}}},
 	} {
 		m := formatMulti{pix: pixFormatMplane{width: 16, height: 8, field: fieldNone, numPlanes: uint8(len(tc.planes))}}
-		m.pix.pixelformat = uint32(tc.fourcc[0]) | uint32(tc.fourcc[1])<<8 | uint32(tc.fourcc[2])<<16 | uint32(tc.fourcc[3])<<24
+		m.pix.pixelformat = uint32(tc.fourcc[0]) | uint32(tc.fourcc[1])<<8 | uint32(tc.fourcc[2])<<16 | uint32(
+			tc.fourcc[3])<<24
 		copy(m.pix.planeFmt[:], tc.planes)
 		all = append(all, m)
 	}
@@ -78,7 +81,8 @@ func TestFuzzFormatHasSeeds(t *testing.T) {
 	}
 }
 
-// Whatever a driver says of its format: a frame that is laid out is filled to its last byte from buffers of any length.
+// Whatever a driver says of its format: a frame that is laid out is filled to its last byte from
+// buffers of any length.
 func FuzzFormat(f *testing.F) {
 	for _, m := range formatSeeds() {
 		f.Add(append([]byte(nil), bytesOf(&m)...), uint16(512))

@@ -68,7 +68,8 @@ func choose(t *testing.T, path, name string) {
 	t.Fatalf("%s has no control %s", path, selectTimings)
 }
 
-// still has a receiver see colour bars that do not move, with nothing written over them, in a small mode.
+// still has a receiver see colour bars that do not move, with nothing written over them, in a small
+// mode.
 func still(t *testing.T, path string) {
 	t.Helper()
 	set(t, path, "Test Pattern", bars100)
@@ -149,8 +150,8 @@ func (r *recording) frames() int {
 // patience is for a VM on a machine that does other things.
 const patience = 60 * time.Second
 
-// until runs the source until the condition holds, which is looked at after each frame and several times a second. It
-// returns what Run did, and fails the test if the time is over first.
+// until runs the source until the condition holds, which is looked at after each frame and several
+// times a second. It returns what Run did, and fails the test if the time is over first.
 func (r *recording) until(what string, done func() bool) error {
 	r.t.Helper()
 	format := r.src.Info().Format
@@ -232,7 +233,8 @@ func (r *recording) take(l *ringbuf.Lease[frame.Meta]) {
 	r.last = append(r.last[:0], l.Bytes()...)
 }
 
-// account holds the frames against their numbers: each larger than the one before, each interval in order, each hole explained.
+// account holds the frames against their numbers: each larger than the one before, each interval in
+// order, each hole explained.
 func (r *recording) account() (holes map[frame.Cause]uint64) {
 	r.t.Helper()
 	holes = map[frame.Cause]uint64{}

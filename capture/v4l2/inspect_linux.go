@@ -14,8 +14,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// List finds the capture devices of this machine, by their nodes. One that cannot be asked is listed with its Err. Nodes that
-// capture no video (metadata, output, codecs) are left out. Nothing about a device is changed.
+// List finds the capture devices of this machine, by their nodes. One that cannot be asked is
+// listed with its Err. Nodes that capture no video (metadata, output, codecs) are left out. Nothing
+// about a device is changed.
 func List() ([]Device, error) {
 	var all []Device
 	for _, path := range videoNodes() {
@@ -29,8 +30,8 @@ func List() ([]Device, error) {
 	return all, nil
 }
 
-// Inspect asks one device everything. Its error is also for devices that can be asked in part; what is known stands in
-// the Device all the same.
+// Inspect asks one device everything. Its error is also for devices that can be asked in part; what
+// is known stands in the Device all the same.
 func Inspect(path string) (Device, error) {
 	out := Device{Path: path, Link: stableLink(path), Input: -1, Card: cardOf(path)}
 	n, err := openNode(path)
@@ -88,7 +89,8 @@ func (d *device) inspect(out *Device) error {
 	return nil
 }
 
-// streamsElsewhere reports whether another program has buffers of the device: to give back none is refused then.
+// streamsElsewhere reports whether another program has buffers of the device: to give back none is
+// refused then.
 func (d *device) streamsElsewhere() bool {
 	q := queue{d: d, memory: memMMAP}
 	_, err := q.request(0)

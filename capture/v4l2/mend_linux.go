@@ -15,9 +15,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// mend does what is needed for the next stretch after one has ended with an error: it waits for the signal or the device,
-// or pauses. It returns capture.ErrFormatChanged where the next frames are of another format, and an error where
-// there will be none.
+// mend does what is needed for the next stretch after one has ended with an error: it waits for the
+// signal or the device, or pauses. It returns capture.ErrFormatChanged where the next frames are of
+// another format, and an error where there will be none.
 func (s *source) mend(ctx context.Context, why error) error {
 	if f := (fatal{}); errors.As(why, &f) {
 		return why
@@ -27,7 +27,8 @@ func (s *source) mend(ctx context.Context, why error) error {
 	case cause == frame.DeviceGone && !s.count.any:
 		return fmt.Errorf("%w: it went away before its first frame (%w)", ErrNoDevice, why)
 	case errors.Is(why, errStalled):
-		// A driver that does as it is told, but for frames: a USB device, say, whose input sleeps. That may last.
+		// A driver that does as it is told, but for frames: a USB device, say, whose input sleeps.
+		// That may last.
 		s.failures = 0
 		s.stalls++
 		s.told.quiet(why)
@@ -57,7 +58,8 @@ func causeOf(why error) frame.Cause {
 	switch {
 	case errors.Is(why, unix.ENODEV):
 		return frame.DeviceGone
-	case errors.Is(why, errSignal), errors.Is(why, errStalled), errors.Is(why, unix.ENOLINK), errors.Is(why, unix.ENOLCK):
+	case errors.Is(why, errSignal), errors.Is(why, errStalled), errors.Is(why, unix.ENOLINK),
+		errors.Is(why, unix.ENOLCK):
 		return frame.SignalLost
 	case errors.Is(why, errReset):
 		return frame.FormatChange
@@ -71,8 +73,8 @@ func pause(attempts int) time.Duration {
 	return min(firstPause<<min(attempts-1, most), lastPause)
 }
 
-// settle waits until there is a device, a steady signal, and a format to record it in. What it waits for it tells once. It returns the context's
-// error when that ends first.
+// settle waits until there is a device, a steady signal, and a format to record it in. What it
+// waits for it tells once. It returns the context's error when that ends first.
 func (s *source) settle(ctx context.Context) (*setup, error) {
 	refusals := 0
 	for {
@@ -144,8 +146,8 @@ const (
 	waitUnusable = 250 * time.Millisecond
 )
 
-// steady waits for a signal whose timings are the same at two looks. It returns one of this package's errors when
-// ctx ends first, or the driver's.
+// steady waits for a signal whose timings are the same at two looks. It returns one of this
+// package's errors when ctx ends first, or the driver's.
 func (s *source) steady(ctx context.Context) error {
 	var last *Timings
 	for looks := 0; ; {

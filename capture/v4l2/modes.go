@@ -55,8 +55,8 @@ type timing struct {
 	vic           int // CTA-861, or 0
 }
 
-// ctaMode is a mode of CTA-861-G, table 1. Rates are those that the name says; each also stands for the rate divided
-// by 1.001, with the clock slower by the same.
+// ctaMode is a mode of CTA-861-G, table 1. Rates are those that the name says; each also stands for
+// the rate divided by 1.001, with the clock slower by the same.
 type ctaMode struct {
 	width, height, rate int
 	t                   timing
@@ -93,7 +93,8 @@ const (
 	maxDTDPorch = 1<<10 - 1
 )
 
-// timing returns how a mode is sent: as CTA-861 has it, else as VESA's Coordinated Video Timings with reduced blanking do.
+// timing returns how a mode is sent: as CTA-861 has it, else as VESA's Coordinated Video Timings
+// with reduced blanking do.
 func (m Mode) timing() (timing, error) {
 	t, ok := m.cta()
 	if !ok {
@@ -102,8 +103,10 @@ func (m Mode) timing() (timing, error) {
 			return t, err
 		}
 	}
-	if t.clock < 1 || t.clock > maxDTDClock || t.width > maxDTDSide || t.height > maxDTDSide || t.hfp > maxDTDPorch*2 || t.vbp+t.vfp+t.vs > maxDTDSide {
-		return t, fmt.Errorf("an EDID cannot name it: at most %dx%d and a pixel clock of 655 MHz", maxDTDSide, maxDTDSide)
+	if t.clock < 1 || t.clock > maxDTDClock || t.width > maxDTDSide || t.height > maxDTDSide || t.hfp > maxDTDPorch*2 ||
+		t.vbp+t.vfp+t.vs > maxDTDSide {
+		return t, fmt.Errorf("an EDID cannot name it: at most %dx%d and a pixel clock of 655 MHz", maxDTDSide,
+			maxDTDSide)
 	}
 	return t, nil
 }
@@ -126,8 +129,8 @@ func (m Mode) cta() (timing, bool) {
 	return timing{}, false
 }
 
-// cvt computes timings with reduced blanking: VESA CVT 1.2, section 5.4 (reduced blanking version 1). Times are in
-// nanoseconds.
+// cvt computes timings with reduced blanking: VESA CVT 1.2, section 5.4 (reduced blanking version
+// 1). Times are in nanoseconds.
 func (m Mode) cvt() (timing, error) {
 	const (
 		hBlank, hFront, hSync = 160, 48, 32

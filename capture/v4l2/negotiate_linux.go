@@ -27,11 +27,13 @@ type setup struct {
 // sameAs reports whether a recording goes on without noticing.
 func (s *setup) sameAs(t *setup) bool {
 	samePeriod := s.period == t.period || s.period.Num > 0 && t.period.Num > 0 && nearPeriod(s.period, t.period)
-	return s.format == t.format && samePeriod && s.driver.fourcc == t.driver.fourcc && slices.Equal(s.driver.planes, t.driver.planes) &&
+	return s.format == t.format && samePeriod && s.driver.fourcc == t.driver.fourcc &&
+		slices.Equal(s.driver.planes, t.driver.planes) &&
 		s.driver.colour.same(t.driver.colour, s.format.Pixel.IsRGB())
 }
 
-// same reports whether two colours are one to the eye: a device may say the same in more than one way.
+// same reports whether two colours are one to the eye: a device may say the same in more than one
+// way.
 func (c colourNumbers) same(d colourNumbers, rgb bool) bool {
 	c, d = c.resolve(rgb), d.resolve(rgb)
 	if rgb {
@@ -40,8 +42,9 @@ func (c colourNumbers) same(d colourNumbers, rgb bool) bool {
 	return c == d
 }
 
-// misfit is what the signal or the device does not have just now, of what was asked for or can be stored: a size, a format, a rate.
-// When opening that is an error like any other. In the middle of a recording it is waited out: the next signal may fit again.
+// misfit is what the signal or the device does not have just now, of what was asked for or can be
+// stored: a size, a format, a rate. When opening that is an error like any other. In the middle of
+// a recording it is waited out: the next signal may fit again.
 type misfit struct{ error }
 
 func (m misfit) Unwrap() error { return m.error }
@@ -59,8 +62,8 @@ type run struct {
 	seen   int // bytes of a row that are pixels
 }
 
-// multiPlane says which formats of several memory planes hold what a format of one plane does: videodev2.h, V4L2_PIX_FMT_*.
-// It is never written to.
+// multiPlane says which formats of several memory planes hold what a format of one plane does:
+// videodev2.h, V4L2_PIX_FMT_*. It is never written to.
 var multiPlane = map[string]string{
 	"NM12": "NV12", "NM16": "NV16", "NM24": "NV24", "YM12": "YU12", "YM16": "422P", "YM24": "444P",
 }
@@ -79,7 +82,8 @@ func storedAs(fourcc uint32) (frame.PixelFormat, bool) {
 	return p, p.Known()
 }
 
-// negotiate sets the device to what the signal is, which must be there, and to a pixel format. The queue must be free.
+// negotiate sets the device to what the signal is, which must be there, and to a pixel format. The
+// queue must be free.
 func (d *device) negotiate(set settings) (*setup, error) {
 	s := new(setup)
 	t, err := d.setTimings()
@@ -127,8 +131,9 @@ func signalError(err error) error {
 	return err
 }
 
-// choose returns the driver's pixel format for what is wanted: of that name, or of several planes with the same content. Nothing wanted is what
-// the device is set to, if that can be recorded, else the first in its list that can.
+// choose returns the driver's pixel format for what is wanted: of that name, or of several planes
+// with the same content. Nothing wanted is what the device is set to, if that can be recorded, else
+// the first in its list that can.
 func (d *device) choose(want string) (uint32, error) {
 	all, err := d.enumFormats()
 	if err != nil {
@@ -183,7 +188,8 @@ func (d *device) noneRecordable(all []formatDesc) error {
 		return fmt.Errorf("%w: %s (%s) delivers compressed pictures only (%s), in which detail is lost; use a card, or a USB 3 port, that gives uncompressed ones",
 			ErrUnsupported, d.path, d.card, formatList(all))
 	}
-	return fmt.Errorf("%w: none of the formats of %s (%s) can be recorded: it has %s", ErrUnsupported, d.path, d.card, formatList(all))
+	return fmt.Errorf("%w: none of the formats of %s (%s) can be recorded: it has %s", ErrUnsupported, d.path, d.card,
+		formatList(all))
 }
 
 func formatList(all []formatDesc) string {
@@ -200,7 +206,8 @@ func formatList(all []formatDesc) string {
 	return strings.Join(names, " ")
 }
 
-// pictureSize returns the size to ask for: the signal's, else the one wanted, else what the device is set to.
+// pictureSize returns the size to ask for: the signal's, else the one wanted, else what the device
+// is set to.
 func (d *device) pictureSize(set settings, t *Timings) (width, height int, err error) {
 	switch {
 	case t != nil && set.width != 0 && (set.width != t.Width || set.height != t.Height):
@@ -226,19 +233,22 @@ func (d *device) refused(fourcc uint32, err error) error {
 func (d *device) checkFormat(got format, fourcc uint32, width, height int) error {
 	switch {
 	case got.fourcc != fourcc:
-		return misfitf("%s was asked for %v and gives %v: it does not have it in %dx%d", d.path, frame.PixelFormat(fourcc), frame.PixelFormat(got.fourcc), width, height)
+		return misfitf("%s was asked for %v and gives %v: it does not have it in %dx%d", d.path,
+			frame.PixelFormat(fourcc), frame.PixelFormat(got.fourcc), width, height)
 	case got.width != width || got.height != height:
 		return misfitf("%s was asked for %dx%d and gives %dx%d, cut or scaled, which is not recorded; in %v it has %s",
 			d.path, width, height, got.width, got.height, frame.PixelFormat(fourcc), d.sizeList(fourcc))
 	case got.field != fieldNone:
-		return fmt.Errorf("%w: %s delivers fields (%s), not whole frames; set the device to a progressive mode", ErrUnsupported, d.path, fieldName(got.field))
+		return fmt.Errorf("%w: %s delivers fields (%s), not whole frames; set the device to a progressive mode",
+			ErrUnsupported, d.path, fieldName(got.field))
 	}
 	return nil
 }
 
 // fieldName names enum v4l2_field.
 func fieldName(f uint32) string {
-	return nameIn([]string{"any", "none", "top", "bottom", "interlaced", "seq-tb", "seq-bt", "alternate", "interlaced-tb", "interlaced-bt"}, f)
+	return nameIn([]string{"any", "none", "top", "bottom", "interlaced", "seq-tb", "seq-bt", "alternate",
+		"interlaced-tb", "interlaced-bt"}, f)
 }
 
 // negotiatePeriod sets the frame rate of a device whose signal does not say it.
@@ -254,13 +264,15 @@ func (d *device) negotiatePeriod(set settings, fourcc uint32, width, height int)
 		return got, err
 	}
 	if got.Num == 0 || !nearPeriod(got, set.period) {
-		return got, misfitf("%s was asked for %s frames a second and gives %s; in %dx%d %v it has %s", d.path, rateString(set.period), rateString(got),
+		return got, misfitf("%s was asked for %s frames a second and gives %s; in %dx%d %v it has %s", d.path,
+			rateString(set.period), rateString(got),
 			width, height, frame.PixelFormat(fourcc), d.rateList(fourcc, width, height))
 	}
 	return got, nil
 }
 
-// layOut finds the frame format that holds what the driver delivers, byte by byte, and how buffers are put into it.
+// layOut finds the frame format that holds what the driver delivers, byte by byte, and how buffers
+// are put into it.
 func (s *setup) layOut() error {
 	d := s.driver
 	pixel, _ := storedAs(d.fourcc)
@@ -301,7 +313,8 @@ func wholeFrame(f frame.Format) run {
 // gather copies a frame whose planes lie apart.
 func gather(d format, planes []frame.Plane) ([]run, error) {
 	if len(planes) != len(d.planes) {
-		return nil, fmt.Errorf("%w: %v comes in %d pieces of memory, and has %d planes", ErrUnsupported, frame.PixelFormat(d.fourcc), len(d.planes), len(planes))
+		return nil, fmt.Errorf("%w: %v comes in %d pieces of memory, and has %d planes", ErrUnsupported,
+			frame.PixelFormat(d.fourcc), len(d.planes), len(planes))
 	}
 	var runs []run
 	for i, p := range planes {
@@ -310,11 +323,13 @@ func gather(d format, planes []frame.Plane) ([]run, error) {
 			stride = p.Stride
 		}
 		if stride < p.RowBytes {
-			return nil, fmt.Errorf("%w: plane %d has rows of %d bytes, which hold less than %d", ErrUnsupported, i, stride, p.RowBytes)
+			return nil, fmt.Errorf("%w: plane %d has rows of %d bytes, which hold less than %d", ErrUnsupported, i,
+				stride, p.RowBytes)
 		}
 		r := run{plane: i, dst: p.Offset, rows: p.Rows, stride: stride, width: p.Stride, seen: p.RowBytes}
 		if stride == p.Stride {
-			r = run{plane: i, dst: p.Offset, rows: 1, stride: p.Stride * p.Rows, width: p.Stride * p.Rows, seen: p.Stride*(p.Rows-1) + p.RowBytes}
+			r = run{plane: i, dst: p.Offset, rows: 1, stride: p.Stride * p.Rows, width: p.Stride * p.Rows,
+				seen: p.Stride*(p.Rows-1) + p.RowBytes}
 		}
 		runs = append(runs, r)
 	}
@@ -331,7 +346,8 @@ func (s *setup) fits() error {
 	return nil
 }
 
-// copyFrame puts a buffer's planes into a frame, and reports whether they held it all. What they did not is 0.
+// copyFrame puts a buffer's planes into a frame, and reports whether they held it all. What they
+// did not is 0.
 func (s *setup) copyFrame(dst []byte, planes [][]byte) (whole bool) {
 	whole = true
 	for i := range s.runs {

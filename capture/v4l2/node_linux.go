@@ -14,16 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// node is an open device, as the state machine sees it: what the kernel does, and nothing more, so that tests can play
-// the driver. Arguments of ioctl stay where they are until it returns: they are on the heap.
+// node is an open device, as the state machine sees it: what the kernel does, and nothing more, so
+// that tests can play the driver. Arguments of ioctl stay where they are until it returns: they are
+// on the heap.
 type node interface {
 	ioctl(request uintptr, arg unsafe.Pointer) error
 	mmap(fd, length int, offset int64) ([]byte, error) // fd < 0 is the device itself
 	munmap(mem []byte) error
 	syncDMA(fd int, flags uint64) error // DMA_BUF_IOCTL_SYNC
 	closeFD(fd int) error
-	// wait returns when the device has an event, when the bell rings, or after the time; if it is streaming also when it has a
-	// frame or an error. Asked for frames while it is not, the kernel answers with an error at once.
+	// wait returns when the device has an event, when the bell rings, or after the time; if it is
+	// streaming also when it has a frame or an error. Asked for frames while it is not, the kernel
+	// answers with an error at once.
 	wait(bell *bell, d time.Duration, streaming bool) (ready, error)
 	close() error
 }
@@ -46,7 +48,8 @@ func openNode(path string) (*file, error) {
 		return nil, pathError(path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
-		return nil, fmt.Errorf("%w: %s is not a device node; eideticker sources lists those that there are", ErrNoDevice, path)
+		return nil, fmt.Errorf("%w: %s is not a device node; eideticker sources lists those that there are",
+			ErrNoDevice, path)
 	}
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -77,7 +80,8 @@ func groupAdvice(gid uint32) string {
 	if g, err := user.LookupGroupId(name); err == nil {
 		name = g.Name
 	}
-	return fmt.Sprintf(": it belongs to the group %s; join it with 'sudo usermod -aG %s $USER' and log in again", name, name)
+	return fmt.Sprintf(": it belongs to the group %s; join it with 'sudo usermod -aG %s $USER' and log in again", name,
+		name)
 }
 
 func (f *file) ioctl(request uintptr, arg unsafe.Pointer) error {

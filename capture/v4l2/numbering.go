@@ -5,15 +5,17 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// numbering makes one count of 64 bits out of the driver's counts of 32, which wrap and begin anew with each stream.
+// numbering makes one count of 64 bits out of the driver's counts of 32, which wrap and begin anew
+// with each stream.
 //
-// Within a stream the difference to the count before, taken in 32 bits, is what the count goes on by. A driver whose
-// clock stumbles may count two frames alike and leap over the next number: the second gets the next number, and nothing is
-// missing. One that counts backwards, stands still, or leaps further than the time allows is not believed: the frame
-// then gets the number that its time gives it.
+// Within a stream the difference to the count before, taken in 32 bits, is what the count goes on
+// by. A driver whose clock stumbles may count two frames alike and leap over the next number: the
+// second gets the next number, and nothing is missing. One that counts backwards, stands still, or
+// leaps further than the time allows is not believed: the frame then gets the number that its time
+// gives it.
 //
-// The first frame of a later stream gets the number that follows from the time since the last frame, at least one after
-// next, so that the hole is there to be explained.
+// The first frame of a later stream gets the number that follows from the time since the last
+// frame, at least one after next, so that the hole is there to be explained.
 type numbering struct {
 	period timeline.Time // from frame to frame; 0 where it is not known
 	after  timeline.Time // and from the next frame on
@@ -33,10 +35,12 @@ type numbering struct {
 	spent uint64 // the highest number that no frame gets any more: see counted
 }
 
-// leap is how many frames more than the time allows a count may go on by: a second's at any rate that there is.
+// leap is how many frames more than the time allows a count may go on by: a second's at any rate
+// that there is.
 const leap = 256
 
-// restart says that the driver's next count is the first of a stream, and why frames are missing before.
+// restart says that the driver's next count is the first of a stream, and why frames are missing
+// before.
 func (n *numbering) restart(cause frame.Cause) {
 	n.fresh = true
 	if n.any {
@@ -44,8 +48,9 @@ func (n *numbering) restart(cause frame.Cause) {
 	}
 }
 
-// changed says that what follows is of another format, which explains a hole better than the loss of the signal that comes with
-// it, but not better than a device that was away, or a signal before it that was not recorded.
+// changed says that what follows is of another format, which explains a hole better than the loss
+// of the signal that comes with it, but not better than a device that was away, or a signal before
+// it that was not recorded.
 func (n *numbering) changed() {
 	if n.missed != frame.DeviceGone && n.missed != frame.SignalRefused {
 		n.missed = frame.NoCause
@@ -53,8 +58,9 @@ func (n *numbering) changed() {
 	n.restart(frame.FormatChange)
 }
 
-// explain notes a reason for the next hole. Reasons that say more take the place of those that say less: that somebody was not
-// in time, that there was no signal, that something else was the matter. Of equal ones the first stays.
+// explain notes a reason for the next hole. Reasons that say more take the place of those that say
+// less: that somebody was not in time, that there was no signal, that something else was the
+// matter. Of equal ones the first stays.
 func (n *numbering) explain(cause frame.Cause) {
 	if weight(cause) > weight(n.missed) {
 		n.missed = cause
@@ -78,7 +84,8 @@ func weight(c frame.Cause) int {
 // mostRepeats is how often a count may come in a row before the driver is taken not to count.
 const mostRepeats = 2
 
-// number returns the number of a frame that the driver counts as seq and that was on the screen at about the given time.
+// number returns the number of a frame that the driver counts as seq and that was on the screen at
+// about the given time.
 func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
 	before, first := n.last, !n.any
 	switch step := uint64(seq - n.driver); {
@@ -119,12 +126,13 @@ func (n *numbering) leave() {
 	}
 }
 
-// onItsWay is how many periods after a frame the next one may come: a stamp may be of its start, and a driver hands it over when
-// the one after it begins.
+// onItsWay is how many periods after a frame the next one may come: a stamp may be of its start,
+// and a driver hands it over when the one after it begins.
 const onItsWay = 2
 
-// counted returns the highest number that is spent at a time after the stream has ended, and why numbers up to it are missing
-// since the last frame. A stream that was cut short in the middle has lost only what should long have come.
+// counted returns the highest number that is spent at a time after the stream has ended, and why
+// numbers up to it are missing since the last frame. A stream that was cut short in the middle has
+// lost only what should long have come.
 func (n *numbering) counted(now timeline.Time) (last uint64, why frame.Cause, any bool) {
 	if !n.any {
 		return 0, frame.NoCause, false

@@ -27,15 +27,21 @@ func TestNumbering(t *testing.T) {
 		{"in order", []step{{0, 0, 0, 0, 0}, {0, 1, 1, 1, 0}, {0, 2, 2, 2, 0}}, false},
 		{"begins elsewhere", []step{{0, 7, 0, 7, 0}, {0, 8, 1, 8, 0}}, false},
 		{"driver lost two", []step{{0, 0, 0, 0, 0}, {0, 3, 3, 3, frame.DriverLost}, {0, 4, 4, 4, 0}}, false},
-		{"wraps", []step{{0, 1<<32 - 2, 0, 1<<32 - 2, 0}, {0, 1<<32 - 1, 1, 1<<32 - 1, 0}, {0, 0, 2, 1 << 32, 0}, {0, 1, 3, 1<<32 + 1, 0}}, false},
+		{"wraps", []step{{0, 1<<32 - 2, 0, 1<<32 - 2, 0}, {0, 1<<32 - 1, 1, 1<<32 - 1, 0}, {0, 0, 2, 1 << 32, 0},
+			{0, 1, 3, 1<<32 + 1, 0}}, false},
 		{"loses over the wrap", []step{{0, 1<<32 - 1, 0, 1<<32 - 1, 0}, {0, 2, 3, 1<<32 + 2, frame.DriverLost}}, false},
 		{"counts two alike and leaps", []step{{0, 5, 0, 5, 0}, {0, 5, 1, 6, 0}, {0, 7, 2, 7, 0}}, false},
-		{"counts two alike and goes on", []step{{0, 5, 0, 5, 0}, {0, 5, 1, 6, 0}, {0, 6, 2, 7, 0}, {0, 9, 4, 9, frame.DriverLost}}, false},
-		{"stands still", []step{{0, 0, 0, 0, 0}, {0, 0, 1, 1, 0}, {0, 0, 2, 2, 0}, {0, 0, 5, 5, frame.DriverLost}}, true},
+		{"counts two alike and goes on", []step{{0, 5, 0, 5, 0}, {0, 5, 1, 6, 0}, {0, 6, 2, 7, 0},
+			{0, 9, 4, 9, frame.DriverLost}}, false},
+		{"stands still", []step{{0, 0, 0, 0, 0}, {0, 0, 1, 1, 0}, {0, 0, 2, 2, 0}, {0, 0, 5, 5, frame.DriverLost}},
+			true},
 		{"goes back", []step{{0, 9, 0, 9, 0}, {0, 0, 1, 10, 0}, {0, 1, 2, 11, 0}}, true},
-		{"leaps further than the time allows", []step{{0, 0, 0, 0, 0}, {0, 1 << 20, 2, 2, frame.DriverLost}, {0, 1<<20 + 1, 3, 3, 0}}, true},
-		{"signal lost for four periods", []step{{0, 0, 0, 0, 0}, {frame.SignalLost, 0, 4, 4, frame.SignalLost}, {0, 1, 5, 5, 0}}, false},
-		{"a restart faster than a frame", []step{{0, 3, 0, 3, 0}, {frame.DriverLost, 0, 1, 5, frame.DriverLost}}, false},
+		{"leaps further than the time allows", []step{{0, 0, 0, 0, 0}, {0, 1 << 20, 2, 2, frame.DriverLost},
+			{0, 1<<20 + 1, 3, 3, 0}}, true},
+		{"signal lost for four periods", []step{{0, 0, 0, 0, 0}, {frame.SignalLost, 0, 4, 4, frame.SignalLost},
+			{0, 1, 5, 5, 0}}, false},
+		{"a restart faster than a frame", []step{{0, 3, 0, 3, 0}, {frame.DriverLost, 0, 1, 5, frame.DriverLost}},
+			false},
 		{"a restart before the first frame", []step{{frame.DriverLost, 3, 0, 3, 0}}, false},
 		{"time that goes back", []step{{0, 0, 9, 0, 0}, {frame.SignalLost, 0, 2, 2, frame.SignalLost}}, false},
 	} {
@@ -57,7 +63,8 @@ func TestNumbering(t *testing.T) {
 	}
 }
 
-// A reason stays until a frame is stored, and one that says more takes the place of one that says less.
+// A reason stays until a frame is stored, and one that says more takes the place of one that says
+// less.
 func TestReasonsStay(t *testing.T) {
 	n := numbering{period: period60, after: period60}
 	n.number(0, 0)

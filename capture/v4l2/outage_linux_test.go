@@ -26,7 +26,8 @@ func (f *fakeDriver) after(looks int, do func()) {
 	}
 }
 
-// vanish makes the device go away: the next frame and the next look at it fail, and later ones do not.
+// vanish makes the device go away: the next frame and the next look at it fail, and later ones do
+// not.
 func (f *fakeDriver) vanish() {
 	f.fail[vidiocDqbuf] = []error{unix.ENODEV}
 	f.fail[vidiocQueryCap] = []error{unix.ENODEV}
@@ -46,15 +47,20 @@ func TestWaitedOut(t *testing.T) {
 		kinds  []string
 		reason string
 	}{
-		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 }, func(f *fakeDriver) { f.timings.bt.interlaced = 0 },
+		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 },
+			func(f *fakeDriver) { f.timings.bt.interlaced = 0 },
 			frame.SignalRefused, []string{"signal refused", "signal back"}, "interlaced"},
 		{"protected", "", func(f *fakeDriver) { f.status = inputNoAccess }, func(f *fakeDriver) { f.status = 0 },
 			frame.SignalRefused, []string{"signal refused", "signal back"}, "HDCP"},
-		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M }, func(f *fakeDriver) { f.pix.colorspace = spaceSRGB },
+		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M },
+			func(f *fakeDriver) { f.pix.colorspace = spaceSRGB },
 			frame.SignalRefused, []string{"signal refused", "signal back"}, "smpte240m"},
-		{"another size than the one asked for", "size=16x8", func(f *fakeDriver) { f.play(32, 16, 60) }, func(f *fakeDriver) { f.play(16, 8, 60) },
-			frame.SignalRefused, []string{"signal refused", "signal back"}, "does not go with these settings: the signal at /dev/fake is 32x16p60"},
-		{"a size that the card has not in the format", "", func(f *fakeDriver) { f.play(32, 16, 60); f.fixed = true }, func(f *fakeDriver) { f.play(16, 8, 60) },
+		{"another size than the one asked for", "size=16x8", func(f *fakeDriver) { f.play(32, 16, 60) },
+			func(f *fakeDriver) { f.play(16, 8, 60) },
+			frame.SignalRefused, []string{"signal refused", "signal back"},
+			"does not go with these settings: the signal at /dev/fake is 32x16p60"},
+		{"a size that the card has not in the format", "", func(f *fakeDriver) { f.play(32, 16, 60); f.fixed = true },
+			func(f *fakeDriver) { f.play(16, 8, 60) },
 			frame.SignalRefused, []string{"signal refused", "signal back"}, "asked for 32x16 and gives 16x8"},
 		{"a format that the driver refuses", "", func(f *fakeDriver) {
 			f.play(32, 16, 60)
@@ -65,12 +71,14 @@ func TestWaitedOut(t *testing.T) {
 			f.vanish()
 			f.formats = f.formats[1:]
 		}, func(f *fakeDriver) { f.formats = newFake(f.t).formats },
-			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"}, "has no format BGR4: it has YUYV"},
+			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"},
+			"has no format BGR4: it has YUYV"},
 		{"back on a port that is too slow for the rate", "fps=60", func(f *fakeDriver) {
 			f.vanish()
 			f.period = fract{1, 30}
 		}, func(f *fakeDriver) { f.period = fract{1, 60} },
-			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"}, "asked for 60 frames a second and gives 30"},
+			frame.DeviceGone, []string{"device gone", "device back", "signal refused", "signal back"},
+			"asked for 60 frames a second and gives 30"},
 		{"no signal", "", func(f *fakeDriver) { f.signal = unix.ENOLINK }, func(f *fakeDriver) { f.signal = nil },
 			frame.SignalLost, []string{"signal lost", "signal back"}, "no signal"},
 		{"no lock, then interlaced", "", func(f *fakeDriver) {
@@ -103,21 +111,24 @@ func TestWaitedOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(p.metas) != 4 || p.metas[1].Sequence != 1 || p.metas[2].Sequence < 60 || p.metas[3].Sequence != p.metas[2].Sequence+1 {
+			if len(p.metas) != 4 || p.metas[1].Sequence != 1 || p.metas[2].Sequence < 60 ||
+				p.metas[3].Sequence != p.metas[2].Sequence+1 {
 				t.Fatalf("frames %+v", p.metas)
 			}
 			if p.metas[2].Missed != tc.missed {
 				t.Errorf("missed: %v, want %v", p.metas[2].Missed, tc.missed)
 			}
 			checkKinds(t, p, tc.kinds...)
-			if !slices.ContainsFunc(p.events, func(e timeline.Event) bool { return strings.Contains(string(e.Data), tc.reason) }) {
+			if !slices.ContainsFunc(p.events,
+				func(e timeline.Event) bool { return strings.Contains(string(e.Data), tc.reason) }) {
 				t.Errorf("nobody says %q", tc.reason)
 			}
 		})
 	}
 }
 
-// A device that goes silent and does not say why is like a signal that is lost: begun again for as long as it takes.
+// A device that goes silent and does not say why is like a signal that is lost: begun again for as
+// long as it takes.
 func TestSilence(t *testing.T) {
 	f := newFake(t)
 	f.signal = unix.ENOTTY // no DV timings, and the status is always 0
@@ -132,7 +143,8 @@ func TestSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.metas) != 6 || p.metas[2].Missed != frame.SignalLost || p.metas[2].Sequence < 60*manyLooks || p.metas[4].Missed != frame.SignalLost {
+	if len(p.metas) != 6 || p.metas[2].Missed != frame.SignalLost || p.metas[2].Sequence < 60*manyLooks ||
+		p.metas[4].Missed != frame.SignalLost {
 		t.Fatalf("frames %+v", p.metas)
 	}
 	checkKinds(t, p, "signal lost", "signal back", "signal lost", "signal back")
@@ -156,7 +168,8 @@ func TestTroublesAreBounded(t *testing.T) {
 	}
 }
 
-// What another program sets before buffers are made is not stored as if it were of the format that was settled on.
+// What another program sets before buffers are made is not stored as if it were of the format that
+// was settled on.
 func TestFormatOfAnother(t *testing.T) {
 	small := fakeWidth * fakeHeight
 	for _, tc := range []struct {
@@ -195,7 +208,8 @@ func TestFormatOfAnother(t *testing.T) {
 					t.Errorf("frame %d has %d bytes, want %d", i, len(b), tc.bytes)
 				}
 			}
-			if !slices.Contains(p.kinds, "stream restarted") || !strings.Contains(string(p.events[0].Data), "another program") {
+			if !slices.Contains(p.kinds, "stream restarted") ||
+				!strings.Contains(string(p.events[0].Data), "another program") {
 				t.Errorf("told %q", p.kinds)
 			}
 		})
@@ -237,7 +251,8 @@ func TestColourChange(t *testing.T) {
 		if want := []string{"signal described"}; !slices.Equal(p.kinds, want) {
 			t.Fatalf("told %q, want %q", p.kinds, want)
 		}
-		if about := string(p.events[0].Data); !strings.Contains(about, `"hdr":true`) || !strings.Contains(about, `"fourcc":"BGR4"`) || !strings.Contains(about, `"timings":"16x8p60"`) {
+		if about := string(p.events[0].Data); !strings.Contains(about, `"hdr":true`) ||
+			!strings.Contains(about, `"fourcc":"BGR4"`) || !strings.Contains(about, `"timings":"16x8p60"`) {
 			t.Errorf("told %s", about)
 		}
 		if !slices.ContainsFunc(p.metas, func(m frame.Meta) bool { return m.Missed == frame.FormatChange }) {
@@ -275,7 +290,8 @@ func TestUserPtrFallsBack(t *testing.T) {
 			if len(p.metas) != 5 {
 				t.Errorf("frames %+v", p.metas)
 			}
-			if want := []string{"format changed", "signal described", "memory changed", "stream restarted"}; !slices.Equal(p.kinds, want) {
+			if want := []string{"format changed", "signal described", "memory changed",
+				"stream restarted"}; !slices.Equal(p.kinds, want) {
 				t.Fatalf("told %q, want %q", p.kinds, want)
 			}
 			if !strings.Contains(string(p.events[2].Data), tc.reason) {
@@ -301,11 +317,13 @@ func TestCounted(t *testing.T) {
 		why         frame.Cause
 	}{
 		{"nothing is missing", func(f *fakeDriver) {}, 0, 0, frame.NoCause},
-		{"the next frame is on its way", func(f *fakeDriver) { f.then(func() ready { f.pass(1); return ready{} }) }, 0, 0, frame.NoCause},
+		{"the next frame is on its way", func(f *fakeDriver) { f.then(func() ready { f.pass(1); return ready{} }) }, 0,
+			0, frame.NoCause},
 		{"one came as it ended", func(f *fakeDriver) {
 			f.then(func() ready { f.frame(0, 0, 1); f.over(); return ready{} })
 		}, 0, 0, frame.NoCause},
-		{"the driver has dropped the last", func(f *fakeDriver) { f.then(func() ready { f.pass(20); return ready{} }) }, 18, 20, frame.DriverLost},
+		{"the driver has dropped the last", func(f *fakeDriver) { f.then(func() ready { f.pass(20); return ready{} }) },
+			18, 20, frame.DriverLost},
 		{"600 periods without a signal", func(f *fakeDriver) {
 			f.then(func() ready {
 				f.signal = unix.ENOLINK
@@ -355,7 +373,8 @@ func TestCounted(t *testing.T) {
 			}
 			end := p.metas[len(p.metas)-1].Sequence
 			if p.last < end+tc.least || p.last > end+tc.most || p.why != tc.why {
-				t.Errorf("counted %d (%v) after frame %d, want %d to %d more (%v)", p.last, p.why, end, tc.least, tc.most, tc.why)
+				t.Errorf("counted %d (%v) after frame %d, want %d to %d more (%v)", p.last, p.why, end, tc.least,
+					tc.most, tc.why)
 			}
 		})
 	}
@@ -371,7 +390,8 @@ func (f *fakeDriver) overAfter(periods timeline.Time) func() {
 	}
 }
 
-// Numbers that were said to be spent are not given to a frame, and before the first frame there are none.
+// Numbers that were said to be spent are not given to a frame, and before the first frame there are
+// none.
 func TestCountedThenRun(t *testing.T) {
 	f := newFake(t)
 	s, err := f.source("")
@@ -396,7 +416,8 @@ func TestCountedThenRun(t *testing.T) {
 			f.over()
 			return ready{event: true, frame: true}
 		})
-		ring, err := ringbuf.New[frame.Meta](make([]byte, ringbuf.BytesFor(8, s.now.size)+ringbuf.Alignment), s.now.size)
+		ring, err := ringbuf.New[frame.Meta](make([]byte, ringbuf.BytesFor(8, s.now.size)+ringbuf.Alignment),
+			s.now.size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -427,12 +448,14 @@ func TestInspectWithoutASignal(t *testing.T) {
 		change func(f *fakeDriver)
 		want   string
 	}{
-		{"busy", func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = []error{unix.EBUSY} }, "in use by another program"},
+		{"busy", func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = []error{unix.EBUSY} },
+			"in use by another program"},
 		{"timings of zero", func(f *fakeDriver) { f.timings = dvTimings{} }, "which no signal has"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake(t)
-			f.caps = capVideoCaptureMplane | capStreaming // formats of the others are listed by a library, from a real node
+			// formats of the others are listed by a library, from a real node
+			f.caps = capVideoCaptureMplane | capStreaming
 			tc.change(f)
 			d, err := newDevice(f, "/dev/fake")
 			if err != nil {
@@ -442,7 +465,8 @@ func TestInspectWithoutASignal(t *testing.T) {
 			if err := d.inspect(&out); err != nil {
 				t.Fatal(err)
 			}
-			if len(out.Formats) != 2 || out.Signal != SignalUnknown || out.SignalErr == nil || !strings.Contains(out.SignalErr.Error(), tc.want) {
+			if len(out.Formats) != 2 || out.Signal != SignalUnknown || out.SignalErr == nil ||
+				!strings.Contains(out.SignalErr.Error(), tc.want) {
 				t.Errorf("%v (%v), formats %v", out.Signal, out.SignalErr, out.Formats)
 			}
 		})

@@ -23,8 +23,8 @@ const typeOutput = 2
 // vidiocGDVTimings is VIDIOC_G_DV_TIMINGS, videodev2.h.
 var vidiocGDVTimings = vidioc(ioctl.IoRW, 88, unsafe.Sizeof(dvTimings{}))
 
-// Output is a node that sends video: what a source is connected to when it is certified. It is used by one goroutine. Only the
-// single-planar API and buffers mapped from the driver are used.
+// Output is a node that sends video: what a source is connected to when it is certified. It is used
+// by one goroutine. Only the single-planar API and buffers mapped from the driver are used.
 type Output struct {
 	file   *file
 	path   string
@@ -47,7 +47,8 @@ type OutputInfo struct {
 // outputBuffers are enough for one that is shown, one that waits, and one to fill.
 const outputBuffers = 3
 
-// OpenOutput opens an output in the mode that it is set to, or in the first of its DV timings that has this size if one is given.
+// OpenOutput opens an output in the mode that it is set to, or in the first of its DV timings that
+// has this size if one is given.
 func OpenOutput(path string, width, height int) (*Output, error) {
 	f, err := openNode(path)
 	if err != nil {
@@ -82,7 +83,8 @@ func (o *Output) open(width, height int) error {
 func (o *Output) setTimings(width, height int) error {
 	t := new(dvTimings)
 	if err := o.file.ioctl(vidiocGDVTimings, unsafe.Pointer(t)); err != nil {
-		return fmt.Errorf("ask %s for its mode: %w; only outputs with DV timings (HDMI, DVI) can be played on", o.path, err)
+		return fmt.Errorf("ask %s for its mode: %w; only outputs with DV timings (HDMI, DVI) can be played on", o.path,
+			err)
 	}
 	if width > 0 {
 		var err error
@@ -176,11 +178,11 @@ func (o *Output) mapBuffers() error {
 // Info describes the output.
 func (o *Output) Info() OutputInfo { return o.info }
 
-// Put sends a frame of Info's format after the one that is shown, waits until it has taken that one's place, and returns
-// between which times it did. The frame stays until the next Put.
+// Put sends a frame of Info's format after the one that is shown, waits until it has taken that
+// one's place, and returns between which times it did. The frame stays until the next Put.
 //
-// A driver gives a buffer back when it has been shown, which is when the one behind it takes its place. So one buffer is
-// kept with the driver, a second is given to it, and the first comes back.
+// A driver gives a buffer back when it has been shown, which is when the one behind it takes its
+// place. So one buffer is kept with the driver, a second is given to it, and the first comes back.
 func (o *Output) Put(ctx context.Context, pix []byte) (timeline.Interval, error) {
 	if !o.on {
 		// Drivers begin with two.
@@ -215,14 +217,16 @@ func (o *Output) give(pix []byte) error {
 	i := o.free[len(o.free)-1]
 	o.free = o.free[:len(o.free)-1]
 	copy(o.mem[i], pix)
-	o.arg = buffer{index: uint32(i), typ: typeOutput, memory: memoryMMAP, field: fieldNone, bytesused: uint32(o.layout.Size)}
+	o.arg = buffer{index: uint32(i), typ: typeOutput, memory: memoryMMAP, field: fieldNone,
+		bytesused: uint32(o.layout.Size)}
 	if err := o.file.ioctl(vidiocQbuf, unsafe.Pointer(&o.arg)); err != nil {
 		return fmt.Errorf("give %s a frame: %w", o.path, err)
 	}
 	return nil
 }
 
-// take waits for a buffer that has been shown, and returns the driver's stamp, or 0 where that is on no clock of ours.
+// take waits for a buffer that has been shown, and returns the driver's stamp, or 0 where that is
+// on no clock of ours.
 func (o *Output) take(ctx context.Context) (timeline.Time, error) {
 	const patience = 5 * time.Second
 	end := o.clock.Now().Add(patience)

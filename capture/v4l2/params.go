@@ -33,7 +33,8 @@ type settings struct {
 	wait          time.Duration // for a signal, when opening
 }
 
-// defaultBuffers are as many as a driver needs to run on while one frame is copied and the thread is late by two.
+// defaultBuffers are as many as a driver needs to run on while one frame is copied and the thread
+// is late by two.
 const (
 	defaultBuffers = 6
 	maxBuffers     = 32 // VIDEO_MAX_FRAME of videodev2.h
@@ -76,8 +77,8 @@ func parseCount(v string, least, most int, to *int) error {
 	return nil
 }
 
-// parseFourcc takes any four characters: the driver may have formats that frames have no name for, and the refusal then lists
-// what it has.
+// parseFourcc takes any four characters: the driver may have formats that frames have no name for,
+// and the refusal then lists what it has.
 func parseFourcc(v string, to *string) error {
 	if len(v) != 4 || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return fmt.Errorf("bad pixel format %q: want four characters, such as BGR4, YUYV or NV12", v)

@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// queue is the buffers that a driver fills, from REQBUFS to their release. Nothing in it is allocated while frames flow.
+// queue is the buffers that a driver fills, from REQBUFS to their release. Nothing in it is
+// allocated while frames flow.
 type queue struct {
 	d      *device
 	memory memory
@@ -49,8 +50,9 @@ type filled struct {
 	planes [][]byte // what the driver says it wrote, of each plane; valid until the next call
 }
 
-// newQueue has the driver make count buffers, or prepare for as many of ours as it can tell apart: a buffer whose number
-// it knows to be of the same memory need not be pinned again, which costs more than a copy of a small frame.
+// newQueue has the driver make count buffers, or prepare for as many of ours as it can tell apart:
+// a buffer whose number it knows to be of the same memory need not be pinned again, which costs
+// more than a copy of a small frame.
 func newQueue(d *device, m memory, count int, planes int) (*queue, error) {
 	q := &queue{d: d, memory: m, planes: planes}
 	if m == memUserPtr {
@@ -111,7 +113,8 @@ func (q *queue) clearArg(index int) *buffer {
 	return &q.arg
 }
 
-// mapBuffer maps a buffer's planes: through the device, or through DMA buffers that the driver exports.
+// mapBuffer maps a buffer's planes: through the device, or through DMA buffers that the driver
+// exports.
 func (q *queue) mapBuffer(i int) error {
 	b := q.clearArg(i)
 	if err := q.d.ioctl(vidiocQuerybuf, unsafe.Pointer(b)); err != nil {
@@ -170,8 +173,8 @@ func (q *queue) give(i int, now timeline.Time) error {
 	return nil
 }
 
-// place finds the number under which a slot goes to the driver: that under which the driver knows its memory, else the one
-// that has not been used for the longest time.
+// place finds the number under which a slot goes to the driver: that under which the driver knows
+// its memory, else the one that has not been used for the longest time.
 func (q *queue) place(slot *ringbuf.Slot[frame.Meta]) int {
 	addr := address(slot)
 	oldest := -1
@@ -192,7 +195,8 @@ func (q *queue) place(slot *ringbuf.Slot[frame.Meta]) int {
 	return oldest
 }
 
-// address is where a slot's bytes are. They are the ring's memory, which its owner keeps where it is.
+// address is where a slot's bytes are. They are the ring's memory, which its owner keeps where it
+// is.
 func address(slot *ringbuf.Slot[frame.Meta]) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(slot.Bytes())))
 }
@@ -231,7 +235,8 @@ func (q *queue) take(f *filled) (bool, error) {
 	return true, nil
 }
 
-// syncDMA tells the kernel that the processor begins or ends to read exported buffers. Without it caches may be stale.
+// syncDMA tells the kernel that the processor begins or ends to read exported buffers. Without it
+// caches may be stale.
 func (q *queue) syncDMA(i int, edge uint64) error {
 	if q.memory != memDMABUF {
 		return nil
@@ -256,13 +261,14 @@ func (q *queue) streamOn() error {
 	return nil
 }
 
-// releaseError says that a stream's end went wrong. It is told also where the stream was to end anyway.
+// releaseError says that a stream's end went wrong. It is told also where the stream was to end
+// anyway.
 type releaseError struct{ error }
 
 func (r releaseError) Unwrap() error { return r.error }
 
-// release stops the stream and gives every buffer, mapping and slot back. It does all it can, whatever fails. Its error is a
-// releaseError.
+// release stops the stream and gives every buffer, mapping and slot back. It does all it can,
+// whatever fails. Its error is a releaseError.
 func (q *queue) release() error {
 	failed := q.stop()
 	for i := range q.all {
@@ -316,7 +322,8 @@ func (q *queue) stop() error {
 	return err
 }
 
-// shut closes the device after an error: a driver that was not told to stop may write into our memory until its file is closed.
+// shut closes the device after an error: a driver that was not told to stop may write into our
+// memory until its file is closed.
 func (q *queue) shut(why error) error {
 	q.closed = true
 	q.d.shut = !errors.Is(why, unix.ENODEV)

@@ -24,7 +24,8 @@ type closing struct {
 
 func (c closing) close() error { c.before(); return c.fakeDriver.close() }
 
-// A driver that does not stop may write on into the slots that it has: they go back only when its file is closed.
+// A driver that does not stop may write on into the slots that it has: they go back only when its
+// file is closed.
 func TestSlotsOfADriverThatDoesNotStop(t *testing.T) {
 	for name, request := range map[string]uintptr{"STREAMOFF": vidiocStreamOff, "REQBUFS(0)": vidiocReqbufs} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +111,8 @@ func TestTheEndGoesWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Run(ctx, ring, func(timeline.Event) {})
-	if !errors.Is(err, unix.EIO) || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stop the stream of /dev/fake") {
+	if !errors.Is(err, unix.EIO) || errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "stop the stream of /dev/fake") {
 		t.Errorf("it ended with %v", err)
 	}
 	ring.Close(nil)

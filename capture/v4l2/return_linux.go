@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone reports a device that answers no more, and closes it then; also one that was closed to be opened again.
+// gone reports a device that answers no more, and closes it then; also one that was closed to be
+// opened again.
 func (s *source) gone() bool {
 	var c capability
 	if !s.dev.shut && s.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)) == nil {

@@ -20,7 +20,8 @@ func (d *device) inputNow() (input, bool) {
 	return in, d.ioctl(vidiocEnumInput, unsafe.Pointer(&in)) == nil
 }
 
-// selectInput selects an input, if it is not the one already: some drivers take that for a change of the signal.
+// selectInput selects an input, if it is not the one already: some drivers take that for a change
+// of the signal.
 func (d *device) selectInput(want int) error {
 	all, err := d.enumInputs()
 	if err != nil {
@@ -43,7 +44,8 @@ func (d *device) enumInputs() ([]input, error) {
 	var all []input
 	for i := range uint32(maxEnum) {
 		in := input{index: i}
-		if err := d.ioctl(vidiocEnumInput, unsafe.Pointer(&in)); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTTY) {
+		if err := d.ioctl(vidiocEnumInput, unsafe.Pointer(&in)); errors.Is(err, unix.EINVAL) ||
+			errors.Is(err, unix.ENOTTY) {
 			break
 		} else if err != nil {
 			return all, fmt.Errorf("list the inputs of %s: %w", d.path, err)
@@ -114,7 +116,8 @@ func (d *device) queryTimings() (Timings, error) {
 	return t.decode()
 }
 
-// decode checks timings and makes them countable. The 32 bits of each number cannot overflow what they are added up in.
+// decode checks timings and makes them countable. The 32 bits of each number cannot overflow what
+// they are added up in.
 func (t *dvTimings) decode() (Timings, error) {
 	b := &t.bt
 	if t.typ != timingsBT656 {
@@ -135,17 +138,19 @@ func (t *dvTimings) decode() (Timings, error) {
 	if err := u.bounded(); err != nil {
 		return Timings{}, err
 	}
-	// Of a receiver the one flag means something only beside the other: V4L2_DV_FL_REDUCED_FPS in the kernel's dev-capture documentation.
+	// Of a receiver the one flag means something only beside the other: V4L2_DV_FL_REDUCED_FPS in
+	// the kernel's dev-capture documentation.
 	const slower = timingsReducedFPS | timingsDetectsReducedFPS
 	u.Period = framePeriod(uint64(u.TotalWidth)*uint64(u.TotalHeight), u.PixelClock, b.flags&slower == slower)
 	if u.Period.Num == 0 {
-		return Timings{}, fmt.Errorf("the driver reports %dx%d at a pixel clock of %d Hz, which is no frame rate", u.TotalWidth, u.TotalHeight, u.PixelClock)
+		return Timings{}, fmt.Errorf("the driver reports %dx%d at a pixel clock of %d Hz, which is no frame rate",
+			u.TotalWidth, u.TotalHeight, u.PixelClock)
 	}
 	return u, nil
 }
 
-// signal says what comes in at the selected input. Timings are nil for devices that have none, and where there is no
-// signal. An error is of the driver, or of timings that cannot be.
+// signal says what comes in at the selected input. Timings are nil for devices that have none, and
+// where there is no signal. An error is of the driver, or of timings that cannot be.
 func (d *device) signal() (Signal, *Timings, error) {
 	in, _ := d.inputNow()
 	t, err := d.queryTimings()
@@ -172,8 +177,8 @@ func (d *device) signal() (Signal, *Timings, error) {
 	return SignalUnknown, nil, err
 }
 
-// noCable reports whether a receiver without a link has no power on its connector's 5 volt line either. Bits of the control
-// stand for connectors; a receiver that has only one may use any.
+// noCable reports whether a receiver without a link has no power on its connector's 5 volt line
+// either. Bits of the control stand for connectors; a receiver that has only one may use any.
 func (d *device) noCable(in input) bool {
 	if in.status&inputNoPower != 0 {
 		return true
@@ -195,8 +200,8 @@ func statusSignal(status uint32) Signal {
 	return SignalUnknown
 }
 
-// setTimings sets the receiver to the timings that it detects now, nil for devices that have none. The driver's own
-// structure goes back to it, not what was read out of it.
+// setTimings sets the receiver to the timings that it detects now, nil for devices that have none.
+// The driver's own structure goes back to it, not what was read out of it.
 func (d *device) setTimings() (*Timings, error) {
 	var t dvTimings
 	switch err := d.ioctl(vidiocQueryDVTimings, unsafe.Pointer(&t)); {
@@ -210,9 +215,11 @@ func (d *device) setTimings() (*Timings, error) {
 		return nil, misfit{err}
 	}
 	if want.Interlaced {
-		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode", ErrUnsupported, want)
+		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode",
+			ErrUnsupported, want)
 	}
-	// What the receiver is set to still would be of another signal, so a refusal is never passed over.
+	// What the receiver is set to still would be of another signal, so a refusal is never passed
+	// over.
 	switch err := d.ioctl(vidiocSDVTimings, unsafe.Pointer(&t)); {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
 		return nil, fmt.Errorf("%w: %s sees %v and does not take it (%w)", ErrOutOfRange, d.path, want, err)

@@ -39,7 +39,8 @@ type source struct {
 	stamp stamper
 	told  told
 	away  absence
-	// Attempts in a row that brought no frame: failures are errors, stalls are those after which none came.
+	// Attempts in a row that brought no frame: failures are errors, stalls are those after which
+	// none came.
 	failures, stalls int
 	followed         bool          // Renegotiate was called
 	ended            timeline.Time // when Run or Renegotiate returned last
@@ -50,7 +51,8 @@ var (
 	_ capture.Counter      = (*source)(nil)
 )
 
-// Open opens a capture device by its node, such as /dev/video0, or by any link to it. The parameters are
+// Open opens a capture device by its node, such as /dev/video0, or by any link to it. The
+// parameters are
 //
 //	input=0                          which connector; as it is selected by default
 //	format=BGR4                      a pixel format by its V4L2 name; by default what the device is set to, if that can be recorded
@@ -61,13 +63,15 @@ var (
 //	edid=1920x1080@60,1280x720@60    modes to offer to the device under test, set only if they differ from what is offered
 //	wait=3s                          for a signal
 //
-// It returns with a signal that is stable, or says what is the matter, as one of this package's errors. The end of ctx ends the wait
-// for a signal, and with it Open; the source that is returned knows nothing of it.
+// It returns with a signal that is stable, or says what is the matter, as one of this package's
+// errors. The end of ctx ends the wait for a signal, and with it Open; the source that is returned
+// knows nothing of it.
 func Open(ctx context.Context, target string, params url.Values) (capture.Source, error) {
 	return openWith(ctx, target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
 }
 
-func openWith(ctx context.Context, target string, params url.Values, open func(string) (node, error), seek func(identity, string) (string, error)) (capture.Source, error) {
+func openWith(ctx context.Context, target string, params url.Values, open func(string) (node, error),
+	seek func(identity, string) (string, error)) (capture.Source, error) {
 	name := "v4l2:" + target
 	if err := frame.CheckParams(name, params, paramNames()...); err != nil {
 		return nil, err
@@ -77,9 +81,11 @@ func openWith(ctx context.Context, target string, params url.Values, open func(s
 		return nil, &frame.ParamsError{Err: fmt.Errorf("%s: %w", name, err)}
 	}
 	if target == "" {
-		return nil, &frame.ParamsError{Err: errors.New("v4l2: no device given, want v4l2:/dev/video0; eideticker sources lists those that there are")}
+		return nil, &frame.ParamsError{
+			Err: errors.New("v4l2: no device given, want v4l2:/dev/video0; eideticker sources lists those that there are")}
 	}
-	s := &source{path: target, set: set, uri: name + frame.Query(params, paramNames()...), clock: timeline.Monotonic(), open: open, seek: seek}
+	s := &source{path: target, set: set, uri: name + frame.Query(params, paramNames()...), clock: timeline.Monotonic(),
+		open: open, seek: seek}
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), s.Close())
 	}
@@ -144,7 +150,8 @@ func (s *source) openDevice(path string) error {
 	return nil
 }
 
-// prepare selects the input and has it offer the modes wanted, which a device forgets when it loses power.
+// prepare selects the input and has it offer the modes wanted, which a device forgets when it loses
+// power.
 func (d *device) prepare(set settings) error {
 	if set.input >= 0 {
 		if err := d.selectInput(set.input); err != nil {
@@ -157,7 +164,8 @@ func (d *device) prepare(set settings) error {
 	return nil
 }
 
-// tryQueue makes buffers and gives them back, so that what cannot work is refused before anything is recorded.
+// tryQueue makes buffers and gives them back, so that what cannot work is refused before anything
+// is recorded.
 func (s *source) tryQueue(found *setup) error {
 	if s.set.memory == memUserPtr {
 		if err := found.checkUserPtr(s.dev.path); err != nil {
@@ -174,8 +182,9 @@ func (s *source) tryQueue(found *setup) error {
 	return q.release()
 }
 
-// trySlot gives the driver a slot such as a ring has, and releases the queue. A driver whose device needs its memory in one piece
-// takes user pointers by REQBUFS and refuses most of them only when it sees them (EFAULT).
+// trySlot gives the driver a slot such as a ring has, and releases the queue. A driver whose device
+// needs its memory in one piece takes user pointers by REQBUFS and refuses most of them only when
+// it sees them (EFAULT).
 func (q *queue) trySlot(size int) (err error) {
 	memory, err := ringbuf.Map(ringbuf.BytesFor(3, size), ringbuf.MapOptions{})
 	if err != nil {
@@ -244,7 +253,8 @@ func (s *source) describe() deviceJSON {
 	d := s.dev
 	j := deviceJSON{
 		Driver: d.driver, Card: d.card, Bus: d.bus, Fourcc: frame.PixelFormat(s.now.driver.fourcc).String(),
-		Memory: string(s.set.memory), Colour: s.now.driver.colour.describe(s.now.format.Pixel.IsRGB()), Audio: Device{}.Audio(),
+		Memory: string(s.set.memory), Colour: s.now.driver.colour.describe(s.now.format.Pixel.IsRGB()),
+		Audio:  Device{}.Audio(),
 		Planes: len(s.now.driver.planes), MultiAPI: d.multi,
 	}
 	if in, ok := d.inputNow(); ok {
@@ -310,7 +320,8 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 	}
 }
 
-// endedWith returns what is left of a stretch's error when the recording was to end: only that its end went wrong.
+// endedWith returns what is left of a stretch's error when the recording was to end: only that its
+// end went wrong.
 func (s *source) endedWith(err error) error {
 	if failed := (releaseError{}); errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", s.uri, failed)

@@ -8,15 +8,18 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// stamper turns the kernel's stamp of a buffer into the interval in which its pixels were on the screen.
+// stamper turns the kernel's stamp of a buffer into the interval in which its pixels were on the
+// screen.
 //
-// A stamp of the end of a frame says that its first pixel came one period before; of the start, that the last one comes one
-// period after. The stamp is in microseconds, cut off. Where the period is not known, a frame began after the one
-// before had ended and after its buffer was queued, and was over when it was taken back.
+// A stamp of the end of a frame says that its first pixel came one period before; of the start,
+// that the last one comes one period after. The stamp is in microseconds, cut off. Where the period
+// is not known, a frame began after the one before had ended and after its buffer was queued, and
+// was over when it was taken back.
 //
-// A frame cannot have ended before its buffer was queued, nor after it was taken back. A stamp outside of these by more than
-// drivers are wrong that compute stamps from a nominal rate, or one that is of an unknown clock, is not used. The frame then ended between the last look at which there was
-// none, or the queueing of its buffer, whichever is later, and its arrival.
+// A frame cannot have ended before its buffer was queued, nor after it was taken back. A stamp
+// outside of these by more than drivers are wrong that compute stamps from a nominal rate, or one
+// that is of an unknown clock, is not used. The frame then ended between the last look at which
+// there was none, or the queueing of its buffer, whichever is later, and its arrival.
 type stamper struct {
 	period timeline.Time // of a frame; 0 where it is not known
 	wrong  bool          // a stamp was not believed

@@ -25,9 +25,11 @@ func TestStamps(t *testing.T) {
 	}{
 		{"end of the frame", end, base, timeline.Interval{Earliest: base - p, Latest: base + 1000}, false},
 		{"start of the frame", start, base - p, timeline.Interval{Earliest: base - p, Latest: base + 1000}, false},
-		{"a little in the future, as computed stamps are", end, base + p/2, timeline.Interval{Earliest: base + p/2 - p, Latest: base + 1000}, false},
+		{"a little in the future, as computed stamps are", end, base + p/2,
+			timeline.Interval{Earliest: base + p/2 - p, Latest: base + 1000}, false},
 		{"far in the future", end, base + 10*p, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000}, true},
-		{"before its buffer was queued", end, base - 20*p, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000}, true},
+		{"before its buffer was queued", end, base - 20*p, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000},
+			true},
 		{"none", end, 0, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000}, true},
 		{"of an unknown clock", 0, base, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000}, true},
 		{"copied from somewhere", 0x4000, base, timeline.Interval{Earliest: base - 2*p, Latest: base + 1000}, true},
@@ -36,7 +38,8 @@ func TestStamps(t *testing.T) {
 			s := stamper{period: p}
 			got, at := s.interval(tc.flags, tc.stamp, a)
 			if got != tc.want || s.wrong != tc.disbelieve || !got.Valid() {
-				t.Errorf("%v %v, want %v %v; disbelieved %v", got.Earliest-base, got.Latest-base, tc.want.Earliest-base, tc.want.Latest-base, s.wrong)
+				t.Errorf("%v %v, want %v %v; disbelieved %v", got.Earliest-base, got.Latest-base, tc.want.Earliest-base,
+					tc.want.Latest-base, s.wrong)
 			}
 			if at < got.Earliest-1 || at > got.Latest+p {
 				t.Errorf("counted at %v", at-base)
@@ -72,11 +75,14 @@ func TestStampsWithoutPeriod(t *testing.T) {
 		want          [2]timeline.Interval
 	}{
 		{"ends of frames", end, base, base + 2*p,
-			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000}, {Earliest: base, Latest: base + 2*p + 1000}}},
+			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000},
+				{Earliest: base, Latest: base + 2*p + 1000}}},
 		{"starts of frames", start, base - p, base + p,
-			[2]timeline.Interval{{Earliest: base - p, Latest: base + 1000}, {Earliest: base + p, Latest: base + 2*p + 1000}}},
+			[2]timeline.Interval{{Earliest: base - p, Latest: base + 1000},
+				{Earliest: base + p, Latest: base + 2*p + 1000}}},
 		{"no stamps", end, 0, 0,
-			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000}, {Earliest: base - p, Latest: base + 2*p + 1000}}},
+			[2]timeline.Interval{{Earliest: base - 3*p, Latest: base + 1000},
+				{Earliest: base - p, Latest: base + 2*p + 1000}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var s stamper

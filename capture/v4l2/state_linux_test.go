@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// The state machine against a driver that plays a script. To settle takes the source 50 ms of the driver's clock, three periods.
+// The state machine against a driver that plays a script. To settle takes the source 50 ms of the
+// driver's clock, three periods.
 func TestStates(t *testing.T) {
 	frames := func(n int) func(*fakeDriver) { return func(f *fakeDriver) { f.frames(n) } }
 	do := func(step func(f *fakeDriver) ready) func(*fakeDriver) {
@@ -29,17 +30,27 @@ func TestStates(t *testing.T) {
 		err    error
 	}{
 		{"frames", "", []func(*fakeDriver){frames(5)}, []uint64{0, 1, 2, 3, 4}, 0, nil, nil},
-		{"frames into the ring's own memory", "memory=userptr", []func(*fakeDriver){frames(5)}, []uint64{0, 1, 2, 3, 4}, 0, nil, nil},
-		{"the driver loses two", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready { f.seq += 2; f.pass(2); return ready{} }), frames(2)},
+		{"frames into the ring's own memory", "memory=userptr", []func(*fakeDriver){frames(5)}, []uint64{0, 1, 2, 3, 4},
+			0, nil, nil},
+		{"the driver loses two", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
+			f.seq += 2
+			f.pass(2)
+			return ready{}
+		}), frames(2)},
 			[]uint64{0, 1, 4, 5}, frame.DriverLost, nil, nil},
-		{"a stream that stalls is begun again", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready { f.pass(60); return ready{} }), frames(2)},
+		{"a stream that stalls is begun again", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
+			f.pass(60)
+			return ready{}
+		}), frames(2)},
 			[]uint64{0, 1, 66, 67}, frame.SignalLost, []string{"signal lost", "signal back"}, nil},
 		{"an error of the queue", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
 			f.fail[vidiocDqbuf] = []error{unix.EIO}
 			return ready{failed: true}
 		}), frames(2)}, []uint64{0, 1, 5, 6}, frame.DriverLost, []string{"stream restarted"}, nil},
-		{"a hint at an error that is none", "", []func(*fakeDriver){frames(2), hints(mostHints), frames(2)}, []uint64{0, 1, 2, 3}, 0, nil, nil},
-		{"hints without an end", "", []func(*fakeDriver){frames(2), hints(mostHints + 1), frames(2)}, []uint64{0, 1, 5, 6}, frame.DriverLost, []string{"stream restarted"}, nil},
+		{"a hint at an error that is none", "", []func(*fakeDriver){frames(2), hints(mostHints), frames(2)},
+			[]uint64{0, 1, 2, 3}, 0, nil, nil},
+		{"hints without an end", "", []func(*fakeDriver){frames(2), hints(mostHints + 1), frames(2)},
+			[]uint64{0, 1, 5, 6}, frame.DriverLost, []string{"stream restarted"}, nil},
 		{"QBUF fails once", "", []func(*fakeDriver){frames(1), do(func(f *fakeDriver) ready {
 			f.fail[vidiocQbuf] = []error{unix.EINVAL}
 			f.frame(0, 0, 1)
@@ -55,7 +66,10 @@ func TestStates(t *testing.T) {
 			f.fail[vidiocDqbuf] = []error{unix.EIO}
 			return ready{failed: true}
 		})}, []uint64{0}, 0, []string{"stream restarted", "stream restarted"}, unix.EIO},
-		{"the same signal is announced again", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready { f.change(); return ready{event: true} }), frames(2)},
+		{"the same signal is announced again", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
+			f.change()
+			return ready{event: true}
+		}), frames(2)},
 			[]uint64{0, 1, 2, 3}, 0, nil, nil},
 		{"end of stream", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
 			f.events = append(f.events, event{typ: eventEOS})
@@ -93,7 +107,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// check holds numbers, the reason of the one hole, and that each frame has the bytes that the driver put there.
+// check holds numbers, the reason of the one hole, and that each frame has the bytes that the
+// driver put there.
 func (p *played) check(t *testing.T, want []uint64, missed frame.Cause) {
 	t.Helper()
 	var got []uint64
@@ -142,7 +157,8 @@ func TestFullRing(t *testing.T) {
 	}
 }
 
-// What is lost in the ring in the middle is counted before the next frame, and takes no reason from the source.
+// What is lost in the ring in the middle is counted before the next frame, and takes no reason from
+// the source.
 func TestRingLossInTheMiddle(t *testing.T) {
 	for _, memory := range []string{"mmap", "userptr"} {
 		t.Run(memory, func(t *testing.T) {
@@ -167,7 +183,8 @@ func TestRingLossInTheMiddle(t *testing.T) {
 					holes++
 				}
 				if missing != p.lost[i] || m.Missed != frame.NoCause || p.pixels[i][0] != byte(m.Sequence+1) {
-					t.Errorf("before frame %d are missing %d, the ring lost %d, the source says %v, bytes %d", m.Sequence, missing, p.lost[i], m.Missed, p.pixels[i][0])
+					t.Errorf("before frame %d are missing %d, the ring lost %d, the source says %v, bytes %d",
+						m.Sequence, missing, p.lost[i], m.Missed, p.pixels[i][0])
 				}
 			}
 			if holes != 1 || p.metas[len(p.metas)-1].Sequence != 29 {
@@ -177,7 +194,8 @@ func TestRingLossInTheMiddle(t *testing.T) {
 	}
 }
 
-// Frames that are short, or that the driver calls damaged, are stored and marked; what is missing is 0.
+// Frames that are short, or that the driver calls damaged, are stored and marked; what is missing
+// is 0.
 func TestDamagedFrames(t *testing.T) {
 	for _, memory := range []string{"mmap", "userptr"} {
 		t.Run(memory, func(t *testing.T) {
@@ -229,12 +247,14 @@ func TestFormatChange(t *testing.T) {
 	for _, b := range p.pixels {
 		sizes = append(sizes, len(b))
 	}
-	if small, large := fakeWidth*fakeHeight*4, 32*16*4; !slices.Equal(sizes, []int{small, small, small, small, large, large}) {
+	if small, large := fakeWidth*fakeHeight*4,
+		32*16*4; !slices.Equal(sizes, []int{small, small, small, small, large, large}) {
 		t.Errorf("frames of %v bytes", sizes)
 	}
 	m := p.metas[4]
 	if m.Missed != frame.FormatChange || m.Sequence <= p.metas[3].Sequence+1 {
-		t.Errorf("the first frame of the new format is %d after %d, missed %v", m.Sequence, p.metas[3].Sequence, m.Missed)
+		t.Errorf("the first frame of the new format is %d after %d, missed %v", m.Sequence, p.metas[3].Sequence,
+			m.Missed)
 	}
 	if !slices.Contains(p.kinds, "format changed") {
 		t.Errorf("told %v", p.kinds)
@@ -259,38 +279,61 @@ func TestRefusals(t *testing.T) {
 			f.formats = append(f.formats, formatDesc{uint32(0x47504a4d), fmtFlagCompressed, "Motion-JPEG"})
 		}, ErrUnsupported, []string{"MJPG is compressed", "BGR4 YUYV"}},
 		{"a format that it has not", "format=NV12", nil, nil, []string{"no format NV12", "BGR4 YUYV"}},
-		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 }, ErrUnsupported, []string{"interlaced", "progressive"}},
-		{"fields", "", func(f *fakeDriver) { f.pix.field = 4; f.fixed = true }, ErrUnsupported, []string{"fields (interlaced)"}},
-		{"another size", "", func(f *fakeDriver) { f.set(frame.BGR4, 8, 8); f.fixed = true }, nil, []string{"asked for 16x8", "gives 8x8"}},
-		{"another format", "format=YUYV", func(f *fakeDriver) { f.fixed = true }, nil, []string{"asked for YUYV", "gives BGR4"}},
+		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 }, ErrUnsupported,
+			[]string{"interlaced", "progressive"}},
+		{"fields", "", func(f *fakeDriver) { f.pix.field = 4; f.fixed = true }, ErrUnsupported,
+			[]string{"fields (interlaced)"}},
+		{"another size", "", func(f *fakeDriver) { f.set(frame.BGR4, 8, 8); f.fixed = true }, nil,
+			[]string{"asked for 16x8", "gives 8x8"}},
+		{"another format", "format=YUYV", func(f *fakeDriver) { f.fixed = true }, nil,
+			[]string{"asked for YUYV", "gives BGR4"}},
 		{"timings of zero", "", func(f *fakeDriver) { f.timings = dvTimings{} }, nil, []string{"0x0", "no signal has"}},
-		{"timings beyond belief", "", func(f *fakeDriver) { f.timings.bt.hfrontporch = 1 << 31 }, nil, []string{"no signal has"}},
+		{"timings beyond belief", "", func(f *fakeDriver) { f.timings.bt.hfrontporch = 1 << 31 }, nil,
+			[]string{"no signal has"}},
 		{"no cable", "", func(f *fakeDriver) { f.signal = unix.ENOLINK; f.status = inputNoPower }, ErrNoCable, nil},
 		{"no signal", "", func(f *fakeDriver) { f.signal = unix.ENOLINK }, ErrNoSignal, nil},
 		{"no lock", "", func(f *fakeDriver) { f.signal = unix.ENOLCK }, ErrNoLock, nil},
 		{"out of range", "", func(f *fakeDriver) { f.signal = unix.ERANGE }, ErrOutOfRange, nil},
 		{"protected", "", func(f *fakeDriver) { f.status = inputNoAccess }, ErrProtected, []string{"HDCP"}},
-		{"no DV timings, no signal", "", func(f *fakeDriver) { f.signal = unix.ENOTTY; f.status = inputNoSignal }, ErrNoSignal, nil},
-		{"timings that the receiver does not take", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, ErrOutOfRange, []string{"16x8p60", "does not take it"}},
-		{"timings that cannot be set", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.ENOTTY} }, ErrUnsupported, []string{"16x8p60", "cannot be set to it"}},
-		{"a receiver that is busy", "", func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = slices.Repeat([]error{unix.EBUSY}, 9) }, ErrBusy, []string{"fuser -v /dev/fake"}},
-		{"a row shorter than its pixels", "", func(f *fakeDriver) { f.pix.bytesperline = 3; f.fixed = true }, frame.ErrFormat, []string{"stride of 3"}},
+		{"no DV timings, no signal", "", func(f *fakeDriver) { f.signal = unix.ENOTTY; f.status = inputNoSignal },
+			ErrNoSignal, nil},
+		{"timings that the receiver does not take", "",
+			func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, ErrOutOfRange,
+			[]string{"16x8p60", "does not take it"}},
+		{"timings that cannot be set", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.ENOTTY} },
+			ErrUnsupported, []string{"16x8p60", "cannot be set to it"}},
+		{"a receiver that is busy", "",
+			func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = slices.Repeat([]error{unix.EBUSY}, 9) }, ErrBusy,
+			[]string{"fuser -v /dev/fake"}},
+		{"a row shorter than its pixels", "", func(f *fakeDriver) { f.pix.bytesperline = 3; f.fixed = true },
+			frame.ErrFormat, []string{"stride of 3"}},
 		{"an odd stride of planes", "format=YU12", func(f *fakeDriver) {
 			f.formats = []formatDesc{{uint32(frame.YU12), 0, "YU12"}}
 			f.set(frame.YU12, fakeWidth, fakeHeight)
 			f.pix.bytesperline, f.pix.sizeimage, f.fixed = 17, 4096, true
 		}, ErrUnsupported, []string{"rows of 17 bytes", "halve"}},
-		{"a buffer too small", "", func(f *fakeDriver) { f.pix.sizeimage = 100; f.fixed = true }, nil, []string{"100 bytes", "do not hold"}},
-		{"a picture of nothing", "", func(f *fakeDriver) { f.pix.sizeimage = 0; f.fixed = true }, nil, []string{"0 bytes"}},
-		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M }, ErrUnsupported, []string{"smpte240m", "BT.709"}},
-		{"no memory of ours", "memory=userptr", func(f *fakeDriver) { f.userPtr = false }, nil, []string{"userptr", "memory=mmap"}},
-		{"no memory in pieces", "memory=userptr", func(f *fakeDriver) { f.fail[vidiocQbuf] = []error{unix.EFAULT, unix.EFAULT} }, unix.EFAULT, []string{"userptr", "use memory=mmap"}},
-		{"buffers larger than slots", "memory=userptr", func(f *fakeDriver) { f.pix.sizeimage = 3 * 4096; f.fixed = true }, ErrUnsupported, []string{"12288 bytes", "slots have 4096"}},
+		{"a buffer too small", "", func(f *fakeDriver) { f.pix.sizeimage = 100; f.fixed = true }, nil,
+			[]string{"100 bytes", "do not hold"}},
+		{"a picture of nothing", "", func(f *fakeDriver) { f.pix.sizeimage = 0; f.fixed = true }, nil,
+			[]string{"0 bytes"}},
+		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M },
+			ErrUnsupported, []string{"smpte240m", "BT.709"}},
+		{"no memory of ours", "memory=userptr", func(f *fakeDriver) { f.userPtr = false }, nil,
+			[]string{"userptr", "memory=mmap"}},
+		{"no memory in pieces", "memory=userptr",
+			func(f *fakeDriver) { f.fail[vidiocQbuf] = []error{unix.EFAULT, unix.EFAULT} }, unix.EFAULT,
+			[]string{"userptr", "use memory=mmap"}},
+		{"buffers larger than slots", "memory=userptr",
+			func(f *fakeDriver) { f.pix.sizeimage = 3 * 4096; f.fixed = true }, ErrUnsupported,
+			[]string{"12288 bytes", "slots have 4096"}},
 		{"no export", "memory=dmabuf", nil, nil, []string{"dmabuf", "memory=mmap"}},
-		{"held", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.EBUSY} }, ErrBusy, []string{"another program"}},
+		{"held", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.EBUSY} }, ErrBusy,
+			[]string{"another program"}},
 		{"gone meanwhile", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.ENODEV} }, unix.ENODEV, nil},
-		{"an output", "", func(f *fakeDriver) { f.caps = capVideoOutput | capStreaming }, ErrNoDevice, []string{"a video output node"}},
-		{"metadata", "", func(f *fakeDriver) { f.caps = capMetaCapture | capStreaming }, ErrNoDevice, []string{"a metadata node"}},
+		{"an output", "", func(f *fakeDriver) { f.caps = capVideoOutput | capStreaming }, ErrNoDevice,
+			[]string{"a video output node"}},
+		{"metadata", "", func(f *fakeDriver) { f.caps = capMetaCapture | capStreaming }, ErrNoDevice,
+			[]string{"a metadata node"}},
 		{"only read(2)", "", func(f *fakeDriver) { f.caps = capVideoCapture }, ErrNoDevice, []string{"no streaming"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -329,16 +372,21 @@ func TestColours(t *testing.T) {
 		hdr    bool
 	}{
 		{"RGB", "BGR4", colourNumbers{space: spaceSRGB}, frame.FullRange, frame.NoMatrix, false},
-		{"RGB of limited range", "BGR4", colourNumbers{space: spaceSRGB, quantization: quantizationLimited}, frame.LimitedRange, frame.NoMatrix, false},
+		{"RGB of limited range", "BGR4", colourNumbers{space: spaceSRGB, quantization: quantizationLimited},
+			frame.LimitedRange, frame.NoMatrix, false},
 		{"YUV", "YUYV", colourNumbers{space: spaceSRGB}, frame.LimitedRange, frame.BT601, false},
-		{"YUV of full range", "YUYV", colourNumbers{space: spaceRec709, quantization: quantizationFull}, frame.FullRange, frame.BT709, false},
+		{"YUV of full range", "YUYV", colourNumbers{space: spaceRec709, quantization: quantizationFull},
+			frame.FullRange, frame.BT709, false},
 		{"as JPEG has it", "YUYV", colourNumbers{space: spaceJPEG}, frame.FullRange, frame.BT601, false},
-		{"an encoding beside its space", "YUYV", colourNumbers{space: spaceSRGB, encoding: encoding709}, frame.LimitedRange, frame.BT709, false},
-		{"HDR", "YUYV", colourNumbers{space: spaceBT2020, transfer: transferSMPTE2084}, frame.LimitedRange, frame.BT2020, true},
+		{"an encoding beside its space", "YUYV", colourNumbers{space: spaceSRGB, encoding: encoding709},
+			frame.LimitedRange, frame.BT709, false},
+		{"HDR", "YUYV", colourNumbers{space: spaceBT2020, transfer: transferSMPTE2084}, frame.LimitedRange,
+			frame.BT2020, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake(t)
-			f.pix.colorspace, f.pix.ycbcrEnc, f.pix.quantization, f.pix.xferFunc = tc.colour.space, tc.colour.encoding, tc.colour.quantization, tc.colour.transfer
+			f.pix.colorspace, f.pix.ycbcrEnc, f.pix.quantization, f.pix.xferFunc = tc.colour.space, tc.colour.encoding,
+				tc.colour.quantization, tc.colour.transfer
 			s, err := f.source("format=" + tc.pixel)
 			if err != nil {
 				t.Fatal(err)
@@ -355,7 +403,8 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// Every format that a frame can have comes through, also those of ten bits, whose drivers no virtual device plays.
+// Every format that a frame can have comes through, also those of ten bits, whose drivers no
+// virtual device plays.
 func TestEveryFormat(t *testing.T) {
 	tested := 0
 	for _, p := range frame.PixelFormats() {

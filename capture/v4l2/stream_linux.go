@@ -60,8 +60,9 @@ func (s *source) stretch(ctx context.Context, ring *capture.Ring) (err error) {
 	return err
 }
 
-// placement says where the driver puts frames, and how many buffers it gets. Userptr that does not go with a ring is refused
-// before anything is recorded; later, when the ring is another because the signal has changed, one copy is better than no frame.
+// placement says where the driver puts frames, and how many buffers it gets. Userptr that does not
+// go with a ring is refused before anything is recorded; later, when the ring is another because
+// the signal has changed, one copy is better than no frame.
 func (s *source) placement(ring *capture.Ring) (memory, int, error) {
 	if s.set.memory != memUserPtr {
 		return s.set.memory, s.set.buffers, nil
@@ -72,7 +73,8 @@ func (s *source) placement(ring *capture.Ring) (memory, int, error) {
 	switch {
 	case why != nil:
 	case ring.SlotSize() < s.now.driver.planes[0].bytes:
-		why = fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap", s.now.driver.planes[0].bytes, ring.SlotSize())
+		why = fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap",
+			s.now.driver.planes[0].bytes, ring.SlotSize())
 	case count < 2:
 		why = fmt.Errorf("a ring of %d slots has none to spare for the driver (userptr); give it more memory or use memory=mmap", ring.Slots())
 	default:
@@ -95,7 +97,8 @@ func (s *source) start(ctx context.Context, ring *capture.Ring) (*queue, error) 
 	if err != nil {
 		return nil, err
 	}
-	// From here on nobody can set another format. Who did so before would have its pixels stored as if they were of ours.
+	// From here on nobody can set another format. Who did so before would have its pixels stored as
+	// if they were of ours.
 	if err := s.stillSet(); err != nil {
 		return nil, errors.Join(err, q.release())
 	}
@@ -175,7 +178,8 @@ func (st *stream) patience() time.Duration {
 	return max(leastPatience, pollPeriods*time.Duration(st.stamp.period))
 }
 
-// drain takes what is filled, at most every buffer once: a driver may fill them faster than they are taken. Frames that were on the screen after a time are not stored, if it is not 0: they are
+// drain takes what is filled, at most every buffer once: a driver may fill them faster than they
+// are taken. Frames that were on the screen after a time are not stored, if it is not 0: they are
 // of a signal that has changed.
 func (st *stream) drain(after timeline.Time) error {
 	for range st.q.all {
@@ -195,10 +199,12 @@ func (st *stream) drain(after timeline.Time) error {
 	return nil
 }
 
-// one puts a buffer into the ring, if there is room, and gives another to the driver. It allocates nothing.
+// one puts a buffer into the ring, if there is room, and gives another to the driver. It allocates
+// nothing.
 func (st *stream) one(after timeline.Time) error {
 	taken := st.clock.Now()
-	sampled, at := st.stamp.interval(st.f.flags, st.f.stamp, arrival{queued: st.f.queued, empty: st.empty, taken: taken})
+	sampled, at := st.stamp.interval(st.f.flags, st.f.stamp,
+		arrival{queued: st.f.queued, empty: st.empty, taken: taken})
 	st.heard, st.hints = taken, 0
 	st.failures, st.stalls = 0, 0
 	if after != 0 && at > after {
@@ -245,8 +251,9 @@ func (st *stream) commitCopy(meta frame.Meta) error {
 	return nil
 }
 
-// commitOwn commits the slot that the driver has filled, and takes another for it. If there is none the frame is lost, and its slot
-// goes back to the driver, which never starves. It returns the number of the buffer to give to it.
+// commitOwn commits the slot that the driver has filled, and takes another for it. If there is none
+// the frame is lost, and its slot goes back to the driver, which never starves. It returns the
+// number of the buffer to give to it.
 func (st *stream) commitOwn(meta frame.Meta) int {
 	next, ok := st.ring.TryAcquire()
 	if !ok {
@@ -264,8 +271,8 @@ func (st *stream) commitOwn(meta frame.Meta) int {
 	return st.q.place(next)
 }
 
-// copyInPlace moves a frame to the start of the slot that it lies in, which it does already unless the driver has put something
-// before it, and clears what the driver did not fill.
+// copyInPlace moves a frame to the start of the slot that it lies in, which it does already unless
+// the driver has put something before it, and clears what the driver did not fill.
 func (s *setup) copyInPlace(slot, data []byte) (whole bool) {
 	n := min(len(data), len(slot))
 	if n > 0 && &slot[0] != &data[0] {
@@ -312,7 +319,8 @@ func (st *stream) eventTime() timeline.Time {
 	return now
 }
 
-// changed asks whether the signal is still what it was: errSignal if not, or that the device is gone.
+// changed asks whether the signal is still what it was: errSignal if not, or that the device is
+// gone.
 func (s *source) changed() error {
 	s.asked = s.clock.Now()
 	sig, t, err := s.dev.signal()
@@ -331,8 +339,8 @@ func (s *source) changed() error {
 	return s.stillSet()
 }
 
-// stillSet asks whether the device still has the format that was settled on: errReset if not, errSignal if only its colours are
-// others, which come with the signal.
+// stillSet asks whether the device still has the format that was settled on: errReset if not,
+// errSignal if only its colours are others, which come with the signal.
 func (s *source) stillSet() error {
 	now, err := s.dev.getFormat()
 	if err != nil {
@@ -340,7 +348,8 @@ func (s *source) stillSet() error {
 	}
 	was := &s.now.driver
 	switch {
-	case now.width != was.width || now.height != was.height || now.fourcc != was.fourcc || now.field != was.field || !slices.Equal(now.planes, was.planes):
+	case now.width != was.width || now.height != was.height || now.fourcc != was.fourcc || now.field != was.field ||
+		!slices.Equal(now.planes, was.planes):
 		return errReset
 	case !now.colour.same(was.colour, s.now.format.Pixel.IsRGB()):
 		return errSignal
@@ -367,9 +376,10 @@ func (st *stream) quiet() error {
 // mostHints is how often in a row poll(2) may hint at an error that nothing else knows of.
 const mostHints = 8
 
-// whatFailed finds the reason for an error that poll(2) only hints at. The hint may mean nothing: the kernel also gives it when a signal to this thread comes
-// while poll waits for the device's lock (vb2_fop_poll), which another program's question to the device holds. So a device that answers, and
-// whose queue gives what it has, is waited for again, but not for ever.
+// whatFailed finds the reason for an error that poll(2) only hints at. The hint may mean nothing:
+// the kernel also gives it when a signal to this thread comes while poll waits for the device's
+// lock (vb2_fop_poll), which another program's question to the device holds. So a device that
+// answers, and whose queue gives what it has, is waited for again, but not for ever.
 func (st *stream) whatFailed() error {
 	var c capability
 	if err := st.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {

@@ -15,8 +15,8 @@ type Timings struct {
 	PixelClock    uint64 // Hz, as the driver says
 	// TotalWidth and TotalHeight count blanking too.
 	TotalWidth, TotalHeight int
-	// Period is the time of a frame. A clock within 200 millionths of a usual rate (24, 25, 30, 48, 50, 60, … and these
-	// divided by 1.001) is taken for it: receivers measure no better.
+	// Period is the time of a frame. A clock within 200 millionths of a usual rate (24, 25, 30, 48,
+	// 50, 60, … and these divided by 1.001) is taken for it: receivers measure no better.
 	Period capture.Rational
 	VIC    int // CTA-861 video identification code, or 0
 }
@@ -37,7 +37,8 @@ func (t Timings) Rate() capture.Rational {
 	return capture.Rational{Num: t.Period.Den, Den: t.Period.Num}
 }
 
-// ScanOut is the time from a frame's first row to its last; 0 where it is not known, and of an interlaced signal, whose fields follow each other.
+// ScanOut is the time from a frame's first row to its last; 0 where it is not known, and of an
+// interlaced signal, whose fields follow each other.
 func (t Timings) ScanOut() time.Duration {
 	if t.Interlaced || t.TotalHeight < t.Height || t.Height <= 0 || t.Period.Den <= 0 {
 		return 0
@@ -48,7 +49,8 @@ func (t Timings) ScanOut() time.Duration {
 // String is "1920x1080p59.94", of an interlaced signal "1920x1080i60", which counts fields.
 func (t Timings) String() string {
 	if t.Interlaced {
-		return fmt.Sprintf("%dx%di%s", t.Width, t.Height, rateString(capture.Rational{Num: t.Period.Num, Den: 2 * t.Period.Den}))
+		return fmt.Sprintf("%dx%di%s", t.Width, t.Height,
+			rateString(capture.Rational{Num: t.Period.Num, Den: 2 * t.Period.Den}))
 	}
 	return fmt.Sprintf("%dx%dp%s", t.Width, t.Height, rateString(t.Period))
 }
@@ -75,20 +77,23 @@ const (
 	maxPixelClock = 1 << 36 // Hz
 )
 
-// bounded reports whether timings are such that a signal can have them: not zero, and within what can be counted with.
+// bounded reports whether timings are such that a signal can have them: not zero, and within what
+// can be counted with.
 func (t Timings) bounded() error {
 	switch {
 	case t.Width <= 0 || t.Height <= 0 || t.PixelClock == 0:
-		return fmt.Errorf("the driver reports timings of %dx%d at a pixel clock of %d Hz, which no signal has", t.Width, t.Height, t.PixelClock)
-	case t.TotalWidth < t.Width || t.TotalHeight < t.Height || t.TotalWidth > maxTotal || t.TotalHeight > maxTotal || t.PixelClock > maxPixelClock:
+		return fmt.Errorf("the driver reports timings of %dx%d at a pixel clock of %d Hz, which no signal has", t.Width,
+			t.Height, t.PixelClock)
+	case t.TotalWidth < t.Width || t.TotalHeight < t.Height || t.TotalWidth > maxTotal || t.TotalHeight > maxTotal ||
+		t.PixelClock > maxPixelClock:
 		return fmt.Errorf("the driver reports timings of %dx%d in %dx%d at a pixel clock of %d Hz, which no signal has",
 			t.Width, t.Height, t.TotalWidth, t.TotalHeight, t.PixelClock)
 	}
 	return nil
 }
 
-// same reports whether two timings are of one mode. Clocks are compared to 1 in 2,000: receivers measure them, and not
-// twice alike, while 60 and 59.94 differ by 1 in 1,000.
+// same reports whether two timings are of one mode. Clocks are compared to 1 in 2,000: receivers
+// measure them, and not twice alike, while 60 and 59.94 differ by 1 in 1,000.
 func (t Timings) same(u Timings) bool {
 	d := max(t.PixelClock, u.PixelClock) - min(t.PixelClock, u.PixelClock)
 	return t.Width == u.Width && t.Height == u.Height && t.Interlaced == u.Interlaced &&
@@ -113,11 +118,13 @@ func framePeriod(pixels, clock uint64, reduced bool) capture.Rational {
 	return simplify(num, den)
 }
 
-// usualRates are those of CTA-861 and of monitors; each also comes divided by 1.001. It is never written to.
+// usualRates are those of CTA-861 and of monitors; each also comes divided by 1.001. It is never
+// written to.
 var usualRates = [...]uint64{24, 25, 30, 48, 50, 60, 72, 75, 90, 96, 100, 120, 144, 165, 180, 200, 240}
 
-// simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a usual rate within 200
-// millionths, else as it is, or the nearest with small terms. num and den are below 2^48.
+// simplify returns num/den seconds as a fraction that capture.Rational can count with: that of a
+// usual rate within 200 millionths, else as it is, or the nearest with small terms. num and den are
+// below 2^48.
 func simplify(num, den uint64) capture.Rational {
 	for _, rate := range usualRates {
 		for _, p := range [][2]uint64{{1, rate}, {1001, rate * 1000}} {

@@ -7,9 +7,11 @@ import (
 	"github.com/eideticker/eideticker/capture"
 )
 
-// TestScanOut: 1080p60 has 1125 lines in a sixtieth of a second, of which 1080 are seen: 16 ms. In a frame of an interlaced signal the rows of two fields take turns.
+// TestScanOut: 1080p60 has 1125 lines in a sixtieth of a second, of which 1080 are seen: 16 ms. In
+// a frame of an interlaced signal the rows of two fields take turns.
 func TestScanOut(t *testing.T) {
-	full := Timings{Width: 1920, Height: 1080, TotalWidth: 2200, TotalHeight: 1125, Period: capture.Rational{Num: 1, Den: 60}}
+	full := Timings{Width: 1920, Height: 1080, TotalWidth: 2200, TotalHeight: 1125,
+		Period: capture.Rational{Num: 1, Den: 60}}
 	interlaced, unknown := full, full
 	interlaced.Interlaced = true
 	unknown.TotalHeight = 0

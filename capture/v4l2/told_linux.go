@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// told says what happens beside the frames, each thing once: a state when it begins and when it ends, and not again while
-// it lasts.
+// told says what happens beside the frames, each thing once: a state when it begins and when it
+// ends, and not again while it lasts.
 type told struct {
 	events func(timeline.Event) // nil: nobody listens
 	clock  timeline.Clock
@@ -40,11 +40,12 @@ func (t *told) emit(kind string, data any) {
 	t.events(timeline.Event{At: t.clock.Now(), Source: "v4l2", Kind: kind, Data: b})
 }
 
-// mostTroubles bounds how many reasons are told while there is no signal to record: a driver may have a new one each time.
+// mostTroubles bounds how many reasons are told while there is no signal to record: a driver may
+// have a new one each time.
 const mostTroubles = 16
 
-// unusable tells that there is no signal to record, and why. Where the reason changes while there is none, each is told once.
-// A signal that is there and is not recorded is not said to be lost.
+// unusable tells that there is no signal to record, and why. Where the reason changes while there
+// is none, each is told once. A signal that is there and is not recorded is not said to be lost.
 func (t *told) unusable(why error, refused bool) {
 	reason := why.Error()
 	if slices.Contains(t.troubles, reason) || len(t.troubles) >= mostTroubles {
@@ -62,7 +63,8 @@ func (t *told) unusable(why error, refused bool) {
 	t.emit(kind, map[string]string{"reason": reason})
 }
 
-// quiet tells that no frames come from a driver that does not say why. Only a frame shows that this is over.
+// quiet tells that no frames come from a driver that does not say why. Only a frame shows that this
+// is over.
 func (t *told) quiet(why error) {
 	t.silent = true
 	t.unusable(why, false)
@@ -140,14 +142,17 @@ func (t *told) restarting(why error) {
 func (t *told) oddities(s *stamper, n *numbering, flags uint32) {
 	if s.wrong && !t.stamps {
 		t.stamps = true
-		t.emit("timestamps not used", map[string]string{"reason": "the driver's stamps are not of this moment on CLOCK_MONOTONIC; frames are timed by their arrival"})
+		t.emit("timestamps not used",
+			map[string]string{"reason": "the driver's stamps are not of this moment on CLOCK_MONOTONIC; frames are timed by their arrival"})
 	}
 	if n.odd && !t.counts {
 		t.counts = true
-		t.emit("sequence not used", map[string]string{"reason": "the driver's frame counter does not count frames; they are numbered by their times"})
+		t.emit("sequence not used",
+			map[string]string{"reason": "the driver's frame counter does not count frames; they are numbered by their times"})
 	}
 	if flags&bufFlagError != 0 && !t.damage {
 		t.damage = true
-		t.emit("damaged frames", map[string]string{"reason": "the driver marks frames as damaged; they are stored with that mark"})
+		t.emit("damaged frames", map[string]string{
+			"reason": "the driver marks frames as damaged; they are stored with that mark"})
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture"
 )
 
-var errElsewhere = fmt.Errorf("capture devices are recorded on Linux only, on processors of 64 bits: %w", errors.ErrUnsupported)
+var errElsewhere = fmt.Errorf("capture devices are recorded on Linux only, on processors of 64 bits: %w",
+	errors.ErrUnsupported)
 
 // Open captures on Linux only.
 func Open(_ context.Context, target string, params url.Values) (capture.Source, error) {

@@ -15,9 +15,9 @@ type ending struct {
 // maxBoxes bounds the walk through a file. A fragmented film of ten hours has some 36,000 boxes.
 const maxBoxes = 1 << 20
 
-// cutShort finds out whether a file ends before it should, for formats in which lengths stand before the things they
-// are of. Decoding finds this only roughly: with variable frame rate the number of frames is not known
-// beforehand, and the length told may be that of the sound.
+// cutShort finds out whether a file ends before it should, for formats in which lengths stand
+// before the things they are of. Decoding finds this only roughly: with variable frame rate the
+// number of frames is not known beforehand, and the length told may be that of the sound.
 //
 //   - MP4, MOV (ISO/IEC 14496-12): every outermost box has its size.
 //   - Matroska, WebM (RFC 8794, RFC 9559): the segment has its size, unless it was written live.
@@ -127,8 +127,8 @@ func segmentEnd(head []byte, size int64) ending {
 	return ending{whole: true}
 }
 
-// ebmlSize reads a variable-length size (RFC 8794, section 4) and how many bytes it takes. It is -1 for the unknown
-// size, with which live streams are written.
+// ebmlSize reads a variable-length size (RFC 8794, section 4) and how many bytes it takes. It is -1
+// for the unknown size, with which live streams are written.
 func ebmlSize(b []byte) (size int64, n int) {
 	if len(b) == 0 || b[0] == 0 {
 		return 0, 0

@@ -39,7 +39,8 @@ func TestCutShort(t *testing.T) {
 		cut   string
 	}{
 		{"mp4", mp4, true, ""},
-		{"mp4 without a byte", mp4[:len(mp4)-1], false, `the box "mdat" at offset 124 has 66 bytes, and 1 of them are missing`},
+		{"mp4 without a byte", mp4[:len(mp4)-1], false,
+			`the box "mdat" at offset 124 has 66 bytes, and 1 of them are missing`},
 		{"mp4 cut in a head", mp4[:127], false, "head of a box at offset 124"},
 		{"mp4 cut in moov", mp4[:50], false, `"moov" at offset 16`},
 		{"mp4 whose last box is open", open, false, ""},
@@ -107,12 +108,17 @@ func TestStamps(t *testing.T) {
 		{"variable", nil, 60, []float64{0, 16.666667, 100, 101}, []timeline.Time{0, 16666667, 100 * ms, 101 * ms}, 0},
 		{"none at all", nil, 50, []float64{0, 0, 0, 0}, []timeline.Time{0, 20 * ms, 40 * ms, 60 * ms}, 3},
 		{"none at the end", nil, 50, []float64{20, 40, 0}, []timeline.Time{20 * ms, 40 * ms, 60 * ms}, 1},
-		{"goes back", nil, 100, []float64{0, 100, 50, 60, 130}, []timeline.Time{0, 100 * ms, 110 * ms, 120 * ms, 130 * ms}, 2},
+		{"goes back", nil, 100, []float64{0, 100, 50, 60, 130},
+			[]timeline.Time{0, 100 * ms, 110 * ms, 120 * ms, 130 * ms}, 2},
 		{"before the start", nil, 100, []float64{-20, 10}, []timeline.Time{0, 10 * ms}, 0},
-		{"packets have times", []timeline.Time{0, 7, 5 * ms, 9 * ms}, 60, []float64{0, 0, 0, 0}, []timeline.Time{0, 7, 5 * ms, 9 * ms}, 0},
-		{"packets without frames", []timeline.Time{0, 10 * ms, 20 * ms, 30 * ms}, 60, []float64{0, 20.0000001, 0}, []timeline.Time{0, 20 * ms, 30 * ms}, 0},
-		{"positions of no packet", []timeline.Time{0, 10 * ms, 20 * ms}, 60, []float64{3, 14, 999}, []timeline.Time{0, 10 * ms, 20 * ms}, 0},
-		{"more frames than packets", []timeline.Time{0, 10 * ms}, 100, []float64{0, 0, 0, 25}, []timeline.Time{0, 10 * ms, 20 * ms, 25 * ms}, 1},
+		{"packets have times", []timeline.Time{0, 7, 5 * ms, 9 * ms}, 60, []float64{0, 0, 0, 0},
+			[]timeline.Time{0, 7, 5 * ms, 9 * ms}, 0},
+		{"packets without frames", []timeline.Time{0, 10 * ms, 20 * ms, 30 * ms}, 60, []float64{0, 20.0000001, 0},
+			[]timeline.Time{0, 20 * ms, 30 * ms}, 0},
+		{"positions of no packet", []timeline.Time{0, 10 * ms, 20 * ms}, 60, []float64{3, 14, 999},
+			[]timeline.Time{0, 10 * ms, 20 * ms}, 0},
+		{"more frames than packets", []timeline.Time{0, 10 * ms}, 100, []float64{0, 0, 0, 25},
+			[]timeline.Time{0, 10 * ms, 20 * ms, 25 * ms}, 1},
 		{"nonsense", nil, 100, []float64{0, 1e300}, []timeline.Time{0, 10 * ms}, 1},
 	} {
 		s := newStamps(tc.known, tc.fps)

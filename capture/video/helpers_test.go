@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/internal/capturetest"
 )
 
-// play runs a source to its end and checks what holds for all videos: frames are numbered from 0, and each is later than the
-// one before.
+// play runs a source to its end and checks what holds for all videos: frames are numbered from 0,
+// and each is later than the one before.
 func play(t *testing.T, s capture.Source) capturetest.Delivered {
 	t.Helper()
 	g := capturetest.Play(t, s)

@@ -9,10 +9,10 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Open opens a video file, or a folder of pictures. A folder takes one parameter, fps=60, also 59.94 or
-// 60000/1001; files have none. Frames are frame.BGR3 without padding.
+// Open opens a video file, or a folder of pictures. A folder takes one parameter, fps=60, also
+// 59.94 or 60000/1001; files have none. Frames are frame.BGR3 without padding.
 //
-// Without cgo a file gives an error that wraps errors.ErrUnsupported.
+// Without eideticker-media a file gives an error that wraps errors.ErrUnsupported.
 func Open(path string, params url.Values) (capture.Source, error) {
 	uri := "video:" + path
 	st, err := os.Stat(path)
@@ -26,7 +26,8 @@ func Open(path string, params url.Values) (capture.Source, error) {
 		}
 		return openPictures(path, params.Get("fps"))
 	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: neither a file nor a folder; frames from a pipe go through the sources raw and y4m", uri)
+		return nil, fmt.Errorf("%s: neither a file nor a folder; frames from a pipe go through the sources raw and y4m",
+			uri)
 	}
 	if err := frame.CheckParams(uri, params); err != nil {
 		return nil, fmt.Errorf("a video has its own times: %w", err)

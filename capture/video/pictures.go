@@ -42,7 +42,8 @@ func openPictures(dir, fps string) (capture.Source, error) {
 	return p, nil
 }
 
-// list finds the pictures and puts them in order. Files that are no pictures by their names are passed over.
+// list finds the pictures and puts them in order. Files that are no pictures by their names are
+// passed over.
 func (p *pictures) list() error {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
@@ -114,7 +115,8 @@ func (p *pictures) stamp(fps string) error {
 		return nil
 	}
 	if fps != "" {
-		return &frame.ParamsError{Err: fmt.Errorf("the pictures have times in their names (%s): leave fps out", p.names[0])}
+		return &frame.ParamsError{Err: fmt.Errorf("the pictures have times in their names (%s): leave fps out",
+			p.names[0])}
 	}
 	for n, name := range p.names {
 		if _, ok := milliseconds(name); !ok {
@@ -148,7 +150,8 @@ func (p *pictures) measure() error {
 		if n == 0 {
 			p.info.Format = f
 		} else if f != p.info.Format {
-			return fmt.Errorf("%s is %dx%d, and %s before it is %dx%d: all pictures must have one size", name, c.Width, c.Height, p.names[0], p.info.Format.Width, p.info.Format.Height)
+			return fmt.Errorf("%s is %dx%d, and %s before it is %dx%d: all pictures must have one size", name, c.Width,
+				c.Height, p.names[0], p.info.Format.Width, p.info.Format.Height)
 		}
 	}
 	return nil

@@ -64,10 +64,14 @@ func TestFolder(t *testing.T) {
 		times  []time.Duration
 		period capture.Rational
 	}{
-		{"natural order", []string{"f1.png", "f2.png", "f010.png", "f10.png", "g.png"}, "", []time.Duration{0, 16666666, 33333333, 50000000, 66666666}, capture.Rational{Num: 1, Den: 60}},
-		{"rate", []string{"a.png", "b.png"}, "29.97", []time.Duration{0, 33366666}, capture.Rational{Num: 1001, Den: 30000}},
-		{"times", []string{"ms_000000.png", "ms_000920.png", "ms_1500.png"}, "", []time.Duration{0, 920e6, 1500e6}, capture.Rational{}},
-		{"formats", []string{"1.png", "2.bmp", "3.tif"}, "1", []time.Duration{0, 1e9, 2e9}, capture.Rational{Num: 1, Den: 1}},
+		{"natural order", []string{"f1.png", "f2.png", "f010.png", "f10.png", "g.png"}, "",
+			[]time.Duration{0, 16666666, 33333333, 50000000, 66666666}, capture.Rational{Num: 1, Den: 60}},
+		{"rate", []string{"a.png", "b.png"}, "29.97", []time.Duration{0, 33366666},
+			capture.Rational{Num: 1001, Den: 30000}},
+		{"times", []string{"ms_000000.png", "ms_000920.png", "ms_1500.png"}, "", []time.Duration{0, 920e6, 1500e6},
+			capture.Rational{}},
+		{"formats", []string{"1.png", "2.bmp", "3.tif"}, "1", []time.Duration{0, 1e9, 2e9},
+			capture.Rational{Num: 1, Den: 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,7 +91,8 @@ func TestFolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i := s.Info(); i.Period != tc.period || i.Frames != uint64(len(tc.files)) || !i.OwnClock || i.Clocked || i.Format.String() != "7x5 BGR3" {
+			if i := s.Info(); i.Period != tc.period || i.Frames != uint64(len(tc.files)) || !i.OwnClock || i.Clocked ||
+				i.Format.String() != "7x5 BGR3" {
 				t.Errorf("info %+v", i)
 			}
 			g := play(t, s)
@@ -125,10 +130,12 @@ func TestFolderRefuses(t *testing.T) {
 			save(t, dir+"/ms_1.png", small)
 			save(t, dir+"/ms_01.png", small)
 		}, "", []string{"ms_1.png", "ms_01.png", "same time"}},
-		{"rate and times", func(dir string) { save(t, dir+"/ms_1.png", small) }, "fps=9", []string{"ms_1.png", "leave fps out"}},
+		{"rate and times", func(dir string) { save(t, dir+"/ms_1.png", small) }, "fps=9",
+			[]string{"ms_1.png", "leave fps out"}},
 		{"bad rate", func(dir string) { save(t, dir+"/a.png", small) }, "fps=x", []string{`"x"`}},
 		{"unknown parameter", func(dir string) { save(t, dir+"/a.png", small) }, "rate=9", []string{`"rate"`, "fps"}},
-		{"not what its name says", func(dir string) { os.WriteFile(dir+"/a.png", []byte("GIF89a"), 0o600) }, "", []string{"a.png", "png"}},
+		{"not what its name says", func(dir string) { os.WriteFile(dir+"/a.png", []byte("GIF89a"), 0o600) }, "",
+			[]string{"a.png", "png"}},
 		{"huge", func(dir string) {
 			var b bytes.Buffer
 			png.Encode(&b, small)
@@ -194,9 +201,11 @@ func TestToBGR(t *testing.T) {
 		{"alpha is dropped", at(image.NewNRGBA(r)), []byte{50, 100, 200, 3, 2, 1}},
 		{"alpha that was multiplied in", at(image.NewRGBA(r)), []byte{49, 99, 199, 3, 2, 1}},
 		{"16 bits", at(image.NewNRGBA64(r)), []byte{50, 100, 200, 3, 2, 1}},
-		{"palette", at(image.NewPaletted(r, color.Palette{color.NRGBA{200, 100, 50, 128}, color.NRGBA{1, 2, 3, 255}})), []byte{50, 100, 200, 3, 2, 1}},
+		{"palette", at(image.NewPaletted(r, color.Palette{color.NRGBA{200, 100, 50, 128}, color.NRGBA{1, 2, 3, 255}})),
+			[]byte{50, 100, 200, 3, 2, 1}},
 		{"grey", &image.Gray{Pix: []byte{7, 9}, Stride: 2, Rect: r}, []byte{7, 7, 7, 9, 9, 9}},
-		{"part of a picture", at(image.NewNRGBA(image.Rect(0, 0, 5, 3))).(*image.NRGBA).SubImage(image.Rect(1, 0, 3, 1)), []byte{3, 2, 1, 0, 0, 0}},
+		{"part of a picture", at(image.NewNRGBA(image.Rect(0, 0, 5, 3))).(*image.NRGBA).SubImage(
+			image.Rect(1, 0, 3, 1)), []byte{3, 2, 1, 0, 0, 0}},
 	} {
 		got := make([]byte, 6)
 		toBGR(got, tc.m)

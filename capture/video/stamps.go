@@ -3,14 +3,15 @@ package video
 import (
 	"errors"
 	"math"
+	"math/big"
 	"slices"
 	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// stamps gives frames their times: those of the file's packets where they have any, else the positions that
-// OpenCV tells, else the nominal period.
+// stamps gives frames their times: those of the file's packets where they have any, else the
+// positions that OpenCV tells, else the nominal period.
 type stamps struct {
 	known   []timeline.Time // of the packets, rising; may be empty
 	period  float64         // nominal, in nanoseconds; 0 if unknown
@@ -62,17 +63,51 @@ func (s *stamps) next(position float64) (timeline.Time, error) {
 	return at, nil
 }
 
-// packet takes the time of the next packet. Where OpenCV tells the time of a later one, the packets before it
-// gave no frame.
+// packet takes the time of the next packet. Where OpenCV tells the time of a later one, the packets
+// before it gave no frame.
 func (s *stamps) packet(position timeline.Time) timeline.Time {
 	const rounding = time.Microsecond // of OpenCV's floating point
 	i := 0
 	if position > s.known[0].Add(rounding) {
-		if j, _ := slices.BinarySearch(s.known, position.Add(-rounding)); j < len(s.known) && s.known[j] <= position.Add(rounding) {
+		if j, _ := slices.BinarySearch(s.known, position.Add(-rounding)); j < len(s.known) &&
+			s.known[j] <= position.Add(rounding) {
 			i = j
 		}
 	}
 	at := s.known[i]
 	s.known = s.known[i+1:]
 	return at
+}
+
+// fileTimes are the presentation times of a file's frames, in the order in which they are shown.
+type fileTimes struct {
+	times []timeline.Time // from the first
+	// last is the time of the frame that is last in the file. In a cut file that frame is
+	// incomplete; frames that are shown later may precede it.
+	last timeline.Time
+}
+
+// newFileTimes takes the times of packets in units of num/den seconds. It sorts them in place.
+func newFileTimes(ticks []int64, num, den int64) fileTimes {
+	if len(ticks) == 0 {
+		return fileTimes{}
+	}
+	first, last := slices.Min(ticks), ticks[len(ticks)-1]
+	slices.Sort(ticks)
+	ticks = slices.Compact(ticks)
+	t := fileTimes{times: make([]timeline.Time, len(ticks))}
+	unit := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(num), big.NewInt(int64(time.Second))), big.NewInt(den))
+	for i, at := range ticks {
+		t.times[i] = nanoseconds(at-first, unit)
+	}
+	t.last = nanoseconds(last-first, unit)
+	return t
+}
+
+// nanoseconds returns ticks of so many nanoseconds, rounded to the nearest.
+func nanoseconds(ticks int64, unit *big.Rat) timeline.Time {
+	n := new(big.Int).Mul(big.NewInt(2*ticks), unit.Num())
+	n.Add(n, unit.Denom())
+	n.Quo(n, new(big.Int).Mul(big.NewInt(2), unit.Denom()))
+	return timeline.Time(n.Int64())
 }

@@ -2,7 +2,8 @@ package x11
 
 import "encoding/binary"
 
-// cursorImage is a reply to XFixes GetCursorImage (fixesproto, section 6). Its bytes are the reply's own.
+// cursorImage is a reply to XFixes GetCursorImage (fixesproto, section 6). Its bytes are the
+// reply's own.
 type cursorImage struct {
 	x, y          int // of the picture's top left corner on the screen
 	width, height int
@@ -26,9 +27,9 @@ func parseCursor(reply []byte) (cursorImage, bool) {
 	return c, true
 }
 
-// draw blends the cursor into a picture of 4-byte pixels that begins at (left, top) of the screen. Each
-// channel becomes cursor + picture·(255-alpha)/255, rounded to the nearest; the picture's fourth
-// byte is left alone.
+// draw blends the cursor into a picture of 4-byte pixels that begins at (left, top) of the screen.
+// Each channel becomes cursor + picture·(255-alpha)/255, rounded to the nearest; the picture's
+// fourth byte is left alone.
 func (c cursorImage) draw(pix []byte, left, top, width, height int) {
 	for row := range c.height {
 		y := c.y + row - top

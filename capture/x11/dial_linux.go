@@ -43,7 +43,8 @@ func advice(wanted string) string {
 	return start
 }
 
-// listens reports whether a server may be there. To a server, someone who leaves before the greeting was no client.
+// listens reports whether a server may be there. To a server, someone who leaves before the
+// greeting was no client.
 func listens(a display.Address) bool {
 	conn, err := a.Dial(patience)
 	if err != nil {
@@ -62,8 +63,8 @@ type connection struct {
 }
 
 func connect(a display.Address) (*connection, error) {
-	// The library's log has one destination for the whole process, standard error by default. What it has to say
-	// reaches us as errors of the calls that failed.
+	// The library's log has one destination for the whole process, standard error by default. What
+	// it has to say reaches us as errors of the calls that failed.
 	xgb.Logger.SetOutput(io.Discard)
 	socket, err := a.Dial(patience)
 	if err != nil {
@@ -79,7 +80,8 @@ func connect(a display.Address) (*connection, error) {
 	c := &connection{Conn: x, net: socket, setup: xproto.Setup(x)}
 	if a.Screen >= len(c.setup.Roots) {
 		c.close()
-		return nil, fmt.Errorf("display :%s has %d screens, there is no screen %d", a.Number, len(c.setup.Roots), a.Screen)
+		return nil, fmt.Errorf("display :%s has %d screens, there is no screen %d", a.Number, len(c.setup.Roots),
+			a.Screen)
 	}
 	c.screen = &c.setup.Roots[a.Screen]
 	return c, nil
@@ -90,7 +92,8 @@ func (c *connection) server() string {
 	return fmt.Sprintf("%s, release %d", c.setup.Vendor, c.setup.ReleaseNumber)
 }
 
-// close ends the connection and waits for the library's goroutines, but not for a server that hangs.
+// close ends the connection and waits for the library's goroutines, but not for a server that
+// hangs.
 func (c *connection) close() {
 	c.net.SetDeadline(time.Now().Add(patience))
 	c.Conn.Close()

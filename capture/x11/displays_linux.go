@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/x11/display"
 )
 
-// Displays asks every X display of this machine for its size. One that doesn't answer is listed with
-// its error.
+// Displays asks every X display of this machine for its size. One that doesn't answer is listed
+// with its error.
 func Displays() []Display {
 	var all []Display
 	for _, name := range localDisplays() {
@@ -32,8 +32,8 @@ func Displays() []Display {
 	return all
 }
 
-// localDisplays lists the displays that have a socket, in a folder or abstract. A server that was killed leaves
-// its socket in the folder; nobody listens there.
+// localDisplays lists the displays that have a socket, in a folder or abstract. A server that was
+// killed leaves its socket in the folder; nobody listens there.
 func localDisplays() []string {
 	var numbers []int
 	add := func(s string) {

@@ -16,9 +16,9 @@ import (
 
 // grabber takes pictures of one region of a screen.
 //
-// Its two requests are written by hand and their cookies used again, because the library's own calls allocate a request, a
-// cookie, four channels and a reply each time. What is left is the library's
-// envelope around each request and the buffer of its reply.
+// Its two requests are written by hand and their cookies used again, because the library's own
+// calls allocate a request, a cookie, four channels and a reply each time. What is left is the
+// library's envelope around each request and the buffer of its reply.
 type grabber struct {
 	c      *connection
 	region frame.Region
@@ -65,9 +65,10 @@ func newGrabber(c *connection, region frame.Region, cursor bool) (*grabber, erro
 
 // extension makes an extension's requests available to the library and returns its opcode.
 //
-// Note: the library's Init was rejected. It writes to maps of the whole process while the goroutines of
-// other connections read them, so two sources at once could end the program. What Init adds is
-// to understand the extension's own events and errors, and none of either comes for what is requested here.
+// Note: the library's Init was rejected. It writes to maps of the whole process while the
+// goroutines of other connections read them, so two sources at once could end the program. What
+// Init adds is to understand the extension's own events and errors, and none of either comes for
+// what is requested here.
 func (c *connection) extension(name string) (byte, error) {
 	r, err := xproto.QueryExtension(c.Conn, uint16(len(name)), name).Reply()
 	if err != nil {
@@ -82,7 +83,8 @@ func (c *connection) extension(name string) (byte, error) {
 	return r.MajorOpcode, nil
 }
 
-// getImage is the request ShmGetImage (shmproto.h), for all planes as a Z pixmap, to the segment's beginning.
+// getImage is the request ShmGetImage (shmproto.h), for all planes as a Z pixmap, to the segment's
+// beginning.
 func getImage(opcode byte, from xproto.Window, r frame.Region, seg shm.Seg) []byte {
 	const minor, words = 4, 8
 	b := []byte{opcode, minor, words, 0}
@@ -99,7 +101,8 @@ func getImage(opcode byte, from xproto.Window, r frame.Region, seg shm.Seg) []by
 
 // grab takes a picture: its bytes, which stay until the next one, and the cursor.
 func (g *grabber) grab() (pix []byte, cursor cursorImage, err error) {
-	// Both are on their way before the first reply is awaited, so that the server handles them back to back.
+	// Both are on their way before the first reply is awaited, so that the server handles them back
+	// to back.
 	if g.cursor != nil {
 		g.c.NewRequest(g.cursor.bytes, g.cursor.cookie)
 	}
@@ -137,15 +140,18 @@ func (g *grabber) explain(err error) error {
 }
 
 func (g *grabber) resized(width, height int) error {
-	return fmt.Errorf("%w from %dx%d to %dx%d, and a recording has one size: start again", ErrResized, g.c.screen.WidthInPixels, g.c.screen.HeightInPixels, width, height)
+	return fmt.Errorf("%w from %dx%d to %dx%d, and a recording has one size: start again", ErrResized,
+		g.c.screen.WidthInPixels, g.c.screen.HeightInPixels, width, height)
 }
 
 // watch asks to be told when the screen's size changes.
 func (g *grabber) watch() error {
-	return xproto.ChangeWindowAttributesChecked(g.c.Conn, g.c.screen.Root, xproto.CwEventMask, []uint32{xproto.EventMaskStructureNotify}).Check()
+	return xproto.ChangeWindowAttributesChecked(g.c.Conn, g.c.screen.Root, xproto.CwEventMask,
+		[]uint32{xproto.EventMaskStructureNotify}).Check()
 }
 
-// sizeChange reads the events that have come, and reports a size that no longer fits what is captured.
+// sizeChange reads the events that have come, and reports a size that no longer fits what is
+// captured.
 func (g *grabber) sizeChange() error {
 	for {
 		e, xerr := g.c.PollForEvent()
@@ -183,7 +189,8 @@ func (c *connection) checkPixels() error {
 			bits, pad = f.BitsPerPixel, f.ScanlinePad
 		}
 	}
-	if (s.RootDepth == 24 || s.RootDepth == 32) && bits == 32 && pad <= 32 && c.setup.ImageByteOrder == xproto.ImageOrderLSBFirst &&
+	if (s.RootDepth == 24 || s.RootDepth == 32) && bits == 32 && pad <= 32 &&
+		c.setup.ImageByteOrder == xproto.ImageOrderLSBFirst &&
 		visual.RedMask == 0xff0000 && visual.GreenMask == 0xff00 && visual.BlueMask == 0xff {
 		return nil
 	}

@@ -14,8 +14,8 @@ type segment struct {
 	mem []byte
 }
 
-// newSegment makes a segment and has the server attach it. Whatever happens, no name of it is left when
-// newSegment returns: the memory lives as long as someone has it attached.
+// newSegment makes a segment and has the server attach it. Whatever happens, no name of it is left
+// when newSegment returns: the memory lives as long as someone has it attached.
 func newSegment(c *xgb.Conn, size int) (*segment, error) {
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, size, unix.IPC_CREAT|0o600)
 	if err != nil {

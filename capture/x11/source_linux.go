@@ -24,8 +24,8 @@ type source struct {
 
 var _ capture.Source = (*source)(nil)
 
-// Open connects to a display of this machine, ":9" or ":9.0", or that of the environment for "". The
-// parameters are
+// Open connects to a display of this machine, ":9" or ":9.0", or that of the environment for "".
+// The parameters are
 //
 //	region=WxH+X+Y   what to capture, the whole screen by default
 //	cursor=0         leaves the pointer out; 1 draws it in, which is the default
@@ -123,7 +123,8 @@ func start(c *connection, set settings) (*source, error) {
 	}
 	return &source{
 		info: capture.Info{
-			Format: format, Clocked: true, Period: set.period, Metadata: []capture.Metadata{{Name: ServerMetadata, Value: about}},
+			Format: format, Clocked: true, Period: set.period,
+			Metadata: []capture.Metadata{{Name: ServerMetadata, Value: about}},
 		},
 		c:     c,
 		grab:  g,
@@ -147,8 +148,8 @@ func (s *source) Close() error {
 	return nil
 }
 
-// Run takes a picture at every tick. It ends with the context; with an error, where the server goes away or the
-// screen changes its size.
+// Run takes a picture at every tick. It ends with the context; with an error, where the server goes
+// away or the screen changes its size.
 func (s *source) Run(ctx context.Context, ring *capture.Ring, _ func(timeline.Event)) error {
 	if s.c == nil {
 		return errors.New(s.info.URI + ": the source is closed")

@@ -123,7 +123,8 @@ func TestPictureIsExact(t *testing.T) {
 			s := server.open(t, "cursor=0&region="+r.String())
 			info := s.Info()
 			want, _ := frame.NewFormat(frame.BGR4, r.Width, r.Height)
-			if info.Format != want || !info.Clocked || info.OwnClock || info.Period != (capture.Rational{Num: 1, Den: 60}) {
+			if info.Format != want || !info.Clocked || info.OwnClock ||
+				info.Period != (capture.Rational{Num: 1, Den: 60}) {
 				t.Errorf("info %+v", info)
 			}
 			got, meta := first(t, s)
@@ -231,7 +232,8 @@ func TestServerDies(t *testing.T) {
 	l.Release()
 	server.stop()
 	err = <-ran
-	if err == nil || !strings.Contains(err.Error(), "X server has gone") || !strings.Contains(err.Error(), server.display) {
+	if err == nil || !strings.Contains(err.Error(), "X server has gone") ||
+		!strings.Contains(err.Error(), server.display) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -270,7 +272,8 @@ func TestScreenResized(t *testing.T) {
 			if errors.Is(err, ErrResized) != tc.ends {
 				t.Errorf("error %v", err)
 			}
-			if want := fmt.Sprintf("from 640x480 to %dx%d", tc.width, tc.height); tc.ends && !strings.Contains(fmt.Sprint(err), want) {
+			if want := fmt.Sprintf("from 640x480 to %dx%d", tc.width, tc.height); tc.ends &&
+				!strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
 		})
@@ -287,11 +290,13 @@ func resize(t *testing.T, c *client, width, height int) {
 		t.Fatal(err)
 	}
 	for _, crtc := range res.Crtcs {
-		if _, err := randr.SetCrtcConfig(c.Conn, crtc, 0, res.ConfigTimestamp, 0, 0, 0, randr.RotationRotate0, nil).Reply(); err != nil {
+		if _, err := randr.SetCrtcConfig(c.Conn, crtc, 0, res.ConfigTimestamp, 0, 0, 0, randr.RotationRotate0,
+			nil).Reply(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := randr.SetScreenSizeChecked(c.Conn, c.screen.Root, uint16(width), uint16(height), 100, 100).Check(); err != nil {
+	if err := randr.SetScreenSizeChecked(c.Conn, c.screen.Root, uint16(width), uint16(height), 100,
+		100).Check(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,8 +18,8 @@ type ticks struct {
 // due returns when tick n is.
 func (t ticks) due(n uint64) timeline.Time { return t.start.Add(t.period.Duration(n)) }
 
-// after returns the tick that follows tick n at the given time: n+1, or the latest one that is due where that is
-// a whole period late or more. Those between are missed.
+// after returns the tick that follows tick n at the given time: n+1, or the latest one that is due
+// where that is a whole period late or more. Those between are missed.
 func (t ticks) after(n uint64, now timeline.Time) uint64 {
 	if now <= t.due(n+1) {
 		return n + 1

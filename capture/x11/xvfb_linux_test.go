@@ -37,7 +37,8 @@ func startServer(t testing.TB, screen string, extra ...string) *xvfb {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, extra...)...)
+	cmd := exec.Command("Xvfb",
+		append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, extra...)...)
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // should the test crash
 	var stderr bytes.Buffer
@@ -92,7 +93,8 @@ func (s *xvfb) client(t testing.TB) *client {
 	}
 	cl := &client{t, c, gc}
 	// Windows may lie on the root window; draw over them.
-	cl.check(xproto.CreateGCChecked(c.Conn, gc, xproto.Drawable(c.screen.Root), xproto.GcSubwindowMode, []uint32{xproto.SubwindowModeIncludeInferiors}).Check())
+	cl.check(xproto.CreateGCChecked(c.Conn, gc, xproto.Drawable(c.screen.Root), xproto.GcSubwindowMode,
+		[]uint32{xproto.SubwindowModeIncludeInferiors}).Check())
 	return cl
 }
 
@@ -127,14 +129,17 @@ func (c *client) cursor(size, hotX, hotY, x, y int) {
 	c.t.Helper()
 	pix, err := xproto.NewPixmapId(c.Conn)
 	c.check(err)
-	c.check(xproto.CreatePixmapChecked(c.Conn, 1, pix, xproto.Drawable(c.screen.Root), uint16(size), uint16(size)).Check())
+	c.check(xproto.CreatePixmapChecked(c.Conn, 1, pix, xproto.Drawable(c.screen.Root), uint16(size),
+		uint16(size)).Check())
 	gc, err := xproto.NewGcontextId(c.Conn)
 	c.check(err)
 	c.check(xproto.CreateGCChecked(c.Conn, gc, xproto.Drawable(pix), xproto.GcForeground, []uint32{1}).Check())
-	c.check(xproto.PolyFillRectangleChecked(c.Conn, xproto.Drawable(pix), gc, []xproto.Rectangle{{Width: uint16(size), Height: uint16(size)}}).Check())
+	c.check(xproto.PolyFillRectangleChecked(c.Conn, xproto.Drawable(pix), gc,
+		[]xproto.Rectangle{{Width: uint16(size), Height: uint16(size)}}).Check())
 	id, err := xproto.NewCursorId(c.Conn)
 	c.check(err)
-	c.check(xproto.CreateCursorChecked(c.Conn, id, pix, pix, 0xffff, 0x8080, 0, 0, 0, 0, uint16(hotX), uint16(hotY)).Check())
+	c.check(xproto.CreateCursorChecked(c.Conn, id, pix, pix, 0xffff, 0x8080, 0, 0, 0, 0, uint16(hotX),
+		uint16(hotY)).Check())
 	c.check(xproto.ChangeWindowAttributesChecked(c.Conn, c.screen.Root, xproto.CwCursor, []uint32{uint32(id)}).Check())
 	c.check(xproto.WarpPointerChecked(c.Conn, 0, c.screen.Root, 0, 0, 0, 0, int16(x), int16(y)).Check())
 }

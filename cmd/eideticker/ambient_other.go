@@ -3,4 +3,4 @@
 package main
 
 // keepRights does nothing: there are no ambient capabilities.
-func keepRights() {}
+func keepRights() error { return nil }

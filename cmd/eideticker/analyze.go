@@ -14,10 +14,10 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
 )
 
 type analyzeCmd struct {
@@ -102,7 +102,7 @@ func (c analyzeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	found, err := analysis.Run(e.ctx, r, s, program(), e)
+	found, err := runfolder.Run(e.ctx, r, s, program(), e)
 	if found == nil {
 		return errors.Join(fmt.Errorf("analyze %s: %w", c.File, orInterrupted(err)), folder.End())
 	}
@@ -136,15 +136,17 @@ func numberWindows(windows []report.Window) {
 	}
 }
 
-// beginFolder says before the work whether the run folder that was asked for can be written; nil: none was.
-func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*analysis.Folder, error) {
+// beginFolder says before the work whether the run folder that was asked for can be written; nil:
+// none was.
+func (c analyzeCmd) beginFolder(earlier *session.Earlier) (*runfolder.Folder, error) {
 	if c.Output == "" {
 		return nil, nil
 	}
-	return analysis.BeginFolder(c.Output, analysis.FolderOptions{Force: c.Force, Source: c.File, Network: earlier.Network(c.Output)})
+	return runfolder.BeginFolder(c.Output, runfolder.FolderOptions{Force: c.Force, Source: c.File,
+		Network: earlier.Network(c.Output)})
 }
 
-func (c analyzeCmd) writeFolder(e *env, f *analysis.Folder, r *recording.Reader, found *analysis.Found) error {
+func (c analyzeCmd) writeFolder(e *env, f *runfolder.Folder, r *recording.Reader, found *runfolder.Found) error {
 	if f == nil {
 		return nil
 	}
@@ -166,7 +168,7 @@ func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error
 		return err
 	}
 	var l list
-	l.add("report", "%s", filepath.Join(c.Output, analysis.PageFile))
+	l.add("report", "%s", filepath.Join(c.Output, runfolder.PageFile))
 	l.add("results", "%s", filepath.Join(c.Output, report.FileName))
 	if r.Video != nil {
 		l.add("video", "%s", filepath.Join(c.Output, r.Video.File))
@@ -174,8 +176,8 @@ func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error
 	return l.print(w)
 }
 
-func (c analyzeCmd) settings() (s analysis.Settings, err error) {
-	s = analysis.Settings{
+func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
+	s = runfolder.Settings{
 		Measures: c.Measures, Strict: c.Strict, Markers: c.Window == "markers", T0: c.T0,
 		Variants: c.Variants, EndEvent: c.Event,
 		Name: strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)),
@@ -218,7 +220,7 @@ func (c analyzeCmd) settings() (s analysis.Settings, err error) {
 }
 
 // windowSettings say where a window ends, if that is not left to the red.
-func (c analyzeCmd) windowSettings(s *analysis.Settings) error {
+func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 	if c.Frames.given && c.Window != "auto" {
 		return usagef("--frames and --window %s do not go together: each says what is measured", c.Window)
 	}
@@ -246,7 +248,7 @@ func (c analyzeCmd) windowSettings(s *analysis.Settings) error {
 }
 
 // fits says which of the settings cannot be meant, the recording being what it is.
-func (c analyzeCmd) fits(s *analysis.Settings, r *recording.Reader) error {
+func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 	for _, m := range s.Masks {
 		if !within(r, m) {
 			return usagef("--mask %v lies outside of every frame", m)
@@ -260,12 +262,12 @@ func (c analyzeCmd) fits(s *analysis.Settings, r *recording.Reader) error {
 			return usagef("--images %d: the recording has frames 0 to %d", n, r.Frames()-1)
 		}
 	}
-	if c.T0 == "" || c.T0 == analysis.FromStart {
+	if c.T0 == "" || c.T0 == runfolder.FromStart {
 		return nil
 	}
-	kinds := analysis.EventKinds(r)
+	kinds := runfolder.EventKinds(r)
 	if !slices.Contains(kinds, c.T0) {
-		return usagef("--t0 %s: no such event is in the recording, which has %s", c.T0, analysis.KindsText(kinds))
+		return usagef("--t0 %s: no such event is in the recording, which has %s", c.T0, runfolder.KindsText(kinds))
 	}
 	return nil
 }
@@ -291,7 +293,7 @@ func (c analyzeCmd) nothingMeasured(r *report.Results) error {
 }
 
 // measureSettings are those of single measures.
-func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
+func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 	s.Tearing.Images, s.Tearing.Disjoint, s.Response.Kinds = c.Images, c.Disjoint, c.Ping
 	if c.Cadence != nil {
 		if s.FPS.Cadence = *c.Cadence; !(s.FPS.Cadence > 0 && s.FPS.Cadence <= frame.MaxRate) {
@@ -335,8 +337,9 @@ func (c analyzeCmd) measureSettings(s *analysis.Settings) error {
 }
 
 // path is what is known of the way from the screen into the recording.
-func (c analyzeCmd) path(s *analysis.Settings) error {
-	for name, d := range map[string]*time.Duration{"--delay": c.Delay, "--delay-within": &c.Within, "--scan-out": c.ScanOut} {
+func (c analyzeCmd) path(s *runfolder.Settings) error {
+	for name, d := range map[string]*time.Duration{"--delay": c.Delay, "--delay-within": &c.Within,
+		"--scan-out": c.ScanOut} {
 		if d != nil && (*d < 0 || *d > 10*time.Second) {
 			return usagef("%s %v: want a time from 0 to 10s", name, *d)
 		}

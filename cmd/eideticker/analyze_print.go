@@ -29,7 +29,8 @@ func printResults(w io.Writer, r *report.Results) error {
 func printQuality(w io.Writer, r *report.Results) error {
 	stored, _ := r.Quality.Find("stored_frames")
 	lost, _ := r.Quality.Find("lost_frames")
-	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", figure(stored.Value), figure(lost.Value), cutOff(r)); err != nil {
+	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", figure(stored.Value), figure(lost.Value),
+		cutOff(r)); err != nil {
 		return err
 	}
 	if err := printLines(w, append(slices.Clone(r.Quality.Warnings), r.Notes...)); err != nil || len(r.Windows) > 0 {
@@ -80,7 +81,8 @@ func printWindow(w io.Writer, win *report.Window) error {
 	if win.Name != "" {
 		title = win.Name + ", frames"
 	}
-	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s (--frames %d:%d)\n", title, win.Start, win.End, regionText(win.Region), win.Start, win.End+1); err != nil {
+	if _, err := fmt.Fprintf(w, "\n%s %d to %d, %s (--frames %d:%d)\n", title, win.Start, win.End,
+		regionText(win.Region), win.Start, win.End+1); err != nil {
 		return err
 	}
 	if err := printLines(w, win.Warnings); err != nil {
@@ -107,14 +109,15 @@ func printWindow(w io.Writer, win *report.Window) error {
 	return printLines(w, said)
 }
 
-// repeats reports whether a value says what another one says already: most loads never fall back, so the time at which a level is crossed is the
-// time from which on it is kept.
+// repeats reports whether a value says what another one says already: most loads never fall back,
+// so the time at which a level is crossed is the time from which on it is kept.
 func repeats(r *analyze.Result, v analyze.Value) bool {
 	complete, ok := r.Find(strings.Replace(v.Name, ".crossed_", ".complete_", 1))
 	return ok && complete.Name != v.Name && complete.Value == v.Value
 }
 
-// valueFigure is a value with the digits that mean something: of a fraction the first four, wherever they begin; elsewhere nothing is told below a ten-thousandth.
+// valueFigure is a value with the digits that mean something: of a fraction the first four,
+// wherever they begin; elsewhere nothing is told below a ten-thousandth.
 func valueFigure(v analyze.Value) string {
 	if a := math.Abs(v.Value); v.Unit != "fraction" && a < 0.001 {
 		return strconv.FormatFloat(math.Round(v.Value*1e4)/1e4+0, 'f', -1, 64)
@@ -132,7 +135,11 @@ func shownBounds(v analyze.Value) string {
 	if valueFigure(low) == valueFigure(high) {
 		return "within rounding"
 	}
-	return valueFigure(low) + " – " + valueFigure(high)
+	shown := valueFigure(low) + " – " + valueFigure(high)
+	if strings.Contains(v.Note, analyze.WorstCase) {
+		shown += " at worst"
+	}
+	return shown
 }
 
 func bounds(v analyze.Value) string {

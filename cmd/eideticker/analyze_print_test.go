@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// TestNumbersThatMeanNothing: what is below the digits that are shown is not told as if it were found.
+// TestNumbersThatMeanNothing: what is below the digits that are shown is not told as if it were
+// found.
 func TestNumbersThatMeanNothing(t *testing.T) {
 	for _, tc := range []struct {
 		unit             string
@@ -29,7 +30,8 @@ func TestNumbersThatMeanNothing(t *testing.T) {
 }
 
 func TestFramesOfNothing(t *testing.T) {
-	if _, _, err := (frameRange{from: 3, to: 5, given: true}).in(0); err == nil || !strings.Contains(err.Error(), "has no frames") || !strings.Contains(err.Error(), "quality") {
+	if _, _, err := (frameRange{from: 3, to: 5, given: true}).in(0); err == nil ||
+		!strings.Contains(err.Error(), "has no frames") || !strings.Contains(err.Error(), "quality") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
+	"github.com/eideticker/eideticker/controller/certify"
 )
 
 type certifyCmd struct {
@@ -125,7 +125,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 	p := e.phase(what, 0)
 	rep, err := certify.Run(e.ctx, src, out, certify.Options{
 		Duration: c.Duration, Path: path, Program: program(),
-		Progress: func(at rig.Progress) { p.describe(what + progressText(at, 0)) },
+		Progress: func(at recorder.Progress) { p.describe(what + progressText(at, 0)) },
 	})
 	p.end()
 	switch {
@@ -156,7 +156,8 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 func (c certifyCmd) failure(rep *certify.Report) error {
 	switch {
 	case !rep.Tells():
-		return fmt.Errorf("%s cannot be certified: it does not show what was played, and no certificate is kept", c.Source)
+		return fmt.Errorf("%s cannot be certified: it does not show what was played, and no certificate is kept",
+			c.Source)
 	case rep.Verdict == certify.Fail:
 		return fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))
 	}
@@ -180,7 +181,8 @@ func failed(r *certify.Report) []string {
 	return all
 }
 
-// keepEvidence writes, beside the recording, the certificate and pictures of the worst frame and of what it should have been.
+// keepEvidence writes, beside the recording, the certificate and pictures of the worst frame and of
+// what it should have been.
 func keepEvidence(folder, path string, cert certify.Certificate) error {
 	if cert.Report.Tells() {
 		f, err := createOut(filepath.Join(folder, "certificate.json"), true)

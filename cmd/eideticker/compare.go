@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
 type compareCmd struct {
@@ -62,7 +62,8 @@ func (f *fraction) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no threshold, want one such as 3%%", text)
 	}
 	if !percent && v >= 1 {
-		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, wording.Number(100*v), wording.Number(v), wording.Number(v/100))
+		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, wording.Number(100*v), wording.Number(v),
+			wording.Number(v/100))
 	}
 	*f = fraction{v, true}
 	return nil
@@ -95,9 +96,10 @@ func (c compareCmd) Run(e *env) error {
 	return failure(cmp)
 }
 
-// tell prints the comparison and writes what was asked for beside it. The table comes first, so that a full disk does not take it away; the one object of --json
-// says what was written, and comes behind.
-func (c compareCmd) tell(e *env, cmp *comparison.Comparison, folder *comparison.Folder) error {
+// tell prints the comparison and writes what was asked for beside it. The table comes first, so
+// that a full disk does not take it away; the one object of --json says what was written, and comes
+// behind.
+func (c compareCmd) tell(e *env, cmp *compare.Comparison, folder *compare.Folder) error {
 	if !c.JSON {
 		if err := printComparison(e.out, cmp); err != nil {
 			return errors.Join(err, folder.Abandon())
@@ -113,12 +115,12 @@ func (c compareCmd) tell(e *env, cmp *comparison.Comparison, folder *comparison.
 	return errors.Join(wrote, c.printWritten(e.out, cmp))
 }
 
-func (c compareCmd) compare(e *env, pathA, pathB string) (*comparison.Comparison, error) {
-	a, err := comparison.Load(e.ctx, pathA)
+func (c compareCmd) compare(e *env, pathA, pathB string) (*compare.Comparison, error) {
+	a, err := compare.Load(e.ctx, pathA)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
-	b, err := comparison.Load(e.ctx, pathB)
+	b, err := compare.Load(e.ctx, pathB)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", orInterrupted(err))
 	}
@@ -126,13 +128,13 @@ func (c compareCmd) compare(e *env, pathA, pathB string) (*comparison.Comparison
 }
 
 // compareSets compares as the command line says, on which a primary that there is not is a mistake.
-func compareSets(a, b *comparison.Set, threshold fraction, primary string) (*comparison.Comparison, error) {
-	o := comparison.Options{Primary: primary}
+func compareSets(a, b *compare.Set, threshold fraction, primary string) (*compare.Comparison, error) {
+	o := compare.Options{Primary: primary}
 	if threshold.given {
 		o.Threshold = &threshold.value
 	}
-	cmp, err := comparison.Compare(a, b, o)
-	var none *comparison.PrimaryError
+	cmp, err := compare.Compare(a, b, o)
+	var none *compare.PrimaryError
 	if errors.As(err, &none) {
 		if near := spelling.Nearest(none.Name, none.There); near != "" {
 			err = fmt.Errorf("%w; perhaps %s is meant", err, near)
@@ -142,27 +144,29 @@ func compareSets(a, b *comparison.Set, threshold fraction, primary string) (*com
 	return cmp, err
 }
 
-// compareTest compares runs of a test: what it looks at first may not have been measured, and is not asked for then.
-func compareTest(a, b *comparison.Set, threshold fraction, primary string) (*comparison.Comparison, error) {
+// compareTest compares runs of a test: what it looks at first may not have been measured, and is
+// not asked for then.
+func compareTest(a, b *compare.Set, threshold fraction, primary string) (*compare.Comparison, error) {
 	cmp, err := compareSets(a, b, threshold, primary)
-	var none *comparison.PrimaryError
+	var none *compare.PrimaryError
 	if errors.As(err, &none) {
 		return compareSets(a, b, threshold, "")
 	}
 	return cmp, err
 }
 
-// beginFolder says before the work whether the folder that was asked for can be written; nil: none was.
-func (c compareCmd) beginFolder() (*comparison.Folder, error) {
+// beginFolder says before the work whether the folder that was asked for can be written; nil: none
+// was.
+func (c compareCmd) beginFolder() (*compare.Folder, error) {
 	if c.Output == "" {
 		return nil, nil
 	}
-	for _, name := range comparison.FolderFiles() {
+	for _, name := range compare.FolderFiles() {
 		if err := refuseExisting(filepath.Join(c.Output, name), c.Force); err != nil {
 			return nil, err
 		}
 	}
-	return comparison.BeginFolder(c.Output)
+	return compare.BeginFolder(c.Output)
 }
 
 // paths returns where A and B are.
@@ -178,7 +182,7 @@ func (c compareCmd) paths() (a, b string, err error) {
 }
 
 // write writes what was asked for beside the table.
-func (c compareCmd) write(e *env, cmp *comparison.Comparison, folder *comparison.Folder) error {
+func (c compareCmd) write(e *env, cmp *compare.Comparison, folder *compare.Folder) error {
 	if folder != nil {
 		if err := folder.Write(e.ctx, cmp, e); err != nil {
 			return err
@@ -198,7 +202,7 @@ func (c compareCmd) write(e *env, cmp *comparison.Comparison, folder *comparison
 }
 
 // printWritten tells what was written beside the table.
-func (c compareCmd) printWritten(w io.Writer, cmp *comparison.Comparison) error {
+func (c compareCmd) printWritten(w io.Writer, cmp *compare.Comparison) error {
 	var l list
 	for _, e := range cmp.Evidence() {
 		l.add(e.Name, "%s", e.Text)
@@ -208,8 +212,8 @@ func (c compareCmd) printWritten(w io.Writer, cmp *comparison.Comparison) error 
 	return l.print(w)
 }
 
-// writeWhole writes a file that is there as a whole or not at all. What is written here is made anew with every
-// comparison, so one that is there is overwritten.
+// writeWhole writes a file that is there as a whole or not at all. What is written here is made
+// anew with every comparison, so one that is there is overwritten.
 func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -222,11 +226,11 @@ func writeWhole(path string, write func(io.Writer) error) error {
 }
 
 // failure is what a comparison found as an error, nil if it passed.
-func failure(c *comparison.Comparison) error {
+func failure(c *compare.Comparison) error {
 	switch o, why := c.Outcome(); o {
-	case comparison.Regressed:
+	case compare.Regressed:
 		return verdictError{exitRegression, why}
-	case comparison.Inconclusive:
+	case compare.Inconclusive:
 		return verdictError{exitInconclusive, why}
 	}
 	return nil

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// printComparison writes the table for people: who is compared, what to know first, a line per measure, and the sum of it.
-func printComparison(w io.Writer, c *comparison.Comparison) error {
+// printComparison writes the table for people: who is compared, what to know first, a line per
+// measure, and the sum of it.
+func printComparison(w io.Writer, c *compare.Comparison) error {
 	var l list
 	a, b := c.Describe()
 	l.add("A", "%s", a)
@@ -37,6 +38,7 @@ func printComparison(w io.Writer, c *comparison.Comparison) error {
 	return err
 }
 
-func comparedRow(v *comparison.Value) []string {
-	return []string{v.Key.String(), wording.Number(v.MedianA.Estimate), wording.Number(v.MedianB.Estimate), v.Measure.Unit, string(v.Verdict), v.Sentence()}
+func comparedRow(v *compare.Value) []string {
+	return []string{v.Key.String(), wording.Number(v.MedianA.Estimate), wording.Number(v.MedianB.Estimate),
+		v.Measure.Unit, string(v.Verdict), v.Sentence()}
 }

@@ -54,15 +54,20 @@ type offer struct {
 	files bool
 }
 
-// completions reads commands and flags from the parser's model, so that they cannot be forgotten here. A
-// field's tag complete:"files" or complete:"WORD WORD" says what stands there; enums say it themselves.
+// completions reads commands and flags from the parser's model, so that they cannot be forgotten
+// here. A field's tag complete:"files" or complete:"WORD WORD" says what stands there; enums say it
+// themselves.
 func completions(root *kong.Node) []completable {
 	var all []completable
 	for _, n := range root.Children {
+		if n.Hidden { // removed
+			continue
+		}
 		c := completable{name: n.Name, help: n.Help}
 		for _, group := range n.AllFlags(true) {
 			for _, f := range group {
-				cf := completableFlag{long: "--" + f.Name, help: f.Help, takesValue: !f.IsBool(), value: offered(f.Value)}
+				cf := completableFlag{long: "--" + f.Name, help: f.Help, takesValue: !f.IsBool(),
+					value: offered(f.Value)}
 				if f.Short != 0 {
 					cf.short = "-" + string(f.Short)
 				}
@@ -109,8 +114,8 @@ func commandNames(commands []completable) string {
 	return strings.Join(names, " ")
 }
 
-// writeBash writes a function that looks at the word before, then at the subcommand. For bash a colon and an equals sign
-// are words of their own, as COMP_WORDBREAKS has it.
+// writeBash writes a function that looks at the word before, then at the subcommand. For bash a
+// colon and an equals sign are words of their own, as COMP_WORDBREAKS has it.
 func writeBash(w *strings.Builder, commands []completable) {
 	w.WriteString("# bash completion for eideticker\n_eideticker() {\n" +
 		"    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n" +
@@ -121,7 +126,8 @@ func writeBash(w *strings.Builder, commands []completable) {
 		"    elif [[ $cur == : || $prev == : ]]; then\n" +
 		"        COMPREPLY=($(compgen -f -- \"${cur#:}\"))\n        return\n    fi\n" +
 		"    if ((COMP_CWORD == 1)); then\n")
-	fmt.Fprintf(w, "        COMPREPLY=($(compgen -W %s -- \"$cur\"))\n        return\n    fi\n", bashWords(strings.Fields(commandNames(commands)+" --help")))
+	fmt.Fprintf(w, "        COMPREPLY=($(compgen -W %s -- \"$cur\"))\n        return\n    fi\n",
+		bashWords(strings.Fields(commandNames(commands)+" --help")))
 	w.WriteString("    case ${COMP_WORDS[1]} in\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "    %s)\n        case $prev in\n", c.name)
@@ -155,10 +161,12 @@ func (o offer) bash() string {
 	return ":"
 }
 
-// bashWords quotes words one to a line: they are only split there, so that names of files may have blanks.
+// bashWords quotes words one to a line: they are only split there, so that names of files may have
+// blanks.
 func bashWords(words []string) string { return "$" + quoted(strings.Join(words, `\n`)) }
 
-// writeZsh writes a function for the completion system: _describe for commands, _arguments for flags.
+// writeZsh writes a function for the completion system: _describe for commands, _arguments for
+// flags.
 func writeZsh(w *strings.Builder, commands []completable) {
 	w.WriteString("#compdef eideticker\n_eideticker() {\n    local -a commands\n    commands=(\n")
 	for _, c := range commands {

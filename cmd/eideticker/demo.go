@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
@@ -49,10 +49,12 @@ type demo struct {
 	made    []*session.Made // that the summary tells of, in its order
 }
 
-// demoTests show what there is to measure: frames that reach the screen and fewer of them than a page claims, a load, torn frames that should not be there and some that
-// are drawn on purpose, tiles that come late, a hand at the wheel, and the time until a click is answered.
+// demoTests show what there is to measure: frames that reach the screen and fewer of them than a
+// page claims, a load, torn frames that should not be there and some that are drawn on purpose,
+// tiles that come late, a hand at the wheel, and the time until a click is answered.
 func demoTests() []string {
-	return []string{"framerate", "framerate-boast", "load", "tearing-combined", "tearing-drawn", "checkerboard-pan", "scroll", "pingpong"}
+	return []string{"framerate", "framerate-boast", "load", "tearing-combined", "tearing-drawn", "checkerboard-pan",
+		"scroll", "pingpong"}
 }
 
 func (d *demo) runs() string        { return filepath.Join(d.cmd.Output, demoRuns) }
@@ -98,7 +100,8 @@ func (d *demo) tell() error {
 	return d.print(d.out)
 }
 
-// findDemoTests looks for tests by their names, all of them ours: of others nobody knows what they draw.
+// findDemoTests looks for tests by their names, all of them ours: of others nobody knows what they
+// draw.
 func findDemoTests(names []string) (tests []*suite.Test, err error) {
 	if len(names) == 0 {
 		names = demoTests()

@@ -11,14 +11,15 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// demoLines are what the page that loads is loaded over, one after the other, where this machine lets a line be made.
+// demoLines are what the page that loads is loaded over, one after the other, where this machine
+// lets a line be made.
 func demoLines() []string { return []string{"cable", "3g"} }
 
 // demoLoad is the test of that page.
@@ -57,9 +58,12 @@ func (d *demo) addLines() {
 	case err == nil:
 		d.tests = append(d.tests, overLines(d.tests)...)
 	case errors.As(err, &privilege), errors.Is(err, errors.ErrUnsupported):
-		d.summary.before = append(d.summary.before, fmt.Sprintf("%s is not loaded over %s, since this takes more than this user may do: %v", demoLoad, strings.Join(demoLines(), " and "), err))
+		d.summary.before = append(d.summary.before,
+			fmt.Sprintf("%s is not loaded over %s, since this takes more than this user may do: %v", demoLoad,
+				strings.Join(demoLines(), " and "), err))
 	default:
-		d.summary.before = append(d.summary.before, fmt.Sprintf("%s is not loaded over %s: %v", demoLoad, strings.Join(demoLines(), " and "), err))
+		d.summary.before = append(d.summary.before, fmt.Sprintf("%s is not loaded over %s: %v", demoLoad,
+			strings.Join(demoLines(), " and "), err))
 	}
 }
 
@@ -72,10 +76,12 @@ type demoNetwork struct {
 	HAR           string    `json:"har,omitempty"`
 }
 
-// lineTries is how often a line is asked for: a machine that is busy with something else is no line of anybody's choice.
+// lineTries is how often a line is asked for: a machine that is busy with something else is no line
+// of anybody's choice.
 const lineTries = 3
 
-// lineOff reports whether a run was not made since its line was not as it was asked for: that says something about this machine, and nothing about what is shown here.
+// lineOff reports whether a run was not made since its line was not as it was asked for: that says
+// something about this machine, and nothing about what is shown here.
 func lineOff(state session.State, reason string) bool {
 	return state == session.Failed && strings.HasPrefix(reason, session.NotAsAsked)
 }
@@ -91,7 +97,9 @@ func newDemoNetwork(dir string, m *session.Made) *demoNetwork {
 	if m.Record.Network == nil {
 		return nil
 	}
-	n := &demoNetwork{Network: m.Record.Network, Waterfall: ifThere(dir, filepath.Join(analysis.PicturesDir, "waterfall.svg")), HAR: ifThere(dir, session.HARFile)}
+	n := &demoNetwork{Network: m.Record.Network,
+		Waterfall: ifThere(dir, filepath.Join(runfolder.PicturesDir, "waterfall.svg")),
+		HAR:       ifThere(dir, session.HARFile)}
 	if m.Found == nil || len(m.Found.Results.Windows) == 0 {
 		return n
 	}
@@ -148,9 +156,11 @@ func (s *demoSummary) printNetworks(w io.Writer) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := printTable(w, []string{"OVER A LINE", ">RTT", ">DOWN", ">REQUESTS", ">RECEIVED", ">FIRST SEEN", ">LAST CHANGE"}, rows); err != nil {
+	if err := printTable(w, []string{"OVER A LINE", ">RTT", ">DOWN", ">REQUESTS", ">RECEIVED", ">FIRST SEEN",
+		">LAST CHANGE"}, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "Waterfall, filmstrip and load curve on one axis, which the reports show too:\n%s\n", falls)
+	_, err := fmt.Fprintf(w, "Waterfall, filmstrip and load curve on one axis, which the reports show too:\n%s\n",
+		falls)
 	return err
 }

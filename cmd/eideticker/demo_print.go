@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/session"
 )
 
 // print tells what was drawn and measured, what was recorded, and where all of it is.
@@ -30,7 +30,8 @@ func (d *demo) print(w io.Writer) error {
 	return d.list().print(w)
 }
 
-// printChecks puts what was measured beside what was drawn beside what the page says: one table, in which each test has a heading. The notes stand below their rows.
+// printChecks puts what was measured beside what was drawn beside what the page says: one table, in
+// which each test has a heading. The notes stand below their rows.
 func (s *demoSummary) printChecks(w io.Writer, width int) error {
 	rows := [][]string{}
 	for _, p := range s.Pages {
@@ -148,7 +149,9 @@ func (d *demo) list() *list {
 	for _, n := range s.Notes {
 		l.add("note", "%s", n)
 	}
-	l.add("beside each", "%s", strings.Join([]string{analysis.RecordingFile, analysis.VideoFile, analysis.PicturesDir + string(filepath.Separator)}, ", "))
+	l.add("beside each", "%s",
+		strings.Join([]string{runfolder.RecordingFile, runfolder.VideoFile, runfolder.PicturesDir +
+			string(filepath.Separator)}, ", "))
 	l.add("summary", "%s", s.Summary)
 	if !d.cmd.Serve {
 		l.add("web page", "eideticker serve --data-dir %s shows the runs", d.cmd.Output)
@@ -162,10 +165,12 @@ func (s *demoSummary) addRecorded(l *list) {
 	var bytes, raw int64
 	for _, p := range s.Pages {
 		if r := p.Recording; r != nil {
-			stored, unique, missing, bytes, raw = stored+r.Frames, unique+r.UniqueFrames, missing+r.MissingFrames, bytes+r.Bytes, raw+r.RawBytes
+			stored, unique, missing, bytes, raw = stored+r.Frames, unique+r.UniqueFrames, missing+r.MissingFrames,
+				bytes+r.Bytes, raw+r.RawBytes
 		}
 	}
-	l.add("recorded", "%s, %s unique; %s lost, %s of them in what was measured", plural(stored, "frame"), countText(unique), countText(missing), countText(s.Total.LostFrames))
+	l.add("recorded", "%s, %s unique; %s lost, %s of them in what was measured", plural(stored, "frame"),
+		countText(unique), countText(missing), countText(s.Total.LostFrames))
 	l.add("size", "%s for %s of pixels, %s", bytesText(bytes), bytesText(raw), ratioText(raw, bytes))
 }
 

@@ -6,16 +6,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 )
 
 const (
-	// demoRuns is where the runs are in the demo's folder, which is laid out as a rig's data directory.
+	// demoRuns is where the runs are in the demo's folder, which is laid out as a rig's data
+	// directory.
 	demoRuns = "runs"
 	// demoLabel is how the demo knows its runs again.
 	demoLabel = "demo"
-	// demoMaxLost is how many frames a run may lack. What is checked holds whatever is lost, and browser and recorder share this machine; of a run that has lost
-	// most of its frames there is little to see.
+	// demoMaxLost is how many frames a run may lack. What is checked holds whatever is lost, and
+	// browser and recorder share this machine; of a run that has lost most of its frames there is
+	// little to see.
 	demoMaxLost = 0.5
 )
 
@@ -45,7 +47,8 @@ func (d *demo) make() (err error) {
 	return d.write()
 }
 
-// makeOne makes the run of a test. Where not even the first has got as far as a frame, the others would not either.
+// makeOne makes the run of a test. Where not even the first has got as far as a frame, the others
+// would not either.
 func (d *demo) makeOne(i int, on session.Variant) error {
 	t := d.tests[i]
 	fmt.Fprintf(d.err, "%s, %d of %d\n", t.Name, i+1, len(d.tests))
@@ -54,8 +57,10 @@ func (d *demo) makeOne(i int, on session.Variant) error {
 	for try := range lineTries {
 		var err error
 		set, err = d.runSet(d.ctx, session.SetOptions{
-			Test: t, Variants: []session.Variant{on}, Repeat: 1, Retries: 1, MaxLost: demoMaxLost, Seed: session.NewSeed(),
-			Dir: freeFolder(filepath.Join(d.runs(), t.Name)), Program: program(), Told: d.env, Labels: session.Labels{Label: demoLabel},
+			Test: t, Variants: []session.Variant{on}, Repeat: 1, Retries: 1, MaxLost: demoMaxLost,
+			Seed: session.NewSeed(),
+			Dir:  freeFolder(filepath.Join(d.runs(), t.Name)), Program: program(), Told: d.env,
+			Labels: session.Labels{Label: demoLabel},
 		})
 		if err != nil {
 			return err
@@ -98,7 +103,8 @@ func removeEarlierDemo(runs string) error {
 	return nil
 }
 
-// ofDemo reports whether a folder is a run of a demo, or has such runs and nothing else: tries that were begun again stand together.
+// ofDemo reports whether a folder is a run of a demo, or has such runs and nothing else: tries that
+// were begun again stand together.
 func ofDemo(dir string) bool {
 	if demo, is := demoRun(dir); is {
 		return demo

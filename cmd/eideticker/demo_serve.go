@@ -6,10 +6,11 @@ import (
 	"net"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// openPage opens a rig whose data directory is the demo's folder. Its store is open then, and to be closed.
+// openPage opens a rig whose data directory is the demo's folder. Its store is open then, and to be
+// closed.
 func (d *demo) openPage() (*rigService, error) {
 	conf := config.Default()
 	conf.Log.Level = "error" // that the folder has no index yet is no news

@@ -9,10 +9,10 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -81,7 +81,8 @@ type demoPage struct {
 }
 
 func newDemoSummary(file string) demoSummary {
-	return demoSummary{SharedMachine: true, Verified: true, Problems: []string{}, Pages: []demoPage{}, Summary: file, Notes: []string{}}
+	return demoSummary{SharedMachine: true, Verified: true, Problems: []string{}, Pages: []demoPage{}, Summary: file,
+		Notes: []string{}}
 }
 
 // take looks at a run that has ended.
@@ -91,15 +92,17 @@ func (d *demo) take(t *suite.Test, dir string, m *session.Made) error {
 		Name: t.Name, Title: t.About, State: rec.State, Reason: rec.Reason, Attempt: rec.Attempt,
 		GreenFrame: -1, FirstFrame: -1, LastFrame: -1, RedFrame: -1,
 		Checks: []report.Check{}, Results: []analyze.Result{}, Notes: append([]string{}, rec.Notes...),
-		Dir: dir, Report: ifThere(dir, analysis.PageFile), Video: ifThere(dir, analysis.VideoFile), Pictures: ifThere(dir, analysis.PicturesDir),
-		Network: newDemoNetwork(dir, m),
+		Dir: dir, Report: ifThere(dir, runfolder.PageFile), Video: ifThere(dir, runfolder.VideoFile),
+		Pictures: ifThere(dir, runfolder.PicturesDir),
+		Network:  newDemoNetwork(dir, m),
 	}
-	p.LostFrames, p.ChecksMade, p.ChecksFailed, p.ChecksNotMade = rec.WindowLost, rec.Checks, len(rec.ChecksFailed), len(rec.ChecksNotMade)
+	p.LostFrames, p.ChecksMade, p.ChecksFailed, p.ChecksNotMade = rec.WindowLost, rec.Checks, len(rec.ChecksFailed),
+		len(rec.ChecksNotMade)
 	if m.Found != nil && rec.State != session.Failed && len(m.Found.Results.Windows) > 0 {
 		p.measured(&m.Found.Results.Windows[0]) // a page plays in one
 	}
 	if rec.Frames > 0 {
-		if err := d.read(&p, filepath.Join(dir, analysis.RecordingFile)); err != nil {
+		if err := d.read(&p, filepath.Join(dir, runfolder.RecordingFile)); err != nil {
 			return err
 		}
 	}
@@ -117,7 +120,8 @@ func (p *demoPage) measured(w *report.Window) {
 	p.Checks, p.Results = append(p.Checks, w.Checks...), append(p.Results, w.Results...)
 }
 
-// read counts what a recording has, and decodes all of its frames once more, as eideticker verify does.
+// read counts what a recording has, and decodes all of its frames once more, as eideticker verify
+// does.
 func (d *demo) read(p *demoPage, path string) error {
 	if err := p.count(path); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
@@ -141,7 +145,7 @@ func (p *demoPage) count(path string) error {
 		return err
 	}
 	defer r.Close() // was only read
-	has, err := rig.SummarizeReader(r)
+	has, err := recorder.SummarizeReader(r)
 	if err != nil {
 		return err
 	}
@@ -194,7 +198,8 @@ func (s *demoSummary) verdict() error {
 	case !s.Verified:
 		return fmt.Errorf("demo: what was recorded cannot be read back: %s", strings.Join(s.Problems, ", "))
 	case len(wrong) > 0:
-		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(wrong, ", "), s.Summary)
+		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(wrong, ", "),
+			s.Summary)
 	case len(ended) > 0:
 		return errors.New("demo: " + strings.Join(ended, "; "))
 	case len(unknown) > 0:

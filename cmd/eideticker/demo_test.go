@@ -16,11 +16,11 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -28,24 +28,33 @@ import (
 func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Writer, end func(*session.Made)) *demo {
 	t.Helper()
 	t.Setenv(session.LockVariable, filepath.Join(t.TempDir(), "locks")) // somebody may be at work on this machine
-	return &demo{env: &env{ctx: ctx, out: out, err: errOut}, cmd: cmd, tryLine: func() error { return errors.ErrUnsupported }, runSet: func(ctx context.Context, o session.SetOptions) (*session.Set, error) {
-		if err := os.Mkdir(o.Dir, 0o755); err != nil {
-			return nil, err
-		}
-		if code := run(ctx, []string{"record", "-s", "synth:page?size=64x48&frames=12", "-o", filepath.Join(o.Dir, analysis.RecordingFile)}, nil, io.Discard, errOut); code != exitOK {
-			return nil, fmt.Errorf("record: exit code %d", code)
-		}
-		m := &session.Made{Dir: ".", Found: &analysis.Found{}, Record: &session.Record{
-			Schema: session.Schema, Version: session.Version, Test: o.Test.Name, Device: "local", State: session.Passed, Labels: o.Labels,
-			StartedWallNS: time.Now().UnixNano(), Frames: 12, Checks: 1,
+	return &demo{env: &env{ctx: ctx, out: out, err: errOut}, cmd: cmd,
+		tryLine: func() error { return errors.ErrUnsupported },
+		runSet: func(ctx context.Context, o session.SetOptions) (*session.Set, error) {
+			if err := os.Mkdir(o.Dir, 0o755); err != nil {
+				return nil, err
+			}
+			if code := run(ctx, []string{"record", "-s", "synth:page?size=64x48&frames=12", "-o",
+				filepath.Join(o.Dir, runfolder.RecordingFile)}, nil, io.Discard, errOut); code != exitOK {
+				return nil, fmt.Errorf("record: exit code %d", code)
+			}
+			m := &session.Made{Dir: ".", Found: &runfolder.Found{}, Record: &session.Record{
+				Schema: session.Schema, Version: session.Version, Test: o.Test.Name, Device: "local",
+				State:         session.Passed,
+				Labels:        o.Labels,
+				StartedWallNS: time.Now().UnixNano(), Frames: 12, Checks: 1,
+			}}
+			m.Found.Results.Windows = []report.Window{
+				{Start: 2, End: 8, Checks: []report.Check{
+					{What: "unique frames", Unit: "frames", Measured: report.Span{Value: 7, Low: 7, High: 7},
+						Drawn: report.Span{Value: 7, Low: 6, High: 8}, Agrees: true}}}}
+			end(m)
+			return &session.Set{Dir: o.Dir, Single: true, Made: []*session.Made{m}}, m.Record.Write(o.Dir)
 		}}
-		m.Found.Results.Windows = []report.Window{{Start: 2, End: 8, Checks: []report.Check{{What: "unique frames", Unit: "frames", Measured: report.Span{Value: 7, Low: 7, High: 7}, Drawn: report.Span{Value: 7, Low: 6, High: 8}, Agrees: true}}}}
-		end(m)
-		return &session.Set{Dir: o.Dir, Single: true, Made: []*session.Made{m}}, m.Record.Write(o.Dir)
-	}}
 }
 
-// A number that is not as it was drawn makes the demo fail, and so does whatever keeps it from showing what it claims.
+// A number that is not as it was drawn makes the demo fail, and so does whatever keeps it from
+// showing what it claims.
 func TestDemoVerdict(t *testing.T) {
 	check := func(m *session.Made) *report.Check { return &m.Found.Results.Windows[0].Checks[0] }
 	for _, tc := range []struct {
@@ -73,11 +82,12 @@ func TestDemoVerdict(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
 			dir := t.TempDir()
-			d := demoOf(t, t.Context(), demoCmd{Tests: []string{"framerate", "load"}, Output: dir}, &out, &errOut, func(m *session.Made) {
-				if m.Record.Test == "load" {
-					tc.end(m)
-				}
-			})
+			d := demoOf(t, t.Context(), demoCmd{Tests: []string{"framerate", "load"}, Output: dir}, &out, &errOut,
+				func(m *session.Made) {
+					if m.Record.Test == "load" {
+						tc.end(m)
+					}
+				})
 			err := d.run()
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q\n%s", err, tc.want, &errOut)
@@ -90,7 +100,8 @@ func TestDemoVerdict(t *testing.T) {
 				t.Fatal(err)
 			}
 			var s demoSummary
-			if err := json.Unmarshal(text, &s); err != nil || len(s.Pages) != 2 || !s.Verified || s.Pages[0].Frames != 7 || s.Pages[0].Recording.Frames != 12 {
+			if err := json.Unmarshal(text, &s); err != nil || len(s.Pages) != 2 || !s.Verified ||
+				s.Pages[0].Frames != 7 || s.Pages[0].Recording.Frames != 12 {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
@@ -102,7 +113,7 @@ func TestDemoVerifies(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	d := demoOf(t, t.Context(), demoCmd{Tests: []string{"load"}, Output: dir}, &out, io.Discard, func(*session.Made) {
-		path := filepath.Join(dir, "runs", "load", analysis.RecordingFile)
+		path := filepath.Join(dir, "runs", "load", runfolder.RecordingFile)
 		b, err := os.ReadFile(path)
 		if err == nil {
 			b[len(b)*4/10] ^= 0x10
@@ -112,7 +123,8 @@ func TestDemoVerifies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := d.run(); err == nil || !strings.Contains(err.Error(), "cannot be read back") || !strings.Contains(out.String(), "problem ") {
+	if err := d.run(); err == nil || !strings.Contains(err.Error(), "cannot be read back") ||
+		!strings.Contains(out.String(), "problem ") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }
@@ -139,7 +151,8 @@ func TestDemoOverwritesItsOwn(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			r := session.Record{Schema: session.Schema, Version: session.Version, State: session.Passed, Labels: session.Labels{Label: label}}
+			r := session.Record{Schema: session.Schema, Version: session.Version, State: session.Passed,
+				Labels: session.Labels{Label: label}}
 			if err := r.Write(filepath.Dir(path)); err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +167,8 @@ func TestDemoOverwritesItsOwn(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "runs", "photos", "2026"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := demoOf(t, t.Context(), demoCmd{Tests: []string{"load", "typing", "hover"}, Output: dir}, io.Discard, io.Discard, func(*session.Made) {})
+	d := demoOf(t, t.Context(), demoCmd{Tests: []string{"load", "typing", "hover"}, Output: dir}, io.Discard,
+		io.Discard, func(*session.Made) {})
 	if err := d.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +183,8 @@ func TestDemoOverwritesItsOwn(t *testing.T) {
 			there = append(there, filepath.ToSlash(rel))
 		}
 	}
-	want := []string{"hover", "hover-2", "load", "mixed", "photos", "typing", "typing-2", "typing/old", "mixed/a/old", "mixed/b/old"}
+	want := []string{"hover", "hover-2", "load", "mixed", "photos", "typing", "typing-2", "typing/old", "mixed/a/old",
+		"mixed/b/old"}
 	if !slices.Equal(there, want) {
 		t.Errorf("there is %q, want %q", there, want)
 	}
@@ -184,7 +199,10 @@ func TestDemoTests(t *testing.T) {
 	for _, test := range tests {
 		if found, err := suite.Find(test.Name, session.Known(), suite.Standard()); err == nil {
 			standard++
-			clicks = clicks || slices.ContainsFunc(found.Steps, func(s suite.Step) bool { _, ping := s.Action.(suite.Ping); return ping })
+			clicks = clicks || slices.ContainsFunc(found.Steps, func(s suite.Step) bool {
+				_, ping := s.Action.(suite.Ping)
+				return ping
+			})
 		}
 	}
 	if standard < 6 || !clicks {
@@ -192,19 +210,22 @@ func TestDemoTests(t *testing.T) {
 	}
 	for _, args := range [][]string{{"lod"}, {"load", "load"}, {"https://example.org"}} {
 		var errOut bytes.Buffer
-		if code := run(t.Context(), append([]string{"demo", "-o", filepath.Join(t.TempDir(), "out")}, args...), nil, io.Discard, &errOut); code != exitUsage {
+		if code := run(t.Context(), append([]string{"demo", "-o", filepath.Join(t.TempDir(), "out")}, args...), nil,
+			io.Discard, &errOut); code != exitUsage {
 			t.Errorf("%q: exit code %d: %s", args, code, &errOut)
 		}
 	}
 }
 
-// demo --serve ends with a rig's page, whose interface lists the demo's runs, this one's and not an earlier one's.
+// demo --serve ends with a rig's page, whose interface lists the demo's runs, this one's and not an
+// earlier one's.
 func TestDemoServe(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		out, errOut := &output{}, &output{}
 		ctx, stop := context.WithCancel(context.Background())
-		d := demoOf(t, ctx, demoCmd{Tests: []string{"framerate", "load"}, Output: dir, Serve: true}, out, errOut, func(*session.Made) {})
+		d := demoOf(t, ctx, demoCmd{Tests: []string{"framerate", "load"}, Output: dir, Serve: true}, out, errOut,
+			func(*session.Made) {})
 		over := make(chan error, 1)
 		go func() { over <- d.run() }()
 		address := "http:" + out.line(t, "http:")
@@ -212,8 +233,8 @@ func TestDemoServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list wire.Runs
-		err = c.Call(t.Context(), "run.list", wire.ListParams{Label: "demo"}, &list)
+		var list api.Runs
+		err = c.Call(t.Context(), "run.list", api.ListParams{Label: "demo"}, &list)
 		c.Close()
 		var names []string
 		for _, r := range list.Runs {
@@ -226,9 +247,10 @@ func TestDemoServe(t *testing.T) {
 		if !strings.HasPrefix(address, "http://127.0.0.1:") {
 			t.Errorf("it is served at %s", address)
 		}
-		second := demoOf(t, t.Context(), demoCmd{Tests: []string{"load"}, Output: dir, Serve: true}, io.Discard, io.Discard, func(*session.Made) {
-			t.Error("a run is made in the folder of a rig that is at work")
-		})
+		second := demoOf(t, t.Context(), demoCmd{Tests: []string{"load"}, Output: dir, Serve: true}, io.Discard,
+			io.Discard, func(*session.Made) {
+				t.Error("a run is made in the folder of a rig that is at work")
+			})
 		if err := second.run(); err == nil {
 			t.Error("two rigs have one folder")
 		}
@@ -248,19 +270,22 @@ func TestDemoServe(t *testing.T) {
 func TestDemoServeOfAWrongNumber(t *testing.T) {
 	out := &output{}
 	ctx, stop := context.WithCancel(context.Background())
-	d := demoOf(t, ctx, demoCmd{Tests: []string{"load"}, Output: t.TempDir(), Serve: true, JSON: true}, io.Discard, out, func(m *session.Made) {
-		m.Found.Results.Windows[0].Checks[0].Agrees = false
-	})
+	d := demoOf(t, ctx, demoCmd{Tests: []string{"load"}, Output: t.TempDir(), Serve: true, JSON: true}, io.Discard, out,
+		func(m *session.Made) {
+			m.Found.Results.Windows[0].Checks[0].Agrees = false
+		})
 	over := make(chan error, 1)
 	go func() { over <- d.run() }()
 	out.line(t, "http:")
 	stop()
-	if err := <-over; err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not measured as it was drawn") {
+	if err := <-over; err == nil || errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "not measured as it was drawn") {
 		t.Error(err)
 	}
 }
 
-// Over lines the load page comes again, if they can be made; if not, the demo says so and goes on. A line that is not as it was asked for is tried again, and is no failure of the demo.
+// Over lines the load page comes again, if they can be made; if not, the demo says so and goes on.
+// A line that is not as it was asked for is tried again, and is no failure of the demo.
 func TestDemoOverLines(t *testing.T) {
 	own := len(demoTests())
 	for _, tc := range []struct {
@@ -270,12 +295,18 @@ func TestDemoOverLines(t *testing.T) {
 		shown []string
 		end   func(made int, m *session.Made)
 	}{
-		{"as asked", nil, own + 2, []string{"OVER A LINE", "load-3g", "301.0 ms", "1.60 Mbit/s", "1,205 (1,190–1,220) ms", "waterfall.svg"}, func(int, *session.Made) {}},
-		{"no privilege", &link.PrivilegeError{What: "make a namespace", Err: os.ErrPermission}, own, []string{"load is not loaded over cable and 3g, since this takes more than this user may do: make a namespace: permission denied; a packet link takes root"}, nil},
-		{"not there", fmt.Errorf("a packet link takes Linux: %w", errors.ErrUnsupported), own, []string{"load is not loaded over cable and 3g"}, nil},
-		{"busy", nil, own + 2*lineTries, []string{"failed: the network does not do what was asked of it: the rate is off"}, func(_ int, m *session.Made) {
-			m.Record.State, m.Record.Reason, m.Record.Network, m.Record.Checks = session.Failed, session.NotAsAsked+": the rate is off", nil, 0
-		}},
+		{"as asked", nil, own + 2, []string{"OVER A LINE", "load-3g", "301.0 ms", "1.60 Mbit/s",
+			"1,205 (1,190–1,220) ms", "waterfall.svg"}, func(int, *session.Made) {}},
+		{"no privilege", &link.PrivilegeError{What: "make a namespace", Err: os.ErrPermission}, own,
+			[]string{"load is not loaded over cable and 3g, since this takes more than this user may do: make a namespace: permission denied; a packet link takes root"}, nil},
+		{"not there", fmt.Errorf("a packet link takes Linux: %w", errors.ErrUnsupported), own,
+			[]string{"load is not loaded over cable and 3g"}, nil},
+		{"busy", nil, own + 2*lineTries,
+			[]string{"failed: the network does not do what was asked of it: the rate is off"},
+			func(_ int, m *session.Made) {
+				m.Record.State, m.Record.Reason, m.Record.Network, m.Record.Checks = session.Failed, session.NotAsAsked+
+					": the rate is off", nil, 0
+			}},
 		{"busy for a while", nil, own + 2 + 1, []string{"OVER A LINE", "load-cable"}, func(made int, m *session.Made) {
 			if made == own+1 {
 				m.Record.State, m.Record.Reason = session.Failed, session.NotAsAsked+": the rate is off"
@@ -290,14 +321,18 @@ func TestDemoOverLines(t *testing.T) {
 				if !strings.HasPrefix(m.Record.Test, "load-") {
 					return
 				}
-				n := &session.Network{Profile: strings.TrimPrefix(m.Record.Test, "load-"), Requests: 4, BytesDown: 36_000}
-				n.RTT.Asked, n.RTT.Got, n.Down.Asked, n.Down.Got = 300*time.Millisecond, 301*time.Millisecond, 1600*link.Kbit, 1597*link.Kbit
+				n := &session.Network{Profile: strings.TrimPrefix(m.Record.Test, "load-"), Requests: 4,
+					BytesDown: 36_000}
+				n.RTT.Asked, n.RTT.Got, n.Down.Asked, n.Down.Got = 300*time.Millisecond, 301*time.Millisecond,
+					1600*link.Kbit, 1597*link.Kbit
 				m.Record.Network = n
 				m.Found.Results.Windows[0].Results = []analyze.Result{{Measure: "speedindex", Values: []analyze.Value{
-					{Name: "first_visual_change", Value: 1204.5, Low: 1190, High: 1220, State: analyze.Bounded}, {Name: "last_visual_change", State: analyze.Refused},
+					{Name: "first_visual_change", Value: 1204.5, Low: 1190, High: 1220, State: analyze.Bounded},
+					{Name: "last_visual_change", State: analyze.Refused},
 				}}}
-				pictures := filepath.Join(dir, "runs", m.Record.Test, analysis.PicturesDir)
-				if err := errors.Join(os.Mkdir(pictures, 0o755), os.WriteFile(filepath.Join(pictures, "waterfall.svg"), nil, 0o644)); err != nil {
+				pictures := filepath.Join(dir, "runs", m.Record.Test, runfolder.PicturesDir)
+				if err := errors.Join(os.Mkdir(pictures, 0o755), os.WriteFile(filepath.Join(pictures, "waterfall.svg"),
+					nil, 0o644)); err != nil {
 					t.Error(err)
 				}
 				tc.end(runs, m)
@@ -307,7 +342,8 @@ func TestDemoOverLines(t *testing.T) {
 				t.Errorf("%v after %d runs, want %d\n%s", err, runs, tc.runs, &errOut)
 			}
 			for _, want := range tc.shown {
-				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(want), " ")) {
+				if !strings.Contains(strings.Join(strings.Fields(out.String()), " "),
+					strings.Join(strings.Fields(want), " ")) {
 					t.Errorf("%q is not shown:\n%s", want, &out)
 				}
 			}
@@ -323,7 +359,9 @@ func TestDemoOverLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := s.Pages[len(s.Pages)-1].Network
-			if s.Pages[0].Network != nil || last == nil || last.Requests != 4 || last.RTT.Got != 301*time.Millisecond || last.FirstChangeNS.High != 1_220_000_000 || last.LastChangeNS != nil || !strings.HasSuffix(last.Waterfall, "waterfall.svg") {
+			if s.Pages[0].Network != nil || last == nil || last.Requests != 4 || last.RTT.Got != 301*time.Millisecond ||
+				last.FirstChangeNS.High != 1_220_000_000 || last.LastChangeNS != nil ||
+				!strings.HasSuffix(last.Waterfall, "waterfall.svg") {
 				t.Errorf("%+v", last)
 			}
 		})

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDirect creates a file whose writes pass the page cache by. Where the filesystem does not do that the
-// error is an errors.ErrUnsupported.
+// openDirect creates a file whose writes pass the page cache by. Where the filesystem does not do
+// that the error is an errors.ErrUnsupported.
 func openDirect(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|unix.O_DIRECT, 0o644)
 	if errors.Is(err, unix.EINVAL) {

@@ -7,8 +7,9 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/eideticker/eideticker/capture/video/media"
 	"github.com/eideticker/eideticker/capture/x11"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
 type doctorCmd struct {
@@ -32,6 +33,14 @@ type doctorJSON struct {
 	Level    doctor.Level     `json:"level"`
 	Dir      string           `json:"dir"`
 	Findings []doctor.Finding `json:"findings"`
+}
+
+// lookPath finds a program where this one would.
+func lookPath(name string) (string, error) {
+	if name == media.Program {
+		return media.Find()
+	}
+	return exec.LookPath(name)
 }
 
 func (c doctorCmd) Run(e *env) error {
@@ -60,9 +69,11 @@ func (c doctorCmd) Run(e *env) error {
 
 // look gathers what the doctor needs to know.
 func (c doctorCmd) look(e *env) (*doctor.Box, error) {
-	box := &doctor.Box{Root: os.DirFS("/"), CPUs: runtime.NumCPU(), LookPath: exec.LookPath, Access: doctor.Access, Phones: phones(e.ctx)}
+	box := &doctor.Box{Root: os.DirFS("/"), CPUs: runtime.NumCPU(), LookPath: lookPath, Access: doctor.Access,
+		Phones: phones(e.ctx)}
 	for _, d := range x11.Displays() {
-		box.Screens = append(box.Screens, doctor.Screen{Name: d.Name, Size: fmt.Sprintf("%dx%d", d.Width, d.Height), Err: d.Err})
+		box.Screens = append(box.Screens, doctor.Screen{Name: d.Name, Size: fmt.Sprintf("%dx%d", d.Width, d.Height),
+			Err: d.Err})
 	}
 	var err error
 	if box.Devices, err = captureDevices(); err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
 	"github.com/eideticker/eideticker/controller/input/adb"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
 // phones asks the adb server of this machine, and does not start one.

@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/v4l2"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
 // captureDevices tells the doctor of all capture devices.
@@ -22,7 +22,8 @@ func captureDevices() ([]doctor.Device, error) {
 
 // patient is what the doctor wants to know of a device.
 func patient(d v4l2.Device) doctor.Device {
-	p := doctor.Device{Path: d.Path, Card: d.Card, Driver: d.Driver, State: d.Signal.String(), Streams: d.Streams, Err: errors.Join(d.Err, d.SignalErr)}
+	p := doctor.Device{Path: d.Path, Card: d.Card, Driver: d.Driver, State: d.Signal.String(), Streams: d.Streams,
+		Err: errors.Join(d.Err, d.SignalErr)}
 	var holders []string
 	for _, h := range d.Holders {
 		holders = append(holders, h.String())
@@ -47,8 +48,9 @@ func patient(d v4l2.Device) doctor.Device {
 	return p
 }
 
-// modeOf returns what would be recorded of a device now: the size and rate of its signal, or those that it is set to, in the
-// format that capture/v4l2 would take. It is nil where that is not known, or refused with a reason.
+// modeOf returns what would be recorded of a device now: the size and rate of its signal, or those
+// that it is set to, in the format that capture/v4l2 would take. It is nil where that is not known,
+// or refused with a reason.
 func modeOf(d v4l2.Device) (mode *doctor.Mode, refused string) {
 	format, ok := chosenFormat(d)
 	width, height, period := 0, 0, capture.Rational{}
@@ -89,10 +91,12 @@ func chosenFormat(d v4l2.Device) (v4l2.PixelFormat, bool) {
 	return first, ok
 }
 
-// shortestPeriod returns the shortest time from frame to frame that a device has for a size, or 1/60 s where it does not say.
+// shortestPeriod returns the shortest time from frame to frame that a device has for a size, or
+// 1/60 s where it does not say.
 func shortestPeriod(f v4l2.PixelFormat, width, height int) capture.Rational {
 	for _, s := range f.Sizes {
-		if width >= s.MinWidth && width <= s.Width && height >= s.MinHeight && height <= s.Height && len(s.Periods) > 0 {
+		if width >= s.MinWidth && width <= s.Width && height >= s.MinHeight && height <= s.Height &&
+			len(s.Periods) > 0 {
 			return s.Periods[0]
 		}
 	}

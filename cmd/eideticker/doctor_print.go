@@ -6,12 +6,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
 var errUnfit = errors.New("doctor: something fails, see above")
 
-// printFindings prints them group by group: level, what was looked at, what was found, and below that what to do.
+// printFindings prints them group by group: level, what was looked at, what was found, and below
+// that what to do.
 func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 	idWidth, counts := 0, map[doctor.Level]int{}
 	for _, f := range all {
@@ -39,7 +40,8 @@ func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 			head = strings.Repeat(" ", len(head))
 		}
 	}
-	fmt.Fprintf(&b, "\n%d ok, %d to know, %d to heed, %d failing\n", counts[doctor.OK], counts[doctor.Info], counts[doctor.Warn], counts[doctor.Fail])
+	fmt.Fprintf(&b, "\n%d ok, %d to know, %d to heed, %d failing\n", counts[doctor.OK], counts[doctor.Info],
+		counts[doctor.Warn], counts[doctor.Fail])
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/v4l2"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
 func TestFindingsFitTheTerminal(t *testing.T) {
 	all := []doctor.Finding{
 		{ID: "device", Group: "devices", Object: "/dev/video0", Found: "A Card\x1b[31m\nwith\u202eéscapes, driver x"},
-		{ID: "signal", Group: "devices", Level: doctor.Warn, Found: strings.Repeat("no cable ", 20), Advice: strings.Repeat("Look at the cable ", 10) + "."},
+		{ID: "signal", Group: "devices", Level: doctor.Warn, Found: strings.Repeat("no cable ", 20),
+			Advice: strings.Repeat("Look at the cable ", 10) + "."},
 		{ID: "disk-speed", Group: "disk", Level: doctor.Fail, Found: "slow", Advice: "Buy another."},
 	}
 	for _, width := range []int{1, 40, 80, 100} {
@@ -35,7 +36,9 @@ func TestFindingsFitTheTerminal(t *testing.T) {
 				t.Errorf("a terminal would obey %q", line)
 			}
 		}
-		for _, want := range []string{"DEVICES\n  ok    device      /dev/video0: A Card?[31m", "\n\nDISK\n  fail  disk-speed  slow\n" + strings.Repeat(" ", head) + "Buy another.\n", "\n1 ok, 0 to know, 1 to heed, 1 failing\n"} {
+		for _, want := range []string{"DEVICES\n  ok    device      /dev/video0: A Card?[31m",
+			"\n\nDISK\n  fail  disk-speed  slow\n" + strings.Repeat(" ", head) + "Buy another.\n",
+			"\n1 ok, 0 to know, 1 to heed, 1 failing\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("width %d: %q is not in\n%s", width, want, out)
 			}
@@ -46,7 +49,8 @@ func TestFindingsFitTheTerminal(t *testing.T) {
 func TestPatient(t *testing.T) {
 	yuyv := v4l2.PixelFormat{Fourcc: "YUYV", Pixel: frame.YUYV, Sizes: []v4l2.Size{
 		{MinWidth: 640, Width: 640, MinHeight: 480, Height: 480, Periods: []capture.Rational{{Num: 1, Den: 30}}},
-		{MinWidth: 1280, Width: 1920, MinHeight: 720, Height: 1080, Periods: []capture.Rational{{Num: 1, Den: 50}, {Num: 1, Den: 25}}},
+		{MinWidth: 1280, Width: 1920, MinHeight: 720, Height: 1080,
+			Periods: []capture.Rational{{Num: 1, Den: 50}, {Num: 1, Den: 25}}},
 	}}
 	nv12 := v4l2.PixelFormat{Fourcc: "NV12", Pixel: frame.NV12}
 	mjpg := v4l2.PixelFormat{Fourcc: "MJPG", Compressed: true}
@@ -58,25 +62,36 @@ func TestPatient(t *testing.T) {
 		d    v4l2.Device
 		want string // signal, mode, why not, who streams
 	}{
-		{"HDMI", v4l2.Device{Signal: v4l2.SignalPresent, Timings: timings, TimingsCap: hdmi, Formats: []v4l2.PixelFormat{yuyv, nv12}, Current: &v4l2.Current{Width: 640, Height: 480, Fourcc: "NV12"}},
+		{"HDMI", v4l2.Device{Signal: v4l2.SignalPresent, Timings: timings, TimingsCap: hdmi,
+			Formats: []v4l2.PixelFormat{yuyv, nv12}, Current: &v4l2.Current{Width: 640, Height: 480, Fourcc: "NV12"}},
 			`1 "1920x1080 NV12 at 59.94006 frames/s" "" "" false`},
-		{"HDMI set to what is not recorded", v4l2.Device{Signal: v4l2.SignalPresent, Timings: timings, TimingsCap: hdmi, Formats: []v4l2.PixelFormat{mjpg, yuyv}, Current: &v4l2.Current{Fourcc: "MJPG"}},
+		{"HDMI set to what is not recorded", v4l2.Device{Signal: v4l2.SignalPresent, Timings: timings, TimingsCap: hdmi,
+			Formats: []v4l2.PixelFormat{mjpg, yuyv}, Current: &v4l2.Current{Fourcc: "MJPG"}},
 			`1 "1920x1080 YUYV at 59.94006 frames/s" "" "" false`},
-		{"HDMI without a signal", v4l2.Device{Signal: v4l2.SignalNone, TimingsCap: hdmi, Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Width: 640, Height: 480, Fourcc: "NV12"}},
+		{"HDMI without a signal", v4l2.Device{Signal: v4l2.SignalNone, TimingsCap: hdmi,
+			Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Width: 640, Height: 480, Fourcc: "NV12"}},
 			`2 "" "" "" false`},
-		{"USB", v4l2.Device{Formats: []v4l2.PixelFormat{yuyv}, Current: &v4l2.Current{Width: 1920, Height: 1080, Fourcc: "YUYV"}},
+		{"USB", v4l2.Device{Formats: []v4l2.PixelFormat{yuyv},
+			Current: &v4l2.Current{Width: 1920, Height: 1080, Fourcc: "YUYV"}},
 			`0 "1920x1080 YUYV at 50 frames/s" "" "" false`},
-		{"USB that does not tell rates", v4l2.Device{Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Width: 1280, Height: 720, Fourcc: "NV12"}},
+		{"USB that does not tell rates",
+			v4l2.Device{Formats: []v4l2.PixelFormat{nv12},
+				Current: &v4l2.Current{Width: 1280, Height: 720, Fourcc: "NV12"}},
 			`0 "1280x720 NV12 at 60 frames/s" "" "" false`},
-		{"compressed only", v4l2.Device{Formats: []v4l2.PixelFormat{mjpg}, Current: &v4l2.Current{Width: 1280, Height: 720, Fourcc: "MJPG"}},
+		{"compressed only", v4l2.Device{Formats: []v4l2.PixelFormat{mjpg},
+			Current: &v4l2.Current{Width: 1280, Height: 720, Fourcc: "MJPG"}},
 			`0 "" "none of its formats is recorded" "" false`},
-		{"interlaced", v4l2.Device{Signal: v4l2.SignalPresent, Timings: interlaced, TimingsCap: hdmi, Formats: []v4l2.PixelFormat{nv12}},
+		{"interlaced", v4l2.Device{Signal: v4l2.SignalPresent, Timings: interlaced, TimingsCap: hdmi,
+			Formats: []v4l2.PixelFormat{nv12}},
 			`1 "" "an interlaced signal is not recorded" "" false`},
 		{"nothing known", v4l2.Device{Err: errors.New("broken")}, `0 "" "" "" false`},
-		{"zero size", v4l2.Device{Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Fourcc: "NV12"}}, `0 "" "" "" false`},
+		{"zero size", v4l2.Device{Formats: []v4l2.PixelFormat{nv12}, Current: &v4l2.Current{Fourcc: "NV12"}},
+			`0 "" "" "" false`},
 		{"busy", v4l2.Device{Err: fmt.Errorf("open: %w", v4l2.ErrBusy)}, `0 "" "" "another program" true`},
-		{"busy when asked for its signal", v4l2.Device{SignalErr: fmt.Errorf("ask: %w", v4l2.ErrBusy), Formats: []v4l2.PixelFormat{nv12}}, `0 "" "" "another program" true`},
-		{"streams", v4l2.Device{Streams: true, Holders: []v4l2.Holder{{PID: 7, Command: "obs"}}}, `0 "" "" "obs (process 7)" true`},
+		{"busy when asked for its signal", v4l2.Device{SignalErr: fmt.Errorf("ask: %w", v4l2.ErrBusy),
+			Formats: []v4l2.PixelFormat{nv12}}, `0 "" "" "another program" true`},
+		{"streams", v4l2.Device{Streams: true, Holders: []v4l2.Holder{{PID: 7, Command: "obs"}}},
+			`0 "" "" "obs (process 7)" true`},
 	} {
 		p := patient(tc.d)
 		mode := ""

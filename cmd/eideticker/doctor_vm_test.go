@@ -4,25 +4,22 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/doctor"
+	"github.com/eideticker/eideticker/deploy/built"
+	"github.com/eideticker/eideticker/deploy/doctor"
 	"github.com/eideticker/eideticker/deploy/rigvm"
 )
 
-// TestVMDoctor runs the program itself on a kernel that has capture devices: an HDMI receiver with a signal, and a webcam.
+// TestVMDoctor runs the program itself on a kernel that has capture devices: an HDMI receiver with
+// a signal, and a webcam.
 func TestVMDoctor(t *testing.T) {
 	rigvm.Need(t)
-	program := filepath.Join(t.TempDir(), "eideticker")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	program, err := built.Program()
+	if err != nil {
+		t.Fatal(err)
 	}
 	vm := rigvm.Boot(t, rigvm.Config{
 		Files: map[string]string{"/bin/eideticker": program},
@@ -47,14 +44,16 @@ func TestVMDoctor(t *testing.T) {
 		want("device", path, doctor.OK, "driver vivid")
 	}
 	hdmi := want("signal", "/dev/video0", doctor.OK, "signal, 1280x720p60, recorded as 1280x720 ")
-	if n := hdmi.Numbers; n["width_px"] != 1280 || n["height_px"] != 720 || n["frames_per_s"] != 60 || n["needed_bytes_per_s"] < 1280*720*60 {
+	if n := hdmi.Numbers; n["width_px"] != 1280 || n["height_px"] != 720 || n["frames_per_s"] != 60 ||
+		n["needed_bytes_per_s"] < 1280*720*60 {
 		t.Errorf("%v", n)
 	}
 	// Its mode is part of what the disk has to take.
 	webcam := want("signal", "/dev/video1", doctor.Info, "not told by the device, recorded as ")
 	i := slices.IndexFunc(findings, func(f doctor.Finding) bool { return f.ID == "disk-speed" })
 	if i < 0 || !strings.Contains(findings[i].Found, "2 inputs at once") ||
-		findings[i].Numbers["needed_most_bytes_per_s"] != hdmi.Numbers["needed_bytes_per_s"]+webcam.Numbers["needed_bytes_per_s"] {
+		findings[i].Numbers["needed_most_bytes_per_s"] != hdmi.Numbers["needed_bytes_per_s"]+
+			webcam.Numbers["needed_bytes_per_s"] {
 		t.Errorf("the disk is not held against both: %+v", findings)
 	}
 	want("video-group", "", doctor.OK, "root")

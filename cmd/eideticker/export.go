@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -51,7 +51,7 @@ type job struct {
 	cmd      exportCmd
 	reader   *recording.Reader
 	from, to int
-	edit     rig.Edit
+	edit     recorder.Edit
 }
 
 // exportKind is one kind of output.
@@ -80,9 +80,12 @@ func exportKinds() []exportKind {
 // kind returns the one that OUT's ending names, if all flags go with it.
 func (c exportCmd) kind() (exportKind, error) {
 	kinds := exportKinds()
-	i := slices.IndexFunc(kinds, func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
+	i := slices.IndexFunc(kinds,
+		func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
 	if i < 0 {
-		return exportKind{}, usagef("cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv .trace.json or .eid", c.Output)
+		return exportKind{}, usagef(
+			"cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv .trace.json or .eid",
+			c.Output)
 	}
 	k := kinds[i]
 	for _, f := range []struct {
@@ -113,13 +116,13 @@ func (c exportCmd) Run(e *env) error {
 		return err
 	}
 	defer j.reader.Close() // was only read
-	if rig.SameFile(c.File, c.Output) {
+	if recorder.SameFile(c.File, c.Output) {
 		return usagef("%s is what is read: choose another name for OUT", c.Output)
 	}
 	if j.from, j.to, err = c.Frames.in(j.reader.Frames()); err != nil {
 		return err
 	}
-	if j.edit, err = rig.NewEdit(j.segments(), redact, cut); err != nil {
+	if j.edit, err = recorder.NewEdit(j.segments(), redact, cut); err != nil {
 		return usageError{err}
 	}
 	j.tell(redact, cut)
@@ -186,7 +189,8 @@ func (j *job) layout() (*frame.Layout, error) {
 	var found *frame.Layout
 	for _, s := range j.segments() {
 		if found != nil && found.Format != s.Layout.Format {
-			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d: choose frames of one format with --frames", j.from, j.to, found.Format, s.Layout.Format, s.First)
+			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d: choose frames of one format with --frames",
+				j.from, j.to, found.Format, s.Layout.Format, s.First)
 		}
 		found = s.Layout
 	}
@@ -196,8 +200,8 @@ func (j *job) layout() (*frame.Layout, error) {
 	return found, nil
 }
 
-// pictures plays the chosen frames, edited, all of one layout. Its start is told that layout; each gets the
-// pictures, which are valid until it returns.
+// pictures plays the chosen frames, edited, all of one layout. Its start is told that layout; each
+// gets the pictures, which are valid until it returns.
 func (j *job) pictures(start func(*frame.Layout) error, each func(n int, m frame.Meta, img frame.Image) error) error {
 	layout, err := j.layout()
 	if err != nil {

@@ -51,18 +51,24 @@ func exportJSON(j *job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, e := range j.events(from, to) {
+	for _, chosen := range j.events(from, to) {
+		e, err := j.reader.Event(chosen.n)
+		if err != nil {
+			return "", fmt.Errorf("read event %d: %w", chosen.n, err)
+		}
 		doc.Events = append(doc.Events, eventJSON{int64(e.At), e.Uncertainty.Nanoseconds(), e.Source, e.Kind, e.Data})
 	}
 	for _, g := range j.gaps() {
-		doc.Gaps = append(doc.Gaps, gapJSON{g.Before, g.First, g.Count, g.Cause.String(), int64(g.At.Earliest), int64(g.At.Latest)})
+		doc.Gaps = append(doc.Gaps, gapJSON{g.Before, g.First, g.Count, g.Cause.String(), int64(g.At.Earliest),
+			int64(g.At.Latest)})
 	}
 	out, err := createOut(j.cmd.Output, j.cmd.Force)
 	if err != nil {
 		return "", err
 	}
 	err = out.finish(printJSON(out, doc))
-	return fmt.Sprintf("%s and %s in %s", plural(len(doc.Events), "event"), plural(len(doc.Gaps), "gap"), j.cmd.Output), err
+	return fmt.Sprintf("%s and %s in %s", plural(len(doc.Events), "event"), plural(len(doc.Gaps), "gap"), j.cmd.Output),
+		err
 }
 
 // times returns when the chosen frames were on the screen; without a choice, all time there is.
@@ -85,15 +91,27 @@ func (j *job) times() (from, to timeline.Time, err error) {
 	return from, to, nil
 }
 
+// chosenEvent is event n of the recording.
+type chosenEvent struct {
+	timeline.EventHead
+	n int
+}
+
 // events returns those of a time, without its end, unless none are wanted.
-func (j *job) events(from, to timeline.Time) []timeline.Event {
+func (j *job) events(from, to timeline.Time) (chosen []chosenEvent) {
 	if j.cmd.NoEvents {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(j.reader.Events()), func(e timeline.Event) bool { return e.At < from || e.At >= to })
+	for n, e := range j.reader.Events() {
+		if e.At >= from && e.At < to {
+			chosen = append(chosen, chosenEvent{e, n})
+		}
+	}
+	return chosen
 }
 
-// gaps returns those between the chosen frames; one after the last frame counts where that is chosen.
+// gaps returns those between the chosen frames; one after the last frame counts where that is
+// chosen.
 func (j *job) gaps() []recording.Gap {
 	return slices.DeleteFunc(slices.Clone(j.reader.Gaps()), func(g recording.Gap) bool {
 		inside := g.Before > j.from && g.Before < j.to
@@ -103,7 +121,8 @@ func (j *job) gaps() []recording.Gap {
 	})
 }
 
-// exportCSV writes a line per frame. Nothing is decoded for it: what changed stands in the file's index.
+// exportCSV writes a line per frame. Nothing is decoded for it: what changed stands in the file's
+// index.
 func exportCSV(j *job) (string, error) {
 	out, err := createOut(j.cmd.Output, j.cmd.Force)
 	if err != nil {
@@ -118,7 +137,8 @@ func (j *job) writeCSV(w *csv.Writer) error {
 	if err != nil {
 		return err
 	}
-	line := []string{"frame", "sequence", "earliest_ns", "latest_ns", "changed_bytes", "changed_rows", "moved_rows", "unique", "missing_before", "missing_cause", "flags"}
+	line := []string{"frame", "sequence", "earliest_ns", "latest_ns", "changed_bytes", "changed_rows", "moved_rows",
+		"unique", "missing_before", "missing_cause", "flags"}
 	for _, c := range columns {
 		line = append(line, c.name)
 	}
@@ -162,7 +182,8 @@ func gapBefore(gaps []recording.Gap, n int) (missing uint64, cause string) {
 	return missing, cause
 }
 
-// changeSize adds up a change: bytes in its spans, rows that have any, rows that were found elsewhere.
+// changeSize adds up a change: bytes in its spans, rows that have any, rows that were found
+// elsewhere.
 func changeSize(c *frame.Change) (bytes int64, rows, moved int) {
 	last := int32(-1)
 	for _, s := range c.Spans {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -28,7 +28,7 @@ func (j *job) writeEID(path string) error {
 	}
 	p := j.phase("writing "+j.cmd.Output, j.to-j.from)
 	defer p.end()
-	err = rig.Copy(j.ctx, dst, []rig.Range{{Reader: j.reader, From: j.from, To: j.to}}, rig.CopyOptions{
+	err = recorder.Copy(j.ctx, dst, []recorder.Range{{Reader: j.reader, From: j.from, To: j.to}}, recorder.CopyOptions{
 		Edit: j.edit, NoEvents: j.cmd.NoEvents, Progress: p.set,
 	})
 	return errors.Join(err, dst.Close())
@@ -41,7 +41,8 @@ func (j *job) warnOfEvents() error {
 	}
 	from, to, err := j.times()
 	if n := len(j.events(from, to)); err == nil && n > 0 {
-		fmt.Fprintf(j.err, "%s kept, which may hold what was typed or loaded; --no-events leaves them out\n", plural(n, "event"))
+		fmt.Fprintf(j.err, "%s kept, which may hold what was typed or loaded; --no-events leaves them out\n",
+			plural(n, "event"))
 	}
 	return err
 }

@@ -7,10 +7,11 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	results "github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
-// seriesColumn is a column of numbers from an analysis: the series of one name, of one or more windows.
+// seriesColumn is a column of numbers from an analysis: the series of one name, of one or more
+// windows.
 type seriesColumn struct {
 	name string
 	runs []seriesRun // in order of frames, none of which two share
@@ -32,7 +33,7 @@ func (j *job) seriesColumns() ([]seriesColumn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := analysis.ResultsAreOf(r.Recording, j.reader, j.cmd.File); err != nil {
+	if err := runfolder.ResultsAreOf(r.Recording, j.reader, j.cmd.File); err != nil {
 		return nil, fmt.Errorf("%s: %w", j.cmd.Results, err)
 	}
 	var columns []seriesColumn
@@ -61,8 +62,8 @@ func columnName(measure string, s analyze.Series) string {
 	return name
 }
 
-// addSeries appends to the column of a name, or begins one: windows follow each other, and where two have the same frames, the
-// later one's column is named with the window.
+// addSeries appends to the column of a name, or begins one: windows follow each other, and where
+// two have the same frames, the later one's column is named with the window.
 func addSeries(columns []seriesColumn, name, window string, s analyze.Series, last int) []seriesColumn {
 	run := seriesRun{Series: s, last: max(last, s.Frames[len(s.Frames)-1])}
 	used := 0

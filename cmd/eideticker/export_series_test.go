@@ -69,19 +69,24 @@ func TestSeriesInCSV(t *testing.T) {
 		want   []string // each column, its values of all frames
 	}{
 		{"held", nil, "", []string{
-			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08", "loadhist.progress_fraction: - 0.25 0.25 1 - 0.1 0.1 -",
+			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
+			"loadhist.progress_fraction: - 0.25 0.25 1 - 0.1 0.1 -",
 		}},
 		{"not held", func(r *results.Results) { r.Windows[0].Results[0].Series[0].Holds = false }, "", []string{
-			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08", "loadhist.progress_fraction: - 0.25 - 1 - 0.1 0.1 -",
+			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
+			"loadhist.progress_fraction: - 0.25 - 1 - 0.1 0.1 -",
 		}},
-		{"part", nil, "2:6", []string{"quality.stall_GB_per_s: 1e-09 - - -", "loadhist.progress_fraction: 0.25 1 - 0.1"}},
+		{"part", nil, "2:6", []string{"quality.stall_GB_per_s: 1e-09 - - -",
+			"loadhist.progress_fraction: 0.25 1 - 0.1"}},
 		{"windows with frames of both", func(r *results.Results) {
 			r.Windows[1].Start, r.Windows[1].Results[0].Series[0].Frames[0] = 3, 3
 		}, "", []string{
-			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08", "loadhist.progress_fraction: - 0.25 0.25 1 - - - -",
+			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
+			"loadhist.progress_fraction: - 0.25 0.25 1 - - - -",
 			"loadhist.progress_fraction (second): - - - 0.1 0.1 0.1 0.1 -",
 		}},
-		{"of this recording", func(r *results.Results) { r.Recording.ID = id; r.Windows = nil; r.Quality.Series = nil }, "", nil},
+		{"of this recording", func(r *results.Results) { r.Recording.ID = id; r.Windows = nil; r.Quality.Series = nil },
+			"", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			flags := []string{"--results", writeResults(t, tc.change)}
@@ -123,7 +128,8 @@ func TestSeriesRefused(t *testing.T) {
 		change func(*results.Results)
 		want   string
 	}{
-		{"another recording", func(r *results.Results) { r.Recording.ID = strings.Repeat("ab", 16) }, "results are of recording abab"},
+		{"another recording", func(r *results.Results) { r.Recording.ID = strings.Repeat("ab", 16) },
+			"results are of recording abab"},
 		{"another length", func(r *results.Results) { r.Recording.Frames = 9 }, "of 9 frames, and"},
 		{"another version", func(r *results.Results) { r.Version = 99 }, "another version of the results' schema"},
 		{"something else", func(r *results.Results) { r.Schema = "x" }, "is this a results.json?"},

@@ -12,22 +12,24 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// A trace is in the Trace Event Format of Chrome's trace viewer, as a JSON object, which Perfetto reads too. It has one process,
-// the recording, with a track ("thread") of frames, one of gaps, one of formats, and one for each source of events; frames
-// and gaps are complete events (X), events are instants (i), and what changed are counters (C).
+// A trace is in the Trace Event Format of Chrome's trace viewer, as a JSON object, which Perfetto
+// reads too. It has one process, the recording, with a track ("thread") of frames, one of gaps, one
+// of formats, and one for each source of events; frames and gaps are complete events (X), events
+// are instants (i), and what changed are counters (C).
 //
-// Times are microseconds with three decimals, so nothing of a nanosecond is lost, and count from the recording's first frame. If an
-// event or a gap was before it they count from that, since Perfetto leaves out what has a negative time; otherData tells
-// when the first frame was.
+// Times are microseconds with three decimals, so nothing of a nanosecond is lost, and count from
+// the recording's first frame. If an event or a gap was before it they count from that, since
+// Perfetto leaves out what has a negative time; otherData tells when the first frame was.
 //
-// A frame lasts until the next one. Where frames are missing between two, all of them, stored and missing, last equally long: that is
-// how a screen shows them, and the gaps' own intervals stand beside them.
+// A frame lasts until the next one. Where frames are missing between two, all of them, stored and
+// missing, last equally long: that is how a screen shows them, and the gaps' own intervals stand
+// beside them.
 
 // The tracks.
 const (
@@ -71,7 +73,8 @@ func exportTrace(j *job) (string, error) {
 	if err := out.finish(t.write()); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s, %s and %s in %s", plural(j.to-j.from, "frame"), plural(t.gapCount, "gap"), plural(t.eventCount, "event"), j.cmd.Output), nil
+	return fmt.Sprintf("%s, %s and %s in %s", plural(j.to-j.from, "frame"), plural(t.gapCount, "gap"),
+		plural(t.eventCount, "event"), j.cmd.Output), nil
 }
 
 // traceWriter writes one trace, line by line: it holds no more than one frame.
@@ -179,7 +182,7 @@ func (t *traceWriter) write() error {
 }
 
 // findOrigin sets what times count from.
-func (t *traceWriter) findOrigin(events []timeline.Event) error {
+func (t *traceWriter) findOrigin(events []chosenEvent) error {
 	if t.reader.Frames() > 0 {
 		m, err := t.reader.Meta(0)
 		if err != nil {
@@ -199,8 +202,8 @@ func (t *traceWriter) findOrigin(events []timeline.Event) error {
 	return nil
 }
 
-// since returns the time from the origin, which only the earliest end of an interval can lie before. A file may claim any
-// two times; what is further apart than can be told is so far.
+// since returns the time from the origin, which only the earliest end of an interval can lie
+// before. A file may claim any two times; what is further apart than can be told is so far.
 func (t *traceWriter) since(at timeline.Time) micros {
 	d := at - t.origin
 	switch {
@@ -232,7 +235,7 @@ func (t *traceWriter) put(e traceEvent) error {
 }
 
 // eventTracks gives each source of events a track, in the order of their names.
-func eventTracks(events []timeline.Event) map[string]int {
+func eventTracks(events []chosenEvent) map[string]int {
 	var sources []string
 	for _, e := range events {
 		sources = append(sources, e.Source)
@@ -247,7 +250,8 @@ func eventTracks(events []timeline.Event) map[string]int {
 
 // names writes what process and tracks are called and in which order they stand.
 func (t *traceWriter) names(tracks map[string]int) error {
-	if err := t.put(traceEvent{Phase: "M", Name: "process_name", Args: nameArgs{filepath.Base(t.cmd.File)}}); err != nil {
+	if err := t.put(traceEvent{Phase: "M", Name: "process_name",
+		Args: nameArgs{filepath.Base(t.cmd.File)}}); err != nil {
 		return err
 	}
 	type track struct {
@@ -263,18 +267,23 @@ func (t *traceWriter) names(tracks map[string]int) error {
 		if err := t.put(traceEvent{Phase: "M", Name: "thread_name", TID: tr.tid, Args: nameArgs{tr.name}}); err != nil {
 			return err
 		}
-		if err := t.put(traceEvent{Phase: "M", Name: "thread_sort_index", TID: tr.tid, Args: sortArgs{tr.tid}}); err != nil {
+		if err := t.put(traceEvent{Phase: "M", Name: "thread_sort_index", TID: tr.tid,
+			Args: sortArgs{tr.tid}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *traceWriter) instants(events []timeline.Event, tracks map[string]int) error {
+func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) error {
 	for _, e := range events {
-		err := t.put(traceEvent{
+		whole, err := t.reader.Event(e.n)
+		if err != nil {
+			return fmt.Errorf("read event %d: %w", e.n, err)
+		}
+		err = t.put(traceEvent{
 			Phase: "i", Name: e.Kind, Category: e.Source, TID: tracks[e.Source], Time: t.since(e.At), Scope: "t",
-			Args: eventArgs{micros(max(e.Uncertainty, 0)), e.Data},
+			Args: eventArgs{micros(max(e.Uncertainty, 0)), whole.Data},
 		})
 		if err != nil {
 			return err
@@ -304,7 +313,8 @@ func (t *traceWriter) frames() error {
 			}
 			s := segments[0]
 			segments = segments[1:]
-			format = traceEvent{Phase: "X", Name: s.Layout.Format.String(), TID: formatTID, Time: t.since(at), Args: struct{}{}}
+			format = traceEvent{Phase: "X", Name: s.Layout.Format.String(), TID: formatTID, Time: t.since(at),
+				Args: struct{}{}}
 			t.held.period = segmentPeriod(s)
 			t.counter.start(s.Layout)
 		}
@@ -338,7 +348,7 @@ func segmentPeriod(s recording.Segment) uint64 {
 	case s.FemtoPeriod > 0:
 		return uint64(s.FemtoPeriod) / femtoPerNano
 	case s.PeriodNum > 0 && s.PeriodDen > 0:
-		num, den := analysis.Rate(s)
+		num, den := runfolder.Rate(s)
 		return uint64(float64(den) / float64(num) * 1e9)
 	}
 	return 0
@@ -363,11 +373,13 @@ func (t *traceWriter) hold(n int, m frame.Meta, c *frame.Change) {
 // count writes the counters of the frame that is held.
 func (t *traceWriter) count() error {
 	at := t.since(t.held.at)
-	err := t.put(traceEvent{Phase: "C", Name: "changed pixels", Time: at, Args: map[string]int{"pixels": t.held.args.ChangedPixels}})
+	err := t.put(traceEvent{Phase: "C", Name: "changed pixels", Time: at,
+		Args: map[string]int{"pixels": t.held.args.ChangedPixels}})
 	if err != nil {
 		return err
 	}
-	return t.put(traceEvent{Phase: "C", Name: "changed bytes", Time: at, Args: map[string]int64{"bytes": t.held.args.ChangedBytes}})
+	return t.put(traceEvent{Phase: "C", Name: "changed bytes", Time: at,
+		Args: map[string]int64{"bytes": t.held.args.ChangedBytes}})
 }
 
 // until ends the frame that is held, if any, and the gaps after it, where frame n begins.
@@ -382,8 +394,8 @@ func (t *traceWriter) until(n int, at timeline.Time) error {
 	return t.share(begin, max(at, begin), frames, gaps)
 }
 
-// last ends the last frame and the gaps after it, of which nobody knows how long they were but by their own intervals and the
-// frames' period. It returns when all ends.
+// last ends the last frame and the gaps after it, of which nobody knows how long they were but by
+// their own intervals and the frames' period. It returns when all ends.
 func (t *traceWriter) last() (timeline.Time, error) {
 	if !t.held.begun {
 		return t.origin, nil
@@ -407,7 +419,8 @@ func (t *traceWriter) gapsBefore(n int) []recording.Gap {
 	return gaps
 }
 
-// share gives the time from begin to end to the frame that is held, if frames is 1, and to missing ones, each as much.
+// share gives the time from begin to end to the frame that is held, if frames is 1, and to missing
+// ones, each as much.
 func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []recording.Gap) error {
 	whole := frames
 	for _, g := range gaps {
@@ -423,13 +436,15 @@ func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []reco
 		return t.put(e)
 	}
 	if frames > 0 {
-		if err := slice(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args}, frames); err != nil {
+		if err := slice(traceEvent{Name: t.held.name, Category: "frame", TID: frameTID, Args: t.held.args},
+			frames); err != nil {
 			return err
 		}
 	}
 	for _, g := range gaps {
 		a := gapArgs{g.Cause.String(), g.Count, g.First, g.Before, t.since(g.At.Earliest), t.since(g.At.Latest)}
-		if err := slice(traceEvent{Name: g.Cause.String(), Category: "gap", TID: gapTID, Args: a}, g.Count); err != nil {
+		if err := slice(traceEvent{Name: g.Cause.String(), Category: "gap", TID: gapTID, Args: a},
+			g.Count); err != nil {
 			return err
 		}
 	}

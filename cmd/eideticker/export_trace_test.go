@@ -55,8 +55,8 @@ func nanos(t *testing.T, n json.Number) int64 {
 	return r.Num().Int64()
 }
 
-// parseTrace holds a file against the rules of the Trace Event Format: what each phase must have, that times are not negative, and that
-// slices of one track do not overlap.
+// parseTrace holds a file against the rules of the Trace Event Format: what each phase must have,
+// that times are not negative, and that slices of one track do not overlap.
 func parseTrace(t *testing.T, path string) parsedTrace {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -76,7 +76,8 @@ func parseTrace(t *testing.T, path string) parsedTrace {
 	if doc.DisplayTimeUnit != "ms" && doc.DisplayTimeUnit != "ns" {
 		t.Errorf("displayTimeUnit is %q", doc.DisplayTimeUnit)
 	}
-	p := parsedTrace{names: map[int]string{}, slices: map[int][]parsedSlice{}, counters: map[string][]int64{}, info: doc.OtherData}
+	p := parsedTrace{names: map[int]string{}, slices: map[int][]parsedSlice{}, counters: map[string][]int64{},
+		info: doc.OtherData}
 	for i, e := range doc.TraceEvents {
 		p.add(t, i, e)
 	}
@@ -163,8 +164,9 @@ func exported(t *testing.T, in, ending string, flags ...string) string {
 	return out
 }
 
-// writeTimeline makes a recording of 8 frames at 100 Hz, 10 ms each: 4 numbers are missing before frame 3, for two causes, one before the
-// first and two after the last; frame 5 repeats frame 4. Frame 0 is 3 ms after an event.
+// writeTimeline makes a recording of 8 frames at 100 Hz, 10 ms each: 4 numbers are missing before
+// frame 3, for two causes, one before the first and two after the last; frame 5 repeats frame 4.
+// Frame 0 is 3 ms after an event.
 func writeTimeline(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.eid")
@@ -182,7 +184,8 @@ func writeTimeline(t *testing.T) string {
 	const ms = 1_000_000
 	at := func(sequence int) timeline.Time { return timeline.Time(1_000_000_007 + sequence*10*ms) }
 	gap := func(first, count int, cause frame.Cause) {
-		check(w.Gap(frame.Gap{First: uint64(first), Count: uint64(count), Cause: cause, At: timeline.Interval{Earliest: at(first - 1), Latest: at(first + count)}}))
+		check(w.Gap(frame.Gap{First: uint64(first), Count: uint64(count), Cause: cause,
+			At: timeline.Interval{Earliest: at(first - 1), Latest: at(first + count)}}))
 	}
 	check(w.Segment(f, 1, 100))
 	gap(9, 1, frame.SourceLate)
@@ -201,12 +204,14 @@ func writeTimeline(t *testing.T) string {
 				pix[16*8+3] ^= 1 // chroma of four pixels, of which one's luma changed
 			}
 		}
-		m := frame.Meta{Sequence: uint64(sequence), Sampled: timeline.Interval{Earliest: at(sequence) - ms, Latest: at(sequence) + ms}}
+		m := frame.Meta{Sequence: uint64(sequence), Sampled: timeline.Interval{Earliest: at(sequence) - ms,
+			Latest: at(sequence) + ms}}
 		check(w.WriteFrame(pix, m, nil))
 		sequence++
 	}
 	gap(sequence, 2, frame.Stopped)
-	check(w.Event(timeline.Event{At: at(10) - 3*ms, Uncertainty: 1500, Source: "input", Kind: "click", Data: json.RawMessage(`{"x": 1}`)}))
+	check(w.Event(timeline.Event{At: at(10) - 3*ms, Uncertainty: 1500, Source: "input", Kind: "click",
+		Data: json.RawMessage(`{"x": 1}`)}))
 	check(w.Event(timeline.Event{At: at(12), Source: "page", Kind: "load <&> \u2028"}))
 	check(w.Event(timeline.Event{At: at(12), Source: "", Kind: "nobody's"}))
 	check(w.Close())
@@ -222,10 +227,12 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%+v", p.info)
 	}
 	wantSlices(t, "frames", p.track("frames"), []string{
-		"unique 0 20ms+10", "unique 1 30ms+10", "unique 2 40ms+10", "unique 3 90ms+10", "unique 4 100ms+10", "repeated 5 110ms+10",
+		"unique 0 20ms+10", "unique 1 30ms+10", "unique 2 40ms+10", "unique 3 90ms+10", "unique 4 100ms+10",
+		"repeated 5 110ms+10",
 		"unique 6 120ms+10", "unique 7 130ms+10",
 	})
-	wantSlices(t, "gaps", p.track("gaps"), []string{"source late 0ms+20", "ring full 50ms+30", "dropped by the driver 80ms+10", "recording stopped 140ms+20"})
+	wantSlices(t, "gaps", p.track("gaps"), []string{"source late 0ms+20", "ring full 50ms+30",
+		"dropped by the driver 80ms+10", "recording stopped 140ms+20"})
 	wantSlices(t, "format", p.track("format"), []string{"16x8 NV12 20ms+140"})
 	if got := p.counters["changed pixels"]; !slices.Equal(got, []int64{128, 1, 1, 1, 1, 0, 4, 1}) {
 		t.Errorf("changed pixels %v", got)
@@ -235,7 +242,8 @@ func TestTrace(t *testing.T) {
 	}
 	args := p.track("frames")[3].args
 	for name, want := range map[string]string{
-		"number": "3", "sequence": "17", "unique": "true", "earliest_us": "89000.000", "latest_us": "91000.000", "flags": "gap-before",
+		"number": "3", "sequence": "17", "unique": "true", "earliest_us": "89000.000", "latest_us": "91000.000",
+		"flags": "gap-before",
 	} {
 		if got := fmt.Sprint(args[name]); got != want {
 			t.Errorf("%s of frame 3 is %s, want %s", name, got, want)
@@ -245,7 +253,8 @@ func TestTrace(t *testing.T) {
 	for _, e := range p.instants {
 		said = append(said, fmt.Sprintf("%s: %s at %d, %v", p.names[e.tid], e.name, e.at/ms, e.args["data"]))
 	}
-	if want := []string{"input: click at 17, map[x:1]", "page: load <&> \u2028 at 40, <nil>", "events: nobody's at 40, <nil>"}; !slices.Equal(said, want) {
+	if want := []string{"input: click at 17, map[x:1]", "page: load <&> \u2028 at 40, <nil>",
+		"events: nobody's at 40, <nil>"}; !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}
 }
@@ -261,7 +270,8 @@ func wantSlices(t *testing.T, track string, got []parsedSlice, want []string) {
 	}
 }
 
-// TestTraceOfPart: a part counts from the recording's first frame, and holds what is between its own.
+// TestTraceOfPart: a part counts from the recording's first frame, and holds what is between its
+// own.
 func TestTraceOfPart(t *testing.T) {
 	p := parseTrace(t, exported(t, writeTimeline(t), ".trace.json", "--frames", "3:6", "--no-events"))
 	wantSlices(t, "frames", p.track("frames"), []string{"unique 3 70ms+10", "unique 4 80ms+10", "repeated 5 90ms+10"})
@@ -280,14 +290,18 @@ func TestTraceOfSeveralFormats(t *testing.T) {
 	}
 }
 
-// TestTraceOfAnything gives times and counts that no rig makes: the trace stays one that viewers read.
+// TestTraceOfAnything gives times and counts that no rig makes: the trace stays one that viewers
+// read.
 func TestTraceOfAnything(t *testing.T) {
 	const farthest = 1 << 62
 	for name, write := range map[string]func(*recording.Writer, frame.Format) error{
-		"nothing":     func(*recording.Writer, frame.Format) error { return nil },
-		"only events": func(w *recording.Writer, _ frame.Format) error { return w.Event(timeline.Event{At: -7, Kind: "k"}) },
+		"nothing": func(*recording.Writer, frame.Format) error { return nil },
+		"only events": func(w *recording.Writer, _ frame.Format) error {
+			return w.Event(timeline.Event{At: -7, Kind: "k"})
+		},
 		"only gaps": func(w *recording.Writer, _ frame.Format) error {
-			return w.Gap(frame.Gap{Count: 3, Cause: frame.SignalLost, At: timeline.Interval{Earliest: -farthest, Latest: farthest}})
+			return w.Gap(frame.Gap{Count: 3, Cause: frame.SignalLost,
+				At: timeline.Interval{Earliest: -farthest, Latest: farthest}})
 		},
 		"far events": func(w *recording.Writer, f frame.Format) error {
 			return errors.Join(w.Segment(f, 0, 0), w.WriteFrame(make([]byte, f.Size()), frame.Meta{}, nil),
@@ -296,8 +310,10 @@ func TestTraceOfAnything(t *testing.T) {
 		"huge gaps": func(w *recording.Writer, f frame.Format) error {
 			g := frame.Gap{First: 1, Count: 1 << 63, Cause: frame.SignalLost}
 			h := frame.Gap{First: 1 + 1<<63, Count: 1 << 62, Cause: frame.SignalLost}
-			return errors.Join(w.Segment(f, 0, 0), w.WriteFrame(make([]byte, f.Size()), frame.Meta{}, nil), w.Gap(g), w.Gap(h),
-				w.WriteFrame(make([]byte, f.Size()), frame.Meta{Sequence: h.First + h.Count, Sampled: timeline.At(1e18)}, nil))
+			return errors.Join(w.Segment(f, 0, 0), w.WriteFrame(make([]byte, f.Size()), frame.Meta{}, nil), w.Gap(g),
+				w.Gap(h),
+				w.WriteFrame(make([]byte, f.Size()),
+					frame.Meta{Sequence: h.First + h.Count, Sampled: timeline.At(1e18)}, nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -322,7 +338,8 @@ func TestTraceStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	w := traceWriter{job: &job{env: &env{ctx: t.Context(), err: io.Discard}, reader: r, to: r.Frames()}, w: lineWriter{t}}
+	w := traceWriter{job: &job{env: &env{ctx: t.Context(), err: io.Discard}, reader: r, to: r.Frames()},
+		w: lineWriter{t}}
 	if err := w.write(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/raw"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
 )
 
-// exportY4M writes the frames behind a Y4M header. Formats that Y4M has no name for are refused by it.
+// exportY4M writes the frames behind a Y4M header. Formats that Y4M has no name for are refused by
+// it.
 func exportY4M(j *job) (string, error) {
 	out, err := createOut(j.cmd.Output, j.cmd.Force)
 	if err != nil {
@@ -30,8 +31,8 @@ func exportY4M(j *job) (string, error) {
 	return fmt.Sprintf("%s in %s", plural(j.to-j.from, "frame"), j.cmd.Output), err
 }
 
-// y4mHeader returns the header that the frames came with, which makes a stream that was recorded the same
-// again to the byte. A part of the picture needs one of its own.
+// y4mHeader returns the header that the frames came with, which makes a stream that was recorded
+// the same again to the byte. A part of the picture needs one of its own.
 func (j *job) y4mHeader() string {
 	for _, m := range j.reader.Metadata() {
 		var header string
@@ -45,12 +46,12 @@ func (j *job) y4mHeader() string {
 // defaultRate is written where a recording does not know its own.
 const defaultRate = 60
 
-// rate returns frames a second as num/den: the nominal rate of the segment that the chosen frames stand in, or else the
-// measured one. Videos have one rate, so those of several are refused.
+// rate returns frames a second as num/den: the nominal rate of the segment that the chosen frames
+// stand in, or else the measured one. Videos have one rate, so those of several are refused.
 func (j *job) rate() (num, den int64, err error) {
 	num, den = defaultRate, 1
 	for i, s := range j.segments() {
-		n, d := analysis.Rate(s)
+		n, d := runfolder.Rate(s)
 		if n == 0 {
 			n, d = defaultRate, 1
 		}
@@ -63,7 +64,8 @@ func (j *job) rate() (num, den int64, err error) {
 	return num, den, nil
 }
 
-// exportMP4 writes a video in which each captured frame stands for one frame, and missing ones are shown as missing.
+// exportMP4 writes a video in which each captured frame stands for one frame, and missing ones are
+// shown as missing.
 func exportMP4(j *job) (string, error) {
 	const mapEnding = ".json"
 	out, err := stage(j.cmd.Output, j.cmd.Force, mapEnding)
@@ -73,7 +75,8 @@ func exportMP4(j *job) (string, error) {
 	if err := out.finish(j.video(out.name()), mapEnding); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s in %s; %s.json tells which frame is which", plural(j.to-j.from, "frame"), j.cmd.Output, j.cmd.Output), nil
+	return fmt.Sprintf("%s in %s; %s.json tells which frame is which", plural(j.to-j.from, "frame"), j.cmd.Output,
+		j.cmd.Output), nil
 }
 
 func (j *job) video(path string) error {

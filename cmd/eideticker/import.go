@@ -10,7 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/video"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -38,11 +38,12 @@ func otherEndings() []string {
 }
 
 func (c importCmd) Run(e *env) error {
-	if rig.SameFile(c.Video, c.Output) {
+	if recorder.SameFile(c.Video, c.Output) {
 		return usagef("%s is what is read: choose another name for the recording", c.Output)
 	}
 	if ending := strings.ToLower(filepath.Ext(c.Output)); slices.Contains(otherEndings(), ending) {
-		return usagef("%s would be a recording, and %s is the ending of something else: name it %s.eid", c.Output, ending, strings.TrimSuffix(c.Output, filepath.Ext(c.Output)))
+		return usagef("%s would be a recording, and %s is the ending of something else: name it %s.eid", c.Output,
+			ending, strings.TrimSuffix(c.Output, filepath.Ext(c.Output)))
 	}
 	params := url.Values{}
 	if c.FPS != "" {
@@ -60,6 +61,6 @@ func (c importCmd) Run(e *env) error {
 		}
 		return err
 	}
-	in := rig.Input{Source: src, Path: c.Output, Options: rig.Options{Force: c.Force}}
-	return e.record([]rig.Input{in}, "importing "+c.Video, c.JSON)
+	in := recorder.Input{Source: src, Path: c.Output, Options: recorder.Options{Force: c.Force}}
+	return e.record([]recorder.Input{in}, "importing "+c.Video, c.JSON)
 }

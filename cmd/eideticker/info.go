@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/certify"
 )
 
 type infoCmd struct {
@@ -27,7 +28,7 @@ func (c infoCmd) Run(e *env) error {
 		return err
 	}
 	defer r.Close() // was only read
-	res, err := rig.SummarizeReader(r)
+	res, err := recorder.SummarizeReader(r)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", c.File, err)
 	}
@@ -87,12 +88,13 @@ type damageJSON struct {
 	What        string `json:"what"`
 }
 
-func describeRecording(r *recording.Reader, res rig.Result) infoJSON {
+func describeRecording(r *recording.Reader, res recorder.Result) infoJSON {
 	in := r.Info()
 	j := infoJSON{
 		Path: res.Path, Version: in.Version, Writer: in.Writer, Codec: in.Codec, Created: in.Created,
 		Complete: in.Complete, OwnClock: in.OwnClock, WallOffsetNS: in.WallOffset,
-		Frames: res.Stored, UniqueFrames: res.Unique, FlaggedFrames: res.Flagged, MissingFrames: res.Missing, Lost: describeLost(res.Lost),
+		Frames: res.Stored, UniqueFrames: res.Unique, FlaggedFrames: res.Flagged, MissingFrames: res.Missing,
+		Lost:          describeLost(res.Lost),
 		FirstSequence: res.First, LastSequence: res.Last, DurationNS: res.Span.Nanoseconds(),
 		Bytes: res.Bytes, RawBytes: res.RawBytes, Gaps: len(r.Gaps()), Events: len(r.Events()),
 		Clocked: res.Clocked, Segments: describeSegments(res.Segments),
@@ -117,7 +119,7 @@ func describeDamage(damage []recording.Damage) []damageJSON {
 	return all
 }
 
-func printInfo(e *env, r *recording.Reader, res rig.Result) error {
+func printInfo(e *env, r *recording.Reader, res recorder.Result) error {
 	in := r.Info()
 	var l list
 	l.add("recording", "%s", res.Path)
@@ -133,7 +135,7 @@ func printInfo(e *env, r *recording.Reader, res rig.Result) error {
 	l.add("clock", "%s", clockText(in))
 	l.add("events", "%d", len(r.Events()))
 	for _, m := range r.Metadata() {
-		if m.Name == certify.MetadataName {
+		if m.Name == analyze.CertificateMetadata {
 			l.add("certificate", "%s", certify.StandingText(m.Value))
 			continue
 		}
@@ -163,7 +165,7 @@ func damageText(d recording.Damage) string {
 	return fmt.Sprintf("offset %d, %d bytes: %s", d.Offset, d.Length, d.What)
 }
 
-func segmentText(s rig.Segment, several bool) string {
+func segmentText(s recorder.Segment, several bool) string {
 	text := s.Format.String()
 	if f := s.Format; !f.Pixel.IsRGB() {
 		text += fmt.Sprintf(", %v range, %v", f.Range, f.Matrix)

@@ -12,12 +12,13 @@ import (
 // exitInterrupted is what shells use for a process that Ctrl-C ended.
 const exitInterrupted = 130
 
-// together is how close signals come that are one: a program that runs this one passes Ctrl-C on, and the terminal sends it to
-// all of them.
+// together is how close signals come that are one: a program that runs this one passes Ctrl-C on,
+// and the terminal sends it to all of them.
 const together = 500 * time.Millisecond
 
-// interruptible returns a context that the first Ctrl-C or SIGTERM ends, so that a command can finish
-// what it holds. The second ends the process at once, unless it came together with the first.
+// interruptible returns a context that the first Ctrl-C or SIGTERM ends, so that a command can
+// finish what it holds. The second ends the process at once, unless it came together with the
+// first.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -31,7 +32,8 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
-// obey calls first at the first signal, and again at the next that is meant as another one. It returns then, or when done is closed.
+// obey calls first at the first signal, and again at the next that is meant as another one. It
+// returns then, or when done is closed.
 func obey(signals <-chan os.Signal, done <-chan struct{}, first, again func()) {
 	var since time.Time
 	for {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestSignals wants the first to end the work, those that come with it to count as that one, and a later one to end the program.
+// TestSignals wants the first to end the work, those that come with it to count as that one, and a
+// later one to end the program.
 func TestSignals(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -17,7 +18,8 @@ func TestSignals(t *testing.T) {
 	}{
 		{"none", nil, false, false},
 		{"one", []time.Duration{time.Second}, true, false},
-		{"one that a wrapper passes on and the terminal sends too", []time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond}, true, false},
+		{"one that a wrapper passes on and the terminal sends too",
+			[]time.Duration{0, 10 * time.Millisecond, 100 * time.Millisecond}, true, false},
 		{"two", []time.Duration{0, time.Second}, true, true},
 		{"two that came together, and one", []time.Duration{0, 0, time.Second}, true, true},
 	} {

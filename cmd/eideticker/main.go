@@ -1,7 +1,7 @@
 // Command eideticker records what a screen shows, losslessly, and reads every frame back.
 //
 // main parses the command line and turns errors into exit codes; each subcommand has a file of
-// its own. What several of them need stands in internal/rig.
+// its own. What several of them need stands in codec/recorder.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // Exit codes, documented in the README; scripts rely on them.
@@ -51,7 +51,7 @@ type cli struct {
 	Netsim     netsimCmd     `cmd:"" help:"Run programs behind a line that is as slow as asked, and measure what lines do."`
 	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`
 	Doctor     doctorCmd     `cmd:"" help:"Find out whether this box is fit to record, and what to do where not."`
-	Bench      benchCmd      `cmd:"" help:"Measure what this box can do and how much of it recording uses."`
+	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" help:"Print the version of the program."`
 }
@@ -76,7 +76,9 @@ func (u usageError) Unwrap() error { return u.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
-	keepRights()
+	if err := keepRights(); err != nil {
+		os.Exit(exitCode(os.Stderr, err))
+	}
 	ctx, stop := interruptible()
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -99,7 +101,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return exitCode(errOut, usageError{plainly(err)})
 	}
-	e := &env{ctx: ctx, in: in, out: out, err: errOut, terminal: isTerminal(errOut), parser: parser}
+	e := &env{ctx: ctx, in: in, out: &plainWriter{w: out}, err: errOut, terminal: isTerminal(errOut), parser: parser}
 	return exitCode(errOut, parsed.Run(e))
 }
 
@@ -143,7 +145,7 @@ func exitCode(errOut io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(errOut, "eideticker: %s\n", wording.Sentence(err))
+	fmt.Fprintf(&plainWriter{w: errOut}, "eideticker: %s\n", wording.Sentence(err))
 	var usage usageError
 	if errors.As(err, &usage) {
 		fmt.Fprintln(errOut, "Try eideticker --help, or --help after a command.")
@@ -157,6 +159,6 @@ func exitCode(errOut io.Writer, err error) int {
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := inherited(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

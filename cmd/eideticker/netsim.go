@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/config/spelling"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -70,7 +70,8 @@ func (f *lineFlags) conditions(profile string) (link.Conditions, error) {
 	if err := checkProfile(profile); err != nil {
 		return link.Conditions{}, err
 	}
-	c, err := testnet.Conditions(suite.Network{Profile: profile, Down: suite.Rate(f.Down), Up: suite.Rate(f.Up), Loss: (*suite.Percent)(f.Loss)})
+	c, err := testnet.Conditions(suite.Network{Profile: profile, Down: suite.Rate(f.Down), Up: suite.Rate(f.Up),
+		Loss: (*suite.Percent)(f.Loss)})
 	if err != nil {
 		return c, usageError{err}
 	}

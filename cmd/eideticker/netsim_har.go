@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/har"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -35,13 +35,15 @@ type harFile struct {
 	from timeline.Time
 }
 
-// finish writes what a server has seen, and the line where there was one; without one the servers' times are all there is, and c what a stream was like.
+// finish writes what a server has seen, and the line where there was one; without one the servers'
+// times are all there is, and c what a stream was like.
 func (h *harFile) finish(s *serve.Server, n *testnet.Network, c link.Conditions) error {
 	if h == nil {
 		return nil
 	}
 	var e har.Evidence
-	o := har.Options{Creator: har.Program{Name: "eideticker", Version: strings.TrimPrefix(program(), "eideticker ")}, Title: "netsim", Comment: "Times are those of the server: no line was there to see packets."}
+	o := har.Options{Creator: har.Program{Name: "eideticker", Version: strings.TrimPrefix(program(), "eideticker ")},
+		Title: "netsim", Comment: "Times are those of the server: no line was there to see packets."}
 	if n != nil {
 		e, o.Comment = n.Evidence(h.from), "Times are those at the device, as packets at its end of the line told them."
 	} else {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
@@ -20,7 +20,7 @@ type netsimLinkCmd struct {
 	lineFlags
 	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"What is sent to this port of any host goes to that address of this machine's own network; may be given several times."`
 	Stream  bool          `help:"Approximate, without root, on any system: ports of this machine, forwarded over the line; a program is optional and runs as any other."`
-	Netem   bool          `help:"The kernel's netem in place of our own line, for rates that no program keeps up with; its chance has no seed."`
+	Netem   bool          `hidden:""`
 	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --."`
 }
 
@@ -33,7 +33,6 @@ Examples:
   eideticker netsim link --profile 3g --forward 80=localhost:8080 -- \
       firefox http://site.test/
   eideticker netsim link --rtt 100ms --down 1Mbit --up 1Mbit -- sh
-  eideticker netsim link --netem --rtt 10ms --down 5Gbit --up 5Gbit -- sh
   eideticker netsim link --stream --profile 3g --forward 9000=localhost:8080
 
 The last one takes no root: http://localhost:9000 is then the server at port 8080,
@@ -75,22 +74,22 @@ func (f *forwardFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// errNetem rejects a flag of the first version.
+var errNetem = usagef("--netem was removed; leave it out, or use tc-netem(8)")
+
 func (c netsimLinkCmd) Run(e *env) (err error) {
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
 	}
 	switch {
-	case c.Netem && c.Stream:
-		return usagef("--netem and --stream are two lines: take one")
+	case c.Netem:
+		return errNetem
 	case c.Stream && len(c.Forward) == 0:
 		return usagef("--stream takes --forward PORT=HOST:PORT: what is slowed down is what goes through a port")
 	case !c.Stream && len(c.Command) == 0:
 		return usagef("no program is given to run behind the line; sh is one")
 	}
 	conditions, err := c.conditions(c.Profile)
-	if err == nil && c.Netem {
-		err = c.checkNetem(conditions)
-	}
 	if err != nil {
 		return err
 	}
@@ -98,9 +97,9 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	if c.Stream {
 		return c.stream(e, conditions, seed)
 	}
-	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Netem: c.Netem, Names: []string{"*"}})
+	n, err := testnet.Open(testnet.Options{Conditions: conditions, Seed: seed, Names: []string{"*"}})
 	if err != nil {
-		return withoutNetem(unprivileged(err, "--stream --forward PORT=HOST:PORT forwards ports of this machine over one"))
+		return unprivileged(err, "--stream --forward PORT=HOST:PORT forwards ports of this machine over one")
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
 	for _, f := range c.Forward {
@@ -116,23 +115,8 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	}
 	failed := cmd.Wait()
 	down, up := n.Line.Counts()
-	chance := fmt.Sprintf("seed %d", seed)
-	if c.Netem {
-		chance = "by the kernel's netem, whose chance has no seed"
-	}
-	fmt.Fprintf(e.err, "%s; down %s; up %s; %s\n", c.Profile, countsText(down), countsText(up), chance)
+	fmt.Fprintf(e.err, "%s; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
 	return failed
-}
-
-// checkNetem refuses what is asked of a line and the kernel's netem does not do, or not as other lines do.
-func (f *lineFlags) checkNetem(c link.Conditions) error {
-	if f.Seed != nil {
-		return usagef("netem's chance has no seed: --seed takes a line without --netem")
-	}
-	if err := link.CheckNetem(c); err != nil {
-		return usageError{err}
-	}
-	return nil
 }
 
 // unprivileged says what who may not make a line can do instead.
@@ -143,15 +127,8 @@ func unprivileged(err error, instead string) error {
 	return err
 }
 
-// withoutNetem says how to do without what the kernel lacks.
-func withoutNetem(err error) error {
-	if no := (*link.KernelError)(nil); errors.As(err, &no) {
-		return fmt.Errorf("%w: leave out --netem to have one", err)
-	}
-	return err
-}
-
-// stream forwards ports of this machine over a line that takes no privileges, while a program runs or until it is told to end.
+// stream forwards ports of this machine over a line that takes no privileges, while a program runs
+// or until it is told to end.
 func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (err error) {
 	s, err := link.OpenStream(conditions, seed)
 	if err != nil {
@@ -178,7 +155,8 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 		<-e.ctx.Done()
 	}
 	down, up := s.Counts()
-	fmt.Fprintf(e.err, "%s, approximately; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
+	fmt.Fprintf(e.err, "%s, approximately; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up),
+		seed)
 	if n := s.Refused(); n > 0 {
 		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", n, link.MostStreams)
 	}
@@ -188,7 +166,7 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 // command is the program, as it is run.
 func (c netsimLinkCmd) command(e *env) *exec.Cmd {
 	cmd := exec.CommandContext(e.ctx, c.Command[0], c.Command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
 	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestNetsimForwards: a program behind a line finds a server of this machine at any name, and all of it goes over the line.
+// TestNetsimForwards: a program behind a line finds a server of this machine at any name, and all
+// of it goes over the line.
 func TestNetsimForwards(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a packet link takes root")
@@ -23,8 +24,10 @@ func TestNetsimForwards(t *testing.T) {
 	}))
 	defer server.Close()
 	var out, told bytes.Buffer
-	code := run(t.Context(), []string{"netsim", "link", "--profile", "cable", "--forward", "80=" + server.Listener.Addr().String(), "--",
-		"curl", "--silent", "--show-error", "--max-time", "60", "http://anything.test/"}, strings.NewReader(""), &out, &told)
+	code := run(t.Context(), []string{"netsim", "link", "--profile", "cable", "--forward",
+		"80=" + server.Listener.Addr().String(), "--",
+		"curl", "--silent", "--show-error", "--max-time", "60", "http://anything.test/"}, strings.NewReader(""), &out,
+		&told)
 	if code != exitOK || out.String() != body {
 		t.Fatalf("exit code %d, %d bytes of %d: %s", code, out.Len(), len(body), &told)
 	}

@@ -31,13 +31,16 @@ func TestNobodyHelper(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--stream --forward PORT=HOST:PORT forwards": {"netsim", "link", "--", "true"},
 		"--stream serves at addresses of this":       {"netsim", "serve", site, "--profile", "3g", "--", "true"},
-		"--proxy ADDR records without a line":        {"netsim", "record", "--dns", "-o", filepath.Join(dir, "b.zip"), "--", "true"},
-		"--http, --https and --proxy replay at":      {"netsim", "replay", archive, "--", "true"},
-		"--stream measures one":                      {"netsim", "certify", "3g"},
-		"no run is made over one":                    {"run", filepath.Join(dir, "t.yaml"), "-o", filepath.Join(dir, "run")},
+		"--proxy ADDR records without a line": {"netsim", "record", "--dns", "-o", filepath.Join(dir, "b.zip"),
+			"--", "true"},
+		"--http, --https and --proxy replay at": {"netsim", "replay", archive, "--", "true"},
+		"--stream measures one":                 {"netsim", "certify", "3g"},
+		"no run is made over one": {"run", filepath.Join(dir, "t.yaml"), "-o",
+			filepath.Join(dir, "run")},
 	} {
 		var out, told bytes.Buffer
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &told); code != exitFailure || !strings.Contains(told.String(), takes+want) {
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &told); code != exitFailure ||
+			!strings.Contains(told.String(), takes+want) {
 			t.Errorf("%q: exit code %d: %s, want %s", args, code, &told, want)
 		}
 	}
@@ -46,7 +49,8 @@ func TestNobodyHelper(t *testing.T) {
 	}
 }
 
-// TestNetsimOfNobody: who may not make a line is told what that takes, and what can be done instead.
+// TestNetsimOfNobody: who may not make a line is told what that takes, and what can be done
+// instead.
 func TestNetsimOfNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {

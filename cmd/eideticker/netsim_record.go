@@ -13,8 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session/testnet"
+	"github.com/eideticker/eideticker/deploy/config"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
@@ -44,7 +45,8 @@ Examples:
   eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
       --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
 
-Requests and responses are kept as they are, with cookies and passwords.`
+Requests and responses are kept as they are, with cookies and passwords.
+A proxy at an address that other machines reach refuses the addresses of this one.`
 }
 
 // authorityFlags are of commands that have certificates made.
@@ -67,7 +69,8 @@ func trusting(a *serve.Authority) []string {
 	if err != nil {
 		file = a.File()
 	}
-	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "EIDETICKER_AUTHORITY"} {
+	for _, name := range []string{"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+		"EIDETICKER_AUTHORITY"} {
 		env = append(env, name+"="+file)
 	}
 	return append(env, "EIDETICKER_AUTHORITY_SPKI="+a.KeyHash())
@@ -96,7 +99,8 @@ type behind struct {
 	program []string
 }
 
-// wait runs the program and returns its end, or waits for the end of ctx if there is none: Ctrl-C, or that what serves it has failed.
+// wait runs the program and returns its end, or waits for the end of ctx if there is none: Ctrl-C,
+// or that what serves it has failed.
 func (b *behind) wait(ctx context.Context, e *env) error {
 	if len(b.program) == 0 {
 		<-ctx.Done()
@@ -104,7 +108,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	}
 	cmd := exec.CommandContext(ctx, b.program[0], b.program[1:]...)
 	cmd.Env = b.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, inherited(e.out), e.err
 	// Ctrl-C is sent to the program too, by the terminal. What it does then is its own affair.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
@@ -124,7 +128,10 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 
 // certificates has an authority answer for every name.
 func certificates(a *serve.Authority) *tls.Config {
-	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return a.Certificate(hello.ServerName) }}
+	return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate,
+		error) {
+		return a.Certificate(hello.ServerName)
+	}}
 }
 
 // recordedJSON is what netsim record --json prints.
@@ -163,13 +170,15 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	}
 	b := &behind{env: trusting(authority), program: c.Command}
 	var entrances []replay.Entrance
+	var dial dialer // nil: the recorder's own
 	defer func() {
 		for _, one := range entrances {
 			one.Listener.Close()
 		}
 	}()
 	if c.DNS {
-		if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
+		if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
+			Names: []string{"*"}}); err != nil {
 			return unprivileged(err, "--proxy ADDR records without a line")
 		}
 		defer func() { err = errors.Join(err, b.network.Close()) }()
@@ -191,6 +200,10 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 		entrances = append(entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
 		b.env = proxied(b.env, l.Addr())
 		fmt.Fprintf(e.err, "recording at the proxy http://%s into %s\n", l.Addr(), c.Output)
+		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+			dial = new(device.Outside).DialContext
+			fmt.Fprintln(e.err, "the proxy is open to other machines: it refuses the addresses of this machine")
+		}
 	}
 	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
 
@@ -203,7 +216,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	if err := onlyOurs(f); err != nil {
 		return fmt.Errorf("write %s: %w", c.Output, err)
 	}
-	got, failed := c.record(e, f, b, certificates(authority), entrances)
+	got, failed := c.record(e, f, b, certificates(authority), dial, entrances)
 	if got == nil {
 		return failed
 	}
@@ -221,20 +234,25 @@ func onlyOurs(f *os.File) error {
 	return f.Chmod(0o600)
 }
 
+// dialer connects to a site.
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
 // record records until the end, and closes the archive.
-func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, entrances []replay.Entrance) (*replay.Recorded, error) {
+func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, dial dialer,
+	entrances []replay.Entrance) (*replay.Recorded, error) {
 	limits := replay.DefaultLimits()
 	w, err := replay.NewWriter(f, replay.Info{Writer: program(), Created: time.Now()}, limits)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", c.Output, err)
 	}
-	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: limits, Insecure: c.Insecure})
+	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: limits, Insecure: c.Insecure, Dial: dial})
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	served := make(chan error, 1)
 	go func() {
 		defer stop() // without it there is nothing to wait for
-		served <- replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: t, ConnContext: recorder.ConnContext}).Run(ctx, entrances...)
+		served <- replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: t,
+			ConnContext: recorder.ConnContext}).Run(ctx, entrances...)
 	}()
 	synced := make(chan struct{})
 	go func() {
@@ -266,7 +284,8 @@ func (c netsimRecordCmd) record(e *env, f *os.File, b *behind, t *tls.Config, en
 
 func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 	if c.JSON {
-		return printJSON(w, recordedJSON{c.Output, got.Exchanges, got.Bytes, got.Failed, got.Missing, got.Insecure, got.Lost, append([]string{}, got.Notes...)})
+		return printJSON(w, recordedJSON{c.Output, got.Exchanges, got.Bytes, got.Failed, got.Missing, got.Insecure,
+			got.Lost, append([]string{}, got.Notes...)})
 	}
 	var l list
 	l.add("archive", "%s", c.Output)
@@ -274,7 +293,8 @@ func (c netsimRecordCmd) print(w io.Writer, got *replay.Recorded) error {
 	for _, one := range []struct {
 		name string
 		n    int
-	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"not to trust", got.Insecure}, {"not kept", got.Lost}} {
+	}{{"failed", got.Failed}, {"cannot be replayed", got.Missing}, {"not to trust", got.Insecure},
+		{"not kept", got.Lost}} {
 		if one.n > 0 {
 			l.add(one.name, "%d", one.n)
 		}

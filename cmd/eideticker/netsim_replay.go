@@ -8,7 +8,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
@@ -106,7 +106,9 @@ func (c netsimReplayCmd) Run(e *env) error {
 }
 
 func (c netsimReplayCmd) options() replay.ReplayerOptions {
-	o := replay.ReplayerOptions{Recorded: c.Think == "recorded", Rules: replay.Rules{Ignore: append(replay.CacheBusters(), c.Ignore...), Near: c.Near, Headers: c.Header, Body: c.Body}}
+	o := replay.ReplayerOptions{Recorded: c.Think == "recorded",
+		Rules: replay.Rules{Ignore: append(replay.CacheBusters(), c.Ignore...), Near: c.Near, Headers: c.Header,
+			Body: c.Body}}
 	if c.Determinism != nil {
 		o.Determinism = &replay.Determinism{Seed: *c.Determinism, Crypto: c.Crypto}
 	}
@@ -129,7 +131,8 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return errors.Join(fmt.Errorf("replay %s: %w; --%s says where else", door.scheme, err, door.scheme), s.Close())
+			return errors.Join(fmt.Errorf("replay %s: %w; --%s says where else", door.scheme, err, door.scheme),
+				s.Close())
 		}
 		door.add(l)
 		fmt.Fprintf(e.err, "replaying at %s://%s\n", door.scheme, l.Addr())
@@ -146,7 +149,8 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())
 		running = append(running, func(ctx context.Context) error {
-			return replay.NewProxy(replay.ProxyOptions{Handler: r, TLS: certificates(authority)}).Run(ctx, replay.Entrance{Listener: l, Door: replay.AsProxy})
+			return replay.NewProxy(replay.ProxyOptions{Handler: r, TLS: certificates(authority)}).Run(ctx,
+				replay.Entrance{Listener: l, Door: replay.AsProxy})
 		})
 	}
 	fmt.Fprintf(e.err, "browsers have to trust %s (SHA-256 %s)\n", authority.File(), authority.Fingerprint())
@@ -158,8 +162,10 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 }
 
 // overLine replays at the other end of a line.
-func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority, conditions link.Conditions) (err error) {
-	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: []string{"*"}}); err != nil {
+func (c netsimReplayCmd) overLine(e *env, r *replay.Replayer, b *behind, authority *serve.Authority,
+	conditions link.Conditions) (err error) {
+	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
+		Names: []string{"*"}}); err != nil {
 		return unprivileged(err, "--http, --https and --proxy replay at addresses of this machine, without a line")
 	}
 	defer func() { err = errors.Join(err, b.network.Close()) }()
@@ -256,7 +262,8 @@ func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
 	var bytes int64
 	for _, x := range a.Exchanges {
 		ok, why := x.Replayable()
-		all.Exchanges = append(all.Exchanges, exchangeJSON{x.Number, x.Connection, x.Method, x.URL, x.Status, x.ResponseHeader.Get("Content-Type"), x.ResponseBody.Size, int64(x.Began), int64(x.Think),
+		all.Exchanges = append(all.Exchanges, exchangeJSON{x.Number, x.Connection, x.Method, x.URL, x.Status,
+			x.ResponseHeader.Get("Content-Type"), x.ResponseBody.Size, int64(x.Began), int64(x.Think),
 			int64(x.RoundTrip), int64(x.Ended), len(x.Chunks), ok, why, x.Insecure})
 		bytes += x.ResponseBody.Size
 	}
@@ -269,16 +276,20 @@ func (c netsimReplayCmd) list(w io.Writer, a *replay.Archive) error {
 		if x.Status == 0 {
 			status = "–"
 		}
-		row := []string{fmt.Sprint(x.Number), x.Method, status, bytesText(x.Bytes), fmt.Sprintf("%.0f ms", float64(x.Think)/1e6), fmt.Sprintf("%.0f ms", float64(x.Ended)/1e6), bound(x.Type, 30), bound(x.URL, 120)}
+		row := []string{fmt.Sprint(x.Number), x.Method, status, bytesText(x.Bytes),
+			fmt.Sprintf("%.0f ms", float64(x.Think)/1e6), fmt.Sprintf("%.0f ms", float64(x.Ended)/1e6),
+			bound(x.Type, 30), bound(x.URL, 120)}
 		if x.Why != "" {
 			row[len(row)-1] += " (" + bound(x.Why, 120) + ")"
 		}
 		rows = append(rows, row)
 	}
-	if err := printTable(w, []string{">NO.", "METHOD", ">STATUS", ">SIZE", ">THINKS", ">LASTS", "TYPE", "URL"}, rows); err != nil {
+	if err := printTable(w, []string{">NO.", "METHOD", ">STATUS", ">SIZE", ">THINKS", ">LASTS", "TYPE", "URL"},
+		rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s of %s, %s; %s\n", plural(len(rows), "exchange"), clean(a.Info.Writer), a.Info.Created.Format(time.DateTime), bytesText(bytes))
+	fmt.Fprintf(w, "%s of %s, %s; %s\n", plural(len(rows), "exchange"), clean(a.Info.Writer),
+		a.Info.Created.Format(time.DateTime), bytesText(bytes))
 	for _, n := range a.Notes {
 		if _, err := fmt.Fprintln(w, clean(n)); err != nil {
 			return err
@@ -325,13 +336,16 @@ func missesJSON(all []replay.Miss) []missJSON {
 // print prints the ledger.
 func (c netsimReplayCmd) print(w io.Writer, f *replay.Fidelity) error {
 	if c.JSON {
-		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes, f.Replayable, f.Asked, f.ReplayableBytes, f.AskedBytes,
+		return printJSON(w, fidelityJSON{c.Archive, f.Requests, f.Exact, f.Loose, f.Missed, f.Score(), f.Bytes,
+			f.Replayable, f.Asked, f.ReplayableBytes, f.AskedBytes,
 			missesJSON(f.Misses), f.Others, missesJSON(f.Loosely), append([]string{}, f.Notes...)})
 	}
 	var l list
-	l.add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose, f.Missed)
+	l.add("requests", "%d: %d as recorded, %d like one that was, %d not answered", f.Requests, f.Exact, f.Loose,
+		f.Missed)
 	l.add("fidelity", "%.1f %%", 100*f.Score())
-	l.add("asked for", "%d of %s, %s of %s", f.Asked, plural(f.Replayable, "exchange"), bytesText(f.AskedBytes), bytesText(f.ReplayableBytes))
+	l.add("asked for", "%d of %s, %s of %s", f.Asked, plural(f.Replayable, "exchange"), bytesText(f.AskedBytes),
+		bytesText(f.ReplayableBytes))
 	if err := l.print(w); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,13 +20,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
 	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/replay"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// realSite is a site with what replaying is said to cope with. Its page tells at /done what it has found.
+// realSite is a site with what replaying is said to cope with. Its page tells at /done what it has
+// found.
 func realSite(done chan<- url.Values) http.Handler {
 	const app = `
 const text = async (...a) => (await fetch(...a)).text();
@@ -56,7 +58,8 @@ const controlled = new Promise((ok) => navigator.serviceWorker.addEventListener(
 		}
 	}
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-abc'; style-src 'self'; connect-src 'self'; worker-src 'self'")
+		w.Header().Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'nonce-abc'; style-src 'self'; connect-src 'self'; worker-src 'self'")
 		say("text/html; charset=utf-8", `<!doctype html><html lang=en><head><meta http-equiv=Content-Security-Policy content="script-src 'nonce-abc'; worker-src 'self'"><title>site</title><link rel=stylesheet href=/style.css></head>
 <body><p>text</p><script nonce=abc src=/app.js integrity="sha256-`+base64.StdEncoding.EncodeToString(sum[:])+`"></script></body></html>`)(w, r)
 	})
@@ -74,7 +77,10 @@ self.addEventListener('fetch', (e) => { if (e.request.url.endsWith('/made-by-wor
 		b, _ := io.ReadAll(r.Body)
 		say("text/plain", "answer to "+string(b))(w, r)
 	})
-	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/there",
+			http.StatusFound)
+	})
 	mux.HandleFunc("/there", say("text/plain", "it is there"))
 	mux.HandleFunc("/blob", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "blob.bin", time.Time{}, strings.NewReader("0123456789"))
@@ -137,7 +143,9 @@ func visited(t *testing.T, name string, n *testnet.Network, a *serve.Authority, 
 	display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: 640, Height: 360})
 	needed(err)
 	defer display.Close()
-	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: name, Display: display, URL: "https://site.test/", Authority: &device.Authority{File: a.File(), KeyHash: a.KeyHash()}, Start: n.Line.Device.Start})
+	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: name, Display: display,
+		URL: "https://site.test/", Authority: &device.Authority{File: a.File(), KeyHash: a.KeyHash()},
+		Start: n.Line.Device.Start})
 	needed(err)
 	defer browser.Close()
 	select {
@@ -149,7 +157,8 @@ func visited(t *testing.T, name string, n *testnet.Network, a *serve.Authority, 
 	}
 }
 
-// TestBrowsersAreRecordedAndReplayed: a browser loads a real site by the names of a network, in which the recorder is all sites; then it is answered from the archive. The page finds the same.
+// TestBrowsersAreRecordedAndReplayed: a browser loads a real site by the names of a network, in
+// which the recorder is all sites; then it is answered from the archive. The page finds the same.
 func TestBrowsersAreRecordedAndReplayed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
@@ -202,19 +211,21 @@ func recordedAndReplayed(t *testing.T, name string) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(theirs.PEM())
-	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: replay.DefaultLimits(), Roots: roots, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		if address != "site.test:443" {
-			return nil, fmt.Errorf("there is no %s", address)
-		}
-		return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
-	}})
+	recorder := replay.NewRecorder(replay.RecorderOptions{To: w, Limits: replay.DefaultLimits(), Roots: roots,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address != "site.test:443" {
+				return nil, fmt.Errorf("there is no %s", address)
+			}
+			return new(net.Dialer).DialContext(ctx, network, l.Addr().String())
+		}})
 	n := network(t)
 	secure, err := n.Listen("443")
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := served(t, func(ctx context.Context) error {
-		return replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: certificates(ours), ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
+		return replay.NewProxy(replay.ProxyOptions{Handler: recorder, TLS: certificates(ours),
+			ConnContext: recorder.ConnContext}).Run(ctx, replay.Entrance{Listener: secure, Door: replay.Secure})
 	})
 	first := visited(t, name, n, ours, done)
 	stop()
@@ -222,7 +233,8 @@ func recordedAndReplayed(t *testing.T, name string) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for field, want := range map[string]string{"vpost": "answer to question", "vmoved": "it is there", "vpart": "2345", "vcounts": "1,2", "vworker": "from the worker", "vstyle": "rgb(1, 2, 3)"} {
+	for field, want := range map[string]string{"vpost": "answer to question", "vmoved": "it is there", "vpart": "2345",
+		"vcounts": "1,2", "vworker": "from the worker", "vstyle": "rgb(1, 2, 3)"} {
 		if got := first.Get(field); got != want {
 			t.Fatalf("recorded: %s is %q, want %q; %v", field, got, want, first)
 		}
@@ -243,12 +255,15 @@ func recordedAndReplayed(t *testing.T, name string) {
 			}
 		}
 		var ms int64
-		if _, err := fmt.Sscan(v.Get("vdate"), &ms); err != nil || time.UnixMilli(ms).Sub(a.Info.Created).Abs() > time.Minute {
-			t.Errorf("replay %d: the page's clock says %v, which is not when it was recorded, %v", i, time.UnixMilli(ms), a.Info.Created)
+		if _, err := fmt.Sscan(v.Get("vdate"), &ms); err != nil ||
+			time.UnixMilli(ms).Sub(a.Info.Created).Abs() > time.Minute {
+			t.Errorf("replay %d: the page's clock says %v, which is not when it was recorded, %v", i,
+				time.UnixMilli(ms), a.Info.Created)
 		}
 	}
 	if again[0].Get("vrandom") != again[1].Get("vrandom") || again[0].Get("vrandom") == first.Get("vrandom") {
-		t.Errorf("chance was %s, replayed %s and %s", first.Get("vrandom"), again[0].Get("vrandom"), again[1].Get("vrandom"))
+		t.Errorf("chance was %s, replayed %s and %s", first.Get("vrandom"), again[0].Get("vrandom"),
+			again[1].Get("vrandom"))
 	}
 }
 
@@ -256,11 +271,12 @@ func recordedAndReplayed(t *testing.T, name string) {
 func replayedTo(t *testing.T, name string, a *replay.Archive, ours *serve.Authority) url.Values {
 	t.Helper()
 	done := make(chan url.Values, 10)
-	r, err := replay.NewReplayer(a, replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: []string{"v*"}}, Determinism: &replay.Determinism{Seed: 4}, Told: func(a replay.Answer) {
-		if u, err := url.Parse(a.URL); err == nil && u.Path == "/done" {
-			done <- u.Query()
-		}
-	}})
+	r, err := replay.NewReplayer(a, replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: []string{"v*"}},
+		Determinism: &replay.Determinism{Seed: 4}, Told: func(a replay.Answer) {
+			if u, err := url.Parse(a.URL); err == nil && u.Path == "/done" {
+				done <- u.Query()
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,11 +299,13 @@ func replayedTo(t *testing.T, name string, a *replay.Archive, ours *serve.Author
 			t.Errorf("not answered: %+v", m)
 		}
 	}
-	t.Logf("%s: %d requests, %.0f %% answered, %.0f %% of the recorded bytes; %v", name, f.Requests, 100*f.Score(), 100*f.ByteScore(), v)
+	t.Logf("%s: %d requests, %.0f %% answered, %.0f %% of the recorded bytes; %v", name, f.Requests, 100*f.Score(),
+		100*f.ByteScore(), v)
 	return v
 }
 
-// TestNetsimRecordAndReplay: the commands, with curl behind a proxy, and behind a line where that may be made.
+// TestNetsimRecordAndReplay: the commands, with curl behind a proxy, and behind a line where that
+// may be made.
 func TestNetsimRecordAndReplay(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("STATE_DIRECTORY", "")
@@ -310,18 +328,22 @@ func TestNetsimRecordAndReplay(t *testing.T) {
 		return o.String(), e.String()
 	}
 	curl := []string{"--", "curl", "--silent", "--show-error", "--max-time", "60"}
-	out, _ := command(exitOK, append([]string{"netsim", "record", "--proxy", "localhost:0", "-o", archive}, append(curl, page)...)...)
+	out, _ := command(exitOK, append([]string{"netsim", "record", "--proxy", "localhost:0", "-o", archive},
+		append(curl, page)...)...)
 	if !strings.HasPrefix(out, body) || !strings.Contains(out, "1 exchange, ") {
 		t.Errorf("%.300s", strings.TrimPrefix(out, body))
 	}
-	command(exitFailure, append([]string{"netsim", "record", "--proxy", "localhost:0", "-o", archive}, append(curl, page)...)...) // it is there
+	// it is there
+	command(exitFailure, append([]string{"netsim", "record", "--proxy", "localhost:0", "-o", archive},
+		append(curl, page)...)...)
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the archive, in which cookies are: %v %v", info.Mode(), err)
 	}
 	if err := os.Chmod(archive, 0o644); err != nil { // as one that is there may be
 		t.Fatal(err)
 	}
-	command(exitOK, append([]string{"netsim", "record", "--proxy", "localhost:0", "--force", "-o", archive}, append(curl, page)...)...)
+	command(exitOK, append([]string{"netsim", "record", "--proxy", "localhost:0", "--force", "-o", archive},
+		append(curl, page)...)...)
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the archive in the place of another: %v %v", info.Mode(), err)
 	}
@@ -335,8 +357,10 @@ func TestNetsimRecordAndReplay(t *testing.T) {
 		t.Errorf("the HAR, in which cookies are: %v %v", info.Mode(), err)
 	}
 	for _, from := range []string{archive, har} {
-		out, _ = command(exitOK, append([]string{"netsim", "replay", from, "--proxy", "localhost:0"}, append(curl, page, page+"s")...)...)
-		if !strings.HasPrefix(out, body) || !strings.Contains(out, "1 × GET "+page+"s: it was not recorded") || !strings.Contains(out, "nearest: "+page+"\n") || !strings.Contains(out, "fidelity   50.0 %") {
+		out, _ = command(exitOK, append([]string{"netsim", "replay", from, "--proxy", "localhost:0"},
+			append(curl, page, page+"s")...)...)
+		if !strings.HasPrefix(out, body) || !strings.Contains(out, "1 × GET "+page+"s: it was not recorded") ||
+			!strings.Contains(out, "nearest: "+page+"\n") || !strings.Contains(out, "fidelity   50.0 %") {
 			t.Errorf("%.600s", strings.TrimPrefix(out, body))
 		}
 	}
@@ -345,15 +369,64 @@ func TestNetsimRecordAndReplay(t *testing.T) {
 	}
 	// Behind the line any name leads to the replay, which knows sites by what they are asked as.
 	_, port, _ := net.SplitHostPort(server)
-	out, _ = command(exitOK, append([]string{"netsim", "replay", archive, "--profile", "cable"}, append(curl, "--header", "Host: 127.0.0.1:"+port, "http://any.test/page")...)...)
+	out, _ = command(exitOK, append([]string{"netsim", "replay", archive, "--profile", "cable"},
+		append(curl, "--header", "Host: 127.0.0.1:"+port, "http://any.test/page")...)...)
 	if !strings.HasPrefix(out, body) || !strings.Contains(out, "fidelity   100.0 %") {
 		t.Errorf("%.300s", strings.TrimPrefix(out, body))
 	}
 	// By DNS, TLS is ours, and a site that is not there is said not to be.
 	file := filepath.Join(t.TempDir(), "none.zip")
-	out, _ = command(exitOK, append([]string{"netsim", "record", "--dns", "-o", file}, append(curl, "https://nowhere.invalid/")...)...)
+	out, _ = command(exitOK, append([]string{"netsim", "record", "--dns", "-o", file},
+		append(curl, "https://nowhere.invalid/")...)...)
 	if !strings.Contains(out, "nowhere.invalid does not answer") || !strings.Contains(out, "failed    1") {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestProxyBeyondLoopback: a recording proxy that other machines reach connects them to no address
+// of this machine.
+func TestProxyBeyondLoopback(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("STATE_DIRECTORY", "")
+	asked := make(chan string, 100)
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: http.HandlerFunc(
+			func(_ http.ResponseWriter, r *http.Request) { asked <- r.Host })}}
+	server.Start()
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := []string{"localhost", "127.0.0.1", "127.0.0.2", "0.0.0.0", "[::]", "[::1]", "[::ffff:127.0.0.1]"}
+	for _, a := range addresses {
+		if ip := a.(*net.IPNet).IP; ip.To4() != nil {
+			hosts = append(hosts, ip.String())
+		}
+	}
+	curl := []string{"--", "curl", "--silent", "--insecure", "--max-time", "60"}
+	for _, host := range hosts {
+		curl = append(curl, "http://"+host+":"+port, "https://"+host+":"+port)
+	}
+	var out, told bytes.Buffer
+	args := append([]string{"netsim", "record", "--proxy", "0.0.0.0:0", "-o", filepath.Join(t.TempDir(), "site.zip")},
+		curl...)
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &told); code != exitOK {
+		t.Fatalf("exit code %d: %s%s", code, &out, &told)
+	}
+	select {
+	case host := <-asked:
+		t.Errorf("the proxy connected to %s, which is this machine", host)
+	default:
+	}
+	if got := strings.Count(out.String(), device.ErrInside.Error()); got < 2*len(hosts) ||
+		!strings.Contains(told.String(), "refuses the addresses of this machine") {
+		t.Errorf("%d of %d requests were refused as to this machine: %s%s", got, 2*len(hosts), &out, &told)
 	}
 }
 
@@ -365,7 +438,8 @@ func TestServersThatFail(t *testing.T) {
 		e := &env{ctx: ctx, in: strings.NewReader(""), out: io.Discard, err: io.Discard}
 		b := &behind{env: os.Environ(), program: program}
 		lives := func(ctx context.Context) error { <-ctx.Done(); return nil }
-		if err := during(e, b, lives, func(context.Context) error { return errors.New("no more") }); err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "no more") {
+		if err := during(e, b, lives, func(context.Context) error { return errors.New("no more") }); err == nil ||
+			ctx.Err() != nil || !strings.Contains(err.Error(), "no more") {
 			t.Fatalf("behind %s: %v", name, err)
 		}
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -378,7 +452,9 @@ func TestServersThatFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if _, err := (netsimRecordCmd{}).record(e, f, b, &tls.Config{}, []replay.Entrance{{Listener: l}}); err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "wait for devices") {
+		if _, err := (netsimRecordCmd{}).record(e, f, b, &tls.Config{}, nil,
+			[]replay.Entrance{{Listener: l}}); err == nil || ctx.Err() != nil ||
+			!strings.Contains(err.Error(), "wait for devices") {
 			t.Fatalf("behind %s: %v", name, err)
 		}
 	}

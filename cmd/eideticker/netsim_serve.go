@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/testnet"
+	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/serve"
 )
@@ -180,7 +180,8 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	return errors.Join(made.print(e, c.JSON), failed, h.finish(s, b.network, conditions), ended())
 }
 
-// withAuthority serves an authority's certificate beside pages, for devices that have no other way to get it.
+// withAuthority serves an authority's certificate beside pages, for devices that have no other way
+// to get it.
 func withAuthority(pages http.Handler, a *serve.Authority) http.Handler {
 	if a == nil {
 		return pages
@@ -207,7 +208,8 @@ func isNamed(names []string, host string) bool {
 }
 
 // here opens addresses of this machine.
-func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls []string, ended func() error, err error) {
+func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls []string, ended func() error,
+	err error) {
 	ended = func() error { return nil }
 	through := func(l net.Listener) net.Listener { return l }
 	if c.Stream {
@@ -246,13 +248,15 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 }
 
 // overLine opens a network of its own for the program.
-func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) (urls []string, ended func() error, err error) {
+func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Conditions) (urls []string,
+	ended func() error, err error) {
 	ended = func() error { return nil }
 	names := c.Name
 	if names == nil {
 		names = []string{"*"}
 	}
-	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(), Names: names}); err != nil {
+	if b.network, err = testnet.Open(testnet.Options{Conditions: conditions, Seed: c.seed(),
+		Names: names}); err != nil {
 		return nil, ended, unprivileged(err, "--stream serves at addresses of this machine over one")
 	}
 	ended = b.network.Close
@@ -284,7 +288,8 @@ func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Con
 func (j *servedJSON) count(s *serve.Server) {
 	connections, exchanges := s.Witnessed()
 	j.Refused, j.NotNoted = s.Unnoted()
-	j.Connections, j.Exchanges, j.Protocols, j.Statuses, j.Missing = len(connections), len(exchanges), map[string]int{}, map[int]int{}, []string{}
+	j.Connections, j.Exchanges, j.Protocols, j.Statuses, j.Missing = len(connections), len(exchanges), map[string]int{},
+		map[int]int{}, []string{}
 	seen := map[string]bool{}
 	for _, x := range exchanges {
 		j.SentBytes += x.ResponseBytes

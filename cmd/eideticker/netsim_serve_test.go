@@ -40,7 +40,8 @@ func (o *toldSoFar) String() string {
 	return o.text.String()
 }
 
-// TestNetsimServe: a folder is served here until Ctrl-C, which prints what was served; with the certificate for devices beside it.
+// TestNetsimServe: a folder is served here until Ctrl-C, which prints what was served; with the
+// certificate for devices beside it.
 func TestNetsimServe(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("<!doctype html>here"), 0o600); err != nil {
@@ -54,7 +55,9 @@ func TestNetsimServe(t *testing.T) {
 		var told toldSoFar
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, append([]string{"netsim", "serve", dir, "--http", "127.0.0.1:0", "--https", "127.0.0.1:0", "--authority", filepath.Join(t.TempDir(), "a"), "--json", "--force", "--har", harPath}, more...), strings.NewReader(""), &out, &told)
+			ended <- run(ctx, append([]string{"netsim", "serve", dir, "--http", "127.0.0.1:0", "--https", "127.0.0.1:0",
+				"--authority", filepath.Join(t.TempDir(), "a"), "--json", "--force", "--har", harPath}, more...),
+				strings.NewReader(""), &out, &told)
 		}()
 		url := regexp.MustCompile(`serving 1 file at (http://\S+)\n(?s:.*)trust`)
 		for deadline := time.Now().Add(30 * time.Second); url.FindStringSubmatch(told.String()) == nil; time.Sleep(time.Millisecond) {
@@ -64,7 +67,8 @@ func TestNetsimServe(t *testing.T) {
 		}
 		root := url.FindStringSubmatch(told.String())[1]
 		began := time.Now()
-		for path, want := range map[string]string{"": "<!doctype html>here", serve.AuthorityFile: "-----BEGIN CERTIFICATE-----"} {
+		for path, want := range map[string]string{"": "<!doctype html>here",
+			serve.AuthorityFile: "-----BEGIN CERTIFICATE-----"} {
 			r, err := http.Get(root + path)
 			if err != nil {
 				t.Fatal(err)
@@ -88,14 +92,16 @@ func TestNetsimServe(t *testing.T) {
 		}
 		fall, err := har.Read(f)
 		f.Close()
-		if err != nil || len(fall.Log.Entries) != 2 || fall.Log.Entries[0].Response.Status != 200 || fall.Log.Entries[0].Moments.FirstByte.By != har.Server {
+		if err != nil || len(fall.Log.Entries) != 2 || fall.Log.Entries[0].Response.Status != 200 ||
+			fall.Log.Entries[0].Moments.FirstByte.By != har.Server {
 			t.Errorf("%+v, %v", fall, err)
 		}
 		if wait := fall.Log.Entries[1].Timings.Wait; more != nil && wait < 40 {
 			t.Errorf("the second answer came after %v ms, over a line of 40", wait)
 		}
 		var got servedJSON
-		if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Exchanges != 2 || got.Statuses[200] != 2 || got.Failed != 0 || len(got.URLs) != 2 || got.Files != 1 {
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Exchanges != 2 || got.Statuses[200] != 2 ||
+			got.Failed != 0 || len(got.URLs) != 2 || got.Files != 1 {
 			t.Errorf("%s %v", &out, err)
 		}
 	}
@@ -110,7 +116,8 @@ func TestNetsimPortTaken(t *testing.T) {
 	defer l.Close()
 	dir := t.TempDir()
 	page, archive, at := filepath.Join(dir, "site", "a"), filepath.Join(dir, "a.har"), l.Addr().String()
-	err = errors.Join(os.Mkdir(filepath.Dir(page), 0o755), os.WriteFile(page, nil, 0o600), os.WriteFile(archive, []byte(`{"log":{"version":"1.2","entries":[]}}`), 0o600))
+	err = errors.Join(os.Mkdir(filepath.Dir(page), 0o755), os.WriteFile(page, nil, 0o600),
+		os.WriteFile(archive, []byte(`{"log":{"version":"1.2","entries":[]}}`), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}

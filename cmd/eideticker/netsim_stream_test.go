@@ -12,17 +12,20 @@ import (
 	"time"
 )
 
-// TestNetsimStreams: without privileges, a port of this machine is a server over a line: all of it comes, no sooner than two round trips let it, until it is told to end.
+// TestNetsimStreams: without privileges, a port of this machine is a server over a line: all of it
+// comes, no sooner than two round trips let it, until it is told to end.
 func TestNetsimStreams(t *testing.T) {
 	body := strings.Repeat("it is there\n", 10_000)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, body) }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, body) }))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	told, tell := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"netsim", "link", "--stream", "--rtt", "60ms", "--forward", "0=" + server.Listener.Addr().String()}, strings.NewReader(""), io.Discard, tell)
+		code <- run(ctx, []string{"netsim", "link", "--stream", "--rtt", "60ms", "--forward",
+			"0=" + server.Listener.Addr().String()}, strings.NewReader(""), io.Discard, tell)
 		tell.Close()
 	}()
 	first := make([]byte, 200)
@@ -44,7 +47,8 @@ func TestNetsimStreams(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	cancel()
 	rest, err := io.ReadAll(told)
-	if err != nil || !bytes.Contains(rest, []byte("cable, approximately; down ")) || bytes.Contains(rest, []byte("down 0 packets")) {
+	if err != nil || !bytes.Contains(rest, []byte("cable, approximately; down ")) ||
+		bytes.Contains(rest, []byte("down 0 packets")) {
 		t.Errorf("%s, %v", rest, err)
 	}
 	if c := <-code; c != exitOK {

@@ -34,7 +34,8 @@ type timingRule struct {
 	WebSocket    *timingWebSocket `yaml:"websocket"`
 }
 
-// timingWait and timingSize are a time and a number of bytes, which know their place if they are none.
+// timingWait and timingSize are a time and a number of bytes, which know their place if they are
+// none.
 type (
 	timingWait time.Duration
 	timingSize int64
@@ -158,19 +159,22 @@ func parseTiming(text []byte) ([]serve.Rule, error) {
 	var rules []serve.Rule
 	for i, r := range file.Timing {
 		rule := serve.Rule{
-			Pattern: r.URL, Timing: serve.Timing{Latency: time.Duration(r.Latency), FirstByte: time.Duration(r.FirstByte)},
+			Pattern: r.URL, Timing: serve.Timing{Latency: time.Duration(r.Latency),
+				FirstByte: time.Duration(r.FirstByte)},
 			CacheControl: r.CacheControl, NoETag: r.ETag != nil && !*r.ETag, LastModified: r.LastModified,
 		}
 		for _, c := range r.Chunks {
 			rule.Chunks = append(rule.Chunks, serve.Chunk{To: int64(c.To), At: time.Duration(c.At)})
 		}
 		for _, e := range r.Events {
-			rule.Events = append(rule.Events, serve.Event{At: time.Duration(e.At), Name: e.Event, ID: e.ID, Data: e.Data})
+			rule.Events = append(rule.Events, serve.Event{At: time.Duration(e.At), Name: e.Event, ID: e.ID,
+				Data: e.Data})
 		}
 		if w := r.WebSocket; w != nil {
 			rule.WebSocket = &serve.WebSocket{Echo: w.Echo, Close: time.Duration(w.Close)}
 			for _, m := range w.Sends {
-				rule.WebSocket.Sends = append(rule.WebSocket.Sends, serve.Message{At: time.Duration(m.At), Text: m.Text})
+				rule.WebSocket.Sends = append(rule.WebSocket.Sends,
+					serve.Message{At: time.Duration(m.At), Text: m.Text})
 			}
 		}
 		if err := rule.Check(); err != nil {

@@ -70,7 +70,8 @@ func (o *outFile) finish(failed error) error {
 	return nil
 }
 
-// staged is an output whose writer wants a name: it writes in a folder beside the output, which then takes its place.
+// staged is an output whose writer wants a name: it writes in a folder beside the output, which
+// then takes its place.
 type staged struct {
 	path string // what was asked for
 	dir  string
@@ -93,7 +94,8 @@ func stage(path string, force bool, endings ...string) (*staged, error) {
 // name is what to write to.
 func (s *staged) name() string { return filepath.Join(s.dir, filepath.Base(s.path)) }
 
-// finish gives the outputs their names, the one that was asked for last, or removes them if the work has failed.
+// finish gives the outputs their names, the one that was asked for last, or removes them if the
+// work has failed.
 func (s *staged) finish(failed error, endings ...string) error {
 	err := failed
 	for _, ending := range append(endings, "") {

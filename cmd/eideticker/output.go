@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // printJSON writes one object, indented, as --json promises.
@@ -41,7 +41,8 @@ func (l *list) print(w io.Writer) error {
 	return nil
 }
 
-// printTable prints rows, cleaned, in columns under a heading; columns whose name starts with > stand to the right.
+// printTable prints rows, cleaned, in columns under a heading; columns whose name starts with >
+// stand to the right.
 func printTable(w io.Writer, heading []string, rows [][]string) error {
 	widths := make([]int, len(heading))
 	right := make([]bool, len(heading))

@@ -16,12 +16,12 @@ type progress struct {
 // phase starts work of the given number of steps; 0 or less means that nobody knows how many.
 func (e *env) phase(what string, steps int) *progress {
 	if !e.terminal {
-		fmt.Fprintf(e.err, "%s\n", what)
+		fmt.Fprintf(e.err, "%s\n", clean(what))
 		return &progress{}
 	}
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(e.err),
-		progressbar.OptionSetDescription(what),
+		progressbar.OptionSetDescription(clean(what)),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionClearOnFinish(),
@@ -52,7 +52,7 @@ func (p *progress) add(more int) {
 // describe changes the words beside the bar.
 func (p *progress) describe(what string) {
 	if p.bar != nil {
-		p.bar.Describe(what)
+		p.bar.Describe(clean(what))
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/staging"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/store/runzip"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/store"
+	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
 type pullCmd struct {
@@ -63,7 +63,8 @@ func (c pullCmd) Run(e *env) error {
 	if c.JSON {
 		return printJSON(e.out, pullJSON{c.ID, c.Output, content.Runs, content.Frames})
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %s, %s held against their source\n", c.Output, plural(len(content.Runs), "run"), plural(content.Frames, "frame"))
+	_, err = fmt.Fprintf(e.out, "%s: %s, %s held against their source\n", c.Output, plural(len(content.Runs), "run"),
+		plural(content.Frames, "frame"))
 	return err
 }
 
@@ -120,8 +121,8 @@ func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {
 
 // baseline returns the run that the rig has under a name, "" if there is none or nobody tells.
 func (c pullCmd) baseline(ctx context.Context, rig *client.Client) string {
-	var known wire.Baselines
-	if err := rig.Call(ctx, "baseline.list", wire.Empty{}, &known); err != nil {
+	var known api.Baselines
+	if err := rig.Call(ctx, "baseline.list", api.Empty{}, &known); err != nil {
 		return ""
 	}
 	for _, b := range known.Baselines {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// What is no run may be a baseline's name: the rig is asked then, and the run behind the name is fetched. Here that one is gone, too.
+// What is no run may be a baseline's name: the rig is asked then, and the run behind the name is
+// fetched. Here that one is gone, too.
 func TestPullOfABaseline(t *testing.T) {
 	const id = "20261121-201530-framerate-k7f2"
 	for _, tc := range []struct {
@@ -34,7 +35,8 @@ func TestPullOfABaseline(t *testing.T) {
 			http.Error(w, "no "+strings.Split(path, "/")[2], http.StatusNotFound)
 		}))
 		var out, told bytes.Buffer
-		code := run(t.Context(), []string{"pull", tc.id, "--rig", rig.URL, "-o", filepath.Join(t.TempDir(), "got")}, strings.NewReader(""), &out, &told)
+		code := run(t.Context(), []string{"pull", tc.id, "--rig", rig.URL, "-o", filepath.Join(t.TempDir(), "got")},
+			strings.NewReader(""), &out, &told)
 		rig.Close()
 		if code != exitFailure || !strings.Contains(told.String(), tc.says) {
 			t.Errorf("%s: exit code %d, %s%s", tc.id, code, out.String(), told.String())

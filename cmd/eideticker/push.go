@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/store/runzip"
+	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
 type pushCmd struct {

@@ -14,13 +14,13 @@ import (
 
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/fingerprint"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
 	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/fingerprint"
+	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/server"
+	"github.com/eideticker/eideticker/deploy/store"
 )
 
 // testRig is a rig with a store, which wants a token and has made its own certificate.
@@ -46,15 +46,16 @@ func newTestRig(t *testing.T) *testRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := api.OpenTokens(dir)
+	tokens, err := server.OpenTokens(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := tokens.Add("test", wire.Run, time.Hour, time.Now())
+	secret, err := tokens.Add("test", api.Run, time.Hour, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := api.New(api.Options{Daemon: d, Tokens: tokens, Needed: true, Program: "test", Place: api.Place{Loopback: true, Encrypted: true}})
+	handler, err := server.New(server.Options{Daemon: d, Tokens: tokens, Needed: true, Program: "test",
+		Place: server.Place{Loopback: true, Encrypted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func newTestRig(t *testing.T) *testRig {
 func (r *testRig) ask(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(t.Context(), append(args, "--rig", r.URL, "--token-file", r.token, "--fingerprint", r.print), strings.NewReader(""), &o, &e)
+	code = run(t.Context(), append(args, "--rig", r.URL, "--token-file", r.token, "--fingerprint", r.print),
+		strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -88,7 +90,8 @@ func pushable(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	var o, e bytes.Buffer
-	if code := run(t.Context(), []string{"record", "-s", "synth:noise?size=64x48&frames=30", "-o", filepath.Join(dir, "recording.eid")}, strings.NewReader(""), &o, &e); code != 0 {
+	if code := run(t.Context(), []string{"record", "-s", "synth:noise?size=64x48&frames=30", "-o",
+		filepath.Join(dir, "recording.eid")}, strings.NewReader(""), &o, &e); code != 0 {
 		t.Fatalf("record: %s", e.String())
 	}
 	r := session.Record{
@@ -115,7 +118,8 @@ func TestPushAndPull(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(id, "20240229-201530-framerate-") {
 			t.Fatalf("push: %d, %q, %s", code, out, errOut)
 		}
-		if code, out, errOut := r.ask(t, "push", dir, "--json"); code != 0 || !strings.Contains(out, `"run": "`+id+`"`) || !strings.Contains(out, `"known": true`) {
+		if code, out, errOut := r.ask(t, "push", dir, "--json"); code != 0 ||
+			!strings.Contains(out, `"run": "`+id+`"`) || !strings.Contains(out, `"known": true`) {
 			t.Errorf("push again: %d, %q, %s", code, out, errOut)
 		}
 		if page, err := r.store.List(t.Context(), store.Query{Set: id}); err != nil || page.Total > 2 {
@@ -130,13 +134,15 @@ func TestPushAndPull(t *testing.T) {
 		if !slices.Equal(was, is) {
 			t.Errorf("%s has come back as %q, was %q", dir, is, was)
 		}
-		if code, _, errOut := r.ask(t, "pull", id, "-o", back); code != exitFailure || !strings.Contains(errOut, "is there already") {
+		if code, _, errOut := r.ask(t, "pull", id, "-o", back); code != exitFailure ||
+			!strings.Contains(errOut, "is there already") {
 			t.Errorf("over another folder: %d, %s", code, errOut)
 		}
 	}
 }
 
-// TestPushOfKeys: a run with the secrets of its TLS is pushed and verified without them, and is the same.
+// TestPushOfKeys: a run with the secrets of its TLS is pushed and verified without them, and is the
+// same.
 func TestPushOfKeys(t *testing.T) {
 	r := newTestRig(t)
 	dir := pushable(t, filepath.Join(t.TempDir(), "keys"))
@@ -150,7 +156,8 @@ func TestPushOfKeys(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("push: %d, %q, %s", code, out, errOut)
 	}
-	if code, out, errOut := r.ask(t, "push", dir, "--json"); code != 0 || !strings.Contains(out, `"run": "`+id+`"`) || !strings.Contains(out, `"known": true`) {
+	if code, out, errOut := r.ask(t, "push", dir, "--json"); code != 0 || !strings.Contains(out, `"run": "`+id+`"`) ||
+		!strings.Contains(out, `"known": true`) {
 		t.Errorf("push again: %d, %q, %s", code, out, errOut)
 	}
 	there, err := r.store.Path(id)
@@ -176,7 +183,8 @@ func TestPushOfKeys(t *testing.T) {
 	}
 }
 
-// TestPullOfLargeFrames: a recording whose frames would not fit into memory is refused before one is read.
+// TestPullOfLargeFrames: a recording whose frames would not fit into memory is refused before one
+// is read.
 func TestPullOfLargeFrames(t *testing.T) {
 	r := newTestRig(t)
 	dir, err := r.store.Place("large")
@@ -191,11 +199,14 @@ func TestPullOfLargeFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := frame.NewFormat(frame.YU12, 16384, 2306)
-	if err := errors.Join(err, w.Segment(f, 1, 60), w.WriteFrame(make([]byte, f.Size()), frame.Meta{Sampled: timeline.At(1)}, nil), w.Close(), r.store.Add(t.Context(), dir)); err != nil {
+	if err := errors.Join(err, w.Segment(f, 1, 60),
+		w.WriteFrame(make([]byte, f.Size()), frame.Meta{Sampled: timeline.At(1)}, nil), w.Close(),
+		r.store.Add(t.Context(), dir)); err != nil {
 		t.Fatal(err)
 	}
 	into := filepath.Join(t.TempDir(), "into")
-	if code, _, errOut := r.ask(t, "pull", filepath.Base(dir), "-o", into); code != exitFailure || !strings.Contains(errOut, "16384x2306") {
+	if code, _, errOut := r.ask(t, "pull", filepath.Base(dir), "-o", into); code != exitFailure ||
+		!strings.Contains(errOut, "16384x2306") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 	if _, err := os.Lstat(into); err == nil {
@@ -246,21 +257,25 @@ func TestPushAndPullRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		"no run":            {[]string{"push", base + "/nothing"}, exitFailure, "nothing"},
-		"a folder without":  {[]string{"push", t.TempDir()}, exitFailure, "run.json"},
-		"a damaged one":     {[]string{"push", damaged}, exitFailure, "recording.eid"},
-		"no such run":       {[]string{"pull", "20240229-201530-x-aaaa", "-o", none}, exitFailure, "no such run"},
-		"no ID":             {[]string{"pull", "../etc", "-o", none}, exitUsage, "not the ID"},
-		"a wrong token":     {[]string{"push", good, "--token-file", wrong}, exitFailure, "token"},
-		"a token that's no": {[]string{"push", good, "--token-file", filepath.Join(base, "no-file")}, exitFailure, "read the token"},
-		"another rig":       {[]string{"push", good, "--fingerprint", strings.Repeat("00:", 31) + "00"}, exitFailure, "another fingerprint"},
-		"not encrypted":     {[]string{"push", good, "--rig", "http" + strings.TrimPrefix(r.URL, "https")}, exitUsage, "certificate"},
-		"no address":        {[]string{"push", good, "--rig", "rig-3"}, exitUsage, "address"},
-		"nobody there":      {[]string{"push", good, "--rig", "https://127.0.0.1:1"}, exitFailure, "127.0.0.1:1"},
+		"no run":           {[]string{"push", base + "/nothing"}, exitFailure, "nothing"},
+		"a folder without": {[]string{"push", t.TempDir()}, exitFailure, "run.json"},
+		"a damaged one":    {[]string{"push", damaged}, exitFailure, "recording.eid"},
+		"no such run":      {[]string{"pull", "20240229-201530-x-aaaa", "-o", none}, exitFailure, "no such run"},
+		"no ID":            {[]string{"pull", "../etc", "-o", none}, exitUsage, "not the ID"},
+		"a wrong token":    {[]string{"push", good, "--token-file", wrong}, exitFailure, "token"},
+		"a token that's no": {[]string{"push", good, "--token-file", filepath.Join(base, "no-file")}, exitFailure,
+			"read the token"},
+		"another rig": {[]string{"push", good, "--fingerprint", strings.Repeat("00:", 31) + "00"}, exitFailure,
+			"another fingerprint"},
+		"not encrypted": {[]string{"push", good, "--rig", "http" + strings.TrimPrefix(r.URL, "https")}, exitUsage,
+			"certificate"},
+		"no address":   {[]string{"push", good, "--rig", "rig-3"}, exitUsage, "address"},
+		"nobody there": {[]string{"push", good, "--rig", "https://127.0.0.1:1"}, exitFailure, "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The test's own flags come last and count.
-			args := append([]string{tc.args[0], "--rig", r.URL, "--token-file", r.token, "--fingerprint", r.print}, tc.args[1:]...)
+			args := append([]string{tc.args[0], "--rig", r.URL, "--token-file", r.token, "--fingerprint", r.print},
+				tc.args[1:]...)
 			var o, e bytes.Buffer
 			code := run(t.Context(), args, strings.NewReader(""), &o, &e)
 			if code != tc.code || !strings.Contains(e.String(), tc.want) {

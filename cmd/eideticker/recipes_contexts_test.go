@@ -11,8 +11,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// contexts are what an expression of GitHub's may name, by where in a workflow it stands: the table "Context availability" of its reference, as far as our recipe goes.
-// "*" is any key. A workflow with another one in a place is refused as a whole.
+// contexts are what an expression of GitHub's may name, by where in a workflow it stands: the table
+// "Context availability" of its reference, as far as our recipe goes. "*" is any key. A workflow
+// with another one in a place is refused as a whole.
 var contexts = map[string]string{
 	"env":                              "github secrets inputs vars",
 	"jobs.*.env":                       "github needs strategy matrix vars secrets inputs",
@@ -36,7 +37,8 @@ var (
 	named      = regexp.MustCompile(`(?:^|[^\w.-])([A-Za-z_][\w-]*)\s*[.\[]`)
 )
 
-// misplaced says which expressions of a workflow, or a part of it, name a context that is not there.
+// misplaced says which expressions of a workflow, or a part of it, name a context that is not
+// there.
 func misplaced(part any, place []string) (all []string) {
 	switch v := part.(type) {
 	case map[string]any:
@@ -71,11 +73,13 @@ func expressionsIn(text string, place []string) (all []string) {
 	return all
 }
 
-// allowedIn returns the contexts of a place, or of what that is in; none where the table has nothing.
+// allowedIn returns the contexts of a place, or of what that is in; none where the table has
+// nothing.
 func allowedIn(place []string) []string {
 	for n := len(place); n > 0; n-- {
 		for pattern, allowed := range contexts {
-			if keys := strings.Split(pattern, "."); len(keys) == n && slices.EqualFunc(keys, place[:n], func(k, p string) bool { return k == "*" || k == p }) {
+			if keys := strings.Split(pattern, "."); len(keys) == n &&
+				slices.EqualFunc(keys, place[:n], func(k, p string) bool { return k == "*" || k == p }) {
 				return strings.Fields(allowed)
 			}
 		}

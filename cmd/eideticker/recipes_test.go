@@ -20,8 +20,10 @@ const (
 	compareScript = "/usr/share/eideticker/ci/rig-compare"
 )
 
-// codes are the exit codes of compare --fail-on-regression and of one that fails, and what the recipes say of them.
-var codes = map[int]string{exitOK: "passed", exitFailure: "failed", exitRegression: "regressed", exitInconclusive: "inconclusive"}
+// codes are the exit codes of compare --fail-on-regression and of one that fails, and what the
+// recipes say of them.
+var codes = map[int]string{exitOK: "passed", exitFailure: "failed", exitRegression: "regressed",
+	exitInconclusive: "inconclusive"}
 
 // TestRecipes runs the shell of each recipe, with rig-compare ending in each way.
 func TestRecipes(t *testing.T) {
@@ -44,7 +46,8 @@ func TestRecipes(t *testing.T) {
 				s.program("rig-compare", `mkdir -p "$OUT"; echo "$VERDICT" >"$OUT/verdict"; echo a table >"$OUT/comparison.txt"; echo "$1 $EIDETICKER_TOKEN" >"$LINES"; exit $CODE`)
 				s.program("curl", `echo '{}'`)
 				s.program("jq", `cat >/dev/null; echo "of $2"`)
-				out, got := s.script(script, fmt.Sprintf("CODE=%d", code), "VERDICT="+verdict, "EIDETICKER_TOKEN=secret", "GITHUB_STEP_SUMMARY="+filepath.Join(s.dir, "summary"))
+				out, got := s.script(script, fmt.Sprintf("CODE=%d", code), "VERDICT="+verdict,
+					"EIDETICKER_TOKEN=secret", "GITHUB_STEP_SUMMARY="+filepath.Join(s.dir, "summary"))
 				want := code
 				if slices.Contains(tc.passes, code) {
 					want = 0
@@ -58,13 +61,15 @@ func TestRecipes(t *testing.T) {
 				if called := s.read("lines"); called != "framerate "+tc.token+"\n" || strings.Contains(out, tc.token) {
 					t.Errorf("it was called with %q, and says %s", called, out)
 				}
-				if tc.file == "github.yml" && !strings.Contains(s.read("summary"), "Eideticker: "+verdict+"\n```\na table\n```") {
+				if tc.file == "github.yml" &&
+					!strings.Contains(s.read("summary"), "Eideticker: "+verdict+"\n```\na table\n```") {
 					t.Errorf("its summary is %q", s.read("summary"))
 				}
 			}
 			if tc.file == "gitlab.yml" {
 				job := recipe.(map[string]any)["eideticker"].(map[string]any)
-				if got := fmt.Sprint(job["allow_failure"]); got != fmt.Sprintf("map[exit_codes:[%d]]", exitInconclusive) {
+				if got := fmt.Sprint(job["allow_failure"]); got != fmt.Sprintf("map[exit_codes:[%d]]",
+					exitInconclusive) {
 					t.Errorf("it allows %s", got)
 				}
 			}
@@ -75,7 +80,8 @@ func TestRecipes(t *testing.T) {
 // Where Taskcluster gives a ref, the rig is told of a branch, as by the others.
 func TestTaskclusterBranch(t *testing.T) {
 	script := scriptOf(t, readRecipe(t, "taskcluster.yml"))
-	for given, want := range map[string]string{"refs/heads/main": "main", "refs/heads/a/b": "a/b", "refs/tags/v1": "v1", "feature": "feature", "feature/refs/heads/x": "feature/refs/heads/x"} {
+	for given, want := range map[string]string{"refs/heads/main": "main", "refs/heads/a/b": "a/b", "refs/tags/v1": "v1",
+		"feature": "feature", "feature/refs/heads/x": "feature/refs/heads/x"} {
 		s := newStand(t)
 		s.program("rig-compare", `echo "$BRANCH" >"$LINES"`)
 		s.program("curl", `echo '{}'`)
@@ -150,7 +156,8 @@ type buildbotStep struct {
 	}
 }
 
-// TestBuildbotRecipe has Python read the recipe, with classes in Buildbot's place that note what they are made with.
+// TestBuildbotRecipe has Python read the recipe, with classes in Buildbot's place that note what
+// they are made with.
 func TestBuildbotRecipe(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -178,7 +185,8 @@ told = {}
 exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), told)
 print(json.dumps(told["factory"]("framerate").steps))
 `
-	out, err := exec.CommandContext(t.Context(), python, "-B", "-c", program, filepath.Join(recipes, "buildbot.py")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), python, "-B", "-c", program,
+		filepath.Join(recipes, "buildbot.py")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -191,7 +199,8 @@ print(json.dumps(told["factory"]("framerate").steps))
 		t.Fatalf("it has no command: %s", out)
 	}
 	got := steps[i].Named
-	if !slices.Equal(got.Command, []string{compareScript, "framerate"}) || got.Env["RIG"] == nil || got.Env["EIDETICKER_TOKEN"] == nil {
+	if !slices.Equal(got.Command, []string{compareScript, "framerate"}) || got.Env["RIG"] == nil ||
+		got.Env["EIDETICKER_TOKEN"] == nil {
 		t.Errorf("it calls %q with %v", got.Command, got.Env)
 	}
 	if fmt.Sprint(got.DecodeRC) != fmt.Sprint(map[int]int{exitOK: 0, exitRegression: 2, exitInconclusive: 1}) {
@@ -226,7 +235,8 @@ func (s stand) run(program string, args []string, environ ...string) (string, in
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), program, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append([]string{"PATH=" + filepath.Join(s.dir, "bin") + ":/usr/bin:/bin", "OUT=out", "LINES=" + filepath.Join(s.dir, "lines")}, environ...)
+	cmd.Env = append([]string{"PATH=" + filepath.Join(s.dir, "bin") + ":/usr/bin:/bin", "OUT=out",
+		"LINES=" + filepath.Join(s.dir, "lines")}, environ...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

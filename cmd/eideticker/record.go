@@ -12,7 +12,7 @@ import (
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/v4l2"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
 )
 
 type recordCmd struct {
@@ -46,7 +46,7 @@ Several sources are recorded on one clock and end together with Ctrl-C; one that
 const mostSources = 4
 
 func (c recordCmd) Run(e *env) error {
-	o := rig.Options{RingBytes: int64(c.Ring), Force: c.Force}
+	o := recorder.Options{RingBytes: int64(c.Ring), Force: c.Force}
 	var err error
 	if o.Duration, err = positive("--duration", c.Duration); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (c recordCmd) check() error {
 		return err
 	}
 	if len(c.CPU) > 0 {
-		if err := rig.CheckCPUs(c.CPU); err != nil {
+		if err := recorder.CheckCPUs(c.CPU); err != nil {
 			return usagef("--cpu: %w", err)
 		}
 	}
@@ -94,7 +94,7 @@ func (c recordCmd) check() error {
 	}
 	for i, source := range c.Source {
 		for _, other := range c.Source[:i] {
-			if rig.SameDevice(source, other) {
+			if recorder.SameDevice(source, other) {
 				return usagef("%s is given twice: a device can be recorded once at a time", source)
 			}
 		}
@@ -106,7 +106,7 @@ func (c recordCmd) check() error {
 				return usagef("%s is given twice: each source needs a file of its own", path)
 			}
 		}
-		if rig.ReadsStandardInput(c.Source[i]) {
+		if recorder.ReadsStandardInput(c.Source[i]) {
 			stdin++
 		}
 	}
@@ -123,7 +123,7 @@ func (c recordCmd) checkEDID() error {
 	if _, err := v4l2.ParseModes(c.EDID); err != nil {
 		return usagef("--edid: %w", err)
 	}
-	if !slices.ContainsFunc(c.Source, rig.IsDevice) {
+	if !slices.ContainsFunc(c.Source, recorder.IsDevice) {
 		return usagef("--edid goes with capture devices, and no source is one: want v4l2:")
 	}
 	return nil
@@ -131,7 +131,7 @@ func (c recordCmd) checkEDID() error {
 
 // samePlace reports whether two names are of one file, which need not be there yet.
 func samePlace(a, b string) bool {
-	return rig.SameFile(a, b) || place(a) == place(b)
+	return recorder.SameFile(a, b) || place(a) == place(b)
 }
 
 // place is a file's name with its folder spelled out, as far as there is one.
@@ -146,7 +146,7 @@ func place(path string) string {
 }
 
 // open opens all sources, or none.
-func (c recordCmd) open(ctx context.Context, o rig.Options) (inputs []rig.Input, err error) {
+func (c recordCmd) open(ctx context.Context, o recorder.Options) (inputs []recorder.Input, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(inputs))
@@ -161,7 +161,7 @@ func (c recordCmd) open(ctx context.Context, o rig.Options) (inputs []rig.Input,
 		if err != nil {
 			return inputs, err
 		}
-		in := rig.Input{Source: src, Path: c.Output[i], Options: o}
+		in := recorder.Input{Source: src, Path: c.Output[i], Options: o}
 		switch len(c.CPU) {
 		case 0:
 		case 1:
@@ -174,7 +174,7 @@ func (c recordCmd) open(ctx context.Context, o rig.Options) (inputs []rig.Input,
 	return inputs, nil
 }
 
-func closeAll(inputs []rig.Input) error {
+func closeAll(inputs []recorder.Input) error {
 	var err error
 	for _, in := range inputs {
 		err = errors.Join(err, in.Source.Close())
@@ -216,10 +216,10 @@ func (c recordCmd) uri(source string) (string, error) {
 			return "", err
 		}
 	}
-	if c.EDID == "" || !rig.IsDevice(source) {
+	if c.EDID == "" || !recorder.IsDevice(source) {
 		return uri, nil
 	}
-	uri, err := rig.WithParameter(uri, "edid", c.EDID)
+	uri, err := recorder.WithParameter(uri, "edid", c.EDID)
 	if err != nil {
 		return "", usageError{err}
 	}
@@ -234,18 +234,19 @@ func (c recordCmd) withFPS(source string) (string, error) {
 	if _, _, err := frame.ParseRate(c.FPS); err != nil {
 		return "", usagef("--fps: %w", err)
 	}
-	uri, err := rig.WithParameter(source, "fps", c.FPS)
+	uri, err := recorder.WithParameter(source, "fps", c.FPS)
 	if err != nil {
 		return "", usageError{err}
 	}
 	return uri, nil
 }
 
-// openSource tells mistakes in the URI, which are usage, from trouble with what it names. Ctrl-C ends a wait for a signal.
+// openSource tells mistakes in the URI, which are usage, from trouble with what it names. Ctrl-C
+// ends a wait for a signal.
 func openSource(ctx context.Context, uri string) (capture.Source, error) {
-	src, err := rig.OpenSource(ctx, uri)
+	src, err := recorder.OpenSource(ctx, uri)
 	switch {
-	case errors.Is(err, rig.ErrURI):
+	case errors.Is(err, recorder.ErrURI):
 		return nil, usageError{err}
 	case errors.Is(err, context.Canceled):
 		return nil, fmt.Errorf("open %s: %w", uri, orInterrupted(err))

@@ -11,15 +11,15 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/codec/recorder"
 )
 
 // liveAnalysis is the analysis of one recording while it is made.
 type liveAnalysis struct {
-	*analysis.Live
+	*runfolder.Live
 	path string
-	show func(analysis.Ready) // set before the recording begins
+	show func(runfolder.Ready) // set before the recording begins
 }
 
 // liveJSON is what record --analyze --json says of how results came about.
@@ -50,7 +50,7 @@ func (c recordCmd) measures() ([]string, error) {
 
 // analyses has the recordings analysed while they are made, if that was asked for.
 // A first Ctrl-C ends the recording, and what it holds is still measured; a second one ends all.
-func (c recordCmd) analyses(e *env, inputs []rig.Input) (lives []*liveAnalysis, err error) {
+func (c recordCmd) analyses(e *env, inputs []recorder.Input) (lives []*liveAnalysis, err error) {
 	if len(c.Analyze) == 0 {
 		return nil, nil
 	}
@@ -60,10 +60,10 @@ func (c recordCmd) analyses(e *env, inputs []rig.Input) (lives []*liveAnalysis, 
 	}
 	for i := range inputs {
 		path := inputs[i].Path
-		l := &liveAnalysis{path: path, show: func(analysis.Ready) {}}
-		s := analysis.Settings{Measures: measures, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
-		l.Live, err = analysis.NewLive(context.WithoutCancel(e.ctx), analysis.LiveOptions{
-			Settings: s, Path: path, Program: program(), Ready: func(r analysis.Ready) { l.show(r) },
+		l := &liveAnalysis{path: path, show: func(runfolder.Ready) {}}
+		s := runfolder.Settings{Measures: measures, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
+		l.Live, err = runfolder.NewLive(context.WithoutCancel(e.ctx), runfolder.LiveOptions{
+			Settings: s, Path: path, Program: program(), Ready: func(r runfolder.Ready) { l.show(r) },
 		})
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 	if asJSON {
 		return
 	}
-	l.show = func(r analysis.Ready) {
+	l.show = func(r runfolder.Ready) {
 		after := fmt.Sprintf("  ready %s after its red", secondsText(r.After))
 		if !r.Whole {
 			after += ", the rest follows"
@@ -101,7 +101,7 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 // liveResults is what is known in the end.
 type liveResults struct {
 	results *report.Results
-	ready   []analysis.Ready
+	ready   []runfolder.Ready
 	behind  bool
 }
 
@@ -121,7 +121,8 @@ func (r *liveResults) addTo(j *recordJSON) error {
 	}
 	j.Live = &liveJSON{FellBehind: r.behind, Windows: []liveWindowJSON{}}
 	for _, w := range r.ready {
-		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds(), append([]string{}, w.Early...), w.EarlyAfter.Nanoseconds()})
+		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds(),
+			append([]string{}, w.Early...), w.EarlyAfter.Nanoseconds()})
 	}
 	if r.results == nil {
 		return nil
@@ -144,13 +145,17 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 		return err
 	}
 	if r.behind {
-		if err := printLines(e.out, []string{"the analysis could not keep up with the recording, and was done from the file"}); err != nil {
+		if err := printLines(e.out,
+			[]string{"the analysis could not keep up with the recording, and was done from the file"}); err != nil {
 			return err
 		}
 	}
 	for i := range r.results.Windows {
 		w := &r.results.Windows[i]
-		if slices.ContainsFunc(r.ready, func(o analysis.Ready) bool { return o.Window.Start == w.Start && o.Window.Red == w.Red }) {
+		if slices.ContainsFunc(r.ready, func(o runfolder.Ready) bool {
+			return o.Window.Start == w.Start &&
+				o.Window.Red == w.Red
+		}) {
 			continue
 		}
 		if err := printWindow(e.out, w); err != nil {
@@ -161,7 +166,7 @@ func (r *liveResults) printAfter(e *env, first func() error) error {
 }
 
 // endAll waits for the results of recordings that were begun.
-func (e *env) endAll(lives []*liveAnalysis, outcomes []rig.Outcome) (all []*liveResults, err error) {
+func (e *env) endAll(lives []*liveAnalysis, outcomes []recorder.Outcome) (all []*liveResults, err error) {
 	all = make([]*liveResults, len(outcomes))
 	for i, l := range lives {
 		if outcomes[i].Result.Path == "" {

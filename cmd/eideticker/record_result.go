@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
+	"github.com/eideticker/eideticker/controller/certify"
 )
 
 // recordingsJSON is what record --json prints of several sources.
@@ -66,7 +67,7 @@ func describeFormat(f frame.Format) formatJSON {
 	return formatJSON{f.Width, f.Height, f.Stride, f.Pixel.String(), f.Range.String(), f.Matrix.String()}
 }
 
-func describeLost(lost []rig.Loss) []lostJSON {
+func describeLost(lost []recorder.Loss) []lostJSON {
 	all := []lostJSON{} // never null
 	for _, l := range lost {
 		all = append(all, lostJSON{l.Cause.String(), l.Frames})
@@ -74,28 +75,31 @@ func describeLost(lost []rig.Loss) []lostJSON {
 	return all
 }
 
-func describeSegments(segments []rig.Segment) []segmentJSON {
+func describeSegments(segments []recorder.Segment) []segmentJSON {
 	all := []segmentJSON{}
 	for _, s := range segments {
-		all = append(all, segmentJSON{s.First, s.Frames, describeFormat(s.Format), s.Period.Num, s.Period.Den, s.FemtoPeriod, s.Span.Nanoseconds()})
+		all = append(all, segmentJSON{s.First, s.Frames, describeFormat(s.Format), s.Period.Num, s.Period.Den,
+			s.FemtoPeriod, s.Span.Nanoseconds()})
 	}
 	return all
 }
 
-// certificate returns what a recording of an input says of its source's certificate, or nothing where none is needed.
-func certificate(in rig.Input) json.RawMessage {
+// certificate returns what a recording of an input says of its source's certificate, or nothing
+// where none is needed.
+func certificate(in recorder.Input) json.RawMessage {
 	for _, m := range in.Options.Metadata {
-		if m.Name == certify.MetadataName {
+		if m.Name == analyze.CertificateMetadata {
 			return m.Value
 		}
 	}
 	return nil
 }
 
-func recordResult(info capture.Info, r rig.Result, err error) recordJSON {
+func recordResult(info capture.Info, r recorder.Result, err error) recordJSON {
 	j := recordJSON{
 		Path: r.Path, Source: info.URI, Format: describeFormat(r.Format), Ended: string(r.Ended),
-		Frames: r.Stored, UniqueFrames: r.Unique, FlaggedFrames: r.Flagged, MissingFrames: r.Missing, Lost: describeLost(r.Lost),
+		Frames: r.Stored, UniqueFrames: r.Unique, FlaggedFrames: r.Flagged, MissingFrames: r.Missing,
+		Lost:          describeLost(r.Lost),
 		FirstSequence: r.First, LastSequence: r.Last,
 		DurationNS: r.Span.Nanoseconds(), ElapsedNS: r.Elapsed.Nanoseconds(),
 		Bytes: r.Bytes, RawBytes: r.RawBytes, DirectIO: r.Direct, DirectIONote: r.DirectNote,
@@ -108,8 +112,9 @@ func recordResult(info capture.Info, r rig.Result, err error) recordJSON {
 	return j
 }
 
-// printRecorded prints a result for people; source is named where there are several, certificate is what [certificate] returns.
-func printRecorded(e *env, source string, certificate json.RawMessage, r rig.Result) error {
+// printRecorded prints a result for people; source is named where there are several, certificate is
+// what [certificate] returns.
+func printRecorded(e *env, source string, certificate json.RawMessage, r recorder.Result) error {
 	var l list
 	l.add("recording", "%s", r.Path)
 	l.add("source", "%s", source)
@@ -133,9 +138,10 @@ func printRecorded(e *env, source string, certificate json.RawMessage, r rig.Res
 // mostSegments is how many formats a person is shown.
 const mostSegments = 10
 
-// addSegments lists the formats that a signal had. Those that delivered no frame are left out where there are others.
-func addSegments(l *list, all []rig.Segment) {
-	shown := slices.DeleteFunc(slices.Clone(all), func(s rig.Segment) bool { return s.Frames == 0 })
+// addSegments lists the formats that a signal had. Those that delivered no frame are left out where
+// there are others.
+func addSegments(l *list, all []recorder.Segment) {
+	shown := slices.DeleteFunc(slices.Clone(all), func(s recorder.Segment) bool { return s.Frames == 0 })
 	if len(shown) == 0 {
 		shown = all[:min(len(all), 1)]
 	}
@@ -148,23 +154,24 @@ func addSegments(l *list, all []rig.Segment) {
 }
 
 // addAccount lists what became of the frames.
-func addAccount(l *list, r rig.Result) {
+func addAccount(l *list, r recorder.Result) {
 	l.add("frames", "%s, %s unique, in %s", countText(r.Stored), countText(r.Unique), secondsText(r.Span))
 	l.add("lost", "%s", lostText(r.Account))
 	if r.Total > 0 {
-		l.add("account", "%s stored%s + %s missing = %s, numbers %d to %d", countText(r.Stored), flaggedText(r), countText(r.Missing), countText(r.Total), r.First, r.Last)
+		l.add("account", "%s stored%s + %s missing = %s, numbers %d to %d", countText(r.Stored), flaggedText(r),
+			countText(r.Missing), countText(r.Total), r.First, r.Last)
 	}
 }
 
 // flaggedText says how many frames came damaged. A file has no way to tell, and need not deny it.
-func flaggedText(r rig.Result) string {
+func flaggedText(r recorder.Result) string {
 	if !r.Clocked && r.Flagged == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (%s of them flagged as damaged)", countText(r.Flagged))
 }
 
-func lostText(a rig.Account) string {
+func lostText(a recorder.Account) string {
 	if a.Missing == 0 {
 		return "0"
 	}
@@ -175,7 +182,7 @@ func lostText(a rig.Account) string {
 	return countText(a.Missing) + ": " + strings.Join(causes, ", ")
 }
 
-func sizeText(r rig.Result) string {
+func sizeText(r recorder.Result) string {
 	s := bytesText(r.Bytes)
 	if ratio := ratioText(r.RawBytes, r.Bytes); ratio != "" {
 		s += fmt.Sprintf(" for %s of pixels, %s", bytesText(r.RawBytes), ratio)

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/codec/recorder"
+	"github.com/eideticker/eideticker/controller/certify"
 )
 
-// record records one or several sources with progress and prints the results, also those of recordings that failed on the
-// way. It closes the sources. There are no analyses, or one for each.
-func (e *env) record(inputs []rig.Input, what string, asJSON bool, lives ...*liveAnalysis) error {
+// record records one or several sources with progress and prints the results, also those of
+// recordings that failed on the way. It closes the sources. There are no analyses, or one for each.
+func (e *env) record(inputs []recorder.Input, what string, asJSON bool, lives ...*liveAnalysis) error {
 	if err := refuseOutputs(inputs); err != nil {
 		return errors.Join(err, closeAll(inputs))
 	}
@@ -22,12 +22,12 @@ func (e *env) record(inputs []rig.Input, what string, asJSON bool, lives ...*liv
 	for i := range inputs {
 		inputs[i].Options.Program = program()
 		inputs[i].Options.Metadata = append(inputs[i].Options.Metadata, certify.Metadata(inputs[i].Source.Info())...)
-		inputs[i].Options.Progress = func(at rig.Progress) { p.report(i, at) }
+		inputs[i].Options.Progress = func(at recorder.Progress) { p.report(i, at) }
 	}
 	for _, l := range lives {
 		l.begin(p, asJSON)
 	}
-	outcomes := rig.RecordAll(e.ctx, inputs)
+	outcomes := recorder.RecordAll(e.ctx, inputs)
 	p.end()
 	results, err := e.endAll(lives, outcomes)
 	for i, in := range inputs {
@@ -39,12 +39,13 @@ func (e *env) record(inputs []rig.Input, what string, asJSON bool, lives ...*liv
 	return errors.Join(e.recordedSeveral(inputs, outcomes, asJSON, results), err)
 }
 
-// refuseOutputs finds, before anything is begun, files that must not be written to. One alone is told by the recorder
-// whether its file may be made; several are not to begin if one of them may not.
-func refuseOutputs(inputs []rig.Input) error {
+// refuseOutputs finds, before anything is begun, files that must not be written to. One alone is
+// told by the recorder whether its file may be made; several are not to begin if one of them may
+// not.
+func refuseOutputs(inputs []recorder.Input) error {
 	for _, in := range inputs {
 		for _, other := range inputs {
-			if rig.Reads(other.Source.Info().URI, in.Path) {
+			if recorder.Reads(other.Source.Info().URI, in.Path) {
 				return usagef("%s is what is read: choose another name for the recording", in.Path)
 			}
 		}
@@ -68,12 +69,12 @@ type joint struct {
 	total int // frames of all together, 0 unknown
 
 	mu  sync.Mutex // reports come from each recording's goroutine
-	all []rig.Progress
+	all []recorder.Progress
 	bar *progress // begun with the first report, so that what cannot begin is not announced
 }
 
-func newJoint(e *env, inputs []rig.Input, what string) *joint {
-	j := &joint{env: e, what: what, all: make([]rig.Progress, len(inputs))}
+func newJoint(e *env, inputs []recorder.Input, what string) *joint {
+	j := &joint{env: e, what: what, all: make([]recorder.Progress, len(inputs))}
 	for _, in := range inputs {
 		n := in.Source.Info().Frames
 		if n == 0 || n >= 1<<31 {
@@ -86,11 +87,11 @@ func newJoint(e *env, inputs []rig.Input, what string) *joint {
 }
 
 // report takes in how far one recording is, and shows how far all are.
-func (j *joint) report(i int, at rig.Progress) {
+func (j *joint) report(i int, at recorder.Progress) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.all[i] = at
-	var sum rig.Progress
+	var sum recorder.Progress
 	for _, p := range j.all {
 		sum.Frames += p.Frames
 		sum.Missing += p.Missing
@@ -103,7 +104,8 @@ func (j *joint) report(i int, at rig.Progress) {
 	j.bar.set(int(sum.Frames))
 }
 
-// print prints something while it is recorded, where the bar was. What cannot be printed is no failure of the recording.
+// print prints something while it is recorded, where the bar was. What cannot be printed is no
+// failure of the recording.
 func (j *joint) print(what func() error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -121,8 +123,9 @@ func (j *joint) end() {
 	}
 }
 
-// progressText is what a bar cannot show. The number of frames is beside the bar where their total is known.
-func progressText(at rig.Progress, total int) string {
+// progressText is what a bar cannot show. The number of frames is beside the bar where their total
+// is known.
+func progressText(at recorder.Progress, total int) string {
 	var text string
 	if total <= 0 {
 		text = fmt.Sprintf(": %s, %s", plural(at.Frames, "frame"), bytesText(at.Bytes))
@@ -133,7 +136,7 @@ func progressText(at rig.Progress, total int) string {
 	return text
 }
 
-func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool, live *liveResults) error {
+func (e *env) recordedOne(in recorder.Input, out recorder.Outcome, asJSON bool, live *liveResults) error {
 	switch {
 	case out.Result.Path == "": // nothing was begun
 		return out.Err
@@ -142,11 +145,13 @@ func (e *env) recordedOne(in rig.Input, out rig.Outcome, asJSON bool, live *live
 		result.Certificate = certificate(in)
 		return errors.Join(out.Err, live.addTo(&result), printJSON(e.out, result))
 	}
-	return errors.Join(out.Err, live.printAfter(e, func() error { return printRecorded(e, "", certificate(in), out.Result) }))
+	return errors.Join(out.Err,
+		live.printAfter(e, func() error { return printRecorded(e, "", certificate(in), out.Result) }))
 }
 
 // recordedSeveral prints all results, in the order of the command line.
-func (e *env) recordedSeveral(inputs []rig.Input, outcomes []rig.Outcome, asJSON bool, results []*liveResults) error {
+func (e *env) recordedSeveral(inputs []recorder.Input, outcomes []recorder.Outcome, asJSON bool,
+	results []*liveResults) error {
 	all := recordingsJSON{}
 	var failed error
 	printed := 0

@@ -16,7 +16,8 @@ func (repairCmd) Help() string {
 
   eideticker repair desk.eid
 
-Works in place. It never removes a valid byte, and leaves a complete recording as it is.`
+Works in place. It never removes a valid byte, and leaves a complete recording as it is.
+It verifies a recording that it repaired, and lists the problems that are left. The exit code is 1 if there are any.`
 }
 
 // repairJSON is what repair --json prints.
@@ -27,6 +28,7 @@ type repairJSON struct {
 	RemovedBytes int64        `json:"removed_bytes"`
 	Voided       []damageJSON `json:"voided"`
 	Notes        []string     `json:"notes"`
+	Problems     []damageJSON `json:"problems"`
 }
 
 func (c repairCmd) Run(e *env) error {
@@ -34,11 +36,29 @@ func (c repairCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("repair %s: %w", c.File, err)
 	}
+	var left []recording.Damage
+	if r.Repaired {
+		after, err := verify(e, c.File)
+		if err != nil {
+			return fmt.Errorf("verify %s after repair: %w", c.File, orInterrupted(err))
+		}
+		left = after.Problems
+	}
+	if err := c.print(e, r, left); err != nil || len(left) == 0 {
+		return err
+	}
+	return fmt.Errorf("repair %s: %s left, the first at offset %d: %s", c.File, plural(len(left), "problem"),
+		left[0].Offset, left[0].What)
+}
+
+func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Damage) error {
 	if c.JSON {
-		return printJSON(e.out, repairJSON{c.File, r.Repaired, r.Kept, r.Removed, describeDamage(r.Voided), append([]string{}, r.Notes...)})
+		return printJSON(e.out, repairJSON{c.File, r.Repaired, r.Kept, r.Removed, describeDamage(r.Voided),
+			append([]string{}, r.Notes...), describeDamage(left)})
 	}
 	if !r.Repaired {
-		_, err := fmt.Fprintf(e.out, "nothing to repair  %s is complete, %s\n", c.File, plural(r.Kept, "frame"))
+		_, err := fmt.Fprintf(e.out, "nothing to repair  %s is complete, %s; eideticker verify checks every byte\n",
+			c.File, plural(r.Kept, "frame"))
 		return err
 	}
 	var l list
@@ -50,6 +70,9 @@ func (c repairCmd) Run(e *env) error {
 	}
 	for _, n := range r.Notes {
 		l.add("note", "%s", n)
+	}
+	for _, d := range left[:min(len(left), mostDamage)] {
+		l.add("still wrong", "%s", damageText(d))
 	}
 	return l.print(e.out)
 }

@@ -36,7 +36,8 @@ func (c reportCmd) Run(e *env) error {
 		return err
 	}
 	defer run.Close()
-	if err := report.WritePage(path, run.root.FS(), run.results, report.PageOptions{SingleFile: c.SingleFile}); err != nil {
+	if err := report.WritePage(path, run.root.FS(), run.results,
+		report.PageOptions{SingleFile: c.SingleFile}); err != nil {
 		return fmt.Errorf("report %s: %w", c.Dir, err)
 	}
 	st, err := os.Stat(path)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
+	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // rigAccess says how to reach a rig, for commands that do.

@@ -11,11 +11,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// TestRigAddresses holds each address of a rig that people are shown against where rigs listen if nothing else is said.
+// TestRigAddresses holds each address of a rig that people are shown against where rigs listen if
+// nothing else is said.
 func TestRigAddresses(t *testing.T) {
 	conf, err := config.Load("", func(string) string { return "" })
 	if err != nil {
@@ -37,7 +38,11 @@ func TestRigAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "../../deploy/README.md", "../../README.md") {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(append(files, pages...), "../../README.md") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -12,20 +12,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
+	"github.com/eideticker/eideticker/deploy/config"
 )
 
-// TestRigCompare runs what the recipes call with a program in our place, which notes its command lines: they are ones that ours takes.
+// TestRigCompare runs what the recipes call with a program in our place, which notes its command
+// lines: they are ones that ours takes.
 func TestRigCompare(t *testing.T) {
 	script, err := filepath.Abs(filepath.Join(recipes, "rig-compare"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for base, more := range map[string][]string{"monday": {"BRANCH=a branch", "REVISION=4f2c1a9", "BASE=monday", "REPEAT=6"}, "release": nil} {
+	for base, more := range map[string][]string{"monday": {"BRANCH=a branch", "REVISION=4f2c1a9", "BASE=monday",
+		"REPEAT=6"}, "release": nil} {
 		for code, want := range codes {
 			s := newStand(t)
 			s.program("eideticker", `for word; do printf '%s\n' "$word"; done >>"$LINES"; echo >>"$LINES"; case $1 in run) printf '{\n  "test": "framerate",\n  "dir": "20261121-201530-framerate-k7f2",\n  "runs": [\n    {\n      "dir": "run-01"\n    }\n  ]\n}\n' ;; compare) echo a table; exit $CODE ;; esac`)
-			out, got := s.run(script, []string{"framerate"}, append(more, fmt.Sprintf("CODE=%d", code), "RIG=https://rig-01.example.org:8430")...)
+			out, got := s.run(script, []string{"framerate"},
+				append(more, fmt.Sprintf("CODE=%d", code), "RIG=https://rig-01.example.org:8430")...)
 			if got != code || !strings.Contains(out, "a table") {
 				t.Errorf("compare ends with %d, and the script with %d: %s", code, got, out)
 			}
@@ -50,15 +53,18 @@ func TestRigCompare(t *testing.T) {
 	// Where a run fails, or nobody tells which it is, nothing is compared.
 	s := newStand(t)
 	s.program("eideticker", `echo "$1" >>"$LINES"`)
-	if out, code := s.run(script, []string{"framerate"}, "RIG=http://127.0.0.1:8430"); code == 0 || s.read("lines") != "run\n" || !strings.Contains(out, "does not tell") {
+	if out, code := s.run(script, []string{"framerate"}, "RIG=http://127.0.0.1:8430"); code == 0 ||
+		s.read("lines") != "run\n" || !strings.Contains(out, "does not tell") {
 		t.Errorf("a run without an ID: exit code %d, calls %q: %s", code, s.read("lines"), out)
 	}
 	s = newStand(t)
 	s.program("eideticker", `echo "$1" >>"$LINES"; exit 1`)
-	if _, code := s.run(script, []string{"framerate"}, "RIG=http://127.0.0.1:8430"); code != exitFailure || s.read("lines") != "run\n" || s.read("out/verdict") != "failed\n" {
+	if _, code := s.run(script, []string{"framerate"}, "RIG=http://127.0.0.1:8430"); code != exitFailure ||
+		s.read("lines") != "run\n" || s.read("out/verdict") != "failed\n" {
 		t.Errorf("a run that fails: exit code %d, calls %q, verdict %q", code, s.read("lines"), s.read("out/verdict"))
 	}
-	if out, code := newStand(t).run(script, []string{"framerate"}); code == 0 || !strings.Contains(out, "RIG is the address") {
+	if out, code := newStand(t).run(script, []string{"framerate"}); code == 0 ||
+		!strings.Contains(out, "RIG is the address") {
 		t.Errorf("without a rig: exit code %d, %s", code, out)
 	}
 }
@@ -78,24 +84,16 @@ func taken(args []string) error {
 
 // A recipe that calls what is not there, or takes another flag, is noticed.
 func TestTakenCatches(t *testing.T) {
-	for _, args := range [][]string{{"compare", "--base", "a", "b", "--fail-on-regresion"}, {"nothing"}, {"compare", "--help"}} {
+	for _, args := range [][]string{{"compare", "--base", "a", "b", "--fail-on-regresion"}, {"nothing"},
+		{"compare", "--help"}} {
 		if taken(args) == nil {
 			t.Errorf("%q is taken", args)
 		}
 	}
 }
 
-// TestDeployCommands holds the command lines of deploy/README.md and of the package's files against the parser.
-func TestDeployCommands(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	called := regexp.MustCompile(`(?m)^\$ (?:sudo -u eideticker )?eideticker (.+)$`)
-	lines := called.FindAllStringSubmatch(string(text), -1)
-	if len(lines) < 4 {
-		t.Fatalf("%d command lines found", len(lines))
-	}
+// TestDeployCommand compares the command line of the package's service with the parser.
+func TestDeployCommand(t *testing.T) {
 	unit, err := os.ReadFile("../../deploy/box/eideticker.service")
 	if err != nil {
 		t.Fatal(err)
@@ -104,21 +102,23 @@ func TestDeployCommands(t *testing.T) {
 	if start == nil {
 		t.Fatal("the unit starts nothing")
 	}
-	for _, line := range append(lines, start) {
-		if err := taken(strings.Fields(line[1])); err != nil {
-			t.Errorf("the program does not take %q: %v", line[1], err)
-		}
+	if err := taken(strings.Fields(start[1])); err != nil {
+		t.Errorf("the program does not take %q: %v", start[1], err)
 	}
 }
 
-// TestDeployHosts follows deploy/README.md: what it puts into the configuration has the rig answer by the name that the section about CI calls it by.
+// TestDeployHosts compares the name of docs/install-a-box.md with that of docs/ci.md.
 func TestDeployHosts(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/README.md")
+	text, err := os.ReadFile("../../docs/install-a-box.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ci, err := os.ReadFile("../../docs/ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	snippet := regexp.MustCompile("(?s)```toml\n(.*?)```").FindStringSubmatch(string(text))
-	called := regexp.MustCompile(`RIG=https://([^:]+):(\d+)`).FindStringSubmatch(string(text))
+	called := regexp.MustCompile(`RIG=https://([^:]+):(\d+)`).FindStringSubmatch(string(ci))
 	if snippet == nil || called == nil {
 		t.Fatal("it configures nothing, or calls no rig")
 	}
@@ -126,7 +126,9 @@ func TestDeployHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, port, err := net.SplitHostPort(conf.Listen); err != nil || port != called[2] || !slices.Contains(conf.Access.Hosts, called[1]) || !conf.NeedsToken() {
-		t.Errorf("%s is called, and the rig listens at %s and is known by %q", called[0], conf.Listen, conf.Access.Hosts)
+	if _, port, err := net.SplitHostPort(conf.Listen); err != nil || port != called[2] ||
+		!slices.Contains(conf.Access.Hosts, called[1]) || !conf.NeedsToken() {
+		t.Errorf("%s is called, and the rig listens at %s and is known by %q", called[0], conf.Listen,
+			conf.Access.Hosts)
 	}
 }

@@ -3,15 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
 )
 
 type runCmd struct {
@@ -78,6 +80,9 @@ func (c runCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if why := unsandboxed(os.Geteuid()); why != "" && fromNetwork(o.Test.URL) {
+		fmt.Fprintf(e.err, "warning: %s\n", why)
+	}
 	locks, err := c.lock(e, o.Variants)
 	if err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(err))
@@ -113,7 +118,8 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 		if err := checkProfile(c.Network); err != nil {
 			return o, err
 		}
-		t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog} // another line for the same page
+		// another line for the same page
+		t.Network = suite.Network{Profile: c.Network, Protocol: t.Network.Protocol, KeyLog: t.Network.KeyLog}
 	}
 	if err := session.Check(t, on...); err != nil {
 		return o, usageError{err}
@@ -166,7 +172,8 @@ func outOfRange(err error) error {
 	}))
 }
 
-// checkPrimary refuses a value that is not measured. Without a test it is one of which nothing is known here.
+// checkPrimary refuses a value that is not measured. Without a test it is one of which nothing is
+// known here.
 func (c runCmd) checkPrimary(t *suite.Test) error {
 	if c.Primary == "" {
 		return nil
@@ -181,7 +188,8 @@ func (c runCmd) checkPrimary(t *suite.Test) error {
 	return nil
 }
 
-// freeFolder is the name of a folder that is not there, with a number behind it where somebody began in the same second.
+// freeFolder is the name of a folder that is not there, with a number behind it where somebody
+// began in the same second.
 func freeFolder(name string) string {
 	free := name
 	for n := 2; exists(free); n++ {
@@ -199,10 +207,14 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 	if len(browsers) == 0 {
 		browsers = []string{""}
 	}
-	if len(devices)*len(browsers) > wire.MaxVariants {
-		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers), wire.MaxVariants)
+	if len(devices)*len(browsers) > api.MaxVariants {
+		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers),
+			api.MaxVariants)
 	}
 	there, err := session.FindDevices(c.Devices)
+	if unasked := (*device.CommandError)(nil); errors.As(err, &unasked) {
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +239,8 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 	return all, nil
 }
 
-// lock takes all devices, in one order whoever asks, so that two who want the same two do not wait for each other.
+// lock takes all devices, in one order whoever asks, so that two who want the same two do not wait
+// for each other.
 func (c runCmd) lock(e *env, variants []session.Variant) (locks []*session.Lock, err error) {
 	var names []string
 	for _, v := range variants {

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// test makes a test of what the command line names: a test file, a test by its name, a page of ours, or something to load.
+// test makes a test of what the command line names: a test file, a test by its name, a page of
+// ours, or something to load.
 func (c runCmd) test() (*suite.Test, error) {
 	t, err := c.find(c.Test)
 	var none *suite.NotFoundError

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/stats"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/wording"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/controller/session"
 )
 
 // tell prints what came out, and returns as an error what makes the exit code.
@@ -35,7 +35,7 @@ func (r *testRun) tell() error {
 }
 
 // verdict is the error for runs that failed, and for what a comparison found.
-func (r *testRun) verdict(cmp *comparison.Comparison) error {
+func (r *testRun) verdict(cmp *compare.Comparison) error {
 	failed := r.set.Failed()
 	if r.alone() {
 		if len(failed) > 0 {
@@ -53,7 +53,8 @@ func (r *testRun) verdict(cmp *comparison.Comparison) error {
 		}
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"), failed[0].Record.Reason)
+		return fmt.Errorf("%s of %s failed: %s", countText(len(failed)), plural(len(r.set.Made), "run"),
+			failed[0].Record.Reason)
 	}
 	if cmp != nil && r.cmd.FailOnRegression {
 		return failure(cmp)
@@ -85,7 +86,8 @@ func (r *testRun) printOne(m *session.Made) error {
 	}
 	l.add("checks", "%s", checksText(m))
 	if n := len(r.set.Made) - 1; n > 0 {
-		l.add("begun again", "%s; the earlier ones are in %s-rejected", map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.folder())
+		l.add("begun again", "%s; the earlier ones are in %s-rejected",
+			map[bool]string{true: "once", false: fmt.Sprintf("%d times", n)}[n == 1], r.folder())
 	}
 	r.placeOf(&l, m)
 	for _, n := range rec.Notes {
@@ -102,8 +104,8 @@ func (r *testRun) placeOf(l *list, m *session.Made) {
 	}
 	l.add("folder", "%s", r.set.Dir)
 	if m.Found != nil {
-		l.add("report", "%s", filepath.Join(r.set.Dir, analysis.PageFile))
-		if video := filepath.Join(r.set.Dir, analysis.VideoFile); exists(video) {
+		l.add("report", "%s", filepath.Join(r.set.Dir, runfolder.PageFile))
+		if video := filepath.Join(r.set.Dir, runfolder.VideoFile); exists(video) {
 			l.add("video", "%s", video)
 		}
 	}
@@ -111,8 +113,8 @@ func (r *testRun) placeOf(l *list, m *session.Made) {
 }
 
 // printSet prints the values of each variant with their intervals, and of two how they compare.
-func (r *testRun) printSet() (*comparison.Comparison, error) {
-	var cmp *comparison.Comparison
+func (r *testRun) printSet() (*compare.Comparison, error) {
+	var cmp *compare.Comparison
 	sets := r.load()
 	switch {
 	case len(sets) == 2 && sets[0] != nil && sets[1] != nil:
@@ -137,8 +139,9 @@ func (r *testRun) printSet() (*comparison.Comparison, error) {
 	return cmp, r.printCounts()
 }
 
-// compare holds the second variant against the first. What the test looks at first may not have been measured; what the user asks for must have been.
-func (r *testRun) compare(a, b *comparison.Set) (*comparison.Comparison, error) {
+// compare holds the second variant against the first. What the test looks at first may not have
+// been measured; what the user asks for must have been.
+func (r *testRun) compare(a, b *compare.Set) (*compare.Comparison, error) {
 	if r.cmd.Primary != "" {
 		return compareSets(a, b, r.cmd.Threshold, r.cmd.Primary)
 	}
@@ -146,14 +149,15 @@ func (r *testRun) compare(a, b *comparison.Set) (*comparison.Comparison, error) 
 }
 
 // load reads the runs of each variant that count, as compare does; nil where there are none.
-func (r *testRun) load() []*comparison.Set {
-	var sets []*comparison.Set
+func (r *testRun) load() []*compare.Set {
+	var sets []*compare.Set
 	for i, dir := range r.set.Dirs {
-		var s *comparison.Set
+		var s *compare.Set
 		if len(r.set.Of(i)) > 0 {
-			if loaded, err := comparison.Load(context.WithoutCancel(r.ctx), dir); err == nil { // what was made is shown also after Ctrl-C
+			// what was made is shown also after Ctrl-C
+			if loaded, err := compare.Load(context.WithoutCancel(r.ctx), dir); err == nil {
 				s = loaded
-				s.SetThresholds(r.options.Test.Thresholds)
+				compare.SetThresholds(s, r.options.Test.Thresholds)
 			}
 		}
 		sets = append(sets, s)
@@ -162,19 +166,20 @@ func (r *testRun) load() []*comparison.Set {
 }
 
 // printVariant prints the median of each value, with its interval.
-func (r *testRun) printVariant(i int, s *comparison.Set) error {
+func (r *testRun) printVariant(i int, s *compare.Set) error {
 	var rows [][]string
 	all := s.Samples()
-	slices.SortStableFunc(all, func(a, b comparison.Sample) int { return r.rank(a) - r.rank(b) })
+	slices.SortStableFunc(all, func(a, b compare.Sample) int { return r.rank(a) - r.rank(b) })
 	for _, sample := range all {
 		rows = append(rows, sampleRow(sample))
 	}
 	fmt.Fprintf(r.out, "%s, %s\n", r.options.Variants[i].Name(), plural(len(s.Runs), "run"))
-	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most", ">variation"}, rows)
+	return printTable(r.out, []string{"measure", ">median", "unit", "95 % interval", ">least", ">most", ">variation"},
+		rows)
 }
 
 // rank puts first what is to be looked at first.
-func (r *testRun) rank(s comparison.Sample) int {
+func (r *testRun) rank(s compare.Sample) int {
 	for i, wanted := range []string{r.cmd.Primary, r.primary()} {
 		if wanted != "" && s.Key.Called(wanted) {
 			return i
@@ -183,7 +188,8 @@ func (r *testRun) rank(s comparison.Sample) int {
 	return 2
 }
 
-// primary is what the test looks at first; "": nothing is known of it, as of one that another rig has.
+// primary is what the test looks at first; "": nothing is known of it, as of one that another rig
+// has.
 func (r *testRun) primary() string {
 	if r.options.Test == nil {
 		return ""
@@ -191,14 +197,15 @@ func (r *testRun) primary() string {
 	return r.options.Test.Primary
 }
 
-func sampleRow(s comparison.Sample) []string {
+func sampleRow(s compare.Sample) []string {
 	m := stats.Summarize(s.Values)
 	interval := "too few runs"
 	if m.Exists {
 		interval = wording.Number(m.Low) + " – " + wording.Number(m.High)
 	}
 	spread := newSpread(s.Values)
-	return []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.least), wording.Number(spread.most), spread.variationText()}
+	return []string{s.Key.String(), wording.Number(m.Estimate), s.Unit, interval, wording.Number(spread.least),
+		wording.Number(spread.most), spread.variationText()}
 }
 
 // printCounts says how many runs there are of which kind, and where.
@@ -234,7 +241,8 @@ func (r *testRun) folder() string {
 	return r.set.Dir
 }
 
-// checksText says how many numbers of runs are as their pages drew them, and which are not; "" where nothing is known of what was drawn.
+// checksText says how many numbers of runs are as their pages drew them, and which are not; ""
+// where nothing is known of what was drawn.
 func checksText(runs ...*session.Made) string {
 	made, failed, left := 0, map[string]int{}, 0
 	wrong := 0
@@ -315,8 +323,9 @@ type runSetJSON struct {
 	Seed   uint64        `json:"seed"`
 	Counts runCountsJSON `json:"counts"`
 	Runs   []runMadeJSON `json:"runs"`
-	// Comparison is there where two variants were run: the second against the first, as compare --json has it.
-	Comparison *comparison.JSON `json:"comparison,omitempty"`
+	// Comparison is there where two variants were run: the second against the first, as compare
+	// --json has it.
+	Comparison *compare.JSON `json:"comparison,omitempty"`
 }
 
 type runCountsJSON struct {
@@ -331,14 +340,16 @@ type runMadeJSON struct {
 	Run     *session.Record `json:"run"` // as in run.json
 }
 
-func (r *testRun) json() (out runSetJSON, cmp *comparison.Comparison, err error) {
+func (r *testRun) json() (out runSetJSON, cmp *compare.Comparison, err error) {
 	counts := r.set.Counts()
 	out = runSetJSON{
 		Test: r.options.Test.Name, Dir: r.folder(), Seed: r.options.Seed,
-		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]}, Runs: []runMadeJSON{},
+		Counts: runCountsJSON{counts[session.Passed], counts[session.Rejected], counts[session.Failed]},
+		Runs:   []runMadeJSON{},
 	}
 	for _, m := range r.set.Made {
-		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir), m.Record})
+		out.Runs = append(out.Runs, runMadeJSON{r.options.Variants[m.Variant].Name(), filepath.ToSlash(m.Dir),
+			m.Record})
 	}
 	if sets := r.load(); len(sets) == 2 && sets[0] != nil && sets[1] != nil {
 		if cmp, err = r.compare(sets[0], sets[1]); err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -23,7 +23,8 @@ func lossyRun(t *testing.T, repeat int, out, errOut *bytes.Buffer, made ...*sess
 	return &testRun{
 		env: &env{ctx: t.Context(), out: out, err: errOut},
 		options: session.SetOptions{
-			Test: &suite.Test{Name: "scene"}, Variants: []session.Variant{{Device: namedDevice{}, Browser: "a"}}, Repeat: repeat, Seed: 7, Dir: "out/scene",
+			Test: &suite.Test{Name: "scene"}, Variants: []session.Variant{{Device: namedDevice{}, Browser: "a"}},
+			Repeat: repeat, Seed: 7, Dir: "out/scene",
 		},
 		set: &session.Set{Dir: "out/scene", Single: repeat == 1, Dirs: []string{"out/scene"}, Made: made},
 	}
@@ -43,7 +44,8 @@ func rows(text string) map[string]string {
 	return all
 }
 
-// TestTellsOfALossyRun: a single run that lost too much was begun again, and what it came to, why, and where the earlier ones are is told.
+// TestTellsOfALossyRun: a single run that lost too much was begun again, and what it came to, why,
+// and where the earlier ones are is told.
 func TestTellsOfALossyRun(t *testing.T) {
 	lossy := func() *session.Made { return madeIn("../scene-rejected/run-01.1", session.Rejected, tooLossy) }
 	for name, tc := range map[string]struct {
@@ -51,11 +53,15 @@ func TestTellsOfALossyRun(t *testing.T) {
 		state, again string
 		wrong        string
 	}{
-		"at once":           {[]*session.Made{madeIn(".", session.Passed, "")}, "ok", "", ""},
-		"the second time":   {[]*session.Made{lossy(), madeIn(".", session.Passed, "")}, "ok", "once; the earlier ones are in out/scene-rejected", ""},
-		"the fourth time":   {[]*session.Made{lossy(), lossy(), lossy(), madeIn(".", session.Passed, "")}, "ok", "3 times; the earlier ones are in out/scene-rejected", ""},
-		"never":             {[]*session.Made{lossy(), madeIn(".", session.Rejected, tooLossy)}, "rejected", "once; the earlier ones are in out/scene-rejected", "the run does not count: " + tooLossy},
-		"and another fault": {[]*session.Made{lossy(), madeIn(".", session.Failed, "no such thing")}, "failed", "once; the earlier ones are in out/scene-rejected", "the run failed: no such thing"},
+		"at once": {[]*session.Made{madeIn(".", session.Passed, "")}, "ok", "", ""},
+		"the second time": {[]*session.Made{lossy(), madeIn(".", session.Passed, "")}, "ok",
+			"once; the earlier ones are in out/scene-rejected", ""},
+		"the fourth time": {[]*session.Made{lossy(), lossy(), lossy(), madeIn(".", session.Passed, "")}, "ok",
+			"3 times; the earlier ones are in out/scene-rejected", ""},
+		"never": {[]*session.Made{lossy(), madeIn(".", session.Rejected, tooLossy)}, "rejected",
+			"once; the earlier ones are in out/scene-rejected", "the run does not count: " + tooLossy},
+		"and another fault": {[]*session.Made{lossy(), madeIn(".", session.Failed, "no such thing")}, "failed",
+			"once; the earlier ones are in out/scene-rejected", "the run failed: no such thing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
@@ -64,19 +70,22 @@ func TestTellsOfALossyRun(t *testing.T) {
 				wrong = err.Error()
 			}
 			said := rows(out.String())
-			if said["run"] != tc.state || said["begun again"] != tc.again || said["folder"] != "out/scene" || wrong != tc.wrong {
+			if said["run"] != tc.state || said["begun again"] != tc.again || said["folder"] != "out/scene" ||
+				wrong != tc.wrong {
 				t.Errorf("%q\n%s", wrong, &out)
 			}
 		})
 	}
 }
 
-// TestTellsOfLossyRunsOfASet: each is told of when it ends, and in the end how many there are, where they are, and what to do.
+// TestTellsOfLossyRunsOfASet: each is told of when it ends, and in the end how many there are,
+// where they are, and what to do.
 func TestTellsOfLossyRunsOfASet(t *testing.T) {
 	warm := madeIn("rejected/run-01.1", session.Rejected, tooLossy)
 	warm.Record.WarmUp = true
 	made := []*session.Made{
-		warm, madeIn("rejected/run-01.2", session.Rejected, tooLossy), madeIn("run-01", session.Passed, ""), madeIn("rejected/run-02.1", session.Rejected, tooLossy),
+		warm, madeIn("rejected/run-01.2", session.Rejected, tooLossy), madeIn("run-01", session.Passed, ""),
+		madeIn("rejected/run-02.1", session.Rejected, tooLossy),
 	}
 	var out, errOut bytes.Buffer
 	r := lossyRun(t, 2, &out, &errOut, made...)
@@ -100,7 +109,8 @@ func TestTellsOfLossyRunsOfASet(t *testing.T) {
 // TestTellsOfLossyRunsAsJSON: the same for programs, with the reason of each.
 func TestTellsOfLossyRunsAsJSON(t *testing.T) {
 	var out, errOut bytes.Buffer
-	r := lossyRun(t, 2, &out, &errOut, madeIn("run-01", session.Passed, ""), madeIn("rejected/run-02.1", session.Rejected, tooLossy))
+	r := lossyRun(t, 2, &out, &errOut, madeIn("run-01", session.Passed, ""),
+		madeIn("rejected/run-02.1", session.Rejected, tooLossy))
 	r.cmd.JSON = true
 	r.ran(r.set.Made[1])
 	if err := r.tell(); err == nil {
@@ -110,7 +120,8 @@ func TestTellsOfLossyRunsAsJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &told); err != nil {
 		t.Fatal(err)
 	}
-	if told.Counts != (runCountsJSON{OK: 1, Rejected: 1}) || len(told.Runs) != 2 || told.Runs[1].Dir != "rejected/run-02.1" || told.Runs[1].Run.Reason != tooLossy {
+	if told.Counts != (runCountsJSON{OK: 1, Rejected: 1}) || len(told.Runs) != 2 ||
+		told.Runs[1].Dir != "rejected/run-02.1" || told.Runs[1].Run.Reason != tooLossy {
 		t.Errorf("%s", &out)
 	}
 	if errOut.Len() > 0 {

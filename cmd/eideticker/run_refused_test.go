@@ -8,14 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
 )
 
-// TestRunRefusedBeforeTheStart: what cannot come to anything is a mistake in the command line, at once, and leaves no folder.
+// TestRunRefusedBeforeTheStart: what cannot come to anything is a mistake in the command line, at
+// once, and leaves no folder.
 func TestRunRefusedBeforeTheStart(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("event.yaml", []byte("name: event\nurl: https://example.org\nend: event foo\n"), 0o600); err != nil {
+	if err := os.WriteFile("event.yaml", []byte("name: event\nurl: https://example.org\nend: event foo\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
@@ -40,7 +43,8 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 		"run framerate --rig x --max-lost 101%":           "--max-lost is 101%, want 0% to 100%",
 	} {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), want) {
+		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage ||
+			!strings.Contains(errOut.String(), want) {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, &out, &errOut)
 		}
 	}
@@ -49,7 +53,32 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 	}
 }
 
-// TestRunRefusesUnknownValues: a test file that names a value which is none is wrong in that line, here and before a rig is asked.
+// TestPowerCommandOfThisFolder: a file of devices that lies in the folder, and was not named, runs
+// no program. The error is a usage error.
+func TestPowerCommandOfThisFolder(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv(device.FileVariable, "")
+	t.Chdir(t.TempDir())
+	const text = "board: {source: \"x11::0\", input: none, power: {command: {on: [touch, switched], off: [touch, switched]}}}\n"
+	if err := os.WriteFile("devices.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), strings.Fields("run framerate -d board --power on"), strings.NewReader(""), &out, &errOut)
+	if want := "devices.yaml of this folder has a power command for device board; name the file with --devices"; code != exitUsage || !strings.Contains(errOut.String(), want) {
+		t.Errorf("exit code %d\n%s%s", code, &out, &errOut)
+	}
+	if exists("switched") {
+		t.Error("the command ran")
+	}
+	if _, err := (runCmd{Test: "framerate", Device: []string{"board"}, Devices: "devices.yaml", Power: "on"}).options(
+		&env{ctx: t.Context()}); err != nil {
+		t.Errorf("with --devices: %v", err)
+	}
+}
+
+// TestRunRefusesUnknownValues: a test file that names a value which is none is wrong in that line,
+// here and before a rig is asked.
 func TestRunRefusesUnknownValues(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -60,12 +89,15 @@ func TestRunRefusesUnknownValues(t *testing.T) {
 		"primary: quality.stored_frame":    "test.yaml:4:10: primary: quality is not measured here: there are fps",
 		"primary: fps.unchanged_p95\nx: 1": `test.yaml:5:1: a test has no key "x"`, // the value is one
 	} {
-		if err := os.WriteFile("test.yaml", []byte("name: x\npage: /framerate.html\nmeasures: fps\n"+says+"\n"), 0o600); err != nil {
+		if err := os.WriteFile("test.yaml", []byte("name: x\npage: /framerate.html\nmeasures: fps\n"+says+"\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range []string{"run test.yaml", "run test.yaml --rig http://127.0.0.1:1", "suite check test.yaml"} {
+		for _, args := range []string{"run test.yaml", "run test.yaml --rig http://127.0.0.1:1",
+			"suite check test.yaml"} {
 			var out, errOut bytes.Buffer
-			if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitFailure || !strings.Contains(out.String()+errOut.String(), want) {
+			if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out,
+				&errOut); code != exitFailure || !strings.Contains(out.String()+errOut.String(), want) {
 				t.Errorf("%s: exit code %d, want %s\n%s%s", args, code, want, &out, &errOut)
 			}
 		}
@@ -76,7 +108,8 @@ func TestRunRefusesUnknownValues(t *testing.T) {
 func TestRunOptions(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("slow.yaml", []byte("name: slow\npage: /framerate.html\ncooldown: 5s\nrepeat: 10000\n"), 0o600); err != nil {
+	if err := os.WriteFile("slow.yaml", []byte("name: slow\npage: /framerate.html\ncooldown: 5s\nrepeat: 10000\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	none := time.Duration(0)
@@ -88,7 +121,8 @@ func TestRunOptions(t *testing.T) {
 	if o, err = (runCmd{Test: "slow.yaml"}).options(e); err != nil || o.Cooldown != 5*time.Second {
 		t.Errorf("%v, %v", o.Cooldown, err)
 	}
-	if o, err = (runCmd{Test: "slow.yaml", Output: "runs/mine/", Label: "nightly"}).options(e); err != nil || o.Labels != (session.Labels{Label: "nightly", Set: "mine"}) {
+	if o, err = (runCmd{Test: "slow.yaml", Output: "runs/mine/", Label: "nightly"}).options(e); err != nil ||
+		o.Labels != (session.Labels{Label: "nightly", Set: "mine"}) {
 		t.Errorf("%+v, %v", o.Labels, err)
 	}
 }
@@ -111,7 +145,9 @@ func TestSuiteCheckTellsWhatIsNoUse(t *testing.T) {
 	if err := os.Mkdir("empty", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("link.yaml", []byte("name: link\nurl: https://a.example/\nsync: {end: still 3s}\nnetwork: {rtt: 40ms}\n"), 0o600); err != nil {
+	if err := os.WriteFile("link.yaml",
+		[]byte("name: link\nurl: https://a.example/\nsync: {end: still 3s}\nnetwork: {rtt: 40ms}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for file, tc := range map[string]struct {
@@ -122,7 +158,8 @@ func TestSuiteCheckTellsWhatIsNoUse(t *testing.T) {
 		"link.yaml": {exitOK, "ok  link.yaml, link; it cannot be run: test link asks for a network, on which pages of the rig's own are served"},
 	} {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"suite", "check", file}, strings.NewReader(""), &out, &errOut); code != tc.code || !strings.Contains(out.String()+errOut.String(), tc.want) {
+		if code := run(t.Context(), []string{"suite", "check", file}, strings.NewReader(""), &out,
+			&errOut); code != tc.code || !strings.Contains(out.String()+errOut.String(), tc.want) {
 			t.Errorf("%s: exit code %d\n%s%s", file, code, &out, &errOut)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // remoteRun is a run on a rig somewhere else.
@@ -20,7 +20,7 @@ type remoteRun struct {
 	*env
 	cmd    runCmd
 	client *client.Client
-	job    wire.Job
+	job    api.Job
 	told   int // runs that events have told of
 	phase  *progress
 	named  string // what phase is of
@@ -37,8 +37,8 @@ func (c runCmd) onRig(e *env) error {
 		return err
 	}
 	r := &remoteRun{env: e, cmd: c, client: asked}
-	var status wire.Status
-	if err := asked.Call(e.ctx, "rig.status", wire.Empty{}, &status); err != nil {
+	var status api.Status
+	if err := asked.Call(e.ctx, "rig.status", api.Empty{}, &status); err != nil {
 		return fmt.Errorf("run: %w", orInterrupted(err))
 	}
 	if err := r.start(params); err != nil {
@@ -56,10 +56,12 @@ func (c runCmd) onRig(e *env) error {
 }
 
 // startParams makes what a rig is asked for of the command line.
-func (c runCmd) startParams() (wire.StartParams, error) {
-	p := wire.StartParams{
-		Devices: c.Device, Browsers: c.Browser, WarmUp: c.WarmUp, Retries: c.Retries, UntilFail: c.UntilFail, Seed: c.Seed,
-		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation, Baseline: c.Baseline,
+func (c runCmd) startParams() (api.StartParams, error) {
+	p := api.StartParams{
+		Devices: c.Device, Browsers: c.Browser, WarmUp: c.WarmUp, Retries: c.Retries, UntilFail: c.UntilFail,
+		Seed:    c.Seed,
+		NoVideo: c.NoVideo, Label: c.Label, Branch: c.Branch, Revision: c.Revision, Reservation: c.Reservation,
+		Baseline: c.Baseline,
 	}
 	switch {
 	case c.Devices != "" || len(c.Suite) > 0:
@@ -107,12 +109,12 @@ func (c runCmd) startParams() (wire.StartParams, error) {
 }
 
 // uploadOf takes a test file along, with the recordings of a hand that it names.
-func uploadOf(file string, t *suite.Test) (*wire.Upload, error) {
+func uploadOf(file string, t *suite.Test) (*api.Upload, error) {
 	if t.Network.Replay != "" {
 		return nil, usagef("%s replays the archive %s, which is not sent along: put both into a folder of tests that the rig has, and run %s by its name", file, t.Network.Replay, t.Name)
 	}
 	name := filepath.Base(file)
-	u := &wire.Upload{Test: name, Files: map[string]string{name: string(t.Text)}}
+	u := &api.Upload{Test: name, Files: map[string]string{name: string(t.Text)}}
 	for _, other := range recordedIn(t.Steps) {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(file), filepath.FromSlash(other)))
 		if err != nil {
@@ -141,10 +143,10 @@ func recordedIn(steps []suite.Step) (files []string) {
 }
 
 // start queues the job. What is no test there may be a host to load.
-func (r *remoteRun) start(p wire.StartParams) error {
+func (r *remoteRun) start(p api.StartParams) error {
 	err := r.client.Call(r.ctx, "run.start", p, &r.job)
-	var told *wire.Error
-	if errors.As(err, &told) && told.Code == wire.NotFound && strings.Contains(p.Test, ".") {
+	var told *api.Error
+	if errors.As(err, &told) && told.Code == api.NotFound && strings.Contains(p.Test, ".") {
 		if address, e := session.Address(p.Test); e == nil && !strings.HasPrefix(address, "file:") {
 			p.Test, p.URL = "", address
 			err = r.client.Call(r.ctx, "run.start", p, &r.job)
@@ -156,10 +158,11 @@ func (r *remoteRun) start(p wire.StartParams) error {
 	return nil
 }
 
-// askedWrongly makes of what a rig says of a mistake in what it is asked for a mistake in the command line.
+// askedWrongly makes of what a rig says of a mistake in what it is asked for a mistake in the
+// command line.
 func askedWrongly(err error) error {
-	var told *wire.Error
-	if errors.As(err, &told) && (told.Code == wire.InvalidParams || told.Code == wire.NotFound) {
+	var told *api.Error
+	if errors.As(err, &told) && (told.Code == api.InvalidParams || told.Code == api.NotFound) {
 		return usageError{err}
 	}
 	return err
@@ -173,7 +176,7 @@ var errJobEnded = errors.New("the job has ended")
 // follow shows what happens until the job has ended.
 func (r *remoteRun) follow(from uint64) error {
 	missed := func() error { // the job may have ended meanwhile
-		if err := r.client.Call(r.ctx, "job.get", wire.JobID{Job: r.job.ID}, &r.job); err != nil {
+		if err := r.client.Call(r.ctx, "job.get", api.JobID{Job: r.job.ID}, &r.job); err != nil {
 			return err
 		}
 		if r.job.EndedWallNS != 0 {
@@ -189,7 +192,7 @@ func (r *remoteRun) follow(from uint64) error {
 }
 
 // happened takes an event.
-func (r *remoteRun) happened(ev wire.Event) error {
+func (r *remoteRun) happened(ev api.Event) error {
 	switch {
 	case ev.Kind == "job" && ev.Job != nil && ev.Job.ID == r.job.ID:
 		if what := waitsFor(ev.Job); what != "" {
@@ -209,14 +212,15 @@ func (r *remoteRun) happened(ev wire.Event) error {
 	case ev.Run != nil:
 		r.told++
 		if r.job.Total != 1 && !r.cmd.JSON {
-			fmt.Fprintf(r.err, "%s %s: %s\n", ev.Run.Variant, ev.Run.Run, clean(strings.TrimSuffix(ev.Run.State+": "+ev.Run.Reason, ": ")))
+			fmt.Fprintf(r.err, "%s %s: %s\n", ev.Run.Variant, ev.Run.Run,
+				clean(strings.TrimSuffix(ev.Run.State+": "+ev.Run.Reason, ": ")))
 		}
 	}
 	return nil
 }
 
 // waitsFor says that a job does not get on, and why; "" where it does.
-func waitsFor(j *wire.Job) string {
+func waitsFor(j *api.Job) string {
 	text := "waiting"
 	switch {
 	case j.EndedWallNS != 0 || j.Position == 0 && j.Reason == "":
@@ -245,9 +249,9 @@ func (r *remoteRun) begin(what string, total int) {
 func (r *remoteRun) cancel() error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(r.ctx), 10*time.Second)
 	defer stop()
-	err := r.client.Call(ctx, "run.cancel", wire.JobID{Job: r.job.ID}, nil)
-	var told *wire.Error
-	if errors.As(err, &told) && told.Code == wire.Conflict {
+	err := r.client.Call(ctx, "run.cancel", api.JobID{Job: r.job.ID}, nil)
+	var told *api.Error
+	if errors.As(err, &told) && told.Code == api.Conflict {
 		return nil // it has ended by itself
 	}
 	if err == nil {

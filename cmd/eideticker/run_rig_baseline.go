@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// against has the rig hold the runs of each browser on each device against the baseline that was asked for, and says what came of it.
+// against has the rig hold the runs of each browser on each device against the baseline that was
+// asked for, and says what came of it.
 func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	if r.cmd.Baseline == "" || r.job.State != "ok" {
 		return nil
@@ -21,7 +22,7 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	if r.cmd.JSON { // it has one object
 		out = r.err
 	}
-	var all []wire.Compared
+	var all []api.Compared
 	for i, v := range t.options.Variants {
 		runs := t.set.Of(i)
 		if len(runs) == 0 {
@@ -31,7 +32,8 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 		if err != nil {
 			return fmt.Errorf("hold the runs of %s against %s: %w", v.Name(), r.cmd.Baseline, err)
 		}
-		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", clean(v.Name()), clean(r.cmd.Baseline), clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {
+		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", clean(v.Name()), clean(r.cmd.Baseline),
+			clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {
 			return err
 		}
 		all = append(all, got)
@@ -42,8 +44,9 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 	return worst(all)
 }
 
-// compare compares the folder that a run lies in, or the run itself if it is alone, with the part of the baseline against which the rig has held it.
-func (r *remoteRun) compare(ctx context.Context, run string) (got wire.Compared, err error) {
+// compare compares the folder that a run lies in, or the run itself if it is alone, with the part
+// of the baseline against which the rig has held it.
+func (r *remoteRun) compare(ctx context.Context, run string) (got api.Compared, err error) {
 	id, with := r.job.ID, r.job.ID
 	if run = filepath.ToSlash(run); run != "" && run != "." {
 		id += "~" + strings.ReplaceAll(run, "/", "~")
@@ -51,22 +54,24 @@ func (r *remoteRun) compare(ctx context.Context, run string) (got wire.Compared,
 			with += "~" + strings.ReplaceAll(folder, "/", "~")
 		}
 	}
-	var detail wire.RunDetail
-	if err := r.client.Call(ctx, "run.get", wire.RunID{Run: id}, &detail); err != nil {
+	var detail api.RunDetail
+	if err := r.client.Call(ctx, "run.get", api.RunID{Run: id}, &detail); err != nil {
 		return got, err
 	}
-	p := wire.CompareParams{Base: cmp.Or(detail.Base, r.cmd.Baseline), With: with, Threshold: r.cmd.Threshold.value, Primary: r.cmd.Primary}
+	p := api.CompareParams{Base: cmp.Or(detail.Base, r.cmd.Baseline), With: with, Threshold: r.cmd.Threshold.value,
+		Primary: r.cmd.Primary}
 	return got, r.client.Call(ctx, "compare", p, &got)
 }
 
-// worst is what several comparisons have found, as the error that makes the exit code: a regression comes before what cannot be told.
-func worst(all []wire.Compared) error {
+// worst is what several comparisons have found, as the error that makes the exit code: a regression
+// comes before what cannot be told.
+func worst(all []api.Compared) error {
 	var found error
 	for _, c := range all {
-		switch comparison.Outcome(c.Outcome) {
-		case comparison.Regressed:
+		switch compare.Outcome(c.Outcome) {
+		case compare.Regressed:
 			return verdictError{exitRegression, c.Sentence}
-		case comparison.Inconclusive:
+		case compare.Inconclusive:
 			if found == nil {
 				found = verdictError{exitInconclusive, c.Sentence}
 			}

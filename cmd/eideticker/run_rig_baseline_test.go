@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// Runs on a rig are held against a baseline of it, those of each browser against its own, and the exit code says what came of it.
+// Runs on a rig are held against a baseline of it, those of each browser against its own, and the
+// exit code says what came of it.
 func TestRunOnRigBaseline(t *testing.T) {
 	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
 	device := daemontest.New("local")
@@ -20,8 +21,8 @@ func TestRunOnRigBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := rig.Ended(rig.Scene("ci", wire.StartParams{Repeat: 2, Browsers: []string{"one", "two"}}).ID)
-	if err := c.Call(t.Context(), "baseline.set", wire.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
+	base := rig.Ended(rig.Scene("ci", api.StartParams{Repeat: 2, Browsers: []string{"one", "two"}}).ID)
+	if err := c.Call(t.Context(), "baseline.set", api.Baseline{Name: "release", ID: base.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -29,9 +30,12 @@ func TestRunOnRigBaseline(t *testing.T) {
 		code int
 		out  []string
 	}{
-		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release"}, exitOK, []string{"one against release: "}},
-		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release", "--fail-on-regression"}, exitOK, []string{"one against release: passed"}},
-		{[]string{"scene", "--repeat", "2", "-b", "one", "-b", "two", "--baseline", "release", "--fail-on-regression"}, exitInconclusive, []string{"one against release: ", "two against release: "}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release"}, exitOK,
+			[]string{"one against release: "}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "--baseline", "release", "--fail-on-regression"}, exitOK,
+			[]string{"one against release: passed"}},
+		{[]string{"scene", "--repeat", "2", "-b", "one", "-b", "two", "--baseline", "release", "--fail-on-regression"},
+			exitInconclusive, []string{"one against release: ", "two against release: "}},
 		{[]string{"scene", "-b", "one", "--baseline", base.ID + "~one~run-01"}, exitOK, []string{"against " + base.ID}},
 		{[]string{"scene", "--baseline", "none"}, exitUsage, nil},
 	} {
@@ -50,25 +54,29 @@ func TestRunOnRigBaseline(t *testing.T) {
 		}
 	}
 	var out, errOut output
-	if code := run(t.Context(), []string{"run", "scene", "--baseline", "release"}, nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "--rig") {
+	if code := run(t.Context(), []string{"run", "scene", "--baseline", "release"}, nil, &out,
+		&errOut); code != exitUsage || !strings.Contains(errOut.String(), "--rig") {
 		t.Errorf("without a rig: exit code %d, %s", code, errOut.String())
 	}
 }
 
 func TestWorst(t *testing.T) {
-	passed, told, worse := wire.Compared{Outcome: "passed"}, wire.Compared{Outcome: "inconclusive", Sentence: "more runs"}, wire.Compared{Outcome: "regressed", Sentence: "it is slower"}
+	passed, told, worse := api.Compared{Outcome: "passed"},
+		api.Compared{Outcome: "inconclusive", Sentence: "more runs"},
+		api.Compared{Outcome: "regressed", Sentence: "it is slower"}
 	for _, tc := range []struct {
-		all  []wire.Compared
+		all  []api.Compared
 		code int
 		want string
 	}{
 		{nil, exitOK, ""},
-		{[]wire.Compared{passed, passed}, exitOK, ""},
-		{[]wire.Compared{passed, told}, exitInconclusive, "more runs"},
-		{[]wire.Compared{told, worse}, exitRegression, "it is slower"},
+		{[]api.Compared{passed, passed}, exitOK, ""},
+		{[]api.Compared{passed, told}, exitInconclusive, "more runs"},
+		{[]api.Compared{told, worse}, exitRegression, "it is slower"},
 	} {
 		var verdict verdictError // of no error it stays as it is
-		if err := worst(tc.all); errors.As(err, &verdict) != (tc.code != exitOK) || verdict.code != tc.code || verdict.what != tc.want {
+		if err := worst(tc.all); errors.As(err, &verdict) != (tc.code != exitOK) || verdict.code != tc.code ||
+			verdict.what != tc.want {
 			t.Errorf("%+v: %v", tc.all, err)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // show prints what came out, as runs on this machine do, from the results that the rig has.
@@ -25,7 +25,7 @@ func (r *remoteRun) show() error {
 		return err
 	}
 	ctx := context.WithoutCancel(r.ctx)
-	if err := r.client.Call(ctx, "job.get", wire.JobID{Job: r.job.ID}, &r.job); err != nil && r.ctx.Err() == nil {
+	if err := r.client.Call(ctx, "job.get", api.JobID{Job: r.job.ID}, &r.job); err != nil && r.ctx.Err() == nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	t := &testRun{env: r.env, cmd: r.cmd, at: strings.TrimSuffix(r.cmd.Rig, "/") + "/#/runs/"}
@@ -41,7 +41,8 @@ func (r *remoteRun) show() error {
 	return errors.Join(r.outcome(err, len(t.set.Made)), os.RemoveAll(dir))
 }
 
-// outcome is the error of a job that did not come to its end, before all that its runs tell: what was not measured has no verdict.
+// outcome is the error of a job that did not come to its end, before all that its runs tell: what
+// was not measured has no verdict.
 func (r *remoteRun) outcome(told error, made int) error {
 	j := &r.job
 	var verdict verdictError
@@ -60,7 +61,8 @@ func (r *remoteRun) outcome(told error, made int) error {
 	return errors.New(text)
 }
 
-// made returns the IDs of the job's runs, in the order in which they were made. A job tells of its last ones only, and after a restart of none.
+// made returns the IDs of the job's runs, in the order in which they were made. A job tells of its
+// last ones only, and after a restart of none.
 func (r *remoteRun) made(ctx context.Context) (ids []string, err error) {
 	if len(r.job.Runs) >= max(r.job.Done, r.told) {
 		for _, made := range r.job.Runs {
@@ -68,9 +70,9 @@ func (r *remoteRun) made(ctx context.Context) (ids []string, err error) {
 		}
 		return ids, nil
 	}
-	p := wire.ListParams{Set: r.job.ID, Limit: wire.MaxLimit}
+	p := api.ListParams{Set: r.job.ID, Limit: api.MaxLimit}
 	for {
-		var page wire.Runs
+		var page api.Runs
 		if err := r.client.Call(ctx, "run.list", p, &page); err != nil {
 			return nil, err
 		}
@@ -166,7 +168,7 @@ func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *sessio
 	}
 	results, err := report.Read(file)
 	if err == nil {
-		m.Found = &analysis.Found{Results: *results}
+		m.Found = &runfolder.Found{Results: *results}
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/server"
 )
 
 // A run on a rig ends as one on this machine: the same table, the same exit codes.
@@ -29,15 +29,18 @@ func TestRunOnRig(t *testing.T) {
 		return runOn(t, address, args...)
 	}
 	code, out, errOut := ran("scene", "--max-lost", "100%", "--label", "nightly")
-	if code != exitOK || !strings.Contains(out, "framerate") || !strings.Contains(out, "frames/s") || !strings.Contains(out, address+"/#/runs/") || !strings.Contains(errOut, "measuring scene") {
+	if code != exitOK || !strings.Contains(out, "framerate") || !strings.Contains(out, "frames/s") ||
+		!strings.Contains(out, address+"/#/runs/") || !strings.Contains(errOut, "measuring scene") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
 	}
 	code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2", "--json")
 	var told runSetJSON
-	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 2 || len(told.Runs) != 2 {
+	if err := json.Unmarshal([]byte(out), &told); err != nil || code != exitOK || told.Counts.OK != 2 ||
+		len(told.Runs) != 2 {
 		t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, errOut)
 	}
-	if code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2"); code != exitOK || !strings.Contains(out, "95 % interval") || !strings.Contains(out, "2 count") {
+	if code, out, errOut = ran("scene", "--max-lost", "100%", "--repeat", "2"); code != exitOK ||
+		!strings.Contains(out, "95 % interval") || !strings.Contains(out, "2 count") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
 	}
 	if code, _, errOut = ran("scenery"); code != exitUsage || !strings.Contains(errOut, "no test") {
@@ -50,7 +53,8 @@ func TestRunOnRig(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte("name: mine\nurl: https://example.org/\nsync: markers\nmeasures: [fps]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: mine\nurl: https://example.org/\nsync: markers\nmeasures: [fps]\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, out, errOut = ran(file, "--max-lost", "100%"); code != exitOK || !strings.Contains(out, "mine") {
@@ -65,17 +69,18 @@ func TestRunOnRig(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%+v", []wire.Job(rig.Jobs(true)))
+	t.Errorf("%+v", []api.Job(rig.Jobs(true)))
 }
 
 // answering has a rig answer at an address, whose answers change may change.
 func answering(t *testing.T, rig *daemontest.Rig, change func(http.Handler) http.Handler) (address string) {
 	t.Helper()
-	tokens, err := api.OpenTokens(rig.Dir)
+	tokens, err := server.OpenTokens(rig.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := api.New(api.Options{Daemon: rig.Daemon, Tokens: tokens, Place: api.Place{Loopback: true}, Program: "test", Compare: compareFolders})
+	server, err := server.New(server.Options{Daemon: rig.Daemon, Tokens: tokens, Place: server.Place{Loopback: true},
+		Program: "test", Compare: compareFolders})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +113,8 @@ func TestRunOnRigCancelled(t *testing.T) {
 	go func() {
 		defer close(over)
 		code, out, errOut := runOn(t, address, "scene", "--max-lost", "100%", "--repeat", "6", "--cooldown", "1h")
-		if code != exitFailure || !strings.Contains(out, "1 count") || !strings.Contains(errOut, "the job ended as cancelled after 1 run: it was cancelled") {
+		if code != exitFailure || !strings.Contains(out, "1 count") ||
+			!strings.Contains(errOut, "the job ended as cancelled after 1 run: it was cancelled") {
 			t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
 		}
 	}()
@@ -127,7 +133,8 @@ func TestRunOnRigCancelled(t *testing.T) {
 	<-over
 }
 
-// forgetful has a job tell of its last runs only, as after 200 of them, or of none, as after a restart; and lists come in pages of two.
+// forgetful has a job tell of its last runs only, as after 200 of them, or of none, as after a
+// restart; and lists come in pages of two.
 func forgetful(next http.Handler, knows int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/rpc" {
@@ -144,7 +151,7 @@ func forgetful(next http.Handler, knows int) http.Handler {
 		recorded := httptest.NewRecorder()
 		next.ServeHTTP(recorded, r)
 		var answer struct {
-			wire.Response
+			api.Response
 			Result map[string]any `json:"result"`
 		}
 		body = recorded.Body.Bytes()
@@ -187,26 +194,32 @@ func TestOutcome(t *testing.T) {
 	broke, worse := errors.New("1 of 3 runs failed: the cable is loose"), verdictError{exitRegression, "it is slower"}
 	for _, tc := range []struct {
 		name string
-		job  wire.Job
+		job  api.Job
 		told error
 		made int
 		want string
 		code int
 	}{
-		{"well", wire.Job{State: "ok", EndedWallNS: 1}, nil, 2, "", exitOK},
-		{"nothing made", wire.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job has made no run", exitFailure},
-		{"worse", wire.Job{State: "ok", EndedWallNS: 1}, worse, 2, "it is slower", exitRegression},
-		{"at work", wire.Job{State: "running"}, nil, 2, "", exitOK}, // whoever leaves it has said why
-		{"a run failed", wire.Job{State: "failed", Reason: "1 of 3 runs failed: the cable is loose", Done: 3, EndedWallNS: 1}, broke, 2, broke.Error(), exitFailure},
-		{"another reason", wire.Job{State: "failed", Reason: "put into the store: no space", Done: 3, EndedWallNS: 1}, nil, 2, "the job ended as failed after 3 runs: put into the store: no space", exitFailure},
-		{"no verdict of half a job", wire.Job{State: "cancelled", Reason: "it was cancelled", Done: 3, EndedWallNS: 1}, worse, 2, "the job ended as cancelled after 3 runs: it was cancelled", exitFailure},
-		{"none of a failed one", wire.Job{State: "failed", Reason: "no space", Done: 3, EndedWallNS: 1}, worse, 2, "the job ended as failed after 3 runs: no space", exitFailure},
-		{"over a restart", wire.Job{State: "interrupted", Reason: "the daemon was stopped", EndedWallNS: 1}, nil, 2, "the job ended as interrupted after 2 runs: the daemon was stopped", exitFailure},
+		{"well", api.Job{State: "ok", EndedWallNS: 1}, nil, 2, "", exitOK},
+		{"nothing made", api.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job has made no run", exitFailure},
+		{"worse", api.Job{State: "ok", EndedWallNS: 1}, worse, 2, "it is slower", exitRegression},
+		{"at work", api.Job{State: "running"}, nil, 2, "", exitOK}, // whoever leaves it has said why
+		{"a run failed", api.Job{State: "failed", Reason: "1 of 3 runs failed: the cable is loose", Done: 3,
+			EndedWallNS: 1}, broke, 2, broke.Error(), exitFailure},
+		{"another reason", api.Job{State: "failed", Reason: "put into the store: no space", Done: 3, EndedWallNS: 1},
+			nil, 2, "the job ended as failed after 3 runs: put into the store: no space", exitFailure},
+		{"no verdict of half a job", api.Job{State: "cancelled", Reason: "it was cancelled", Done: 3, EndedWallNS: 1},
+			worse, 2, "the job ended as cancelled after 3 runs: it was cancelled", exitFailure},
+		{"none of a failed one", api.Job{State: "failed", Reason: "no space", Done: 3, EndedWallNS: 1}, worse, 2,
+			"the job ended as failed after 3 runs: no space", exitFailure},
+		{"over a restart", api.Job{State: "interrupted", Reason: "the daemon was stopped", EndedWallNS: 1}, nil, 2,
+			"the job ended as interrupted after 2 runs: the daemon was stopped", exitFailure},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := (&remoteRun{job: tc.job, told: 2}).outcome(tc.told, tc.made)
 			var said output
-			if code := exitCode(&said, err); code != tc.code || tc.want != strings.TrimSpace(strings.TrimPrefix(said.String(), "eideticker: ")) {
+			if code := exitCode(&said, err); code != tc.code ||
+				tc.want != strings.TrimSpace(strings.TrimPrefix(said.String(), "eideticker: ")) {
 				t.Errorf("exit code %d, %q, want %d, %q", code, said.String(), tc.code, tc.want)
 			}
 		})
@@ -214,17 +227,19 @@ func TestOutcome(t *testing.T) {
 }
 
 func TestWaitsFor(t *testing.T) {
-	for want, j := range map[string]wire.Job{
+	for want, j := range map[string]api.Job{
 		"":                               {State: "running"},
 		"waiting, number 1 in the queue": {State: "queued", Position: 1},
-		"waiting, number 2 in the queue; device local is reserved": {State: "queued", Position: 2, Reason: "device local is reserved"},
-		"waiting; device local is in use by pid 7":                 {State: "running", Reason: "device local is in use by pid 7"},
+		"waiting, number 2 in the queue; device local is reserved": {State: "queued", Position: 2,
+			Reason: "device local is reserved"},
+		"waiting; device local is in use by pid 7": {State: "running",
+			Reason: "device local is in use by pid 7"},
 	} {
 		if got := waitsFor(&j); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := waitsFor(&wire.Job{State: "failed", Reason: "the cable is loose", EndedWallNS: 1}); got != "" {
+	if got := waitsFor(&api.Job{State: "failed", Reason: "the cable is loose", EndedWallNS: 1}); got != "" {
 		t.Errorf("a job that has ended is %q", got)
 	}
 }

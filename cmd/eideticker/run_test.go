@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -26,12 +26,16 @@ func TestVerdictOfASet(t *testing.T) {
 		made      []*session.Made
 		want      string
 	}{
-		"all count":                  {t.Context(), false, []*session.Made{warm, passed, passed}, ""},
-		"a warm-up failed":           {t.Context(), false, []*session.Made{made(session.Failed, "no such thing", true)}, "1 of 1 run failed: no such thing"},
-		"a warm-up of a hunt failed": {t.Context(), true, []*session.Made{made(session.Failed, "no such thing", true)}, "1 of 1 run failed: no such thing"},
-		"one failed":                 {t.Context(), false, []*session.Made{lossy, passed, broken}, "1 of 3 runs failed: no such thing"},
-		"some lost too much":         {t.Context(), false, []*session.Made{passed, lossy}, "1 run of a count, and not 2: the others were captured too badly, see --retries and --max-lost"},
-		"stopped before the second":  {stopped, false, []*session.Made{lossy, passed}, ""},
+		"all count": {t.Context(), false, []*session.Made{warm, passed, passed}, ""},
+		"a warm-up failed": {t.Context(), false, []*session.Made{made(session.Failed, "no such thing", true)},
+			"1 of 1 run failed: no such thing"},
+		"a warm-up of a hunt failed": {t.Context(), true, []*session.Made{made(session.Failed, "no such thing", true)},
+			"1 of 1 run failed: no such thing"},
+		"one failed": {t.Context(), false, []*session.Made{lossy, passed, broken},
+			"1 of 3 runs failed: no such thing"},
+		"some lost too much": {t.Context(), false, []*session.Made{passed, lossy},
+			"1 run of a count, and not 2: the others were captured too badly, see --retries and --max-lost"},
+		"stopped before the second": {stopped, false, []*session.Made{lossy, passed}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			variant := session.Variant{Device: namedDevice{}, Browser: "a"}
@@ -68,7 +72,8 @@ func TestChecksText(t *testing.T) {
 		{[]*session.Made{made(0, nil, nil)}, ""},
 		{[]*session.Made{made(4, nil, nil)}, "4 of 4 numbers measured as drawn"},
 		{[]*session.Made{made(0, nil, []string{"a"})}, "0 of 0 numbers measured as drawn, 1 not to be checked"},
-		{[]*session.Made{made(4, []string{"b", "a"}, nil), made(3, []string{"b"}, []string{"c"})}, "4 of 7 numbers measured as drawn, 1 not to be checked; DIFFERENT: a, b (2 times)"},
+		{[]*session.Made{made(4, []string{"b", "a"}, nil), made(3, []string{"b"}, []string{"c"})},
+			"4 of 7 numbers measured as drawn, 1 not to be checked; DIFFERENT: a, b (2 times)"},
 	} {
 		if got := checksText(tc.runs...); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
@@ -76,17 +81,20 @@ func TestChecksText(t *testing.T) {
 	}
 }
 
-// TestFirstThingsFirst: what the test looks at stands at the top, what the user asks for above it, and all else as it was measured.
+// TestFirstThingsFirst: what the test looks at stands at the top, what the user asks for above it,
+// and all else as it was measured.
 func TestFirstThingsFirst(t *testing.T) {
 	r := &testRun{options: session.SetOptions{Test: &suite.Test{Primary: "speedindex.last"}}}
-	var all []comparison.Sample
+	var all []compare.Sample
 	for _, name := range []string{"area", "first", "last", "share"} {
-		all = append(all, comparison.Sample{Key: comparison.Key{Measure: "speedindex", Value: name}})
+		all = append(all, compare.Sample{Key: compare.Key{Measure: "speedindex", Value: name}})
 	}
-	for asked, want := range map[string]string{"": "last area first share", "speedindex.share": "share last area first"} {
+	for asked, want := range map[string]string{"": "last area first share",
+		"speedindex.share": "share last area first"} {
 		r.cmd.Primary = asked
 		var names []string
-		for _, s := range slices.SortedStableFunc(slices.Values(all), func(a, b comparison.Sample) int { return r.rank(a) - r.rank(b) }) {
+		for _, s := range slices.SortedStableFunc(slices.Values(all),
+			func(a, b compare.Sample) int { return r.rank(a) - r.rank(b) }) {
 			names = append(names, s.Key.Value)
 		}
 		if got := strings.Join(names, " "); got != want {

@@ -14,8 +14,9 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// TestScreenComesBack puts a known picture on an X display, records the display and a part of it, and exports: every
-// pixel of every frame must be the picture's. The fourth byte of a pixel is shown by no screen.
+// TestScreenComesBack puts a known picture on an X display, records the display and a part of it,
+// and exports: every pixel of every frame must be the picture's. The fourth byte of a pixel is
+// shown by no screen.
 func TestScreenComesBack(t *testing.T) {
 	const width, height = 333, 201
 	d, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: width, Height: height})

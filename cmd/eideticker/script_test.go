@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,20 +17,27 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/capture/video/media"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
-// aloneEnv has this program run tests and no scripts: it was started by a test, as somebody who may not read it, as scripts must.
+// aloneEnv has this program run tests and no scripts: it was started by a test, as somebody who may
+// not read it, as scripts must.
 const aloneEnv = "EIDETICKER_TEST_ALONE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(aloneEnv) != "" {
 		os.Exit(m.Run())
 	}
+	if err := built.Media(); err != nil {
+		log.Fatal(err)
+	}
 	testscript.Main(m, map[string]func(){"eideticker": main})
 }
 
-// TestScripts runs testdata/script/*.txtar: one per command or fault, in the words that a user would type.
+// TestScripts runs testdata/script/*.txtar: one per command or fault, in the words that a user
+// would type.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -37,7 +45,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv(session.LockVariable, filepath.Join(env.WorkDir, ".tmp", "locks")) // devices of its own: another script, or program of this machine, has its own display
+			// devices of its own: another script, or program of this machine, has its own display
+			env.Setenv(session.LockVariable, filepath.Join(env.WorkDir, ".tmp", "locks"))
+			env.Setenv(media.Variable, os.Getenv(media.Variable))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -61,7 +71,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exit CODE PROGRAM ARGS...: runs it and wants that exit code, or one of two given as 0|1. Output is found in stdout and stderr as usual.
+// exit CODE PROGRAM ARGS...: runs it and wants that exit code, or one of two given as 0|1. Output
+// is found in stdout and stderr as usual.
 func cmdExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exit CODE PROGRAM ARGS...")
@@ -96,12 +107,14 @@ func cmdGrows(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s does not grow to %d bytes", args[0], want)
 }
 
-// signal NAME JOB: sends INT, TERM or KILL to a background command, which was started as exec … &JOB&.
+// signal NAME JOB: sends INT, TERM or KILL to a background command, which was started as exec …
+// &JOB&.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: signal INT|TERM|KILL PIDFILE")
 	}
-	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM,
+		"KILL": syscall.SIGKILL}[args[0]]
 	if !ok {
 		ts.Fatalf("unknown signal %s", args[0])
 	}
@@ -110,7 +123,8 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Kill(pid, sig))
 }
 
-// truncate FILE BYTES: cuts the file, or cuts so many bytes off its end where BYTES begins with a minus.
+// truncate FILE BYTES: cuts the file, or cuts so many bytes off its end where BYTES begins with a
+// minus.
 func cmdTruncate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: truncate FILE BYTES")
@@ -126,7 +140,8 @@ func cmdTruncate(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Truncate(path, n))
 }
 
-// flip FILE PERMILLE: turns one bit in the middle of the file's byte at that thousandth of its length.
+// flip FILE PERMILLE: turns one bit in the middle of the file's byte at that thousandth of its
+// length.
 func cmdFlip(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: flip FILE PERMILLE")
@@ -155,8 +170,9 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 }
 
-// limited BYTES PROGRAM ARGS...: runs it with a limit on the size of files, which is how a full disk looks to it, and
-// wants exit code 1. The signal that comes with the limit is ignored, as a shell's trap does.
+// limited BYTES PROGRAM ARGS...: runs it with a limit on the size of files, which is how a full
+// disk looks to it, and wants exit code 1. The signal that comes with the limit is ignored, as a
+// shell's trap does.
 func cmdLimited(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: limited KIB PROGRAM ARGS...")
@@ -172,7 +188,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range parser.Model.Children {
-		if !strings.Contains(c.Detail, "\n  eideticker "+c.Name) {
+		if !c.Hidden && !strings.Contains(c.Detail, "\n  eideticker "+c.Name) {
 			t.Errorf("%s --help has no example", c.Name)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// writeSegments makes a recording of a signal that was 16x8 at 60 Hz, was of another mode without a frame, went to 50 Hz, and
-// then to 32x16: five frames each.
+// writeSegments makes a recording of a signal that was 16x8 at 60 Hz, was of another mode without a
+// frame, went to 50 Hz, and then to 32x16: five frames each.
 func writeSegments(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.eid")
@@ -39,7 +39,8 @@ func writeSegments(t *testing.T) string {
 		}
 		for range s.frames {
 			pix := bytes.Repeat([]byte{byte(sequence)}, f.Size())
-			if err := w.WriteFrame(pix, frame.Meta{Sequence: sequence, Sampled: timeline.At(timeline.Time(sequence) * 20e6)}, nil); err != nil {
+			if err := w.WriteFrame(pix,
+				frame.Meta{Sequence: sequence, Sampled: timeline.At(timeline.Time(sequence) * 20e6)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			sequence++
@@ -82,7 +83,8 @@ func TestExportsOfSeveralFormats(t *testing.T) {
 			switch {
 			case tc.refused == "" && (code != exitOK || err != nil):
 				t.Errorf("exit code %d, %v: %s", code, err, &said)
-			case tc.refused != "" && (code != exitFailure || err == nil || !strings.Contains(said.String(), tc.refused)):
+			case tc.refused != "" && (code != exitFailure || err == nil ||
+				!strings.Contains(said.String(), tc.refused)):
 				t.Errorf("exit code %d, %v: %s, want %q", code, err, &said, tc.refused)
 			}
 		})
@@ -114,7 +116,8 @@ func TestInfoOfSeveralFormats(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &info); err != nil {
 		t.Fatal(err)
 	}
-	if len(info.Segments) != 5 || info.Segments[1].Frames != 0 || info.Segments[3].FirstFrame != 10 || info.Segments[3].PeriodFS != 2e13 {
+	if len(info.Segments) != 5 || info.Segments[1].Frames != 0 || info.Segments[3].FirstFrame != 10 ||
+		info.Segments[3].PeriodFS != 2e13 {
 		t.Errorf("segments %+v", info.Segments)
 	}
 }

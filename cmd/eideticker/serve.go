@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -15,13 +16,13 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/fingerprint"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/store"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/webui"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api/fingerprint"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/server"
+	"github.com/eideticker/eideticker/deploy/server/webui"
+	"github.com/eideticker/eideticker/deploy/store"
 )
 
 type serveCmd struct {
@@ -56,13 +57,13 @@ type serveConfig struct {
 	DataDir string `placeholder:"DIR" complete:"files" help:"Folder of runs, index and secrets, in place of the configuration's."`
 }
 
-func (s serveConfig) load() (config.Config, error) {
-	c, err := config.Load(s.Config, os.Getenv)
+// load reads the configuration. Flags go before the environment, and that before the file.
+func (s serveConfig) load(listen, devices string) (config.Config, error) {
+	flags := map[string]string{"EIDETICKER_DATA_DIR": s.DataDir, "EIDETICKER_LISTEN": listen,
+		"EIDETICKER_DEVICES": devices}
+	c, err := config.Load(s.Config, func(name string) string { return cmp.Or(flags[name], os.Getenv(name)) })
 	if err != nil {
 		return c, usageError{err}
-	}
-	if s.DataDir != "" {
-		c.DataDir = s.DataDir
 	}
 	if c.DataDir, err = filepath.Abs(c.DataDir); err != nil {
 		return c, err
@@ -78,20 +79,12 @@ type serveStartCmd struct {
 }
 
 func (c serveStartCmd) Run(e *env) error {
-	conf, err := c.load()
+	conf, err := c.load(c.Listen, c.Devices)
 	if err != nil {
 		return err
 	}
-	if c.Listen != "" {
-		conf.Listen = c.Listen
-	}
-	if c.Devices != "" {
-		conf.Devices = c.Devices
-	}
 	conf.Suite = append(conf.Suite, c.Suite...)
-	if err := conf.Check(); err != nil {
-		return usageError{err}
-	}
+	boundMemory(os.DirFS("/"), os.Getenv("GOMEMLIMIT"))
 	return (&rigService{env: e, conf: conf, log: newLog(e, conf.Log), notify: systemd{}}).run()
 }
 
@@ -115,8 +108,8 @@ type rigService struct {
 
 	store  *store.Store
 	daemon *daemon.Daemon
-	api    *api.Server
-	tokens *api.Tokens
+	api    *server.Server
+	tokens *server.Tokens
 	cert   *tls.Certificate // nil: connections are not encrypted
 }
 
@@ -158,6 +151,9 @@ func (s *rigService) open() (err error) {
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
+	if why := unsandboxed(os.Geteuid()); why != "" {
+		s.log.Warn(why)
+	}
 	broken, err := s.store.Recover(ctx)
 	if err != nil { // what can be repaired was; the rest is no reason not to serve
 		s.log.Error("not all runs that broke off could be closed", "error", err)
@@ -165,7 +161,7 @@ func (s *rigService) open() (err error) {
 	for _, id := range broken {
 		s.log.Warn("a run broke off when the program ended, and is closed", "run", id)
 	}
-	if s.tokens, err = api.OpenTokens(s.conf.DataDir); err != nil {
+	if s.tokens, err = server.OpenTokens(s.conf.DataDir); err != nil {
 		return err
 	}
 	if err := s.tokens.Clean(); err != nil { // what is left there harms nobody
@@ -195,17 +191,20 @@ func (s *rigService) newDaemon() (*daemon.Daemon, error) {
 		keep[name] = time.Duration(d)
 	}
 	return daemon.New(daemon.Options{
-		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: sources, Known: session.Known(), Program: program(), Log: s.log,
-		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter, Parallel: s.conf.Runs.Parallel, KeepLast: keep,
-		Retain: store.Policy{MaxBytes: int64(s.conf.Store.MaxBytes), MinFree: int64(s.conf.Store.MinFree), MaxAge: time.Duration(s.conf.Store.MaxAge)},
+		Dir: s.conf.DataDir, Store: s.store, Devices: devices, Suite: sources, Known: session.Known(),
+		Program: program(), Log: s.log,
+		AllowLoopback: s.conf.Runs.AllowLoopback, QuarantineAfter: s.conf.Runs.QuarantineAfter,
+		Parallel: s.conf.Runs.Parallel, KeepLast: keep,
+		Retain: store.Policy{MaxBytes: int64(s.conf.Store.MaxBytes), MinFree: int64(s.conf.Store.MinFree),
+			MaxAge: time.Duration(s.conf.Store.MaxAge)},
 	})
 }
 
-func (s *rigService) newAPI() (*api.Server, error) {
+func (s *rigService) newAPI() (*server.Server, error) {
 	_, loopback := s.conf.Loopback()
-	return api.New(api.Options{
+	return server.New(server.Options{
 		Daemon: s.daemon, Tokens: s.tokens, Needed: s.conf.NeedsToken(), Program: program(), Log: s.daemon.Log(),
-		Place:       api.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
+		Place:       server.Place{Loopback: loopback, Encrypted: s.cert != nil, Hosts: s.hosts()},
 		Connections: s.conf.Limits.Connections, CallsPerS: s.conf.Limits.CallsPerS,
 		Compare: compareFolders, Page: webui.Handler(),
 		Sources: func() (json.RawMessage, error) {
@@ -215,7 +214,7 @@ func (s *rigService) newAPI() (*api.Server, error) {
 			}
 			return json.Marshal(list)
 		},
-		Health: s.daemon.Health,
+		Health: s.daemon.Ready,
 	})
 }
 
@@ -229,7 +228,7 @@ func (s *rigService) certificate() error {
 		}
 		s.cert = &cert
 	case "self":
-		cert, err := api.OwnCertificate(s.conf.DataDir, s.conf.Access.Hosts, time.Now())
+		cert, err := server.OwnCertificate(s.conf.DataDir, s.conf.Access.Hosts, time.Now())
 		if err != nil {
 			return err
 		}
@@ -241,14 +240,16 @@ func (s *rigService) certificate() error {
 // mostConnections bounds what is open at once: websockets, and requests beside.
 const mostConnections = 1024
 
-// serve answers until the context ends; then the jobs at work come to their end, and clients see that before they are cut off.
+// serve answers until the context ends; then the jobs at work come to their end, and clients see
+// that before they are cut off.
 func (s *rigService) serve(listener net.Listener) error {
 	server := s.api.HTTP()
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // what single connections do wrong
 	s.announce(shownAddress(listener.Addr().String(), s.hosts()))
 	open := netutil.LimitListener(listener, max(mostConnections, 2*s.conf.Limits.Connections))
 	if s.cert != nil {
-		open = tls.NewListener(open, &tls.Config{Certificates: []tls.Certificate{*s.cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+		open = tls.NewListener(open, &tls.Config{Certificates: []tls.Certificate{*s.cert}, MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"http/1.1"}})
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()

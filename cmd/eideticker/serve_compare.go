@@ -10,31 +10,32 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/compare"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/comparison"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/server"
 )
 
-// compareFolders holds two folders of runs against each other for a client. It is told nothing of where they are.
-func compareFolders(ctx context.Context, base, with string, o api.CompareOptions) (*wire.Compared, error) {
-	a, err := comparison.Load(ctx, base)
+// compareFolders holds two folders of runs against each other for a client. It is told nothing of
+// where they are.
+func compareFolders(ctx context.Context, base, with string, o server.CompareOptions) (*api.Compared, error) {
+	a, err := compare.Load(ctx, base)
 	if err != nil {
 		return nil, withoutFolders(err, base)
 	}
-	b, err := comparison.Load(ctx, with)
+	b, err := compare.Load(ctx, with)
 	if err != nil {
 		return nil, withoutFolders(err, with)
 	}
 	a.Path, b.Path = filepath.Base(base), filepath.Base(with)
 	primary := ""
 	if o.Test != nil { // as the rig judges runs when they have ended
-		a.SetThresholds(o.Test.Thresholds)
-		b.SetThresholds(o.Test.Thresholds)
+		compare.SetThresholds(a, o.Test.Thresholds)
+		compare.SetThresholds(b, o.Test.Thresholds)
 		primary = o.Test.Primary
 	}
 	threshold := fraction{o.Threshold, o.Threshold > 0}
-	var cmp *comparison.Comparison
+	var cmp *compare.Comparison
 	if o.Primary != "" {
 		cmp, err = compareSets(a, b, threshold, o.Primary)
 	} else {
@@ -48,7 +49,7 @@ func compareFolders(ctx context.Context, base, with string, o api.CompareOptions
 		return nil, err
 	}
 	outcome, why := cmp.Outcome()
-	return &wire.Compared{Outcome: string(outcome), Sentence: why, Comparison: raw}, nil
+	return &api.Compared{Outcome: string(outcome), Sentence: why, Comparison: raw}, nil
 }
 
 // withoutFolders tells what went wrong by the IDs of runs, which are the names of their folders.
@@ -59,7 +60,8 @@ func withoutFolders(err error, dir string) error {
 	if why := withoutPath(err); why != err {
 		return fmt.Errorf("the runs cannot be read: %w", why)
 	}
-	if _, e := os.Stat(filepath.Join(dir, report.FileName)); errors.Is(e, fs.ErrNotExist) && strings.Contains(err.Error(), report.FileName) {
+	if _, e := os.Stat(filepath.Join(dir, report.FileName)); errors.Is(e, fs.ErrNotExist) &&
+		strings.Contains(err.Error(), report.FileName) {
 		return fmt.Errorf("%s has no results: analyze.start makes them of a recording", filepath.Base(dir))
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), filepath.Dir(dir)+string(filepath.Separator), ""))

@@ -9,22 +9,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/daemon/daemontest"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+	"github.com/eideticker/eideticker/deploy/server"
 )
 
-// TestRigCompares: a rig holds two of its sets against each other, and one against a baseline, as eideticker compare does.
+// TestRigCompares: a rig holds two of its sets against each other, and one against a baseline, as
+// eideticker compare does.
 func TestRigCompares(t *testing.T) {
 	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
-	tokens, err := api.OpenTokens(rig.Dir)
+	tokens, err := server.OpenTokens(rig.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := api.New(api.Options{Daemon: rig.Daemon, Tokens: tokens, Place: api.Place{Loopback: true}, Program: "test", Compare: compareFolders})
+	server, err := server.New(server.Options{Daemon: rig.Daemon, Tokens: tokens, Place: server.Place{Loopback: true},
+		Program: "test", Compare: compareFolders})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,17 +41,18 @@ func TestRigCompares(t *testing.T) {
 	}
 	var sets [2]string
 	for i := range sets {
-		job := rig.Ended(rig.Scene("ci", wire.StartParams{Repeat: 2}).ID)
+		job := rig.Ended(rig.Scene("ci", api.StartParams{Repeat: 2}).ID)
 		if sets[i] = job.ID; job.State != "ok" {
 			t.Fatalf("%+v", job)
 		}
 	}
-	if err := c.Call(t.Context(), "baseline.set", wire.Baseline{Name: "release", ID: sets[0]}, nil); err != nil {
+	if err := c.Call(t.Context(), "baseline.set", api.Baseline{Name: "release", ID: sets[0]}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, base := range []string{sets[0], "release"} {
-		var got wire.Compared
-		if err := c.Call(t.Context(), "compare", wire.CompareParams{Base: base, With: sets[1], Primary: "fps.framerate", Threshold: 0.03}, &got); err != nil {
+		var got api.Compared
+		if err := c.Call(t.Context(), "compare", api.CompareParams{Base: base, With: sets[1], Primary: "fps.framerate",
+			Threshold: 0.03}, &got); err != nil {
 			t.Fatal(err)
 		}
 		type side struct {
@@ -67,33 +70,37 @@ func TestRigCompares(t *testing.T) {
 		if err := json.Unmarshal(got.Comparison, &table); err != nil {
 			t.Fatalf("%v: %s", err, got.Comparison)
 		}
-		if got.Base != sets[0] || got.With != sets[1] || table.A.Path != sets[0] || table.B.Path != sets[1] || strings.Contains(string(got.Comparison), rig.Dir) {
+		if got.Base != sets[0] || got.With != sets[1] || table.A.Path != sets[0] || table.B.Path != sets[1] ||
+			strings.Contains(string(got.Comparison), rig.Dir) {
 			t.Errorf("%s and %s were compared: %s", got.Base, got.With, got.Comparison)
 		}
 		// Two runs are too few to find that a scene that plays twice has got worse.
-		if got.Outcome != table.Outcome || got.Outcome == "regressed" || (got.Sentence == "") != (got.Outcome == "passed") {
+		if got.Outcome != table.Outcome || got.Outcome == "regressed" ||
+			(got.Sentence == "") != (got.Outcome == "passed") {
 			t.Errorf("%s, %q: %s", got.Outcome, got.Sentence, got.Comparison)
 		}
 		found := false
 		for _, m := range table.Measures {
-			found = found || m.Name == "fps.framerate" && len(m.A.Values) == 2 && len(m.B.Values) == 2 && m.A.Values[0].Value > 0
+			found = found || m.Name == "fps.framerate" && len(m.A.Values) == 2 && len(m.B.Values) == 2 &&
+				m.A.Values[0].Value > 0
 		}
 		if !found {
 			t.Errorf("no frame rates of two runs each: %s", got.Comparison)
 		}
 	}
-	// What a test says of its values counts here as it does when the rig judges its runs, unless the client says otherwise.
-	judged := rig.Ended(rig.Scene("ci", wire.StartParams{Test: "judged"}).ID)
+	// What a test says of its values counts here as it does when the rig judges its runs, unless
+	// the client says otherwise.
+	judged := rig.Ended(rig.Scene("ci", api.StartParams{Test: "judged"}).ID)
 	for _, asked := range []struct {
-		wire.CompareParams
+		api.CompareParams
 		primary   string
 		threshold float64
 	}{
-		{wire.CompareParams{Base: judged.ID, With: judged.ID}, "fps.unique_frames", 0.37},
-		{wire.CompareParams{Base: judged.ID, With: judged.ID, Threshold: 0.05}, "fps.unique_frames", 0.05},
-		{wire.CompareParams{Base: judged.ID, With: judged.ID, Primary: "fps.framerate"}, "fps.framerate", 0.37},
+		{api.CompareParams{Base: judged.ID, With: judged.ID}, "fps.unique_frames", 0.37},
+		{api.CompareParams{Base: judged.ID, With: judged.ID, Threshold: 0.05}, "fps.unique_frames", 0.05},
+		{api.CompareParams{Base: judged.ID, With: judged.ID, Primary: "fps.framerate"}, "fps.framerate", 0.37},
 	} {
-		var got wire.Compared
+		var got api.Compared
 		if err := c.Call(t.Context(), "compare", asked.CompareParams, &got); err != nil {
 			t.Fatal(err)
 		}
@@ -117,22 +124,26 @@ func TestRigCompares(t *testing.T) {
 	if err := os.MkdirAll(bare, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&session.Record{Schema: session.Schema, Version: session.Version, Device: "local", State: session.Passed, Attempt: 1, Block: 1, Place: 1}).Write(bare); err != nil {
+	if err := (&session.Record{Schema: session.Schema, Version: session.Version, Device: "local", State: session.Passed,
+		Attempt: 1, Block: 1, Place: 1}).Write(bare); err != nil {
 		t.Fatal(err)
 	}
 	if err := rig.Daemon.Store().Add(t.Context(), bare); err != nil {
 		t.Fatal(err)
 	}
-	var without *wire.Error
-	if err := c.Call(t.Context(), "compare", wire.CompareParams{Base: filepath.Base(bare), With: sets[1]}, nil); !errors.As(err, &without) || !strings.Contains(without.Message, filepath.Base(bare)+" has no results") || strings.Contains(without.Message, rig.Dir) {
+	var without *api.Error
+	if err := c.Call(t.Context(), "compare", api.CompareParams{Base: filepath.Base(bare), With: sets[1]},
+		nil); !errors.As(err, &without) || !strings.Contains(without.Message, filepath.Base(bare)+" has no results") ||
+		strings.Contains(without.Message, rig.Dir) {
 		t.Errorf("a recording without results: %v", err)
 	}
-	for what, p := range map[string]wire.CompareParams{
+	for what, p := range map[string]api.CompareParams{
 		"no such run":     {Base: "none", With: sets[1]},
 		"no such measure": {Base: sets[0], With: sets[1], Primary: "fps.none"},
 	} {
-		var told *wire.Error
-		if err := c.Call(t.Context(), "compare", p, nil); !errors.As(err, &told) || told.Message == "" || strings.Contains(told.Message, rig.Dir) {
+		var told *api.Error
+		if err := c.Call(t.Context(), "compare", p, nil); !errors.As(err, &told) || told.Message == "" ||
+			strings.Contains(told.Message, rig.Dir) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -17,7 +17,8 @@ func (s *rigService) hosts() []string {
 	return hostsWith(s.conf.Access.Hosts, name)
 }
 
-// hostsWith adds the machine's own name, which whoever sets it up has chosen, as they have those of the configuration. A machine that is called localhost has none.
+// hostsWith adds the machine's own name, which whoever sets it up has chosen, as they have those of
+// the configuration. A machine that is called localhost has none.
 func hostsWith(given []string, machine string) []string {
 	machine = strings.ToLower(machine)
 	if machine == "" || machine == "localhost" || slices.Contains(given, machine) {
@@ -26,7 +27,8 @@ func hostsWith(given []string, machine string) []string {
 	return append(slices.Clone(given), machine)
 }
 
-// shownAddress is an address that can be opened: where the rig listens on all that the machine has, that of its first name.
+// shownAddress is an address that can be opened: where the rig listens on all that the machine has,
+// that of its first name.
 func shownAddress(at string, hosts []string) string {
 	listens, err := netip.ParseAddrPort(at)
 	if err != nil || !listens.Addr().IsUnspecified() || len(hosts) == 0 {

@@ -40,9 +40,11 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A rig on the network answers to the name that it prints, be that from the configuration or the machine's own, and to no other.
+// A rig on the network answers to the name that it prints, be that from the configuration or the
+// machine's own, and to no other.
 func TestServeByName(t *testing.T) {
-	for name, access := range map[string]string{"the configuration's": "[access]\nhosts = [\"rig-01.example.org\"]\n", "the machine's": ""} {
+	for name, access := range map[string]string{"the configuration's": "[access]\nhosts = [\"rig-01.example.org\"]\n",
+		"the machine's": ""} {
 		t.Run(name, func(t *testing.T) {
 			out, _ := serving(t, "--config", writeConfig(t, "listen = \":0\"\ndata_dir = \""+t.TempDir()+"\"\n"+access))
 			printed, err := url.Parse("https:" + out.line(t, "https:"))
@@ -52,7 +54,8 @@ func TestServeByName(t *testing.T) {
 			if access != "" && printed.Hostname() != "rig-01.example.org" {
 				t.Errorf("%s is printed", printed)
 			}
-			http := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // this is not about certificates
+			// this is not about certificates
+			http := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 			defer http.CloseIdleConnections()
 			for host, want := range map[string]int{printed.Host: 200, "evil.example": 421} {
 				if status := page(t, http, net.JoinHostPort("127.0.0.1", printed.Port()), host); status != want {
@@ -99,7 +102,8 @@ func TestServeHelp(t *testing.T) {
 		t.Fatalf("serve start has %d flags", len(flags))
 	}
 	for _, f := range flags {
-		if said := fmt.Sprintf("--%s %s", f.Name, f.PlaceHolder); !strings.Contains(strings.Join(strings.Fields(help.String()), " "), said) {
+		if said := fmt.Sprintf("--%s %s", f.Name, f.PlaceHolder); !strings.Contains(
+			strings.Join(strings.Fields(help.String()), " "), said) {
 			t.Errorf("%s is not in the help of serve:\n%s", said, &help)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/client"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/api/client"
 )
 
 // output is what a command prints while it runs.
@@ -48,7 +49,8 @@ func (o *output) line(t *testing.T, begin string) string {
 	return ""
 }
 
-// serving starts eideticker serve, and returns what it prints. It ends with the test, and must end well.
+// serving starts eideticker serve, and returns what it prints. It ends with the test, and must end
+// well.
 func serving(t *testing.T, args ...string) (out, errOut *output) {
 	t.Helper()
 	out, errOut = &output{}, &output{}
@@ -78,7 +80,8 @@ func writeConfig(t *testing.T, text string) string {
 	return path
 }
 
-// A rig encrypts with a certificate of its own, which clients know by the fingerprint that it prints, and takes tokens that are made while it runs.
+// A rig encrypts with a certificate of its own, which clients know by the fingerprint that it
+// prints, and takes tokens that are made while it runs.
 func TestServeEncrypted(t *testing.T) {
 	data := t.TempDir()
 	secrets := filepath.Join(data, "secrets") // in which programs were killed
@@ -90,7 +93,8 @@ func TestServeEncrypted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config := writeConfig(t, "listen = \"127.0.0.1:0\"\ndata_dir = \""+data+"\"\n[access]\ntoken = \"always\"\n[tls]\nmode = \"self\"\n")
+	config := writeConfig(t, "listen = \"127.0.0.1:0\"\ndata_dir = \""+data+
+		"\"\n[access]\ntoken = \"always\"\n[tls]\nmode = \"self\"\n")
 	out, errOut := serving(t, "--config", config)
 	address := "https:" + out.line(t, "https:")
 	fingerprint := errOut.line(t, "certificate ")
@@ -98,7 +102,8 @@ func TestServeEncrypted(t *testing.T) {
 		t.Error(hint)
 	}
 	var secret bytes.Buffer
-	if code := run(t.Context(), []string{"serve", "token", "add", "--config", config, "--role", "view", "ci"}, nil, &secret, errOut); code != exitOK {
+	if code := run(t.Context(), []string{"serve", "token", "add", "--config", config, "--role", "view", "ci"}, nil,
+		&secret, errOut); code != exitOK {
 		t.Fatal(errOut)
 	}
 	ask := func(token, print string) error {
@@ -112,11 +117,11 @@ func TestServeEncrypted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var status wire.Status
-		if err := c.Call(t.Context(), "rig.status", wire.Empty{}, &status); err != nil {
+		var status api.Status
+		if err := c.Call(t.Context(), "rig.status", api.Empty{}, &status); err != nil {
 			return err
 		}
-		if status.Owner != "ci" || status.Role != wire.View {
+		if status.Owner != "ci" || status.Role != api.View {
 			t.Errorf("%+v", status)
 		}
 		return nil
@@ -132,7 +137,8 @@ func TestServeEncrypted(t *testing.T) {
 	if err := ask(token, strings.Repeat("00", 32)); err == nil || errors.As(err, &refused) {
 		t.Errorf("another fingerprint: %v", err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // it is looked for once a second
+	// it is looked for once a second
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		err := ask(token, fingerprint)
 		if err == nil {
 			break
@@ -149,8 +155,33 @@ func TestServeEncrypted(t *testing.T) {
 	if list, err := os.ReadDir(secrets); err != nil || len(list) != 2 {
 		t.Errorf("what killed programs have left is still there: %v, %v", list, err)
 	}
-	if code := run(t.Context(), []string{"serve", "--config", config}, nil, io.Discard, io.Discard); code != exitFailure {
+	if code := run(t.Context(), []string{"serve", "--config", config}, nil, io.Discard,
+		io.Discard); code != exitFailure {
 		t.Errorf("two rigs have one data directory: exit code %d", code)
+	}
+}
+
+// Fault: /healthz is ok on a full disk, on which no run begins.
+func TestServeOnFullDisk(t *testing.T) {
+	out, _ := serving(t, "--config", writeConfig(t, "listen = \"127.0.0.1:0\"\ndata_dir = \""+t.TempDir()+
+		"\"\n[store]\nmin_free = \"8000TiB\"\n"))
+	address := "http:" + out.line(t, "http:")
+	// until the daemon has looked at its disk
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		res, err := http.Get(address + "healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		if err := errors.Join(err, res.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode == 503 && strings.Contains(string(text), "bytes are free on the disk") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("healthz: %d %s", res.StatusCode, text)
+		}
 	}
 }
 
@@ -163,7 +194,10 @@ func TestServeRefused(t *testing.T) {
 		want         string
 	}{
 		{"unknown key", "lisen = \"x\"\n", nil, exitUsage, ":1: unknown key \"lisen\"; perhaps listen?"},
-		{"open tokens", "listen = \"0.0.0.0:0\"\n[tls]\nmode = \"off\"\n", nil, exitUsage, "tokens would go over the network"},
+		{"open tokens", "listen = \"0.0.0.0:0\"\n[tls]\nmode = \"off\"\n", nil, exitUsage,
+			"tokens would go over the network"},
+		{"a proxy whose clients are admin", "[access]\nhosts = [\"rig.example.org\"]\n", nil, exitUsage,
+			`access.token must be "always"`},
 		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "want an address and a port"},
 		{"no devices file", "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
 		{"no certificate", "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
@@ -173,8 +207,10 @@ func TestServeRefused(t *testing.T) {
 			var errOut output
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			args := append([]string{"serve", "--config", writeConfig(t, tc.config), "--data-dir", filepath.Join(dir, "data")}, tc.args...)
-			if code := run(ctx, args, nil, io.Discard, &errOut); code != tc.code || !strings.Contains(errOut.String(), tc.want) {
+			args := append([]string{"serve", "--config", writeConfig(t, tc.config), "--data-dir",
+				filepath.Join(dir, "data")}, tc.args...)
+			if code := run(ctx, args, nil, io.Discard, &errOut); code != tc.code ||
+				!strings.Contains(errOut.String(), tc.want) {
 				t.Errorf("exit code %d, want %d and %q:\n%s", code, tc.code, tc.want, errOut.String())
 			}
 		})

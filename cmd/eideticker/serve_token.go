@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/api/wire"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/server"
 )
 
 type serveTokenCmd struct {
@@ -37,7 +37,7 @@ func (c tokenAddCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	secret, err := tokens.Add(c.Name, wire.Role(c.Role), c.Valid, time.Now())
+	secret, err := tokens.Add(c.Name, api.Role(c.Role), c.Valid, time.Now())
 	if err != nil {
 		return fmt.Errorf("add token: %w", err)
 	}
@@ -45,12 +45,12 @@ func (c tokenAddCmd) Run(e *env) error {
 	return err
 }
 
-func (s serveConfig) tokens() (*api.Tokens, error) {
-	conf, err := s.load()
+func (s serveConfig) tokens() (*server.Tokens, error) {
+	conf, err := s.load("", "")
 	if err != nil {
 		return nil, err
 	}
-	return api.OpenTokens(conf.DataDir)
+	return server.OpenTokens(conf.DataDir)
 }
 
 type tokenListCmd struct{ serveConfig }
@@ -75,7 +75,8 @@ func (c tokenListCmd) Run(e *env) error {
 				until += ", expired"
 			}
 		}
-		rows = append(rows, []string{t.Name, string(t.Role), time.Unix(0, t.CreatedWallNS).Format(time.DateTime), until})
+		rows = append(rows, []string{t.Name, string(t.Role), time.Unix(0, t.CreatedWallNS).Format(time.DateTime),
+			until})
 	}
 	return printTable(e.out, []string{"NAME", "ROLE", "MADE", "VALID UNTIL"}, rows)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/x11"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/rig"
+	"github.com/eideticker/eideticker/codec/recorder"
 )
 
 type sourcesCmd struct {
@@ -64,7 +64,8 @@ func findSources() (sourcesJSON, error) {
 	devices, err := findDevices()
 	all := sourcesJSON{Devices: devices, Displays: []displayJSON{}}
 	for _, d := range x11.Displays() {
-		j := displayJSON{Source: "x11:" + d.Name, Server: d.Server, Width: d.Width, Height: d.Height, DepthBits: d.Depth}
+		j := displayJSON{Source: "x11:" + d.Name, Server: d.Server, Width: d.Width, Height: d.Height,
+			DepthBits: d.Depth}
 		if d.Err != nil {
 			j.Error = d.Err.Error()
 		}
@@ -73,7 +74,7 @@ func findSources() (sourcesJSON, error) {
 	for _, s := range synth.Scenes() {
 		all.Scenes = append(all.Scenes, sceneJSON{"synth:" + s.Name, s.About})
 	}
-	for _, s := range rig.Schemes() {
+	for _, s := range recorder.Schemes() {
 		all.Kinds = append(all.Kinds, kindJSON{s.Name, s.Form, s.About})
 	}
 	all.addCertificates()
@@ -94,7 +95,8 @@ func (s sourcesJSON) print(w io.Writer, width int) error {
 			rows = append(rows, []string{d.Source, "X display that cannot be recorded: " + d.Error})
 			continue
 		}
-		rows = append(rows, []string{d.Source, fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height, d.DepthBits)})
+		rows = append(rows, []string{d.Source, fmt.Sprintf("X display, %dx%d, %d bits a pixel", d.Width, d.Height,
+			d.DepthBits)})
 		rows = append(rows, certificateRows(d.Certificates)...)
 	}
 	if len(s.Displays) == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/certify"
+	"github.com/eideticker/eideticker/controller/certify"
 )
 
 // certificateJSON is a certificate of a source, in sources --json.
@@ -16,8 +16,8 @@ type certificateJSON struct {
 	File    string           `json:"file"`
 }
 
-// addCertificates fills in which certificates devices and displays have. A store that cannot be read has none: what is there to be
-// recorded is listed all the same.
+// addCertificates fills in which certificates devices and displays have. A store that cannot be
+// read has none: what is there to be recorded is listed all the same.
 func (s *sourcesJSON) addCertificates() {
 	store, err := certify.DefaultStore()
 	if err != nil {
@@ -29,7 +29,8 @@ func (s *sourcesJSON) addCertificates() {
 	}
 	for i := range s.Displays {
 		d := &s.Displays[i]
-		d.Certificates = certificatesOf(store, certify.Device{Kind: "x11", Path: strings.TrimPrefix(d.Source, "x11:"), Driver: d.Server})
+		d.Certificates = certificatesOf(store, certify.Device{Kind: "x11", Path: strings.TrimPrefix(d.Source, "x11:"),
+			Driver: d.Server})
 	}
 }
 
@@ -52,7 +53,8 @@ func certificateRows(all []certificateJSON) [][]string {
 	}
 	var rows [][]string
 	for _, c := range all {
-		rows = append(rows, []string{"", fmt.Sprintf("certificate: %v %s on %s", c.Mode, verdictText(c.Verdict), c.Date.Local().Format("2006-01-02"))})
+		rows = append(rows, []string{"", fmt.Sprintf("certificate: %v %s on %s", c.Mode, verdictText(c.Verdict),
+			c.Date.Local().Format("2006-01-02"))})
 	}
 	return rows
 }

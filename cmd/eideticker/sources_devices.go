@@ -122,8 +122,9 @@ func findDevices() ([]deviceJSON, error) {
 func deviceOf(d v4l2.Device) deviceJSON {
 	j := deviceJSON{
 		Source: "v4l2:" + d.Path, Link: d.Link, Driver: d.Driver, Card: d.Card, Bus: d.Bus, MultiPlanar: d.MultiPlanar,
-		Inputs: []inputJSON{}, Input: d.Input, Signal: d.Signal.String(), Formats: []devFormat{}, Controls: []controlJSON{},
-		Holders: []holderJSON{}, InUse: d.Streams, Audio: d.Audio(), Certificates: []certificateJSON{},
+		Inputs: []inputJSON{}, Input: d.Input, Signal: d.Signal.String(), Formats: []devFormat{},
+		Controls: []controlJSON{},
+		Holders:  []holderJSON{}, InUse: d.Streams, Audio: d.Audio(), Certificates: []certificateJSON{},
 	}
 	if d.Err != nil {
 		j.Error = d.Err.Error()
@@ -168,7 +169,8 @@ func formatOf(f v4l2.PixelFormat) devFormat {
 		out.StoredAs = f.Pixel.String()
 	}
 	for _, s := range f.Sizes {
-		size := sizeJSON{Width: s.Width, Height: s.Height, MinWidth: s.MinWidth, MinHeight: s.MinHeight, Rates: []string{}}
+		size := sizeJSON{Width: s.Width, Height: s.Height, MinWidth: s.MinWidth, MinHeight: s.MinHeight,
+			Rates: []string{}}
 		for _, p := range s.Periods {
 			size.Rates = append(size.Rates, rateFraction(p))
 		}
@@ -229,7 +231,8 @@ func (d deviceJSON) rows() [][]string {
 	return rows
 }
 
-// controls names those that say something about the signal, by the kernel's names for them (v4l2-ctrls-defs.c), and counts the others.
+// controls names those that say something about the signal, by the kernel's names for them
+// (v4l2-ctrls-defs.c), and counts the others.
 func (d deviceJSON) controls() string {
 	var names []string
 	others := len(d.Controls)

@@ -33,7 +33,8 @@ func newSpread(values []float64) (s spreadOf) {
 	return s
 }
 
-// quantile is the one that lies between two values in proportion. Source: Hyndman and Fan 1996, type 7.
+// quantile is the one that lies between two values in proportion. Source: Hyndman and Fan 1996,
+// type 7.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -82,7 +82,8 @@ func folder(dir string) (suite.Source, error) {
 	return suite.Source{Name: filepath.ToSlash(dir), FS: os.DirFS(dir)}, err
 }
 
-// find returns the test that a name or a file's path names. If there is none, the error is a *suite.NotFoundError.
+// find returns the test that a name or a file's path names. If there is none, the error is a
+// *suite.NotFoundError.
 func (f suiteFolders) find(name string) (*suite.Test, error) {
 	if isTestFile(name) {
 		return readTest(name)
@@ -94,7 +95,8 @@ func (f suiteFolders) find(name string) (*suite.Test, error) {
 	return suite.Find(name, session.Known(), sources...)
 }
 
-// isTestFile reports whether a word is the path of a test file rather than a test's name or an address.
+// isTestFile reports whether a word is the path of a test file rather than a test's name or an
+// address.
 func isTestFile(name string) bool { return suite.IsFile(name) && !strings.Contains(name, "://") }
 
 func readTest(path string) (*suite.Test, error) {
@@ -124,7 +126,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// tests returns the tests that the command line names, all there are if it names none, and what is wrong with others.
+// tests returns the tests that the command line names, all there are if it names none, and what is
+// wrong with others.
 func (c suiteCmd) tests() (all []*suite.Test, err error) {
 	if len(c.Names) == 0 {
 		sources, err := c.sources()
@@ -218,7 +221,8 @@ func (c suiteCmd) list(e *env) error {
 	return summed(err)
 }
 
-// summed is the error of a command that has told what is wrong, line by line, where that is more than one thing.
+// summed is the error of a command that has told what is wrong, line by line, where that is more
+// than one thing.
 func summed(err error) error {
 	if n := len(separate(err)); n > 0 {
 		return fmt.Errorf("%s", plural(n, "problem"))

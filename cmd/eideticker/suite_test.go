@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/session"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// TestStandardSuite: every standard test is good, its page is there, and it measures what its page is for.
+// TestStandardSuite: every standard test is good, its page is there, and it measures what its page
+// is for.
 func TestStandardSuite(t *testing.T) {
 	all, err := suite.Tests(session.Known(), suite.Standard())
 	if err != nil {
@@ -45,13 +46,15 @@ func TestStandardSuite(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"framerate", "framerate-css", "framerate-video", "framerate-webgl", "load", "window-open", "tearing-canvas", "checkerboard-pan", "zoom", "scroll", "typing", "pingpong", "hover",
+		"framerate", "framerate-css", "framerate-video", "framerate-webgl", "load", "window-open", "tearing-canvas",
+		"checkerboard-pan", "zoom", "scroll", "typing", "pingpong", "hover",
 	} {
 		if !slices.Contains(names, name) {
 			t.Errorf("there is no test %s", name)
 		}
 	}
-	for _, name := range []string{"framerate", "load", "tearing-dom", "tearing-video", "checkerboard", "checkerboard-scroll", "zoom", "scroll", "typing", "pingpong", "hover"} {
+	for _, name := range []string{"framerate", "load", "tearing-dom", "tearing-video", "checkerboard",
+		"checkerboard-scroll", "zoom", "scroll", "typing", "pingpong", "hover"} {
 		if !tested[name] {
 			t.Errorf("no test is for the page %s", name)
 		}
@@ -87,24 +90,20 @@ func TestSchemaNamesMeasures(t *testing.T) {
 	}
 }
 
-// tutorial is where "Write your own test in five minutes" stands.
-const tutorial = "../../README.md"
+// tutorial is the page that explains test files.
+const tutorial = "../../docs/write-a-test.md"
 
-// TestTutorial does what the tutorial says, in its order: files are written as they stand there, commands are run, and what is shown of their output comes.
+// TestTutorial follows the tutorial: it writes the files, runs the commands, and compares the
+// output.
 func TestTutorial(t *testing.T) {
 	doc, err := os.ReadFile(tutorial)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(doc), "\n## Write your own test in five minutes\n")
-	if !ok {
-		t.Fatal("README.md has no such section")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	t.Chdir(t.TempDir())
 	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir()) // a device of its own: another run on this machine has its own display
 	commands := 0
-	for i, block := range strings.Split(section, "```") {
+	for i, block := range strings.Split(string(doc), "```") {
 		if i%2 == 0 {
 			continue // text
 		}
@@ -133,7 +132,8 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// follow runs the commands of a block, each of which begins with a dollar sign, and looks for the lines below it in what they print.
+// follow runs the commands of a block, each of which begins with a dollar sign, and looks for the
+// lines below it in what they print.
 func follow(t *testing.T, block string) (commands int) {
 	t.Helper()
 	for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
@@ -149,7 +149,8 @@ func follow(t *testing.T, block string) (commands int) {
 				t.Logf("%s: not tried, for want of Xvfb or chromium", line)
 				continue
 			}
-			args = append(args, "--max-lost", "99%", "--no-video") // how busy this machine is, and how fast, is not what is tested
+			// how busy this machine is, and how fast, is not what is tested
+			args = append(args, "--max-lost", "99%", "--no-video")
 		}
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), args[1:], strings.NewReader(""), &out, &errOut)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/config"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/spelling"
+	"github.com/eideticker/eideticker/deploy/config"
+	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
 // byteSize is a number of bytes on the command line: 4GiB, 512MiB, 1GB, 4096.
@@ -63,7 +63,8 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		to = n
 	}
 	if n == 0 {
-		return 0, 0, usagef("--frames %d:%d: the recording has no frames; eideticker analyze FILE quality says why", from, to)
+		return 0, 0, usagef("--frames %d:%d: the recording has no frames; eideticker analyze FILE quality says why",
+			from, to)
 	}
 	if from >= n || to > n {
 		end := fmt.Sprint(f.to)
@@ -75,7 +76,8 @@ func (f frameRange) in(n int) (from, to int, err error) {
 	return from, to, nil
 }
 
-// measureNames are names of measures on the command line, apart or with commas between them. One that there is not is answered with what may be meant.
+// measureNames are names of measures on the command line, apart or with commas between them. One
+// that there is not is answered with what may be meant.
 func measureNames(given []string) (names []string, err error) {
 	known := append(analyze.Names(), analyze.QualityName)
 	for _, text := range given {

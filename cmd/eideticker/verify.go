@@ -29,17 +29,23 @@ type verifyJSON struct {
 	Problems []damageJSON `json:"problems"`
 }
 
-func (c verifyCmd) Run(e *env) error {
+// verify verifies a recording and shows progress.
+func verify(e *env, file string) (recording.VerifyReport, error) {
 	var p *progress
-	report, err := recording.Verify(e.ctx, c.File, func(done, total int) {
+	report, err := recording.Verify(e.ctx, file, func(done, total int) {
 		if p == nil {
-			p = e.phase("verifying "+c.File, total)
+			p = e.phase("verifying "+file, total)
 		}
 		p.set(done)
 	})
 	if p != nil {
 		p.end()
 	}
+	return report, err
+}
+
+func (c verifyCmd) Run(e *env) error {
+	report, err := verify(e, c.File)
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", c.File, orInterrupted(err))
 	}
@@ -47,14 +53,16 @@ func (c verifyCmd) Run(e *env) error {
 		return err
 	}
 	if n := len(report.Problems); n > 0 {
-		return fmt.Errorf("verify %s: %s found, the first at offset %d: %s", c.File, plural(n, "problem"), report.Problems[0].Offset, report.Problems[0].What)
+		return fmt.Errorf("verify %s: %s found, the first at offset %d: %s", c.File, plural(n, "problem"),
+			report.Problems[0].Offset, report.Problems[0].What)
 	}
 	return nil
 }
 
 func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 	if c.JSON {
-		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes, describeDamage(r.Problems)})
+		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes,
+			describeDamage(r.Problems)})
 	}
 	for _, d := range r.Problems[:min(len(r.Problems), mostDamage)] {
 		if _, err := fmt.Fprintf(e.out, "problem  %s\n", damageText(d)); err != nil {
@@ -62,13 +70,15 @@ func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 		}
 	}
 	if more := len(r.Problems) - mostDamage; more > 0 {
-		if _, err := fmt.Fprintf(e.out, "         and %s; --json lists all\n", plural(more, "more problem")); err != nil {
+		if _, err := fmt.Fprintf(e.out, "         and %s; --json lists all\n",
+			plural(more, "more problem")); err != nil {
 			return err
 		}
 	}
 	if len(r.Problems) > 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and held against their source, %s read\n", c.File, plural(r.Checked, "frame"), bytesText(r.Bytes))
+	_, err := fmt.Fprintf(e.out, "ok  %s, %s decoded and held against their source, %s read\n", c.File,
+		plural(r.Checked, "frame"), bytesText(r.Bytes))
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/eideticker/eideticker/capture/video/media"
 )
 
 type versionCmd struct {
@@ -13,7 +15,9 @@ type versionCmd struct {
 func (versionCmd) Help() string {
 	return `Example:
 
-  eideticker version --json`
+  eideticker version --json
+
+The second line is the path of eideticker-media, which encodes and decodes video. EIDETICKER_MEDIA names another one.`
 }
 
 // versionJSON is what version --json prints.
@@ -23,14 +27,20 @@ type versionJSON struct {
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
+	Media    string `json:"media,omitempty"` // the path of eideticker-media
 }
 
 func (c versionCmd) Run(e *env) error {
 	v := version()
+	path, missing := media.Find()
+	v.Media = path
 	if c.JSON {
 		return printJSON(e.out, v)
 	}
-	_, err := fmt.Fprintf(e.out, "eideticker %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+	if missing != nil {
+		path = "no video: " + missing.Error()
+	}
+	_, err := fmt.Fprintf(e.out, "eideticker %s (%s, %s/%s)\n%s\n", v.Version, v.Go, v.OS, v.Arch, path)
 	return err
 }
 

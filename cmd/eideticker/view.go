@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/analysis"
+	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
@@ -62,9 +62,9 @@ func (c viewCmd) analyze(e *env, dir string) error {
 	}
 	defer r.Close() // was only read
 	name := strings.TrimSuffix(filepath.Base(c.Path), filepath.Ext(c.Path))
-	found, err := analysis.Run(e.ctx, r, analysis.Settings{Name: name}, program(), e)
+	found, err := runfolder.Run(e.ctx, r, runfolder.Settings{Name: name}, program(), e)
 	if err == nil {
-		err = analysis.WriteFolder(e.ctx, dir, r, found, analysis.FolderOptions{}, e)
+		err = runfolder.WriteFolder(e.ctx, dir, r, found, runfolder.FolderOptions{}, e)
 	}
 	if err != nil {
 		return fmt.Errorf("view %s: %w", c.Path, orInterrupted(err))
@@ -93,7 +93,8 @@ func (c viewCmd) serve(e *env, run *runDir) error {
 		return fmt.Errorf("view %s: %w", c.Path, err)
 	}
 	handler := newFolderHandler(run.root, page, listener.Addr().String(), rand.Text())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	if err := c.announce(e, handler.address()); err != nil {

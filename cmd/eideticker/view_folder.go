@@ -8,14 +8,16 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/cmd/eideticker/internal/runweb"
+	"github.com/eideticker/eideticker/deploy/server/runweb"
 )
 
-// folderHandler serves one run folder to a browser on this machine, with ranges, so that videos seek.
+// folderHandler serves one run folder to a browser on this machine, with ranges, so that videos
+// seek.
 //
-// Screens hold secrets, and other users and web pages of the machine reach its loopback too. So a path begins with a
-// secret; the host must be ours, since a name of somebody else's may be made to mean 127.0.0.1; nothing is listed; os.Root keeps links from
-// leading out; and the page is made by this program, a foreign report.html is not run.
+// Screens hold secrets, and other users and web pages of the machine reach its loopback too. So a
+// path begins with a secret; the host must be ours, since a name of somebody else's may be made to
+// mean 127.0.0.1; nothing is listed; os.Root keeps links from leading out; and the page is made by
+// this program, a foreign report.html is not run.
 type folderHandler struct {
 	root   *os.Root
 	page   []byte

@@ -22,8 +22,10 @@ func runFolder(t *testing.T) string {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "run")
 	for name, text := range map[string]string{
-		"run/video.mp4": "0123456789", "run/pictures/a.png": "picture", "run/.hidden": "hidden", "run/pictures/.git/config": "hidden",
-		"run/report.html": "<script>alert(1)</script>", "run/other.html": "<script>alert(1)</script>", "secret": "secret",
+		"run/video.mp4": "0123456789", "run/pictures/a.png": "picture", "run/.hidden": "hidden",
+		"run/pictures/.git/config": "hidden",
+		"run/report.html":          "<script>alert(1)</script>", "run/other.html": "<script>alert(1)</script>",
+		"secret": "secret",
 	} {
 		path := filepath.Join(outside, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -64,7 +66,8 @@ func TestFolderHandler(t *testing.T) {
 		{"head", "HEAD", "127.0.0.1:80", "/key/pictures/a.png", "", 200, "image/png", ""},
 		{"range", "GET", "127.0.0.1:80", "/key/video.mp4", "bytes=3-5", 206, "video/mp4", "345"},
 		{"range that is not there", "GET", "127.0.0.1:80", "/key/video.mp4", "bytes=30-", 416, "", ""},
-		{"foreign page is text", "GET", "127.0.0.1:80", "/key/other.html", "", 200, "text/plain; charset=utf-8", "<script>alert(1)</script>"},
+		{"foreign page is text", "GET", "127.0.0.1:80", "/key/other.html", "", 200, "text/plain; charset=utf-8",
+			"<script>alert(1)</script>"},
 		{"no secret", "GET", "127.0.0.1:80", "/report.html", "", 403, "", ""},
 		{"wrong secret", "GET", "127.0.0.1:80", "/kex/report.html", "", 403, "", ""},
 		{"other name of the host", "GET", "evil.example:80", "/key/report.html", "", 403, "", ""},
@@ -94,7 +97,8 @@ func TestFolderHandler(t *testing.T) {
 			if got := w.Header().Get("Content-Type"); tc.kind != "" && got != tc.kind {
 				t.Errorf("type %q, want %q", got, tc.kind)
 			}
-			if got := w.Body.String(); w.Code < 300 && got != tc.body || strings.Contains(got, "secret\n") || got == "secret" || got == "hidden" {
+			if got := w.Body.String(); w.Code < 300 && got != tc.body || strings.Contains(got, "secret\n") ||
+				got == "secret" || got == "hidden" {
 				t.Errorf("body %q, want %q", got, tc.body)
 			}
 			if w.Header().Get("X-Content-Type-Options") != "nosniff" {
@@ -104,10 +108,12 @@ func TestFolderHandler(t *testing.T) {
 	}
 }
 
-// TestView shows a folder and a recording, reads the page at the address that is printed, and ends with Ctrl-C.
+// TestView shows a folder and a recording, reads the page at the address that is printed, and ends
+// with Ctrl-C.
 func TestView(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "short.eid")
-	if code := run(t.Context(), []string{"record", "-s", "synth:page?size=64x48&frames=12", "-o", file}, nil, io.Discard, io.Discard); code != exitOK {
+	if code := run(t.Context(), []string{"record", "-s", "synth:page?size=64x48&frames=12", "-o", file}, nil,
+		io.Discard, io.Discard); code != exitOK {
 		t.Fatalf("record: exit code %d", code)
 	}
 	for _, tc := range []struct{ name, path, want string }{

@@ -21,7 +21,7 @@ const (
 // columns returns how wide lines may be: the terminal's width or $COLUMNS, up to what reads well.
 func columns(w io.Writer) int {
 	n := usualColumns
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := inherited(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			n = min(n, width)
 		}
@@ -31,7 +31,36 @@ func columns(w io.Writer) int {
 	return n
 }
 
-// clean replaces what a terminal would obey: names come from devices and from files that others wrote.
+// plainWriter replaces each control character but line breaks and tabs by '?', so that no text from
+// a file can control the terminal.
+type plainWriter struct {
+	w   io.Writer
+	two bool // the last byte may begin a control character of two bytes, U+0080 to U+009F
+}
+
+func (p *plainWriter) Write(b []byte) (int, error) {
+	plain := make([]byte, len(b))
+	for i, c := range b {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f || p.two && c >= 0x80 && c < 0xa0 {
+			plain[i] = '?'
+		} else {
+			plain[i] = c
+		}
+		p.two = c == 0xc2
+	}
+	return p.w.Write(plain)
+}
+
+// inherited returns the writer behind a plainWriter, for programs that inherit it.
+func inherited(w io.Writer) io.Writer {
+	if p, ok := w.(*plainWriter); ok {
+		return p.w
+	}
+	return w
+}
+
+// clean replaces what a terminal would obey: names come from devices and from files that others
+// wrote.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -44,7 +73,8 @@ func clean(s string) string {
 	}, s)
 }
 
-// wrap breaks a text, cleaned, at blanks into lines of at most so many columns; a longer word has a line of its own.
+// wrap breaks a text, cleaned, at blanks into lines of at most so many columns; a longer word has a
+// line of its own.
 func wrap(s string, width int) []string {
 	var lines []string
 	line := ""
@@ -64,8 +94,9 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// printWrapped prints rows, cleaned, under a heading. The last column is wrapped to what is left of a width, one before it to the column, and each of their lines that
-// follow begins below them. A first cell, or a word, that is too wide for its column stands above its row, alone.
+// printWrapped prints rows, cleaned, under a heading. The last column is wrapped to what is left of
+// a width, one before it to the column, and each of their lines that follow begins below them. A
+// first cell, or a word, that is too wide for its column stands above its row, alone.
 func printWrapped(w io.Writer, heading []string, rows [][]string, width int) error {
 	last := len(heading) - 1
 	rows = append([][]string{heading}, rows...)
@@ -106,7 +137,8 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 	return err
 }
 
-// columnWidths returns how wide the columns before the last one are: as what is not wider than widest.
+// columnWidths returns how wide the columns before the last one are: as what is not wider than
+// widest.
 func columnWidths(rows [][]string, widest int) []int {
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
@@ -121,7 +153,8 @@ func columnWidths(rows [][]string, widest int) []int {
 	return widths
 }
 
-// cellLines returns the lines of a cell before the last column. In the first one are names, which are not broken.
+// cellLines returns the lines of a cell before the last column. In the first one are names, which
+// are not broken.
 func cellLines(cell string, column, width int) []string {
 	if column == 0 {
 		return []string{clean(cell)}

@@ -30,18 +30,21 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		if got := strings.Count(b.String(), "words"); got != 20 {
 			t.Errorf("width %d: %d of 20 words in\n%s", width, got, b.String())
 		}
-		if joined := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\n", ""), " ", ""); !strings.Contains(joined, "memory=mmap|userptr|dmabuf") {
+		if joined := strings.ReplaceAll(strings.ReplaceAll(b.String(), "\n", ""), " ", ""); !strings.Contains(joined,
+			"memory=mmap|userptr|dmabuf") {
 			t.Errorf("width %d: the form is not whole:\n%s", width, b.String())
 		}
 	}
 	var b strings.Builder
 	const want = "TEST   MEASURES    ABOUT\nfirst  fps         one two\nload   speedindex  three four five\n       loadhist\nlast   fps strip   six\n"
-	three := [][]string{{"first", "fps", "one two"}, {"load", "speedindex loadhist", "three four five"}, {"last", "fps strip", "six"}}
+	three := [][]string{{"first", "fps", "one two"}, {"load", "speedindex loadhist", "three four five"},
+		{"last", "fps strip", "six"}}
 	if err := printWrapped(&b, []string{"TEST", "MEASURES", "ABOUT"}, three, 48); err != nil || b.String() != want {
 		t.Errorf("three columns:\n%s%v\nwant\n%s", b.String(), err, want)
 	}
 	b.Reset()
-	if err := printTable(&b, []string{"A", ">B"}, [][]string{{"x\x1b[2J", "y\nz"}}); err != nil || strings.Contains(b.String(), "\x1b") || strings.Count(b.String(), "\n") != 2 {
+	if err := printTable(&b, []string{"A", ">B"}, [][]string{{"x\x1b[2J", "y\nz"}}); err != nil ||
+		strings.Contains(b.String(), "\x1b") || strings.Count(b.String(), "\n") != 2 {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	b.Reset()

@@ -9,7 +9,8 @@ import (
 
 const benchFrames = 32
 
-// benchContent is frames of 1280x720 BGR4: a screen that stands still, one that scrolls a text-like page by 8 rows a frame, and noise.
+// benchContent is frames of 1280x720 BGR4: a screen that stands still, one that scrolls a text-like
+// page by 8 rows a frame, and noise.
 func benchContent(b *testing.B, content string) (frame.Format, [][]byte) {
 	b.Helper()
 	f := format(b, frame.BGR4, 1280, 720, 0)

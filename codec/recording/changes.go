@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// Timeline goes through the changes of frames one after another without reading a pixel. It is used by one goroutine.
+// Timeline goes through the changes of frames one after another without reading a pixel. It is used
+// by one goroutine.
 type Timeline struct {
 	r      *Reader
 	to     int
@@ -64,8 +65,8 @@ func (t *Timeline) Number() int { return t.number }
 // Meta returns what is known of the current frame.
 func (t *Timeline) Meta() frame.Meta { return t.r.frames[t.number].meta }
 
-// Change returns how the current frame differs from the one before it, valid until the next call of Next. In the first frame of
-// a segment everything is changed.
+// Change returns how the current frame differs from the one before it, valid until the next call of
+// Next. In the first frame of a segment everything is changed.
 func (t *Timeline) Change() *frame.Change { return &t.change }
 
 // Err returns why Next stopped before the last frame, or nil.

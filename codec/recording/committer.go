@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// committer puts planned records into the file, in order. It alone knows where in the file a block lies, so it also writes
-// the tables: checkpoints, indexes and the directory.
+// committer puts planned records into the file, in order. It alone knows where in the file a block
+// lies, so it also writes the tables: checkpoints, indexes and the directory.
 type committer struct {
 	w      *Writer
 	sink   *sink
@@ -199,9 +199,11 @@ func (c *committer) packData(data []byte) {
 	}
 }
 
-// record writes a record's header and head, and notes it for the index. It returns the offset of the body, which follows.
+// record writes a record's header and head, and notes it for the index. It returns the offset of
+// the body, which follows.
 func (c *committer) record(t recordType, head []byte, bodyLen uint64) int64 {
-	h := recordHeader{typ: t, headLen: uint32(len(head)), headCRC: checksum(head), bodyLen: bodyLen, offset: c.sink.off, tag: c.header.tag()}
+	h := recordHeader{typ: t, headLen: uint32(len(head)), headCRC: checksum(head), bodyLen: bodyLen, offset: c.sink.off,
+		tag: c.header.tag()}
 	h.put(&c.raw)
 	c.sink.write(c.raw[:])
 	c.sink.write(head)
@@ -249,8 +251,8 @@ func (c *committer) writeIndex() {
 	c.from, c.entryAt = c.sink.off, c.sink.off
 }
 
-// sync fills the current block, so that it is never written again, and asks for everything to be made durable. The last bytes of
-// the block are a sync record.
+// sync fills the current block, so that it is never written again, and asks for everything to be
+// made durable. The last bytes of the block are a sync record.
 func (c *committer) sync(directory int64) {
 	end := (c.sink.off + syncRecordSize + blockSize - 1) &^ (blockSize - 1)
 	gap := end - syncRecordSize - c.sink.off
@@ -272,8 +274,9 @@ func (c *committer) sync(directory int64) {
 	c.synced = c.sink.off
 }
 
-// finish writes what makes the file complete and waits for the disk. The record that says so is not written before everything else
-// is on disk: a power cut must not leave a file that calls itself complete and is not.
+// finish writes what makes the file complete and waits for the disk. The record that says so is not
+// written before everything else is on disk: a power cut must not leave a file that calls itself
+// complete and is not.
 func (c *committer) finish() error {
 	c.sink.await(c.synced)
 	c.writeIndex()

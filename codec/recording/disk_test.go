@@ -21,8 +21,8 @@ type lease struct{ released atomic.Int32 }
 
 func (l *lease) Release() { l.released.Add(1) }
 
-// TestDiskFull lets the disk fill up at many points: the error comes back with its cause, every frame is let go of once, nothing
-// keeps running, and what was written can be repaired and read.
+// TestDiskFull lets the disk fill up at many points: the error comes back with its cause, every
+// frame is let go of once, nothing keeps running, and what was written can be repaired and read.
 func TestDiskFull(t *testing.T) {
 	tale := powerTale(t, 21)
 	whole := &memDisk{}
@@ -87,13 +87,14 @@ func checkTail(t *testing.T, r *Reader, came *came) {
 	missing := came.last + 1 - uint64(r.Frames())
 	switch gaps := r.Gaps(); {
 	case missing == 0 && len(gaps) == 0:
-	case len(gaps) != 1 || gaps[0].Before != r.Frames() || gaps[0].First != uint64(r.Frames()) || gaps[0].Count != missing || gaps[0].Cause != frame.Stopped:
+	case len(gaps) != 1 || gaps[0].Before != r.Frames() || gaps[0].First != uint64(r.Frames()) ||
+		gaps[0].Count != missing || gaps[0].Cause != frame.Stopped:
 		t.Fatalf("%d frames kept of %d, gaps %+v", r.Frames(), came.last+1, gaps)
 	}
 }
 
-// checkFull repairs a recording that filled its disk, first without any room, then with some. Once it is complete it accounts
-// for all frames that came.
+// checkFull repairs a recording that filled its disk, first without any room, then with some. Once
+// it is complete it accounts for all frames that came.
 func checkFull(t *testing.T, tale *tale, d *memDisk, came *came) {
 	t.Helper()
 	if len(d.b) < dataStart {
@@ -173,7 +174,8 @@ func (d *gatedDisk) WriteAt(p []byte, off int64) (int, error) {
 	return d.memDisk.WriteAt(p, off)
 }
 
-// TestStalledDisk stops the disk until the writer has to wait, tells it of the pressure, and lets go again.
+// TestStalledDisk stops the disk until the writer has to wait, tells it of the pressure, and lets
+// go again.
 func TestStalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := format(t, frame.GREY, 4096, 512, 0)
@@ -322,7 +324,8 @@ func settle(w *Writer) {
 	}
 }
 
-// TestLentFrameChanged: a source that writes into a frame that it has lent is found out at the next checkpoint.
+// TestLentFrameChanged: a source that writes into a frame that it has lent is found out at the next
+// checkpoint.
 func TestLentFrameChanged(t *testing.T) {
 	f, _ := frame.NewFormat(frame.GREY, 64, 32)
 	pix := make([]byte, f.Size())
@@ -347,8 +350,9 @@ func TestLentFrameChanged(t *testing.T) {
 	}
 }
 
-// TestStillScreen: three minutes of a screen that stands still cost next to nothing, its heads and its checkpoints. (Flushes, which
-// are by the clock and stand still here, add up to 8192 bytes a second.)
+// TestStillScreen: three minutes of a screen that stands still cost next to nothing, its heads and
+// its checkpoints. (Flushes, which are by the clock and stand still here, add up to 8192 bytes a
+// second.)
 func TestStillScreen(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 640, 360)
 	pix := make([]byte, f.Size())

@@ -47,8 +47,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestForceLeavesOtherNames: a recording that is overwritten keeps what it held where it has another name, and a link
-// to it stays one.
+// TestForceLeavesOtherNames: a recording that is overwritten keeps what it held where it has
+// another name, and a link to it stays one.
 func TestForceLeavesOtherNames(t *testing.T) {
 	first, second := powerTale(t, 7), powerTale(t, 8)
 	dir := t.TempDir()
@@ -129,7 +129,8 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(other, append(b, b...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]error{text: ErrNotRecording, other: ErrVersion, filepath.Join(dir, "none"): fs.ErrNotExist} {
+	for path, want := range map[string]error{text: ErrNotRecording, other: ErrVersion,
+		filepath.Join(dir, "none"): fs.ErrNotExist} {
 		if _, err := Open(path); !errors.Is(err, want) {
 			t.Errorf("open %s: %v, want %v", filepath.Base(path), err, want)
 		}
@@ -142,7 +143,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines writes frames while others record events and ask for counts, then reads from several at once.
+// TestManyGoroutines writes frames while others record events and ask for counts, then reads from
+// several at once.
 func TestManyGoroutines(t *testing.T) {
 	f := format(t, frame.BGR4, 64, 48, 0)
 	all := film(t, 12, f, 200)
@@ -156,7 +158,8 @@ func TestManyGoroutines(t *testing.T) {
 	for k := range 2 {
 		wg.Go(func() {
 			for i := range events {
-				e := timeline.Event{At: timeline.Time(i), Source: fmt.Sprint(k), Kind: "tick", Data: json.RawMessage("1")}
+				e := timeline.Event{At: timeline.Time(i), Source: fmt.Sprint(k), Kind: "tick",
+					Data: json.RawMessage("1")}
 				if err := w.Event(e); err != nil {
 					t.Error(err)
 				}

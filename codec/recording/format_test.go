@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// exampleRecording is the one that FORMAT.md shows byte by byte: two frames of 4x2 grey pixels, of which the second
-// differs in one.
+// exampleRecording is the one that FORMAT.md shows byte by byte: two frames of 4x2 grey pixels, of
+// which the second differs in one.
 func exampleRecording(t *testing.T) []byte {
 	t.Helper()
 	d := &memDisk{}
@@ -77,7 +77,8 @@ func dump(t *testing.T, b []byte) string {
 	return out.String()
 }
 
-// TestFormatDocument holds the example of FORMAT.md against what the writer writes, and the numbers in it against the code.
+// TestFormatDocument holds the example of FORMAT.md against what the writer writes, and the numbers
+// in it against the code.
 func TestFormatDocument(t *testing.T) {
 	doc, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -95,8 +96,8 @@ func TestFormatDocument(t *testing.T) {
 	}
 }
 
-// TestGolden reads a recording that was written when version 1 of the format was settled. It must be readable for ever: when this test
-// fails, the program is wrong and never the file.
+// TestGolden reads a recording that was written when version 1 of the format was settled. It must
+// be readable for ever: when this test fails, the program is wrong and never the file.
 func TestGolden(t *testing.T) {
 	r, err := Open("testdata/v1.eid")
 	if err != nil {
@@ -114,7 +115,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		meta, _ := r.Meta(n)
-		fmt.Fprintf(sum, "%v %d %d %d %d %d\n", m.Layout.Format, meta.Sequence, meta.Sampled.Earliest, meta.Sampled.Latest, meta.Flags, meta.Missed)
+		fmt.Fprintf(sum, "%v %d %d %d %d %d\n", m.Layout.Format, meta.Sequence, meta.Sampled.Earliest,
+			meta.Sampled.Latest, meta.Flags, meta.Missed)
 		for _, row := range m.Rows {
 			sum.Write(row)
 		}
@@ -122,7 +124,11 @@ func TestGolden(t *testing.T) {
 	for _, g := range r.Gaps() {
 		fmt.Fprintf(sum, "gap %d %d %d %d\n", g.Before, g.First, g.Count, g.Cause)
 	}
-	for _, e := range r.Events() {
+	for n := range r.Events() {
+		e, err := r.Event(n)
+		if err != nil {
+			t.Fatal(err)
+		}
 		fmt.Fprintf(sum, "event %d %s %s %s\n", e.At, e.Source, e.Kind, e.Data)
 	}
 	for _, m := range r.Metadata() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,9 +66,10 @@ func fuzzBase(t testing.TB) (b []byte, places []int) {
 	return b, places
 }
 
-// FuzzOpen reads and repairs a recording that was changed: the first byte says where it is cut, each three more which byte becomes what.
-// Files are so large and so empty that whole ones would teach the fuzzer little. With resealed set, checksums
-// of headers and heads are made right again, or it would never get behind them.
+// FuzzOpen reads and repairs a recording that was changed: the first byte says where it is cut,
+// each three more which byte becomes what. Files are so large and so empty that whole ones would
+// teach the fuzzer little. With resealed set, checksums of headers and heads are made right again,
+// or it would never get behind them.
 func FuzzOpen(f *testing.F) {
 	for _, seed := range patchSeeds(f) {
 		f.Add(seed, false)
@@ -107,7 +109,8 @@ func FuzzOpen(f *testing.F) {
 func readAll(t *testing.T, r *Reader) {
 	r.Info()
 	r.Damage()
-	if len(r.frames) > int(r.size)/recordHeaderSize+1 || len(r.segments)+len(r.events)+len(r.gaps)+len(r.checkpoints) > int(r.size)/recordHeaderSize {
+	if len(r.frames) > int(r.size)/recordHeaderSize+1 ||
+		len(r.segments)+len(r.events)+len(r.gaps)+len(r.checkpoints) > int(r.size)/recordHeaderSize {
 		t.Fatalf("a file of %d bytes claims %d frames", r.size, len(r.frames))
 	}
 	for _, s := range r.segments {
@@ -120,6 +123,9 @@ func readAll(t *testing.T, r *Reader) {
 		_, _ = r.Meta(n)
 		_, _ = r.SegmentOf(n)
 		_ = r.Find(r.frames[n].meta.Sampled.Earliest)
+	}
+	for n := range min(len(r.Events()), 50) {
+		_, _ = r.Event(n)
 	}
 	p, err := r.Play(0, r.Frames())
 	if err != nil {
@@ -198,7 +204,8 @@ func FuzzTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { checkTable(t, b, false) })
 }
 
-// checkTable parses a table: every piece it places lies in its row, its block and the file, and written again it says the same.
+// checkTable parses a table: every piece it places lies in its row, its block and the file, and
+// written again it says the same.
 func checkTable(t *testing.T, b []byte, must bool) {
 	const end = 1 << 20
 	l, err := frame.NewLayout(fuzzLayout)
@@ -301,8 +308,19 @@ func TestIndexSurvivesDamagedEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Events()) != len(tale.events)-1 || len(r.damage) != 1 || r.damage[0].Offset < rec.from || r.damage[0].Offset >= rec.to {
-			t.Errorf("%d events, damage %v", len(r.Events()), r.damage)
+		var damaged []error
+		for n := range r.Events() {
+			if _, err := r.Event(n); err != nil {
+				damaged = append(damaged, err)
+			}
+		}
+		var c *CorruptError
+		if len(r.Events()) != len(tale.events) || len(damaged) != 1 || !errors.As(damaged[0], &c) ||
+			c.Offset < rec.from || c.Offset >= rec.to {
+			t.Errorf("%d events, damaged %v", len(r.Events()), damaged)
+		}
+		if v, err := r.Verify(t.Context(), nil); err != nil || len(v.Problems) == 0 {
+			t.Errorf("verify: %+v, %v", v, err)
 		}
 		if err := allReadable(tale, r, len(tale.frames)); err != nil {
 			t.Error(err)
@@ -310,10 +328,12 @@ func TestIndexSurvivesDamagedEvent(t *testing.T) {
 	}
 }
 
-// TestLostSegmentIsNotReadInAnotherFormat destroys the record of a segment that follows one of equal size.
+// TestLostSegmentIsNotReadInAnotherFormat destroys the record of a segment that follows one of
+// equal size.
 func TestLostSegmentIsNotReadInAnotherFormat(t *testing.T) {
 	tale := newTale(t, 3, 50*time.Millisecond,
-		talePart{format(t, frame.BGR4, 8, 8, 0), 4}, talePart{format(t, frame.RGB4, 8, 8, 0), 4}, talePart{format(t, frame.BGR4, 8, 8, 0), 4})
+		talePart{format(t, frame.BGR4, 8, 8, 0), 4}, talePart{format(t, frame.RGB4, 8, 8, 0), 4},
+		talePart{format(t, frame.BGR4, 8, 8, 0), 4})
 	d := &memDisk{}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWriter(d, testOptions())

@@ -61,7 +61,8 @@ func (h *fileHeader) bytes() []byte {
 	return b
 }
 
-// parseFileHeader reads one copy of the header. The error wraps ErrNotRecording where not even the magic is there.
+// parseFileHeader reads one copy of the header. The error wraps ErrNotRecording where not even the
+// magic is there.
 func parseFileHeader(b []byte) (fileHeader, error) {
 	var h fileHeader
 	le := binary.LittleEndian
@@ -78,7 +79,8 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 		return h, fmt.Errorf("%w: it is format version %d, this program reads up to %d", ErrVersion, v, formatVersion)
 	}
 	if c := le.Uint16(b[12:]); c != codecRowDelta {
-		return h, fmt.Errorf("%w: its codec has id %d, this program knows rowdelta+lz4 (%d)", ErrVersion, c, codecRowDelta)
+		return h, fmt.Errorf("%w: its codec has id %d, this program knows rowdelta+lz4 (%d)", ErrVersion,
+			c, codecRowDelta)
 	}
 	copy(h.id[:], b[16:])
 	h.ownClock = b[14]&1 != 0

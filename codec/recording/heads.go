@@ -12,8 +12,9 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// Heads are the parts of records that are read without their bodies; indexes repeat them. Each type has an append
-// function for the writer and a parse method for the reader. Numbers are uvarints, signed ones zigzag.
+// Heads are the parts of records that are read without their bodies; indexes repeat them. Each type
+// has an append function for the writer and a parse method for the reader. Numbers are uvarints,
+// signed ones zigzag.
 
 // blockInfo is where a block lies and how it is checked.
 type blockInfo struct {
@@ -25,7 +26,8 @@ type blockInfo struct {
 
 const maxBlockRaw = 4 << 20
 
-// checkSize refuses a block that claims more than LZ4 can pack into so few bytes: a tiny file must not ask for much memory.
+// checkSize refuses a block that claims more than LZ4 can pack into so few bytes: a tiny file must
+// not ask for much memory.
 func (b *blockInfo) checkSize(p *headParser) {
 	if b.raw == 0 || uint64(b.raw) > 256*uint64(b.stored) {
 		p.fail(fmt.Sprintf("block of %d bytes packed into %d", b.raw, b.stored))
@@ -113,7 +115,8 @@ func (p *headParser) text() string {
 	return string(b)
 }
 
-// blocks reads a block list into dst and gives each its offset in a body that starts at body and has bodyLen bytes.
+// blocks reads a block list into dst and gives each its offset in a body that starts at body and
+// has bodyLen bytes.
 func (p *headParser) blocks(dst []blockInfo, body int64, bodyLen uint64) []blockInfo {
 	n := p.limited(uint64(len(p.b)/6+1), "number of blocks")
 	at := uint64(0)
@@ -141,8 +144,10 @@ func (p *headParser) done() error {
 
 // frameHead is a frame without its pixels.
 type frameHead struct {
-	number  uint64
-	segment uint64 // number of its segment: should that one's record be lost, the frame must not be read in another format
+	number uint64
+	// number of its segment: should that one's record be lost, the frame must not be read in
+	// another format
+	segment uint64
 	meta    frame.Meta
 	hash    uint64
 	delta   []byte
@@ -150,7 +155,8 @@ type frameHead struct {
 }
 
 // appendFrameHead appends all but the block list, which is known once the blocks are packed.
-func appendFrameHead(dst []byte, number, segment uint64, m *frame.Meta, hash uint64, d *rowdelta.Delta, scratch []byte) (head, delta []byte) {
+func appendFrameHead(dst []byte, number, segment uint64, m *frame.Meta, hash uint64, d *rowdelta.Delta,
+	scratch []byte) (head, delta []byte) {
 	dst = binary.AppendUvarint(dst, number)
 	dst = binary.AppendUvarint(dst, segment)
 	dst = binary.AppendUvarint(dst, m.Sequence)
@@ -176,7 +182,8 @@ func (f *frameHead) parse(head []byte, body int64, bodyLen uint64, light bool) e
 	if earliest > 0 && int64(width) > math.MaxInt64-earliest {
 		p.fail("sampling interval is out of range")
 	}
-	f.meta.Sampled = timeline.Interval{Earliest: timeline.Time(earliest), Latest: timeline.Time(earliest + int64(width))}
+	f.meta.Sampled = timeline.Interval{Earliest: timeline.Time(earliest),
+		Latest: timeline.Time(earliest + int64(width))}
 	f.hash = p.uint64()
 	f.delta = p.bytes(p.uvarint())
 	if light {
@@ -197,7 +204,8 @@ type segmentHead struct {
 func (s *segmentHead) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, s.number)
 	dst = binary.AppendUvarint(dst, s.first)
-	for _, v := range []int{s.format.Width, s.format.Height, s.format.Stride, int(s.format.Pixel), int(s.format.Range), int(s.format.Matrix)} {
+	for _, v := range []int{s.format.Width, s.format.Height, s.format.Stride, int(s.format.Pixel), int(s.format.Range),
+		int(s.format.Matrix)} {
 		dst = binary.AppendUvarint(dst, uint64(v))
 	}
 	dst = binary.AppendVarint(dst, s.period[0])
@@ -237,10 +245,17 @@ func (g *gapHead) append(dst []byte) []byte {
 	return binary.AppendVarint(dst, int64(g.gap.At.Latest))
 }
 
+// Limits of a gap, so that sums over all gaps of a file fit into 64 bits.
+const (
+	maxGapFirst  = 1 << 63
+	maxGapFrames = 1 << 40 // over 500 years of 60 Hz
+)
+
 func (g *gapHead) parse(head []byte) error {
 	p := headParser{b: head}
 	g.before = p.uvarint()
-	g.gap.First, g.gap.Count = p.uvarint(), p.uvarint()
+	g.gap.First, g.gap.Count = uint64(p.limited(maxGapFirst, "first missing frame")),
+		uint64(p.limited(maxGapFrames, "number of missing frames"))
 	if b := p.bytes(1); b != nil {
 		g.gap.Cause = frame.Cause(b[0])
 	}
@@ -293,7 +308,8 @@ func (c *checkpointHead) parse(head []byte, body int64, bodyLen uint64) error {
 	return p.done()
 }
 
-// indexHead repeats the heads of a range of records, so that a file is opened without reading pixels.
+// indexHead repeats the heads of a range of records, so that a file is opened without reading
+// pixels.
 type indexHead struct {
 	previous   int64 // offset of the index before, or 0
 	from, to   int64 // the records that it covers, by offset

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// job is one record on its way to the file. Records are committed in the order in which they were planned; the blocks
-// of several are packed at once.
+// job is one record on its way to the file. Records are committed in the order in which they were
+// planned; the blocks of several are packed at once.
 type job struct {
 	typ  recordType
 	head []byte // complete but for the block list
@@ -41,8 +41,9 @@ type packedBlock struct {
 	whole []byte // the stored bytes
 }
 
-// task is one block to be packed, with the memory for it. The planner takes that memory in order of blocks: were it
-// left to the packers, those of later frames could take the last of it while the committer waits for an earlier one.
+// task is one block to be packed, with the memory for it. The planner takes that memory in order of
+// blocks: were it left to the packers, those of later frames could take the last of it while the
+// committer waits for an earlier one.
 type task struct {
 	job   *job
 	block int32
@@ -79,7 +80,8 @@ func (p *packers) pack(packer *rowdelta.Packer, t task, gather *[]byte) {
 
 	out.info = blockInfo{raw: uint32(len(raw)), stored: uint32(len(raw))}
 	out.chunk, out.whole = t.chunk, raw
-	// An error means that dst is too small, which PackBound rules out; the block is then stored as it is.
+	// An error means that dst is too small, which PackBound rules out; the block is then stored as
+	// it is.
 	n, err := packer.Pack(raw, t.chunk[:cap(t.chunk)], t.job.acceleration)
 	switch {
 	case err == nil && n > 0:

@@ -46,7 +46,8 @@ func TestChangesAreToldAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// Frames that were flushed are there for whoever opens the growing file, long before a sync that comes by time.
+// Frames that were flushed are there for whoever opens the growing file, long before a sync that
+// comes by time.
 func TestFlushedFramesAreRead(t *testing.T) {
 	f := format(t, frame.GREY, 64, 48, 0)
 	all := film(t, 1, f, 30)

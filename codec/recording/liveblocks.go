@@ -20,7 +20,8 @@ func (b *liveBlocks) add(id int64, raw int) {
 	b.raws = append(b.raws, raw)
 }
 
-// keep forgets all blocks that no row lies in. It returns the rest, which stays valid until the next call, and their size.
+// keep forgets all blocks that no row lies in. It returns the rest, which stays valid until the
+// next call, and their size.
 func (b *liveBlocks) keep(p *rowdelta.Places, rows int) (ids []int64, raw int) {
 	b.live = slices.Grow(b.live[:0], len(b.ids))[:len(b.ids)]
 	clear(b.live)

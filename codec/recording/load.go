@@ -13,7 +13,8 @@ import (
 
 // Loading a recording's heads: from its indexes as far as they reach, then record by record.
 
-// readIndexes loads everything that is indexed. Where an index is damaged, its records are scanned instead.
+// readIndexes loads everything that is indexed. Where an index is damaged, its records are scanned
+// instead.
 func (r *Reader) readIndexes() error {
 	r.tailFrom, r.end = dataStart, dataStart
 	s, syncEnd, ok, err := lastSync(r.f, r.size, r.header.tag())
@@ -56,8 +57,8 @@ func (r *Reader) directory(at int64) ([]int64, bool) {
 	return d.indexes, true
 }
 
-// indexChain follows the indexes back from the last one, and returns them in order of the file. A broken link ends it: what
-// lies before is scanned.
+// indexChain follows the indexes back from the last one, and returns them in order of the file. A
+// broken link ends it: what lies before is scanned.
 func (r *Reader) indexChain(last int64) []int64 {
 	var offsets []int64
 	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
@@ -94,7 +95,8 @@ func (s *scanner) index(at int64) (x indexHead, h recordHeader, err error) {
 	return x, h, nil
 }
 
-// loadIndex takes in the entries of the index at an offset, which must go on where the last one ended.
+// loadIndex takes in the entries of the index at an offset, which must go on where the last one
+// ended.
 func (r *Reader) loadIndex(at int64) error {
 	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
 	x, h, err := s.index(at)
@@ -102,7 +104,8 @@ func (r *Reader) loadIndex(at int64) error {
 		return err
 	}
 	if x.from != r.tailFrom || x.to != at || x.from > at || x.firstFrame != uint64(len(r.frames)) {
-		return &CorruptError{at, fmt.Sprintf("index covers offsets %d to %d from frame %d on, want %d and frame %d", x.from, x.to, x.firstFrame, r.tailFrom, len(r.frames))}
+		return &CorruptError{at, fmt.Sprintf("index covers offsets %d to %d from frame %d on, want %d and frame %d",
+			x.from, x.to, x.firstFrame, r.tailFrom, len(r.frames))}
 	}
 	if raw := rawSize(x.blocks); raw > at-x.from {
 		return &CorruptError{at, fmt.Sprintf("index of %d bytes for %d bytes of records", raw, at-x.from)}
@@ -113,7 +116,8 @@ func (r *Reader) loadIndex(at int64) error {
 	}
 	i := int32(len(r.intervals))
 	r.intervals = append(r.intervals, interval{at: at, blocks: x.blocks})
-	// Entries are checked before the first is taken in, so that an index counts as a whole or not at all.
+	// Entries are checked before the first is taken in, so that an index counts as a whole or not
+	// at all.
 	if err := eachEntry(heads, x.from, at, func(recordHeader, []byte, uint32) {}); err != nil {
 		return err
 	}
@@ -144,8 +148,8 @@ func rawSize(blocks []blockInfo) (n int64) {
 	return n
 }
 
-// eachEntry calls take with each entry of an index of the records from one offset to another. Every record takes its room in the
-// file, so that a small file cannot claim many.
+// eachEntry calls take with each entry of an index of the records from one offset to another. Every
+// record takes its room in the file, so that a small file cannot claim many.
 func eachEntry(b []byte, from, end int64, take func(h recordHeader, head []byte, headAt uint32)) error {
 	size := len(b)
 	offset, next := from, from
@@ -162,7 +166,8 @@ func eachEntry(b []byte, from, end int64, take func(h recordHeader, head []byte,
 		}
 		h := recordHeader{typ: t, headLen: uint32(headLen), bodyLen: bodyLen, offset: offset}
 		if offset < next || offset%recordAlign != 0 || h.size() > end-offset || !t.indexed() {
-			return &CorruptError{end, fmt.Sprintf("index: no %v record of %d bytes can be at offset %d", t, h.size(), offset)}
+			return &CorruptError{end, fmt.Sprintf("index: no %v record of %d bytes can be at offset %d", t, h.size(),
+				offset)}
 		}
 		next = offset + h.size()
 		take(h, head, uint32(headAt))
@@ -220,7 +225,8 @@ func (r *Reader) readTail() error {
 	return nil
 }
 
-// fault notes a record that says what cannot be. Beyond some thousands more of them say nothing new.
+// fault notes a record that says what cannot be. Beyond some thousands more of them say nothing
+// new.
 func (r *Reader) fault(e *CorruptError) {
 	if r.faults++; r.faults <= maxFaults {
 		r.damage = append(r.damage, Damage{e.Offset, 0, e.What})
@@ -229,8 +235,9 @@ func (r *Reader) fault(e *CorruptError) {
 
 // Limits of what is kept of a file that says too much.
 const (
-	maxFaults     = 4096
-	maxLayoutRows = 1 << 21 // of all formats together: some hundred of a screen
+	maxFaults        = 4096
+	maxLayoutRows    = 1 << 21  // of all formats together: some hundred of a screen
+	maxMetadataTotal = 64 << 20 // bytes of the values that are kept
 )
 
 // appendIndexEntry repeats a record's head in an index. last is the offset of the entry before.
@@ -256,7 +263,7 @@ func (r *Reader) entry(h recordHeader, head []byte, interval int32, headAt uint3
 			r.gaps = append(r.gaps, Gap{Before: int(min(g.before, uint64(r.size))), Gap: g.gap})
 		}
 	case typeEvent, typeMetadata:
-		err = r.addValue(h, head)
+		err = r.addValue(h, head, interval, headAt)
 	case typeCheckpoint:
 		err = r.addCheckpoint(h, head)
 	}
@@ -285,13 +292,25 @@ func (r *Reader) addFrame(h recordHeader, head []byte, interval int32, headAt ui
 	if f.number < n || f.number > uint64(r.size/recordHeaderSize) {
 		return fmt.Errorf("has number %d after %d frames", f.number, n)
 	}
-	for ; n < f.number; n++ { // their records are gone
-		r.frames = append(r.frames, frameEntry{interval: interval})
-	}
+	r.lose(f.number, interval) // their records are gone
 	r.frames = append(r.frames, frameEntry{
 		meta: f.meta, offset: h.offset, bodyLen: h.bodyLen, interval: interval, headAt: headAt, headLen: h.headLen,
 	})
 	return nil
+}
+
+// lose adds lost frames up to, and not including, frame end.
+func (r *Reader) lose(end uint64, interval int32) {
+	at := int64(0)
+	if n := len(r.frames); n > 0 {
+		last := &r.frames[n-1]
+		if at = int64(last.bodyLen); last.offset != 0 {
+			at = last.end()
+		}
+	}
+	for uint64(len(r.frames)) < end {
+		r.frames = append(r.frames, frameEntry{interval: interval, bodyLen: uint64(at)})
+	}
 }
 
 func (r *Reader) addSegment(head []byte) error {
@@ -309,11 +328,12 @@ func (r *Reader) addSegment(head []byte) error {
 	if err != nil {
 		return err
 	}
-	for uint64(len(r.frames)) < s.first && len(r.segments) > 0 {
-		r.frames = append(r.frames, frameEntry{})
+	if len(r.segments) > 0 {
+		r.lose(s.first, 0)
 	}
 	r.segment = s.number
-	r.segments = append(r.segments, Segment{First: len(r.frames), Layout: layout, PeriodNum: s.period[0], PeriodDen: s.period[1]})
+	r.segments = append(r.segments, Segment{First: len(r.frames), Layout: layout, PeriodNum: s.period[0],
+		PeriodDen: s.period[1]})
 	return nil
 }
 
@@ -347,42 +367,84 @@ func (r *Reader) addCheckpoint(h recordHeader, head []byte) error {
 	return nil
 }
 
-func (r *Reader) addValue(h recordHeader, head []byte) error {
+func (r *Reader) addValue(h recordHeader, head []byte, interval int32, headAt uint32) error {
 	var v valueHead
 	if err := v.parse(head, h.body(), h.bodyLen); err != nil {
 		return err
 	}
-	if total := rawSize(v.blocks); total > MaxMetadata || h.typ == typeEvent && total > timeline.MaxEventData {
+	total := rawSize(v.blocks)
+	if total > MaxMetadata || h.typ == typeEvent && total > timeline.MaxEventData {
 		return fmt.Errorf("carries %d bytes", total)
 	}
-	data, err := r.readBlocks(v.blocks, nil)
-	if err != nil {
-		return err
-	}
-	if len(data) > 0 {
-		v.event.Data = data
-	}
+	place := valuePlace{offset: h.offset, bodyLen: h.bodyLen, interval: interval, headAt: headAt, headLen: h.headLen}
+	e := &v.event
 	if h.typ == typeEvent {
-		if err := v.event.Validate(); err != nil {
+		if err := e.Validate(); err != nil {
 			return err
 		}
-		r.events = append(r.events, v.event)
-		return nil
+		r.events = append(r.events,
+			eventEntry{timeline.EventHead{At: e.At, Uncertainty: e.Uncertainty, Source: e.Source, Kind: e.Kind,
+				Bytes: int(total)}, place})
+	} else if i, ok := r.names[e.Kind]; ok {
+		r.metadata[i].place = place
+	} else {
+		r.names[e.Kind] = len(r.metadata)
+		r.metadata = append(r.metadata, metadataEntry{Metadata{Name: e.Kind}, place})
 	}
-	if i, ok := r.names[v.event.Kind]; ok {
-		r.metadata[i].Value = data
-		return nil
+	r.valueBytes += total + int64(len(e.Source)+len(e.Kind))
+	return nil
+}
+
+// value reads the data of an event or the value of metadata; nil is none.
+func (r *Reader) value(p valuePlace) ([]byte, error) {
+	heads, err := r.heads(p.interval)
+	if err != nil {
+		return nil, err
 	}
-	r.names[v.event.Kind] = len(r.metadata)
-	r.metadata = append(r.metadata, Metadata{v.event.Kind, data})
+	h := recordHeader{headLen: p.headLen, bodyLen: p.bodyLen, offset: p.offset}
+	var v valueHead
+	if err := v.parse(heads[p.headAt:p.headAt+p.headLen], h.body(), h.bodyLen); err != nil {
+		return nil, &CorruptError{p.offset, err.Error()}
+	}
+	data, err := r.readBlocks(v.blocks, nil)
+	if len(data) == 0 {
+		data = nil
+	}
+	return data, err
+}
+
+// readMetadata reads the newest value of each name. Values that cannot be read are left out.
+func (r *Reader) readMetadata() error {
+	left := int64(maxMetadataTotal)
+	kept := r.metadata[:0]
+	for _, m := range r.metadata {
+		var err error
+		if m.Value, err = r.value(m.place); err == nil && int64(len(m.Value)) > left {
+			err = &CorruptError{m.place.offset, fmt.Sprintf("metadata of more than %d bytes", maxMetadataTotal)}
+		}
+		var corrupt *CorruptError
+		if errors.As(err, &corrupt) {
+			r.fault(corrupt)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		left -= int64(len(m.Value))
+		kept = append(kept, m)
+	}
+	clear(r.metadata[len(kept):])
+	r.metadata = kept
 	return nil
 }
 
 // table reads a checkpoint's table into places and returns its blocks.
-func (r *Reader) table(c *checkpointEntry, places *rowdelta.Places, l *frame.Layout, dst []blockInfo) ([]blockInfo, error) {
+func (r *Reader) table(c *checkpointEntry, places *rowdelta.Places, l *frame.Layout, dst []blockInfo) ([]blockInfo,
+	error) {
 	const most = 512 // bytes of table for each row: 8 pieces and a block for each of them take fewer
 	if n := rawSize(c.blocks); n > int64(most*len(l.Rows)) {
-		return dst, &CorruptError{c.offset, fmt.Sprintf("checkpoint with a table of %d bytes for %d rows", n, len(l.Rows))}
+		return dst, &CorruptError{c.offset, fmt.Sprintf("checkpoint with a table of %d bytes for %d rows", n,
+			len(l.Rows))}
 	}
 	raw, err := r.readBlocks(c.blocks, nil)
 	if err != nil {

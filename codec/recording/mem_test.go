@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// memDisk is a recording's file in memory. It fails a test that writes what was already made durable.
+// memDisk is a recording's file in memory. It fails a test that writes what was already made
+// durable.
 type memDisk struct {
 	mu      sync.Mutex
 	b       []byte

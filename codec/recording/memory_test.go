@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestMemoryOfAFrame bounds what a reader keeps for each further frame of a still screen: its place in the file, its number and its time.
+// TestMemoryOfAFrame bounds what a reader keeps for each further frame of a still screen: its place
+// in the file, its number and its time.
 func TestMemoryOfAFrame(t *testing.T) {
 	const few, many, most = 5_000, 25_000, 80
 	f := format(t, frame.BGR4, 64, 36, 0)

@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestPeriodStandsOnAllFrames fits the period of two segments whose rate drifts, so that each frame left out shows.
+// TestPeriodStandsOnAllFrames fits the period of two segments whose rate drifts, so that each frame
+// left out shows.
 func TestPeriodStandsOnAllFrames(t *testing.T) {
 	f, err := frame.NewFormat(frame.GREY, 4, 4)
 	if err != nil {

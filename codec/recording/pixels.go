@@ -2,14 +2,14 @@ package recording
 
 import "sync/atomic"
 
-// Owner is whoever lends the writer a frame's bytes, such as a ring's lease. Release is called once, from any goroutine,
-// when the writer has no more use for them.
+// Owner is whoever lends the writer a frame's bytes, such as a ring's lease. Release is called
+// once, from any goroutine, when the writer has no more use for them.
 type Owner interface {
 	Release()
 }
 
-// pixels are the borrowed bytes of one frame. They are needed until the next frame has been compared
-// with them and their own blocks are in the file.
+// pixels are the borrowed bytes of one frame. They are needed until the next frame has been
+// compared with them and their own blocks are in the file.
 type pixels struct {
 	b     []byte
 	owner Owner

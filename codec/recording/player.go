@@ -8,13 +8,15 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// Player decodes frames one after another. Blocks are fetched and unpacked ahead on other goroutines, unless as many players of the reader are
-// at work as there are processors: then each fetches its own, block by block, so that a block's bytes are still in the cache when they
-// are put into rows. A row that did not change is not touched, and a frame that did not change costs little more than its number. It is used by one
-// goroutine and must be closed.
+// Player decodes frames one after another. Blocks are fetched and unpacked ahead on other
+// goroutines, unless as many players of the reader are at work as there are processors: then each
+// fetches its own, block by block, so that a block's bytes are still in the cache when they are put
+// into rows. A row that did not change is not touched, and a frame that did not change costs little
+// more than its number. It is used by one goroutine and must be closed.
 //
-// A frame is larger than a processor's own cache. Whoever looks at its rows from top to bottom goes on with [Player.Begin] in place of
-// [Player.Next], and has each row unpacked just before he looks at it, by [Player.Fill].
+// A frame is larger than a processor's own cache. Whoever looks at its rows from top to bottom goes
+// on with [Player.Begin] in place of [Player.Next], and has each row unpacked just before he looks
+// at it, by [Player.Fill].
 type Player struct {
 	r      *Reader
 	to     int
@@ -62,7 +64,8 @@ func (r *Reader) Play(from, to int) (*Player, error) {
 	return p, nil
 }
 
-// Next decodes the next frame, and reports whether there is one: at the end, and at a frame that cannot be read, it is false.
+// Next decodes the next frame, and reports whether there is one: at the end, and at a frame that
+// cannot be read, it is false.
 func (p *Player) Next() bool {
 	return p.Begin() && p.Fill(len(p.image.Rows)) == nil
 }
@@ -99,8 +102,8 @@ func (p *Player) Begin() bool {
 	return p.fail(err) == nil
 }
 
-// Fill unpacks what is new in rows of the current frame before the given one, if that has not been done. In those behind, bytes that have changed may be
-// anything.
+// Fill unpacks what is new in rows of the current frame before the given one, if that has not been
+// done. In those behind, bytes that have changed may be anything.
 func (p *Player) Fill(rows int) error {
 	if p.err != nil {
 		return p.err
@@ -216,16 +219,18 @@ func (p *Player) Number() int { return p.number }
 // Meta returns what is known of the current frame.
 func (p *Player) Meta() frame.Meta { return p.meta }
 
-// Image returns the current frame. It is valid, and must not be changed, until the next call of Next or Begin.
+// Image returns the current frame. It is valid, and must not be changed, until the next call of
+// Next or Begin.
 func (p *Player) Image() frame.Image { return p.image }
 
-// Previous returns the frame before the current one, valid as long. ok is false for the first frame of a segment.
+// Previous returns the frame before the current one, valid as long. ok is false for the first frame
+// of a segment.
 func (p *Player) Previous() (m frame.Image, ok bool) {
 	return p.prev, p.number > p.r.segments[p.seg].First
 }
 
-// Change returns how the current frame differs from the one before it, valid until the next call of Next. In the first frame of
-// a segment everything is changed.
+// Change returns how the current frame differs from the one before it, valid until the next call of
+// Next. In the first frame of a segment everything is changed.
 func (p *Player) Change() *frame.Change { return &p.change }
 
 // Err returns why Next stopped before the last frame, or nil.

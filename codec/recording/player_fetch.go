@@ -81,7 +81,8 @@ func (r *Reader) fetchBlocks(f *fetch, b *blockReader) error {
 	return nil
 }
 
-// announce tells the system that blocks will be needed, unless they seem to be in memory: then it would only look for them twice.
+// announce tells the system that blocks will be needed, unless they seem to be in memory: then it
+// would only look for them twice.
 func (b *blockReader) announce(r *Reader, blocks []blockInfo) {
 	if !b.warm.Load() {
 		r.hintBlocks(blocks)

@@ -44,7 +44,8 @@ func (p *rowPool) put(r *row) {
 	}
 }
 
-// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the delta, but for the bytes that are stored.
+// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the
+// delta, but for the bytes that are stored.
 func (p *Player) advance(d *rowdelta.Delta) {
 	for i := range d.Runs {
 		run := &d.Runs[i]
@@ -107,8 +108,9 @@ func (p *Player) share(y int32, r *row) {
 	p.now[y] = r
 }
 
-// renew gives row y memory of its own, holding what was there except for the spans that are about to be written. Where the frame before was made in
-// the same way, the row that stood there before it has all that, but for what changed in between: in a video, nothing is copied.
+// renew gives row y memory of its own, holding what was there except for the spans that are about
+// to be written. Where the frame before was made in the same way, the row that stood there before
+// it has all that, but for what changed in between: in a video, nothing is copied.
 func (p *Player) renew(y int32, spans []rowdelta.Span) {
 	old, r := p.before[y], p.now[y]
 	n := p.layout.Rows[y].Bytes

@@ -9,7 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// clip is a film of scenes as players meet them: a video in a box, held frames between, rows that move, and what scribble draws.
+// clip is a film of scenes as players meet them: a video in a box, held frames between, rows that
+// move, and what scribble draws.
 func clip(t testing.TB, rng *rand.Rand, f frame.Format, frames int) [][]byte {
 	t.Helper()
 	l, err := frame.NewLayout(f)
@@ -41,7 +42,8 @@ func clip(t testing.TB, rng *rand.Rand, f frame.Format, frames int) [][]byte {
 	return all[:frames]
 }
 
-// TestPlayersSideBySide plays with as many players as there may be before each fetches for itself, and more. They go on by whole frames, or by some rows.
+// TestPlayersSideBySide plays with as many players as there may be before each fetches for itself,
+// and more. They go on by whole frames, or by some rows.
 func TestPlayersSideBySide(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -115,7 +117,8 @@ func checkRows(t testing.TB, m frame.Image, want []byte) {
 	}
 }
 
-// BenchmarkSteps goes through frames of which all, a box or nothing changes; one operation is one frame.
+// BenchmarkSteps goes through frames of which all, a box or nothing changes; one operation is one
+// frame.
 func BenchmarkSteps(b *testing.B) {
 	f := format(b, frame.BGR4, 1920, 1080, 0)
 	l, err := frame.NewLayout(f)

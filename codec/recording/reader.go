@@ -32,8 +32,8 @@ type Metadata struct {
 // frameEntry is what is kept in memory of each frame.
 type frameEntry struct {
 	meta     frame.Meta
-	offset   int64 // of the record; 0: the frame is lost
-	bodyLen  uint64
+	offset   int64  // of the record; 0: the frame is lost
+	bodyLen  uint64 // of a lost frame: where the last record before it ends
 	interval int32  // whose heads hold the frame's
 	headAt   uint32 // in the interval's heads
 	headLen  uint32
@@ -45,14 +45,35 @@ func (f *frameEntry) end() int64 {
 	return f.offset + h.size()
 }
 
+// eventEntry is what is kept in memory of each event.
+type eventEntry struct {
+	timeline.EventHead
+	place valuePlace
+}
+
+// valuePlace is where the head and the body of an event or a metadata value are.
+type valuePlace struct {
+	offset   int64
+	bodyLen  uint64
+	interval int32
+	headAt   uint32
+	headLen  uint32
+}
+
+type metadataEntry struct {
+	Metadata            // Value is nil until all heads are loaded
+	place    valuePlace // of the newest value
+}
+
 type checkpointEntry struct {
 	checkpointHead
 	segment int
 	offset  int64 // of the record
 }
 
-// Reader reads a recording, also while it grows: it then sees what was there when it was opened. Its methods may be called from
-// several goroutines; what they return belongs to the caller, except where they say otherwise.
+// Reader reads a recording, also while it grows: it then sees what was there when it was opened.
+// Its methods may be called from several goroutines; what they return belongs to the caller, except
+// where they say otherwise.
 type Reader struct {
 	f      io.ReaderAt
 	hint   func(offset, length int64) // tells the system that a part of the file is needed soon; nil: nobody to tell
@@ -67,9 +88,10 @@ type Reader struct {
 	layouts     map[frame.Format]*frame.Layout
 	layoutRows  int
 	gaps        []Gap
-	events      []timeline.Event
-	metadata    []Metadata
+	events      []eventEntry
+	metadata    []metadataEntry
 	names       map[string]int // in metadata
+	valueBytes  int64          // of all events and metadata
 	checkpoints []checkpointEntry
 	damage      []Damage
 	faults      int // entries of damage that are no bytes to be marked
@@ -140,6 +162,9 @@ func newReader(f io.ReaderAt, size int64) (*Reader, error) {
 	if err := r.readTail(); err != nil {
 		return nil, err
 	}
+	if err := r.readMetadata(); err != nil {
+		return nil, err
+	}
 	r.finishSegments()
 	r.frames = slices.Clone(r.frames) // without the room that it grew into
 	return r, nil
@@ -174,7 +199,8 @@ func (r *Reader) finishSegments() {
 		r.segments[i].Frames = end - r.segments[i].First
 	}
 	for i := range r.segments {
-		// What an index says of a segment that another followed stands only on the frames before that index.
+		// What an index says of a segment that another followed stands only on the frames before
+		// that index.
 		if s := &r.segments[i]; s.FemtoPeriod == 0 || i+1 < len(r.segments) {
 			s.FemtoPeriod = r.fitPeriod(s)
 		}
@@ -213,7 +239,8 @@ func (r *Reader) Info() Info {
 	}
 }
 
-// Frames returns how many frames there are. Numbers of frames that were lost to damage count: Meta and Image name them.
+// Frames returns how many frames there are. Numbers of frames that were lost to damage count: Meta
+// and Image name them.
 func (r *Reader) Frames() int { return len(r.frames) }
 
 // Segments returns the runs of frames of one format, in order.
@@ -248,13 +275,7 @@ func (r *Reader) Meta(n int) (frame.Meta, error) {
 
 // lost says why frame n cannot be read.
 func (r *Reader) lost(n int) error {
-	at := int64(0)
-	for k := n; k > 0; k-- {
-		if f := r.frames[k-1]; f.offset != 0 {
-			at = f.end()
-			break
-		}
-	}
+	at := int64(r.frames[n].bodyLen)
 	for _, d := range r.damage {
 		if d.Offset >= at {
 			return fmt.Errorf("frame %d is lost: %w", n, &CorruptError{d.Offset, d.What})
@@ -266,13 +287,51 @@ func (r *Reader) lost(n int) error {
 // Gaps returns all runs of missing frames, in order.
 func (r *Reader) Gaps() []Gap { return slices.Clone(r.gaps) }
 
-// Events returns all events, in the order in which they were recorded.
-func (r *Reader) Events() []timeline.Event { return slices.Clone(r.events) }
+// Events returns all events without their data, in the order in which they were recorded.
+// [Reader.Event] reads the data.
+func (r *Reader) Events() []timeline.EventHead {
+	all := make([]timeline.EventHead, len(r.events))
+	for i := range r.events {
+		all[i] = r.events[i].EventHead
+	}
+	return all
+}
+
+// Event reads event n of [Reader.Events] with its data. Damaged data is a [CorruptError].
+func (r *Reader) Event(n int) (timeline.Event, error) {
+	if n < 0 || n >= len(r.events) {
+		return timeline.Event{}, fmt.Errorf("event %d is outside the recording's %d events", n, len(r.events))
+	}
+	e := &r.events[n]
+	data, err := r.value(e.place)
+	if err != nil {
+		return timeline.Event{}, err
+	}
+	whole := timeline.Event{At: e.At, Uncertainty: e.Uncertainty, Source: e.Source, Kind: e.Kind, Data: data}
+	if err := whole.Validate(); err != nil {
+		return timeline.Event{}, &CorruptError{e.place.offset, fmt.Sprintf("event record: %v", err)}
+	}
+	return whole, nil
+}
 
 // Metadata returns the newest value of each name, in the order in which names first appeared.
-func (r *Reader) Metadata() []Metadata { return slices.Clone(r.metadata) }
+func (r *Reader) Metadata() []Metadata {
+	all := make([]Metadata, len(r.metadata))
+	for i := range r.metadata {
+		all[i] = r.metadata[i].Metadata
+	}
+	return all
+}
 
-// Damage returns what was found destroyed when the recording was opened. Bytes of pixels are checked when they are read.
+// MaxUntrustedValues is the largest [Reader.ValueBytes] of a recording that somebody else sends.
+const MaxUntrustedValues = 64 << 20
+
+// ValueBytes returns the unpacked size of all events and metadata, with their names. Replaced
+// metadata counts.
+func (r *Reader) ValueBytes() int64 { return r.valueBytes }
+
+// Damage returns what was found destroyed when the recording was opened. Bytes of pixels are
+// checked when they are read.
 func (r *Reader) Damage() []Damage { return slices.Clone(r.damage) }
 
 // Find returns the last frame that was sampled at or before t, or -1. Lost frames are passed over.
@@ -361,7 +420,8 @@ func (r *Reader) readBlocks(blocks []blockInfo, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// readBlock unpacks one block into dst, which has its raw size; stored is scratch that is returned grown.
+// readBlock unpacks one block into dst, which has its raw size; stored is scratch that is returned
+// grown.
 func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
 	packed := b.stored != b.raw
 	in := dst
@@ -386,8 +446,8 @@ func (r *Reader) readBlock(b blockInfo, dst, stored []byte) ([]byte, error) {
 	return stored, nil
 }
 
-// hintBlocks announces the given blocks, as few runs as they make in the file. On a cold disk this is worth a lot: the blocks
-// are then read in large pieces while the first are being unpacked.
+// hintBlocks announces the given blocks, as few runs as they make in the file. On a cold disk this
+// is worth a lot: the blocks are then read in large pieces while the first are being unpacked.
 func (r *Reader) hintBlocks(blocks []blockInfo) {
 	const worthIt = 64 << 10 // less is read in one go anyway
 	if r.hint == nil {

@@ -25,7 +25,8 @@ const (
 )
 
 func (t recordType) String() string {
-	names := [...]string{"", "segment", "metadata", "event", "gap", "frame", "rows", "checkpoint", "index", "directory", "pad", "sync", "void"}
+	names := [...]string{"", "segment", "metadata", "event", "gap", "frame", "rows", "checkpoint", "index", "directory",
+		"pad", "sync", "void"}
 	if t > 0 && int(t) < len(names) {
 		return names[t]
 	}
@@ -44,7 +45,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
 // recordHeader stands before each record: header, head, body, zeros up to a multiple of 8. Its own
-// offset and the file's tag are in it, so that stale bytes of another place or file are never taken for a record.
+// offset and the file's tag are in it, so that stale bytes of another place or file are never taken
+// for a record.
 type recordHeader struct {
 	typ     recordType
 	headLen uint32
@@ -74,8 +76,8 @@ func (h *recordHeader) put(b *[recordHeaderSize]byte) {
 	le.PutUint32(b[36:], checksum(b[:36]))
 }
 
-// parseRecordHeader reads the header that should stand at offset at of a file of size bytes. A record that reaches
-// beyond the end is whole as far as its header goes: the caller compares sizes.
+// parseRecordHeader reads the header that should stand at offset at of a file of size bytes. A
+// record that reaches beyond the end is whole as far as its header goes: the caller compares sizes.
 func parseRecordHeader(b []byte, at int64, tag uint32) (recordHeader, error) {
 	le := binary.LittleEndian
 	if len(b) < recordHeaderSize {
@@ -101,7 +103,8 @@ func parseRecordHeader(b []byte, at int64, tag uint32) (recordHeader, error) {
 	case h.tag != tag:
 		return h, &CorruptError{at, "record belongs to another recording"}
 	case h.headLen > maxHead:
-		return h, &CorruptError{at, fmt.Sprintf("%v record has a head of %d bytes, limit %d", h.typ, h.headLen, maxHead)}
+		return h, &CorruptError{at, fmt.Sprintf("%v record has a head of %d bytes, limit %d", h.typ, h.headLen,
+			maxHead)}
 	case h.bodyLen > 1<<40:
 		return h, &CorruptError{at, fmt.Sprintf("%v record has a body of %d bytes", h.typ, h.bodyLen)}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// testOptions make a recording a function of its frames alone: the clock stands still and nothing is flushed by time.
+// testOptions make a recording a function of its frames alone: the clock stands still and nothing
+// is flushed by time.
 func testOptions() Options {
 	return Options{Clock: stillClock{}, SyncEvery: time.Hour, ID: [16]byte{1, 2, 3, 4}, Workers: 2}
 }
@@ -23,7 +24,8 @@ type stillClock struct{}
 func (stillClock) Now() timeline.Time { return 1_000_000 }
 func (stillClock) Wall() int64        { return 1_700_000_000_000_000_000 }
 
-// scribble makes the next frame of a random film: nothing, some bytes, a scroll, a box, or everything anew.
+// scribble makes the next frame of a random film: nothing, some bytes, a scroll, a box, or
+// everything anew.
 func scribble(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
 	switch rng.IntN(7) {
@@ -297,14 +299,18 @@ func TestSegmentsGapsEventsMetadata(t *testing.T) {
 	r, err := newReader(d, int64(len(d.b)))
 	must(err)
 	segs := r.Segments()
-	if len(segs) != 2 || segs[0].Frames != 90 || segs[1].First != 90 || segs[1].Layout.Format != f2 || segs[1].PeriodDen != 50 {
+	if len(segs) != 2 || segs[0].Frames != 90 || segs[1].First != 90 || segs[1].Layout.Format != f2 ||
+		segs[1].PeriodDen != 50 {
 		t.Errorf("segments %+v", segs)
 	}
 	if g := r.Gaps(); len(g) != 2 || g[0].Before != 40 || g[0].Count != 3 || g[1].Cause != frame.FormatChange {
 		t.Errorf("gaps %+v", g)
 	}
-	if e := r.Events(); len(e) != 1 || e[0].Kind != "tap" || string(e[0].Data) != "[1,2]" {
+	if e := r.Events(); len(e) != 1 || e[0].Kind != "tap" || e[0].Bytes != len("[1,2]") {
 		t.Errorf("events %+v", e)
+	}
+	if e, err := r.Event(0); err != nil || e.Kind != "tap" || string(e.Data) != "[1,2]" {
+		t.Errorf("event %+v, %v", e, err)
 	}
 	if m := r.Metadata(); len(m) != 1 || m[0].Name != "truth" || !bytes.Equal(m[0].Value, big) {
 		t.Errorf("%d metadata", len(m))

@@ -20,9 +20,10 @@ type RepairReport struct {
 	Notes    []string
 }
 
-// Repair makes a recording that was not closed complete again, in place. It reads only what was not known to be on disk when the
-// writing stopped. No byte of a whole record is changed or removed: an unfinished record at the end is cut off, destroyed
-// bytes between whole records are marked, and an index is appended.
+// Repair makes a recording that was not closed complete again, in place. It reads only what was not
+// known to be on disk when the writing stopped. No byte of a whole record is changed or removed: an
+// unfinished record at the end is cut off, destroyed bytes between whole records are marked, and an
+// index is appended.
 func Repair(path string) (RepairReport, error) { return repairFile(path, nil) }
 
 func repairFile(path string, came *came) (RepairReport, error) {
@@ -88,7 +89,8 @@ func repair(f repairable, size int64, came *came) (RepairReport, error) {
 		}
 	}
 	if err := r.appendEnd(f, end, came.notIn(r)); err != nil {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly, and does not say what is missing at its end", err))
+		rep.Notes = append(rep.Notes,
+			fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly, and does not say what is missing at its end", err))
 		if err := f.Truncate(end); err != nil {
 			return rep, err
 		}
@@ -125,7 +127,8 @@ func (rep *RepairReport) repairHeader(f repairable, r *Reader) error {
 
 // voidOut turns destroyed bytes into a record that says so. Only its header is written.
 func voidOut(f storage, tag uint32, d Damage) error {
-	h := recordHeader{typ: typeVoid, bodyLen: uint64(d.Length - recordHeaderSize), headCRC: checksum(nil), offset: d.Offset, tag: tag}
+	h := recordHeader{typ: typeVoid, bodyLen: uint64(d.Length - recordHeaderSize), headCRC: checksum(nil),
+		offset: d.Offset, tag: tag}
 	var b [recordHeaderSize]byte
 	h.put(&b)
 	if _, err := f.WriteAt(b[:], d.Offset); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// resolver finds where the rows of one frame lie: from the checkpoint before it, through the deltas since, without touching a
-// pixel. Then it fetches just the blocks that hold a row of the frame.
+// resolver finds where the rows of one frame lie: from the checkpoint before it, through the deltas
+// since, without touching a pixel. Then it fetches just the blocks that hold a row of the frame.
 type resolver struct {
 	layout *frame.Layout
 	places *rowdelta.Places
@@ -39,7 +39,8 @@ type wantedPiece struct {
 	to, off, n int32
 }
 
-// Image returns frame n. The bytes are a copy of their own. The decoded frame is held against the hash of the frame that was captured.
+// Image returns frame n. The bytes are a copy of their own. The decoded frame is held against the
+// hash of the frame that was captured.
 func (r *Reader) Image(n int) (frame.Image, error) {
 	var pix []byte
 	layout, err := r.decode(n, func(size int) ([]byte, error) {
@@ -52,7 +53,8 @@ func (r *Reader) Image(n int) (frame.Image, error) {
 	return layout.View(pix), nil
 }
 
-// ReadFrame is [Reader.Image] into the caller's memory: pix must hold the Layout.Size bytes of the frame's segment.
+// ReadFrame is [Reader.Image] into the caller's memory: pix must hold the Layout.Size bytes of the
+// frame's segment.
 func (r *Reader) ReadFrame(n int, pix []byte) error {
 	_, err := r.decode(n, func(size int) ([]byte, error) {
 		if len(pix) < size {
@@ -63,7 +65,8 @@ func (r *Reader) ReadFrame(n int, pix []byte) error {
 	return err
 }
 
-// decode puts frame n into memory that it asks for once it knows that the frame can be put together.
+// decode puts frame n into memory that it asks for once it knows that the frame can be put
+// together.
 func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.Layout, error) {
 	v, err := r.resolver(n)
 	if err != nil {
@@ -92,8 +95,9 @@ func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.La
 	return layout, nil
 }
 
-// Rows returns some rows of frame n, named in ascending order as they stand in its [frame.Layout]; the image has nil in place of all others. It
-// reads the blocks that these rows lie in and no more. Each block is held against its own checksum; the frame as a whole cannot be held against its
+// Rows returns some rows of frame n, named in ascending order as they stand in its [frame.Layout];
+// the image has nil in place of all others. It reads the blocks that these rows lie in and no more.
+// Each block is held against its own checksum; the frame as a whole cannot be held against its
 // hash, as [Reader.Image] does. The bytes are a copy of their own.
 func (r *Reader) Rows(n int, rows []int) (frame.Image, error) {
 	v, err := r.resolver(n)
@@ -105,7 +109,8 @@ func (r *Reader) Rows(n int, rows []int) (frame.Image, error) {
 	size, above := 0, -1
 	for _, y := range rows {
 		if y <= above || y >= len(v.layout.Rows) {
-			return frame.Image{}, fmt.Errorf("frame %d: row %d behind row %d is not one of %d in ascending order", n, y, above, len(v.layout.Rows))
+			return frame.Image{}, fmt.Errorf("frame %d: row %d behind row %d is not one of %d in ascending order", n,
+				y, above, len(v.layout.Rows))
 		}
 		v.wanted = append(v.wanted, wantedRow{y, size})
 		size, above = size+v.layout.Rows[y].Bytes, y
@@ -136,7 +141,8 @@ func (r *Reader) resolver(n int) (*resolver, error) {
 	layout := r.segments[r.segmentIndex(n)].Layout
 	v, _ := r.resolvers.Get().(*resolver)
 	if v == nil || v.layout != layout {
-		v = &resolver{layout: layout, places: rowdelta.NewPlaces(layout), hashes: make([]uint64, len(layout.Rows)), sum: make([]byte, 8*len(layout.Rows))}
+		v = &resolver{layout: layout, places: rowdelta.NewPlaces(layout), hashes: make([]uint64, len(layout.Rows)),
+			sum: make([]byte, 8*len(layout.Rows))}
 	}
 	return v, nil
 }
@@ -219,7 +225,8 @@ func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Lay
 		raw += int(b.raw)
 	}
 	if raw != d.Raw {
-		return &CorruptError{r.frames[n].offset, fmt.Sprintf("frame stores %d bytes of pixels, its delta needs %d", raw, d.Raw)}
+		return &CorruptError{r.frames[n].offset, fmt.Sprintf("frame stores %d bytes of pixels, its delta needs %d", raw,
+			d.Raw)}
 	}
 	if d.Raw == 0 {
 		return nil
@@ -229,7 +236,8 @@ func (r *Reader) parseDelta(n int, h *frameHead, d *rowdelta.Delta, l *frame.Lay
 		more := w.Next()
 		if !more || w.Block != block {
 			if int(block) >= len(h.blocks) || h.blocks[block].raw != size {
-				return &CorruptError{r.frames[n].offset, fmt.Sprintf("block %d of the frame has not the size that its delta says", block)}
+				return &CorruptError{r.frames[n].offset,
+					fmt.Sprintf("block %d of the frame has not the size that its delta says", block)}
 			}
 			if !more {
 				return nil

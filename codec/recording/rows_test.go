@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestRowsAreThoseOfTheImage asks for some rows of frames of random films, in formats of one plane and of several.
+// TestRowsAreThoseOfTheImage asks for some rows of frames of random films, in formats of one plane
+// and of several.
 func TestRowsAreThoseOfTheImage(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -61,8 +62,10 @@ func TestRowsRefuses(t *testing.T) {
 		n    int
 		rows []int
 	}{
-		"a frame that there is not": {3, []int{0}}, "a negative one": {-1, []int{0}}, "a row that there is not": {0, []int{48}},
-		"a negative row": {0, []int{-1}}, "the same row twice": {0, []int{4, 4}}, "rows that go back": {0, []int{5, 4}},
+		"a frame that there is not": {3, []int{0}}, "a negative one": {-1, []int{0}},
+		"a row that there is not": {0, []int{48}},
+		"a negative row":          {0, []int{-1}}, "the same row twice": {0, []int{4, 4}},
+		"rows that go back": {0, []int{5, 4}},
 	} {
 		if _, err := r.Rows(c.n, c.rows); err == nil {
 			t.Errorf("%s: no error", name)
@@ -84,7 +87,8 @@ func (d *countingDisk) ReadAt(p []byte, off int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, off)
 }
 
-// TestRowsReadLess counts what is read of a frame of noise, which is as many bytes in the file as on the screen.
+// TestRowsReadLess counts what is read of a frame of noise, which is as many bytes in the file as
+// on the screen.
 func TestRowsReadLess(t *testing.T) {
 	f := format(t, frame.BGR4, 640, 480, 0)
 	l, err := frame.NewLayout(f)

@@ -14,7 +14,8 @@ type Damage struct {
 	What           string
 }
 
-// scanner finds records one after another, without an index. Where the chain is broken it looks for the next record.
+// scanner finds records one after another, without an index. Where the chain is broken it looks for
+// the next record.
 type scanner struct {
 	f    io.ReaderAt
 	size int64 // of the file
@@ -26,7 +27,8 @@ type scanner struct {
 // errEnd is the orderly end of a scan. A torn end is reported as a Damage that reaches to it.
 var errEnd = errors.New("no more records")
 
-// next returns the next record's header. Where bytes had to be skipped on the way, or at the end of the file, skipped says which.
+// next returns the next record's header. Where bytes had to be skipped on the way, or at the end of
+// the file, skipped says which.
 func (s *scanner) next() (h recordHeader, skipped *Damage, err error) {
 	if s.at >= s.size {
 		return h, nil, errEnd
@@ -72,7 +74,8 @@ func (s *scanner) header(at int64) (recordHeader, error) {
 		return h, err
 	}
 	if h.size() > s.size-at {
-		return h, &CorruptError{at, fmt.Sprintf("%v record of %d bytes ends behind the file's %d", h.typ, h.size(), s.size)}
+		return h, &CorruptError{at, fmt.Sprintf("%v record of %d bytes ends behind the file's %d", h.typ, h.size(),
+			s.size)}
 	}
 	return h, nil
 }
@@ -123,13 +126,14 @@ func (s *scanner) head(h recordHeader, buf []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read recording at offset %d: %w", h.offset, err)
 	}
 	if checksum(buf) != h.headCRC {
-		return nil, &CorruptError{h.offset + recordHeaderSize, fmt.Sprintf("head of a %v record fails its checksum", h.typ)}
+		return nil, &CorruptError{h.offset + recordHeaderSize, fmt.Sprintf("head of a %v record fails its checksum",
+			h.typ)}
 	}
 	return buf, nil
 }
 
-// lastSync finds the last whole sync record of a file and where it ends. Sync records end with a block, so only one place a block
-// needs to be looked at. ok is false where there is none.
+// lastSync finds the last whole sync record of a file and where it ends. Sync records end with a
+// block, so only one place a block needs to be looked at. ok is false where there is none.
 func lastSync(f io.ReaderAt, size int64, tag uint32) (s syncHead, end int64, ok bool, err error) {
 	// A file that was closed has one at its very end, so the first look is a short one.
 	chunkSize := int64(blockSize)
@@ -147,7 +151,8 @@ func lastSync(f io.ReaderAt, size int64, tag uint32) (s syncHead, end int64, ok 
 			at := from + int64(n) - syncRecordSize
 			b := chunk[n-syncRecordSize : n]
 			h, herr := parseRecordHeader(b, at, tag)
-			if herr != nil || h.typ != typeSync || h.headLen != syncHeadSize || checksum(b[recordHeaderSize:]) != h.headCRC {
+			if herr != nil || h.typ != typeSync || h.headLen != syncHeadSize ||
+				checksum(b[recordHeaderSize:]) != h.headCRC {
 				continue
 			}
 			if s.parse(b[recordHeaderSize:]) == nil && s.durable <= at {

@@ -12,8 +12,9 @@ const (
 	buffers    = 8       // how much a stalled disk may hold up before the encoder waits
 )
 
-// sink writes an ever-growing file. Bytes are gathered in large aligned buffers, which one goroutine writes in order;
-// another one waits for fdatasync, so that writing goes on meanwhile. What is flushed is never written again.
+// sink writes an ever-growing file. Bytes are gathered in large aligned buffers, which one
+// goroutine writes in order; another one waits for fdatasync, so that writing goes on meanwhile.
+// What is flushed is never written again.
 type sink struct {
 	to   storage
 	off  int64 // of the next byte in the file
@@ -40,7 +41,8 @@ type buffer struct {
 	sync bool
 }
 
-// newSink returns a sink that goes on at an offset with buffers of the given size, which are made when they are first needed.
+// newSink returns a sink that goes on at an offset with buffers of the given size, which are made
+// when they are first needed.
 func newSink(to storage, off int64, size int) *sink {
 	s := &sink{
 		to: to, off: off,
@@ -59,7 +61,8 @@ func newSink(to storage, off int64, size int) *sink {
 	return s
 }
 
-// alignedBytes returns n bytes whose address is a multiple of the block size, as direct writes need it.
+// alignedBytes returns n bytes whose address is a multiple of the block size, as direct writes need
+// it.
 func alignedBytes(n int) []byte {
 	b := make([]byte, n+blockSize)
 	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & (blockSize - 1)
@@ -96,7 +99,8 @@ func (s *sink) submit() {
 	s.cur = nil
 }
 
-// flush hands over what was written so far and asks for it to be made durable. The offset must be a multiple of blockSize.
+// flush hands over what was written so far and asks for it to be made durable. The offset must be a
+// multiple of blockSize.
 func (s *sink) flush() {
 	if s.off%blockSize != 0 {
 		panic("recording: flush within a block")
@@ -137,7 +141,8 @@ func (s *sink) settle() {
 	}
 }
 
-// await waits until every byte before end is on disk, or the disk failed. It must have been flushed.
+// await waits until every byte before end is on disk, or the disk failed. It must have been
+// flushed.
 func (s *sink) await(end int64) {
 	for s.durable.Load() < end && !s.failed.Load() {
 		<-s.settled

@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Changes goes through the changes of frames from up to, and not including, to, without reading a pixel: see [Reader.Timeline].
-// After an error there is no further step.
+// Changes goes through the changes of frames from up to, and not including, to, without reading a
+// pixel: see [Reader.Timeline]. After an error there is no further step.
 func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	return func(yield func(*frame.Step, error) bool) {
 		t := r.Timeline(from, to)
@@ -26,17 +26,20 @@ func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// Steps decodes frames from up to, and not including, to, in turn: see [Reader.Play]. After an error there is no further step.
+// Steps decodes frames from up to, and not including, to, in turn: see [Reader.Play]. After an
+// error there is no further step.
 func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 	return r.steps(from, to, (*Player).Next, nil)
 }
 
-// Unfold is Steps for those who look at rows from top to bottom: rows of a step's image are there once its Fill has been called.
+// Unfold is Steps for those who look at rows from top to bottom: rows of a step's image are there
+// once its Fill has been called.
 func (r *Reader) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
 	return r.steps(from, to, (*Player).Begin, (*Player).Fill)
 }
 
-func (r *Reader) steps(from, to int, next func(*Player) bool, fill func(*Player, int) error) iter.Seq2[*frame.Step, error] {
+func (r *Reader) steps(from, to int, next func(*Player) bool, fill func(*Player, int) error) iter.Seq2[*frame.Step,
+	error] {
 	return func(yield func(*frame.Step, error) bool) {
 		p, err := r.Play(from, to)
 		if err != nil {

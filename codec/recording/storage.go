@@ -9,15 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// storage is where a recording is written: a file, or in tests a disk that is slow, full or loses its power.
+// storage is where a recording is written: a file, or in tests a disk that is slow, full or loses
+// its power.
 type storage interface {
 	WriteAt(p []byte, off int64) (int, error)
 	Sync() error // until what was written is on disk
 	Close() error
 }
 
-// diskFile is a recording's file. Where the filesystem takes it, writes bypass the page cache: the data will not be
-// read again soon, and copying it there costs a core.
+// diskFile is a recording's file. Where the filesystem takes it, writes bypass the page cache: the
+// data will not be read again soon, and copying it there costs a core.
 type diskFile struct {
 	*os.File
 	note atomic.Pointer[string] // why writes do not bypass the page cache; empty: they do
@@ -61,8 +62,9 @@ func (e existsError) Error() string {
 
 func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// makeRoom takes away the name of a file that is overwritten, and not what is in it: a run folder may hold the same recording by another
-// name, a hard link, and a program may be reading it. It returns the path without symbolic links: the new file stands where the old one did.
+// makeRoom takes away the name of a file that is overwritten, and not what is in it: a run folder
+// may hold the same recording by another name, a hard link, and a program may be reading it. It
+// returns the path without symbolic links: the new file stands where the old one did.
 func makeRoom(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {
@@ -74,7 +76,8 @@ func makeRoom(path string) (string, error) {
 	return path, os.Remove(path)
 }
 
-// WriteAt writes p. A filesystem may accept O_DIRECT and refuse the first write: it is then given up.
+// WriteAt writes p. A filesystem may accept O_DIRECT and refuse the first write: it is then given
+// up.
 func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
 	if note := f.note.Load(); err != nil && note != nil && *note == "" && refusesDirect(err) {
@@ -88,8 +91,8 @@ func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// syncFolder makes a new file's name durable: after a power cut a file without a name is no file. Not every filesystem can do it,
-// and those that cannot need no help.
+// syncFolder makes a new file's name durable: after a power cut a file without a name is no file.
+// Not every filesystem can do it, and those that cannot need no help.
 func syncFolder(path string) {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

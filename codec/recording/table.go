@@ -8,10 +8,11 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// A checkpoint's table says where each row of one frame lies. First the blocks that it needs: their number and, for each, the
-// bytes since the offset of the one before, raw and stored size, CRC. Then each row: its number of pieces
-// and, for each piece, the block, the offset in it and the start in the row, all as zigzag differences from what the row above lets
-// expect. Rows that lie behind each other as usual thus become runs of equal bytes, which LZ4 makes vanish.
+// A checkpoint's table says where each row of one frame lies. First the blocks that it needs: their
+// number and, for each, the bytes since the offset of the one before, raw and stored size, CRC.
+// Then each row: its number of pieces and, for each piece, the block, the offset in it and the
+// start in the row, all as zigzag differences from what the row above lets expect. Rows that lie
+// behind each other as usual thus become runs of equal bytes, which LZ4 makes vanish.
 
 // blockTable knows where blocks lie in the file, by number.
 type blockTable struct {
@@ -60,7 +61,8 @@ func (p *rowPredictor) next(place *rowdelta.Place) {
 	}
 }
 
-// appendTable appends the table of places to dst. Block numbers in it count from the table's own list.
+// appendTable appends the table of places to dst. Block numbers in it count from the table's own
+// list.
 func (t *blockTable) appendTable(dst []byte, places *rowdelta.Places, rows int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(t.ids)))
 	last := int64(0)
@@ -92,9 +94,11 @@ func (t *blockTable) appendTable(dst []byte, places *rowdelta.Places, rows int) 
 	return dst
 }
 
-// parseTable reads a table into places and returns its blocks, appended to dst. Nothing in src is trusted: every piece lies
-// within its block and every block within the first end bytes of the file.
-func parseTable(src []byte, places *rowdelta.Places, rowBytes func(y int) int, rows int, end int64, dst []blockInfo) ([]blockInfo, error) {
+// parseTable reads a table into places and returns its blocks, appended to dst. Nothing in src is
+// trusted: every piece lies within its block and every block within the first end bytes of the
+// file.
+func parseTable(src []byte, places *rowdelta.Places, rowBytes func(y int) int, rows int, end int64,
+	dst []blockInfo) ([]blockInfo, error) {
 	p := headParser{b: src}
 	n := p.limited(uint64(min(len(src)/7, rows*rowdelta.MaxPieces)), "number of blocks")
 	last := int64(0)
@@ -133,7 +137,8 @@ func parsePlace(p *headParser, pred *rowPredictor, place *rowdelta.Place, blocks
 		block := e.Block + p.varint()
 		off := int64(e.Off) + int64(pred.step[i]) + p.varint()
 		start := int64(e.Start) + p.varint()
-		if block < 0 || block >= int64(len(blocks)) || off < 0 || off > maxBlockRaw || start < 0 || start >= int64(rowBytes) {
+		if block < 0 || block >= int64(len(blocks)) || off < 0 || off > maxBlockRaw || start < 0 ||
+			start >= int64(rowBytes) {
 			p.fail("piece outside its block or row")
 			return
 		}

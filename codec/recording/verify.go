@@ -36,9 +36,9 @@ func (v *VerifyReport) addError(err error) {
 	v.add(0, 0, err.Error())
 }
 
-// Verify reads a whole recording: every checksum is tested, every frame decoded and held against its hash, and every checkpoint
-// used. progress, if given, is told how many of all frames are done. The error says why verification could not be carried
-// out; what it finds is in the report.
+// Verify reads a whole recording: every checksum is tested, every frame decoded and held against
+// its hash, and every checkpoint used. progress, if given, is told how many of all frames are done.
+// The error says why verification could not be carried out; what it finds is in the report.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (VerifyReport, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -58,6 +58,9 @@ func (r *Reader) Verify(ctx context.Context, progress func(done, total int)) (Ve
 		return v, err
 	}
 	if err := r.verifyRecords(ctx, &v); err != nil {
+		return v, err
+	}
+	if err := r.verifyEvents(ctx, &v); err != nil {
 		return v, err
 	}
 	if progress == nil {
@@ -117,6 +120,22 @@ func (r *Reader) verifyRecords(ctx context.Context, v *VerifyReport) error {
 	return ctx.Err()
 }
 
+// verifyEvents reads the data of every event.
+func (r *Reader) verifyEvents(ctx context.Context, v *VerifyReport) error {
+	for n := range r.events {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		_, err := r.Event(n)
+		if isCorrupt(err) {
+			v.addError(err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // verifyBody tests the blocks of a record.
 func (r *Reader) verifyBody(h recordHeader, head, buf []byte) ([]byte, error) {
 	blocks, err := bodyBlocks(h, head)
@@ -138,7 +157,8 @@ func (r *Reader) verifyBody(h recordHeader, head, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// verifyZeros tests the bytes that no checksum covers: those that pad a record, and the body of one that is nothing else.
+// verifyZeros tests the bytes that no checksum covers: those that pad a record, and the body of one
+// that is nothing else.
 func (r *Reader) verifyZeros(h recordHeader, buf []byte) ([]byte, error) {
 	from, end := h.body()+int64(h.bodyLen), h.offset+h.size()
 	if h.typ == typePad {
@@ -189,7 +209,8 @@ func bodyBlocks(h recordHeader, head []byte) ([]blockInfo, error) {
 	return nil, nil
 }
 
-// verifyFrames decodes every frame. After a frame that cannot be read it goes on at the next one that can.
+// verifyFrames decodes every frame. After a frame that cannot be read it goes on at the next one
+// that can.
 func (r *Reader) verifyFrames(ctx context.Context, v *VerifyReport, progress func(done, total int)) error {
 	for from := 0; from < len(r.frames); {
 		p, err := r.Play(from, len(r.frames))
@@ -222,8 +243,8 @@ func (r *Reader) verifyFrames(ctx context.Context, v *VerifyReport, progress fun
 	return nil
 }
 
-// playableAfter returns the first frame after n from which a player can start: its predecessor is given by a checkpoint, or it begins
-// a segment.
+// playableAfter returns the first frame after n from which a player can start: its predecessor is
+// given by a checkpoint, or it begins a segment.
 func (r *Reader) playableAfter(n int) int {
 	for _, c := range r.checkpoints {
 		if k := int(c.number); k >= n {

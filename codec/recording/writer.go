@@ -55,8 +55,9 @@ type Stats struct {
 	Durable     int64  // bytes of file known to be on disk
 }
 
-// Writer writes a recording. Frames, gaps and segments come from one goroutine; events, metadata, pressure and stats may come
-// from any. The first error of the disk stays: every later call returns it, and what was written until then remains valid.
+// Writer writes a recording. Frames, gaps and segments come from one goroutine; events, metadata,
+// pressure and stats may come from any. The first error of the disk stays: every later call returns
+// it, and what was written until then remains valid.
 type Writer struct {
 	path string
 	file storage
@@ -156,7 +157,8 @@ func newWriter(to storage, o Options) *Writer {
 	return w
 }
 
-// SetPressure tells from 0 to 1 how near the recorder is to losing frames. Compression gets faster, then is left out.
+// SetPressure tells from 0 to 1 how near the recorder is to losing frames. Compression gets faster,
+// then is left out.
 func (w *Writer) SetPressure(p float64) { w.pressure.Store(uint64(rowdelta.Acceleration(p))) }
 
 // Stats returns the counts so far.
@@ -184,8 +186,8 @@ func (w *Writer) begin() error {
 	return w.sink.error()
 }
 
-// Segment says in which format the next frames are. The period is the nominal time from frame to frame as a fraction of
-// seconds, 0/0 where unknown.
+// Segment says in which format the next frames are. The period is the nominal time from frame to
+// frame as a fraction of seconds, 0/0 where unknown.
 func (w *Writer) Segment(f frame.Format, periodNum, periodDen int64) error {
 	defer w.mu.Unlock()
 	if err := w.begin(); err != nil {
@@ -225,8 +227,8 @@ func (w *Writer) resize(l *frame.Layout) {
 	for _, r := range l.Rows {
 		longest, widest = max(longest, r.Bytes), max(widest, r.Bytes)
 	}
-	// All blocks of one frame must find room while those of the next are being packed. A block is closed when the next span would
-	// not fit, so it is full but for one row.
+	// All blocks of one frame must find room while those of the next are being packed. A block is
+	// closed when the next span would not fit, so it is full but for one row.
 	least := rowdelta.BlockSize / 2
 	if longest == rowdelta.BlockSize {
 		least = max(least, rowdelta.BlockSize-widest)
@@ -245,8 +247,9 @@ func (w *Writer) resize(l *frame.Layout) {
 	}
 }
 
-// Ahead shows pixels of up to MostAhead frames that WriteFrame will be given next, in that order, and that stay as they are
-// until then. Frames that are compared together take less time than one by one; nothing else depends on it.
+// Ahead shows pixels of up to MostAhead frames that WriteFrame will be given next, in that order,
+// and that stay as they are until then. Frames that are compared together take less time than one
+// by one; nothing else depends on it.
 func (w *Writer) Ahead(pixels [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,14 +265,14 @@ func (w *Writer) Ahead(pixels [][]byte) {
 	}
 }
 
-// WriteFrame stores the next frame of the segment. pix stays in use until owner is released, which also happens
-// where an error is returned; a nil owner means that pix is never written to again.
+// WriteFrame stores the next frame of the segment. pix stays in use until owner is released, which
+// also happens where an error is returned; a nil owner means that pix is never written to again.
 func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
 	return w.WriteFrameChange(pix, m, owner, nil)
 }
 
-// WriteFrameChange is WriteFrame, and fills c with how the frame differs from the one before, span by span as a reader of the
-// recording will be told. A nil c is not filled.
+// WriteFrameChange is WriteFrame, and fills c with how the frame differs from the one before, span
+// by span as a reader of the recording will be told. A nil c is not filled.
 func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *frame.Change) error {
 	defer w.mu.Unlock()
 	err := w.begin()
@@ -280,7 +283,8 @@ func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *fram
 	case len(pix) != w.layout.Size:
 		err = fmt.Errorf("frame of %d bytes, want %d for %v", len(pix), w.layout.Size, w.layout.Format)
 	case !m.Sampled.Valid() || m.Sampled.Width() < 0 || m.Sampled.Width() > 1<<62:
-		err = fmt.Errorf("frame %d was sampled from %d to %d ns, which is backwards or endless", w.number, m.Sampled.Earliest, m.Sampled.Latest)
+		err = fmt.Errorf("frame %d was sampled from %d to %d ns, which is backwards or endless", w.number,
+			m.Sampled.Earliest, m.Sampled.Latest)
 	}
 	if err != nil {
 		if owner != nil {
@@ -295,8 +299,8 @@ func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *fram
 	return nil
 }
 
-// Flush has what was written so far reach the file soon, rather than with the next sync of itself: a reader that is opened then finds it.
-// It does not wait. It may be called from any goroutine.
+// Flush has what was written so far reach the file soon, rather than with the next sync of itself:
+// a reader that is opened then finds it. It does not wait. It may be called from any goroutine.
 func (w *Writer) Flush() {
 	select {
 	case w.flush <- struct{}{}:
@@ -370,14 +374,16 @@ func (w *Writer) submitBlocks(j *job, p *pixels) {
 	}
 }
 
-// restoreDue reports whether all rows should be stored once more only because the last time is long ago. Where less has changed since
-// than that would cost, a still screen above all, it can wait much longer.
+// restoreDue reports whether all rows should be stored once more only because the last time is long
+// ago. Where less has changed since than that would cost, a still screen above all, it can wait
+// much longer.
 func (w *Writer) restoreDue(now timeline.Time) bool {
 	age := now - w.restored
 	return age >= restoreEvery && w.changed >= int64(w.layout.Size) || age >= restoreAtLast
 }
 
-// intact holds the last frame against what was encoded of it, and fails the recording where it is another.
+// intact holds the last frame against what was encoded of it, and fails the recording where it is
+// another.
 func (w *Writer) intact() bool {
 	if w.prev == nil || w.encoder.Intact(w.prev.b) {
 		return true
@@ -393,8 +399,8 @@ func (w *Writer) letGo() {
 	w.prev = nil
 }
 
-// checkpoint plans a table of where each row of the last frame lies. After a minute, or where the rows have come to lie in too many
-// blocks, all rows are stored once more first.
+// checkpoint plans a table of where each row of the last frame lies. After a minute, or where the
+// rows have come to lie in too many blocks, all rows are stored once more first.
 func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
 	if !w.intact() {
 		return
@@ -459,7 +465,8 @@ func (w *Writer) Event(e timeline.Event) error {
 // MaxMetadata is how many bytes of JSON one metadata value may have.
 const MaxMetadata = 16 << 20
 
-// Metadata records a named JSON value that belongs to the recording as a whole. A later value of the same name replaces it.
+// Metadata records a named JSON value that belongs to the recording as a whole. A later value of
+// the same name replaces it.
 func (w *Writer) Metadata(name string, value json.RawMessage) error {
 	e := timeline.Event{Kind: name}
 	if err := e.Validate(); err != nil {
@@ -485,16 +492,17 @@ func (w *Writer) value(t recordType, e *timeline.Event) {
 	w.ordered <- j
 }
 
-// Came tells, before Close, the numbers of the first and the last frame that there were to record, and until when. It makes a difference
-// where the disk has failed: what the file does not hold is then recorded as a last gap, if there is room for one.
+// Came tells, before Close, the numbers of the first and the last frame that there were to record,
+// and until when. It makes a difference where the disk has failed: what the file does not hold is
+// then recorded as a last gap, if there is room for one.
 func (w *Writer) Came(first, last uint64, until timeline.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.came = &came{first, last, until}
 }
 
-// Close ends the recording and waits until all of it is on disk. It is idempotent and returns the first error there was. After an
-// error the file is cut back to its last whole record.
+// Close ends the recording and waits until all of it is on disk. It is idempotent and returns the
+// first error there was. After an error the file is cut back to its last whole record.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

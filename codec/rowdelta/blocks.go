@@ -2,12 +2,12 @@ package rowdelta
 
 import "github.com/eideticker/eideticker/capture/frame"
 
-// BlockSize is how many bytes of stored spans one block holds at the most, unless a single span is longer. Small
-// blocks keep a fetched row cheap; LZ4 looks back 64 KiB only.
+// BlockSize is how many bytes of stored spans one block holds at the most, unless a single span is
+// longer. Small blocks keep a fetched row cheap; LZ4 looks back 64 KiB only.
 const BlockSize = 128 << 10
 
-// Walker visits the stored spans of a delta in order and says in which block each lies.
-// The cut into blocks follows from the spans alone, so that reader and writer agree without storing it.
+// Walker visits the stored spans of a delta in order and says in which block each lies. The cut
+// into blocks follows from the spans alone, so that reader and writer agree without storing it.
 type Walker struct {
 	Row   int32 // the row
 	Span        // the bytes of the row
@@ -78,8 +78,8 @@ func (d *Delta) Blocks(dst []Block) []Block {
 	return dst
 }
 
-// Gather returns the block's bytes out of a frame: a part of pix itself where they lie in one piece, else a copy in buf, whose
-// capacity must be at least Raw.
+// Gather returns the block's bytes out of a frame: a part of pix itself where they lie in one
+// piece, else a copy in buf, whose capacity must be at least Raw.
 func (b *Block) Gather(l *frame.Layout, pix, buf []byte) []byte {
 	w := b.first
 	start := l.Rows[w.Row].Offset + int(w.Start)

@@ -36,7 +36,8 @@ type Run struct {
 
 type spanRange struct{ from, n int32 }
 
-// Delta is the difference between two frames of one layout. Its zero value is no difference in a frame of no rows.
+// Delta is the difference between two frames of one layout. Its zero value is no difference in a
+// frame of no rows.
 type Delta struct {
 	Runs  []Run
 	Spans []Span
@@ -94,7 +95,8 @@ func (d *Delta) addSame(row, rows int32) {
 	d.Runs = append(d.Runs, Run{Kind: Same, Row: row, Rows: rows})
 }
 
-// addCopied extends the delta by one row that equals row src of the frame before and differs in seen, which may be empty.
+// addCopied extends the delta by one row that equals row src of the frame before and differs in
+// seen, which may be empty.
 func (d *Delta) addCopied(row, src int32, seen Span) {
 	if n := len(d.Runs); n > 0 && !d.cut {
 		last := &d.Runs[n-1]
@@ -125,7 +127,8 @@ func (d *Delta) push(spans ...Span) spanRange {
 	return r
 }
 
-// addNew extends the delta by one row of which the stored spans are kept and the seen ones look different.
+// addNew extends the delta by one row of which the stored spans are kept and the seen ones look
+// different.
 func (d *Delta) addNew(row int32, stored, seen []Span) {
 	for _, s := range stored {
 		d.Raw += int(s.End - s.Start)

@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// outerDiff returns the narrowest range of bytes that holds every difference of a and b, which have one length.
+// outerDiff returns the narrowest range of bytes that holds every difference of a and b, which have
+// one length.
 func outerDiff(a, b []byte) (start, end int, differ bool) {
 	start = firstDiff(a, b, 0)
 	if start == len(a) {
@@ -51,8 +52,9 @@ func lastDiff(a, b []byte, floor int) int {
 	return i
 }
 
-// diffSpans cuts what differs between a and b into spans, separated by at least minGap equal bytes, and returns how
-// many. Each starts and ends with a difference; the last takes what is left when MaxSpans are reached. a and b differ.
+// diffSpans cuts what differs between a and b into spans, separated by at least minGap equal bytes,
+// and returns how many. Each starts and ends with a difference; the last takes what is left when
+// MaxSpans are reached. a and b differ.
 func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
 	start, end, _ := outerDiff(a, b)
 	n := 0
@@ -69,8 +71,9 @@ func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
 	return n + 1
 }
 
-// nextGap returns the first run of at least minGap equal bytes after i, or two equal numbers where there is none. A gap that
-// long holds two probes half of it apart, so a row of noise is looked at in one word of four.
+// nextGap returns the first run of at least minGap equal bytes after i, or two equal numbers where
+// there is none. A gap that long holds two probes half of it apart, so a row of noise is looked at
+// in one word of four.
 func nextGap(a, b []byte, i int) (int, int) {
 	const probe = minGap / 2
 	for p := i + probe; p+8 <= len(a); p += probe {

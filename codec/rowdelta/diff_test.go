@@ -68,7 +68,8 @@ func TestDiffSpansAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestRowTable compares the table with a search from the top, for rows of which many are equal and over many frames.
+// TestRowTable compares the table with a search from the top, for rows of which many are equal and
+// over many frames.
 func TestRowTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, rows := range []int{1, 2, 7, 100, 1080} {
@@ -160,7 +161,8 @@ func TestAcceleration(t *testing.T) {
 		}
 		last = a
 	}
-	if Acceleration(-1) != Smallest || Acceleration(0) != Smallest || Acceleration(1) != Uncompress || Acceleration(7) != Uncompress {
+	if Acceleration(-1) != Smallest || Acceleration(0) != Smallest || Acceleration(1) != Uncompress ||
+		Acceleration(7) != Uncompress {
 		t.Error("the ends are not the smallest and none")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Encoder compares each frame with the one before. It remembers the hash of every row of the last frame, not its
-// bytes: those the caller keeps until the next frame has been compared.
+// Encoder compares each frame with the one before. It remembers the hash of every row of the last
+// frame, not its bytes: those the caller keeps until the next frame has been compared.
 type Encoder struct {
 	layout *frame.Layout
 	places *Places // to keep rows from falling into too many pieces
@@ -38,11 +38,13 @@ func NewEncoder(l *frame.Layout) *Encoder {
 	}
 }
 
-// Places tells where each row of the last frame lies. It is the encoder's own; copy it with [Places.CopyFrom].
+// Places tells where each row of the last frame lies. It is the encoder's own; copy it with
+// [Places.CopyFrom].
 func (e *Encoder) Places() *Places { return e.places }
 
-// Encode fills d with the difference of cur from prev, both whole frames, and returns cur's [FrameHash]. A nil prev stores
-// every row. firstBlock is the number that the first block of this delta will have.
+// Encode fills d with the difference of cur from prev, both whole frames, and returns cur's
+// [FrameHash]. A nil prev stores every row. firstBlock is the number that the first block of this
+// delta will have.
 func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 	if prev != nil {
 		e.own.Begin(e.Shift())
@@ -54,7 +56,8 @@ func (e *Encoder) Encode(prev, cur []byte, d *Delta, firstBlock int64) uint64 {
 // Shift is by how many rows the picture was last seen to move, for [Scan.Begin].
 func (e *Encoder) Shift() int32 { return e.shift }
 
-// EncodeScanned is [Encoder.Encode] for a frame of which s has compared every row with prev. With a nil prev s is not used.
+// EncodeScanned is [Encoder.Encode] for a frame of which s has compared every row with prev. With a
+// nil prev s is not used.
 func (e *Encoder) EncodeScanned(prev, cur []byte, s *Scan, d *Delta, firstBlock int64) uint64 {
 	d.Reset()
 	if prev == nil {
@@ -77,8 +80,9 @@ func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) {
 	e.places.Apply(d, firstBlock)
 }
 
-// Intact reports whether the last frame, hashed anew from its bytes, is still the frame that was encoded. If it is not, somebody wrote
-// to it meanwhile or memory is faulty, and what was found equal to it since means nothing.
+// Intact reports whether the last frame, hashed anew from its bytes, is still the frame that was
+// encoded. If it is not, somebody wrote to it meanwhile or memory is faulty, and what was found
+// equal to it since means nothing.
 func (e *Encoder) Intact(cur []byte) bool {
 	for y, h := range e.hashes {
 		if xxh3.Hash(e.layout.Row(cur, y)) != h {
@@ -104,7 +108,8 @@ func (e *Encoder) newLength(y int) bool {
 	return y > 0 && e.layout.Rows[y].Bytes != e.layout.Rows[y-1].Bytes
 }
 
-// equals reports whether row src of prev, if there is one, equals row. Rows are confirmed by their bytes, never by a hash alone.
+// equals reports whether row src of prev, if there is one, equals row. Rows are confirmed by their
+// bytes, never by a hash alone.
 func equals(l *frame.Layout, prev []byte, src int, row []byte) bool {
 	return src >= 0 && src < len(l.Rows) && bytes.Equal(l.Row(prev, src), row)
 }
@@ -150,8 +155,9 @@ func (e *Encoder) addChanged(prev, cur []byte, y int, tried int32, d *Delta) {
 	e.storeChanges(y, a, b, d)
 }
 
-// find returns a row of prev that equals row, which stands at y in the new frame, and notes the row's hash. The row that lies
-// as far away as the last one that was found is tried first and without hashing: while a page scrolls that is nearly all rows.
+// find returns a row of prev that equals row, which stands at y in the new frame, and notes the
+// row's hash. The row that lies as far away as the last one that was found is tried first and
+// without hashing: while a page scrolls that is nearly all rows.
 func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
 	if src := y + e.shift; e.shift != tried && equals(e.layout, prev, int(src), row) {
 		e.hashes[y] = e.before[src]
@@ -185,8 +191,9 @@ func (e *Encoder) storeChanges(y int, a, b []byte, d *Delta) {
 	d.addNew(int32(y), stored[:n], seen[:m])
 }
 
-// FrameHash is the hash by which a decoded frame is held against what was captured: XXH3-64 over the
-// little-endian XXH3-64 hashes of all its rows, padding included, in order of [frame.Layout.Rows].
+// FrameHash is the hash by which a decoded frame is held against what was captured: XXH3-64 over
+// the little-endian XXH3-64 hashes of all its rows, padding included, in order of
+// [frame.Layout.Rows].
 func FrameHash(m frame.Image) uint64 {
 	hashes := make([]uint64, len(m.Rows))
 	for y, row := range m.Rows {

@@ -28,7 +28,8 @@ func layouts(t testing.TB) (all []*frame.Layout) {
 	return all
 }
 
-// nextFrame changes a frame by chance as screens do: not at all, in specks, in boxes, by moving rows, or altogether.
+// nextFrame changes a frame by chance as screens do: not at all, in specks, in boxes, by moving
+// rows, or altogether.
 func nextFrame(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
 	row := func(y int) []byte { return l.Row(next, y) }
@@ -99,7 +100,8 @@ func apply(l *frame.Layout, prev []byte, d *Delta, blocks [][]byte) []byte {
 	return next
 }
 
-// TestFilms sends random films of every format through encoder, wire, parser and Places, and expects each frame back.
+// TestFilms sends random films of every format through encoder, wire, parser and Places, and
+// expects each frame back.
 func TestFilms(t *testing.T) {
 	for i, l := range layouts(t) {
 		t.Run(l.Format.String(), func(t *testing.T) {
@@ -120,7 +122,8 @@ func TestFilms(t *testing.T) {
 				if err := parsed.Parse(wire, l); err != nil {
 					t.Fatalf("frame %d: %v", n, err)
 				}
-				if again := parsed.Append(nil); !bytes.Equal(wire, again) || parsed.Raw != d.Raw || parsed.Changed() != d.Changed() {
+				if again := parsed.Append(nil); !bytes.Equal(wire, again) || parsed.Raw != d.Raw ||
+					parsed.Changed() != d.Changed() {
 					t.Fatalf("frame %d: delta changes on its way", n)
 				}
 				blocks := body(l, &d, cur)
@@ -193,8 +196,8 @@ func bytesEqualPieces(p, q *Place) bool {
 	return true
 }
 
-// checkSeen holds what a delta calls seen against a literal comparison: every byte that looks different is in a span, every span begins
-// and ends with one, unless the row was copied.
+// checkSeen holds what a delta calls seen against a literal comparison: every byte that looks
+// different is in a span, every span begins and ends with one, unless the row was copied.
 func checkSeen(t *testing.T, l *frame.Layout, a, b []byte, d *Delta) {
 	t.Helper()
 	var c frame.Change

@@ -18,7 +18,8 @@ const (
 	Uncompress = 17 // store as it is
 )
 
-// Acceleration returns the compression for a pressure from 0, all the time in the world, to 1, frames are about to be lost.
+// Acceleration returns the compression for a pressure from 0, all the time in the world, to 1,
+// frames are about to be lost.
 func Acceleration(pressure float64) int {
 	switch {
 	case pressure >= 0.75:
@@ -37,8 +38,9 @@ const (
 	worthIt   = 32 // a block is stored as it is unless LZ4 saves a 32nd
 )
 
-// Pack compresses src into dst and returns the number of bytes written, or 0 where src is better stored as it
-// is. A large block is tried at two places first: noise should not cost the time of a full attempt.
+// Pack compresses src into dst and returns the number of bytes written, or 0 where src is better
+// stored as it is. A large block is tried at two places first: noise should not cost the time of a
+// full attempt.
 func (p *Packer) Pack(src, dst []byte, acceleration int) (int, error) {
 	if acceleration >= Uncompress || len(src) < 16 {
 		return 0, nil

@@ -5,14 +5,16 @@ import "github.com/eideticker/eideticker/capture/frame"
 // MaxPieces is into how many pieces a row may fall before it is stored as a whole.
 const MaxPieces = 8
 
-// Piece is a part of a row that lies in one block. It reaches to the next piece, or to the row's end.
+// Piece is a part of a row that lies in one block. It reaches to the next piece, or to the row's
+// end.
 type Piece struct {
 	Block int64 // number of the block
 	Off   int32 // of the piece's first byte within the block
 	Start int32 // of the piece within the row
 }
 
-// Place is where the bytes of one row lie: its pieces from left to right. A row without pieces is unknown.
+// Place is where the bytes of one row lie: its pieces from left to right. A row without pieces is
+// unknown.
 type Place struct {
 	N      int32
 	Pieces [MaxPieces]Piece
@@ -48,8 +50,9 @@ func (p *Places) Known() bool {
 	return true
 }
 
-// Apply moves the places on by one frame. firstBlock is the number of the delta's first block. It reports
-// false where a row would fall into more than MaxPieces pieces; that row is then unknown. No encoder writes such a delta.
+// Apply moves the places on by one frame. firstBlock is the number of the delta's first block. It
+// reports false where a row would fall into more than MaxPieces pieces; that row is then unknown.
+// No encoder writes such a delta.
 func (p *Places) Apply(d *Delta, firstBlock int64) bool {
 	for i := range d.Runs {
 		if d.Runs[i].Kind == Copied {

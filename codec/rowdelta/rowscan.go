@@ -6,10 +6,11 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Scan is what can be said of each row of a frame by itself, from the frame before alone: most of the work of encoding,
-// and what touches most of the memory. Several goroutines may compare different rows at once, and the scans of several
-// frames may be made side by side, a few rows of each at a time, so that a row is still in a processor's
-// cache when the next frame's row is compared with it.
+// Scan is what can be said of each row of a frame by itself, from the frame before alone: most of
+// the work of encoding, and what touches most of the memory. Several goroutines may compare
+// different rows at once, and the scans of several frames may be made side by side, a few rows of
+// each at a time, so that a row is still in a processor's cache when the next frame's row is
+// compared with it.
 type Scan struct {
 	layout *frame.Layout
 	shift  int32
@@ -32,7 +33,8 @@ const (
 // NewScan returns a scan for frames of one layout.
 func NewScan(l *frame.Layout) *Scan { return &Scan{layout: l, rows: make([]scanned, len(l.Rows))} }
 
-// Begin starts on another frame. Rows that are not what they were are looked for shift rows away; see [Encoder.Shift].
+// Begin starts on another frame. Rows that are not what they were are looked for shift rows away;
+// see [Encoder.Shift].
 func (s *Scan) Begin(shift int32) { s.shift = shift }
 
 // Rows compares rows from up to, and not including, to of frame cur with the frame before.

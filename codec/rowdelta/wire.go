@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// The bytes of a delta, all numbers uvarint unless said otherwise. Runs follow each other until every row is covered:
+// The bytes of a delta, all numbers uvarint unless said otherwise. Runs follow each other until
+// every row is covered:
 //
 //	tag = rows<<2 | form
 //	form 0, same
@@ -16,7 +17,8 @@ import (
 //	form 2, new:    list of stored spans; they are the seen spans too
 //	form 3, new:    list of stored spans, list of seen spans
 //
-// A list is its length and then, for each span, the bytes since the end of the one before and its own length.
+// A list is its length and then, for each span, the bytes since the end of the one before and its
+// own length.
 const (
 	formSame = iota
 	formCopied
@@ -62,8 +64,8 @@ func appendSpans(dst []byte, spans []Span) []byte {
 	return dst
 }
 
-// Parse reads a delta for frames of the layout and checks all of it; src must hold nothing else. Memory stays
-// bounded by the layout's rows, whatever src says.
+// Parse reads a delta for frames of the layout and checks all of it; src must hold nothing else.
+// Memory stays bounded by the layout's rows, whatever src says.
 func (d *Delta) Parse(src []byte, l *frame.Layout) error {
 	d.Reset()
 	p := parser{src: src}
@@ -123,7 +125,8 @@ func (d *Delta) parseRun(p *parser, r *Run, form uint64, l *frame.Layout) error 
 // rowLength returns how many bytes each of the rows has, and whether they agree on it.
 func rowLength(l *frame.Layout, row, rows int) (int, bool) {
 	n := l.Rows[row].Bytes
-	return n, l.Rows[row+rows-1].Bytes == n && (l.Rows[row].Plane == l.Rows[row+rows-1].Plane || sameBytes(l, row, rows, n))
+	return n, l.Rows[row+rows-1].Bytes == n &&
+		(l.Rows[row].Plane == l.Rows[row+rows-1].Plane || sameBytes(l, row, rows, n))
 }
 
 func sameBytes(l *frame.Layout, row, rows, n int) bool {

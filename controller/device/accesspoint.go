@@ -17,9 +17,11 @@ type AccessPoint struct {
 }
 
 // accessPoint is the one notation that there is, so that the schema can have it too.
-var accessPoint = regexp.MustCompile(`^([A-Za-z0-9 ._-]{1,32})\?passphrase=(/[A-Za-z0-9/._-]{1,255})(?:&channel=([0-9]{1,3}))?(?:&country=([A-Z]{2}))?$`)
+var accessPoint = regexp.MustCompile(
+	`^([A-Za-z0-9 ._-]{1,32})\?passphrase=(/[A-Za-z0-9/._-]{1,255})(?:&channel=([0-9]{1,3}))?(?:&country=([A-Z]{2}))?$`)
 
-// ParseAccessPoint reads NAME?passphrase=FILE&channel=N&country=XX, of which the last two may be left out. "" is none.
+// ParseAccessPoint reads NAME?passphrase=FILE&channel=N&country=XX, of which the last two may be
+// left out. "" is none.
 func ParseAccessPoint(s string) (a AccessPoint, err error) {
 	if s == "" {
 		return a, nil

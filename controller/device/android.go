@@ -13,7 +13,8 @@ import (
 
 // Shell is the shell of an Android device.
 type Shell interface {
-	// Run runs a command and returns what it says. It is an error if the command ends with another code than 0; what it said is returned then too.
+	// Run runs a command and returns what it says. It is an error if the command ends with another
+	// code than 0; what it said is returned then too.
 	Run(ctx context.Context, command string) (string, error)
 	// Quote makes one word of a command of a text.
 	Quote(text string) string
@@ -36,14 +37,18 @@ func NewAndroid(shell Shell, d Description, clock timeline.Clock) *Android {
 
 // packages are those of browsers that people call by other names.
 var packages = map[string]string{
-	"brave": "com.brave.browser", "chrome": "com.android.chrome", "chrome-beta": "com.chrome.beta", "chrome-canary": "com.chrome.canary", "chrome-dev": "com.chrome.dev",
-	"chromium": "org.chromium.chrome", "edge": "com.microsoft.emmx", "firefox": "org.mozilla.firefox", "firefox-beta": "org.mozilla.firefox_beta",
-	"firefox-nightly": "org.mozilla.fenix", "opera": "com.opera.browser", "samsung": "com.sec.android.app.sbrowser", "vivaldi": "com.vivaldi.browser",
+	"brave": "com.brave.browser", "chrome": "com.android.chrome", "chrome-beta": "com.chrome.beta",
+	"chrome-canary": "com.chrome.canary", "chrome-dev": "com.chrome.dev",
+	"chromium": "org.chromium.chrome", "edge": "com.microsoft.emmx", "firefox": "org.mozilla.firefox",
+	"firefox-beta":    "org.mozilla.firefox_beta",
+	"firefox-nightly": "org.mozilla.fenix", "opera": "com.opera.browser", "samsung": "com.sec.android.app.sbrowser",
+	"vivaldi": "com.vivaldi.browser",
 }
 
 var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 
-// Package returns the Android package of a browser: of a name such as chrome, or the package itself.
+// Package returns the Android package of a browser: of a name such as chrome, or the package
+// itself.
 func Package(browser string) (string, error) {
 	if p, ok := packages[browser]; ok {
 		return p, nil
@@ -55,10 +60,12 @@ func Package(browser string) (string, error) {
 	for name := range packages {
 		names = append(names, name)
 	}
-	return "", fmt.Errorf("%q is no browser of Android's that is known here, and no package%s", strict.Clip(browser), strict.Meant(browser, names))
+	return "", fmt.Errorf("%q is no browser of Android's that is known here, and no package%s", strict.Clip(browser),
+		strict.Meant(browser, names))
 }
 
-// Start ends a browser, clears its data where the device's entry allows it, and starts it at an address by an intent. It returns when the browser was told.
+// Start ends a browser, clears its data where the device's entry allows it, and starts it at an
+// address by an intent. It returns when the browser was told.
 func (a *Android) Start(ctx context.Context, browser, address string) (timeline.Interval, error) {
 	p, err := Package(browser)
 	if err != nil {
@@ -71,7 +78,8 @@ func (a *Android) Start(ctx context.Context, browser, address string) (timeline.
 		if ctx.Err() != nil {
 			return timeline.Interval{}, context.Cause(ctx)
 		}
-		return timeline.Interval{}, errors.Join(fmt.Errorf("start %s: device %s has no %s", browser, a.about.Name, p), err)
+		return timeline.Interval{}, errors.Join(fmt.Errorf("start %s: device %s has no %s", browser, a.about.Name, p),
+			err)
 	}
 	if err := a.Stop(ctx, browser); err != nil {
 		return timeline.Interval{}, err
@@ -88,7 +96,8 @@ func (a *Android) Start(ctx context.Context, browser, address string) (timeline.
 	return a.View(ctx, browser, address)
 }
 
-// View has a browser go to an address by an intent, as a link in another app does: the platform's own way.
+// View has a browser go to an address by an intent, as a link in another app does: the platform's
+// own way.
 func (a *Android) View(ctx context.Context, browser, address string) (timeline.Interval, error) {
 	p, err := Package(browser)
 	if err != nil {
@@ -153,7 +162,8 @@ func (a *Android) Version(ctx context.Context, browser string) string {
 	return ""
 }
 
-// Model returns what device it is, and which Android it runs: "Google Pixel 7, Android 14"; "" where it does not say.
+// Model returns what device it is, and which Android it runs: "Google Pixel 7, Android 14"; ""
+// where it does not say.
 func (a *Android) Model(ctx context.Context) string {
 	var words []string
 	for _, property := range []string{"ro.product.manufacturer", "ro.product.model", "ro.build.version.release"} {

@@ -10,22 +10,25 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Health asks an Android device whether a run on it would measure what it is meant to: charge, temperature, throttling, screen and lock screen. What the device does
-// not say is said, and no reason against a run; that it does not answer is an error.
+// Health asks an Android device whether a run on it would measure what it is meant to: charge,
+// temperature, throttling, screen and lock screen. What the device does not say is said, and no
+// reason against a run; that it does not answer is an error.
 func (a *Android) Health(ctx context.Context) (Health, error) {
 	var h Health
 	for _, q := range []struct {
 		command string
 		judge   func(*Health, string, Description)
 	}{
-		{"dumpsys battery", judgeBattery}, {"dumpsys thermalservice", judgeThermal}, {"dumpsys power", judgeScreen}, {"dumpsys window policy", judgeLock},
+		{"dumpsys battery", judgeBattery}, {"dumpsys thermalservice", judgeThermal}, {"dumpsys power", judgeScreen},
+		{"dumpsys window policy", judgeLock},
 	} {
 		said, err := a.shell.Run(ctx, q.command)
 		if err != nil {
 			if ctx.Err() != nil {
 				return h, context.Cause(ctx)
 			}
-			if errors.Is(err, input.ErrGone) || len(h) == 0 && said == "" { // a command that only fails is one that the device does not have
+			// a command that only fails is one that the device does not have
+			if errors.Is(err, input.ErrGone) || len(h) == 0 && said == "" {
 				return h, err
 			}
 		}
@@ -54,7 +57,8 @@ func judgeBattery(h *Health, said string, d Description) {
 	}
 	if ok && scale > 0 && level >= 0 && level <= scale {
 		if percent := level * 100 / scale; percent < d.LeastCharge {
-			h.refuse("its battery has %d %% left, less than %d %%: charge it, or change least-charge in its entry", percent, d.LeastCharge)
+			h.refuse("its battery has %d %% left, less than %d %%: charge it, or change least-charge in its entry",
+				percent, d.LeastCharge)
 		} else {
 			h.say("its battery has %d %% left", percent)
 		}
@@ -66,7 +70,8 @@ func judgeBattery(h *Health, said string, d Description) {
 	case !ok || tenths < -500 || tenths > 1500: // no battery lives there
 		h.say("it does not say how warm its battery is")
 	case tenths > d.Hottest*10:
-		h.refuse("its battery has %.1f °C, more than %d °C: let it cool, or change hottest in its entry", float64(tenths)/10, d.Hottest)
+		h.refuse("its battery has %.1f °C, more than %d °C: let it cool, or change hottest in its entry",
+			float64(tenths)/10, d.Hottest)
 	default:
 		h.say("its battery has %.1f °C", float64(tenths)/10)
 	}
@@ -78,7 +83,8 @@ var thermalLevels = []string{"none", "light", "moderate", "severe", "critical", 
 // throttled is the level from which on it slows down what is measured.
 const throttled = 2
 
-// judgeThermal reads "dumpsys thermalservice", of Android 10 and later; before, nothing is said, and nothing is missed.
+// judgeThermal reads "dumpsys thermalservice", of Android 10 and later; before, nothing is said,
+// and nothing is missed.
 func judgeThermal(h *Health, said string, _ Description) {
 	level, ok := wholeNumber(said, "Thermal Status")
 	switch {
@@ -101,7 +107,8 @@ func judgeScreen(h *Health, said string, _ Description) {
 	case m[1] == "Awake":
 		h.say("its screen is on")
 	default:
-		h.refuse("its screen is off (%s): wake it, and let it stay awake in its developer options", strings.ToLower(m[1]))
+		h.refuse("its screen is off (%s): wake it, and let it stay awake in its developer options",
+			strings.ToLower(m[1]))
 	}
 }
 
@@ -110,7 +117,8 @@ var (
 	lockScreen    = regexp.MustCompile(`\bmShowingLockscreen=(true|false)\b`)
 )
 
-// judgeLock reads "dumpsys window policy": the part of the keyguard's delegate, or what stood there before Android 8.
+// judgeLock reads "dumpsys window policy": the part of the keyguard's delegate, or what stood there
+// before Android 8.
 func judgeLock(h *Health, said string, _ Description) {
 	var m []string
 	if _, guard, found := strings.Cut(said, "KeyguardServiceDelegate"); found {

@@ -49,7 +49,8 @@ func file(t testing.TB, name string) string {
 // healthy is a phone on which a run may begin.
 func healthy(t testing.TB) *phone {
 	return &phone{fails: map[string]error{}, says: map[string]string{
-		"dumpsys battery": file(t, "battery"), "dumpsys thermalservice": file(t, "thermal"), "dumpsys power": file(t, "power"), "dumpsys window policy": file(t, "policy"),
+		"dumpsys battery": file(t, "battery"), "dumpsys thermalservice": file(t, "thermal"),
+		"dumpsys power": file(t, "power"), "dumpsys window policy": file(t, "policy"),
 	}}
 }
 
@@ -80,21 +81,27 @@ func TestHealth(t *testing.T) {
 		{"flat", replace("dumpsys battery", "level: 83", "level: 14"), "",
 			"its battery has 14 % left, less than 15 %: charge it, or change least-charge in its entry"},
 		{"another scale", replace("dumpsys battery", "scale: 100", "scale: 200"), "its battery has 41 % left", ""},
-		{"no scale", replace("dumpsys battery", "scale: 100", "scale: 0"), "it does not say how full its battery is", ""},
+		{"no scale", replace("dumpsys battery", "scale: 100", "scale: 0"), "it does not say how full its battery is",
+			""},
 		{"hot", replace("dumpsys battery", "temperature: 287", "temperature: 401"), "",
 			"its battery has 40.1 °C, more than 40 °C: let it cool, or change hottest in its entry"},
-		{"as hot as it may be", replace("dumpsys battery", "temperature: 287", "temperature: 400"), "its battery has 40.0 °C", ""},
+		{"as hot as it may be", replace("dumpsys battery", "temperature: 287", "temperature: 400"),
+			"its battery has 40.0 °C", ""},
 		{"frozen", replace("dumpsys battery", "temperature: 287", "temperature: -43"), "its battery has -4.3 °C", ""},
-		{"impossible", replace("dumpsys battery", "temperature: 287", "temperature: 99999999999"), "it does not say how warm its battery is", ""},
-		{"throttled", replace("dumpsys thermalservice", "Thermal Status: 0", "Thermal Status: 3"), "", "it is throttled because it is hot (severe): let it cool"},
-		{"warm", replace("dumpsys thermalservice", "Thermal Status: 0", "Thermal Status: 1"), "it is about to be throttled because it is warm (light)", ""},
+		{"impossible", replace("dumpsys battery", "temperature: 287", "temperature: 99999999999"),
+			"it does not say how warm its battery is", ""},
+		{"throttled", replace("dumpsys thermalservice", "Thermal Status: 0", "Thermal Status: 3"), "",
+			"it is throttled because it is hot (severe): let it cool"},
+		{"warm", replace("dumpsys thermalservice", "Thermal Status: 0", "Thermal Status: 1"),
+			"it is about to be throttled because it is warm (light)", ""},
 		{"old", silent("dumpsys thermalservice"), "it is unlocked", ""},
 		{"asleep", replace("dumpsys power", "mWakefulness=Awake", "mWakefulness=Asleep"), "",
 			"its screen is off (asleep): wake it, and let it stay awake in its developer options"},
 		{"dozing", replace("dumpsys power", "mWakefulness=Awake", "mWakefulness=Dozing"), "",
 			"its screen is off (dozing): wake it, and let it stay awake in its developer options"},
 		{"no screen", silent("dumpsys power"), "it does not say whether its screen is on", ""},
-		{"locked", replace("dumpsys window policy", "showing=false", "showing=true"), "", "it is locked: unlock it, and set its screen lock to none"},
+		{"locked", replace("dumpsys window policy", "showing=false", "showing=true"), "",
+			"it is locked: unlock it, and set its screen lock to none"},
 		{"locked, Android 7", func(p *phone) {
 			p.says["dumpsys window policy"] = "    mShowingLockscreen=true mShowingDream=false mDreamingLockscreen=true mDreamingSleepToken=null\n"
 		}, "", "it is locked: unlock it, and set its screen lock to none"},
@@ -131,7 +138,8 @@ func TestHealthOfWhatIsGone(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	refused := errors.New("connection refused")
-	if _, err := NewAndroid(&phone{fails: map[string]error{"dumpsys battery": refused}}, blank("phone"), nil).Health(t.Context()); !errors.Is(err, refused) {
+	if _, err := NewAndroid(&phone{fails: map[string]error{"dumpsys battery": refused}}, blank("phone"), nil).Health(
+		t.Context()); !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,10 +157,13 @@ func TestHealthOfWhatIsGone(t *testing.T) {
 // FuzzHealth: whatever a device says becomes a few short sentences.
 func FuzzHealth(f *testing.F) {
 	p := healthy(f)
-	f.Add(p.says["dumpsys battery"], p.says["dumpsys thermalservice"], p.says["dumpsys power"], p.says["dumpsys window policy"])
-	f.Add("level: -1\nscale: 0\ntemperature: x", "Thermal Status: 99", "mWakefulness=", "KeyguardServiceDelegate showing=maybe")
+	f.Add(p.says["dumpsys battery"], p.says["dumpsys thermalservice"], p.says["dumpsys power"],
+		p.says["dumpsys window policy"])
+	f.Add("level: -1\nscale: 0\ntemperature: x", "Thermal Status: 99", "mWakefulness=",
+		"KeyguardServiceDelegate showing=maybe")
 	f.Fuzz(func(t *testing.T, battery, thermal, power, policy string) {
-		p := &phone{says: map[string]string{"dumpsys battery": battery, "dumpsys thermalservice": thermal, "dumpsys power": power, "dumpsys window policy": policy}}
+		p := &phone{says: map[string]string{"dumpsys battery": battery, "dumpsys thermalservice": thermal,
+			"dumpsys power": power, "dumpsys window policy": policy}}
 		h, err := NewAndroid(p, blank("phone"), nil).Health(t.Context())
 		if err != nil || len(h) < 4 || len(h) > 5 {
 			t.Fatalf("%d sentences, %v", len(h), err)
@@ -186,11 +197,15 @@ func TestAndroidStart(t *testing.T) {
 		ran    []string
 		want   string
 	}{
-		{"kept", kept, func(*phone) {}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt}, ""},
-		{"fresh", fresh, func(*phone) {}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", "pm clear com.android.chrome", viewIt}, ""},
-		{"not there", kept, func(p *phone) { p.says["pm path com.android.chrome"] = "" }, []string{"pm path com.android.chrome"}, "start chrome: device phone has no com.android.chrome"},
+		{"kept", kept, func(*phone) {}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome",
+			viewIt}, ""},
+		{"fresh", fresh, func(*phone) {}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome",
+			"pm clear com.android.chrome", viewIt}, ""},
+		{"not there", kept, func(p *phone) { p.says["pm path com.android.chrome"] = "" },
+			[]string{"pm path com.android.chrome"}, "start chrome: device phone has no com.android.chrome"},
 		{"not cleared", fresh, func(p *phone) { p.says["pm clear com.android.chrome"] = "Failed\n" },
-			[]string{"pm path com.android.chrome", "am force-stop com.android.chrome", "pm clear com.android.chrome"}, `clear the data of com.android.chrome: it says "Failed"`},
+			[]string{"pm path com.android.chrome", "am force-stop com.android.chrome", "pm clear com.android.chrome"},
+			`clear the data of com.android.chrome: it says "Failed"`},
 		{"not started", kept, func(p *phone) {
 			p.says[viewIt] = "Starting: Intent { act=android.intent.action.VIEW dat=http://10.0.0.1:8080/... pkg=com.android.chrome }\nError: Activity not started, unable to resolve Intent\n"
 		}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt},
@@ -221,7 +236,8 @@ func TestAndroidStart(t *testing.T) {
 			t.Errorf("%q is shown", bad)
 		}
 	}
-	if _, err := NewAndroid(p, kept, nil).Start(t.Context(), "chrme", address); err == nil || !strings.Contains(err.Error(), "is chrome meant?") {
+	if _, err := NewAndroid(p, kept, nil).Start(t.Context(), "chrme", address); err == nil ||
+		!strings.Contains(err.Error(), "is chrome meant?") {
 		t.Errorf("error %v", err)
 	}
 	if len(p.ran) != 0 {
@@ -272,9 +288,12 @@ func TestTyped(t *testing.T) {
 		typed Typed
 		want  []string
 	}{
-		{"keys", Typed{Bar: blank("x").AddressBar}, []string{"[key down ControlLeft key down l]", "[key up l key up ControlLeft]"}},
-		{"mouse", Typed{Bar: AddressBar{X: 540, Y: 160}}, []string{"[move to 540,160 button down left]", "[button up left]"}},
-		{"finger", Typed{Bar: AddressBar{X: 540, Y: 160}, Touch: true}, []string{"[finger 0 down at 540,160]", "[finger 0 up]"}},
+		{"keys", Typed{Bar: blank("x").AddressBar},
+			[]string{"[key down ControlLeft key down l]", "[key up l key up ControlLeft]"}},
+		{"mouse", Typed{Bar: AddressBar{X: 540, Y: 160}},
+			[]string{"[move to 540,160 button down left]", "[button up left]"}},
+		{"finger", Typed{Bar: AddressBar{X: 540, Y: 160}, Touch: true},
+			[]string{"[finger 0 down at 540,160]", "[finger 0 up]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := &keyboard{}
@@ -290,7 +309,8 @@ func TestTyped(t *testing.T) {
 		})
 	}
 	k := &keyboard{fails: 4}
-	if _, err := (Typed{Input: k, Bar: blank("x").AddressBar}).Go(t.Context(), "a"); !errors.Is(err, input.ErrGone) || k.did[len(k.did)-1] != "release" {
+	if _, err := (Typed{Input: k, Bar: blank("x").AddressBar}).Go(t.Context(), "a"); !errors.Is(err, input.ErrGone) ||
+		k.did[len(k.did)-1] != "release" {
 		t.Errorf("error %v after %q", err, k.did)
 	}
 	for _, bad := range []string{"", "a\nb", strings.Repeat("a", 9000)} {

@@ -7,15 +7,18 @@ import (
 	"path/filepath"
 )
 
-// Authority is who makes the certificates of a test network. Browsers that are started with it trust what it signed, in their new profile and nowhere else: nothing of the machine changes.
+// Authority is who makes the certificates of a test network. Browsers that are started with it
+// trust what it signed, in their new profile and nowhere else: nothing of the machine changes.
 //
-// Chromium takes the hash of its key on the command line, and holds no certificate that was signed with it against anything else. Firefox takes the certificate by a policy, which it reads beside
-// a copy of its program (see foreign_linux.go).
+// Chromium takes the hash of its key on the command line, and holds no certificate that was signed
+// with it against anything else. Firefox takes the certificate by a policy, which it reads beside a
+// copy of its program (see foreign_linux.go).
 type Authority struct {
 	File    string // its certificate, PEM
 	KeyHash string // SHA-256 of its public key in Base64
-	// HTTP3 is spoken where servers offer it. Chromium trusts no authority of this kind for that unless it is told to speak nothing else, so it does then.
-	// Firefox asks by TCP first, but for hosts of which names say that they speak it (HTTPS records).
+	// HTTP3 is spoken where servers offer it. Chromium trusts no authority of this kind for that
+	// unless it is told to speak nothing else, so it does then. Firefox asks by TCP first, but for
+	// hosts of which names say that they speak it (HTTPS records).
 	HTTP3 bool
 }
 
@@ -28,11 +31,13 @@ func chromiumTrusts(a *Authority) []string {
 	return args
 }
 
-// firefoxTrusts returns the kind whose profile speaks HTTP/3 with servers of an authority, or does not, and the policy by which it trusts it.
+// firefoxTrusts returns the kind whose profile speaks HTTP/3 with servers of an authority, or does
+// not, and the policy by which it trusts it.
 func firefoxTrusts(k kind, a *Authority) (kind, string, error) {
 	k.files = maps.Clone(k.files)
 	// By itself it speaks no HTTP/3 as long as it trusts anybody but those who came with it.
-	k.files["user.js"] += fmt.Sprintf("user_pref(\"network.http.http3.enable\", %v);\nuser_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
+	k.files["user.js"] += fmt.Sprintf(
+		"user_pref(\"network.http.http3.enable\", %v);\nuser_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
 	if a.HTTP3 { // which it asks the system's names for, as by itself since 129
 		k.files["user.js"] += "user_pref(\"network.dns.native_https_query\", true);\n"
 	}
@@ -40,7 +45,8 @@ func firefoxTrusts(k kind, a *Authority) (kind, string, error) {
 	if err != nil {
 		return k, "", err
 	}
-	policy, err := json.Marshal(map[string]any{"policies": map[string]any{"Certificates": map[string]any{"Install": []string{file}}}})
+	policy, err := json.Marshal(
+		map[string]any{"policies": map[string]any{"Certificates": map[string]any{"Install": []string{file}}}})
 	return k, string(policy), err
 }
 

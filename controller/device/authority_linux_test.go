@@ -13,7 +13,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// TestBrowsersTrustTheAuthority: browsers with new profiles load a page of a server whose certificate is of an authority that nobody else trusts, by HTTP/2 and HTTP/3; and do not without it.
+// TestBrowsersTrustTheAuthority: browsers with new profiles load a page of a server whose
+// certificate is of an authority that nobody else trusts, by HTTP/3; and do not without it. By
+// HTTP/2 whole runs load pages, see the session's TestRunByProtocol and TestRunOnArchive.
 func TestBrowsersTrustTheAuthority(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
@@ -28,7 +30,6 @@ func TestBrowsersTrustTheAuthority(t *testing.T) {
 			trust *device.Authority
 			major int
 		}{
-			{"h2", &device.Authority{File: authority.File(), KeyHash: authority.KeyHash()}, 2},
 			{"h3", &device.Authority{File: authority.File(), KeyHash: authority.KeyHash(), HTTP3: true}, 3},
 			{"nobody", nil, 0},
 		} {
@@ -37,16 +38,18 @@ func TestBrowsersTrustTheAuthority(t *testing.T) {
 				defer cancel()
 				major := make(chan int, 100)
 				refused := make(chan struct{}, 100)
-				server := secureServer(t, ctx, authority, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					major <- r.ProtoMajor
-					w.Header().Set("Content-Type", "text/html")
-					_, _ = io.WriteString(w, "<!doctype html><script>const ask = () => fetch('/again', {cache: 'no-store'}).finally(() => setTimeout(ask, 200)); ask();</script>")
-				}))
+				server := secureServer(t, ctx, authority,
+					http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						major <- r.ProtoMajor
+						w.Header().Set("Content-Type", "text/html")
+						_, _ = io.WriteString(w, "<!doctype html><script>const ask = () => fetch('/again', {cache: 'no-store'}).finally(() => setTimeout(ask, 200)); ask();</script>")
+					}))
 				host := map[string]string{"chromium": "127.0.0.1", "firefox": "localhost"}[name]
 				display, err := device.StartDisplay(ctx, device.DisplayOptions{Width: 640, Height: 360})
 				need(t, err)
 				defer display.Close()
-				browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: name, Display: display, URL: "https://" + host + ":" + server.port + "/", Authority: tc.trust})
+				browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: name, Display: display,
+					URL: "https://" + host + ":" + server.port + "/", Authority: tc.trust})
 				need(t, err)
 				defer browser.Close()
 				go server.watch(ctx, refused)

@@ -22,15 +22,19 @@ type BrowserOptions struct {
 	URL     string   // first page: http, https, file, data or about:
 	Bars    bool     // a window with tabs and an address bar, instead of the page alone
 	Remote  bool     // it listens for WebDriver BiDi on this machine, see Endpoint; firefox alone does
-	// Foreign keeps what is shown and typed from the files of this machine: the test is somebody else's.
+	// Foreign keeps what is shown and typed from the files of this machine: the test is somebody
+	// else's.
 	Foreign bool
-	// Outside is all that is reached of the network; nil: what this machine reaches, and its own services. It is not for browsers in a network of their own, from which nothing
-	// listens on this machine's addresses.
+	// Outside is all that is reached of the network; nil: what this machine reaches, and its own
+	// services. It is not for browsers in a network of their own, from which nothing listens on
+	// this machine's addresses.
 	Outside *Outside
-	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by itself.
+	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by
+	// itself.
 	Authority *Authority
 	Timeout   time.Duration // until its window fills the screen; 0: 3 minutes
-	// Start starts its program, where that is to be in a network of its own. The program ends with the thread that did it, if that ends. nil: as programs are started.
+	// Start starts its program, where that is to be in a network of its own. The program ends with
+	// the thread that did it, if that ends. nil: as programs are started.
 	Start func(*exec.Cmd) error
 }
 
@@ -114,7 +118,8 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	if policy != "" && kind.name == "firefox" {
-		if path, err = keptFirefox(path, filepath.Join(b.profile.dir, "program"), policy, firefoxPolicies()); err != nil {
+		if path, err = keptFirefox(path, filepath.Join(b.profile.dir, "program"), policy,
+			firefoxPolicies()); err != nil {
 			b.profile.remove()
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
@@ -172,7 +177,8 @@ func (b *Browser) awaitWindow(ctx context.Context, s *screen, timeout time.Durat
 	return err
 }
 
-// version asks the program for its version, or returns "". It is asked in the environment that the browser gets: it writes to folders at home even for that.
+// version asks the program for its version, or returns "". It is asked in the environment that the
+// browser gets: it writes to folders at home even for that.
 func version(ctx context.Context, path string, environment []string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -193,7 +199,16 @@ func (b *Browser) Name() string { return b.name }
 // Version returns what the browser says of itself, or "" if it would not.
 func (b *Browser) Version() string { return b.version }
 
-// Told returns when the browser was told to start: its program was begun then, and its window came some time later.
+// SandboxWarning returns why the browser shows pages without its sandbox, or "".
+func (b *Browser) SandboxWarning() string {
+	if b.name != "chromium" {
+		return ""
+	}
+	return SandboxWarning()
+}
+
+// Told returns when the browser was told to start: its program was begun then, and its window came
+// some time later.
 func (b *Browser) Told() timeline.Interval { return b.told }
 
 // Done is closed when the browser has ended and nothing is left of it.

@@ -8,8 +8,9 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// Browser returns the browser that runs: the one that is asked for, if the device has it, or its first. A device that names none takes any that can be started there, and ""
-// is then its own default.
+// Browser returns the browser that runs: the one that is asked for, if the device has it, or its
+// first. A device that names none takes any that can be started there, and "" is then its own
+// default.
 func (d Description) Browser(asked string) (string, error) {
 	switch {
 	case !d.starts():
@@ -26,8 +27,9 @@ func (d Description) lacks(asked string) error {
 	return fmt.Errorf("device %s has no browser %q%s", d.Name, strict.Clip(asked), strict.Meant(asked, d.Browsers))
 }
 
-// running names the browser that runs already, where nothing starts any. It has a name only where it can be no other; of several, the same one would run under every name,
-// and be held against itself.
+// running names the browser that runs already, where nothing starts any. It has a name only where
+// it can be no other; of several, the same one would run under every name, and be held against
+// itself.
 func (d Description) running(asked string) (string, error) {
 	named := slices.DeleteFunc(slices.Clone(d.Browsers), func(b string) bool { return b == Running })
 	switch {
@@ -40,7 +42,8 @@ func (d Description) running(asked string) (string, error) {
 	case asked == "" && len(named) < len(d.Browsers):
 		return Running, nil
 	case len(named) > 1:
-		return "", fmt.Errorf("device %s starts no browsers, and which of %s runs cannot be told; %s", d.Name, strings.Join(named, ", "), nothingStarts)
+		return "", fmt.Errorf("device %s starts no browsers, and which of %s runs cannot be told; %s", d.Name,
+			strings.Join(named, ", "), nothingStarts)
 	}
 	return "", fmt.Errorf("device %s starts no browser %q: %s", d.Name, strict.Clip(asked), nothingStarts)
 }

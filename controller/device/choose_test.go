@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBrowserThatRuns: where nothing starts browsers, the one that runs has a name only if it can be no other.
+// TestBrowserThatRuns: where nothing starts browsers, the one that runs has a name only if it can
+// be no other.
 func TestBrowserThatRuns(t *testing.T) {
 	for _, tc := range []struct {
 		there       string // the device's browsers
@@ -13,11 +14,14 @@ func TestBrowserThatRuns(t *testing.T) {
 	}{
 		{"", "", ""}, {"", Running, Running}, {"", "chrome", `!starts no browser "chrome"`},
 		{"typed", "", Running}, {"typed", "chrome", `!has no browser "chrome"`},
-		{"chrome", "", "chrome"}, {"chrome", "chrome", "chrome"}, {"chrome", Running, Running}, {"chrome", "firefox", `!has no browser "firefox"`},
-		{"chrome firefox", "", "!which of chrome, firefox runs"}, {"chrome firefox", "firefox", "!which of chrome, firefox runs"}, {"chrome firefox", Running, Running},
+		{"chrome", "", "chrome"}, {"chrome", "chrome", "chrome"}, {"chrome", Running, Running},
+		{"chrome", "firefox", `!has no browser "firefox"`},
+		{"chrome firefox", "", "!which of chrome, firefox runs"},
+		{"chrome firefox", "firefox", "!which of chrome, firefox runs"}, {"chrome firefox", Running, Running},
 		{"chrome typed", "", Running}, {"chrome typed", "chrome", `!starts no browser "chrome"`},
 	} {
-		d := Description{Name: "phone", Source: "v4l2:/dev/video0", Input: Input{Kind: InputHID, Target: "/dev/hidg0"}, Browsers: strings.Fields(tc.there)}
+		d := Description{Name: "phone", Source: "v4l2:/dev/video0", Input: Input{Kind: InputHID, Target: "/dev/hidg0"},
+			Browsers: strings.Fields(tc.there)}
 		got, err := d.Browser(tc.asked)
 		switch want, refused := strings.CutPrefix(tc.want, "!"); {
 		case refused && (err == nil || !strings.Contains(err.Error(), want)):

@@ -50,10 +50,12 @@ func Read(path string, known Known) ([]Description, error) {
 	return Parse(path, text, known)
 }
 
-// Parse reads a file's text, and returns its devices in the file's order. The file's name is for messages alone. Errors are *Error.
+// Parse reads a file's text, and returns its devices in the file's order. The file's name is for
+// messages alone. Errors are *Error.
 func Parse(file string, text []byte, known Known) ([]Description, error) {
 	r := &reader{known: known, Reader: strict.Reader{
-		File: file, What: "list of devices", Least: `write a device, such as local: {source: x11, input: x11, browsers: [chromium]}`, Max: MaxFile,
+		File: file, What: "list of devices",
+		Least: `write a device, such as local: {source: x11, input: x11, browsers: [chromium]}`, Max: MaxFile,
 	}}
 	body, err := r.Syntax(text)
 	if err != nil {
@@ -108,7 +110,8 @@ func keys() map[string]func(r *reader, d *Description, n ast.Node) error {
 func (r *reader) device(p strict.Pair) (Description, error) {
 	d := blank(p.Key)
 	if !deviceName.MatchString(p.Key) {
-		return d, r.Errorf(p.At, "device %q: want letters, digits, dots, dashes and underscores, at most 64", strict.Clip(p.Key))
+		return d, r.Errorf(p.At, "device %q: want letters, digits, dots, dashes and underscores, at most 64",
+			strict.Clip(p.Key))
 	}
 	n, err := r.Resolve(p.Value)
 	if err != nil {
@@ -155,23 +158,30 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 	_, android := d.Android()
 	switch {
 	case d.Input.Kind == InputX11 && d.Input.Target == "" && !ownDisplay:
-		return r.Errorf(given["input"].Value, "input x11 is that of the virtual display: name the display, such as x11::0, or take source: x11")
-	case ownDisplay && (d.Input.Kind != InputX11 && d.Input.Kind != InputNone && d.Input.Kind != InputWebdriver || d.Input.Target != ""):
-		return r.Errorf(given["input"].Value, "input %s does not reach the virtual display that source: x11 makes for each run: want x11, webdriver or none", d.Input)
+		return r.Errorf(given["input"].Value,
+			"input x11 is that of the virtual display: name the display, such as x11::0, or take source: x11")
+	case ownDisplay && (d.Input.Kind != InputX11 && d.Input.Kind != InputNone && d.Input.Kind != InputWebdriver ||
+		d.Input.Target != ""):
+		return r.Errorf(given["input"].Value,
+			"input %s does not reach the virtual display that source: x11 makes for each run: want x11, webdriver or none", d.Input)
 	case d.Input.Kind == InputWebdriver && !ownDisplay:
-		return r.Errorf(given["input"].Value, "input webdriver is that of a browser on a virtual display: want source: x11")
+		return r.Errorf(given["input"].Value,
+			"input webdriver is that of a browser on a virtual display: want source: x11")
 	case d.ADB != "" && d.Input.Kind == InputADB:
 		return r.Errorf(given["adb"].At, "input says already which device it is by adb: leave this key out")
 	case d.ADB != "" && ownDisplay:
 		return r.Errorf(given["adb"].At, "a virtual display is no Android device")
 	case d.Profile == Fresh && !android:
-		return r.Errorf(given["profile"].At, "whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
+		return r.Errorf(given["profile"].At,
+			"whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
 	}
 	if d.AccessPoint != "" && d.Network == "" {
-		return r.Errorf(given["access-point"].At, "an access point is made of a wireless interface of this machine: say which, such as network: wlan0")
+		return r.Errorf(given["access-point"].At,
+			"an access point is made of a wireless interface of this machine: say which, such as network: wlan0")
 	}
 	if d.elsewhere() && !android && d.Network == "" {
-		return r.Errorf(given["input"].Value, "input %s is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device",
+		return r.Errorf(given["input"].Value,
+			"input %s is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device",
 			d.Input.Kind)
 	}
 	if !d.startsHere() {
@@ -184,9 +194,11 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 	for i, b := range d.Browsers {
 		switch {
 		case b == "chromium" && d.Input.Kind == InputWebdriver:
-			return r.Errorf(r.element(given["browsers"].Value, i), "chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox")
+			return r.Errorf(r.element(given["browsers"].Value, i),
+				"chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox")
 		case !slices.Contains(there, b):
-			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s", strict.Clip(b), strict.Meant(b, there))
+			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s",
+				strict.Clip(b), strict.Meant(b, there))
 		}
 	}
 	return nil
@@ -282,7 +294,8 @@ func checkProfile(s string) error {
 	if p := Profile(s); p == Kept || p == Fresh {
 		return nil
 	}
-	return fmt.Errorf("profile %q: want fresh, which clears all data of the browser before each run, or kept", strict.Clip(s))
+	return fmt.Errorf("profile %q: want fresh, which clears all data of the browser before each run, or kept",
+		strict.Clip(s))
 }
 
 func (r *reader) source(d *Description, n ast.Node) error {
@@ -296,7 +309,8 @@ func (r *reader) source(d *Description, n ast.Node) error {
 		return r.Errorf(n, "source %q is too long", strict.Clip(s))
 	case s == Virtual:
 	case !uri:
-		return r.Errorf(n, "source %q: want x11, a virtual display for each run, or a source such as v4l2:/dev/video0", strict.Clip(s))
+		return r.Errorf(n, "source %q: want x11, a virtual display for each run, or a source such as v4l2:/dev/video0",
+			strict.Clip(s))
 	case r.known.Sources != nil && !slices.Contains(r.known.Sources, scheme):
 		return r.Errorf(n, "no source is called %q%s", strict.Clip(scheme), strict.Meant(scheme, r.known.Sources))
 	}
@@ -397,7 +411,8 @@ func (r *reader) power(d *Description, n ast.Node) error {
 	for _, p := range pairs {
 		into, ok := map[string]*[]string{"on": &d.Power.On, "off": &d.Power.Off}[p.Key]
 		if !ok {
-			return r.Errorf(p.At, "command has no key %q%s", strict.Clip(p.Key), strict.Meant(p.Key, []string{"on", "off"}))
+			return r.Errorf(p.At, "command has no key %q%s", strict.Clip(p.Key),
+				strict.Meant(p.Key, []string{"on", "off"}))
 		}
 		if *into, err = r.words(p.Value, p.Key); err != nil {
 			return err

@@ -15,16 +15,20 @@ type Description struct {
 	Name  string `yaml:"-"`     // the key that it stands under: letters, digits, dots, dashes and underscores
 	About string `yaml:"about"` // one sentence for people
 
-	Source  string `yaml:"source" need:"true"` // a source's URI, or [Virtual]
-	Input   Input  `yaml:"input" need:"true"`
-	Network string `yaml:"network"` // this machine's interface that the device is fed by; "": it reaches this machine's loopback
-	// AccessPoint makes the interface one while a test asks for a network; "": it has a cable. See [ParseAccessPoint].
+	Source string `yaml:"source" need:"true"` // a source's URI, or [Virtual]
+	Input  Input  `yaml:"input" need:"true"`
+	// this machine's interface that the device is fed by; "": it reaches this machine's loopback
+	Network string `yaml:"network"`
+	// AccessPoint makes the interface one while a test asks for a network; "": it has a cable. See
+	// [ParseAccessPoint].
 	AccessPoint string `yaml:"access-point"`
 
 	Power    Power    `yaml:"power"`    // zero: it cannot be switched
 	Browsers []string `yaml:"browsers"` // the first is the one that runs if none is asked for
 
-	ADB         string     `yaml:"adb"`         // serial number by which adb knows a device whose input is another; "any": the only one that is attached
+	// serial number by which adb knows a device whose input is another; "any": the only one that is
+	// attached
+	ADB         string     `yaml:"adb"`
 	Profile     Profile    `yaml:"profile"`     // what becomes of an Android browser's data before a run
 	AddressBar  AddressBar `yaml:"address-bar"` // how a browser's address bar is reached where it is typed into
 	Hottest     int        `yaml:"hottest" min:"20" max:"80"`
@@ -40,7 +44,8 @@ const (
 // Running is the browser that runs already, whichever it is: an address is typed into it.
 const Running = "typed"
 
-// Virtual is the source of a device that is a virtual X display, made for each run. The input x11 without a display belongs to it.
+// Virtual is the source of a device that is a virtual X display, made for each run. The input x11
+// without a display belongs to it.
 const Virtual = "x11"
 
 // Local describes this machine: the default where nothing is configured.
@@ -52,7 +57,8 @@ func Local() Description {
 
 // blank is a device of which a file says nothing.
 func blank(name string) Description {
-	return Description{Name: name, Profile: Kept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}}, Hottest: DefaultHottest, LeastCharge: DefaultLeastCharge}
+	return Description{Name: name, Profile: Kept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}},
+		Hottest: DefaultHottest, LeastCharge: DefaultLeastCharge}
 }
 
 // Profile says what becomes of the data of a browser that somebody else may use too.
@@ -118,7 +124,8 @@ type inputForm struct {
 
 func inputForms() []inputForm {
 	return []inputForm{
-		{InputX11, "x11[:DISPLAY]", regexp.MustCompile(`^[A-Za-z0-9._-]{0,255}:[0-9]{1,5}(\.[0-9]{1,3})?$`), true, false},
+		{InputX11, "x11[:DISPLAY]", regexp.MustCompile(`^[A-Za-z0-9._-]{0,255}:[0-9]{1,5}(\.[0-9]{1,3})?$`), true,
+			false},
 		{InputUinput, "uinput", regexp.MustCompile(`^/dev/uinput$`), true, true},
 		{InputHID, "hid:/dev/hidgN", regexp.MustCompile(`^/dev/[A-Za-z0-9/._-]{1,200}$`), true, true},
 		{InputADB, "adb[:SERIAL]", serialNumber, true, false},
@@ -179,7 +186,8 @@ func meantInput(kind string) string {
 	return ": there are " + strings.Join(forms, ", ")
 }
 
-// Android is the serial number by which adb knows the device, and whether it is there by adb at all; "" is the only one that is attached.
+// Android is the serial number by which adb knows the device, and whether it is there by adb at
+// all; "" is the only one that is attached.
 func (d Description) Android() (serial string, ok bool) {
 	switch {
 	case d.ADB == "any":

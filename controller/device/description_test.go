@@ -16,7 +16,8 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/schematest"
 )
 
-// example is every key that there is; its first two lines are those of the interface that is promised.
+// example is every key that there is; its first two lines are those of the interface that is
+// promised.
 const example = `pixel7-03: {source: "v4l2:/dev/capture/3", input: "hid:/dev/hidg3", network: eth3, power: "gpio:17", browsers: [chrome, firefox]}
 local:     {source: x11, input: x11, browsers: [chromium, firefox]}
 lab.1:
@@ -49,34 +50,45 @@ func TestParse(t *testing.T) {
 	bar := AddressBar{Keys: []input.Key{"ControlLeft", "l"}}
 	want := []Description{
 		{
-			Name: "pixel7-03", Source: "v4l2:/dev/capture/3", Input: Input{Kind: InputHID, Target: "/dev/hidg3"}, Network: "eth3",
-			Power: Power{Chip: "/dev/gpiochip0", Line: 17}, Browsers: []string{"chrome", "firefox"}, Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Name: "pixel7-03", Source: "v4l2:/dev/capture/3", Input: Input{Kind: InputHID, Target: "/dev/hidg3"},
+			Network: "eth3",
+			Power:   Power{Chip: "/dev/gpiochip0", Line: 17}, Browsers: []string{"chrome", "firefox"}, Profile: Kept,
+			AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		Local(),
 		{
-			Name: "lab.1", About: "on the upper shelf", Source: "v4l2:/dev/video0?input=1", Input: Input{InputHID, "/dev/hidg0", "size=1080x2400"}, Network: "eth0",
-			Power:    Power{On: strings.Fields("uhubctl -l 1-1 -p 3 -a 1"), Off: append(strings.Fields("uhubctl -l 1-1 -p 3 -a 0"), "")},
-			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: Fresh, AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, LeastCharge: 50,
+			Name: "lab.1", About: "on the upper shelf", Source: "v4l2:/dev/video0?input=1",
+			Input: Input{InputHID, "/dev/hidg0", "size=1080x2400"}, Network: "eth0",
+			Power: Power{On: strings.Fields("uhubctl -l 1-1 -p 3 -a 1"),
+				Off: append(strings.Fields("uhubctl -l 1-1 -p 3 -a 0"), "")},
+			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: Fresh,
+			AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, LeastCharge: 50,
 		},
 		{
-			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"}, Browsers: []string{"firefox", "typed"}, Profile: Kept,
+			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"},
+			Browsers: []string{"firefox", "typed"}, Profile: Kept,
 			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, LeastCharge: 15,
 		},
 		{
-			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Network: "wlan0", AccessPoint: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE",
-			Power:   Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
+			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Network: "wlan0",
+			AccessPoint: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE",
+			Power:       Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
+			Profile:     Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+		},
+		{
+			Name: "board", Source: "v4l2:/dev/video2",
+			Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1",
+			Browsers: []string{Running},
+			Profile:  Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+		},
+		{
+			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"},
+			Network: "eth2",
 			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
-			Name: "board", Source: "v4l2:/dev/video2", Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1", Browsers: []string{Running},
-			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
-		},
-		{
-			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"}, Network: "eth2",
-			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
-		},
-		{
-			Name: "tower", Source: "v4l2:/dev/video2", Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"}, Network: "eth2",
+			Name: "tower", Source: "v4l2:/dev/video2",
+			Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"}, Network: "eth2",
 			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 	}
@@ -106,46 +118,66 @@ var bad = []struct {
 }{
 	{"empty", "# nothing\n", "d.yaml: is empty: write a device, such as local: {source: x11, input: x11, browsers: [chromium]}", true},
 	{"list", "- a\n", "d.yaml:1:1: a list of devices is a list: want keys and values", false},
-	{"two documents", "a: {source: x11, input: x11}\n---\nb: {source: x11, input: x11}\n", "d.yaml:3:1: a second document begins here: a file has one list of devices", true},
-	{"twice", "a: {source: x11, input: x11}\na: {source: x11, input: x11}\n", "d.yaml:2:1: a list of devices has a twice: first in line 1", true},
-	{"name", "a b: {source: x11, input: x11}\n", `d.yaml:1:1: device "a b": want letters, digits, dots, dashes and underscores, at most 64`, false},
+	{"two documents", "a: {source: x11, input: x11}\n---\nb: {source: x11, input: x11}\n",
+		"d.yaml:3:1: a second document begins here: a file has one list of devices", true},
+	{"twice", "a: {source: x11, input: x11}\na: {source: x11, input: x11}\n",
+		"d.yaml:2:1: a list of devices has a twice: first in line 1", true},
+	{"name", "a b: {source: x11, input: x11}\n",
+		`d.yaml:1:1: device "a b": want letters, digits, dots, dashes and underscores, at most 64`, false},
 	{"word", "a: x11\n", "d.yaml:1:4: device a is text: want keys and values", false},
 	{"key", "a:\n  source: x11\n  inptu: x11\n", `d.yaml:3:3: device a has no key "inptu": is input meant?`, false},
 	{"nothing", "a: {source: , input: x11}\n", "d.yaml:1:12: source has no value", false},
 	{"no source", "a: {input: x11}\n", "d.yaml:1:1: device a lacks source", false},
 	{"no input", "a: {source: x11}\n", "d.yaml:1:1: device a lacks input", false},
-	{"source", "a: {source: video0, input: x11}\n", `d.yaml:1:13: source "video0": want x11, a virtual display for each run, or a source such as v4l2:/dev/video0`, false},
-	{"scheme", "a: {source: \"vl42:/dev/video0\", input: none}\n", `d.yaml:1:13: no source is called "vl42": is v4l2 meant?`, true},
+	{"source", "a: {source: video0, input: x11}\n",
+		`d.yaml:1:13: source "video0": want x11, a virtual display for each run, or a source such as v4l2:/dev/video0`,
+		false},
+	{"scheme", "a: {source: \"vl42:/dev/video0\", input: none}\n",
+		`d.yaml:1:13: no source is called "vl42": is v4l2 meant?`, true},
 	{"input", "a: {source: x11, input: x1}\n", `d.yaml:1:25: input: "x1" is no input: is x11 meant?`, false},
 	{"input of none", "a: {source: x11, input: gamepad}\n",
 		`d.yaml:1:25: input: "gamepad" is no input: there are x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, agent:HOST:PORT, none`, false},
-	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n", `d.yaml:1:40: input: "hid": want hid:/dev/hidgN`, false},
-	{"input without host", "a: {source: \"v4l2:/dev/video0\", input: windows}\n", `d.yaml:1:40: input: "windows": want windows:HOST:PORT`, false},
+	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n",
+		`d.yaml:1:40: input: "hid": want hid:/dev/hidgN`, false},
+	{"input without host", "a: {source: \"v4l2:/dev/video0\", input: windows}\n",
+		`d.yaml:1:40: input: "windows": want windows:HOST:PORT`, false},
 	{"input without host, with parameters", "a: {source: \"v4l2:/dev/video0\", input: \"windows?token=t\"}\n",
 		`d.yaml:1:40: input: "windows?token=t": want windows:HOST:PORT`, false},
-	{"input with a colon", "a: {source: x11, input: \"x11:\"}\n", `d.yaml:1:25: input: "x11:" ends in a colon: is x11 meant?`, false},
-	{"input with parameters", "a: {source: x11, input: \"x11?a=b\"}\n", `d.yaml:1:25: input: "x11?a=b": x11 takes no parameters`, false},
+	{"input with a colon", "a: {source: x11, input: \"x11:\"}\n",
+		`d.yaml:1:25: input: "x11:" ends in a colon: is x11 meant?`, false},
+	{"input with parameters", "a: {source: x11, input: \"x11?a=b\"}\n",
+		`d.yaml:1:25: input: "x11?a=b": x11 takes no parameters`, false},
 	{"input of a target", "a: {source: x11, input: \"none:1\"}\n", `d.yaml:1:25: input: "none:1": want none`, false},
 	{"input of another display", "a: {source: x11, input: \"x11::0\"}\n",
 		"d.yaml:1:25: input x11::0 does not reach the virtual display that source: x11 makes for each run: want x11, webdriver or none", true},
 	{"input of no display", "a: {source: \"x11::0\", input: x11}\n",
-		"d.yaml:1:30: input x11 is that of the virtual display: name the display, such as x11::0, or take source: x11", true},
-	{"network", "a: {source: x11, input: x11, network: \"eth 3\"}\n", `d.yaml:1:39: network "eth 3": want the name of this machine's interface, such as eth3`, false},
+		"d.yaml:1:30: input x11 is that of the virtual display: name the display, such as x11::0, or take source: x11",
+		true},
+	{"network", "a: {source: x11, input: x11, network: \"eth 3\"}\n",
+		`d.yaml:1:39: network "eth 3": want the name of this machine's interface, such as eth3`, false},
 	{"power", "a: {source: x11, input: x11, power: \"gpio:x\"}\n",
 		`d.yaml:1:37: power: "gpio:x": want gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}`, false},
-	{"power of nothing", "a: {source: x11, input: x11, power: {cmd: a}}\n", "d.yaml:1:37: power: want gpio:17, or {command: {on: …, off: …}}", false},
-	{"power, half", "a: {source: x11, input: x11, power: {command: {on: a}}}\n", "d.yaml:1:47: command lacks off", false},
-	{"power, key", "a: {source: x11, input: x11, power: {command: {on: a, of: b}}}\n", `d.yaml:1:55: command has no key "of": is off meant?`, false},
+	{"power of nothing", "a: {source: x11, input: x11, power: {cmd: a}}\n",
+		"d.yaml:1:37: power: want gpio:17, or {command: {on: …, off: …}}", false},
+	{"power, half", "a: {source: x11, input: x11, power: {command: {on: a}}}\n", "d.yaml:1:47: command lacks off",
+		false},
+	{"power, key", "a: {source: x11, input: x11, power: {command: {on: a, of: b}}}\n",
+		`d.yaml:1:55: command has no key "of": is off meant?`, false},
 	{"power, shell", "a: {source: x11, input: x11, power: {command: {on: a && b, off: b}}}\n",
-		`d.yaml:1:52: on: no shell reads this: write a list of words, such as [uhubctl, --action, "on"], or a script`, false},
-	{"power, no word", "a: {source: x11, input: x11, power: {command: {on: [], off: b}}}\n", "d.yaml:1:52: on: want a program and its arguments", false},
-	{"browsers", "a: {source: x11, input: x11, browsers: chromium}\n", "d.yaml:1:40: browsers is text: want a list, such as [chromium, firefox]", false},
+		`d.yaml:1:52: on: no shell reads this: write a list of words, such as [uhubctl, --action, "on"], or a script`,
+		false},
+	{"power, no word", "a: {source: x11, input: x11, power: {command: {on: [], off: b}}}\n",
+		"d.yaml:1:52: on: want a program and its arguments", false},
+	{"browsers", "a: {source: x11, input: x11, browsers: chromium}\n",
+		"d.yaml:1:40: browsers is text: want a list, such as [chromium, firefox]", false},
 	{"browser that takes no WebDriver", "a: {source: x11, input: webdriver, browsers: [chromium]}\n",
 		"d.yaml:1:47: chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox", true},
 	{"WebDriver of what is not started", "a: {source: \"x11::0\", input: webdriver}\n",
 		"d.yaml:1:30: input webdriver is that of a browser on a virtual display: want source: x11", true},
-	{"agent without a port", "a: {source: \"v4l2:/dev/video0\", input: \"agent:board\"}\n", `d.yaml:1:40: input: "agent:board": want agent:HOST:PORT`, false},
-	{"browser", "a: {source: x11, input: x11, browsers: [chromium, firefx]}\n", `d.yaml:1:51: browser "firefx" cannot be started on this machine: is firefox meant?`, true},
+	{"agent without a port", "a: {source: \"v4l2:/dev/video0\", input: \"agent:board\"}\n",
+		`d.yaml:1:40: input: "agent:board": want agent:HOST:PORT`, false},
+	{"browser", "a: {source: x11, input: x11, browsers: [chromium, firefx]}\n",
+		`d.yaml:1:51: browser "firefx" cannot be started on this machine: is firefox meant?`, true},
 	{"browser that runs, on a new display", "a: {source: x11, input: x11, browsers: [typed]}\n",
 		`d.yaml:1:41: browser "typed" cannot be started on this machine: there are chromium, firefox`, true},
 	{"no way to a gadget's device", "a: {source: \"v4l2:/dev/video0\", input: \"hid:/dev/hidg0\"}\n",
@@ -154,27 +186,38 @@ var bad = []struct {
 		"d.yaml:1:40: input agent is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
 	{"no way to a Windows machine", "a: {source: \"v4l2:/dev/video0\", input: \"windows:b:1\"}\n",
 		"d.yaml:1:40: input windows is that of another machine, which does not find pages at this one's loopback: say by which interface it is fed, such as network: eth3, or adb: SERIAL if it is an Android device", true},
-	{"browser twice", "a: {source: x11, input: x11, browsers: [firefox, firefox]}\n", "d.yaml:1:50: browser firefox stands here twice", false},
-	{"browser's name", "a: {source: x11, input: x11, browsers: [\"a;b\"]}\n", `d.yaml:1:41: browser "a;b": want a name such as chrome, or an Android package`, false},
-	{"adb", "a: {source: x11, input: none, adb: \"a b\"}\n", `d.yaml:1:36: adb "a b": want a serial number as adb devices lists it, or any`, false},
-	{"adb twice", "a: {source: \"v4l2:/dev/video0\", input: adb, adb: x}\n", "d.yaml:1:45: input says already which device it is by adb: leave this key out", true},
-	{"adb of a display", "a: {source: x11, input: x11, adb: any}\n", "d.yaml:1:30: a virtual display is no Android device", true},
-	{"profile", "a: {source: x11, input: x11, profile: new}\n", `d.yaml:1:39: profile "new": want fresh, which clears all data of the browser before each run, or kept`, false},
+	{"browser twice", "a: {source: x11, input: x11, browsers: [firefox, firefox]}\n",
+		"d.yaml:1:50: browser firefox stands here twice", false},
+	{"browser's name", "a: {source: x11, input: x11, browsers: [\"a;b\"]}\n",
+		`d.yaml:1:41: browser "a;b": want a name such as chrome, or an Android package`, false},
+	{"adb", "a: {source: x11, input: none, adb: \"a b\"}\n",
+		`d.yaml:1:36: adb "a b": want a serial number as adb devices lists it, or any`, false},
+	{"adb twice", "a: {source: \"v4l2:/dev/video0\", input: adb, adb: x}\n",
+		"d.yaml:1:45: input says already which device it is by adb: leave this key out", true},
+	{"adb of a display", "a: {source: x11, input: x11, adb: any}\n",
+		"d.yaml:1:30: a virtual display is no Android device", true},
+	{"profile", "a: {source: x11, input: x11, profile: new}\n",
+		`d.yaml:1:39: profile "new": want fresh, which clears all data of the browser before each run, or kept`, false},
 	{"profile of none", "a: {source: \"v4l2:/dev/video0\", input: none, profile: fresh}\n",
 		"d.yaml:1:46: whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out", true},
 	{"address bar", "a: {source: x11, input: x11, address-bar: {}}\n",
 		"d.yaml:1:43: address-bar is a mapping: want keys such as Control+L, or a place of the screen in pixels such as [540, 160]", false},
-	{"address bar, keys", "a: {source: x11, input: x11, address-bar: Control+}\n", `d.yaml:1:43: address-bar: keys "Control+" end in a plus: the key itself is called Plus`, true},
+	{"address bar, keys", "a: {source: x11, input: x11, address-bar: Control+}\n",
+		`d.yaml:1:43: address-bar: keys "Control+" end in a plus: the key itself is called Plus`, true},
 	{"address bar, place", "a: {source: x11, input: x11, address-bar: [1]}\n",
 		"d.yaml:1:43: address-bar is a list of 1: want keys such as Control+L, or a place of the screen in pixels such as [540, 160]", false},
-	{"address bar, nowhere", "a: {source: x11, input: x11, address-bar: [1, -1]}\n", "d.yaml:1:47: address-bar: want pixels, 0 to 65536", false},
+	{"address bar, nowhere", "a: {source: x11, input: x11, address-bar: [1, -1]}\n",
+		"d.yaml:1:47: address-bar: want pixels, 0 to 65536", false},
 	{"access point", "a: {source: x11, input: x11, network: wlan0, access-point: rig}\n",
 		`d.yaml:1:60: access-point "rig": want NAME?passphrase=/FILE, and then &channel=36 and &country=DE where they are needed`, false},
 	{"access point of nothing", "a: {source: \"v4l2:/dev/video0\", input: adb, access-point: \"rig?passphrase=/x\"}\n",
 		"d.yaml:1:45: an access point is made of a wireless interface of this machine: say which, such as network: wlan0", true},
-	{"hottest", "a: {source: x11, input: x11, hottest: 400}\n", "d.yaml:1:39: want a whole number of °C, 20 to 80", false},
-	{"hottest, unit", "a: {source: x11, input: x11, hottest: 40C}\n", "d.yaml:1:39: want a whole number of °C, 20 to 80", false},
-	{"charge", "a: {source: x11, input: x11, least-charge: 1.5}\n", "d.yaml:1:44: want a whole number of percent, 0 to 100", false},
+	{"hottest", "a: {source: x11, input: x11, hottest: 400}\n", "d.yaml:1:39: want a whole number of °C, 20 to 80",
+		false},
+	{"hottest, unit", "a: {source: x11, input: x11, hottest: 40C}\n",
+		"d.yaml:1:39: want a whole number of °C, 20 to 80", false},
+	{"charge", "a: {source: x11, input: x11, least-charge: 1.5}\n",
+		"d.yaml:1:44: want a whole number of percent, 0 to 100", false},
 	{"alias", "a: *b\n", "d.yaml:1:4: nothing above is called &b", true},
 	{"large", strings.Repeat("#", MaxFile+1), "d.yaml: is larger than 64 KiB: no list of devices is", true},
 }
@@ -191,7 +234,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaSaysWhatParseSays: it takes what Parse takes, and refuses what Parse refuses but for what it cannot know.
+// TestSchemaSaysWhatParseSays: it takes what Parse takes, and refuses what Parse refuses but for
+// what it cannot know.
 func TestSchemaSaysWhatParseSays(t *testing.T) {
 	s := schematest.Compile(t, Schema(), "")
 	v, err := schematest.Instance(example)
@@ -210,7 +254,8 @@ func TestSchemaSaysWhatParseSays(t *testing.T) {
 	}
 }
 
-// TestSchemaIsThatOfTheTypes: the type, the reader and the schema have the same keys, bounds and defaults, and all of them are described with examples that hold.
+// TestSchemaIsThatOfTheTypes: the type, the reader and the schema have the same keys, bounds and
+// defaults, and all of them are described with examples that hold.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	type node = map[string]any
 	var root node
@@ -247,7 +292,8 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 		if given {
 			file := fmt.Sprintf("x: {source: \"v4l2:/dev/v\", input: adb, %s: %v}", name, said)
 			d, err := Parse("d", []byte(file), Known{})
-			if err != nil || !reflect.DeepEqual(reflect.ValueOf(d[0]).FieldByIndex(f.Index).Interface(), nothing.FieldByIndex(f.Index).Interface()) {
+			if err != nil || !reflect.DeepEqual(reflect.ValueOf(d[0]).FieldByIndex(f.Index).Interface(),
+				nothing.FieldByIndex(f.Index).Interface()) {
 				t.Errorf("%s: default %v is not the type's: %v", name, said, err)
 			}
 		}
@@ -364,6 +410,18 @@ func TestLoad(t *testing.T) {
 	find("", "phne", `no device "phne": is phone meant?`)
 	write("devices.yaml", "tablet: {source: x11, input: x11}\n")
 	find("", "phone", `no device "phone": in devices.yaml there are tablet, local`)
+	const switched = "board: {source: x11, input: x11, power: {command: {on: [true], off: [true]}}}\n"
+	const unasked = "devices.yaml of this folder has a power command for device board; name the file with --devices"
+	write("devices.yaml", switched)
+	find("", "board", unasked)
+	find("", "local", unasked)
+	find("devices.yaml", "board", "")
+	t.Setenv(FileVariable, "devices.yaml")
+	find("", "board", "")
+	t.Setenv(FileVariable, "")
+	write("devices.yaml", "board: {source: x11, input: x11, power: \"gpio:17\"}\n") // it runs no program
+	find("", "board", "")
+	write("devices.yaml", "tablet: {source: x11, input: x11}\n")
 	write("third.yaml", "tv: {source: x11, input: x11}\nlocal: {source: \"x11::0\", input: \"x11::0\"}\n")
 	t.Setenv(FileVariable, "third.yaml")
 	find("", "tv", "")

@@ -82,7 +82,8 @@ func TestDisplay(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
-			if is, err := os.Stat(socket); err == nil && os.SameFile(is, own) && is.ModTime().Equal(own.ModTime()) { // the next display, of another test, has the same number
+			// the next display, of another test, has the same number
+			if is, err := os.Stat(socket); err == nil && os.SameFile(is, own) && is.ModTime().Equal(own.ModTime()) {
 				t.Error("its socket is still there")
 			}
 			if n := marks(t, d.process.mark); n != 0 {
@@ -106,7 +107,8 @@ func TestDisplayIsForThisUserOnly(t *testing.T) {
 }
 
 func TestDisplayRefusesSizes(t *testing.T) {
-	if _, err := StartDisplay(t.Context(), DisplayOptions{Width: 10, Height: 10}); err == nil || !strings.Contains(err.Error(), "10x10") {
+	if _, err := StartDisplay(t.Context(), DisplayOptions{Width: 10, Height: 10}); err == nil ||
+		!strings.Contains(err.Error(), "10x10") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -119,30 +121,35 @@ func TestMissingProgramIsNamed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for name, want := range map[string]string{"": "chromium", "chromium": "chromium", "firefox": "firefox-esr"} {
-		if _, err := StartBrowser(t.Context(), BrowserOptions{Name: name, On: ":0", URL: "about:blank"}); err == nil || !strings.Contains(err.Error(), "apt-get install "+want) {
+		if _, err := StartBrowser(t.Context(), BrowserOptions{Name: name, On: ":0", URL: "about:blank"}); err == nil ||
+			!strings.Contains(err.Error(), "apt-get install "+want) {
 			t.Errorf("browser %q: error %v", name, err)
 		}
 	}
-	if _, err := StartBrowser(t.Context(), BrowserOptions{Name: "lynx", On: ":0", URL: "about:blank"}); err == nil || !strings.Contains(err.Error(), "use chromium or firefox") {
+	if _, err := StartBrowser(t.Context(), BrowserOptions{Name: "lynx", On: ":0", URL: "about:blank"}); err == nil ||
+		!strings.Contains(err.Error(), "use chromium or firefox") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestBrowserRefusesAddresses(t *testing.T) {
 	for _, u := range []string{"", "--version", "example.org", "javascript:alert(1)", "http://%zz"} {
-		if _, err := StartBrowser(t.Context(), BrowserOptions{URL: u}); err == nil || !strings.Contains(err.Error(), "start browser") {
+		if _, err := StartBrowser(t.Context(), BrowserOptions{URL: u}); err == nil ||
+			!strings.Contains(err.Error(), "start browser") {
 			t.Errorf("%q: error %v", u, err)
 		}
 	}
 }
 
 func TestProgramThatDiesSaysWhy(t *testing.T) {
-	p, err := start(t.Context(), "thing", exec.Command("sh", "-c", "echo one >&2; echo no display for you >&2; exit 3"), syscall.SIGKILL, nil)
+	p, err := start(t.Context(), "thing", exec.Command("sh", "-c", "echo one >&2; echo no display for you >&2; exit 3"),
+		syscall.SIGKILL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-p.done
-	if got := p.ended().Error(); !strings.Contains(got, "thing ended by itself: exit status 3") || !strings.Contains(got, "no display for you") {
+	if got := p.ended().Error(); !strings.Contains(got, "thing ended by itself: exit status 3") ||
+		!strings.Contains(got, "no display for you") {
 		t.Errorf("error %q", got)
 	}
 }
@@ -224,7 +231,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// TestTailSaysWhatMatters: complaints that there is no message bus are left out, and what is left is short.
+// TestTailSaysWhatMatters: complaints that there is no message bus are left out, and what is left
+// is short.
 func TestTailSaysWhatMatters(t *testing.T) {
 	const bus = `[812:830:1121/214242.031415:ERROR:dbus/bus.cc:408] Failed to connect to the bus: Could not parse server address: Unknown address type
 [812:812:1121/214242.041415:ERROR:dbus/object_proxy.cc:590] Failed to call method: org.freedesktop.DBus.NameHasOwner: object_path= /org/freedesktop/DBus: unknown error type:
@@ -316,7 +324,8 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 	}
 }
 
-// TestStoppedDisplayIsPutAway: a display on a machine that stands still for longer than programs are given to end takes its socket with it all the same.
+// TestStoppedDisplayIsPutAway: a display on a machine that stands still for longer than programs
+// are given to end takes its socket with it all the same.
 func TestStoppedDisplayIsPutAway(t *testing.T) {
 	d, err := StartDisplay(t.Context(), DisplayOptions{Width: 64, Height: 64})
 	need(t, err)
@@ -330,11 +339,13 @@ func TestStoppedDisplayIsPutAway(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(grace+grace/2, func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // one that was killed is none of ours
+	// one that was killed is none of ours
+	time.AfterFunc(grace+grace/2, func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
-	if is, err := os.Stat(socket); err == nil && os.SameFile(is, own) && is.ModTime().Equal(own.ModTime()) { // the next display, of another test, has the same number
+	// the next display, of another test, has the same number
+	if is, err := os.Stat(socket); err == nil && os.SameFile(is, own) && is.ModTime().Equal(own.ModTime()) {
 		t.Error("its socket is still there")
 	}
 }

@@ -76,6 +76,9 @@ func (*Browser) Name() string { return "" }
 // Version returns "".
 func (*Browser) Version() string { return "" }
 
+// SandboxWarning returns "".
+func (*Browser) SandboxWarning() string { return "" }
+
 // Told returns the zero interval.
 func (*Browser) Told() timeline.Interval { return timeline.Interval{} }
 
@@ -90,6 +93,9 @@ func (*Browser) Err() error { return nil }
 
 // Close does nothing.
 func (*Browser) Close() error { return nil }
+
+// SandboxWarning returns "".
+func SandboxWarning() string { return "" }
 
 // MissingError says that a program is not installed.
 type MissingError struct {

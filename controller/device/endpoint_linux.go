@@ -16,8 +16,8 @@ import (
 // endpointAgain is how often it is looked whether a browser has said where it listens.
 const endpointAgain = 20 * time.Millisecond
 
-// Endpoint returns where a browser that was started with Remote makes sessions of WebDriver BiDi, once it does. It listens on the loopback, so whoever runs programs on
-// this machine can reach it.
+// Endpoint returns where a browser that was started with Remote makes sessions of WebDriver BiDi,
+// once it does. It listens on the loopback, so whoever runs programs on this machine can reach it.
 func (b *Browser) Endpoint(ctx context.Context) (string, error) {
 	if b.endpoint == "" {
 		return "", fmt.Errorf("%s takes no WebDriver BiDi: %w", b.name, errors.ErrUnsupported)
@@ -38,12 +38,14 @@ func (b *Browser) Endpoint(ctx context.Context) (string, error) {
 		case <-b.process.done:
 			return "", b.process.err
 		case <-ctx.Done():
-			return "", fmt.Errorf("%w, while it was waited for %s to say where it listens for WebDriver BiDi", context.Cause(ctx), b.name)
+			return "", fmt.Errorf("%w, while it was waited for %s to say where it listens for WebDriver BiDi",
+				context.Cause(ctx), b.name)
 		}
 	}
 }
 
-// parseEndpoint reads what Firefox writes into its profile, of remote/webdriver-bidi/WebDriverBiDi.sys.mjs: {"ws_host": "127.0.0.1", "ws_port": 41321}.
+// parseEndpoint reads what Firefox writes into its profile, of
+// remote/webdriver-bidi/WebDriverBiDi.sys.mjs: {"ws_host": "127.0.0.1", "ws_port": 41321}.
 func parseEndpoint(raw []byte) (address string, ok bool) {
 	var said struct {
 		Host string `json:"ws_host"`

@@ -21,10 +21,24 @@ type List struct {
 	Devices []Description
 }
 
-// Load reads the devices: from the file that is given, or that [FileVariable] names; else from the first that is there of devices.yaml in this folder, the user's
-// and the system's. Where none is, and in a file that says nothing of it, there is local.
+// hereFile is the file of devices of the current folder.
+const hereFile = "devices.yaml"
+
+// CommandError reports that the file of the current folder, which the user did not name, has a
+// program to run.
+type CommandError struct{ Device string }
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("%s of this folder has a power command for device %s; name the file with --devices", hereFile,
+		strict.Clip(e.Device))
+}
+
+// Load reads the devices: from the file that is given, or that [FileVariable] names; else from the
+// first that is there of devices.yaml in this folder, the user's and the system's. Where none is,
+// and in a file that says nothing of it, there is local. A file of this folder may come with files
+// of others: if it has a power command, the error is a *CommandError.
 func Load(file string, known Known) (*List, error) {
-	l := &List{File: file}
+	l, unnamed := &List{File: file}, false
 	if l.File == "" {
 		l.File = os.Getenv(FileVariable)
 	}
@@ -33,13 +47,16 @@ func Load(file string, known Known) (*List, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.File = found
+		l.File, unnamed = found, found == hereFile
 	}
 	if l.File != "" {
 		var err error
 		if l.Devices, err = Read(l.File, known); err != nil {
 			return nil, err
 		}
+	}
+	if i := slices.IndexFunc(l.Devices, func(d Description) bool { return len(d.Power.On) > 0 }); unnamed && i >= 0 {
+		return nil, &CommandError{l.Devices[i].Name}
 	}
 	if !slices.ContainsFunc(l.Devices, func(d Description) bool { return d.Name == "local" }) {
 		l.Devices = append(l.Devices, Local())
@@ -49,14 +66,15 @@ func Load(file string, known Known) (*List, error) {
 
 // places are where a file of devices is looked for, in order.
 func places() []string {
-	all := []string{"devices.yaml"}
+	all := []string{hereFile}
 	if dir, err := os.UserConfigDir(); err == nil {
 		all = append(all, filepath.Join(dir, "eideticker", "devices.yaml"))
 	}
 	return append(all, "/etc/eideticker/devices.yaml")
 }
 
-// firstThere returns the first file that there is, even if it cannot be read: what somebody wrote is not passed over in silence.
+// firstThere returns the first file that there is, even if it cannot be read: what somebody wrote
+// is not passed over in silence.
 func firstThere(files []string) (string, error) {
 	for _, f := range files {
 		_, err := os.Stat(f)

@@ -12,15 +12,21 @@ import (
 	"strings"
 )
 
-// A browser that plays somebody else's test does what that test types and clicks, and what its pages ask: it is kept from the files of this machine, which addresses,
-// dialogs and the developers' tools lead to. What it reaches of the network is another matter, see way_linux.go. Both browsers have policies for that, which administrators write into folders of the system's. Those are not ours, and
-// are for all browsers of the machine, so they are given in other ways here:
+// A browser that plays somebody else's test does what that test types and clicks, and what its
+// pages ask: it is kept from the files of this machine, which addresses, dialogs and the
+// developers' tools lead to. What it reaches of the network is another matter, see way_linux.go.
+// Both browsers have policies for that, which administrators write into folders of the system's.
+// Those are not ours, and are for all browsers of the machine, so they are given in other ways
+// here:
 //
-// Chromium keeps what a policy says as a preference, and takes it from its profile where no policy says something else.
+// Chromium keeps what a policy says as a preference, and takes it from its profile where no policy
+// says something else.
 //
-// Firefox reads policies beside its program. So it gets a folder for its program: a copy of what is started, which is small, links to the rest, and the policies.
+// Firefox reads policies beside its program. So it gets a folder for its program: a copy of what is
+// started, which is small, links to the rest, and the policies.
 //
-// Note: a mount namespace that hides files would hold for whatever a browser does, but it takes rights that the service's unit gives away.
+// Note: a mount namespace that hides files would hold for whatever a browser does, but it takes
+// rights that the service's unit gives away.
 
 // What foreign tests are kept from, for each browser.
 var (
@@ -30,9 +36,11 @@ var (
 	foreignFirefox string
 )
 
-// chromiumPolicies are where the system has policies for Chromium, which go before ours, file by file.
+// chromiumPolicies are where the system has policies for Chromium, which go before ours, file by
+// file.
 func chromiumPolicies() []string {
-	return []string{"/etc/chromium/policies/managed", "/etc/chromium-browser/policies/managed", "/etc/opt/chrome/policies/managed"}
+	return []string{"/etc/chromium/policies/managed", "/etc/chromium-browser/policies/managed",
+		"/etc/opt/chrome/policies/managed"}
 }
 
 // firefoxPolicies are those for Firefox. If one of these files is there, ours is not read at all.
@@ -42,7 +50,8 @@ func firefoxPolicies() []string {
 
 // keptChromium returns the kind whose profile keeps it from files.
 func keptChromium(k kind, policies []string) (kind, error) {
-	if err := silent(policies, "URLBlocklist", "URLAllowlist", "URLBlacklist", "URLWhitelist", "AllowFileSelectionDialogs", "DeveloperTools"); err != nil {
+	if err := silent(policies, "URLBlocklist", "URLAllowlist", "URLBlacklist", "URLWhitelist",
+		"AllowFileSelectionDialogs", "DeveloperTools"); err != nil {
 		return k, fmt.Errorf("keep tests of others from files: %w", err)
 	}
 	preferences, err := merged(k.files["Default/Preferences"], foreignChromium)
@@ -88,7 +97,8 @@ func merged(base, over string) (string, error) {
 	return string(text), err
 }
 
-// keptFirefox makes a folder for the program at path, with a policy, and returns what is to be started.
+// keptFirefox makes a folder for the program at path, with a policy, and returns what is to be
+// started.
 func keptFirefox(path, folder, policy string, policies []string) (string, error) {
 	for _, name := range policies {
 		if _, err := os.Lstat(name); err == nil {
@@ -105,7 +115,8 @@ func keptFirefox(path, folder, policy string, policies []string) (string, error)
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(from, "libxul.so")); err != nil {
-		return "", fmt.Errorf("start Firefox with a policy: %s is no program of Firefox but what starts one: %w", path, errors.ErrUnsupported)
+		return "", fmt.Errorf("start Firefox with a policy: %s is no program of Firefox but what starts one: %w", path,
+			errors.ErrUnsupported)
 	}
 	ours := filepath.Join(folder, "distribution")
 	if err := os.MkdirAll(ours, 0o700); err != nil {

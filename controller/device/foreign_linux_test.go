@@ -14,38 +14,35 @@ import (
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
-	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// inForeignBrowsers tries something in each browser, as others' tests have it and as the user's own have it: if it went in none, it would show nothing.
-func inForeignBrowsers(t *testing.T, try func(t *testing.T, k kind, foreign bool)) {
-	t.Helper()
+// TestForeignTests has each browser try what a foreign test is kept from: services of this machine
+// (see reachesServices), then files (see readsFiles). A browser that is not kept from them must
+// reach them, or the test would show nothing.
+func TestForeignTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
 	for _, k := range kinds() {
 		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) { try(t, k, foreign) })
+			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) {
+				path, err := find(k.pkg, k.programs...)
+				need(t, err)
+				reachesServices(t, k, path, foreign)
+			})
 		}
 	}
 }
 
-// TestForeignTestsReadNoFiles types the address of a file into real browsers, and names it in the dialog in which a page asks for one. Each is tried in a browser that is
-// kept from files, and in one that is not: else it would show nothing.
-func TestForeignTestsReadNoFiles(t *testing.T) {
-	inForeignBrowsers(t, readsFiles)
+// filePage is a page that asks for a file, and what was asked for of it.
+type filePage struct {
+	*httptest.Server
+	heard chan string
 }
 
-func readsFiles(t *testing.T, k kind, foreign bool) {
-	path, err := find(k.pkg, k.programs...)
-	need(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute) // for a machine that is busy with other things
-	defer cancel()
-	display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
-	need(t, err)
-	defer display.Close()
-	heard := make(chan string, 100)
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func serveFilePage(ctx context.Context) *filePage {
+	p := &filePage{heard: make(chan string, 100)}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		fmt.Fprintf(w, `<title>x</title><input type=file style="position: fixed; inset: 0; height: 100%%; width: 100%%; background: #00f">
@@ -54,11 +51,19 @@ document.querySelector("input").onchange = e => fetch("/chosen/" + e.target.file
 onresize = () => fetch("/resized")
 document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 		select {
-		case heard <- r.URL.Path:
+		case p.heard <- r.URL.Path:
 		case <-ctx.Done():
 		}
 	}))
-	defer page.Close()
+	return p
+}
+
+// readsFiles types the address of a file into a browser that runs, and names it in the dialog in
+// which a page asks for one. A browser that is not kept from files is also typed an address that is
+// the beginning of one that was visited.
+func readsFiles(ctx context.Context, t *testing.T, k kind, foreign bool, hand input.Driver, page *filePage) {
+	t.Helper()
+	heard := page.heard
 	hears := func(ctx context.Context, want string) bool {
 		for {
 			select {
@@ -78,16 +83,6 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 	if err := os.WriteFile(file, []byte(`<title>y</title><img src="`+page.URL+`/read">`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := startBrowser(ctx, k, path, BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Foreign: foreign})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	hand, err := x11.Open(display.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer hand.Close()
 	typed := Typed{Input: hand, Bar: blank("x").AddressBar}
 	goTo := func(address, want string) {
 		t.Helper()
@@ -98,21 +93,23 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 			t.Errorf("the developers' tools open: %v", !foreign)
 		}
 	}()
-	if !hears(ctx, "/shown/first") {
-		t.Fatal("the first page is not shown")
-	}
+	goTo(page.URL+"/first", "/shown/first")
 	if foreign {
 		_, err := typed.Go(ctx, "file://"+file)
 		need(t, err)
 	} else {
 		goTo("file://"+file, "/read")
+		goTo(page.URL+"/typed-1", "/shown/typed-1")
+		goTo(page.URL+"/typed", "/shown/typed") // browsers complete it to the one before, which must not count
 	}
 	goTo(page.URL+"/second", "/shown/second") // what a file asked for comes before what this page does
 
 	if k.name == "chromium" && !foreign {
 		return // its dialog is larger than the display: what is shown of it here is that it does not open
 	}
-	const opens = 2 * time.Second // the dialog, and what it does with each thing that is typed; else the file is not found, which the browser that is not kept tells
+	// the dialog, and what it does with each thing that is typed; else the file is not found, which
+	// the browser that is not kept tells
+	const opens = 2 * time.Second
 	name := []input.Timed{
 		{After: 0, Actions: []input.Action{input.Move{X: 400, Y: 400}}},
 		{After: barHeld, Actions: []input.Action{input.ButtonDown{Button: input.Left}}},
@@ -136,7 +133,8 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 				return
 			}
 		case <-time.After(5 * opens):
-			play([]input.Timed{{Actions: []input.Action{input.KeyDown{Key: "Escape"}}}, {After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Escape"}}}})
+			play([]input.Timed{{Actions: []input.Action{input.KeyDown{Key: "Escape"}}},
+				{After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Escape"}}}})
 			play(name)
 		case <-ctx.Done():
 			t.Fatal("the file was not chosen")
@@ -148,8 +146,8 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 	goTo(page.URL+"/third", "/shown/third")
 }
 
-// goUntil types an address until what is waited for comes of it. A browser of a busy machine loses what is typed while it comes to show something else, and a person
-// who sees that types it again.
+// goUntil types an address until what is waited for comes of it. A browser of a busy machine loses
+// what is typed while it comes to show something else, and a person who sees that types it again.
 func goUntil(ctx context.Context, t *testing.T, typed Typed, address string, comes func(context.Context) bool) {
 	t.Helper()
 	const again = 20 * time.Second
@@ -166,7 +164,8 @@ func goUntil(ctx context.Context, t *testing.T, typed Typed, address string, com
 	t.Fatalf("nothing comes of %s", address)
 }
 
-// toolsOpen presses the key of the developers' tools, and reports whether the page has become smaller: they take a part of the window. Where they should open it waits for that.
+// toolsOpen presses the key of the developers' tools, and reports whether the page has become
+// smaller: they take a part of the window. Where they should open it waits for that.
 func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-chan string, should bool) (open bool) {
 	t.Helper()
 	for len(heard) > 0 {
@@ -175,7 +174,8 @@ func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-cha
 	const opens = 5 * time.Second // Firefox loads them first
 	press := input.KeyDown{Key: "F12"}
 	release := input.KeyUp{Key: "F12"}
-	all := []input.Timed{{Actions: []input.Action{press}}, {After: barHeld, Actions: []input.Action{release}}, {After: opens, Actions: []input.Action{input.Move{X: 400, Y: 300}}}}
+	all := []input.Timed{{Actions: []input.Action{press}}, {After: barHeld, Actions: []input.Action{release}},
+		{After: opens, Actions: []input.Action{input.Move{X: 400, Y: 300}}}}
 	if err := input.Play(ctx, hand, timeline.Monotonic().Now(), all, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,8 @@ func toolsOpen(t *testing.T, ctx context.Context, hand input.Driver, heard <-cha
 	return false
 }
 
-// TestPoliciesOfTheSystem: where the system's own policies would go before ours, no browser is started.
+// TestPoliciesOfTheSystem: where the system's own policies would go before ours, no browser is
+// started.
 func TestPoliciesOfTheSystem(t *testing.T) {
 	dir := t.TempDir()
 	set := func(text string) {
@@ -204,21 +205,24 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 	chromium, firefox := kinds()[0], filepath.Join(dir, "p.json")
 	set(`{"HomepageLocation": "about:blank"}`)
 	kept, err := keptChromium(chromium, []string{dir})
-	if err != nil || !strings.Contains(kept.files["Default/Preferences"], "url_blocklist") || !strings.Contains(kept.files["Default/Preferences"], "safebrowsing") {
+	if err != nil || !strings.Contains(kept.files["Default/Preferences"], "url_blocklist") ||
+		!strings.Contains(kept.files["Default/Preferences"], "safebrowsing") {
 		t.Errorf("%v, %v", kept.files, err)
 	}
 	set(`{"URLBlocklist": ["example.org"]}`)
 	if _, err := keptChromium(chromium, []string{dir}); err == nil {
 		t.Error("a list of the system's is passed over")
 	}
-	if _, err := keptFirefox("/none", filepath.Join(dir, "program"), foreignFirefox, []string{firefox}); err == nil || !strings.Contains(err.Error(), firefox) {
+	if _, err := keptFirefox("/none", filepath.Join(dir, "program"), foreignFirefox, []string{firefox}); err == nil ||
+		!strings.Contains(err.Error(), firefox) {
 		t.Errorf("policies of the system's are passed over: %v", err)
 	}
 	script := filepath.Join(dir, "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keptFirefox(script, filepath.Join(dir, "program"), foreignFirefox, nil); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := keptFirefox(script, filepath.Join(dir, "program"), foreignFirefox, nil); !errors.Is(err,
+		errors.ErrUnsupported) {
 		t.Errorf("what is no program of Firefox is started: %v", err)
 	}
 }

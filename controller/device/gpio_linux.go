@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The second version of the interface of GPIO character devices, of include/uapi/linux/gpio.h. x/sys has none of it.
+// The second version of the interface of GPIO character devices, of include/uapi/linux/gpio.h.
+// x/sys has none of it.
 const (
 	gpioMaxName  = 32
 	gpioLinesMax = 64
@@ -50,7 +51,8 @@ type (
 // getLine is _IOWR(0xB4, 0x07, struct gpio_v2_line_request).
 const getLine = 3<<30 | unsafe.Sizeof(gpioRequest{})<<16 | gpioMagic<<8 | gpioGetLineIoctl
 
-// outputRequest asks for a line as an output whose level is set as the line becomes one, so that it never stands at another.
+// outputRequest asks for a line as an output whose level is set as the line becomes one, so that it
+// never stands at another.
 func outputRequest(line int, high bool) *gpioRequest {
 	r := &gpioRequest{numLines: 1}
 	r.offsets[0] = uint32(line)

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Debian's kernel has neither gpio-sim nor gpio-mockup. It has the driver of a chip with eight lines behind USB, Silicon Labs' CP2112, and uhid, by which a
-// program can be the chip's other end. So the lines are the kernel's own, and what arrives at the chip is seen here.
+// Debian's kernel has neither gpio-sim nor gpio-mockup. It has the driver of a chip with eight
+// lines behind USB, Silicon Labs' CP2112, and uhid, by which a program can be the chip's other end.
+// So the lines are the kernel's own, and what arrives at the chip is seen here.
 
 // Numbers of include/uapi/linux/uhid.h, and of the chip's reports, of its application note AN495.
 const (
@@ -41,8 +42,10 @@ type cp2112 struct {
 	set        []byte // levels as they were set, in order
 }
 
-// descriptor has one report of four bytes of the vendor's own; the driver asks for the others all the same.
-var descriptor = []byte{0x06, 0, 0xff, 0x09, 1, 0xa1, 1, 0x85, reportDirection, 0x95, 4, 0x75, 8, 0x26, 0xff, 0, 0x15, 0, 0x09, 1, 0xb1, 2, 0xc0}
+// descriptor has one report of four bytes of the vendor's own; the driver asks for the others all
+// the same.
+var descriptor = []byte{0x06, 0, 0xff, 0x09, 1, 0xa1, 1, 0x85, reportDirection, 0x95, 4, 0x75, 8, 0x26, 0xff, 0, 0x15,
+	0, 0x09, 1, 0xb1, 2, 0xc0}
 
 // plugInChip makes the chip appear, for as long as the test runs, and returns its device file.
 func plugInChip(t *testing.T) (chip *cp2112, path string) {
@@ -150,7 +153,8 @@ func (c *cp2112) line(n int) (output, high bool) {
 	return c.directions>>n&1 == 1, c.levels>>n&1 == 1
 }
 
-// TestLinesOfAChip switches lines on and off, off and on again, and asks for those that cannot be had.
+// TestLinesOfAChip switches lines on and off, off and on again, and asks for those that cannot be
+// had.
 func TestLinesOfAChip(t *testing.T) {
 	chip, path := plugInChip(t)
 	want := func(n int, high bool) {

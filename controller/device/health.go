@@ -11,7 +11,8 @@ type Finding struct {
 	Refused bool // a run would measure something else than it is meant to
 }
 
-// Health is what was found out. That the source sees the device's screen is not among it: the run begins with a green that has to be seen.
+// Health is what was found out. That the source sees the device's screen is not among it: the run
+// begins with a green that has to be seen.
 type Health []Finding
 
 func (h *Health) say(format string, args ...any) {

@@ -29,11 +29,13 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"}, arguments: chromiumArguments,
-			files: map[string]string{"Default/Preferences": chromiumPreferences}},
+		{name: "chromium", pkg: "chromium", programs: []string{"chromium", "chromium-browser", "google-chrome"},
+			arguments: chromiumArguments,
+			files:     map[string]string{"Default/Preferences": chromiumPreferences}},
 		{name: "firefox", pkg: "firefox-esr", programs: []string{"firefox-esr", "firefox"}, arguments: firefoxArguments,
-			files: map[string]string{"user.js": firefoxPreferences}, environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"},
-			endpoint: "WebDriverBiDiServer.json"},
+			files:       map[string]string{"user.js": firefoxPreferences},
+			environment: []string{"MOZ_REMOTE_SETTINGS_DEVTOOLS=1"},
+			endpoint:    "WebDriverBiDiServer.json"},
 	}
 }
 
@@ -68,11 +70,14 @@ func chromiumArguments(profile string, width, height int, o BrowserOptions) []st
 		"--enable-unsafe-swiftshader", "--no-first-run", "--no-default-browser-check", "--noerrdialogs",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 		"--disable-extensions", "--disable-infobars", "--disable-session-crashed-bubble", "--disable-breakpad",
-		"--disable-crash-reporter", "--disable-client-side-phishing-detection", "--disable-domain-reliability", "--disable-component-extensions-with-background-pages",
+		"--disable-crash-reporter", "--disable-client-side-phishing-detection", "--disable-domain-reliability",
+		"--disable-component-extensions-with-background-pages",
 		"--disable-features=Translate,MediaRouter,OptimizationHints,NetworkTimeServiceQuerying," +
 			"AimServerEligibilityEnabled,AimServerRequestOnStartupEnabled,AimServerRequestOnIdentityChangeEnabled",
-		"--gcm-checkin-url=" + nowhere, "--gcm-registration-url=" + nowhere, "--gcm-mcs-endpoint=" + nowhere, "--gaia-url=" + nowhere,
-		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+		"--gcm-checkin-url=" + nowhere, "--gcm-registration-url=" + nowhere, "--gcm-mcs-endpoint=" + nowhere,
+		"--gaia-url=" + nowhere,
+		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
+		"--disable-renderer-backgrounding",
 		"--password-store=basic", "--use-mock-keychain", "--no-pings", "--test-type",
 	}
 	if o.Authority != nil {
@@ -82,7 +87,9 @@ func chromiumArguments(profile string, width, height int, o BrowserOptions) []st
 		args = append(args, "--disable-quic")
 	}
 	if o.Display != nil {
-		args = append(args, "--disable-gpu") // a virtual display has none, and looking for one takes time; on others, drawing by it is what is measured
+		// a virtual display has none, and looking for one takes time; on others, drawing by it is
+		// what is measured
+		args = append(args, "--disable-gpu")
 	}
 	if !o.Bars {
 		args = append(args, "--kiosk")
@@ -99,8 +106,8 @@ func chromiumArguments(profile string, width, height int, o BrowserOptions) []st
 // nowhere is where nobody answers: the port that throws away, on this machine.
 const nowhere = "http://127.0.0.1:9/"
 
-// canSandbox reports whether Chromium's sandbox can work: not as root, and only with user namespaces
-// or its setuid helper.
+// canSandbox reports whether Chromium's sandbox can work: not as root, and only with user
+// namespaces or its setuid helper.
 func canSandbox() bool {
 	if os.Geteuid() == 0 {
 		return false
@@ -118,14 +125,27 @@ func canSandbox() bool {
 	return cmd.Run() == nil
 }
 
-// smallSharedMemory reports whether /dev/shm is missing or too small for Chromium's pictures, as in many containers.
+// SandboxWarning returns why Chromium shows pages without its sandbox on this machine, or "".
+func SandboxWarning() string {
+	switch {
+	case canSandbox():
+		return ""
+	case os.Geteuid() == 0:
+		return "as root, Chromium runs pages without its sandbox; use another user"
+	}
+	return "Chromium runs pages without its sandbox, since users have no namespaces on this machine"
+}
+
+// smallSharedMemory reports whether /dev/shm is missing or too small for Chromium's pictures, as in
+// many containers.
 func smallSharedMemory() bool {
 	var st syscall.Statfs_t
 	return syscall.Statfs("/dev/shm", &st) != nil || uint64(st.Blocks)*uint64(st.Bsize) < 256<<20
 }
 
 func firefoxArguments(profile string, width, height int, o BrowserOptions) []string {
-	args := []string{"--profile", profile, "--no-remote", "--new-instance", "--width", fmt.Sprint(width), "--height", fmt.Sprint(height)}
+	args := []string{"--profile", profile, "--no-remote", "--new-instance", "--width", fmt.Sprint(width), "--height",
+		fmt.Sprint(height)}
 	if !o.Bars {
 		args = append(args, "--kiosk")
 	}

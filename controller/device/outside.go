@@ -15,20 +15,26 @@ import (
 	"syscall"
 )
 
-// Outside is what others' tests reach of the network: other machines, and of this one the pages of the run alone. Whether an address is one of this machine's is asked when it
-// is connected to, after its name was looked up: so no spelling of it, no redirect and no name that means something else the second time leads there.
+// Outside is what others' tests reach of the network: other machines, and of this one the pages of
+// the run alone. Whether an address is one of this machine's is asked when it is connected to,
+// after its name was looked up: so no spelling of it, no redirect and no name that means something
+// else the second time leads there.
 //
-// Note: what has addresses of its own is another machine to us, also a container on this one, and an address that a router elsewhere leads back here is not known to be ours.
+// Note: what has addresses of its own is another machine to us, also a container on this one, and
+// an address that a router elsewhere leads back here is not known to be ours.
 type Outside struct {
 	Pages []netip.AddrPort // of this machine, that are reached all the same: the run's own
 }
 
 // ErrInside says that an address is one of this machine's.
-var ErrInside = errors.New("it is on this machine, whose services others' tests do not reach")
+var ErrInside = errors.New("it is an address of this machine, which is not allowed")
 
-// DialContext connects as net.Dialer does, to what is outside. The error wraps [ErrInside] where something is not.
+// DialContext connects as net.Dialer does, to what is outside. The error wraps [ErrInside] where
+// something is not.
 func (o *Outside) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return o.check(address, net.InterfaceAddrs) }}
+	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		return o.check(address, net.InterfaceAddrs)
+	}}
 	return d.DialContext(ctx, network, address)
 }
 
@@ -64,8 +70,10 @@ func (o *Outside) check(address string, interfaces func() ([]net.Addr, error)) e
 	return nil
 }
 
-// routedHere says whether an address is this machine's though no interface has it, by a route of a whole network that leads to the loopback. Of IPv4, only such an address can be a
-// socket's own. Where the machine lets every one be that (net.ipv4.ip_nonlocal_bind), nothing is known to be outside.
+// routedHere says whether an address is this machine's though no interface has it, by a route of a
+// whole network that leads to the loopback. Of IPv4, only such an address can be a socket's own.
+// Where the machine lets every one be that (net.ipv4.ip_nonlocal_bind), nothing is known to be
+// outside.
 func routedHere(ip netip.Addr) (bool, error) {
 	if ip.Is6() {
 		return routedHere6(ip.WithZone(""))
@@ -81,7 +89,8 @@ func routedHere(ip netip.Addr) (bool, error) {
 	return false, err
 }
 
-// routedHere6 looks through the kernel's routes: of IPv6, an address that is the machine's by a route alone is no socket's own.
+// routedHere6 looks through the kernel's routes: of IPv6, an address that is the machine's by a
+// route alone is no socket's own.
 func routedHere6(ip netip.Addr) (bool, error) {
 	f, err := os.Open("/proc/thread-self/net/ipv6_route")
 	if errors.Is(err, os.ErrNotExist) {
@@ -104,10 +113,13 @@ func routedHere6(ip netip.Addr) (bool, error) {
 	return false, lines.Err()
 }
 
-// parseRoute6 reads a line of the kernel's, all in hexadecimal: destination, its bits, source, its bits, next hop, metric, two counts, flags, and the interface's name. Here says that it
-// leads to this machine itself.
+// parseRoute6 reads a line of the kernel's, all in hexadecimal: destination, its bits, source, its
+// bits, next hop, metric, two counts, flags, and the interface's name. Here says that it leads to
+// this machine itself.
 func parseRoute6(line string) (to netip.Prefix, here bool, err error) {
-	const local, anycast = 1 << 31, 1 << 20 // RTF_LOCAL and RTF_ANYCAST of linux/ipv6_route.h; the latter is what a router has of each of its networks
+	// RTF_LOCAL and RTF_ANYCAST of linux/ipv6_route.h; the latter is what a router has of each of
+	// its networks
+	const local, anycast = 1 << 31, 1 << 20
 	fields := strings.Fields(line)
 	if len(fields) != 10 {
 		return to, false, fmt.Errorf("the kernel's route %.200q is not one of ten fields", line)

@@ -21,10 +21,10 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-const width, height = 1280, 720
+const width, height = 800, 450 // the strip fits, and a frame has two fifths of the usual pixels
 
-// TestBrowserPlaysTheTestPages is the real thing: a browser on a virtual display plays every page that plays by itself, and
-// what is seen on the screen is what the pages say they drew.
+// TestBrowserPlaysTheTestPages has a browser on a virtual display play every page that plays by
+// itself. The screen must show what the pages report that they drew.
 func TestBrowserPlaysTheTestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
@@ -42,7 +42,8 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	defer display.Close()
 	var list []string
 	for _, p := range site.Pages() {
-		if p.Markers && p.Cadence != site.CadenceInput { // those wait for a hand, and a window without green has begun before it asks
+		// those wait for a hand, and a window without green has begun before it asks
+		if p.Markers && p.Cadence != site.CadenceInput {
 			list = append(list, p.Name)
 		}
 	}
@@ -70,7 +71,8 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 	defer unwatch()
 	go func() { seen <- watch(t, watching, display.Name(), len(s.Playlist())) }()
 
-	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: "chromium", Display: display, URL: server.URL()})
+	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: "chromium", Display: display,
+		URL: server.URL()})
 	need(t, err)
 	defer browser.Close()
 	if !strings.Contains(strings.ToLower(browser.Version()), "chrom") {
@@ -106,7 +108,8 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 }
 
 func checkReport(t *testing.T, r site.Report) {
-	t.Logf("%s: %d frames drawn in %d callbacks, claims %.1f fps, clock known to %v", r.Page.Name, len(r.Drawn), r.Callbacks, r.ClaimedFPS, r.RedFrom.Width()/2)
+	t.Logf("%s: %d frames drawn in %d callbacks, claims %.1f fps, clock known to %v", r.Page.Name, len(r.Drawn),
+		r.Callbacks, r.ClaimedFPS, r.RedFrom.Width()/2)
 	if r.Width != width || r.Height != height || r.PixelRatio != 1 || len(r.Warnings) > 0 {
 		t.Errorf("%s: viewport %dx%d, ratio %g, warnings %q", r.Page.Name, r.Width, r.Height, r.PixelRatio, r.Warnings)
 	}
@@ -118,7 +121,8 @@ func checkReport(t *testing.T, r site.Report) {
 	}
 	checkTruth(t, r)
 	if r.Requested >= r.Received || r.GreenFrom.Latest < r.Requested || r.RedTo.Earliest > r.Received {
-		t.Errorf("%s: asked for at %d, green from %v, red to %v, report at %d", r.Page.Name, r.Requested, r.GreenFrom, r.RedTo, r.Received)
+		t.Errorf("%s: asked for at %d, green from %v, red to %v, report at %d", r.Page.Name, r.Requested, r.GreenFrom,
+			r.RedTo, r.Received)
 	}
 }
 
@@ -131,8 +135,10 @@ func checkTruth(t *testing.T, r site.Report) {
 	}
 	if r.Page.Loads() {
 		last := len(truth.Counts) - 1
-		if len(truth.StepIDs) != len(r.Page.Steps) || last != len(r.Drawn)-1 || truth.Counts[last] != truth.Pixels || !slices.IsSorted(truth.Counts) {
-			t.Errorf("%s: steps in pictures %v, final pixels %v of %d", r.Page.Name, truth.StepIDs, truth.Counts, truth.Pixels)
+		if len(truth.StepIDs) != len(r.Page.Steps) || last != len(r.Drawn)-1 || truth.Counts[last] != truth.Pixels ||
+			!slices.IsSorted(truth.Counts) {
+			t.Errorf("%s: steps in pictures %v, final pixels %v of %d", r.Page.Name, truth.StepIDs, truth.Counts,
+				truth.Pixels)
 		}
 	}
 	if r.Page.Checker != nil && (len(truth.Counts) != len(r.Drawn) || len(truth.Tiles) < 20) {
@@ -143,7 +149,8 @@ func checkTruth(t *testing.T, r site.Report) {
 	}
 }
 
-// checkSeen holds what was on the screen against the report. How much was seen depends on the machine.
+// checkSeen holds what was on the screen against the report. How much was seen depends on the
+// machine.
 func checkSeen(t *testing.T, r site.Report, s strip.Summary) {
 	t.Logf("%s: %d of %d ids seen in %d readings", r.Page.Name, s.Distinct, s.Drawn, s.Frames)
 	if s.Distinct == 0 {
@@ -183,7 +190,8 @@ func watch(t *testing.T, ctx context.Context, display string, pages int) map[uin
 	}
 	root := xproto.Setup(c).DefaultScreen(c).Root
 	for n := 0; ctx.Err() == nil; n++ {
-		g, err := xproto.GetImage(c, xproto.ImageFormatZPixmap, xproto.Drawable(root), 0, 0, width, height, 0xffffffff).Reply()
+		g, err := xproto.GetImage(c, xproto.ImageFormatZPixmap, xproto.Drawable(root), 0, 0, width, height,
+			0xffffffff).Reply()
 		if err != nil {
 			t.Error(err)
 			return accounts
@@ -221,7 +229,8 @@ func mentioning(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// need skips the test on a developer's machine where a program is missing; the build machine has it.
+// need skips the test on a developer's machine where a program is missing; the build machine has
+// it.
 func need(t *testing.T, err error) {
 	t.Helper()
 	var missing *device.MissingError

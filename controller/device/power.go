@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// Power says how a device is switched on and off: by commands, or by a line of a GPIO chip. The zero value is a device that cannot be.
+// Power says how a device is switched on and off: by commands, or by a line of a GPIO chip. The
+// zero value is a device that cannot be.
 type Power struct {
 	On, Off []string // programs with their arguments; no shell reads them
 	Chip    string   // device file of a GPIO chip; "": not by GPIO
@@ -33,7 +34,8 @@ var gpioForm = regexp.MustCompile(`^gpio:(?:(/dev/gpiochip[0-9]{1,3}):)?([0-9]{1
 func parseGPIO(s string) (Power, error) {
 	m := gpioForm.FindStringSubmatch(s)
 	if m == nil {
-		return Power{}, fmt.Errorf("%q: want gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
+		return Power{}, fmt.Errorf(
+			"%q: want gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
 	}
 	p := Power{Chip: m[1], Low: m[3] != ""}
 	if p.Chip == "" {
@@ -43,11 +45,14 @@ func parseGPIO(s string) (Power, error) {
 	return p, nil
 }
 
-// powerTimeout is how long a command may take: some wait until a socket in the network has answered.
+// powerTimeout is how long a command may take: some wait until a socket in the network has
+// answered.
 const powerTimeout = 30 * time.Second
 
-// Switch switches the device on or off. A GPIO line keeps its level until the returned release is called, or this process ends: the kernel then gives the line back,
-// and what level it has after that is the chip's matter, so whoever keeps a device off holds on to it. By commands, release does nothing. It is never nil.
+// Switch switches the device on or off. A GPIO line keeps its level until the returned release is
+// called, or this process ends: the kernel then gives the line back, and what level it has after
+// that is the chip's matter, so whoever keeps a device off holds on to it. By commands, release
+// does nothing. It is never nil.
 func (p Power) Switch(ctx context.Context, on bool) (release func() error, err error) {
 	release = func() error { return nil }
 	switch {
@@ -67,8 +72,9 @@ func (p Power) Switch(ctx context.Context, on bool) (release func() error, err e
 	return release, runPower(ctx, words)
 }
 
-// Cycle switches the device off for some time, and then on. release is as that of Switch. If ctx ends meanwhile, or switching it off fails, which may be half done, the device is on
-// again all the same.
+// Cycle switches the device off for some time, and then on. release is as that of Switch. If ctx
+// ends meanwhile, or switching it off fails, which may be half done, the device is on again all the
+// same.
 func (p Power) Cycle(ctx context.Context, off time.Duration) (release func() error, err error) {
 	release, err = p.Switch(ctx, false)
 	if err == nil {

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestGPIO holds what is asked of the kernel against its interface: sizes, places and the number of gpio.h. A chip is in the VM, see TestVMGPIO.
+// TestGPIO holds what is asked of the kernel against its interface: sizes, places and the number of
+// gpio.h. A chip is in the VM, see TestVMGPIO.
 func TestGPIO(t *testing.T) {
 	r := outputRequest(17, true)
 	if size := unsafe.Sizeof(*r); size != 592 {
@@ -43,7 +44,8 @@ func TestGPIO(t *testing.T) {
 	if outputRequest(17, false).config.attrs[0].attr.values != 0 {
 		t.Error("low is high")
 	}
-	for path, want := range map[string]error{"/dev/null": unix.ENOTTY, filepath.Join(t.TempDir(), "no"): os.ErrNotExist} {
+	for path, want := range map[string]error{"/dev/null": unix.ENOTTY,
+		filepath.Join(t.TempDir(), "no"): os.ErrNotExist} {
 		release, err := Power{Chip: path, Line: 17}.Switch(t.Context(), true)
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), "switch line 17 of "+path) {
 			t.Errorf("%s: %v", path, err)
@@ -54,7 +56,8 @@ func TestGPIO(t *testing.T) {
 	}
 }
 
-// TestPowerCycle: the device is off first and on in the end, also where nobody waits for it any more.
+// TestPowerCycle: the device is off first and on in the end, also where nobody waits for it any
+// more.
 func TestPowerCycle(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log")
 	said := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + file} }
@@ -106,7 +109,8 @@ func TestPowerCommand(t *testing.T) {
 		t.Errorf("it is still on: %v", err)
 	}
 	t.Setenv("LC_ALL", "C")
-	if _, err := p.Switch(t.Context(), false); err == nil || !strings.Contains(err.Error(), "switch power by rm") || !strings.Contains(err.Error(), "No such file") {
+	if _, err := p.Switch(t.Context(), false); err == nil || !strings.Contains(err.Error(), "switch power by rm") ||
+		!strings.Contains(err.Error(), "No such file") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := (Power{}).Switch(t.Context(), true); !errors.Is(err, errors.ErrUnsupported) {

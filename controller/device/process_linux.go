@@ -18,7 +18,8 @@ import (
 // markName is the environment variable by which a program's descendants are found.
 const markName = "EIDETICKER_STARTED"
 
-// How long a program that was asked to end may take. One that the kernel is to ask, too, has something to put away.
+// How long a program that was asked to end may take. One that the kernel is to ask, too, has
+// something to put away.
 const (
 	grace    = 3 * time.Second
 	putsAway = time.Minute
@@ -38,9 +39,10 @@ type process struct {
 	stopOnce sync.Once
 }
 
-// start runs a command until it ends, ctx does, or close is called. die is what the kernel sends it if this process
-// ends first. begin starts it; nil: cmd.Start.
-func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal, begin func(*exec.Cmd) error) (*process, error) {
+// start runs a command until it ends, ctx does, or close is called. die is what the kernel sends it
+// if this process ends first. begin starts it; nil: cmd.Start.
+func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal, begin func(*exec.Cmd) error) (*process,
+	error) {
 	p := &process{
 		name: name, cmd: cmd, mark: markName + "=" + newMark(), stderr: &tail{},
 		grace: grace, done: make(chan struct{}), stop: make(chan struct{}),

@@ -22,7 +22,8 @@ type profile struct {
 	lock *os.File
 }
 
-// profileBase returns where profiles are made. Browsers put sockets into them, whose paths may have 107 bytes.
+// profileBase returns where profiles are made. Browsers put sockets into them, whose paths may have
+// 107 bytes.
 func profileBase() string {
 	if dir := os.TempDir(); len(dir) <= 30 {
 		return dir
@@ -73,10 +74,14 @@ func lockOwner(dir string) (*os.File, error) {
 func (p *profile) environment(display string) []string {
 	drop := []string{
 		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
-		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=", "GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
-		// Which input method there is: that of a user's desktop is not reached from here, and without it dead keys are no use. One of the toolkit's own would change what tests type.
+		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=",
+		"GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
+		// Which input method there is: that of a user's desktop is not reached from here, and
+		// without it dead keys are no use. One of the toolkit's own would change what tests type.
 		"GTK_IM_MODULE=", "QT_IM_MODULE=", "XMODIFIERS=", "IBUS_ADDRESS=",
-		"SSLKEYLOGFILE=", // secrets of TLS are kept by tests that ask for it, by our servers, and not wherever a user's shell says
+		// secrets of TLS are kept by tests that ask for it, by our servers, and not wherever a
+		// user's shell says
+		"SSLKEYLOGFILE=",
 	}
 	var env []string
 next:
@@ -95,7 +100,8 @@ next:
 		}
 	}
 	return append(env, "DISPLAY="+display, "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_CACHE_HOME="+p.dir,
-		"XDG_DATA_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir, "TMPDIR="+p.dir, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+		"XDG_DATA_HOME="+p.dir, "XDG_STATE_HOME="+p.dir, "XDG_RUNTIME_DIR="+p.dir, "TMPDIR="+p.dir,
+		"DBUS_SESSION_BUS_ADDRESS=disabled:")
 }
 
 // remove removes the folder; a helper that is just dying may still write into it.

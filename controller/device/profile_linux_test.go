@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEnvironmentKeepsNoKeys: a browser does not write the secrets of TLS to where the environment of the program has them written.
+// TestEnvironmentKeepsNoKeys: a browser does not write the secrets of TLS to where the environment
+// of the program has them written.
 func TestEnvironmentKeepsNoKeys(t *testing.T) {
 	t.Setenv("SSLKEYLOGFILE", "/nowhere/keys")
 	t.Setenv("SSLKEYLOGFILES", "another")

@@ -56,7 +56,8 @@ user_pref("network.proxy.ssl_port", %[2]s);
 	return k
 }
 
-// TestBrowsersAskNobody: while a page is shown, browsers ask for that page and for nothing else. That the proxy would hear of it is shown by a page that asks.
+// TestBrowsersAskNobody: while a page is shown, browsers ask for that page and for nothing else.
+// That the proxy would hear of it is shown by a page that asks.
 func TestBrowsersAskNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
@@ -74,7 +75,8 @@ func TestBrowsersAskNobody(t *testing.T) {
 			listening := httptest.NewServer(proxy)
 			defer listening.Close()
 
-			const quiet = 20 * time.Second // what browsers do by themselves begins within seconds, and most of it at once
+			// what browsers do by themselves begins within seconds, and most of it at once
+			const quiet = 20 * time.Second
 			told := make(chan struct{})
 			var once sync.Once
 			page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +91,8 @@ func TestBrowsersAskNobody(t *testing.T) {
 }, %d)</script>`, quiet.Milliseconds())
 			}))
 			defer page.Close()
-			b, err := startBrowser(ctx, through(k, listening.Listener.Addr().String()), path, BrowserOptions{Display: display, URL: page.URL})
+			b, err := startBrowser(ctx, through(k, listening.Listener.Addr().String()), path,
+				BrowserOptions{Display: display, URL: page.URL})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,8 +31,8 @@ func openScreen(display string) (*screen, error) {
 
 func (s *screen) close() { s.conn.Close() }
 
-// onlyThisUser lets the display take connections from this user's processes only. The server asks the kernel
-// who is at the other end of its socket, so no cookie has to be kept or passed on.
+// onlyThisUser lets the display take connections from this user's processes only. The server asks
+// the kernel who is at the other end of its socket, so no cookie has to be kept or passed on.
 // Families and values as in the X server's access control ("SI:localuser:#0").
 func (s *screen) onlyThisUser() error {
 	hosts, err := xproto.ListHosts(s.conn).Reply()
@@ -40,11 +40,13 @@ func (s *screen) onlyThisUser() error {
 		return fmt.Errorf("list who may use the display: %w", err)
 	}
 	me := []byte(fmt.Sprintf("localuser\x00#%d", os.Geteuid()))
-	if err := xproto.ChangeHostsChecked(s.conn, xproto.HostModeInsert, xproto.FamilyServerInterpreted, uint16(len(me)), me).Check(); err != nil {
+	if err := xproto.ChangeHostsChecked(s.conn, xproto.HostModeInsert, xproto.FamilyServerInterpreted, uint16(len(me)),
+		me).Check(); err != nil {
 		return fmt.Errorf("let this user use the display: %w", err)
 	}
 	for _, h := range hosts.Hosts {
-		if err := xproto.ChangeHostsChecked(s.conn, xproto.HostModeDelete, h.Family, h.AddressLen, h.Address).Check(); err != nil {
+		if err := xproto.ChangeHostsChecked(s.conn, xproto.HostModeDelete, h.Family, h.AddressLen,
+			h.Address).Check(); err != nil {
 			return fmt.Errorf("let nobody else use the display: %w", err)
 		}
 	}
@@ -66,19 +68,21 @@ func (s *screen) allowed() ([]string, error) {
 
 // watchWindows asks for an event when a window appears on the screen or changes its size.
 func (s *screen) watchWindows() error {
-	err := xproto.ChangeWindowAttributesChecked(s.conn, s.root, xproto.CwEventMask, []uint32{xproto.EventMaskSubstructureNotify}).Check()
+	err := xproto.ChangeWindowAttributesChecked(s.conn, s.root, xproto.CwEventMask,
+		[]uint32{xproto.EventMaskSubstructureNotify}).Check()
 	if err != nil {
 		return fmt.Errorf("watch for windows: %w", err)
 	}
 	return nil
 }
 
-// leastWindow is the side in pixels from which on a new window is taken for the browser's and not for a helper's.
+// leastWindow is the side in pixels from which on a new window is taken for the browser's and not
+// for a helper's.
 const leastWindow = 100
 
-// fill waits for a window that appears after watchWindows and makes it fill the screen exactly. Without a window manager
-// nobody else does, and Chromium leaves out a pixel.
-// The connection is closed if ctx ends.
+// fill waits for a window that appears after watchWindows and makes it fill the screen exactly.
+// Without a window manager nobody else does, and Chromium leaves out a pixel. The connection is
+// closed if ctx ends.
 func (s *screen) fill(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.conn.Close)
 	defer stop()
@@ -123,7 +127,8 @@ func (s *screen) large(w xproto.Window) bool {
 
 func (s *screen) fills(w xproto.Window) bool {
 	g, err := xproto.GetGeometry(s.conn, xproto.Drawable(w)).Reply()
-	return err == nil && g.X == 0 && g.Y == 0 && g.BorderWidth == 0 && int(g.Width) == s.width && int(g.Height) == s.height
+	return err == nil && g.X == 0 && g.Y == 0 && g.BorderWidth == 0 && int(g.Width) == s.width &&
+		int(g.Height) == s.height
 }
 
 func (s *screen) resize(w xproto.Window) error {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// sharedMemory is where browsers make shared memory, under names that they take away again at once: one that is killed in between leaves them, and what they hold of the machine's
-// memory.
+// sharedMemory is where browsers make shared memory, under names that they take away again at once:
+// one that is killed in between leaves them, and what they hold of the machine's memory.
 const sharedMemory = "/dev/shm"
 
 // sharedPrefixes begin the names that Chromium and Firefox choose.
@@ -56,7 +56,8 @@ func ofThisUser(path string) bool {
 	return ok && int(sys.Uid) == os.Geteuid()
 }
 
-// remove takes away what has come since and nobody has open. What another browser of this user has is open, or will be gone at the second look.
+// remove takes away what has come since and nobody has open. What another browser of this user has
+// is open, or will be gone at the second look.
 func (s strewn) remove() {
 	left := s.unheld()
 	if len(left) == 0 {

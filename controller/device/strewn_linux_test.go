@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestStrewnSharedMemory: what a killed browser has left goes; what was there before, what somebody has open, and what has another name stays.
+// TestStrewnSharedMemory: what a killed browser has left goes; what was there before, what somebody
+// has open, and what has another name stays.
 func TestStrewnSharedMemory(t *testing.T) {
 	dir := t.TempDir()
 	create := func(name string) *os.File {
@@ -38,7 +39,8 @@ func TestStrewnSharedMemory(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{".org.chromium.Chromium.before", "org.chromium.Chromium.held", "something.else"}; !slices.Equal(names, want) {
+	if want := []string{".org.chromium.Chromium.before", "org.chromium.Chromium.held", "something.else"}; !slices.Equal(
+		names, want) {
 		t.Errorf("%q are there, want %q", names, want)
 	}
 	newStrewn(filepath.Join(dir, "missing")).remove()

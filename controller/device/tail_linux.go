@@ -40,7 +40,8 @@ func clipped(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// noise reports whether a line says only that there is no message bus: browsers are given none, and complain of each service that they would have asked there.
+// noise reports whether a line says only that there is no message bus: browsers are given none, and
+// complain of each service that they would have asked there.
 func noise(line string) bool {
 	line = strings.ToLower(line)
 	for _, of := range []string{"dbus", "d-bus", "failed to connect to the bus"} {

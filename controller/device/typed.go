@@ -12,23 +12,27 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// Typed is a browser that runs already, and is typed into: all that is known of it is how its address bar is reached.
+// Typed is a browser that runs already, and is typed into: all that is known of it is how its
+// address bar is reached.
 type Typed struct {
 	Input input.Driver
 	Bar   AddressBar
 	Touch bool // a place is touched, not clicked
 	Clock timeline.Clock
-	// Opens reaches the bar by what it is given, and returns when the bar is seen to open; nil: nobody looks. From when it was reached it has the time that bars take in either case.
+	// Opens reaches the bar by what it is given, and returns when the bar is seen to open; nil:
+	// nobody looks. From when it was reached it has the time that bars take in either case.
 	Opens func(ctx context.Context, reach func(context.Context) error) error
 }
 
-// How fast a hand is that reaches the address bar, and how long browsers need until it takes what is typed.
+// How fast a hand is that reaches the address bar, and how long browsers need until it takes what
+// is typed.
 const (
 	barHeld  = 60 * time.Millisecond
 	barOpens = 500 * time.Millisecond
 )
 
-// Go has the browser go to an address: the bar is reached, the address typed, and Enter pressed. It returns when Enter was sent: that is when it was told to go.
+// Go has the browser go to an address: the bar is reached, the address typed, and Enter pressed. It
+// returns when Enter was sent: that is when it was told to go.
 func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error) {
 	if address == "" || len(address) > 8<<10 || strings.ContainsFunc(address, unicode.IsControl) {
 		return timeline.Interval{}, fmt.Errorf("address %q: want one line of at most 8 KiB", strict.Clip(address))
@@ -40,7 +44,8 @@ func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error
 	down, up := t.reach()
 	var reached timeline.Time
 	reach := func(ctx context.Context) error {
-		return input.Play(ctx, t.Input, clock.Now(), []input.Timed{{Actions: down}, {After: barHeld, Actions: up}}, func(_ input.Timed, sent timeline.Interval) { reached = sent.Latest })
+		return input.Play(ctx, t.Input, clock.Now(), []input.Timed{{Actions: down}, {After: barHeld, Actions: up}},
+			func(_ input.Timed, sent timeline.Interval) { reached = sent.Latest })
 	}
 	err := error(nil)
 	if t.Opens != nil {
@@ -54,7 +59,8 @@ func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error
 	var entered timeline.Interval
 	enter := input.KeyDown{Key: "Enter"}
 	all := []input.Timed{
-		// Browsers complete what is typed, some time later, to what was visited before, and Enter would go there; but nothing that ends in a space.
+		// Browsers complete what is typed, some time later, to what was visited before, and Enter
+		// would go there; but nothing that ends in a space.
 		{After: 0, Actions: []input.Action{input.Text{Text: address + " "}}},
 		{After: 0, Actions: []input.Action{enter}},
 		{After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},
@@ -79,5 +85,6 @@ func (t Typed) reach() (down, up []input.Action) {
 	case t.Touch:
 		return []input.Action{input.TouchDown{X: x, Y: y}}, []input.Action{input.TouchUp{}}
 	}
-	return []input.Action{input.Move{X: x, Y: y}, input.ButtonDown{Button: input.Left}}, []input.Action{input.ButtonUp{Button: input.Left}}
+	return []input.Action{input.Move{X: x, Y: y}, input.ButtonDown{Button: input.Left}},
+		[]input.Action{input.ButtonUp{Button: input.Left}}
 }

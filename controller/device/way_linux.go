@@ -16,10 +16,13 @@ import (
 	"time"
 )
 
-// way is how a browser that plays somebody else's test gets to the network: a SOCKS server on the loopback (RFC 1928) that connects to what is outside. The browser is told to take
-// it for everything but the run's own pages, to which it goes directly: what is measured of them is measured as ever.
+// way is how a browser that plays somebody else's test gets to the network: a SOCKS server on the
+// loopback (RFC 1928) that connects to what is outside. The browser is told to take it for
+// everything but the run's own pages, to which it goes directly: what is measured of them is
+// measured as ever.
 //
-// Note: a proxy of HTTP would do too, but would have to read and write anew what goes through it. Through SOCKS servers get what the browser sends, byte for byte.
+// Note: a proxy of HTTP would do too, but would have to read and write anew what goes through it.
+// Through SOCKS servers get what the browser sends, byte for byte.
 type way struct {
 	outside  *Outside
 	listener net.Listener
@@ -134,7 +137,8 @@ func (w *way) serve(c net.Conn) {
 		}
 		defer w.letGo(far)
 	}
-	if c.SetDeadline(time.Now().Add(waySays)) != nil || socksAnswer(c, socksSays(err)) != nil || err != nil || c.SetDeadline(time.Time{}) != nil {
+	if c.SetDeadline(time.Now().Add(waySays)) != nil || socksAnswer(c, socksSays(err)) != nil || err != nil ||
+		c.SetDeadline(time.Time{}) != nil {
 		return
 	}
 	var there sync.WaitGroup
@@ -173,7 +177,8 @@ const (
 	socksLongestAsk = 255
 )
 
-// socksAsked reads where a client wants to be connected to, host and port. To what is not understood it gives the answer that there is for that.
+// socksAsked reads where a client wants to be connected to, host and port. To what is not
+// understood it gives the answer that there is for that.
 func socksAsked(c io.ReadWriter) (string, error) {
 	var b [socksLongestAsk + 2]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {
@@ -230,7 +235,8 @@ func socksAsked(c io.ReadWriter) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
-// socksAnswer tells a client how it went. At which address the connection begins is nothing that it needs to know.
+// socksAnswer tells a client how it went. At which address the connection begins is nothing that it
+// needs to know.
 func socksAnswer(c io.Writer, how byte) error {
 	_, err := c.Write([]byte{socksVersion, how, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
 	return err
@@ -264,7 +270,8 @@ func (w *way) pages() []string {
 // goes returns the kind of browser that takes a way, with the policies that it has then.
 func goes(k kind, policy string, w *way) (kind, string, error) {
 	if k.name == "chromium" {
-		err := silent(chromiumPolicies(), "ProxyMode", "ProxyServer", "ProxySettings", "ProxyPacUrl", "ProxyBypassList", "ProxyOverrideRules", "WebRtcIPHandling")
+		err := silent(chromiumPolicies(), "ProxyMode", "ProxyServer", "ProxySettings", "ProxyPacUrl", "ProxyBypassList",
+			"ProxyOverrideRules", "WebRtcIPHandling")
 		if err != nil {
 			err = fmt.Errorf("keep tests of others from services of this machine: %w", err)
 		}
@@ -277,20 +284,22 @@ func goes(k kind, policy string, w *way) (kind, string, error) {
 	return k, policy, err
 }
 
-// chromium returns the kind that takes this way. Nothing else is direct, the loopback neither; WebRTC, which would go by UDP, takes it or stays.
+// chromium returns the kind that takes this way. Nothing else is direct, the loopback neither;
+// WebRTC, which would go by UDP, takes it or stays.
 func (w *way) chromium(k kind) kind {
 	arguments := k.arguments
 	k.arguments = func(profile string, width, height int, o BrowserOptions) []string {
 		return append([]string{
 			"--proxy-server=socks5://" + w.listener.Addr().String(),
 			"--proxy-bypass-list=" + strings.Join(append([]string{"<-loopback>"}, w.pages()...), ";"),
-			"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+			"--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		}, arguments(profile, width, height, o)...)
 	}
 	return k
 }
 
-// firefox is the policy by which Firefox takes this way. It is a policy since a test can get to the settings, where what a policy locks cannot be changed.
+// firefox is the policy by which Firefox takes this way. It is a policy since a test can get to the
+// settings, where what a policy locks cannot be changed.
 func (w *way) firefox() (string, error) {
 	locked := func(v bool) map[string]any { return map[string]any{"Value": v, "Status": "locked"} }
 	text, err := json.Marshal(map[string]any{"policies": map[string]any{

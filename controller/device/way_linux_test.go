@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,17 +27,24 @@ import (
 	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// TestOutside: addresses of this machine are refused in all their forms, pages of the run's own and other machines are not.
+// TestOutside: addresses of this machine are refused in all their forms, pages of the run's own and
+// other machines are not.
 func TestOutside(t *testing.T) {
-	o := &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"), netip.MustParseAddrPort("192.0.2.7:8000")}}
+	o := &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"),
+		netip.MustParseAddrPort("192.0.2.7:8000")}}
 	interfaces := func() ([]net.Addr, error) {
-		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.7"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("2001:db8::7"), Mask: net.CIDRMask(64, 128)}}, nil
+		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.7"), Mask: net.CIDRMask(24, 32)},
+			&net.IPNet{IP: net.ParseIP("2001:db8::7"), Mask: net.CIDRMask(64, 128)}}, nil
 	}
 	for address, inside := range map[string]bool{
-		"127.0.0.1:80": true, "127.0.0.1:8001": true, "127.255.0.9:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "[::ffff:0.0.0.0]:80": true,
-		"169.254.169.254:80": true, "[fe80::1]:80": true, "[fe80::1%eth0]:80": true, "224.0.0.1:80": true, "[ff02::1]:80": true,
-		"192.0.2.7:80": true, "[::ffff:192.0.2.7]:80": true, "[2001:db8::7]:80": true, "[2001:db8::7%eth0]:80": true, "127.0.0.2:8000": true,
-		"127.0.0.1:8000": false, "[::ffff:127.0.0.1]:8000": false, "192.0.2.7:8000": false, "192.0.2.8:80": false, "[2001:db8::8]:80": false, "198.51.100.1:8000": false,
+		"127.0.0.1:80": true, "127.0.0.1:8001": true, "127.255.0.9:80": true, "[::1]:80": true,
+		"[::ffff:127.0.0.1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "[::ffff:0.0.0.0]:80": true,
+		"169.254.169.254:80": true, "[fe80::1]:80": true, "[fe80::1%eth0]:80": true, "224.0.0.1:80": true,
+		"[ff02::1]:80": true,
+		"192.0.2.7:80": true, "[::ffff:192.0.2.7]:80": true, "[2001:db8::7]:80": true, "[2001:db8::7%eth0]:80": true,
+		"127.0.0.2:8000": true,
+		"127.0.0.1:8000": false, "[::ffff:127.0.0.1]:8000": false, "192.0.2.7:8000": false, "192.0.2.8:80": false,
+		"[2001:db8::8]:80": false, "198.51.100.1:8000": false,
 	} {
 		if err := o.check(address, interfaces); errors.Is(err, ErrInside) != inside || !inside && err != nil {
 			t.Errorf("%s: %v, want inside %v", address, err, inside)
@@ -52,7 +61,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOutsideByRoute: an address is this machine's that a route makes so, though no interface has it.
+// TestOutsideByRoute: an address is this machine's that a route makes so, though no interface has
+// it.
 func TestOutsideByRoute(t *testing.T) {
 	result := make(chan error, 1)
 	go func() {
@@ -61,7 +71,8 @@ func TestOutsideByRoute(t *testing.T) {
 			if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 				return err
 			}
-			if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil { // before, the kernel lets a socket have any address
+			// before, the kernel lets a socket have any address
+			if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 				return fmt.Errorf("start the loopback: %w: %s", err, out)
 			}
 			o := new(Outside)
@@ -72,7 +83,8 @@ func TestOutsideByRoute(t *testing.T) {
 					t.Errorf("without the route: %v", err)
 				}
 			}
-			for _, args := range [][]string{{"route", "add", "local", "192.0.2.0/24", "dev", "lo"}, {"-6", "route", "add", "local", "2001:db8:1::/48", "dev", "lo"}} {
+			for _, args := range [][]string{{"route", "add", "local", "192.0.2.0/24", "dev", "lo"},
+				{"-6", "route", "add", "local", "2001:db8:1::/48", "dev", "lo"}} {
 				if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 					return fmt.Errorf("ip %q: %w: %s", args, err, out)
 				}
@@ -107,7 +119,8 @@ func FuzzRoute6(f *testing.F) {
 	})
 }
 
-// own are addresses of this machine: loopback, and those of other interfaces that are not of a link alone.
+// own are addresses of this machine: loopback, and those of other interfaces that are not of a link
+// alone.
 func own(t *testing.T) (hosts []string) {
 	t.Helper()
 	all, err := net.InterfaceAddrs()
@@ -139,7 +152,8 @@ func listenAll(t *testing.T) (net.Listener, string) {
 	return l, port
 }
 
-// TestOutsideDials: names and spellings that lead to this machine are found out when they are connected to.
+// TestOutsideDials: names and spellings that lead to this machine are found out when they are
+// connected to.
 func TestOutsideDials(t *testing.T) {
 	_, port := listenAll(t)
 	for _, host := range append(own(t), "localhost", "127.0.0.2", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]") {
@@ -154,14 +168,16 @@ func TestOutsideDials(t *testing.T) {
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()
 	at := netip.MustParseAddrPort(page.Listener.Addr().String())
-	c, err := (&Outside{Pages: []netip.AddrPort{at}}).DialContext(t.Context(), "tcp", fmt.Sprint("localhost:", at.Port()))
+	c, err := (&Outside{Pages: []netip.AddrPort{at}}).DialContext(t.Context(), "tcp",
+		fmt.Sprint("localhost:", at.Port()))
 	if err != nil {
 		t.Fatalf("the run's own page: %v", err)
 	}
 	_ = c.Close()
 }
 
-// TestWay: what is asked of a way in SOCKS is answered, bytes go through it in both directions until each ends, and nothing stays of it.
+// TestWay: what is asked of a way in SOCKS is answered, bytes go through it in both directions
+// until each ends, and nothing stays of it.
 func TestWay(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -204,10 +220,13 @@ func TestWay(t *testing.T) {
 	}
 	const hello, welcome, nowhere = "\x05\x01\x00", "\x05\x00", "\x00\x01\x00\x00\x00\x00\x00\x00"
 	for name, tc := range map[string]struct{ ask, want string }{
-		"an address":          {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01" + port + "hello", welcome + "\x05\x00" + nowhere + "heard: hello"},
-		"a name":              {"\x05\x02\x02\x00" + "\x05\x01\x00\x03\x09localhost" + port + "hello", welcome + "\x05\x00" + nowhere + "heard: hello"},
-		"another port":        {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", welcome + "\x05\x02" + nowhere},
-		"an address of six":   {hello + "\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01" + port, welcome + "\x05\x02" + nowhere},
+		"an address": {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01" + port + "hello", welcome + "\x05\x00" +
+			nowhere + "heard: hello"},
+		"a name": {"\x05\x02\x02\x00" + "\x05\x01\x00\x03\x09localhost" + port + "hello",
+			welcome + "\x05\x00" + nowhere + "heard: hello"},
+		"another port": {hello + "\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", welcome + "\x05\x02" + nowhere},
+		"an address of six": {hello + "\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01" + port,
+			welcome + "\x05\x02" + nowhere},
 		"a name of inside":    {hello + "\x05\x01\x00\x03\x09localhost\x00\x50", welcome + "\x05\x02" + nowhere},
 		"a name with a space": {hello + "\x05\x01\x00\x03\x03a b\x00\x50", welcome + "\x05\x04" + nowhere},
 		"no name":             {hello + "\x05\x01\x00\x03\x00\x00\x50", welcome + "\x05\x04" + nowhere},
@@ -254,11 +273,15 @@ type said struct {
 
 func (s *said) Write(b []byte) (int, error) { return s.answers.Write(b) }
 
-// FuzzSocks: whatever is asked, where it leads to is a host and a port on one line, or it is refused.
+// FuzzSocks: whatever is asked, where it leads to is a host and a port on one line, or it is
+// refused.
 func FuzzSocks(f *testing.F) {
 	for _, seed := range []string{
-		"", "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", "\x05\x02\x02\x00\x05\x01\x00\x03\x09localhost\x00\x50", "\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x01", 18),
-		"\x05\xff" + strings.Repeat("\x00", 255) + "\x05\x01\x00\x03\xff" + strings.Repeat("a", 257), "\x05\x01\x00\x05\x02\x00\x01", "\x04\x01", "\x05\x01\x00\x05\x01\x00\x03\x03a:b\x00\x50",
+		"", "\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50",
+		"\x05\x02\x02\x00\x05\x01\x00\x03\x09localhost\x00\x50", "\x05\x01\x00\x05\x01\x00\x04" +
+			strings.Repeat("\x01", 18),
+		"\x05\xff" + strings.Repeat("\x00", 255) + "\x05\x01\x00\x03\xff" + strings.Repeat("a", 257),
+		"\x05\x01\x00\x05\x02\x00\x01", "\x04\x01", "\x05\x01\x00\x05\x01\x00\x03\x03a:b\x00\x50",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -271,23 +294,22 @@ func FuzzSocks(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if host, port, err := net.SplitHostPort(to); err != nil || host == "" || port == "" || strings.ContainsAny(to, " \r\n\x00") {
+		if host, port, err := net.SplitHostPort(to); err != nil || host == "" || port == "" ||
+			strings.ContainsAny(to, " \r\n\x00") {
 			t.Fatalf("%q: %v", to, err)
 		}
 	})
 }
 
-// TestForeignTestsReachNoServices has real browsers go to a service of this machine in every way that a test and its pages have, by all names and addresses that the machine has for
-// itself. Each is tried in a browser that is kept from it, and in one that is not: else it would show nothing. To the run's own page both go directly.
-func TestForeignTestsReachNoServices(t *testing.T) {
-	inForeignBrowsers(t, reachesServices)
-}
-
-func reachesServices(t *testing.T, k kind, foreign bool) {
-	path, err := find(k.pkg, k.programs...)
-	need(t, err)
-	hosts := append(own(t), "localhost", "x.localhost", "127.1", "2130706433", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(len(hosts))*20*time.Second) // for a machine that is busy with other things
+// reachesServices has a browser go to a service of this machine in every way that a test and its
+// pages have, by all names and addresses that the machine has for itself. To the run's own page it
+// goes directly. Then it tries files.
+func reachesServices(t *testing.T, k kind, path string, foreign bool) {
+	hosts := own(t)
+	machine := len(hosts)
+	hosts = append(hosts, "localhost", "x.localhost", "127.1", "2130706433", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]")
+	// for a machine that is busy with other things
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute+time.Duration(len(hosts))*20*time.Second)
 	defer cancel()
 	display, err := StartDisplay(ctx, DisplayOptions{Width: 800, Height: 600})
 	need(t, err)
@@ -296,18 +318,22 @@ func reachesServices(t *testing.T, k kind, foreign bool) {
 	var mu sync.Mutex
 	reached := map[string]bool{}
 	changed := make(chan struct{}, 1) // what is reached
-	l, port := listenAll(t)
-	secret := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	reach := func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
-		reached[r.URL.Path] = true
+		reached[what] = true
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<title>y</title><script>if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
-	})}}
+	}
+	l, port := listenAll(t)
+	secret := &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			reach(r.URL.Path)
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>y</title><script>if (parent === window) onload = () => setTimeout(() => fetch("/shown" + location.pathname), 500)</script>`)
+		})}}
 	secret.Start()
 	defer secret.Close()
 
@@ -315,10 +341,20 @@ func reachesServices(t *testing.T, k kind, foreign bool) {
 	for i, host := range hosts {
 		fmt.Fprintf(&tries, "tries.push([%q, %d]);\n", host+":"+port, i)
 	}
-	patience := time.Minute // of a page with what it has in frames: what must not be there is not waited for as long, and some browsers tell of no end
+	// WebRTC and WebTransport send datagrams, and WebRTC connects to servers by TCP, too.
+	for _, way := range datagramWays {
+		fmt.Fprintf(&tries, "const %s = %q;\n", way, listenDatagrams(t, func() { reach("/" + way) }))
+	}
+	fmt.Fprintf(&tries, "const turnTCP = %q, here = %s;\n", listenStream(t, func() { reach("/turnTCP") }),
+		datagramHosts(hosts[:machine]))
+	// of a page with what it has in frames: what must not be there is not waited for as long, and
+	// some browsers tell of no end
+	patience := time.Minute
 	if foreign {
 		patience = 5 * time.Second
 	}
+	files := serveFilePage(ctx)
+	defer files.Close()
 	var shown atomic.Pointer[Browser]
 	heard := make(chan string, 100)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -339,7 +375,26 @@ const tries = [];
 const frame = to => new Promise(done => { const f = document.createElement("iframe"); f.onload = f.onerror = done; f.src = to; document.body.append(f); setTimeout(done, %d); });
 const socket = to => new Promise(done => { try { const s = new WebSocket(to); s.onopen = s.onerror = s.onclose = done; } catch { done(); } });
 const worker = () => new Promise(done => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('http://127.0.0.1:%s/worker', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(0))"]))); w.onmessage = w.onerror = done; });
-Promise.all([worker(), ...tries.flatMap(([host, i]) => [
+const later = () => new Promise(done => setTimeout(done, 5000)); // for datagrams: their sender hears nothing
+const servers = async () => {
+	const p = new RTCPeerConnection({iceServers: here.flatMap(host => [
+		{urls: "stun:" + host + ":" + stun}, {urls: ["turn:" + host + ":" + turn, "turn:" + host + ":" + turnTCP + "?transport=tcp"], username: "u", credential: "p"},
+	])});
+	p.createDataChannel("x");
+	await p.setLocalDescription(await p.createOffer());
+};
+const peers = async () => {
+	const a = new RTCPeerConnection(), b = new RTCPeerConnection();
+	a.createDataChannel("x");
+	await a.setLocalDescription(await a.createOffer());
+	await b.setRemoteDescription(a.localDescription);
+	await b.setLocalDescription(await b.createAnswer());
+	await a.setRemoteDescription(b.localDescription);
+	for (const host of here) await a.addIceCandidate({candidate: "candidate:1 1 udp 2122260223 " + host + " " + peer + " typ host", sdpMid: "0", sdpMLineIndex: 0});
+};
+const webTransport = () => Promise.all(here.map(host => new WebTransport("https://" + host + ":" + transport + "/").ready));
+for (const send of [servers, peers, webTransport]) (async () => send())().catch(() => 0);
+Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	fetch("http://" + host + "/fetch/" + i, {mode: "no-cors"}).catch(() => 0),
 	frame("http://" + host + "/frame/" + i), socket("ws://" + host + "/socket/" + i),
 	frame("/away?to=" + encodeURIComponent("http://" + host + "/redirect/" + i)),
@@ -374,7 +429,8 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 			t.Fatalf("%s was not asked for", want)
 		}
 	}
-	// What others' tests reach of the network, they reach by names, too: a page at a name, which is not gone to directly.
+	// What others' tests reach of the network, they reach by names, too: a page at a name, which is
+	// not gone to directly.
 	var far atomic.Bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b := shown.Load(); b != nil && b.way != nil && comesBy(b.way, r.RemoteAddr) {
@@ -388,7 +444,8 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 	o := BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Foreign: foreign}
 	named := netip.MustParseAddrPort(elsewhere.Listener.Addr().String())
 	if foreign {
-		o.Outside = &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort(page.Listener.Addr().String()), named}}
+		o.Outside = &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort(page.Listener.Addr().String()),
+			netip.MustParseAddrPort(files.Listener.Addr().String()), named}}
 	}
 	b, err := startBrowser(ctx, k, path, o)
 	if err != nil {
@@ -406,11 +463,12 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 		t.Helper()
 		goUntil(ctx, t, typed, address, func(ctx context.Context) bool { return hears(ctx, want) })
 	}
-	// reaches returns when a page of the service is shown: what is typed earlier is lost when it is.
+	// reaches waits until the service is reached in a way. Of a page it is when that is shown: an
+	// address that is typed earlier is lost.
 	reaches := func(ctx context.Context, what string) bool {
 		for {
 			mu.Lock()
-			there := reached["/shown"+what]
+			there := reached[what]
 			mu.Unlock()
 			if there {
 				return true
@@ -422,7 +480,8 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 			}
 		}
 	}
-	// wait gives what was done time to reach the service where it must not: more than it took where it does.
+	// wait gives what was done time to reach the service where it must not: more than it took where
+	// it does.
 	wait := func() {
 		t.Helper()
 		later := []input.Timed{{After: 2 * time.Second, Actions: []input.Action{input.Move{X: 400, Y: 400}}}}
@@ -434,7 +493,7 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 	tryTo := func(address, what string) {
 		t.Helper()
 		if !foreign {
-			goUntil(ctx, t, typed, address, func(ctx context.Context) bool { return reaches(ctx, what) })
+			goUntil(ctx, t, typed, address, func(ctx context.Context) bool { return reaches(ctx, "/shown"+what) })
 			return
 		}
 		_, err := typed.Go(ctx, address)
@@ -444,9 +503,20 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 	await("/shown/first")
 	goTo(page.URL+"/try", "/try")
 	await("/tried")
+	if !foreign {
+		sending, enough := context.WithTimeout(ctx, time.Minute)
+		defer enough()
+		for _, way := range append(slices.Clone(datagramWays), "turnTCP") {
+			if !reaches(sending, "/"+way) {
+				t.Errorf("%s sends nothing anyway: that it does not shows nothing", way)
+			}
+		}
+	}
+	// Pages have gone to all hosts. An address that is typed takes the same way, so one of each
+	// sort is typed: an address, a name, a number and an address of an interface.
 	for i, host := range hosts {
-		if k.name == "chromium" && (host == "127.1" || host == "[::ffff:127.0.0.1]") {
-			continue // what is typed like that it looks for elsewhere, and pages have gone there
+		if host != "localhost" && host != "2130706433" && i != 0 && i != machine-1 {
+			continue
 		}
 		tryTo(fmt.Sprintf("http://%s:%s/typed/%d", host, port, i), fmt.Sprint("/typed/", i))
 	}
@@ -462,10 +532,11 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 	}
 	if foreign {
 		wait()
-	} else if !reaches(ctx, "/link") {
+	} else if !reaches(ctx, "/shown/link") {
 		t.Fatal("what the link leads to is not reached anyway: that it is not shows nothing")
 	}
 	goTo(fmt.Sprintf("http://localhost:%d/", named.Port()), "/shown/back")
+	readsFiles(ctx, t, k, foreign, hand, files)
 
 	mu.Lock()
 	defer mu.Unlock()
@@ -480,13 +551,81 @@ Promise.all([worker(), ...tries.flatMap(([host, i]) => [
 	}
 	want := []string{"/worker"}
 	for i := range hosts {
-		want = append(want, fmt.Sprint("/frame/", i), fmt.Sprint("/redirect/", i), fmt.Sprint("/fetch/", i), fmt.Sprint("/socket/", i))
+		want = append(want, fmt.Sprint("/frame/", i), fmt.Sprint("/redirect/", i), fmt.Sprint("/fetch/", i),
+			fmt.Sprint("/socket/", i))
 	}
 	for _, w := range want {
 		if !reached[w] {
 			t.Errorf("%s (of %s) is not reached anyway: that it is not shows nothing", w, hosts)
 		}
 	}
+}
+
+// datagramWays are ways in which a page sends datagrams, each to a port of its own: to a STUN
+// server, a TURN server, a peer, and a server of WebTransport.
+var datagramWays = []string{"stun", "turn", "peer", "transport"}
+
+// datagramHosts are addresses of this machine to which datagrams are sent, in JavaScript: the
+// loopback's, and another of IPv4, since Firefox sends none to the loopback.
+func datagramHosts(hosts []string) string {
+	all := []string{"127.0.0.1"}
+	for _, h := range hosts {
+		if ip, err := netip.ParseAddr(h); err == nil && ip.Is4() && !ip.IsLoopback() {
+			all = append(all, h)
+			break
+		}
+	}
+	return "['" + strings.Join(all, "', '") + "']"
+}
+
+// listenDatagrams calls heard for each datagram that comes to the port that it returns.
+func listenDatagrams(t *testing.T, heard func()) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for b := make([]byte, 1<<16); ; {
+			if _, _, err := c.ReadFrom(b); err != nil {
+				return // it is closed
+			}
+			heard()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = c.Close() // ends the reading
+		<-ended
+	})
+	return strconv.Itoa(c.LocalAddr().(*net.UDPAddr).Port)
+}
+
+// listenStream calls heard for each connection to the port that it returns.
+func listenStream(t *testing.T, heard func()) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			heard()
+			_ = c.Close() // it wants no more
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close() // ends the accepting
+		<-ended
+	})
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // comesBy reports whether a connection comes from a way.

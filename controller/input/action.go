@@ -34,7 +34,8 @@ type (
 // Text types text, through the input method where the platform has one.
 type Text struct{ Text string }
 
-// Move puts the pointer at a place of the device's screen, in its pixels from the upper left corner.
+// Move puts the pointer at a place of the device's screen, in its pixels from the upper left
+// corner.
 type Move struct{ X, Y float64 }
 
 // Button is a button of a mouse.
@@ -55,11 +56,12 @@ type (
 	ButtonUp   struct{ Button Button }
 )
 
-// Wheel turns the wheel by detents: X to the right, Y down, as the content is to be seen further right or down.
+// Wheel turns the wheel by detents: X to the right, Y down, as the content is to be seen further
+// right or down.
 type Wheel struct{ X, Y int }
 
-// TouchDown sets a finger on a place, TouchMove draws it to another one, and TouchUp lifts it. Those given to a driver together are one report: fingers that
-// move at once.
+// TouchDown sets a finger on a place, TouchMove draws it to another one, and TouchUp lifts it.
+// Those given to a driver together are one report: fingers that move at once.
 type (
 	TouchDown struct {
 		Finger int

@@ -10,9 +10,11 @@ import (
 
 // Driver does actions on one device. It is used by one goroutine.
 type Driver interface {
-	// Do does actions together, as one report where the device knows reports, no sooner than at, and at once if that is past. It returns the interval in which the device
-	// was told: what was sent lay there, and the device's own delays begin there. What cannot be done is an error that wraps
-	// errors.ErrUnsupported, and then nothing was done; a device that is gone is one that wraps ErrGone.
+	// Do does actions together, as one report where the device knows reports, no sooner than at,
+	// and at once if that is past. It returns the interval in which the device was told: what was
+	// sent lay there, and the device's own delays begin there. What cannot be done is an error that
+	// wraps errors.ErrUnsupported, and then nothing was done; a device that is gone is one that
+	// wraps ErrGone.
 	Do(ctx context.Context, at timeline.Time, actions ...Action) (timeline.Interval, error)
 	// Release lifts all that is still held down.
 	Release(ctx context.Context) error
@@ -34,10 +36,11 @@ const (
 
 // Info is what a result says of the input it was made with.
 type Info struct {
-	Driver  string        `json:"driver"` // "x11", "hid", …
-	Device  string        `json:"device"` // which one, in the driver's own words
-	Realism Realism       `json:"realism"`
-	Latency time.Duration `json:"latency_ns"` // how long the driver's own way takes at least, where it is known: no part of the intervals
+	Driver  string  `json:"driver"` // "x11", "hid", …
+	Device  string  `json:"device"` // which one, in the driver's own words
+	Realism Realism `json:"realism"`
+	// how long the driver's own way takes at least, where it is known: no part of the intervals
+	Latency time.Duration `json:"latency_ns"`
 	Note    string        `json:"note,omitempty"`
 }
 

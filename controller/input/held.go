@@ -2,7 +2,8 @@ package input
 
 import "slices"
 
-// Held is what is held down: a driver notes what it has done, and asks how to let go of it. The zero value holds nothing.
+// Held is what is held down: a driver notes what it has done, and asks how to let go of it. The
+// zero value holds nothing.
 type Held struct {
 	keys    []Key
 	buttons []Button
@@ -33,8 +34,8 @@ func (h *Held) Note(actions ...Action) {
 	}
 }
 
-// Lift returns what lets go of all that is held: fingers first, then buttons, then keys, the last one that was pressed first. It holds nothing
-// afterwards only when these were noted.
+// Lift returns what lets go of all that is held: fingers first, then buttons, then keys, the last
+// one that was pressed first. It holds nothing afterwards only when these were noted.
 func (h *Held) Lift() (all []Action) {
 	for finger, down := range h.fingers {
 		if down {

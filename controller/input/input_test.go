@@ -38,7 +38,8 @@ func TestParseChord(t *testing.T) {
 	} {
 		keys, err := ParseChord(tc.in)
 		got := strings.Trim(fmt.Sprint(keys), "[]")
-		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) || tc.err == "" && (err != nil || got != tc.want) {
+		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) || tc.err == "" &&
+			(err != nil || got != tc.want) {
 			t.Errorf("%q: %s, %v; want %s %s", tc.in, got, err, tc.want, tc.err)
 		}
 	}
@@ -74,7 +75,8 @@ func FuzzParseChord(f *testing.F) {
 func TestKeysAreOfTheirOwn(t *testing.T) {
 	seen := map[string]Key{}
 	for k, c := range named {
-		for _, id := range []string{fmt.Sprint("hid ", c.HID), fmt.Sprint("evdev ", c.Evdev), fmt.Sprint("keysym ", c.Keysym)} {
+		for _, id := range []string{fmt.Sprint("hid ", c.HID), fmt.Sprint("evdev ", c.Evdev),
+			fmt.Sprint("keysym ", c.Keysym)} {
 			if other, twice := seen[id]; twice {
 				t.Errorf("%s and %s are both %s", k, other, id)
 			}
@@ -98,7 +100,8 @@ func TestKeysAreOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestUSTypesASCII: every character of ASCII that is printed has one place, and no two have the same.
+// TestUSTypesASCII: every character of ASCII that is printed has one place, and no two have the
+// same.
 func TestUSTypesASCII(t *testing.T) {
 	places := map[Place]rune{}
 	l := US()
@@ -134,7 +137,8 @@ func keyOf(c rune) Key {
 
 func TestCheck(t *testing.T) {
 	for _, bad := range [][]Action{
-		nil, {Move{-1, 0}}, {TouchDown{Finger: 10}}, {TouchDown{X: 1e9}}, {Wheel{Y: 1001}}, {ButtonUp{9}}, {KeyDown{"Nokey"}}, {Text{"\xff"}},
+		nil, {Move{-1, 0}}, {TouchDown{Finger: 10}}, {TouchDown{X: 1e9}}, {Wheel{Y: 1001}}, {ButtonUp{9}},
+		{KeyDown{"Nokey"}}, {Text{"\xff"}},
 		{Move{1, 1}, Text{strings.Repeat("a", MaxText+1)}},
 	} {
 		if Check(bad) == nil {
@@ -148,7 +152,8 @@ func TestCheck(t *testing.T) {
 
 func TestHeld(t *testing.T) {
 	var h Held
-	h.Note(KeyDown{"ShiftLeft"}, KeyDown{"a"}, TouchDown{Finger: 3}, ButtonDown{Left}, KeyUp{"a"}, KeyDown{"b"}, KeyDown{"b"})
+	h.Note(KeyDown{"ShiftLeft"}, KeyDown{"a"}, TouchDown{Finger: 3}, ButtonDown{Left}, KeyUp{"a"}, KeyDown{"b"},
+		KeyDown{"b"})
 	lift := h.Lift()
 	if got := fmt.Sprint(lift); got != "[finger 3 up button up left key up b key up ShiftLeft]" {
 		t.Error(got)
@@ -194,11 +199,13 @@ func TestPlayLiftsWhenItFails(t *testing.T) {
 }
 
 func TestEvent(t *testing.T) {
-	e := Event(Info{Driver: "x11", Realism: System}, timeline.Interval{Earliest: 10, Latest: 15}, Move{3, 4}, ButtonDown{Left})
+	e := Event(Info{Driver: "x11", Realism: System}, timeline.Interval{Earliest: 10, Latest: 15}, Move{3, 4},
+		ButtonDown{Left})
 	if err := e.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"driver":"x11","realism":"system","did":"move to 3,4, button down left","x":3,"y":4}`; string(e.Data) != want {
+	if want := `{"driver":"x11","realism":"system","did":"move to 3,4, button down left","x":3,"y":4}`; string(
+		e.Data) != want {
 		t.Errorf("%s", e.Data)
 	}
 	if e.At.Add(-e.Uncertainty) > 10 || e.At.Add(e.Uncertainty) < 15 {

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Key is a key by its meaning, one character that it types ("f", "ß"), or by its name, which is that of KeyboardEvent.code in the W3C's UI
-// Events: "Enter", "ControlLeft", "ArrowDown", "F5", "Numpad1", "Space". Keys that type characters have names too, of the place where they
-// are on a US keyboard: "KeyQ" types a on a French one. Dead keys and Compose are called by what they mean: "DeadAcute".
+// Key is a key by its meaning, one character that it types ("f", "ß"), or by its name, which is
+// that of KeyboardEvent.code in the W3C's UI Events: "Enter", "ControlLeft", "ArrowDown", "F5",
+// "Numpad1", "Space". Keys that type characters have names too, of the place where they are on a US
+// keyboard: "KeyQ" types a on a French one. Dead keys and Compose are called by what they mean:
+// "DeadAcute".
 type Key string
 
 // Codes are the numbers of a named key in the systems that drivers speak to. None is 0.
@@ -61,13 +63,17 @@ func (k Key) Modifier() bool {
 
 // aliases are other names, in small letters.
 var aliases = map[string]Key{
-	"control": "ControlLeft", "ctrl": "ControlLeft", "shift": "ShiftLeft", "alt": "AltLeft", "option": "AltLeft", "altgr": "AltRight",
-	"meta": "MetaLeft", "super": "MetaLeft", "win": "MetaLeft", "command": "MetaLeft", "cmd": "MetaLeft",
-	"return": "Enter", "esc": "Escape", "del": "Delete", "ins": "Insert", "left": "ArrowLeft", "right": "ArrowRight", "up": "ArrowUp",
-	"down": "ArrowDown", "pgup": "PageUp", "pgdn": "PageDown", "pagedn": "PageDown", "menu": "ContextMenu", "print": "PrintScreen", "plus": "+",
+	"control": "ControlLeft", "ctrl": "ControlLeft", "shift": "ShiftLeft", "alt": "AltLeft", "option": "AltLeft",
+	"altgr": "AltRight",
+	"meta":  "MetaLeft", "super": "MetaLeft", "win": "MetaLeft", "command": "MetaLeft", "cmd": "MetaLeft",
+	"return": "Enter", "esc": "Escape", "del": "Delete", "ins": "Insert", "left": "ArrowLeft", "right": "ArrowRight",
+	"up":   "ArrowUp",
+	"down": "ArrowDown", "pgup": "PageUp", "pgdn": "PageDown", "pagedn": "PageDown", "menu": "ContextMenu",
+	"print": "PrintScreen", "plus": "+",
 }
 
-// ParseKey returns the key of a name: that of the key, in any case, one of the names that people use ("Ctrl", "Left"), or a single character.
+// ParseKey returns the key of a name: that of the key, in any case, one of the names that people
+// use ("Ctrl", "Left"), or a single character.
 func ParseKey(name string) (Key, error) {
 	if utf8.RuneCountInString(name) == 1 {
 		if name == " " {
@@ -111,8 +117,8 @@ func nearestKey(low string) (near Key) {
 	return near
 }
 
-// ParseChord returns the keys of "Control+Shift+F", in the order in which they are pressed. A letter is that of the key, so it is taken as a
-// small one where modifiers stand before it.
+// ParseChord returns the keys of "Control+Shift+F", in the order in which they are pressed. A
+// letter is that of the key, so it is taken as a small one where modifiers stand before it.
 func ParseChord(s string) ([]Key, error) {
 	const most = 6 // as many as a keyboard of USB's boot protocol tells at once
 	var keys []Key

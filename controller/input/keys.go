@@ -1,8 +1,9 @@
 package input
 
-// named are the keys of a US keyboard of 104 keys, with the one that European ones have more, by their places. Sources: W3C UI Events KeyboardEvent
-// code Values; USB HID Usage Tables 1.5, page 7; linux/input-event-codes.h; X11/keysymdef.h; Windows Virtual-Key Codes; android.view.KeyEvent;
-// W3C WebDriver, keyboard actions.
+// named are the keys of a US keyboard of 104 keys, with the one that European ones have more, by
+// their places. Sources: W3C UI Events KeyboardEvent code Values; USB HID Usage Tables 1.5, page 7;
+// linux/input-event-codes.h; X11/keysymdef.h; Windows Virtual-Key Codes; android.view.KeyEvent; W3C
+// WebDriver, keyboard actions.
 var named = map[Key]Codes{
 	"KeyA":           {0x4, 30, 0x61, 0x41, 29, 0},
 	"KeyB":           {0x5, 48, 0x62, 0x42, 30, 0},

@@ -39,16 +39,18 @@ func US() Layout {
 		key          Key
 		plain, shift rune
 	}{
-		{"Minus", '-', '_'}, {"Equal", '=', '+'}, {"BracketLeft", '[', '{'}, {"BracketRight", ']', '}'}, {"Backslash", '\\', '|'},
-		{"Semicolon", ';', ':'}, {"Quote", '\'', '"'}, {"Backquote", '`', '~'}, {"Comma", ',', '<'}, {"Period", '.', '>'}, {"Slash", '/', '?'},
+		{"Minus", '-', '_'}, {"Equal", '=', '+'}, {"BracketLeft", '[', '{'}, {"BracketRight", ']', '}'},
+		{"Backslash", '\\', '|'},
+		{"Semicolon", ';', ':'}, {"Quote", '\'', '"'}, {"Backquote", '`', '~'}, {"Comma", ',', '<'},
+		{"Period", '.', '>'}, {"Slash", '/', '?'},
 	} {
 		l[k.plain], l[k.shift] = Place{Key: k.key}, Place{Key: k.key, Shift: true}
 	}
 	return l
 }
 
-// Type returns what types text on the layout, one press after another: each is done on its own, since a keyboard tells one key at a time. A
-// character that the layout has not is returned.
+// Type returns what types text on the layout, one press after another: each is done on its own,
+// since a keyboard tells one key at a time. A character that the layout has not is returned.
 func (l Layout) Type(text string) (presses [][]Action, missing rune) {
 	for _, r := range text {
 		p, ok := l[r]

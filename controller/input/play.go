@@ -14,8 +14,8 @@ type Timed struct {
 	Actions []Action
 }
 
-// Play has a driver do actions at their times after start. Deadlines are absolute: one that was late delays no other. It tells done of each,
-// and lifts what is held if it fails or ctx ends.
+// Play has a driver do actions at their times after start. Deadlines are absolute: one that was
+// late delays no other. It tells done of each, and lifts what is held if it fails or ctx ends.
 func Play(ctx context.Context, d Driver, start timeline.Time, all []Timed, done func(Timed, timeline.Interval)) error {
 	for _, t := range all {
 		sent, err := d.Do(ctx, start.Add(t.After), t.Actions...)

@@ -27,15 +27,18 @@ var (
 	kinds = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 )
 
-// check also puts what depends on the rest where the file says nothing: the sync of a page, and what places are counted from.
+// check also puts what depends on the rest where the file says nothing: the sync of a page, and
+// what places are counted from.
 func (t *Test) check(known *Known) error {
 	if !names.MatchString(t.Name) {
-		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100", strict.Clip(t.Name))
+		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100",
+			strict.Clip(t.Name))
 	}
 	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
 		return problem(at("name"), "name %q looks like a file's: leave the ending out", strict.Clip(t.Name))
 	}
-	for _, check := range []func(*Known) error{t.checkPage, t.checkPlaces, t.checkMeasures, t.checkNetwork, t.checkSync, t.checkSteps} {
+	for _, check := range []func(*Known) error{t.checkPage, t.checkPlaces, t.checkMeasures, t.checkNetwork, t.checkSync,
+		t.checkSteps} {
 		if err := check(known); err != nil {
 			return err
 		}
@@ -73,7 +76,8 @@ func (t *Test) checkPage(known *Known) error {
 		hint := near("/"+where+".html", known.Pages...)
 		return problem(at("page"), "page %q: want a path that begins with /%s", strict.Clip(t.Page), hint)
 	}
-	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine || strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
+	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine ||
+		strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
 		slices.Contains(strings.Split(u.Path, "/"), "..") {
 		return problem(at("page"), "page %q is no path", strict.Clip(t.Page))
 	}
@@ -83,7 +87,8 @@ func (t *Test) checkPage(known *Known) error {
 	return nil
 }
 
-// Bounds of a window's sides: what has fewer pixels is none that a page could be looked at in, and nobody has a screen of more.
+// Bounds of a window's sides: what has fewer pixels is none that a page could be looked at in, and
+// nobody has a screen of more.
 const (
 	minSide = 64
 	maxSide = 1 << 14
@@ -166,7 +171,8 @@ func checkText(s string) error {
 
 func checkKind(s string) error {
 	if !kinds.MatchString(s) {
-		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64", strict.Clip(s))
+		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64",
+			strict.Clip(s))
 	}
 	return nil
 }
@@ -175,7 +181,8 @@ func (t *Test) checkMeasures(known *Known) error {
 	for i, m := range t.Measures {
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
-			return problem(at("measures", i), "no measure is called %q%s", strict.Clip(m), strict.Meant(m, known.Measures))
+			return problem(at("measures", i), "no measure is called %q%s", strict.Clip(m),
+				strict.Meant(m, known.Measures))
 		case !kinds.MatchString(m):
 			return problem(at("measures", i), "measure %q: want a name", strict.Clip(m))
 		case slices.Contains(t.Measures[:i], m):
@@ -230,9 +237,11 @@ func (t *Test) checkNetwork(known *Known) error {
 	case n.Replay == "" && n.Determinism != 0:
 		return problem(at("network", "determinism"), "determinism is of the pages of an archive: want replay too")
 	case n.Protocol != "" && t.Page == "" && n.Replay == "":
-		return problem(at("network", "protocol"), "protocol is of pages of the rig's own and of archives, and the test has a url: want a page, or an archive to replay")
+		return problem(at("network", "protocol"),
+			"protocol is of pages of the rig's own and of archives, and the test has a url: want a page, or an archive to replay")
 	case n.KeyLog && n.Protocol == "" && n.Replay == "":
-		return problem(at("network", "key-log"), "there are no keys without TLS: want a protocol, or an archive to replay")
+		return problem(at("network", "key-log"),
+			"there are no keys without TLS: want a protocol, or an archive to replay")
 	}
 	if n.Profile == "" {
 		return nil
@@ -241,7 +250,8 @@ func (t *Test) checkNetwork(known *Known) error {
 		return problem(at("network", "profile"), "profile %q: want a name such as cable", strict.Clip(n.Profile))
 	}
 	if known.Networks != nil && !slices.Contains(known.Networks, n.Profile) {
-		return problem(at("network", "profile"), "no network is called %q%s", strict.Clip(n.Profile), strict.Meant(n.Profile, known.Networks))
+		return problem(at("network", "profile"), "no network is called %q%s", strict.Clip(n.Profile),
+			strict.Meant(n.Profile, known.Networks))
 	}
 	return nil
 }
@@ -293,7 +303,8 @@ func (t *Test) checkSync(*Known) error {
 		t.Sync.Markers = true
 	}
 	if t.URL == blankPage && t.Sync.Markers {
-		return problem(at("sync"), "%s draws no green and no red: want {end: still 3s}, {end: event NAME} or {end: 20s}", blankPage)
+		return problem(at("sync"),
+			"%s draws no green and no red: want {end: still 3s}, {end: event NAME} or {end: 20s}", blankPage)
 	}
 	for what, d := range map[string]time.Duration{"still": t.Sync.Still, "limit": t.Sync.Limit} {
 		if d >= t.Timeout {

@@ -32,7 +32,8 @@ func (t *Test) checkSteps(known *Known) error {
 	for i, s := range t.Steps {
 		switch meant := first(s); {
 		case points(meant):
-			return problem(at("steps", i), "%s acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url", meant.Verb())
+			return problem(at("steps", i),
+				"%s acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url", meant.Verb())
 		case meant.Action != nil:
 			return nil
 		}
@@ -58,7 +59,8 @@ func (t *Test) checkLines(s Step, known *Known) error {
 	return nil
 }
 
-// first returns the first step in one, which may be a repetition, that does something to the browser; the zero Step if none does.
+// first returns the first step in one, which may be a repetition, that does something to the
+// browser; the zero Step if none does.
 func first(s Step) Step {
 	switch a := s.Action.(type) {
 	case Loop:
@@ -76,7 +78,8 @@ func first(s Step) Step {
 	return s
 }
 
-// points reports whether a step acts on what lies somewhere in the content. Keys may as well go to an address.
+// points reports whether a step acts on what lies somewhere in the content. Keys may as well go to
+// an address.
 func points(s Step) bool {
 	switch s.Action.(type) {
 	case Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch, Replay:
@@ -183,10 +186,12 @@ func (r *Recorded) check(known *Known) error {
 	return nil
 }
 
-// checkBeside refuses what is no file in the folder of the test, or below it; nil: that is not known.
+// checkBeside refuses what is no file in the folder of the test, or below it; nil: that is not
+// known.
 func checkBeside(name, what, key string, dir fs.FS) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, notInLine) || strings.Contains(name, `\`) {
-		return problem(at(key), "%s %q: want a file's name, in the folder of the test or below it", what, strict.Clip(name))
+		return problem(at(key), "%s %q: want a file's name, in the folder of the test or below it", what,
+			strict.Clip(name))
 	}
 	if dir == nil {
 		return nil

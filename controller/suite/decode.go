@@ -21,10 +21,11 @@ import (
 //	min    the least number; any value for a duration means more than none
 //	max    the greatest number
 //
-// A type that is written in another way than as a mapping has a method read, or a line in scalar. One that can also be written as the value of one of its
-// keys has that key's name in short.
+// A type that is written in another way than as a mapping has a method read, or a line in scalar.
+// One that can also be written as the value of one of its keys has that key's name in short.
 
-// value reads a node into v, which holds what stands where the file says nothing. What it is called is for messages.
+// value reads a node into v, which holds what stands where the file says nothing. What it is called
+// is for messages.
 func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	n, err := r.Resolve(n)
 	if err != nil {
@@ -146,7 +147,8 @@ func fields(t reflect.Type) (all []field) {
 
 func (r *reader) structure(v reflect.Value, n ast.Node, what string) error {
 	all := fields(v.Type())
-	if s, ok := v.Addr().Interface().(interface{ short() string }); ok && n.Type() != ast.MappingType && n.Type() != ast.MappingValueType {
+	if s, ok := v.Addr().Interface().(interface{ short() string }); ok && n.Type() != ast.MappingType &&
+		n.Type() != ast.MappingValueType {
 		i := slices.IndexFunc(all, func(f field) bool { return f.key == s.short() })
 		if err := r.value(v.FieldByIndex(all[i].Index), n, what); err != nil {
 			return err
@@ -235,7 +237,8 @@ func (r *reader) check(v reflect.Value, n ast.Node) error {
 	return r.Errorf(n, "%v", err)
 }
 
-// below returns a key's value or a list's element, or the node itself where the file has none such: a value that stands for its mapping, or a list of one.
+// below returns a key's value or a list's element, or the node itself where the file has none such:
+// a value that stands for its mapping, or a list of one.
 func (r *reader) below(n ast.Node, step any) ast.Node {
 	n, err := r.Resolve(n)
 	if err != nil {

@@ -36,8 +36,9 @@ const (
 	MaxFolders = 4
 )
 
-// Tests reads the test files of sources, *.yaml and *.yml, those of each by the names of their files. Names are unique: of two tests with one name the
-// second is an error. What is wrong with files is joined in the error, beside the tests that are well.
+// Tests reads the test files of sources, *.yaml and *.yml, those of each by the names of their
+// files. Names are unique: of two tests with one name the second is an error. What is wrong with
+// files is joined in the error, beside the tests that are well.
 func Tests(known Known, sources ...Source) (all []*Test, err error) {
 	var wrongs []error
 	files := map[string]string{} // by test's name
@@ -53,7 +54,8 @@ func Tests(known Known, sources ...Source) (all []*Test, err error) {
 				continue
 			}
 			if first, taken := files[t.Name]; taken {
-				wrongs = append(wrongs, &Error{File: t.File, Problem: fmt.Sprintf("its name, %s, is that of %s too: names of tests are unique", t.Name, first)})
+				wrongs = append(wrongs, &Error{File: t.File,
+					Problem: fmt.Sprintf("its name, %s, is that of %s too: names of tests are unique", t.Name, first)})
 				continue
 			}
 			files[t.Name] = t.File
@@ -123,7 +125,8 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no test %q", strict.Clip(e.Name))
 }
 
-// Find returns the test with a name. If there is none, but a file of that name that is no good, its error is returned; otherwise a *NotFoundError.
+// Find returns the test with a name. If there is none, but a file of that name that is no good, its
+// error is returned; otherwise a *NotFoundError.
 func Find(name string, known Known, sources ...Source) (*Test, error) {
 	all, err := Tests(known, sources...)
 	var there []string

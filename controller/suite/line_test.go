@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// TestParseLine: words that stand in no file mean what they mean in a step of one, and what a step may not say they may not either.
+// TestParseLine: words that stand in no file mean what they mean in a step of one, and what a step
+// may not say they may not either.
 func TestParseLine(t *testing.T) {
 	known := Known{Networks: []string{"cable", "3g"}}
 	step := func(network string) (Line, error) {
-		test, err := Parse("t.yaml", []byte("name: t\npage: /load.html\nnetwork: cable\nsteps:\n  - network: "+network+"\n"), known)
+		test, err := Parse("t.yaml", []byte("name: t\npage: /load.html\nnetwork: cable\nsteps:\n  - network: "+network+
+			"\n"), known)
 		if err != nil {
 			return Line{}, err
 		}
@@ -23,7 +25,8 @@ func TestParseLine(t *testing.T) {
 	}{
 		{LineText{Profile: "3g"}, "3g", ""},
 		{LineText{RTT: "200ms", Loss: "2%"}, "{rtt: 200ms, loss: 2%}", ""},
-		{LineText{Profile: "cable", Down: "1.5Mbit/s", Up: "500kbit", Loss: "0%"}, "{profile: cable, down: 1.5Mbit/s, up: 500kbit, loss: 0%}", ""},
+		{LineText{Profile: "cable", Down: "1.5Mbit/s", Up: "500kbit", Loss: "0%"},
+			"{profile: cable, down: 1.5Mbit/s, up: 500kbit, loss: 0%}", ""},
 		{LineText{}, "{}", "network says nothing: want a profile, or rtt, down, up, loss"},
 		{LineText{RTT: "0s"}, "{rtt: 0s}", "network says nothing"},
 		{LineText{Profile: "cabel"}, "cabel", `no network is called "cabel": is cable meant?`},
@@ -50,14 +53,16 @@ func TestParseLine(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || errInFile != nil || (got.Loss == nil) != (inFile.Loss == nil) || got.Loss != nil && *got.Loss != *inFile.Loss {
+		if err != nil || errInFile != nil || (got.Loss == nil) != (inFile.Loss == nil) || got.Loss != nil &&
+			*got.Loss != *inFile.Loss {
 			t.Errorf("%s: %+v, %v; in a file %+v, %v", tc.step, got, err, inFile, errInFile)
 		}
 		if got.Loss, inFile.Loss = nil, nil; got != inFile {
 			t.Errorf("%s: %+v, in a file %+v", tc.step, got, inFile)
 		}
 	}
-	if l, err := ParseLine(LineText{Profile: "any", RTT: "1s"}, Known{}); err != nil || l.Profile != "any" || l.RTT != time.Second {
+	if l, err := ParseLine(LineText{Profile: "any", RTT: "1s"}, Known{}); err != nil || l.Profile != "any" ||
+		l.RTT != time.Second {
 		t.Errorf("where no profiles are known: %+v, %v", l, err)
 	}
 }

@@ -19,7 +19,8 @@ type Known struct {
 	Dir      fs.FS               // the file's folder, in which its recordings are
 }
 
-// Read reads the test file at a path of fsys. Its recordings are looked for beside it. Errors are *Error, or of fsys.
+// Read reads the test file at a path of fsys. Its recordings are looked for beside it. Errors are
+// *Error, or of fsys.
 func Read(fsys fs.FS, name string, known Known) (*Test, error) {
 	if st, err := fs.Stat(fsys, name); err != nil {
 		return nil, err
@@ -45,7 +46,8 @@ var errIrregular = errors.New("it is no regular file")
 
 // Parse reads a test file's text. The file's name is for messages alone. Errors are *Error.
 func Parse(file string, text []byte, known Known) (*Test, error) {
-	r := &reader{Reader: strict.Reader{File: file, What: "test", Least: "a test has at least a name and a page", Max: MaxFile}, known: known}
+	r := &reader{Reader: strict.Reader{File: file, What: "test", Least: "a test has at least a name and a page",
+		Max: MaxFile}, known: known}
 	body, err := r.Syntax(text)
 	if err != nil {
 		return nil, err

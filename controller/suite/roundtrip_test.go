@@ -74,7 +74,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(tc.file)
 	}
 	for _, s := range []string{
-		"a: &x [*x]\n", "- a\n---\n- b\n", "? [a]\n: b\n", "{a: b, c}\n", "a: \"\\ud800\"\n", "%YAML 1.1\n---\na: b\n", "\ufeffname: a\nurl: about:blank\nend: 3s\n",
+		"a: &x [*x]\n", "- a\n---\n- b\n", "? [a]\n: b\n", "{a: b, c}\n", "a: \"\\ud800\"\n", "%YAML 1.1\n---\na: b\n",
+		"\ufeffname: a\nurl: about:blank\nend: 3s\n",
 	} {
 		f.Add(s)
 	}
@@ -93,7 +94,8 @@ func FuzzParse(f *testing.F) {
 		first, err := Parse("fuzz.yaml", []byte(s), Known{})
 		if err != nil {
 			e, ok := err.(*Error)
-			if !ok || e.Problem == "" || e.File != "fuzz.yaml" || e.Line > strings.Count(s, "\n")+strings.Count(s, "\r")+1 {
+			if !ok || e.Problem == "" || e.File != "fuzz.yaml" ||
+				e.Line > strings.Count(s, "\n")+strings.Count(s, "\r")+1 {
 				t.Fatalf("%q: %#v", s, err)
 			}
 			return

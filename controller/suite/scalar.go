@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// parser returns what reads one word into v, and what such a word is called; nil if v is written in another way.
+// parser returns what reads one word into v, and what such a word is called; nil if v is written in
+// another way.
 func (r *reader) parser(v reflect.Value, what string) (parse func(string) error, want string) {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
@@ -34,15 +35,18 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 	case *Rate:
 		return func(s string) (err error) { *p, err = ParseRate(s); return err }, "a rate such as 5Mbit"
 	case *Size:
-		return func(s string) (err error) { p.Width, p.Height, err = frame.ParseSize(s); return err }, "a size such as 1280x720"
+		return func(s string) (err error) { p.Width, p.Height, err = frame.ParseSize(s); return err },
+			"a size such as 1280x720"
 	case *Colour:
 		return func(s string) (err error) { *p, err = ParseColour(s); return err }, `a colour such as "#00ff00"`
 	case *Chord:
 		return func(s string) (err error) { *p, err = parseChord(s); return err }, "keys such as Control+F"
 	case *input.Button:
-		return func(s string) (err error) { *p, err = parseButton(s); return err }, "a button: left, right, middle, back or forward"
+		return func(s string) (err error) { *p, err = parseButton(s); return err },
+			"a button: left, right, middle, back or forward"
 	case *Coordinate:
-		return func(s string) (err error) { *p, err = parseCoordinate(s); return err }, "pixels, or a percentage in quotes"
+		return func(s string) (err error) { *p, err = parseCoordinate(s); return err },
+			"pixels, or a percentage in quotes"
 	case *Places:
 		return func(s string) (err error) { *p, err = parsePlaces(s); return err }, "content or screen"
 	case *Protocol:
@@ -77,7 +81,8 @@ func parseFloat(s string) (float64, error) {
 }
 
 // unitWords are what people write for units of time.
-var unitWords = regexp.MustCompile(`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?|(m)sec(?:ond)?s?)$`)
+var unitWords = regexp.MustCompile(
+	`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?|(m)sec(?:ond)?s?)$`)
 
 // ParseDuration reads "5s", "250ms", "1m30s": at most MaxDuration, and not less than none.
 func ParseDuration(s string) (time.Duration, error) {
@@ -235,7 +240,8 @@ func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, 
 
 // usualKeys are names that are often misspelt.
 var usualKeys = []string{
-	"Control", "Shift", "Alt", "AltGr", "Meta", "Command", "Enter", "Escape", "Tab", "Space", "Backspace", "Delete", "Home", "End", "PageUp", "PageDown",
+	"Control", "Shift", "Alt", "AltGr", "Meta", "Command", "Enter", "Escape", "Tab", "Space", "Backspace", "Delete",
+	"Home", "End", "PageUp", "PageDown",
 	"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight",
 }
 
@@ -282,7 +288,8 @@ func parseCoordinate(s string) (Coordinate, error) {
 	f, err := strconv.ParseFloat(t, 64)
 	switch {
 	case err != nil:
-		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`, strict.Clip(s))
+		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`,
+			strict.Clip(s))
 	case percent && !(f >= 0 && f <= 100):
 		return Coordinate{}, fmt.Errorf("%s: want 0%% to 100%%", strict.Clip(s))
 	case !(f >= 0 && f <= input.MaxPlace):
@@ -304,7 +311,8 @@ func parsePlaces(s string) (Places, error) {
 	if p := Places(s); p == Content || p == Screen {
 		return p, nil
 	}
-	return "", fmt.Errorf("%q is neither content nor screen%s", strict.Clip(s), near(s, string(Content), string(Screen)))
+	return "", fmt.Errorf("%q is neither content nor screen%s", strict.Clip(s),
+		near(s, string(Content), string(Screen)))
 }
 
 func parseProtocol(s string) (Protocol, error) {
@@ -312,7 +320,8 @@ func parseProtocol(s string) (Protocol, error) {
 	case HTTP1, HTTP2, HTTP3:
 		return p, nil
 	}
-	meant := map[string]Protocol{"http": HTTP1, "http1": HTTP1, "http1.1": HTTP1, "h1": HTTP1, "http2": HTTP2, "h2c": HTTP2, "http3": HTTP3, "quic": HTTP3}
+	meant := map[string]Protocol{"http": HTTP1, "http1": HTTP1, "http1.1": HTTP1, "h1": HTTP1, "http2": HTTP2,
+		"h2c": HTTP2, "http3": HTTP3, "quic": HTTP3}
 	if p, ok := meant[strings.ReplaceAll(strings.ToLower(strict.Clip(s)), "/", "")]; ok {
 		return "", fmt.Errorf("%q is none of http/1.1, h2 and h3: is %s meant?", strict.Clip(s), p)
 	}

@@ -40,14 +40,21 @@ func TestSchemaTakesWhatIsATest(t *testing.T) {
 	}
 }
 
-// beyond is what only Parse refuses: what there is, what other parts of a file say, what numbers add up to.
+// beyond is what only Parse refuses: what there is, what other parts of a file say, what numbers
+// add up to.
 var beyond = []string{
-	"key twice", "merge", "tag", "name of a file", "page that is not there", "page above", "nothing marked", "measure", "measure twice", "primary", "threshold of nothing",
+	"key twice", "merge", "tag", "name of a file", "page that is not there", "page above", "nothing marked", "measure",
+	"measure twice", "primary", "threshold of nothing",
 	"primary, value", "primary, no such value", "primary, value with dots", "threshold of no value",
-	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there", "archive elsewhere", "determinism of nothing", "protocol of a url", "keys of nothing", "end that does not come", "timeout, long", "two launches", "launch again and again", "key", "key, near",
-	"key of a plus", "click outside, percent", "pinch", "replay", "replay from elsewhere", "wait, in", "wait, longer than it may", "ping", "repetitions in each other",
-	"steps without end", "replay of what is none", "script", "window too small", "region outside the window", "region outside any window", "mask outside the window",
-	"click on nothing", "line without a network", "line that is not there", "line further than the moon", "line that loses more than all",
+	"network", "network in short", "loss of more than all", "archive for a page", "archive that is not there",
+	"archive elsewhere", "determinism of nothing", "protocol of a url", "keys of nothing", "end that does not come",
+	"timeout, long", "two launches", "launch again and again", "key", "key, near",
+	"key of a plus", "click outside, percent", "pinch", "replay", "replay from elsewhere", "wait, in",
+	"wait, longer than it may", "ping", "repetitions in each other",
+	"steps without end", "replay of what is none", "script", "window too small", "region outside the window",
+	"region outside any window", "mask outside the window",
+	"click on nothing", "line without a network", "line that is not there", "line further than the moon",
+	"line that loses more than all",
 }
 
 func TestSchemaRefusesWhatIsNoTest(t *testing.T) {
@@ -56,7 +63,8 @@ func TestSchemaRefusesWhatIsNoTest(t *testing.T) {
 	for _, tc := range bad {
 		names[tc.name] = true
 		t.Run(tc.name, func(t *testing.T) {
-			for _, of := range []string{"not YAML", "nested more", "larger than", "not UTF-8", "control character", "second document", "aliases make"} {
+			for _, of := range []string{"not YAML", "nested more", "larger than", "not UTF-8", "control character",
+				"second document", "aliases make"} {
 				if strings.Contains(tc.want, of) {
 					return // which is no matter of what the YAML says
 				}
@@ -89,7 +97,8 @@ func schemaTree(t *testing.T) node {
 	return root
 }
 
-// object returns the part of a schema that says what keys a mapping has: itself, or the one of its alternatives that is an object.
+// object returns the part of a schema that says what keys a mapping has: itself, or the one of its
+// alternatives that is an object.
 func object(s node) node {
 	if s["properties"] != nil {
 		return s
@@ -103,13 +112,15 @@ func object(s node) node {
 	return nil
 }
 
-// TestSchemaIsThatOfTheTypes: each key that a type has is in the schema with its bounds, and each key of the schema in a type.
+// TestSchemaIsThatOfTheTypes: each key that a type has is in the schema with its bounds, and each
+// key of the schema in a type.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	root := schemaTree(t)
 	defs := root["$defs"].(node)
 	compareKeys(t, "test", root, reflect.TypeFor[Test]())
 	for name, typ := range map[string]reflect.Type{
-		"network": reflect.TypeFor[Network](), "finger": reflect.TypeFor[Finger](), "recorded": reflect.TypeFor[Recorded](), "expect": reflect.TypeFor[Expect](),
+		"network": reflect.TypeFor[Network](), "finger": reflect.TypeFor[Finger](),
+		"recorded": reflect.TypeFor[Recorded](), "expect": reflect.TypeFor[Expect](),
 	} {
 		compareKeys(t, name, defs[name].(node), typ)
 	}
@@ -158,7 +169,8 @@ func compareKeys(t *testing.T, what string, s node, typ reflect.Type) {
 			want := f.Tag.Get(tag)
 			if f.Type == reflect.TypeFor[time.Duration]() {
 				if more := p["$ref"] == "#/$defs/time"; tag == "min" && more != (want != "") {
-					t.Errorf("%s: %s: more than none is wanted: %v in the type, %v in the schema", what, f.key, want != "", more)
+					t.Errorf("%s: %s: more than none is wanted: %v in the type, %v in the schema", what, f.key,
+						want != "", more)
 				}
 				continue
 			}
@@ -166,7 +178,8 @@ func compareKeys(t *testing.T, what string, s node, typ reflect.Type) {
 			if got == nil && bound == "minimum" {
 				got = p["exclusiveMinimum"]
 			}
-			if number, err := strconv.ParseFloat(want, 64); (err == nil) != (got != nil) || err == nil && got != number {
+			if number, err := strconv.ParseFloat(want, 64); (err == nil) != (got != nil) || err == nil &&
+				got != number {
 				t.Errorf("%s: %s: %s is %q in the type, %v in the schema", what, f.key, bound, want, got)
 			}
 		}
@@ -187,7 +200,8 @@ func compareKeys(t *testing.T, what string, s node, typ reflect.Type) {
 	}
 }
 
-// compareDefaults wants the schema to say what reading puts where a file says nothing, unless that is nothing.
+// compareDefaults wants the schema to say what reading puts where a file says nothing, unless that
+// is nothing.
 func compareDefaults(t *testing.T, what string, s node, v reflect.Value) {
 	t.Helper()
 	properties := object(s)["properties"].(node)

@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Step is one thing that a test does, and where its file says so. In the file it is a mapping with one key, the action's name.
+// Step is one thing that a test does, and where its file says so. In the file it is a mapping with
+// one key, the action's name.
 type Step struct {
 	Action
 	Line int
@@ -20,10 +21,12 @@ type Action interface {
 }
 
 type (
-	// Launch starts the browser, which then was not started before the recording. It is the first step. Its event is the T0 of windows that open.
+	// Launch starts the browser, which then was not started before the recording. It is the first
+	// step. Its event is the T0 of windows that open.
 	Launch struct{}
 
-	// Load goes to an address in the platform's own way, as a user would: focus the address bar, type, go.
+	// Load goes to an address in the platform's own way, as a user would: focus the address bar,
+	// type, go.
 	Load struct {
 		URL string
 	}
@@ -44,10 +47,11 @@ type (
 
 	// Click moves the pointer to a point and presses a button there.
 	Click struct {
-		At     Point         `yaml:"at" need:"true"`
-		Button input.Button  `yaml:"button"`                    // input.Left where the file says nothing
-		Times  int           `yaml:"times" min:"1" max:"10000"` // at least 1; 2 is a double click, with DoubleClick from press to press
-		Hold   time.Duration `yaml:"hold"`                      // between press and release
+		At     Point        `yaml:"at" need:"true"`
+		Button input.Button `yaml:"button"` // input.Left where the file says nothing
+		// at least 1; 2 is a double click, with DoubleClick from press to press
+		Times int           `yaml:"times" min:"1" max:"10000"`
+		Hold  time.Duration `yaml:"hold"` // between press and release
 	}
 
 	// Tap touches a point with one finger and lifts it.
@@ -98,10 +102,12 @@ type (
 
 	// Pinch sets two fingers on opposite sides of a point and changes their distance at one speed.
 	Pinch struct {
-		At       Point         `yaml:"at" need:"true"`
-		From     float64       `yaml:"from" need:"true" min:"1" max:"65536"` // distance of the fingers, pixels
-		To       float64       `yaml:"to" need:"true" min:"1" max:"65536"`   // larger than From: what lies below is enlarged
-		Angle    float64       `yaml:"angle" min:"-360" max:"360"`           // of the line between them, in degrees from the x axis, clockwise as seen
+		At   Point   `yaml:"at" need:"true"`
+		From float64 `yaml:"from" need:"true" min:"1" max:"65536"` // distance of the fingers, pixels
+		// larger than From: what lies below is enlarged
+		To float64 `yaml:"to" need:"true" min:"1" max:"65536"`
+		// of the line between them, in degrees from the x axis, clockwise as seen
+		Angle    float64       `yaml:"angle" min:"-360" max:"360"`
 		Duration time.Duration `yaml:"duration"`
 	}
 
@@ -110,33 +116,42 @@ type (
 		Fingers []Finger `yaml:"fingers" need:"true"` // 1 to input.MaxFingers
 	}
 
-	// Replay plays a recording of a hand on a touch screen. Of several one is chosen for each run, by weight.
+	// Replay plays a recording of a hand on a touch screen. Of several one is chosen for each run,
+	// by weight.
 	Replay struct {
 		Files []Recorded `yaml:"files" need:"true"`
 	}
 
-	// Script is lines in the grammar of the first Eideticker's input box: tap, drag, sleep, keydown and so on.
+	// Script is lines in the grammar of the first Eideticker's input box: tap, drag, sleep, keydown
+	// and so on.
 	Script struct {
 		Text string
 	}
 
-	// Wait waits until something is seen, and fails the run if it is not in time. One of Change, Colour and Still is set.
+	// Wait waits until something is seen, and fails the run if it is not in time. One of Change,
+	// Colour and Still is set.
 	Wait struct {
-		Change  *frame.Region `yaml:"change"`              // something there differs from how it was before the last input, or when the step began if there was none; zero: anywhere
+		// something there differs from how it was before the last input, or when the step began if
+		// there was none; zero: anywhere
+		Change  *frame.Region `yaml:"change"`
 		Colour  *Colour       `yaml:"colour" also:"color"` // fills 99 % of In
 		Still   time.Duration `yaml:"still" min:"1"`       // nothing changes in In for so long
 		In      frame.Region  `yaml:"in"`                  // for Colour and Still; zero: all of the content
 		Timeout time.Duration `yaml:"timeout" min:"1"`     // DefaultWait where the file says nothing
 	}
 
-	// Ping does something and waits for the answer on the screen, Times times: each is a sample of responsiveness. An answer that does not come
-	// in time is a miss, and no failure. Do is an input action; the event of its last press, touch or turn is the ping.
+	// Ping does something and waits for the answer on the screen, Times times: each is a sample of
+	// responsiveness. An answer that does not come in time is a miss, and no failure. Do is an
+	// input action; the event of its last press, touch or turn is the ping.
 	Ping struct {
-		Do     Step          `yaml:"do" need:"true"`
-		Expect Expect        `yaml:"expect" need:"true"`
-		Times  int           `yaml:"times" min:"1" max:"10000"` // at least 1
-		Every  time.Duration `yaml:"every"`                     // from ping to ping, at the least; DefaultEvery where the file says nothing
-		Spread time.Duration `yaml:"spread"`                    // up to so much is added at random, so that pings do not keep step with frames; DefaultSpread where the file says nothing
+		Do     Step   `yaml:"do" need:"true"`
+		Expect Expect `yaml:"expect" need:"true"`
+		Times  int    `yaml:"times" min:"1" max:"10000"` // at least 1
+		// from ping to ping, at the least; DefaultEvery where the file says nothing
+		Every time.Duration `yaml:"every"`
+		// up to so much is added at random, so that pings do not keep step with frames;
+		// DefaultSpread where the file says nothing
+		Spread time.Duration `yaml:"spread"`
 	}
 
 	// Sleep does nothing.
@@ -149,8 +164,9 @@ type (
 		Kind string
 	}
 
-	// Line changes the line between the device and its server from then on, in a test that has a network; its name in files is network. A profile's figures are overridden by
-	// those that are given; without a profile what is not given stays as it is.
+	// Line changes the line between the device and its server from then on, in a test that has a
+	// network; its name in files is network. A profile's figures are overridden by those that are
+	// given; without a profile what is not given stays as it is.
 	Line struct {
 		Profile string        `yaml:"profile"`
 		RTT     time.Duration `yaml:"rtt"`

@@ -12,19 +12,25 @@ type Test struct {
 	Name  string `yaml:"name" need:"true"` // letters, digits, dots, dashes and underscores
 	About string `yaml:"about"`            // one sentence for people
 
-	// Page is a path on the test network's own server, "/framerate.html", and URL anything else; one of them is given. Steps that launch or load
-	// something themselves begin from "about:blank".
+	// Page is a path on the test network's own server, "/framerate.html", and URL anything else;
+	// one of them is given. Steps that launch or load something themselves begin from
+	// "about:blank".
 	Page string `yaml:"page"`
 	URL  string `yaml:"url"`
 
-	Measures   []string           `yaml:"measures"`                   // names of analyze's measures; none: all that apply
-	Primary    string             `yaml:"primary"`                    // the value to compare by, such as fps.framerate; "": the measure's own
-	Thresholds map[string]Percent `yaml:"thresholds"`                 // smaller differences than these are of no interest: by measure, or measure.value
-	T0         string             `yaml:"t0"`                         // kind of the event that load figures count from; "": navigation, launch or input, the last
-	Cadence    float64            `yaml:"cadence" min:"0" max:"1000"` // frames a second that the content means to draw; 0: unknown
-	Tolerance  Tolerance          `yaml:"tolerance"`
-	Region     frame.Region       `yaml:"region"` // of the content, what is measured; zero: all of it
-	Masks      []frame.Region     `yaml:"masks"`  // what does not count
+	// names of analyze's measures; none: all that apply
+	Measures []string `yaml:"measures"`
+	// the value to compare by, such as fps.framerate; "": the measure's own
+	Primary string `yaml:"primary"`
+	// smaller differences than these are of no interest: by measure, or measure.value
+	Thresholds map[string]Percent `yaml:"thresholds"`
+	// kind of the event that load figures count from; "": navigation, launch or input, the last
+	T0 string `yaml:"t0"`
+	// frames a second that the content means to draw; 0: unknown
+	Cadence   float64        `yaml:"cadence" min:"0" max:"1000"`
+	Tolerance Tolerance      `yaml:"tolerance"`
+	Region    frame.Region   `yaml:"region"` // of the content, what is measured; zero: all of it
+	Masks     []frame.Region `yaml:"masks"`  // what does not count
 
 	Network Network `yaml:"network"`
 	Sync    Sync    `yaml:"sync" also:"end"`
@@ -32,21 +38,25 @@ type Test struct {
 	Places  Places  `yaml:"places"`
 	Steps   []Step  `yaml:"steps"` // done once the content is there, in order
 
-	Repeat   int           `yaml:"repeat" min:"1" max:"10000"`  // runs that count; 0: what the user asks for, else one
-	Warmup   int           `yaml:"warmup" min:"0" max:"10000"`  // runs before them that do not
-	Cooldown time.Duration `yaml:"cooldown"`                    // pause after each run
-	Retries  int           `yaml:"retries" min:"0" max:"10000"` // how many runs more may be made for those whose capture was not good enough
-	Timeout  time.Duration `yaml:"timeout" min:"1"`             // of one run, from its first step or its green to its end
+	Repeat   int           `yaml:"repeat" min:"1" max:"10000"` // runs that count; 0: what the user asks for, else one
+	Warmup   int           `yaml:"warmup" min:"0" max:"10000"` // runs before them that do not
+	Cooldown time.Duration `yaml:"cooldown"`                   // pause after each run
+	// how many runs more may be made for those whose capture was not good enough
+	Retries int `yaml:"retries" min:"0" max:"10000"`
+	// of one run, from its first step or its green to its end
+	Timeout time.Duration `yaml:"timeout" min:"1"`
 
-	// File is where the test was read, for messages, and Text what stands there; Dir is its folder, for the recordings that it replays; Standard says that it is
-	// one of ours. They are no part of the file.
+	// File is where the test was read, for messages, and Text what stands there; Dir is its folder,
+	// for the recordings that it replays; Standard says that it is one of ours. They are no part of
+	// the file.
 	File     string `yaml:"-"`
 	Text     []byte `yaml:"-"`
 	Dir      fs.FS  `yaml:"-"`
 	Standard bool   `yaml:"-"`
 }
 
-// Network is the link between a device and its server. A profile's figures are overridden by those that are given.
+// Network is the link between a device and its server. A profile's figures are overridden by those
+// that are given.
 type Network struct {
 	Profile string        `yaml:"profile"` // the test network's name for a link, such as cable; "": none
 	RTT     time.Duration `yaml:"rtt"`
@@ -54,14 +64,17 @@ type Network struct {
 	Up      Rate          `yaml:"up"`
 	Loss    *Percent      `yaml:"loss"` // of packets, each way; nil: as the profile has it, else none
 
-	// Protocol is by which alone pages are served with TLS, of the rig's own and of archives; "": the rig's own by HTTP/1.1 without TLS, archives by HTTP/2 where their sites had TLS.
+	// Protocol is by which alone pages are served with TLS, of the rig's own and of archives; "":
+	// the rig's own by HTTP/1.1 without TLS, archives by HTTP/2 where their sites had TLS.
 	Protocol Protocol `yaml:"protocol"`
 	// KeyLog keeps the secrets of TLS in the run's folder, for those who look at its packets.
 	KeyLog bool `yaml:"key-log"`
 
-	// Replay is an archive of a site, in the folder of the test or below it, that answers for every name in place of the live web; "": pages of the rig's own are served.
+	// Replay is an archive of a site, in the folder of the test or below it, that answers for every
+	// name in place of the live web; "": pages of the rig's own are served.
 	Replay string `yaml:"replay"`
-	// Determinism gives the pages of an archive a clock and a chance of their own, the same for the same number; 0: they have the browser's.
+	// Determinism gives the pages of an archive a clock and a chance of their own, the same for the
+	// same number; 0: they have the browser's.
 	Determinism int `yaml:"determinism" min:"1" max:"1000000000"`
 }
 

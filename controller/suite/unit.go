@@ -29,7 +29,8 @@ type Coordinate struct {
 	Percent bool
 }
 
-// In returns the point's pixels on the screen, for places that are counted in an area of it. 100 % is the last pixel.
+// In returns the point's pixels on the screen, for places that are counted in an area of it. 100 %
+// is the last pixel.
 func (p Point) In(area frame.Region) (x, y float64) {
 	return p.X.in(area.X, area.Width), p.Y.in(area.Y, area.Height)
 }

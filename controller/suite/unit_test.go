@@ -13,7 +13,8 @@ func TestPointIn(t *testing.T) {
 		x, y         string
 		wantX, wantY float64
 	}{
-		{"0", "0", 10, 100}, {"5", "7.5", 15, 107.5}, {"0%", "0%", 10, 100}, {"50%", "50%", 110, 150}, {"100%", "100%", 210, 200},
+		{"0", "0", 10, 100}, {"5", "7.5", 15, 107.5}, {"0%", "0%", 10, 100}, {"50%", "50%", 110, 150},
+		{"100%", "100%", 210, 200},
 	} {
 		x, errX := parseCoordinate(tc.x)
 		y, errY := parseCoordinate(tc.y)
@@ -33,7 +34,8 @@ func TestParseRate(t *testing.T) {
 			t.Errorf("%s is %d, %v; want %d; %s reads as %d, %v", in, got, err, want, got, again, errAgain)
 		}
 	}
-	for _, bad := range []string{"", "Mbit", "5", "5mbit", "0bit", "1001Gbit", "NaNbit", "Infbit", "-1bit", "5 Mbit", "1e999bit"} {
+	for _, bad := range []string{"", "Mbit", "5", "5mbit", "0bit", "1001Gbit", "NaNbit", "Infbit", "-1bit", "5 Mbit",
+		"1e999bit"} {
 		if got, err := ParseRate(bad); err == nil {
 			t.Errorf("%q is %d", bad, got)
 		}

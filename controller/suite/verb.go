@@ -98,8 +98,10 @@ func verbNames() (names []string) {
 
 // otherWords is what steps are called elsewhere.
 var otherWords = map[string]string{
-	"open": "load", "navigate": "load", "goto": "load", "go": "load", "url": "load", "page": "load", "start": "launch", "type": "text", "press": "key", "keys": "key",
-	"pause": "sleep", "delay": "sleep", "event": "mark", "loop": "repeat", "until": "wait", "expect": "wait", "mouse": "click", "doubleclick": "double-click", "pan": "swipe",
+	"open": "load", "navigate": "load", "goto": "load", "go": "load", "url": "load", "page": "load", "start": "launch",
+	"type": "text", "press": "key", "keys": "key",
+	"pause": "sleep", "delay": "sleep", "event": "mark", "loop": "repeat", "until": "wait", "expect": "wait",
+	"mouse": "click", "doubleclick": "double-click", "pan": "swipe",
 	"zoom": "pinch",
 }
 
@@ -118,7 +120,8 @@ func (s *Step) read(r *reader, n ast.Node) error {
 			continue
 		}
 		if len(pairs) > 1 {
-			return r.Errorf(pairs[1].At, "a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
+			return r.Errorf(pairs[1].At,
+				"a step does one thing: %s stands beside %s; what belongs to %s is indented below it, and another step begins with a dash",
 				strict.Clip(pairs[1].Key), p.Key, p.Key)
 		}
 		s.Line = strict.Position(p.At).Line
@@ -207,7 +210,8 @@ func (l *Loop) read(r *reader, n ast.Node) error {
 	return r.value(reflect.ValueOf((*plain)(l)).Elem(), n, "repeat")
 }
 
-// read reads how the content ends: markers, still 3s, event NAME, 20s, or a mapping with the key end and one of those.
+// read reads how the content ends: markers, still 3s, event NAME, 20s, or a mapping with the key
+// end and one of those.
 func (s *Sync) read(r *reader, n ast.Node) error {
 	if _, _, scalar := strict.Text(n); !scalar {
 		pairs, err := r.Pairs(n, "sync")

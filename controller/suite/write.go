@@ -14,7 +14,8 @@ import (
 // MarshalJSON returns the test as a file in JSON, which is YAML too.
 func (t *Test) MarshalJSON() ([]byte, error) { return json.Marshal(t.tree()) }
 
-// tree returns what a file of the test says: keys in the order of the types, and only those that say more than their absence.
+// tree returns what a file of the test says: keys in the order of the types, and only those that
+// say more than their absence.
 func (t *Test) tree() mapping {
 	c := *t
 	if c.Places == Content {

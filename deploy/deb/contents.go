@@ -10,7 +10,7 @@ import (
 )
 
 // info is what the package says of itself, and what is in it.
-func (p program) info(from string, libraries []string) *nfpm.Info {
+func (p program) info(media, from string, libraries []string) *nfpm.Info {
 	in := func(name string) string { return filepath.Join(from, name) }
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "eideticker", Arch: p.arch, Platform: "linux", Version: p.version, VersionSchema: "none",
@@ -23,10 +23,11 @@ func (p program) info(from string, libraries []string) *nfpm.Info {
 		Overridables: nfpm.Overridables{
 			// systemd makes the user and the folders, and udev gives rights to devices.
 			Depends: append(slices.Clone(libraries), "systemd", "udev"),
-			// What runs on virtual displays of the box's own need, and letters on pages; adb for phones.
+			// What runs on virtual displays of the box's own need, and letters on pages; adb for
+			// phones.
 			Recommends: []string{"xvfb", "chromium | firefox-esr", "fonts-dejavu-core", "adb", "ca-certificates"},
 			Suggests:   []string{"firefox-esr", "ffmpeg", "v4l-utils", "dnsmasq-base", "hostapd"},
-			Contents:   p.contents(in),
+			Contents:   p.contents(media, in),
 			Scripts: nfpm.Scripts{
 				PostInstall: in("box/postinst"), PreRemove: in("box/prerm"), PostRemove: in("box/postrm"),
 			},
@@ -36,13 +37,16 @@ func (p program) info(from string, libraries []string) *nfpm.Info {
 	return info
 }
 
-// contents are the files of the package. What its user may edit is marked, so that an upgrade asks before it replaces it.
-func (p program) contents(in func(string) string) files.Contents {
+// contents are the files of the package. What its user may edit is marked, so that an upgrade asks
+// before it replaces it.
+func (p program) contents(media string, in func(string) string) files.Contents {
 	file := func(source, target, kind string, mode fs.FileMode) *files.Content {
-		return &files.Content{Source: source, Destination: target, Type: kind, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: p.built}}
+		return &files.Content{Source: source, Destination: target, Type: kind,
+			FileInfo: &files.ContentFileInfo{Mode: mode, MTime: p.built}}
 	}
 	return files.Contents{
 		file(p.path, "/usr/bin/eideticker", files.TypeFile, 0o755),
+		file(media, "/usr/bin/eideticker-media", files.TypeFile, 0o755),
 		file(in("box/eideticker.service"), "/usr/lib/systemd/system/eideticker.service", files.TypeFile, 0o644),
 		file(in("box/network.conf"), "/usr/share/eideticker/network.conf", files.TypeFile, 0o644),
 		file(in("box/60-eideticker.rules"), "/usr/lib/udev/rules.d/60-eideticker.rules", files.TypeFile, 0o644),
@@ -57,6 +61,7 @@ func (p program) contents(in func(string) string) files.Contents {
 		file(in("box/copyright"), "/usr/share/doc/eideticker/copyright", files.TypeFile, 0o644),
 		file(in("box/eideticker.toml"), "/etc/eideticker/eideticker.toml", files.TypeConfig, 0o644),
 		file(in("box/devices.yaml"), "/etc/eideticker/devices.yaml", files.TypeConfig, 0o644),
-		file(in("box/61-eideticker-capture.rules"), "/etc/udev/rules.d/61-eideticker-capture.rules", files.TypeConfig, 0o644),
+		file(in("box/61-eideticker-capture.rules"), "/etc/udev/rules.d/61-eideticker-capture.rules", files.TypeConfig,
+			0o644),
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// dpkg installs packages into a root that holds nothing else, without being in it: scripts of packages are told where it is.
+// dpkg installs packages into a root that holds nothing else, without being in it: scripts of
+// packages are told where it is.
 type dpkg struct {
 	t       *testing.T
 	root    string
@@ -39,12 +40,15 @@ func newDpkg(t *testing.T) *dpkg {
 
 func (d *dpkg) in(path string) string { return filepath.Join(d.root, path) }
 
-// run calls dpkg. The libraries that the program needs are not there, and whoever runs this may not be root.
+// run calls dpkg. The libraries that the program needs are not there, and whoever runs this may not
+// be root.
 func (d *dpkg) run(args ...string) string {
 	d.t.Helper()
-	all := append(d.program[1:len(d.program):len(d.program)], "--root="+d.root, "--log="+d.in("dpkg.log"), "--force-script-chrootless", "--force-depends", "--force-not-root", "--force-bad-path")
+	all := append(d.program[1:len(d.program):len(d.program)], "--root="+d.root, "--log="+d.in("dpkg.log"),
+		"--force-script-chrootless", "--force-depends", "--force-not-root", "--force-bad-path")
 	cmd := exec.CommandContext(d.t.Context(), d.program[0], append(all, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "PATH="+os.Getenv("PATH")+
+		":/usr/sbin:/sbin")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		d.t.Fatalf("dpkg %v: %v\n%s", args, err, out)
@@ -83,7 +87,8 @@ func versionOf(t *testing.T, program string) string {
 	return info.Main.Version
 }
 
-// owners returns the packages of the libraries that a program names itself: those that they name are their packages' matter.
+// owners returns the packages of the libraries that a program names itself: those that they name
+// are their packages' matter.
 func owners(t *testing.T, program string) map[string]string {
 	t.Helper()
 	f, err := elf.Open(program)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/goreleaser/nfpm/v2/deb"
 )
@@ -26,7 +27,7 @@ func command(ctx context.Context, args []string) error {
 	out := flags.String("o", "out", "folder that the package is written to")
 	from := flags.String("from", "deploy", "folder with what is in it besides the program: box and ci")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: go run ./deploy/deb [-o DIR] [-from DIR] PROGRAM")
+		fmt.Fprintln(flags.Output(), "usage: go run ./deploy/deb [-o DIR] [-from DIR] PROGRAM MEDIA")
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {
@@ -34,23 +35,38 @@ func command(ctx context.Context, args []string) error {
 		return nil
 	case err != nil:
 		return err
-	case flags.NArg() != 1:
-		return errors.New("want one argument, the program that is to be in the package")
+	case flags.NArg() != 2:
+		return errors.New("want two arguments, eideticker and eideticker-media")
 	}
-	path, err := write(ctx, flags.Arg(0), *from, *out)
+	path, err := write(ctx, [2]string(flags.Args()), *from, *out)
 	if err == nil {
 		fmt.Println(path)
 	}
 	return err
 }
 
-// write makes the package of a program, and returns its path. A package of that name is replaced once the new one is whole.
-func write(ctx context.Context, program, from, out string) (path string, err error) {
-	p, err := describe(program)
+// write makes the package of eideticker and eideticker-media, and returns its path. A package of
+// that name is replaced once the new one is whole.
+func write(ctx context.Context, programs [2]string, from, out string) (path string, err error) {
+	p, err := describe(programs[0])
 	if err != nil {
 		return "", err
 	}
-	depends, err := p.libraries(ctx)
+	media, err := describe(programs[1])
+	if err != nil {
+		return "", err
+	}
+	if p.version != media.version || p.arch != media.arch {
+		return "", fmt.Errorf("%s is %s for %s and %s is %s for %s: build both at once", programs[0], p.version, p.arch,
+			programs[1], media.version, media.arch)
+	}
+	switch linked, err := p.linked(); {
+	case err != nil:
+		return "", err
+	case len(linked) > 0:
+		return "", fmt.Errorf("%s links %s: build it with CGO_ENABLED=0", programs[0], strings.Join(linked, " "))
+	}
+	depends, err := media.libraries(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +82,7 @@ func write(ctx context.Context, program, from, out string) (path string, err err
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}()
-	info := p.info(from, depends)
+	info := p.info(media.path, from, depends)
 	if err := deb.Default.Package(info, f); err != nil {
 		return "", fmt.Errorf("make the package: %w", err)
 	}

@@ -11,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/eideticker/eideticker/deploy/built"
 )
 
-// TestPackage makes the package of the program, installs it into a root of its own with dpkg, and looks at what a machine would make of it.
+// TestPackage makes the package of the program, installs it into a root of its own with dpkg, and
+// looks at what a machine would make of it.
 func TestPackage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links the whole program")
@@ -23,30 +26,23 @@ func TestPackage(t *testing.T) {
 	}
 	need(t, "dpkg-shlibdeps", "dpkg-dev")
 	need(t, "dpkg-deb", "dpkg")
-	program := build(t)
-	out := t.TempDir()
-	first, err := write(t.Context(), program, "..", out)
+	programs, err := built.Programs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("same twice", func(t *testing.T) { sameTwice(t, program, first) })
-	t.Run("control", func(t *testing.T) { control(t, program, first) })
-	t.Run("unpacked", func(t *testing.T) { unpacked(t, first) })
-	t.Run("installed", func(t *testing.T) { installed(t, program, first) })
-}
-
-// build links the program as make package does.
-func build(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "eideticker")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=true", "-o", program, "../../cmd/eideticker").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	out := t.TempDir()
+	first, err := write(t.Context(), programs, "..", out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
+	t.Run("same twice", func(t *testing.T) { sameTwice(t, programs, first) })
+	t.Run("control", func(t *testing.T) { control(t, programs, first) })
+	t.Run("unpacked", func(t *testing.T) { unpacked(t, first) })
+	t.Run("installed", func(t *testing.T) { installed(t, programs, first) })
 }
 
-func sameTwice(t *testing.T, program, first string) {
-	second, err := write(t.Context(), program, "..", t.TempDir())
+func sameTwice(t *testing.T, programs [2]string, first string) {
+	second, err := write(t.Context(), programs, "..", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +54,10 @@ func sameTwice(t *testing.T, program, first string) {
 	}
 }
 
-// control holds what the package says of itself against the program.
-func control(t *testing.T, program, deb string) {
+// control holds what the package says of itself against the programs. Its libraries are those of
+// eideticker-media.
+func control(t *testing.T, programs [2]string, deb string) {
+	program, media := programs[0], programs[1]
 	field := func(name string) string { return strings.TrimSpace(output(t, "dpkg-deb", "--field", deb, name)) }
 	want, err := debianVersion(versionOf(t, program))
 	if err != nil || field("Version") != want || field("Package") != "eideticker" {
@@ -68,7 +66,7 @@ func control(t *testing.T, program, deb string) {
 	if got, want := field("Architecture"), strings.TrimSpace(output(t, "dpkg", "--print-architecture")); got != want {
 		t.Errorf("architecture %s, want %s", got, want)
 	}
-	p, err := describe(program)
+	p, err := describe(media)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,13 +80,14 @@ func control(t *testing.T, program, deb string) {
 			t.Errorf("it does not depend on %s, only on %q", want, depends)
 		}
 	}
-	for library, owner := range owners(t, program) {
+	for library, owner := range owners(t, media) {
 		if !slices.ContainsFunc(depends, func(d string) bool { return d == owner || strings.HasPrefix(d, owner+" ") }) {
 			t.Errorf("%s is of the package %s, on which it does not depend: %q", library, owner, depends)
 		}
 	}
 	if files := strings.Fields(output(t, "dpkg-deb", "--info", deb, "conffiles")); !slices.Equal(files,
-		[]string{"/etc/eideticker/devices.yaml", "/etc/eideticker/eideticker.toml", "/etc/udev/rules.d/61-eideticker-capture.rules"}) {
+		[]string{"/etc/eideticker/devices.yaml", "/etc/eideticker/eideticker.toml",
+			"/etc/udev/rules.d/61-eideticker-capture.rules"}) {
 		t.Errorf("conffiles are %q", files)
 	}
 }
@@ -120,7 +119,8 @@ func unit(t *testing.T, root string) {
 		if err := os.WriteFile(filepath.Join(dir, "eideticker.service"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", "--root="+root, "eideticker.service").CombinedOutput()
+		said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", "--root="+root,
+			"eideticker.service").CombinedOutput()
 		if err != nil && len(said) == 0 {
 			t.Fatal(err)
 		}
@@ -129,13 +129,21 @@ func unit(t *testing.T, root string) {
 	if said := verify(func(s string) string { return s }); said != "" {
 		t.Errorf("systemd-analyze verify:\n%s", said)
 	}
+	text := string(read(t, "../box/eideticker.service"))
+	for _, want := range []string{"MemoryMax=80%", "OOMPolicy=continue"} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("the unit does not say %s: a run may take all memory of the box", want)
+		}
+	}
 	// It would have said so.
 	for _, tc := range []struct{ old, new, want string }{
 		{"ExecStart=/usr/bin/eideticker", "ExecStart=/usr/bin/nothing", "/usr/bin/nothing"},
 		{"ProtectSystem=strict", "ProtectSistem=strict", "ProtectSistem"},
 		{"WatchdogSec=30s", "WatchdogSec=never", "never"},
+		{"MemoryMax=80%", "MemoryMax=800%", "memory limit"},
 	} {
-		if said := verify(func(s string) string { return strings.Replace(s, tc.old, tc.new, 1) }); !strings.Contains(said, tc.want) {
+		if said := verify(func(s string) string { return strings.Replace(s, tc.old, tc.new, 1) }); !strings.Contains(
+			said, tc.want) {
 			t.Errorf("with %s it says %q", tc.new, said)
 		}
 	}
@@ -146,11 +154,13 @@ func unit(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	conf := filepath.Join(with, "network.conf")
-	for text, want := range map[string]string{string(read(t, "../box/network.conf")): "", "[Service]\nRestrictNamespaces=mount\n": "mount"} {
+	for text, want := range map[string]string{string(read(t, "../box/network.conf")): "",
+		"[Service]\nRestrictNamespaces=mount\n": "mount"} {
 		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if said := verify(func(s string) string { return s }); (want == "") != (said == "") || !strings.Contains(said, want) {
+		if said := verify(func(s string) string { return s }); (want == "") != (said == "") ||
+			!strings.Contains(said, want) {
 			t.Errorf("systemd-analyze verify says %q of\n%s", said, text)
 		}
 	}
@@ -158,7 +168,8 @@ func unit(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	// 40 of 100 is what this needs: the network, cameras, browsers with namespaces of their own.
-	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--no-pager", "--offline=true", "--threshold=40", "--root="+root, "eideticker.service").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--no-pager", "--offline=true",
+		"--threshold=40", "--root="+root, "eideticker.service").CombinedOutput(); err != nil {
 		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
 }
@@ -205,8 +216,9 @@ func doctor(t *testing.T, program string) {
 	}
 }
 
-// installed takes the package through its life in a root of its own: installed, edited, upgraded, removed, purged.
-func installed(t *testing.T, program, deb string) {
+// installed takes the package through its life in a root of its own: installed, edited, upgraded,
+// removed, purged.
+func installed(t *testing.T, programs [2]string, deb string) {
 	d := newDpkg(t)
 	d.run("--install", deb)
 	if got := d.status(); got != "install ok installed" {
@@ -224,7 +236,7 @@ func installed(t *testing.T, program, deb string) {
 	from := t.TempDir()
 	output(t, "cp", "-a", "../box", "../ci", from)
 	put(t, filepath.Join(from, "box/eideticker.toml"), string(read(t, "../box/eideticker.toml"))+"# newer\n")
-	newer, err := write(t.Context(), program, from, t.TempDir())
+	newer, err := write(t.Context(), programs, from, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +265,8 @@ func installed(t *testing.T, program, deb string) {
 	if said := d.run("--purge", "eideticker"); !strings.Contains(said, "stay in /var/lib/eideticker") {
 		t.Errorf("nobody is told of recordings that stay: %s", said)
 	}
-	for _, gone := range []string{config, "usr/bin/eideticker", "usr/lib/systemd/system/eideticker.service", "etc/systemd/system/multi-user.target.wants/eideticker.service"} {
+	for _, gone := range []string{config, "usr/bin/eideticker", "usr/bin/eideticker-media",
+		"usr/lib/systemd/system/eideticker.service", "etc/systemd/system/multi-user.target.wants/eideticker.service"} {
 		if _, err := os.Lstat(d.in(gone)); err == nil {
 			t.Errorf("%s is still there", gone)
 		}

@@ -51,8 +51,9 @@ func describe(path string) (p program, err error) {
 
 var goVersion = regexp.MustCompile(`^v([0-9]+\.[0-9]+\.[0-9]+)(?:-([0-9A-Za-z.-]+))?(\+[0-9A-Za-z.]+)?$`)
 
-// debianVersion writes a version of Go's such that dpkg orders it as Go does: what comes before a release, v1.2.0-rc.1 or the commits on the way to it, stands
-// behind a tilde, which dpkg sorts before the end. A hyphen would part off a revision of the package.
+// debianVersion writes a version of Go's such that dpkg orders it as Go does: what comes before a
+// release, v1.2.0-rc.1 or the commits on the way to it, stands behind a tilde, which dpkg sorts
+// before the end. A hyphen would part off a revision of the package.
 func debianVersion(v string) (string, error) {
 	m := goVersion.FindStringSubmatch(v)
 	if m == nil {
@@ -65,18 +66,28 @@ func debianVersion(v string) (string, error) {
 	return version + m[3], nil
 }
 
-// libraries returns the packages that a program needs for what it links, each with the least version that will do.
-func (p program) libraries(ctx context.Context) (list []string, err error) {
+// linked returns the shared libraries that a program names.
+func (p program) linked() ([]string, error) {
 	f, err := elf.Open(p.path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.path, err)
 	}
-	linked, err := f.ImportedLibraries()
+	list, err := f.ImportedLibraries()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.path, err)
 	}
+	return list, nil
+}
+
+// libraries returns the packages that a program needs for what it links, each with the least
+// version that will do.
+func (p program) libraries(ctx context.Context) (list []string, err error) {
+	linked, err := p.linked()
+	if err != nil {
+		return nil, err
+	}
 	if len(linked) == 0 {
-		return nil, nil // built without cgo
+		return nil, fmt.Errorf("%s was built without cgo and encodes no videos: build it with CGO_ENABLED=1", p.path)
 	}
 	tool, err := exec.LookPath("dpkg-shlibdeps")
 	if err != nil {
@@ -90,7 +101,8 @@ func (p program) libraries(ctx context.Context) (list []string, err error) {
 	// It reads the names of the packages that are built, and looks for nothing else.
 	control := filepath.Join(dir, "debian", "control")
 	if err := errors.Join(os.Mkdir(filepath.Dir(control), 0o755),
-		os.WriteFile(control, []byte("Source: eideticker\n\nPackage: eideticker\nArchitecture: any\n"), 0o644)); err != nil {
+		os.WriteFile(control, []byte("Source: eideticker\n\nPackage: eideticker\nArchitecture: any\n"),
+			0o644)); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, tool, "-O", "-e"+p.path)

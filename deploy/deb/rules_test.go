@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	// udevToken is a part of a rule, as in udev(7): a key, perhaps with an attribute, an operator and a value.
+	// udevToken is a part of a rule, as in udev(7): a key, perhaps with an attribute, an operator
+	// and a value.
 	udevToken = regexp.MustCompile(`^([A-Z_]+)(?:\{([A-Za-z0-9_]+)\})?(==|!=|=|\+=|-=|:=)"([^"]*)"$`)
 	// udevName is what a substitution may name.
 	udevName = regexp.MustCompile(`\$(?:env|attr)\{[A-Za-z0-9_]+\}`)
@@ -79,10 +80,12 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %d rules, %v", file, len(rules), err)
 		}
 		for i, r := range rules {
-			if group := r.value("GROUP"); group != "" && !regexp.MustCompile(`(?m)^[gu] `+group+` `).MatchString(users) {
+			if group := r.value("GROUP"); group != "" &&
+				!regexp.MustCompile(`(?m)^[gu] `+group+` `).MatchString(users) {
 				t.Errorf("%s: nobody makes the group %s", file, group)
 			}
-			if label := r.value("GOTO"); label != "" && !slices.ContainsFunc(rules[i:], func(later udevRule) bool { return later.value("LABEL") == label }) {
+			if label := r.value("GOTO"); label != "" &&
+				!slices.ContainsFunc(rules[i:], func(later udevRule) bool { return later.value("LABEL") == label }) {
 				t.Errorf("%s: %s is not behind where it is gone to", file, label)
 			}
 			if mode := r.value("MODE"); mode != "" && mode != "0660" {
@@ -95,7 +98,8 @@ func TestRules(t *testing.T) {
 // TestRulesCatch makes sure that the test above can fail.
 func TestRulesCatch(t *testing.T) {
 	for _, bad := range []string{
-		`SUBSYSTEM="video4linux"`, `SUBSYSTEM=="video4linux" KERNEL=="x"`, `SUBSYSTEM==video4linux`, `GROUP=="x"`, `SYMLINK+="capture/$env{ID PATH}"`,
+		`SUBSYSTEM="video4linux"`, `SUBSYSTEM=="video4linux" KERNEL=="x"`, `SUBSYSTEM==video4linux`, `GROUP=="x"`,
+		`SYMLINK+="capture/$env{ID PATH}"`,
 		`SYMLINK+="$ID_PATH"`, `ENV=="x"`, `RUN+="/bin/sh"`, `KERNEL=="x",GROUP="y"`,
 	} {
 		if _, err := parseUdev(bad); err == nil {

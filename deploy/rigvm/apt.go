@@ -36,13 +36,16 @@ type apt struct {
 	options []string // "-o", "Dir::State::Lists=…"
 }
 
-// systemLists returns an apt that reads the system's lists. What apt makes of them, which takes a second, is kept below dir.
+// systemLists returns an apt that reads the system's lists. What apt makes of them, which takes a
+// second, is kept below dir.
 func systemLists(p programs, dir string) (apt, error) {
-	a := apt{programs: p, options: []string{"-o", "Dir::Cache::pkgcache=" + filepath.Join(dir, "apt", "system.bin"), "-o", "Dir::Cache::srcpkgcache="}}
+	a := apt{programs: p, options: []string{"-o", "Dir::Cache::pkgcache=" + filepath.Join(dir, "apt", "system.bin"),
+		"-o", "Dir::Cache::srcpkgcache="}}
 	return a, os.MkdirAll(filepath.Join(dir, "apt"), 0o755)
 }
 
-// ownLists returns an apt that keeps its lists below dir. It reads the system's sources and keys, and needs no privilege.
+// ownLists returns an apt that keeps its lists below dir. It reads the system's sources and keys,
+// and needs no privilege.
 func ownLists(p programs, dir string) (apt, error) {
 	a := apt{programs: p}
 	for option, sub := range map[string]string{
@@ -160,7 +163,8 @@ func parsePackage(fields map[string]string) (debPackage, error) {
 	return d, nil
 }
 
-// output runs a program and returns what it writes to standard output; an error has the end of its standard error.
+// output runs a program and returns what it writes to standard output; an error has the end of its
+// standard error.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout bytes.Buffer
 	stderr := &console{}

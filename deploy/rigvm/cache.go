@@ -20,8 +20,9 @@ import (
 //	NAME_VERSION_HASH-…/      the package unpacked (boot, lib/modules), and SUMS
 //	apt/                      package lists of our own, where the system's do not help
 //
-// What is here was written under another name and then renamed, so it is whole. Its hashes are checked all the same: the
-// package's against apt's signed index each time, that of each unpacked file that is used against SUMS.
+// What is here was written under another name and then renamed, so it is whole. Its hashes are
+// checked all the same: the package's against apt's signed index each time, that of each unpacked
+// file that is used against SUMS.
 
 // cacheDir is where kernels are kept between runs.
 func cacheDir() (string, error) {
@@ -36,7 +37,8 @@ func cacheDir() (string, error) {
 	return filepath.Abs(filepath.Join(base, "rigvm"))
 }
 
-// lockCache makes the cache and locks it for this process. Whoever else holds it needs seconds, and is waited for.
+// lockCache makes the cache and locks it for this process. Whoever else holds it needs seconds, and
+// is waited for.
 func lockCache(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

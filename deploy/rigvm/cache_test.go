@@ -32,7 +32,8 @@ func TestLockedCache(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := lockCache(ctx, filepath.Join(cache, "rigvm")); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "rigvm/lock") {
+	if _, err := lockCache(ctx, filepath.Join(cache, "rigvm")); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), "rigvm/lock") {
 		t.Errorf("%v", err)
 	}
 	if left, err := os.ReadDir(filepath.Join(cache, "rigvm")); err != nil || len(left) != 1 {

@@ -66,8 +66,8 @@ func (vm *VM) endCalls() {
 	vm.calls = nil
 }
 
-// do asks the agent and waits for its reply. Frames before it go to take; body, if there is one, is sent after the
-// question. When ctx ends, the agent is told so, and gets some time to comply.
+// do asks the agent and waits for its reply. Frames before it go to take; body, if there is one, is
+// sent after the question. When ctx ends, the agent is told so, and gets some time to comply.
 func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte), body io.Reader) (wire.Reply, error) {
 	if take == nil {
 		take = func(wire.Kind, []byte) {}
@@ -80,7 +80,8 @@ func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte),
 		return wire.Reply{}, err
 	}
 	if len(question) > wire.MaxPayload {
-		return wire.Reply{}, fmt.Errorf("arguments and environment of %d bytes are more than %d", len(question), wire.MaxPayload)
+		return wire.Reply{}, fmt.Errorf("arguments and environment of %d bytes are more than %d", len(question),
+			wire.MaxPayload)
 	}
 	c, err := vm.open(take)
 	if err != nil {
@@ -106,7 +107,8 @@ func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte),
 	return c.reply, nil
 }
 
-// ask sends a question and its body. An answer that comes early ends the body: it says what is wrong with it.
+// ask sends a question and its body. An answer that comes early ends the body: it says what is
+// wrong with it.
 func (vm *VM) ask(ctx context.Context, c *call, question []byte, body io.Reader) error {
 	if err := vm.send(c.id, wire.Request, question); err != nil || body == nil {
 		return err
@@ -135,8 +137,8 @@ func (vm *VM) ask(ctx context.Context, c *call, question []byte, body io.Reader)
 	}
 }
 
-// abandon gives a call up. A program that it has started is killed; that it is gone is waited for, so that the next
-// call does not find it in its way.
+// abandon gives a call up. A program that it has started is killed; that it is gone is waited for,
+// so that the next call does not find it in its way.
 func (vm *VM) abandon(c *call) {
 	if vm.send(c.id, wire.Cancel, nil) == nil {
 		t := time.NewTimer(cancelTime)
@@ -168,7 +170,8 @@ func (vm *VM) send(id uint32, kind wire.Kind, payload []byte) error {
 	return vm.err
 }
 
-// guestError is an error of the agent. It unwraps to its error number: errors.Is(err, fs.ErrNotExist) works.
+// guestError is an error of the agent. It unwraps to its error number: errors.Is(err,
+// fs.ErrNotExist) works.
 type guestError struct {
 	text  string
 	errno syscall.Errno

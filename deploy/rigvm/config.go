@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Config says what machine to start. The zero value is a machine without extra modules, files or disk.
+// Config says what machine to start. The zero value is a machine without extra modules, files or
+// disk.
 type Config struct {
 	Modules      []Module          // loaded in this order, each with what it depends on
 	Files        map[string]string // path in the guest: path on the host; modes are kept
@@ -23,7 +24,8 @@ type Config struct {
 	Devices      []string          // added to QEMU's arguments: "-device", "usb-ehci", …
 	Timeout      time.Duration     // of the machine's whole life, boot included; 0: 25 minutes
 	BootTimeout  time.Duration     // until the guest answers; 0: 5 minutes
-	// PrepareTimeout is for what comes before: the kernel is downloaded the first time, and another process may be at the same; 0: 10 minutes.
+	// PrepareTimeout is for what comes before: the kernel is downloaded the first time, and another
+	// process may be at the same; 0: 10 minutes.
 	PrepareTimeout time.Duration
 	Console        io.Writer // gets all that the guest's kernel says; may be nil
 }
@@ -34,9 +36,9 @@ type Module struct {
 	Options []string // "n_devs=1"; one that the module does not have is an error
 }
 
-// Disk is a file on the host with an ext4 file system that a guest mounts at /disk. It belongs to the caller and
-// stays after the machine's end, so that the next machine sees what the one before has written; after a Kill that is
-// what had been flushed by then, as after a power cut.
+// Disk is a file on the host with an ext4 file system that a guest mounts at /disk. It belongs to
+// the caller and stays after the machine's end, so that the next machine sees what the one before
+// has written; after a Kill that is what had been flushed by then, as after a power cut.
 type Disk struct {
 	Path string // made if it does not exist
 	MB   int    // size if it is made, 8 to 65536; 0: 1024. The file is sparse
@@ -105,7 +107,8 @@ var (
 	moduleOption = regexp.MustCompile(`^([A-Za-z0-9_]+)(=[^\s\x00]*)?$`)
 )
 
-// check refuses what modprobe would take for an option of its own, and what a module would take for two.
+// check refuses what modprobe would take for an option of its own, and what a module would take for
+// two.
 func (m Module) check() error {
 	if !moduleName.MatchString(m.Name) {
 		return fmt.Errorf("%q is no name of a kernel module", m.Name)

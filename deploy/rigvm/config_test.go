@@ -35,7 +35,8 @@ func TestConfig(t *testing.T) {
 
 func TestMissingProgramIsNamed(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := findPrograms(); err == nil || !strings.Contains(err.Error(), "apt-get install --no-install-recommends apt") {
+	if _, err := findPrograms(); err == nil ||
+		!strings.Contains(err.Error(), "apt-get install --no-install-recommends apt") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -74,7 +75,8 @@ func TestConsoleKeepsTheEnd(t *testing.T) {
 		t.Errorf("kept %d, handed on %d", len(c.bytes), all.Len())
 	}
 	err := c.died("the VM ended by itself", nil)
-	if err.Panic != "no root" || !strings.HasSuffix(err.Error(), "\n    | [ 1.1] more?") || len(err.Console) > tailBytes {
+	if err.Panic != "no root" || !strings.HasSuffix(err.Error(), "\n    | [ 1.1] more?") ||
+		len(err.Console) > tailBytes {
 		t.Errorf("%+v", err)
 	}
 	if got := (&DiedError{Reason: "it ended"}).Error(); got != "it ended; its console is empty" {

@@ -63,7 +63,8 @@ func (e *DiedError) Error() string {
 	if e.Console == "" {
 		return e.Reason + "; its console is empty"
 	}
-	return e.Reason + "; its console ends with\n    | " + strings.ReplaceAll(strings.TrimSpace(e.Console), "\n", "\n    | ")
+	return e.Reason + "; its console ends with\n    | " + strings.ReplaceAll(strings.TrimSpace(e.Console), "\n",
+		"\n    | ")
 }
 
 // Unwrap returns the cause, for errors.Is.

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDrivers runs in the VM: each driver that tests of this project are about does something there.
+// TestDrivers runs in the VM: each driver that tests of this project are about does something
+// there.
 func TestDrivers(t *testing.T) {
 	t.Run("v4l2", func(t *testing.T) { exists(t, "/dev/video0") })
 	t.Run("uinput", testUinput)
 	t.Run("USB HID gadget", testGadget)
 	t.Run("netem", func(t *testing.T) { exists(t, "/sys/module/sch_netem") })
 	t.Run("Wi-Fi", func(t *testing.T) {
-		for _, path := range []string{"/sys/class/ieee80211/phy0", "/sys/class/ieee80211/phy1", "/sys/class/net/wlan0", "/sys/class/net/wlan1"} {
+		for _, path := range []string{"/sys/class/ieee80211/phy0", "/sys/class/ieee80211/phy1", "/sys/class/net/wlan0",
+			"/sys/class/net/wlan1"} {
 			exists(t, path)
 		}
 	})
@@ -60,7 +62,8 @@ func holds(want string) func(string) bool {
 	}
 }
 
-// testUinput makes a keyboard with one key (struct uinput_user_dev and the ioctls of linux/uinput.h).
+// testUinput makes a keyboard with one key (struct uinput_user_dev and the ioctls of
+// linux/uinput.h).
 func testUinput(t *testing.T) {
 	const setEvBit, setKeyBit, devCreate = 0x40045564, 0x40045565, 0x5501
 	const evKey, keyA = 1, 30
@@ -84,10 +87,13 @@ func testUinput(t *testing.T) {
 	await(t, "/sys/class/input/input*/name", holds("rigvm keyboard"))
 }
 
-// keyboard is the report descriptor of a keyboard in the boot protocol (Device Class Definition for HID 1.11, appendix B.1).
+// keyboard is the report descriptor of a keyboard in the boot protocol (Device Class Definition for
+// HID 1.11, appendix B.1).
 var keyboard = []byte{
-	0x05, 0x01, 0x09, 0x06, 0xa1, 0x01, 0x05, 0x07, 0x19, 0xe0, 0x29, 0xe7, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x08, 0x81, 0x02,
-	0x95, 0x01, 0x75, 0x08, 0x81, 0x03, 0x95, 0x05, 0x75, 0x01, 0x05, 0x08, 0x19, 0x01, 0x29, 0x05, 0x91, 0x02, 0x95, 0x01, 0x75, 0x03,
+	0x05, 0x01, 0x09, 0x06, 0xa1, 0x01, 0x05, 0x07, 0x19, 0xe0, 0x29, 0xe7, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95,
+	0x08, 0x81, 0x02,
+	0x95, 0x01, 0x75, 0x08, 0x81, 0x03, 0x95, 0x05, 0x75, 0x01, 0x05, 0x08, 0x19, 0x01, 0x29, 0x05, 0x91, 0x02, 0x95,
+	0x01, 0x75, 0x03,
 	0x91, 0x03, 0x95, 0x06, 0x75, 0x08, 0x15, 0x00, 0x25, 0x65, 0x05, 0x07, 0x19, 0x00, 0x29, 0x65, 0x81, 0x00, 0xc0,
 }
 
@@ -127,7 +133,8 @@ func testGadget(t *testing.T) {
 	pressKey(t, node)
 }
 
-// pressKey sends "a" as the device and reads it as the host (struct input_event of linux/input.h on 64 bits).
+// pressKey sends "a" as the device and reads it as the host (struct input_event of linux/input.h on
+// 64 bits).
 func pressKey(t *testing.T, node string) {
 	t.Helper()
 	in, err := os.Open(node)

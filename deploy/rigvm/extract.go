@@ -12,11 +12,12 @@ import (
 	"path/filepath"
 )
 
-// A kernel unpacks itself when it starts, which under emulation takes longer than all the rest of its start. So that is done
-// here, once per package. QEMU enters what comes out through its PVH note.
+// A kernel unpacks itself when it starts, which under emulation takes longer than all the rest of
+// its start. So that is done here, once per package. QEMU enters what comes out through its PVH
+// note.
 
-// unpackedImage is the kernel's own program below the root of the cache's tree. It is not there if it could not be
-// unpacked; then the kernel does it, each time.
+// unpackedImage is the kernel's own program below the root of the cache's tree. It is not there if
+// it could not be unpacked; then the kernel does it, each time.
 const unpackedImage = "boot/vmlinux"
 
 // unpackers are the programs for how kernels are compressed, by how their output begins.
@@ -54,9 +55,9 @@ func unpackImage(ctx context.Context, vmlinuz, to string) error {
 	return nil
 }
 
-// payloadOf returns what a bzImage has compressed, or nil. Setup header: setup_sects, magic, payload_offset and
-// payload_length (Documentation/arch/x86/boot.rst in the kernel's source). Its last four bytes are its unpacked size, which
-// the build appends for xz and zstd.
+// payloadOf returns what a bzImage has compressed, or nil. Setup header: setup_sects, magic,
+// payload_offset and payload_length (Documentation/arch/x86/boot.rst in the kernel's source). Its
+// last four bytes are its unpacked size, which the build appends for xz and zstd.
 func payloadOf(image []byte) []byte {
 	if len(image) < 0x250 || string(image[0x202:0x206]) != "HdrS" {
 		return nil

@@ -21,8 +21,8 @@ const (
 	guestDiskNode = "/dev/vda"
 )
 
-// initramfs makes the guest's first and only root: the agent as /init, busybox under all its names, and the modules
-// without which the host cannot be heard.
+// initramfs makes the guest's first and only root: the agent as /init, busybox under all its names,
+// and the modules without which the host cannot be heard.
 func (k *kernel) initramfs(ctx context.Context, c Config, agent []byte) ([]byte, error) {
 	busybox, err := os.ReadFile(k.busybox)
 	if err != nil {
@@ -104,7 +104,8 @@ func buildGuest(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// goBuild runs the go command so that what it builds runs in the guest: without cgo, for Linux on amd64.
+// goBuild runs the go command so that what it builds runs in the guest: without cgo, for Linux on
+// amd64.
 func goBuild(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")

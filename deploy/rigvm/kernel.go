@@ -87,8 +87,9 @@ func prepare(ctx context.Context, p programs, dir string) (*kernel, error) {
 // in returns the package's path in the cache.
 func (d debPackage) in(dir string) string { return filepath.Join(dir, d.key()+".deb") }
 
-// provide returns a package that is whole in the cache. The system's lists say which, or, where they name none that can
-// be had (they may be missing, or older than what the archive still keeps), lists of our own.
+// provide returns a package that is whole in the cache. The system's lists say which, or, where
+// they name none that can be had (they may be missing, or older than what the archive still keeps),
+// lists of our own.
 func provide(ctx context.Context, p programs, dir string) (debPackage, error) {
 	system, err := systemLists(p, dir)
 	if err != nil {
@@ -136,7 +137,8 @@ var errNoKernel = errors.New("no kernel for the VM")
 
 const kernelAdvice = "it comes from Debian's archive through apt: run apt-get update, and see that the network is there"
 
-// fetch downloads a package, checks it, and puts it in its place; kernels that it replaces are removed.
+// fetch downloads a package, checks it, and puts it in its place; kernels that it replaces are
+// removed.
 func fetch(ctx context.Context, a apt, d debPackage, dir string) error {
 	tmp, err := os.MkdirTemp(dir, "new-")
 	if err != nil {
@@ -156,7 +158,8 @@ func fetch(ctx context.Context, a apt, d debPackage, dir string) error {
 	return os.Rename(path, d.in(dir))
 }
 
-// prune removes all other kernels, and what a killed process has left. The lock says that none is in use.
+// prune removes all other kernels, and what a killed process has left. The lock says that none is
+// in use.
 func prune(dir string, keep ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -188,7 +191,8 @@ func checkFile(path string, d debPackage) error {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); n != d.bytes || got != d.sha256 {
-		return fmt.Errorf("%s has %d bytes and SHA-256 %s, not %d and %s as the signed index says", path, n, got, d.bytes, d.sha256)
+		return fmt.Errorf("%s has %d bytes and SHA-256 %s, not %d and %s as the signed index says", path, n, got,
+			d.bytes, d.sha256)
 	}
 	return nil
 }
@@ -210,7 +214,8 @@ func unpack(ctx context.Context, p programs, deb, tree string) error {
 	if _, err := output(exec.CommandContext(ctx, p.depmod, "-b", tmp, release)); err != nil {
 		return err
 	}
-	if err := unpackImage(ctx, filepath.Join(tmp, "boot", "vmlinuz-"+release), filepath.Join(tmp, unpackedImage)); err != nil {
+	if err := unpackImage(ctx, filepath.Join(tmp, "boot", "vmlinuz-"+release),
+		filepath.Join(tmp, unpackedImage)); err != nil {
 		return err
 	}
 	if err := writeSums(tmp); err != nil {

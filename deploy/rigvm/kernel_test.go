@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// archiveOf is a stand-in for Debian's archive: packages made by the test, and programs in the place of apt's that
-// know them and write down what they are asked.
+// archiveOf is a stand-in for Debian's archive: packages made by the test, and programs in the
+// place of apt's that know them and write down what they are asked.
 type archiveOf struct {
 	programs
 	t   *testing.T
@@ -68,13 +68,15 @@ func (a *archiveOf) publish(lists, release string) {
 	a.t.Helper()
 	root := a.t.TempDir()
 	for name, content := range map[string]string{
-		"DEBIAN/control":                              "Package: linux-image-" + release + "\nVersion: 1\nArchitecture: amd64\nMaintainer: a test\nDescription: none\n",
+		"DEBIAN/control": "Package: linux-image-" + release +
+			"\nVersion: 1\nArchitecture: amd64\nMaintainer: a test\nDescription: none\n",
 		"boot/vmlinuz-" + release:                     "the kernel " + release,
 		"lib/modules/" + release + "/modules.order":   "",
 		"lib/modules/" + release + "/modules.builtin": "kernel/net/unix/unix.ko\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(content), 0o644)); err != nil {
 			a.t.Fatal(err)
 		}
 	}
@@ -139,19 +141,23 @@ func TestCache(t *testing.T) {
 		downloads int    // of two times that it is opened
 	}{
 		{"whole", func(*testing.T, *archiveOf) {}, "the kernel 6.1", 1},
-		{"the package is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("*.deb")) }, "the kernel 6.1", 2},
+		{"the package is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("*.deb")) }, "the kernel 6.1",
+			2},
 		{"the package was cut", func(t *testing.T, a *archiveOf) {
 			if err := os.Truncate(a.cached("*.deb"), 100); err != nil {
 				t.Fatal(err)
 			}
 		}, "the kernel 6.1", 2},
-		{"the list of hashes is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/SUMS")) }, "the kernel 6.1", 1},
+		{"the list of hashes is damaged",
+			func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/SUMS")) },
+			"the kernel 6.1", 1},
 		{"the unpacked kernel is gone", func(t *testing.T, a *archiveOf) {
 			if err := os.RemoveAll(a.cached("*-unpacked-*")); err != nil {
 				t.Fatal(err)
 			}
 		}, "the kernel 6.1", 1},
-		{"an unpacked file is damaged", func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/boot/vmlinuz-*")) },
+		{"an unpacked file is damaged",
+			func(t *testing.T, a *archiveOf) { damage(t, a.cached("linux-image-6.1_*-unpacked-*/boot/vmlinuz-*")) },
 			"boot/vmlinuz-6.1 in the cache is damaged: remove ", 1},
 		{"a newer kernel", func(t *testing.T, a *archiveOf) { a.publish("stale", "6.2") }, "the kernel 6.2", 2},
 		{"gone from the archive, which has a newer one", func(t *testing.T, a *archiveOf) {
@@ -227,7 +233,10 @@ func TestNoKernel(t *testing.T) {
 			a.publish("coming", "6.1")
 			a.write("coming/linux-image-6.1", "Package: linux-image-6.1\nVersion: 1\nSize: -1\n")
 		}, `a size of "-1"`},
-		{"another distribution", func(a *archiveOf) { a.write("coming/"+metaPackage, "Package: "+metaPackage+"\nDepends: linux\n") },
+		{"another distribution", func(a *archiveOf) {
+			a.write("coming/"+metaPackage, "Package: "+metaPackage+
+				"\nDepends: linux\n")
+		},
 			`depends on "linux", which names no kernel`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -235,7 +244,8 @@ func TestNoKernel(t *testing.T) {
 			tc.make(a)
 			_, err := a.open()
 			var missing *MissingError
-			if !errors.As(err, &missing) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "run apt-get update") {
+			if !errors.As(err, &missing) || !strings.Contains(err.Error(), tc.want) ||
+				!strings.Contains(err.Error(), "run apt-get update") {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
 		})
@@ -276,8 +286,8 @@ func TestKilledWhileFetching(t *testing.T) {
 	}
 }
 
-// TestPayload cuts the packed kernel out of images that say where it is, or lie. What it is packed with, the
-// machines of the other tests boot from.
+// TestPayload cuts the packed kernel out of images that say where it is, or lie. What it is packed
+// with, the machines of the other tests boot from.
 func TestPayload(t *testing.T) {
 	image := func(magic string, offset, length uint32) []byte {
 		b := make([]byte, 1024+16)

@@ -93,7 +93,8 @@ func hold() error {
 	return vm.Err()
 }
 
-// TestVMDiesWithItsProcess kills a process that has started a machine, which has no chance to clean up.
+// TestVMDiesWithItsProcess kills a process that has started a machine, which has no chance to clean
+// up.
 func TestVMDiesWithItsProcess(t *testing.T) {
 	Need(t)
 	exe, err := os.Executable()
@@ -114,7 +115,8 @@ func TestVMDiesWithItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A descriptor of the process outlives the number's meaning: it says when exactly that one has ended.
+	// A descriptor of the process outlives the number's meaning: it says when exactly that one has
+	// ended.
 	pid := strings.TrimSpace(line)
 	gone := openProcess(t, pid)
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 )
 
-// Load loads a module and what it depends on. One that is there already is an error if it should get options.
+// Load loads a module and what it depends on. One that is there already is an error if it should
+// get options.
 func (vm *VM) Load(ctx context.Context, m Module) error {
 	if err := vm.load(ctx, m); err != nil {
 		return fmt.Errorf("load module %s: %w", m.Name, err)
@@ -87,7 +88,8 @@ func (vm *VM) Unload(ctx context.Context, name string) error {
 	if !moduleName.MatchString(name) {
 		return fmt.Errorf("unload module: %q is no name of one", name)
 	}
-	if _, err := vm.do(ctx, wire.Call{Op: wire.Unload, Path: strings.ReplaceAll(name, "-", "_")}, nil, nil); err != nil {
+	if _, err := vm.do(ctx, wire.Call{Op: wire.Unload, Path: strings.ReplaceAll(name, "-", "_")}, nil,
+		nil); err != nil {
 		return fmt.Errorf("unload module %s: %w", name, err)
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// helperEnv names what this test binary does, started by one of its tests, instead of running tests.
+// helperEnv names what this test binary does, started by one of its tests, instead of running
+// tests.
 const helperEnv = "RIGVM_TEST_HELPER"
 
 func TestMain(m *testing.M) {

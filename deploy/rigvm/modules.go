@@ -19,13 +19,15 @@ type moduleFile struct{ path string }
 // name is what the file is called in the guest.
 func (m moduleFile) name() string { return filepath.Base(m.path) }
 
-// resolve returns the files to load for a module, in order, itself last; none if it is built into the kernel.
+// resolve returns the files to load for a module, in order, itself last; none if it is built into
+// the kernel.
 func (k *kernel) resolve(ctx context.Context, m Module) ([]moduleFile, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
 	// Without the host's configuration: its blacklists and options are for its own kernel.
-	out, err := output(exec.CommandContext(ctx, k.modprobe, "-C", "/dev/null", "-d", k.dir, "-S", k.release, "--show-depends", m.Name))
+	out, err := output(exec.CommandContext(ctx, k.modprobe, "-C", "/dev/null", "-d", k.dir, "-S", k.release,
+		"--show-depends", m.Name))
 	if err != nil {
 		return nil, fmt.Errorf("find module %s in kernel %s: %w", m.Name, k.release, err)
 	}

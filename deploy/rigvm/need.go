@@ -11,8 +11,8 @@ import (
 	"runtime"
 )
 
-// MissingError says what this machine lacks to run a VM. Tests skip with it on a developer's machine and fail
-// with it under CI=true.
+// MissingError says what this machine lacks to run a VM. Tests skip with it on a developer's
+// machine and fail with it under CI=true.
 type MissingError struct {
 	What   string // what is missing
 	Advice string // what to do
@@ -74,7 +74,8 @@ func checkStatic(path string) error {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return &MissingError{path + " is not a static program", "apt-get install --no-install-recommends busybox-static"}
+			return &MissingError{path + " is not a static program",
+				"apt-get install --no-install-recommends busybox-static"}
 		}
 	}
 	return nil

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Program returns a program of this machine and the libraries that it is linked with, as Config.Files takes them: each is where it is here. One that is not installed is a
-// *MissingError, which names the Debian package.
+// Program returns a program of this machine and the libraries that it is linked with, as
+// Config.Files takes them: each is where it is here. One that is not installed is a *MissingError,
+// which names the Debian package.
 func Program(ctx context.Context, name, pkg string) (map[string]string, error) {
 	path, err := find(name, pkg)
 	if err != nil {
@@ -33,7 +34,8 @@ func Program(ctx context.Context, name, pkg string) (map[string]string, error) {
 	return files, nil
 }
 
-// parseLibraries reads what ldd writes: "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)", "/lib64/ld-linux-x86-64.so.2 (0x…)", "linux-vdso.so.1 (0x…)".
+// parseLibraries reads what ldd writes: "libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)",
+// "/lib64/ld-linux-x86-64.so.2 (0x…)", "linux-vdso.so.1 (0x…)".
 func parseLibraries(text string) (paths []string, err error) {
 	for line := range strings.Lines(text) {
 		name, where, found := strings.Cut(strings.TrimSpace(line), " => ")

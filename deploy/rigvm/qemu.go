@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arguments are QEMU's. Nothing depends on the host's processor: without hardware acceleration a test sees the same
-// machine everywhere, also where the host is itself a guest. File 3 is the agent's connection, 4 the kernel, 5 the initramfs.
+// arguments are QEMU's. Nothing depends on the host's processor: without hardware acceleration a
+// test sees the same machine everywhere, also where the host is itself a guest. File 3 is the
+// agent's connection, 4 the kernel, 5 the initramfs.
 func arguments(c Config) []string {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-monitor", "none", "-no-reboot",
@@ -36,11 +37,13 @@ func arguments(c Config) []string {
 	return append(args, c.Devices...)
 }
 
-// commandLine is the kernel's. A panic reboots, and -no-reboot makes that QEMU's end; an oops, which leaves a kernel
-// that only looks alive, counts as a panic.
+// commandLine is the kernel's. A panic reboots, and -no-reboot makes that QEMU's end; an oops,
+// which leaves a kernel that only looks alive, counts as a panic.
 func commandLine(more []string) string {
-	// Where the machine is busy, the kernel's check of its timer takes an emulated one that is late for one that is not wired, and panics.
-	words := append([]string{"console=ttyS0", "no_timer_check", "panic=-1", "oops=panic", "mitigations=off", "random.trust_cpu=on", "loglevel=5"}, more...)
+	// Where the machine is busy, the kernel's check of its timer takes an emulated one that is late
+	// for one that is not wired, and panics.
+	words := append([]string{"console=ttyS0", "no_timer_check", "panic=-1", "oops=panic", "mitigations=off",
+		"random.trust_cpu=on", "loglevel=5"}, more...)
 	return strings.Join(words, " ")
 }
 
@@ -86,8 +89,9 @@ func (d *Disk) make(ctx context.Context) error {
 	return nil
 }
 
-// check refuses a file that is no ext file system: s_magic of its superblock (Documentation/filesystems/ext4/super.rst in the
-// kernel's source). What else is wrong with one, the guest says.
+// check refuses a file that is no ext file system: s_magic of its superblock
+// (Documentation/filesystems/ext4/super.rst in the kernel's source). What else is wrong with one,
+// the guest says.
 func (d *Disk) check() error {
 	f, err := os.Open(d.Path)
 	if err != nil {

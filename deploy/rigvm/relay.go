@@ -27,8 +27,8 @@ type row struct {
 	took         time.Duration
 }
 
-// relay makes tests that run elsewhere subtests here. Tests that run in parallel there are shown one after the other:
-// events of others are kept until their turn.
+// relay makes tests that run elsewhere subtests here. Tests that run in parallel there are shown
+// one after the other: events of others are kept until their turn.
 type relay struct {
 	next    func() (event, error) // the next event, io.EOF after the last
 	waiting []event               // of other tests than the one that is followed
@@ -121,7 +121,8 @@ func (r *relay) take() (event, bool) {
 	return e, true
 }
 
-// tests relays the subtests of parent until it ends; those of "", which is the binary, until the stream does.
+// tests relays the subtests of parent until it ends; those of "", which is the binary, until the
+// stream does.
 func (r *relay) tests(t *testing.T, parent string) {
 	t.Helper()
 	var others []event // of tests that are neither parent nor below
@@ -192,7 +193,8 @@ func (r *relay) own(t *testing.T, e event) bool {
 // framing says whether a line is one that the test here writes too.
 func framing(line string) bool {
 	line = strings.TrimLeft(line, " \x16")
-	for _, prefix := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- FAIL: ", "--- SKIP: ", "PASS\n", "FAIL\n"} {
+	for _, prefix := range []string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- FAIL: ",
+		"--- SKIP: ", "PASS\n", "FAIL\n"} {
 		if strings.HasPrefix(line, prefix) {
 			return true
 		}

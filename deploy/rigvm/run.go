@@ -32,8 +32,9 @@ type Result struct {
 // MaxOutput bounds what a Result keeps of either output. The writers of a Command get everything.
 const MaxOutput = 8 << 20
 
-// Run runs a program and waits for its end. An exit code other than 0 is no error. If ctx ends first, the program and
-// what is in its process group are killed. A Result that comes with an error has the output up to then.
+// Run runs a program and waits for its end. An exit code other than 0 is no error. If ctx ends
+// first, the program and what is in its process group are killed. A Result that comes with an error
+// has the output up to then.
 func (vm *VM) Run(ctx context.Context, c Command) (Result, error) {
 	q := wire.Call{Op: wire.Run, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}
 	if c.Stdin != nil {
@@ -51,7 +52,8 @@ func (vm *VM) Run(ctx context.Context, c Command) (Result, error) {
 			stderr.add(b)
 		}
 	}, nil)
-	r := Result{Stdout: stdout.bytes(), Stderr: stderr.bytes(), ExitCode: reply.ExitCode, Truncated: stdout.more || stderr.more}
+	r := Result{Stdout: stdout.bytes(), Stderr: stderr.bytes(), ExitCode: reply.ExitCode, Truncated: stdout.more ||
+		stderr.more}
 	if err == nil {
 		err = stdout.err
 	}

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Boot starts a machine that lives as long as the test. Where something is missing that a VM needs, the test is
-// skipped with a sentence that says what; under CI=true it fails. With -short it is skipped too.
+// Boot starts a machine that lives as long as the test. Where something is missing that a VM needs,
+// the test is skipped with a sentence that says what; under CI=true it fails. With -short it is
+// skipped too.
 func Boot(t testing.TB, cfg Config) *VM {
 	t.Helper()
 	// Not the test's own context: that ends before the machine is closed, and would cut its power.
@@ -58,20 +59,24 @@ func Need(t testing.TB) {
 
 // Tests say which tests run in the guest.
 type Tests struct {
-	Package string        // as the go command takes it; "": the package whose tests run
-	Tags    []string      // build tags beside rigvm
-	Run     string        // pattern of -test.run; "": all that the binary has
-	Args    []string      // more arguments: "-test.short", or the tests' own flags
-	Env     []string      // added to PATH, HOME, CI and RIGVM=1
-	Timeout time.Duration // of the whole run; 0: 20 minutes, since it only ends what hangs and two busy processors emulate the machine
+	Package string   // as the go command takes it; "": the package whose tests run
+	Tags    []string // build tags beside rigvm
+	Run     string   // pattern of -test.run; "": all that the binary has
+	Args    []string // more arguments: "-test.short", or the tests' own flags
+	Env     []string // added to PATH, HOME, CI and RIGVM=1
+	// of the whole run; 0: 20 minutes, since it only ends what hangs and two busy processors
+	// emulate the machine
+	Timeout time.Duration
 }
 
-// RunTests compiles a package's tests, runs them in the guest, in a folder of their own, and makes each a subtest of t,
-// with its log, as it runs. If the guest dies, the test that ran then fails with the reason. At the end stands a table.
+// RunTests compiles a package's tests, runs them in the guest, in a folder of their own, and makes
+// each a subtest of t, with its log, as it runs. If the guest dies, the test that ran then fails
+// with the reason. At the end stands a table.
 func RunTests(t *testing.T, vm *VM, tests Tests) {
 	t.Helper()
 	limit := orDefault(tests.Timeout, defaultTestsTimeout)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("tests in the VM took longer than %v", limit))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), limit, fmt.Errorf("tests in the VM took longer than %v",
+		limit))
 	defer cancel()
 	if tests.Package == "" {
 		tests.Package = "."
@@ -111,7 +116,8 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// NeedProgram is Program for tests: where it is not installed the test is skipped, and fails under CI=true.
+// NeedProgram is Program for tests: where it is not installed the test is skipped, and fails under
+// CI=true.
 func NeedProgram(t testing.TB, name, pkg string) map[string]string {
 	t.Helper()
 	files, err := Program(t.Context(), name, pkg)

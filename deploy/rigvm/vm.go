@@ -43,9 +43,9 @@ type VM struct {
 	err     error         // why it ended; read after done
 }
 
-// Start boots a machine, loads the modules and copies the files. The machine ends with ctx, with its timeout,
-// with Close or Kill, or with this process. A *MissingError says what this host lacks; a *DiedError that the
-// guest did not come up.
+// Start boots a machine, loads the modules and copies the files. The machine ends with ctx, with
+// its timeout, with Close or Kill, or with this process. A *MissingError says what this host lacks;
+// a *DiedError that the guest did not come up.
 func Start(ctx context.Context, cfg Config) (*VM, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -76,8 +76,8 @@ type boot struct {
 	image, initrd []byte
 }
 
-// prepareInTime makes the disk and what QEMU loads, within the configuration's time for that. ctx lives as long as the machine, and may
-// have no end.
+// prepareInTime makes the disk and what QEMU loads, within the configuration's time for that. ctx
+// lives as long as the machine, and may have no end.
 func prepareInTime(ctx context.Context, p programs, cfg Config) (boot, error) {
 	late := fmt.Errorf("the kernel was not prepared within %v: %w", cfg.PrepareTimeout, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.PrepareTimeout, late)
@@ -160,8 +160,9 @@ func launch(ctx context.Context, p programs, cfg Config, b boot) (*VM, error) {
 	return vm, nil
 }
 
-// run owns the machine: it starts QEMU and stays until nothing is left of it. The kernel sends the parent death signal when
-// the *thread* that started a program ends, so that thread is kept for as long.
+// run owns the machine: it starts QEMU and stays until nothing is left of it. The kernel sends the
+// parent death signal when the *thread* that started a program ends, so that thread is kept for as
+// long.
 func (vm *VM) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -171,7 +172,8 @@ func (vm *VM) run(ctx context.Context, started chan<- error) {
 		return
 	}
 	defer close(vm.done)
-	ctx, cancel := context.WithTimeoutCause(ctx, vm.cfg.Timeout, fmt.Errorf("it ran longer than its timeout of %v: %w", vm.cfg.Timeout, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, vm.cfg.Timeout, fmt.Errorf("it ran longer than its timeout of %v: %w",
+		vm.cfg.Timeout, context.DeadlineExceeded))
 	defer cancel()
 	received := make(chan error, 1)
 	go func() { received <- vm.receive() }() // ends when the connection is closed below
@@ -233,7 +235,8 @@ func (vm *VM) setUp(ctx context.Context) error {
 	case <-vm.done:
 		return vm.err
 	case <-boot.C:
-		vm.end(vm.console.died(fmt.Sprintf("the guest did not answer within %v of its start", vm.cfg.BootTimeout), context.DeadlineExceeded))
+		vm.end(vm.console.died(fmt.Sprintf("the guest did not answer within %v of its start", vm.cfg.BootTimeout),
+			context.DeadlineExceeded))
 		return vm.err
 	}
 	if greeting.gone {
@@ -265,12 +268,12 @@ func (vm *VM) end(why error) {
 	<-vm.done
 }
 
-// Kill ends the machine as a power cut does: at once, nothing is flushed. It returns when nothing is left but
-// the disk's file.
+// Kill ends the machine as a power cut does: at once, nothing is flushed. It returns when nothing
+// is left but the disk's file.
 func (vm *VM) Kill() { vm.end(errClosed) }
 
-// Close turns the machine off: its disk is unmounted if it has one, for which it gets some seconds, then it is ended. It
-// is idempotent; a machine that has died before is no error.
+// Close turns the machine off: its disk is unmounted if it has one, for which it gets some seconds,
+// then it is ended. It is idempotent; a machine that has died before is no error.
 func (vm *VM) Close() error {
 	if vm.cfg.Disk != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), powerOffTime)
@@ -288,8 +291,8 @@ const powerOffTime = 20 * time.Second
 // Done is closed when the machine has ended and nothing is left of it.
 func (vm *VM) Done() <-chan struct{} { return vm.done }
 
-// Err returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after Close
-// or Kill, or a *DiedError.
+// Err returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after
+// Close or Kill, or a *DiedError.
 func (vm *VM) Err() error {
 	select {
 	case <-vm.done:

@@ -77,16 +77,21 @@ func testCommands(t *testing.T, vm *VM) {
 		stdout, stderr, fail string
 		code                 int
 	}{
-		{"output and exit code", Command{Path: "sh", Args: []string{"-c", "echo out; echo err >&2; exit 7"}}, "out\n", "err\n", "", 7},
-		{"environment and folder", Command{Path: "sh", Args: []string{"-c", `echo "$X"; pwd`}, Env: []string{"X=a b"}, Dir: "/proc"}, "a b\n/proc\n", "", "", 0},
+		{"output and exit code", Command{Path: "sh", Args: []string{"-c", "echo out; echo err >&2; exit 7"}}, "out\n",
+			"err\n", "", 7},
+		{"environment and folder", Command{Path: "sh", Args: []string{"-c", `echo "$X"; pwd`}, Env: []string{"X=a b"},
+			Dir: "/proc"}, "a b\n/proc\n", "", "", 0},
 		{"standard input", Command{Path: "cat", Stdin: strings.NewReader("in\x00\xff")}, "in\x00\xff", "", "", 0},
 		{"no standard input", Command{Path: "cat"}, "", "", "", 0},
 		{"ended by a signal", Command{Path: "sh", Args: []string{"-c", "kill -9 $$"}}, "", "", "", 128 + 9},
-		{"leaves a program behind", Command{Path: "sh", Args: []string{"-c", "sleep 1000 & echo started"}}, "started\n", "", "", 0},
+		{"leaves a program behind", Command{Path: "sh", Args: []string{"-c", "sleep 1000 & echo started"}}, "started\n",
+			"", "", 0},
 		{"a file of the configuration", Command{Path: "/opt/hello"}, "hello from a file\n", "", "", 0},
-		{"no such program", Command{Path: "nonsense"}, "", "", `run nonsense: in the VM: exec: "nonsense": executable file not found`, 0},
+		{"no such program", Command{Path: "nonsense"}, "", "",
+			`run nonsense: in the VM: exec: "nonsense": executable file not found`, 0},
 		{"no such folder", Command{Path: "true", Dir: "/nonsense"}, "", "", "no such file", 0},
-		{"too many arguments", Command{Path: "true", Args: []string{strings.Repeat("x", 1<<17)}}, "", "", "more than 65536", 0},
+		{"too many arguments", Command{Path: "true", Args: []string{strings.Repeat("x", 1<<17)}}, "", "",
+			"more than 65536", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, err := vm.Run(t.Context(), tc.command)
@@ -122,7 +127,9 @@ func testLiveOutput(t *testing.T, vm *VM) {
 	asked := newSignal()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "mkfifo /tmp/answer; echo well?; read x </tmp/answer"}, Stdout: asked})
+		_, err := vm.Run(t.Context(),
+			Command{Path: "sh", Args: []string{"-c", "mkfifo /tmp/answer; echo well?; read x </tmp/answer"},
+				Stdout: asked})
 		ended <- err
 	}()
 	<-asked.heard
@@ -146,7 +153,8 @@ func testSideBySide(t *testing.T, vm *VM) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			r, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "seq 1 2000 | tail -n 1; exit $0", string(rune('0' + i))}})
+			r, err := vm.Run(t.Context(),
+				Command{Path: "sh", Args: []string{"-c", "seq 1 2000 | tail -n 1; exit $0", string(rune('0' + i))}})
 			if err != nil || string(r.Stdout) != "2000\n" || r.ExitCode != i {
 				t.Errorf("%d: %q, %d, %v", i, r.Stdout, r.ExitCode, err)
 			}
@@ -161,7 +169,8 @@ func testGivenUp(t *testing.T, vm *VM) {
 	defer cancel()
 	started := newSignal()
 	go func() { <-started.heard; cancel() }()
-	_, err := vm.Run(ctx, Command{Path: "sh", Args: []string{"-c", "sleep 98765 & echo started; wait"}, Stdout: started})
+	_, err := vm.Run(ctx, Command{Path: "sh", Args: []string{"-c", "sleep 98765 & echo started; wait"},
+		Stdout: started})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -191,7 +200,8 @@ func testFiles(t *testing.T, vm *VM) {
 	if mode := sh(t, vm, "stat -c %a /tmp/new/one /opt/hello"); mode != "640\n755\n" {
 		t.Errorf("modes %q", mode)
 	}
-	if got, err := vm.ReadFile(ctx, "/sys/class/video4linux/video0/name"); err != nil || !strings.HasPrefix(string(got), "vivid") {
+	if got, err := vm.ReadFile(ctx, "/sys/class/video4linux/video0/name"); err != nil ||
+		!strings.HasPrefix(string(got), "vivid") {
 		t.Errorf("a file of sysfs: %q, %v", got, err)
 	}
 	host := filepath.Join(t.TempDir(), "host")
@@ -206,10 +216,14 @@ func testFiles(t *testing.T, vm *VM) {
 		{"not on the host", vm.Put(ctx, "/nonsense", "/tmp/x"), fs.ErrNotExist, "/nonsense"},
 		{"a folder of the host", vm.Put(ctx, t.TempDir(), "/tmp/x"), nil, "no regular file"},
 		{"not writable in the guest", vm.WriteFile(ctx, "/proc/version", []byte("x"), 0o600), nil, "/proc/version"},
-		{"longer than the bound", func() error { _, err := vm.ReadFile(ctx, "/dev/zero"); return err }(), nil, "more than 67108864 bytes"},
+		{"longer than the bound", func() error {
+			_, err := vm.ReadFile(ctx, "/dev/zero")
+			return err
+		}(), nil, "more than 67108864 bytes"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.text) || tc.want != nil && !errors.Is(tc.err, tc.want) {
+			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.text) || tc.want != nil &&
+				!errors.Is(tc.err, tc.want) {
 				t.Errorf("error %v, want %v and %q in it", tc.err, tc.want, tc.text)
 			}
 		})
@@ -248,11 +262,14 @@ func testModules(t *testing.T, vm *VM) {
 		module Module
 		want   string // in the error; "" for none
 	}{
-		{"no such module", Module{Name: "nonsense"}, "load module nonsense: find module nonsense in kernel " + vm.Kernel()},
+		{"no such module", Module{Name: "nonsense"}, "load module nonsense: find module nonsense in kernel " +
+			vm.Kernel()},
 		{"not a name", Module{Name: "../x"}, "no name of a kernel module"},
 		{"an option for modprobe", Module{Name: "-r"}, "no name of a kernel module"},
-		{"no such option", Module{Name: "vivid", Options: []string{"nonsense=1"}}, `module vivid has no option "nonsense"; it has`},
-		{"two options in one", Module{Name: "vivid", Options: []string{"n_devs=1 x=2"}}, "does not look like name=value"},
+		{"no such option", Module{Name: "vivid", Options: []string{"nonsense=1"}},
+			`module vivid has no option "nonsense"; it has`},
+		{"two options in one", Module{Name: "vivid", Options: []string{"n_devs=1 x=2"}},
+			"does not look like name=value"},
 		{"loaded, now with options", Module{Name: "vivid", Options: []string{"n_devs=2"}}, "file exists"},
 		{"loaded, and no options", Module{Name: "vivid"}, ""},
 		{"built in", Module{Name: "unix"}, ""},
@@ -276,7 +293,8 @@ func testModules(t *testing.T, vm *VM) {
 		if err := vm.Unload(t.Context(), "vivid"); err != nil {
 			t.Fatal(err)
 		}
-		if err := vm.Load(t.Context(), Module{Name: "vivid", Options: []string{"n_devs=2", "node_types=0x1,0x1"}}); err != nil {
+		if err := vm.Load(t.Context(),
+			Module{Name: "vivid", Options: []string{"n_devs=2", "node_types=0x1,0x1"}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := sh(t, vm, "ls -d /dev/video*"); got != "/dev/video0\n/dev/video1\n" {
@@ -304,7 +322,8 @@ func testAgentDies(t *testing.T, vm *VM) {
 	}
 }
 
-// TestVMPowerCut kills a machine in the middle of writing, and looks at the disk in another. That one then panics.
+// TestVMPowerCut kills a machine in the middle of writing, and looks at the disk in another. That
+// one then panics.
 func TestVMPowerCut(t *testing.T) {
 	before := snapshot(t)
 	cfg := Config{Disk: &Disk{Path: filepath.Join(t.TempDir(), "disk with a, comma"), MB: 64}}
@@ -335,7 +354,8 @@ func TestVMPowerCut(t *testing.T) {
 	}
 	_, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "echo c >/proc/sysrq-trigger"}})
 	var died *DiedError
-	if !errors.As(err, &died) || !strings.Contains(died.Panic, "sysrq triggered crash") || !strings.Contains(err.Error(), "the guest's kernel panicked: sysrq triggered crash") {
+	if !errors.As(err, &died) || !strings.Contains(died.Panic, "sysrq triggered crash") ||
+		!strings.Contains(err.Error(), "the guest's kernel panicked: sysrq triggered crash") {
 		t.Errorf("a panic is reported as %v", err)
 	}
 
@@ -356,8 +376,8 @@ func TestVMPowerCut(t *testing.T) {
 	before.same(t)
 }
 
-// cleanlyUnmounted reads the state of an ext4 file system: s_state and s_feature_incompat of its superblock
-// (Documentation/filesystems/ext4/super.rst in the kernel's source).
+// cleanlyUnmounted reads the state of an ext4 file system: s_state and s_feature_incompat of its
+// superblock (Documentation/filesystems/ext4/super.rst in the kernel's source).
 func cleanlyUnmounted(t *testing.T, path string) bool {
 	t.Helper()
 	f, err := os.Open(path)
@@ -382,11 +402,14 @@ func TestVMThatDoesNotStart(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{"boot timeout", 0, Config{Devices: stopped, BootTimeout: time.Second}, "the guest did not answer within 1s of its start; its console is empty"},
+		{"boot timeout", 0, Config{Devices: stopped, BootTimeout: time.Second},
+			"the guest did not answer within 1s of its start; its console is empty"},
 		{"timeout", 0, Config{Devices: stopped, Timeout: time.Second}, "it ran longer than its timeout of 1s"},
 		{"context", 4 * time.Second, Config{Devices: stopped}, "context deadline exceeded"},
-		{"context that ends before QEMU starts", time.Nanosecond, Config{Devices: stopped}, "context deadline exceeded"},
-		{"QEMU refuses", 0, Config{Devices: []string{"-device", "nonsense"}}, "'nonsense' is not a valid device model name"},
+		{"context that ends before QEMU starts", time.Nanosecond, Config{Devices: stopped},
+			"context deadline exceeded"},
+		{"QEMU refuses", 0, Config{Devices: []string{"-device", "nonsense"}},
+			"'nonsense' is not a valid device model name"},
 		{"disk is no file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "has no ext4 file system"},
 		{"disk is a folder", 0, Config{Disk: &Disk{Path: t.TempDir()}}, "is no file"},
 	} {

@@ -69,7 +69,8 @@ func (a *asker) ask(network, name string, kind uint16) (*dns.Msg, Query) {
 	}
 	for {
 		a.mu.Lock()
-		if n := len(a.told); n > 0 && a.told[n-1].Name == name && a.told[n-1].Type == dns.TypeToString[kind] && a.told[n-1].Protocol == network {
+		if n := len(a.told); n > 0 && a.told[n-1].Name == name && a.told[n-1].Type == dns.TypeToString[kind] &&
+			a.told[n-1].Protocol == network {
 			defer a.mu.Unlock()
 			return reply, a.told[n-1]
 		}
@@ -78,7 +79,9 @@ func (a *asker) ask(network, name string, kind uint16) (*dns.Msg, Query) {
 	}
 }
 
-var world = World{Names: []string{"rig.test", "*.shop.test"}, Addresses: []netip.Addr{netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("2001:2::1")}, ALPN: []string{"h3", "h2"}, Secure: func(name string) bool { return name != "plain.shop.test" }, TTL: 60}
+var world = World{Names: []string{"rig.test", "*.shop.test"}, Addresses: []netip.Addr{netip.MustParseAddr("198.18.0.1"),
+	netip.MustParseAddr("2001:2::1")}, ALPN: []string{"h3", "h2"},
+	Secure: func(name string) bool { return name != "plain.shop.test" }, TTL: 60}
 
 func TestAnswers(t *testing.T) {
 	a := serve(t, Options{World: world})
@@ -117,7 +120,8 @@ func TestAnswers(t *testing.T) {
 			if want.text == "refused" {
 				result = Refused
 			}
-			if told.Result != result || told.Answers != len(reply.Answer) || told.Answered < told.At || told.Client == "" {
+			if told.Result != result || told.Answers != len(reply.Answer) || told.Answered < told.At ||
+				told.Client == "" {
 				t.Errorf("told %+v", told)
 			}
 		}
@@ -172,7 +176,8 @@ func TestGarbage(t *testing.T) {
 }
 
 func TestRefusedWorlds(t *testing.T) {
-	for _, w := range []World{{Names: []string{""}}, {Names: []string{"*."}}, {Names: []string{"a..b"}}, {Addresses: make([]netip.Addr, 1)}, {Names: make([]string, mostNames+1)}} {
+	for _, w := range []World{{Names: []string{""}}, {Names: []string{"*."}}, {Names: []string{"a..b"}},
+		{Addresses: make([]netip.Addr, 1)}, {Names: make([]string, mostNames+1)}} {
 		if _, err := New(Options{World: w}); err == nil {
 			t.Errorf("%.100s is taken", fmt.Sprintf("%+v", w))
 		}

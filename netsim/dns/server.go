@@ -17,7 +17,8 @@ import (
 type Options struct {
 	World   World
 	Latency time.Duration // before an answer leaves, beside what the link adds
-	// Asked is told of each query once it is answered, or will not be. It must not take long, and may be called from several goroutines at once. May be nil.
+	// Asked is told of each query once it is answered, or will not be. It must not take long, and
+	// may be called from several goroutines at once. May be nil.
 	Asked func(Query)
 }
 
@@ -78,8 +79,10 @@ func (s *Server) Run(ctx context.Context, packets net.PacketConn, connections ne
 		servers = append(servers, &dns.Server{PacketConn: packets, UDPSize: dns.DefaultMsgSize})
 	}
 	if connections != nil {
-		servers = append(servers, &dns.Server{Listener: &limited{Listener: connections, room: make(chan struct{}, mostTCP)}, MaxTCPQueries: queriesPerConn,
-			IdleTimeout: func() time.Duration { return idleTCP }})
+		servers = append(servers,
+			&dns.Server{Listener: &limited{Listener: connections, room: make(chan struct{}, mostTCP)},
+				MaxTCPQueries: queriesPerConn,
+				IdleTimeout:   func() time.Duration { return idleTCP }})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,7 +109,8 @@ func (s *Server) Run(ctx context.Context, packets net.PacketConn, connections ne
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return nil
@@ -116,7 +120,8 @@ func (s *Server) Run(ctx context.Context, packets net.PacketConn, connections ne
 func (s *Server) answer(ctx context.Context, w dns.ResponseWriter, m *dns.Msg) {
 	clock := timeline.Monotonic()
 	q := m.Question[0] // the library refuses messages without exactly one
-	told := Query{At: clock.Now(), Client: w.RemoteAddr().String(), Name: trimDot(q.Name), Type: dns.TypeToString[q.Qtype], Protocol: w.RemoteAddr().Network(), Result: Answered}
+	told := Query{At: clock.Now(), Client: w.RemoteAddr().String(), Name: trimDot(q.Name),
+		Type: dns.TypeToString[q.Qtype], Protocol: w.RemoteAddr().Network(), Result: Answered}
 	if told.Type == "" {
 		told.Type = fmt.Sprintf("TYPE%d", q.Qtype)
 	}

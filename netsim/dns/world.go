@@ -13,8 +13,12 @@ import (
 type World struct {
 	Names     []string     // "example.org", or "*.example.org" for all below it, or "*" for every name
 	Addresses []netip.Addr // where all of them lead: of IPv4, IPv6 or both
-	ALPN      []string     // protocols in HTTPS records (RFC 9460), such as h3, h2, of servers at port 443; none: there are no such records
-	// Secure says of which names, in lower case and without the dot at the end, there are HTTPS records; nil: of all. Browsers take one for a word that the name is to be asked by HTTPS alone.
+	// protocols in HTTPS records (RFC 9460), such as h3, h2, of servers at port 443; none: there
+	// are no such records
+	ALPN []string
+	// Secure says of which names, in lower case and without the dot at the end, there are HTTPS
+	// records; nil: of all. Browsers take one for a word that the name is to be asked by HTTPS
+	// alone.
 	Secure func(name string) bool
 	TTL    uint32 // seconds
 }
@@ -84,10 +88,12 @@ func (w *World) answer(name string, kind uint16) (all []dns.RR) {
 	}
 	if kind == dns.TypeHTTPS {
 		// What begins with an underscore is the name of another port (section 9.1).
-		if len(w.ALPN) == 0 || strings.HasPrefix(name, "_") || w.Secure != nil && !w.Secure(trimDot(dns.CanonicalName(name))) {
+		if len(w.ALPN) == 0 || strings.HasPrefix(name, "_") || w.Secure != nil &&
+			!w.Secure(trimDot(dns.CanonicalName(name))) {
 			return nil
 		}
-		r := &dns.HTTPS{SVCB: dns.SVCB{Hdr: header(kind), Priority: 1, Target: ".", Value: []dns.SVCBKeyValue{&dns.SVCBAlpn{Alpn: w.ALPN}}}}
+		r := &dns.HTTPS{SVCB: dns.SVCB{Hdr: header(kind), Priority: 1, Target: ".",
+			Value: []dns.SVCBKeyValue{&dns.SVCBAlpn{Alpn: w.ALPN}}}}
 		if !slices.Contains(w.ALPN, defaultALPN) {
 			r.Value = append(r.Value, &dns.SVCBNoDefaultAlpn{})
 		}

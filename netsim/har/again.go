@@ -15,9 +15,11 @@ import (
 // MaxOwnBytes bounds a file that is read again: what a [Waterfall] writes holds no bodies.
 const MaxOwnBytes = 64 << 20
 
-// ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and to list them again as they were. It takes the file for hostile, as [Read] does, and keeps of
-// it only what is drawn. While it is read, one value at a time is held as a whole, also one that is not drawn, so what bounds memory is [MaxOwnBytes]. A file of others has no times
-// on a recording's clock, and is refused.
+// ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and to list
+// them again as they were. It takes the file for hostile, as [Read] does, and keeps of it only what
+// is drawn. While it is read, one value at a time is held as a whole, also one that is not drawn,
+// so what bounds memory is [MaxOwnBytes]. A file of others has no times on a recording's clock, and
+// is refused.
 func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, MaxOwnBytes) }
 
 func readWaterfall(from io.Reader, most int64) (*Waterfall, error) {
@@ -187,7 +189,8 @@ func (e *drawnEntry) request() (r Request, err error) {
 	if err := sizes(r.WireBytes, e.Response.BodySize, e.Response.Content.Size); err != nil {
 		return r, err
 	}
-	r.Served = serve.Exchange{Method: e.Request.Method, URL: e.Request.URL, Status: e.Response.Status, ResponseBytes: e.Response.BodySize, DecodedBytes: e.Response.Content.Size, Error: e.Error}
+	r.Served = serve.Exchange{Method: e.Request.Method, URL: e.Request.URL, Status: e.Response.Status,
+		ResponseBytes: e.Response.BodySize, DecodedBytes: e.Response.Content.Size, Error: e.Error}
 	r.Served.Urgency, r.Served.Incremental = prioritized(e.Priority)
 	r.Over.Protocol, r.Over.TLS, r.Reused = e.Protocol, e.TLS, e.Reused
 	m := &e.Moments
@@ -195,8 +198,10 @@ func (e *drawnEntry) request() (r Request, err error) {
 		to   *Moment
 		from Instant
 	}{
-		{&r.Name.From, m.NameFrom}, {&r.Name.To, m.NameTo}, {&r.Connect.From, m.ConnectFrom}, {&r.Connect.To, m.ConnectTo},
-		{&r.TLS.From, m.TLSFrom}, {&r.TLS.To, m.TLSTo}, {&r.Sent, m.Sent}, {&r.FirstByte, m.FirstByte}, {&r.Ended, m.Ended},
+		{&r.Name.From, m.NameFrom}, {&r.Name.To, m.NameTo}, {&r.Connect.From, m.ConnectFrom},
+		{&r.Connect.To, m.ConnectTo},
+		{&r.TLS.From, m.TLSFrom}, {&r.TLS.To, m.TLSTo}, {&r.Sent, m.Sent}, {&r.FirstByte, m.FirstByte},
+		{&r.Ended, m.Ended},
 	} {
 		if *one.to, err = one.from.moment(); err != nil {
 			return r, err
@@ -223,7 +228,8 @@ func (i Instant) moment() (m Moment, err error) {
 	return m, nil
 }
 
-// prioritized is what [priority] was made of; what it does not make is taken for what a request has that says nothing.
+// prioritized is what [priority] was made of; what it does not make is taken for what a request has
+// that says nothing.
 func prioritized(text string) (urgency int, incremental bool) {
 	text, incremental = strings.CutSuffix(text, ", i")
 	if len(text) == 3 && strings.HasPrefix(text, "u=") && text[2] >= '0' && text[2] <= '7' {

@@ -25,7 +25,8 @@ func drawn(t testing.TB, w *Waterfall) string {
 func TestReadWaterfall(t *testing.T) {
 	withoutPackets := aLoad()
 	withoutPackets.Flows = nil
-	for name, e := range map[string]Evidence{"over a line": aLoad(), "without packets": withoutPackets, "of nothing": {}} {
+	for name, e := range map[string]Evidence{"over a line": aLoad(), "without packets": withoutPackets,
+		"of nothing": {}} {
 		e.Exchanges = append(e.Exchanges[:0:0], e.Exchanges...)
 		if len(e.Exchanges) > 0 {
 			e.Exchanges[1].Method, e.Exchanges[1].Urgency, e.Exchanges[1].Incremental = "POST", 0, true
@@ -34,7 +35,8 @@ func TestReadWaterfall(t *testing.T) {
 		w := New(e)
 		w.Recording = "0123456789abcdef"
 		var b bytes.Buffer
-		if err := w.Write(&b, Options{Creator: Program{Name: "eideticker", Version: "test"}, Title: "a load", Wall: 17e17}); err != nil {
+		if err := w.Write(&b, Options{Creator: Program{Name: "eideticker", Version: "test"}, Title: "a load",
+			Wall: 17e17}); err != nil {
 			t.Fatal(err)
 		}
 		again, err := ReadWaterfall(&b)
@@ -53,14 +55,17 @@ func TestReadWaterfall(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: request %d is %+v, want %+v", name, i, got, want)
 			}
-			if s, x := again.Requests[i].Served, w.Requests[i].Served; s.Urgency != x.Urgency || s.Incremental != x.Incremental {
-				t.Errorf("%s: request %d has priority %d %v, want %d %v", name, i, s.Urgency, s.Incremental, x.Urgency, x.Incremental)
+			if s, x := again.Requests[i].Served, w.Requests[i].Served; s.Urgency != x.Urgency ||
+				s.Incremental != x.Incremental {
+				t.Errorf("%s: request %d has priority %d %v, want %d %v", name, i, s.Urgency, s.Incremental, x.Urgency,
+					x.Incremental)
 			}
 		}
 	}
 }
 
-// TestLargeHeadsAreReadAgain: what sites send without end makes no file that is too large to be read again; what is left out is told.
+// TestLargeHeadsAreReadAgain: what sites send without end makes no file that is too large to be
+// read again; what is left out is told.
 func TestLargeHeadsAreReadAgain(t *testing.T) {
 	e := aLoad()
 	w := New(e)
@@ -110,12 +115,15 @@ func TestReadWaterfallRefuses(t *testing.T) {
 		"bytes, at most 40":         with(`"_protocol": "h2"`, `"_protocol": "`+strings.Repeat("h", 41)+`"`),
 		"url of":                    with(`"https://cdn.test/`, `"https://cdn.test/`+strings.Repeat("u", MaxURL)),
 	} {
-		if _, err := ReadWaterfall(strings.NewReader(text)); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), want) {
+		if _, err := ReadWaterfall(strings.NewReader(text)); !errors.Is(err, ErrFile) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for old, new := range map[string]string{`"at_ns": 1`: `"at_ns": 9`, `"at_ns": `: `"at_ns": -`, `"earliest_ns": 1`: `"earliest_ns": 8`, `"latest_ns": 1`: `"latest_ns": 9000000`} {
-		if _, err := ReadWaterfall(strings.NewReader(with(old, new))); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "a moment at") {
+	for old, new := range map[string]string{`"at_ns": 1`: `"at_ns": 9`, `"at_ns": `: `"at_ns": -`,
+		`"earliest_ns": 1`: `"earliest_ns": 8`, `"latest_ns": 1`: `"latest_ns": 9000000`} {
+		if _, err := ReadWaterfall(strings.NewReader(with(old, new))); !errors.Is(err, ErrFile) ||
+			!strings.Contains(err.Error(), "a moment at") {
 			t.Errorf("%s for %s: %v", new, old, err)
 		}
 	}
@@ -176,7 +184,8 @@ func TestRowLabel(t *testing.T) {
 		"/a/path/of/thirty-three/letters/x?run=01":              "/a/path/of/thirty-three/letters/x?…",
 		"/a/path/that/has/more/letters/than/36.png":             "/a/path/that…ore/letters/than/36.png",
 		"/a/path/that/has/more/letters/than/36.png?a=b":         "/a/path/that…re/letters/than/36.png?",
-		"/?" + strings.Repeat("q", 50) + "end":                  "/?" + strings.Repeat("q", 11) + "…" + strings.Repeat("q", 19) + "end",
+		"/?" + strings.Repeat("q", 50) + "end": "/?" + strings.Repeat("q", 11) + "…" +
+			strings.Repeat("q", 19) + "end",
 	} {
 		got := rowLabel(address, mostLabel)
 		if got != want || len([]rune(got)) > mostLabel {

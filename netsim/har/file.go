@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// File is a HAR file. Fields are those of the specification, in its words; times are in milliseconds, -1 is "does not apply" or "not known".
+// File is a HAR file. Fields are those of the specification, in its words; times are in
+// milliseconds, -1 is "does not apply" or "not known".
 type File struct {
 	Log Log `json:"log"`
 }
@@ -25,7 +26,8 @@ type Log struct {
 	Recording ID          `json:"_recording,omitempty"` // on whose clock times are; left out: on none's that is known
 }
 
-// ID is a recording's: hexadecimal digits, in small letters. What a file of others has in its place is taken for none.
+// ID is a recording's: hexadecimal digits, in small letters. What a file of others has in its place
+// is taken for none.
 type ID string
 
 // maxID is more digits than any has.
@@ -58,11 +60,13 @@ type Page struct {
 	Comment string      `json:"comment,omitempty"`
 }
 
-// PageTimings count from a page's start. The first two are what a page says of itself, and nobody asks it here.
+// PageTimings count from a page's start. The first two are what a page says of itself, and nobody
+// asks it here.
 type PageTimings struct {
 	OnContentLoad float64 `json:"onContentLoad"`
 	OnLoad        float64 `json:"onLoad"`
-	// StartRender and LastChange are ours, from pixels: when anything of the page was first seen, and when it changed for the last time.
+	// StartRender and LastChange are ours, from pixels: when anything of the page was first seen,
+	// and when it changed for the last time.
 	StartRender *float64 `json:"_startRender,omitempty"`
 	LastChange  *float64 `json:"_lastChange,omitempty"`
 	Comment     string   `json:"comment,omitempty"`
@@ -82,14 +86,15 @@ type Entry struct {
 	Comment    string       `json:"comment,omitempty"`
 
 	// Ours.
-	Priority  string  `json:"_priority,omitempty"` // as the field of RFC 9218 has it
-	Protocol  string  `json:"_protocol,omitempty"` // http/1.1, h2, h3
-	TLS       string  `json:"_tls,omitempty"`
-	Reused    *bool   `json:"_connectionReused,omitempty"`
-	Clock     int64   `json:"_started_ns,omitempty"` // Started on the recording's clock
-	Moments   Moments `json:"_moments,omitzero"`
-	WireBytes *int64  `json:"_wireBytes,omitempty"` // of the response as they came over the connection, head and TLS included
-	Error     string  `json:"_error,omitempty"`
+	Priority string  `json:"_priority,omitempty"` // as the field of RFC 9218 has it
+	Protocol string  `json:"_protocol,omitempty"` // http/1.1, h2, h3
+	TLS      string  `json:"_tls,omitempty"`
+	Reused   *bool   `json:"_connectionReused,omitempty"`
+	Clock    int64   `json:"_started_ns,omitempty"` // Started on the recording's clock
+	Moments  Moments `json:"_moments,omitzero"`
+	// of the response as they came over the connection, head and TLS included
+	WireBytes *int64 `json:"_wireBytes,omitempty"`
+	Error     string `json:"_error,omitempty"`
 }
 
 // Cache is what was in one before and after: nobody looks into it here.
@@ -202,7 +207,8 @@ type Content struct {
 	Comment     string `json:"comment,omitempty"`
 }
 
-// Timings are the parts of an entry's time, in ms: all that are not -1 add up to it, but for TLS, which is within Connect.
+// Timings are the parts of an entry's time, in ms: all that are not -1 add up to it, but for TLS,
+// which is within Connect.
 type Timings struct {
 	Blocked float64 `json:"blocked"`
 	DNS     float64 `json:"dns"`

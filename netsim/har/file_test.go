@@ -16,12 +16,15 @@ func written(t testing.TB) []byte {
 	t.Helper()
 	e := aLoad()
 	e.Exchanges[0].URL = "http://page.test/?a=1&b=%20x&a="
-	e.Exchanges[1].Method, e.Exchanges[1].RequestBytes, e.Exchanges[1].Received = "POST", 5000, e.Exchanges[1].Began.Add(5*time.Millisecond)
+	e.Exchanges[1].Method, e.Exchanges[1].RequestBytes, e.Exchanges[1].Received = "POST", 5000,
+		e.Exchanges[1].Began.Add(5*time.Millisecond)
 	e.Exchanges[0].Header["Cookie"] = []string{"id=7; theme=dark"}
-	e.Exchanges[0].ResponseHeader["Set-Cookie"] = []string{"id=8; Path=/; HttpOnly; Expires=Sun, 22 Nov 2026 03:00:00 GMT"}
+	e.Exchanges[0].ResponseHeader["Set-Cookie"] = []string{
+		"id=8; Path=/; HttpOnly; Expires=Sun, 22 Nov 2026 03:00:00 GMT"}
 	var b bytes.Buffer
 	err := New(e).Write(&b, Options{
-		Creator: Program{Name: "eideticker", Version: "test"}, Browser: Program{Name: "Firefox", Version: "128"}, Title: "a load", Wall: 1_700_000_000_000_000_000 - int64(at(0)),
+		Creator: Program{Name: "eideticker", Version: "test"}, Browser: Program{Name: "Firefox", Version: "128"},
+		Title: "a load", Wall: 1_700_000_000_000_000_000 - int64(at(0)),
 		StartRender: at(400), LastChange: at(700), Comment: "made by a test",
 	})
 	if err != nil {
@@ -30,7 +33,8 @@ func written(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// schema is which fields the specification wants, of what type: s a string, t a time of ISO 8601, n a number, i a whole number, o an object; a field with ? may be missing; [ is a list of.
+// schema is which fields the specification wants, of what type: s a string, t a time of ISO 8601, n
+// a number, i a whole number, o an object; a field with ? may be missing; [ is a list of.
 var schema = map[string]string{
 	"file":        "log:o.log",
 	"log":         "version:s creator:o.program browser?:o.program pages?:[.page entries:[.entry comment?:s",
@@ -140,12 +144,14 @@ func TestWritten(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(f, g) {
 		t.Errorf("%v: it is another when it is read again", err)
 	}
-	if len(f.Log.Entries) != 4 || f.Log.Version != "1.2" || len(f.Log.Names) != 4 || f.Log.Names[3].Result != "refused" {
+	if len(f.Log.Entries) != 4 || f.Log.Version != "1.2" || len(f.Log.Names) != 4 ||
+		f.Log.Names[3].Result != "refused" {
 		t.Fatalf("%d entries of %s, %+v", len(f.Log.Entries), f.Log.Version, f.Log.Names)
 	}
 	for i, e := range f.Log.Entries {
 		x := e.Timings
-		if sum := max(0, x.Blocked) + max(0, x.DNS) + max(0, x.Connect) + x.Send + x.Wait + x.Receive; math.Abs(sum-e.Time) > 1e-6 {
+		if sum := max(0, x.Blocked) + max(0, x.DNS) + max(0, x.Connect) + x.Send + x.Wait +
+			x.Receive; math.Abs(sum-e.Time) > 1e-6 {
 			t.Errorf("entry %d: its parts are %v ms, its time %v", i, sum, e.Time)
 		}
 		if x.SSL > x.Connect && x.SSL > 0 {
@@ -153,16 +159,19 @@ func TestWritten(t *testing.T) {
 		}
 	}
 	first := f.Log.Entries[0]
-	if got, want := first.Timings, (Timings{Blocked: 8, DNS: 103, Connect: 101, Wait: 101, Receive: 7, SSL: -1}); !near(got, want) {
+	if got, want := first.Timings, (Timings{Blocked: 8, DNS: 103, Connect: 101, Wait: 101, Receive: 7, SSL: -1}); !near(
+		got, want) {
 		t.Errorf("the first request: %+v, want %+v", got, want)
 	}
 	if tls := f.Log.Entries[1].Timings; tls.SSL != 104 || tls.Connect != 206 {
 		t.Errorf("by TLS: %+v", tls)
 	}
-	if post := f.Log.Entries[2]; post.Request.Method != "POST" || post.Timings.Send != 5 || post.Timings.Wait != 96 || post.Request.BodySize != 5000 {
+	if post := f.Log.Entries[2]; post.Request.Method != "POST" || post.Timings.Send != 5 || post.Timings.Wait != 96 ||
+		post.Request.BodySize != 5000 {
 		t.Errorf("what sends a body: %+v", post)
 	}
-	if first.Time != 320 || !first.Started.Equal(time.Unix(1_700_000_000, 10_000_000)) || first.Request.Cookies[1].Value != "dark" || first.Response.Cookies[0].Expires != "2026-11-22T03:00:00Z" {
+	if first.Time != 320 || !first.Started.Equal(time.Unix(1_700_000_000, 10_000_000)) ||
+		first.Request.Cookies[1].Value != "dark" || first.Response.Cookies[0].Expires != "2026-11-22T03:00:00Z" {
 		t.Errorf("%+v", first)
 	}
 	if q := first.Request.Query; len(q) != 3 || q[1].Value != " x" || q[2].Name != "a" {
@@ -178,7 +187,8 @@ func TestWritten(t *testing.T) {
 }
 
 func near(a, b Timings) bool {
-	for _, pair := range [][2]float64{{a.Blocked, b.Blocked}, {a.DNS, b.DNS}, {a.Connect, b.Connect}, {a.Send, b.Send}, {a.Wait, b.Wait}, {a.Receive, b.Receive}, {a.SSL, b.SSL}} {
+	for _, pair := range [][2]float64{{a.Blocked, b.Blocked}, {a.DNS, b.DNS}, {a.Connect, b.Connect}, {a.Send, b.Send},
+		{a.Wait, b.Wait}, {a.Receive, b.Receive}, {a.SSL, b.SSL}} {
 		// The name was there 7 ms before the connection began, and 1 ms passed before the request.
 		if math.Abs(pair[0]-pair[1]) > 1e-6 {
 			return false
@@ -189,7 +199,8 @@ func near(a, b Timings) bool {
 
 // What our own checker is for.
 func TestSchemaCatches(t *testing.T) {
-	for _, bad := range []string{`"version":1.2`, `"statusText":null`, `"queryString":{}`, `"startedDateTime":"today"`, `"headersSize":0.5`, `"made":1`} {
+	for _, bad := range []string{`"version":1.2`, `"statusText":null`, `"queryString":{}`, `"startedDateTime":"today"`,
+		`"headersSize":0.5`, `"made":1`} {
 		name, _, _ := strings.Cut(strings.Trim(bad, `"`), `"`)
 		var plain bytes.Buffer
 		if err := json.Compact(&plain, written(t)); err != nil {
@@ -229,8 +240,10 @@ func TestReadOthers(t *testing.T) {
 		t.Errorf("%q, %+v", body, e.Timings)
 	}
 	for value, want := range map[string]ID{
-		`"0123456789abcdef"`: "0123456789abcdef", `"` + strings.Repeat("a", maxID) + `"`: ID(strings.Repeat("a", maxID)), `""`: "",
-		`null`: "", `5`: "", `{"id":["0a"]}`: "", `"0A"`: "", `"../0a"`: "", `"\u003cb"`: "", `"` + strings.Repeat("a", maxID+1) + `"`: "",
+		`"0123456789abcdef"`: "0123456789abcdef", `"` + strings.Repeat("a", maxID) +
+			`"`: ID(strings.Repeat("a", maxID)), `""`: "",
+		`null`: "", `5`: "", `{"id":["0a"]}`: "", `"0A"`: "", `"../0a"`: "", `"\u003cb"`: "",
+		`"` + strings.Repeat("a", maxID+1) + `"`: "",
 	} {
 		text := strings.Replace(fmt.Sprintf(least, minimal), `"entries"`, `"_recording":`+value+`,"entries"`, 1)
 		if f, err := Read(strings.NewReader(text)); err != nil || f.Log.Recording != want || len(f.Log.Entries) != 1 {
@@ -242,22 +255,25 @@ func TestReadOthers(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	with := func(old, new string) string { return fmt.Sprintf(least, strings.Replace(minimal, old, new, 1)) }
 	for want, text := range map[string]string{
-		"unexpected end":         `{"log":{`,
-		"log.version":            `{"log":{"version":"3","entries":[]}}`,
-		"startedDateTime":        with(`"2026-11-22T03:00:00.123+01:00"`, `"0001-01-01T00:00:00Z"`),
-		"not absolute":           with("https://a.test/x?y", "/x"),
-		"method is":              with("GET", "G T"),
-		"a time of":              with(`"wait":1`, `"wait":-2`),
-		"status is":              with("200", "2000"),
-		"no base64":              with("YWJj", "?"),
-		"only base64 is known":   with("base64", "rot13"),
-		"a size of":              with(`"size":3`, `"size":-3`),
-		"more values than":       fmt.Sprintf(least, strings.Repeat("null,", MaxEntries+MaxPages+maxNames+1)+"null"),
-		"entries, at most":       fmt.Sprintf(least, strings.Repeat(minimal+",", MaxEntries)+minimal),
-		"fields, at most":        with(`"headers":[]`, `"headers":[`+strings.Repeat(`{"name":"a","value":"b"},`, MaxFields)+`{"name":"a","value":"b"}]`),
-		"nested over":            `{"log":` + strings.Repeat("[", 200),
-		"which is not there":     strings.Replace(with(`"time":3`, `"time":3,"pageref":"q"`), `"entries"`, `"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z","title":"","pageTimings":{}}],"entries"`, 1),
-		"has no id of its own":   strings.Replace(fmt.Sprintf(least, minimal), `"entries"`, `"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"},{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"}],"entries"`, 1),
+		"unexpected end":       `{"log":{`,
+		"log.version":          `{"log":{"version":"3","entries":[]}}`,
+		"startedDateTime":      with(`"2026-11-22T03:00:00.123+01:00"`, `"0001-01-01T00:00:00Z"`),
+		"not absolute":         with("https://a.test/x?y", "/x"),
+		"method is":            with("GET", "G T"),
+		"a time of":            with(`"wait":1`, `"wait":-2`),
+		"status is":            with("200", "2000"),
+		"no base64":            with("YWJj", "?"),
+		"only base64 is known": with("base64", "rot13"),
+		"a size of":            with(`"size":3`, `"size":-3`),
+		"more values than":     fmt.Sprintf(least, strings.Repeat("null,", MaxEntries+MaxPages+maxNames+1)+"null"),
+		"entries, at most":     fmt.Sprintf(least, strings.Repeat(minimal+",", MaxEntries)+minimal),
+		"fields, at most": with(`"headers":[]`, `"headers":[`+strings.Repeat(`{"name":"a","value":"b"},`,
+			MaxFields)+`{"name":"a","value":"b"}]`),
+		"nested over": `{"log":` + strings.Repeat("[", 200),
+		"which is not there": strings.Replace(with(`"time":3`, `"time":3,"pageref":"q"`), `"entries"`,
+			`"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z","title":"","pageTimings":{}}],"entries"`, 1),
+		"has no id of its own": strings.Replace(fmt.Sprintf(least, minimal), `"entries"`,
+			`"pages":[{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"},{"id":"p","startedDateTime":"2026-11-22T03:00:00Z"}],"entries"`, 1),
 		"cannot unmarshal array": `{"log":[]}`,
 	} {
 		_, err := Read(strings.NewReader(text))
@@ -267,7 +283,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead: a file of anybody is refused, or is read and is the same when it is written and read again.
+// FuzzRead: a file of anybody is refused, or is read and is the same when it is written and read
+// again.
 func FuzzRead(f *testing.F) {
 	f.Add(written(f))
 	f.Add(fmt.Appendf(nil, least, minimal))
@@ -294,7 +311,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestFilesAreReadAgain: a header is bounded by its bytes when it is served, and by its fields when it is read.
+// TestFilesAreReadAgain: a header is bounded by its bytes when it is served, and by its fields when
+// it is read.
 func TestFilesAreReadAgain(t *testing.T) {
 	e := aLoad()
 	x := &e.Exchanges[0]
@@ -312,7 +330,9 @@ func TestFilesAreReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := f.Log.Entries[0]; len(r.Request.Query) != MaxFields || len(r.Request.Cookies) != MaxFields || len(r.Response.Cookies) != MaxFields {
-		t.Errorf("%d parts of the query, %d and %d cookies", len(r.Request.Query), len(r.Request.Cookies), len(r.Response.Cookies))
+	if r := f.Log.Entries[0]; len(r.Request.Query) != MaxFields || len(r.Request.Cookies) != MaxFields ||
+		len(r.Response.Cookies) != MaxFields {
+		t.Errorf("%d parts of the query, %d and %d cookies", len(r.Request.Query), len(r.Request.Cookies),
+			len(r.Response.Cookies))
 	}
 }

@@ -25,7 +25,8 @@ const (
 // ErrFile is wrapped where a HAR file is not as it should be.
 var ErrFile = errors.New("bad HAR file")
 
-// Read reads a HAR file of anybody. What it returns is within bounds, is of version 1.1 or 1.2, and has entries whose requests can be made again.
+// Read reads a HAR file of anybody. What it returns is within bounds, is of version 1.1 or 1.2, and
+// has entries whose requests can be made again.
 func Read(from io.Reader) (*File, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, MaxBytes+1))
 	switch {
@@ -47,7 +48,8 @@ func Read(from io.Reader) (*File, error) {
 	return &f, nil
 }
 
-// bounded refuses lists that are longer than any file has, before memory is spent on them: a comma makes an entry of hundreds of bytes.
+// bounded refuses lists that are longer than any file has, before memory is spent on them: a comma
+// makes an entry of hundreds of bytes.
 func bounded(raw []byte) error {
 	const (
 		mostOuter = MaxEntries + MaxPages + maxNames // in the lists of the log
@@ -137,7 +139,8 @@ func (e *Entry) validate() error {
 	return nil
 }
 
-// times are durations in ms, of a day at most, or -1. Browsers have been seen to write ones that are less than nothing by a rounding.
+// times are durations in ms, of a day at most, or -1. Browsers have been seen to write ones that
+// are less than nothing by a rounding.
 func times(all ...float64) error {
 	const most = 24 * 3600 * 1000
 	for _, t := range all {
@@ -237,7 +240,8 @@ func encoded(text, encoding string) error {
 // Bytes returns the body that an entry of a valid file holds; false: it holds none.
 func (c *Content) Bytes() ([]byte, bool) { return bytesOf(c.Text, c.Encoding, c.Size) }
 
-// Bytes returns what a request of a valid file sends as text; false: parameters of a form are all there is.
+// Bytes returns what a request of a valid file sends as text; false: parameters of a form are all
+// there is.
 func (b *Body) Bytes() ([]byte, bool) {
 	if b.Text == "" && len(b.Params) > 0 {
 		return nil, false
@@ -261,7 +265,8 @@ func token(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case c == '-', c == '_', c == '.', c == '!', c == '#', c == '$', c == '%', c == '&', c == '\'', c == '*', c == '+', c == '^', c == '`', c == '|', c == '~':
+		case c == '-', c == '_', c == '.', c == '!', c == '#', c == '$', c == '%', c == '&', c == '\'', c == '*',
+			c == '+', c == '^', c == '`', c == '|', c == '~':
 		default:
 			return false
 		}

@@ -12,11 +12,13 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Picture says what a waterfall is drawn with. All of it has one axis of time: what was seen, how much of it was there, and what was asked for.
+// Picture says what a waterfall is drawn with. All of it has one axis of time: what was seen, how
+// much of it was there, and what was asked for.
 type Picture struct {
 	Title string
 	About string // a line under it, such as what the line was like
-	// From and To are the left and the right edge: the window's first frame, or the command before it, and its last.
+	// From and To are the left and the right edge: the window's first frame, or the command before
+	// it, and its last.
 	From, To timeline.Time
 	Left     string  // what From is; "": the first frame
 	Film     []Shot  // in their order; may be none
@@ -96,8 +98,10 @@ func (p *Picture) check() error {
 		return fmt.Errorf("%w: %d marks, at most %d", ErrPicture, len(p.Marks), mostMarks)
 	}
 	for _, s := range p.Film {
-		if s.Type != "image/jpeg" && s.Type != "image/png" || len(s.Data) > shotBytes || !(s.Aspect > 0.05 && s.Aspect < 20) {
-			return fmt.Errorf("%w: a picture of film of type %.40q, %d bytes and %v wide to high", ErrPicture, s.Type, len(s.Data), s.Aspect)
+		if s.Type != "image/jpeg" && s.Type != "image/png" || len(s.Data) > shotBytes ||
+			!(s.Aspect > 0.05 && s.Aspect < 20) {
+			return fmt.Errorf("%w: a picture of film of type %.40q, %d bytes and %v wide to high", ErrPicture, s.Type,
+				len(s.Data), s.Aspect)
 		}
 	}
 	for _, c := range p.Curve {
@@ -108,7 +112,8 @@ func (p *Picture) check() error {
 	return nil
 }
 
-// SVG draws the waterfall. It looks as the report's graphs do, in the dark as in the light, has no script, and loads nothing.
+// SVG draws the waterfall. It looks as the report's graphs do, in the dark as in the light, has no
+// script, and loads nothing.
 func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 	if err := p.check(); err != nil {
 		return err
@@ -126,7 +131,8 @@ func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 	return nil
 }
 
-// svgHead has the look: colours of the report's page, and a pattern for each part of a request, so that colour is not all that tells them apart.
+// svgHead has the look: colours of the report's page, and a pattern for each part of a request, so
+// that colour is not all that tells them apart.
 const svgHead = `<style>
 :root { color-scheme: light dark }
 .waterfall { --card: #fff; --text: #16202c; --muted: #5a6776; --rule: #dde3ea; --grid: #e9edf1; --band: #f7f9fb; --name: #0d8f77; --connect: #e07b16; --tls: #7a5bd0; --wait: #8ea0b5; --load: #1d63c9; --bad: #b83a1a; --mark: #b83280;

@@ -84,11 +84,13 @@ func (d *drawing) rows() (own, others []Request) {
 }
 
 func (d *drawing) header() {
-	d.print(`<text class="title" x="16" y="28">%s</text>`, escaped(clip(cmp.Or(d.Title, "What the network brought"), 110)))
+	d.print(`<text class="title" x="16" y="28">%s</text>`,
+		escaped(clip(cmp.Or(d.Title, "What the network brought"), 110)))
 	about := clip(d.About, 150)
 	d.print(`<text class="muted" x="16" y="48">%s</text>`, escaped(about))
 	x := 16
-	for _, k := range []struct{ class, name string }{{"c-name", "name"}, {"c-connect", "connect"}, {"c-tls", "TLS"}, {"c-wait", "asked, waiting"}, {"f-load", "download"}} {
+	for _, k := range []struct{ class, name string }{{"c-name", "name"}, {"c-connect", "connect"}, {"c-tls", "TLS"},
+		{"c-wait", "asked, waiting"}, {"f-load", "download"}} {
 		d.print(`<rect class="%s" x="%d" y="60" width="18" height="10" rx="2"/><text class="small muted" x="%d" y="69">%s</text>`, k.class, x, x+24, k.name)
 		x += 24 + 7*len(k.name) + 18
 	}
@@ -127,7 +129,8 @@ func (d *drawing) film() {
 		middle := svgLeft + (float64(i)+0.5)*each
 		h := width / s.Aspect
 		d.print(`<g><title>%s</title><image x="%.1f" y="%d" width="%.1f" height="%.1f" href="data:%s;base64,%s"/><rect class="frame" x="%.1f" y="%d" width="%.1f" height="%.1f"/><path class="rule" d="M%.1f %.1fv5"/></g>`,
-			escaped("on the screen at "+clock(s.At.Sub(d.From))), middle-width/2, d.y, width, h, s.Type, base64.StdEncoding.EncodeToString(s.Data), middle-width/2, d.y, width, h, d.x(s.At), float64(d.y)+high)
+			escaped("on the screen at "+clock(s.At.Sub(d.From))), middle-width/2, d.y, width, h, s.Type,
+			base64.StdEncoding.EncodeToString(s.Data), middle-width/2, d.y, width, h, d.x(s.At), float64(d.y)+high)
 	}
 	d.y += int(high) + 12
 }
@@ -157,7 +160,8 @@ func (d *drawing) curve() {
 		drawn = x
 	}
 	fmt.Fprintf(&line, "H%d", svgRight)
-	d.print(`<path class="area" d="%sV%.1fH%.1fZ"/><path class="line" d="%s"/>`, line.String(), bottom, d.clipped(d.Curve[0].At), line.String())
+	d.print(`<path class="area" d="%sV%.1fH%.1fZ"/><path class="line" d="%s"/>`, line.String(), bottom,
+		d.clipped(d.Curve[0].At), line.String())
 	d.y += curveHigh
 }
 
@@ -178,7 +182,8 @@ func (d *drawing) axis(bottom int) {
 		if x > svgRight-14 {
 			anchor = "end"
 		}
-		d.print(`<path class="grid" d="M%.1f 94V%d"/><text class="tick" x="%.1f" y="%d" text-anchor="%s">%s</text>`, x, bottom+4, x, bottom+18, anchor, text)
+		d.print(`<path class="grid" d="M%.1f 94V%d"/><text class="tick" x="%.1f" y="%d" text-anchor="%s">%s</text>`, x,
+			bottom+4, x, bottom+18, anchor, text)
 	}
 	d.y = bottom + 26
 }
@@ -206,7 +211,8 @@ func (d *drawing) marks(y, bottom int) {
 		name := clip(m.Name, 40)
 		half := 3.1 * float64(len([]rune(name)))
 		at := math.Min(math.Max(x, svgLeft+half), svgRight-half)
-		d.print(`<g><title>%s</title><path class="mark" d="M%.1f %dV%d"/>`, escaped(m.Name+": "+clock(m.At.Sub(d.From))), x, y+4, bottom+4)
+		d.print(`<g><title>%s</title><path class="mark" d="M%.1f %dV%d"/>`,
+			escaped(m.Name+": "+clock(m.At.Sub(d.From))), x, y+4, bottom+4)
 		if at-half > taken {
 			d.print(`<text class="mark-name" x="%.1f" y="%d" text-anchor="middle">%s</text>`, at, y, escaped(name))
 			taken = at + half + 6
@@ -220,7 +226,8 @@ func (d *drawing) foot() {
 	if len(d.fall.Requests) > 0 && !d.anyExact() {
 		text = "Times are the servers’: no line was there to see packets."
 	}
-	text += " 0 is " + cmp.Or(clip(d.Left, 80), "the first frame of what was measured") + "; the right edge is the end of it."
+	text += " 0 is " + cmp.Or(clip(d.Left, 80), "the first frame of what was measured") +
+		"; the right edge is the end of it."
 	d.print(`<text class="tick" x="16" y="%d">%s</text>`, d.y+8, escaped(text))
 	d.y += 20
 }

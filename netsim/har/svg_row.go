@@ -58,11 +58,13 @@ func (d *drawing) bar(y int, class string, from, to Moment) {
 	}
 	if !to.Known() {
 		x := d.clipped(from.At)
-		d.print(`<rect class="f-open" x="%.1f" y="%d.5" width="%.1f" height="%d" rx="1.5"/>`, x, y+5, math.Max(2, svgRight-x-1), rowHeight-11)
+		d.print(`<rect class="f-open" x="%.1f" y="%d.5" width="%.1f" height="%d" rx="1.5"/>`, x, y+5,
+			math.Max(2, svgRight-x-1), rowHeight-11)
 		return
 	}
 	x, end := d.clipped(from.At), d.clipped(to.At)
-	d.print(`<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="1.5"/>`, class, x, y+4, math.Max(1.2, end-x), rowHeight-8)
+	d.print(`<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="1.5"/>`, class, x, y+4, math.Max(1.2, end-x),
+		rowHeight-8)
 }
 
 // bounds draws between what a time lies that no packet told.
@@ -122,7 +124,8 @@ func (d *drawing) told(r *Request) string {
 	lines = append(lines, answer)
 	phase := func(name string, from, to Moment) {
 		if from.Known() && to.Known() {
-			lines = append(lines, fmt.Sprintf("%s: %s, from %s%s", name, milliseconds(max(0, to.At.Sub(from.At))), clock(from.At.Sub(d.From)), doubt(from, to)))
+			lines = append(lines, fmt.Sprintf("%s: %s, from %s%s", name, milliseconds(max(0, to.At.Sub(from.At))),
+				clock(from.At.Sub(d.From)), doubt(from, to)))
 		}
 	}
 	phase("name", r.Name.From, r.Name.To)
@@ -152,7 +155,8 @@ func doubt(from, to Moment) string {
 	if from.Latest == 0 || to.Latest == 0 {
 		return " (as the server saw it, or later)"
 	}
-	return fmt.Sprintf(" (%s to %s)", milliseconds(max(0, to.Earliest.Sub(from.Latest))), milliseconds(max(0, to.Latest.Sub(from.Earliest))))
+	return fmt.Sprintf(" (%s to %s)", milliseconds(max(0, to.Earliest.Sub(from.Latest))),
+		milliseconds(max(0, to.Latest.Sub(from.Earliest))))
 }
 
 // others draws what has no row: how many were under way at each time.
@@ -174,12 +178,14 @@ func (d *drawing) others(rest []Request) {
 	}
 	const high = 36
 	text := fmt.Sprintf("%d more requests, %s", len(rest), size(bytes))
-	d.print(`<g><title>%s</title><text class="small muted" x="44" y="%d">and %s</text>`, escaped(fmt.Sprintf("%s, at most %d of them at once", text, most)), d.y+22, escaped(text))
+	d.print(`<g><title>%s</title><text class="small muted" x="44" y="%d">and %s</text>`,
+		escaped(fmt.Sprintf("%s, at most %d of them at once", text, most)), d.y+22, escaped(text))
 	each := float64(svgRight-svgLeft) / parts
 	for k, n := range busy {
 		if n > 0 {
 			h := math.Max(1, float64(n)/float64(most)*(high-8))
-			d.print(`<rect class="f-load" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, svgLeft+float64(k)*each, float64(d.y)+high-4-h, each-0.5, h)
+			d.print(`<rect class="f-load" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, svgLeft+float64(k)*each,
+				float64(d.y)+high-4-h, each-0.5, h)
 		}
 	}
 	d.print(`</g>`)

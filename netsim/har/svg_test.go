@@ -36,7 +36,8 @@ func elements(t testing.TB, raw []byte) map[string]int {
 				if a.Name.Local == "class" {
 					class = "." + a.Value
 				}
-				if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "data:image/") || strings.HasPrefix(a.Name.Local, "on") {
+				if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "data:image/") ||
+					strings.HasPrefix(a.Name.Local, "on") {
 					t.Errorf("%s has %s=%.80q", e.Name.Local, a.Name.Local, a.Value)
 				}
 			}
@@ -62,9 +63,11 @@ func shot(t testing.TB, c color.Color) []byte {
 }
 
 func aPicture(t testing.TB) Picture {
-	p := Picture{Title: "load, Firefox", About: "3g: 1.6 Mbit/s down, 768 kbit/s up, RTT 300 ms", From: at(0), To: at(900), Marks: []Mark{{at(400), "start render"}, {at(700), "last change"}}}
+	p := Picture{Title: "load, Firefox", About: "3g: 1.6 Mbit/s down, 768 kbit/s up, RTT 300 ms", From: at(0),
+		To: at(900), Marks: []Mark{{at(400), "start render"}, {at(700), "last change"}}}
 	for i, s := range FilmTimes(p.From, p.To, FilmShots(16.0/9)) {
-		p.Film = append(p.Film, Shot{At: s, Type: "image/jpeg", Data: shot(t, color.RGBA{uint8(i * 30), 120, 200, 255}), Aspect: 16.0 / 9})
+		p.Film = append(p.Film, Shot{At: s, Type: "image/jpeg", Data: shot(t, color.RGBA{uint8(i * 30), 120, 200, 255}),
+			Aspect: 16.0 / 9})
 	}
 	p.Curve = []Point{{at(0), 0}, {at(400), 0.3}, {at(550), 0.6}, {at(700), 1}}
 	return p
@@ -76,15 +79,19 @@ func TestSVG(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := elements(t, b.Bytes())
-	for what, want := range map[string]int{"g.row": 4, "image": 8, "path.mark": 2, "path.line": 1, "rect.c-connect": 2 + 1, "rect.c-name": 1 + 1, "rect.c-tls": 1 + 1, "rect.f-load": 3 + 1, "rect.f-open": 1, "script": 0} {
+	for what, want := range map[string]int{"g.row": 4, "image": 8, "path.mark": 2, "path.line": 1,
+		"rect.c-connect": 2 + 1, "rect.c-name": 1 + 1, "rect.c-tls": 1 + 1, "rect.f-load": 3 + 1, "rect.f-open": 1,
+		"script": 0} {
 		if n[what] != want {
 			t.Errorf("%d %s, want %d", n[what], what, want)
 		}
 	}
 	text := b.String()
-	// The axis is that of the frames: the left edge is the first, the right the last, and what lies between lies where its time is.
+	// The axis is that of the frames: the left edge is the first, the right the last, and what lies
+	// between lies where its time is.
 	connect := fmt.Sprintf(`class="c-connect" x="%.1f"`, svgLeft+120.0/900*(svgRight-svgLeft))
-	for _, want := range []string{connect, "connect: 101 ms, from 0.120 s", "a connection that was there", "not whole: the client went away", "404 "} {
+	for _, want := range []string{connect, "connect: 101 ms, from 0.120 s", "a connection that was there",
+		"not whole: the client went away", "404 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in the drawing", want)
 		}
@@ -96,11 +103,14 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// Hundreds of requests are bounded: those behind the rows share one, and a sentence says how many they are.
+// Hundreds of requests are bounded: those behind the rows share one, and a sentence says how many
+// they are.
 func TestSVGOfMany(t *testing.T) {
 	var e Evidence
 	for i := range 1000 {
-		e.Exchanges = append(e.Exchanges, serve.Exchange{ID: i + 1, Connection: 1, URL: fmt.Sprintf("http://page.test/%d", i), Status: 200, Began: at(float64(i)), FirstByte: at(float64(i) + 30), Ended: at(float64(i) + 40), ResponseBytes: 1000})
+		e.Exchanges = append(e.Exchanges,
+			serve.Exchange{ID: i + 1, Connection: 1, URL: fmt.Sprintf("http://page.test/%d", i), Status: 200,
+				Began: at(float64(i)), FirstByte: at(float64(i) + 30), Ended: at(float64(i) + 40), ResponseBytes: 1000})
 	}
 	var b bytes.Buffer
 	if err := New(e).SVG(&b, Picture{From: at(0), To: at(1200)}); err != nil {
@@ -136,10 +146,12 @@ func FuzzSVG(f *testing.F) {
 	f.Add("data:text/html,"+strings.Repeat("é", 500), "", int64(1<<62), 200)
 	f.Fuzz(func(t *testing.T, address, name string, to int64, status int) {
 		e := aLoad()
-		e.Exchanges[0].URL, e.Exchanges[0].Method, e.Exchanges[0].Status, e.Exchanges[0].Error = address, name, status, name
+		e.Exchanges[0].URL, e.Exchanges[0].Method, e.Exchanges[0].Status, e.Exchanges[0].Error = address, name, status,
+			name
 		e.Connections[0].Protocol = name
 		var b bytes.Buffer
-		err := New(e).SVG(&b, Picture{Title: name, About: address, From: at(0), To: at(0).Add(time.Duration(to)), Marks: []Mark{{at(1), name}}})
+		err := New(e).SVG(&b, Picture{Title: name, About: address, From: at(0), To: at(0).Add(time.Duration(to)),
+			Marks: []Mark{{at(1), name}}})
 		if err != nil {
 			return
 		}

@@ -30,7 +30,8 @@ func shortened(s string, most int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(most-head-1):])
 }
 
-// rowLabel shortens what is asked of a host: first its query, since the path says what it is, and tells requests of one path apart by what has room of it.
+// rowLabel shortens what is asked of a host: first its query, since the path says what it is, and
+// tells requests of one path apart by what has room of it.
 func rowLabel(s string, most int) string {
 	const least = 6 // letters of a query that say anything
 	path, query, has := strings.Cut(s, "?")

@@ -14,13 +14,15 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// Evidence is what was seen of a page's loading by those on its way. Flows are missing where there is no line of packets: then all times are the servers'.
+// Evidence is what was seen of a page's loading by those on its way. Flows are missing where there
+// is no line of packets: then all times are the servers'.
 type Evidence struct {
 	Names       []dns.Query
 	Flows       []link.Flow
 	Connections []serve.Connection
 	Exchanges   []serve.Exchange
-	// Up and Down are the shortest times that the line takes, one way each: nothing is ever there earlier.
+	// Up and Down are the shortest times that the line takes, one way each: nothing is ever there
+	// earlier.
 	Up, Down time.Duration
 }
 
@@ -60,7 +62,8 @@ func exactly(t timeline.Time) Moment {
 	return Moment{t, t, t, Line}
 }
 
-// notAfter is a time that something took the line's delay to tell the server of: it may have waited before.
+// notAfter is a time that something took the line's delay to tell the server of: it may have waited
+// before.
 func notAfter(t timeline.Time, earliest Moment) Moment {
 	m := Moment{At: t, Earliest: t, Latest: t, By: Server}
 	if earliest.Known() && earliest.Earliest < t {
@@ -91,7 +94,8 @@ func (p Phase) Duration() time.Duration {
 	return max(0, p.To.At.Sub(p.From.At))
 }
 
-// Request is one of the waterfall. Its phases are those of the first request of a connection, or not Known.
+// Request is one of the waterfall. Its phases are those of the first request of a connection, or
+// not Known.
 type Request struct {
 	Served serve.Exchange   // as the server saw it
 	Over   serve.Connection // that it came over
@@ -105,7 +109,8 @@ type Request struct {
 	FirstByte Moment // the device had the first byte of the response
 	Ended     Moment // the device had the last
 
-	// WireBytes are those of the response as they came over its connection, head and TLS included; -1: not known, since responses share bytes.
+	// WireBytes are those of the response as they came over its connection, head and TLS included;
+	// -1: not known, since responses share bytes.
 	WireBytes int64
 }
 
@@ -240,7 +245,8 @@ func (b *builder) requests() (all []Request, idle []Idle) {
 		opened = append(opened, open{c, b.made(c)})
 	}
 	slices.SortStableFunc(opened, func(a, c open) int {
-		return cmp.Or(cmp.Compare(a.made.connect.From.At, c.made.connect.From.At), cmp.Compare(a.connection.ID, c.connection.ID))
+		return cmp.Or(cmp.Compare(a.made.connect.From.At, c.made.connect.From.At),
+			cmp.Compare(a.connection.ID, c.connection.ID))
 	})
 	for _, o := range opened {
 		exchanges := of[o.connection.ID]
@@ -248,7 +254,8 @@ func (b *builder) requests() (all []Request, idle []Idle) {
 			idle = append(idle, Idle{o.connection, o.made.connect})
 			continue
 		}
-		slices.SortFunc(exchanges, func(a, c serve.Exchange) int { return cmp.Or(cmp.Compare(a.Began, c.Began), cmp.Compare(a.ID, c.ID)) })
+		slices.SortFunc(exchanges,
+			func(a, c serve.Exchange) int { return cmp.Or(cmp.Compare(a.Began, c.Began), cmp.Compare(a.ID, c.ID)) })
 		all = append(all, b.over(o.connection, o.made, exchanges)...)
 	}
 	return all, idle
@@ -277,7 +284,8 @@ func (b *builder) made(c serve.Connection) (m made) {
 	if m.flow != nil && m.flow.First != 0 && c.Network == "tcp" {
 		hello = exactly(m.flow.First)
 	}
-	// The device's last message of TLS 1.3 is what secures it for the server, and requests may follow at once; before 1.3 the server's comes last.
+	// The device's last message of TLS 1.3 is what secures it for the server, and requests may
+	// follow at once; before 1.3 the server's comes last.
 	secured := notAfter(c.Secured.Add(-b.Up), hello)
 	if c.Network == "tcp" && c.TLS != "" && c.TLS < "TLS 1.3" {
 		secured = notBefore(c.Secured.Add(b.Down), 0)
@@ -306,7 +314,8 @@ func (b *builder) over(c serve.Connection, m made, exchanges []serve.Exchange) [
 			ready = before
 		}
 		r.Sent = notAfter(x.Began.Add(-b.Up), ready)
-		if i == 0 && m.flow != nil && m.flow.First != 0 && m.flow.First <= x.Began && c.Secured == 0 && c.Network == "tcp" {
+		if i == 0 && m.flow != nil && m.flow.First != 0 && m.flow.First <= x.Began && c.Secured == 0 &&
+			c.Network == "tcp" {
 			r.Sent = exactly(m.flow.First)
 		}
 		b.had(&r, m.flow)
@@ -358,7 +367,8 @@ func (b *builder) lookups() []Lookup {
 	queries := slices.Clone(b.Names)
 	slices.SortStableFunc(queries, func(a, c dns.Query) int { return cmp.Compare(a.At, c.At) })
 	flows := make([]*link.Flow, len(queries))
-	first := map[*link.Flow]int{} // queries of each: by the first that came and the first that was answered its times are known
+	// queries of each: by the first that came and the first that was answered its times are known
+	first := map[*link.Flow]int{}
 	quick := map[*link.Flow]int{}
 	for i, q := range queries {
 		f := b.flowOfQuery(q)
@@ -410,7 +420,8 @@ func (b *builder) flowOfQuery(q dns.Query) *link.Flow {
 	return b.flow(of, q.At)
 }
 
-// waitedFor takes the lookups of a host that were over when a connection to it began. What it waited for is the last of them, and those that overlap it: what was asked for in advance is none.
+// waitedFor takes the lookups of a host that were over when a connection to it began. What it
+// waited for is the last of them, and those that overlap it: what was asked for in advance is none.
 func (b *builder) waitedFor(host string, connect Moment) (p Phase) {
 	if host == "" || !connect.Known() {
 		return p

@@ -20,43 +20,68 @@ const way = 50 * time.Millisecond
 
 func end(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
 
-// aLoad is a page over a line of 50 ms each way: a name, a connection of two requests, one that was never used, and a resource of another host by TLS and HTTP/2.
+// aLoad is a page over a line of 50 ms each way: a name, a connection of two requests, one that was
+// never used, and a resource of another host by TLS and HTTP/2.
 func aLoad() Evidence {
 	page := func(id int, path string, began, from, to float64) serve.Exchange {
 		return serve.Exchange{
-			ID: id, Connection: 1, Stream: int64(id), Method: "GET", URL: "http://page.test" + path, Header: http.Header{"User-Agent": {"x"}}, Urgency: 3, Status: 200,
-			ResponseHeader: http.Header{"Content-Type": {"text/html"}}, Began: at(began), Received: at(began), FirstByte: at(began + 1), Ended: at(began + 2), ResponseBytes: int64(to-from) - 100, DecodedBytes: int64(to-from) - 100,
-			From: int64(from), To: int64(to),
+			ID: id, Connection: 1, Stream: int64(id), Method: "GET", URL: "http://page.test" + path,
+			Header: http.Header{"User-Agent": {"x"}}, Urgency: 3, Status: 200,
+			ResponseHeader: http.Header{"Content-Type": {"text/html"}}, Began: at(began), Received: at(began),
+			FirstByte: at(began + 1), Ended: at(began + 2), ResponseBytes: int64(to-from) - 100,
+			DecodedBytes: int64(to-from) - 100,
+			From:         int64(from), To: int64(to),
 		}
 	}
 	return Evidence{
 		Up: way, Down: way,
 		Names: []dns.Query{
-			{At: at(60), Answered: at(61), Client: "198.18.0.2:4000", Name: "page.test", Type: "A", Protocol: "udp", Result: dns.Answered, Answers: 1},
-			{At: at(62), Answered: at(63), Client: "198.18.0.2:4000", Name: "page.test", Type: "AAAA", Protocol: "udp", Result: dns.Answered},
-			{At: at(-700), Answered: at(-699), Client: "198.18.0.2:3999", Name: "page.test", Type: "A", Protocol: "udp", Result: dns.Answered, Answers: 1}, // in advance
-			{At: at(70), Answered: at(70), Client: "198.18.0.2:4001", Name: "telemetry.example", Type: "A", Protocol: "udp", Result: dns.Refused},
+			{At: at(60), Answered: at(61), Client: "198.18.0.2:4000", Name: "page.test", Type: "A", Protocol: "udp",
+				Result: dns.Answered, Answers: 1},
+			{At: at(62), Answered: at(63), Client: "198.18.0.2:4000", Name: "page.test", Type: "AAAA", Protocol: "udp",
+				Result: dns.Answered},
+			// in advance
+			{At: at(-700), Answered: at(-699), Client: "198.18.0.2:3999", Name: "page.test", Type: "A", Protocol: "udp",
+				Result: dns.Answered, Answers: 1},
+			{At: at(70), Answered: at(70), Client: "198.18.0.2:4001", Name: "telemetry.example", Type: "A",
+				Protocol: "udp", Result: dns.Refused},
 		},
 		Flows: []link.Flow{
-			{Protocol: "udp", Device: end("198.18.0.2:4000"), Server: end("198.18.0.1:53"), Opened: at(10), Answered: at(111), BytesUp: 100, BytesDown: 200, Arrivals: []link.Arrival{{At: at(111), Bytes: 50}, {At: at(113), Bytes: 120}}},
-			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(120), Answered: at(221), First: at(222), BytesUp: 1000, BytesDown: 21000,
-				Arrivals: []link.Arrival{{At: at(323), Bytes: 1460}, {At: at(330), Bytes: 5000}, {At: at(450), Bytes: 6460}, {At: at(470), Bytes: 20000}}},
-			{Protocol: "tcp", Device: end("198.18.0.2:5001"), Server: end("198.18.0.1:80"), Opened: at(121), Answered: at(222)},
+			{Protocol: "udp", Device: end("198.18.0.2:4000"), Server: end("198.18.0.1:53"), Opened: at(10),
+				Answered: at(111), BytesUp: 100, BytesDown: 200, Arrivals: []link.Arrival{{At: at(111), Bytes: 50},
+					{At: at(113), Bytes: 120}}},
+			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(120),
+				Answered: at(221), First: at(222), BytesUp: 1000, BytesDown: 21000,
+				Arrivals: []link.Arrival{{At: at(323), Bytes: 1460}, {At: at(330), Bytes: 5000},
+					{At: at(450), Bytes: 6460}, {At: at(470), Bytes: 20000}}},
+			{Protocol: "tcp", Device: end("198.18.0.2:5001"), Server: end("198.18.0.1:80"), Opened: at(121),
+				Answered: at(222)},
 			// The port of the first, long before.
-			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(-900), Answered: at(-800), Arrivals: []link.Arrival{{At: at(-700), Bytes: 1e6}}},
+			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(-900),
+				Answered: at(-800), Arrivals: []link.Arrival{{At: at(-700), Bytes: 1e6}}},
 			// And after it.
-			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(900), Answered: at(1000)},
-			{Protocol: "tcp", Device: end("198.18.0.2:6000"), Server: end("198.18.0.1:443"), Opened: at(340), Answered: at(441), First: at(442), Arrivals: []link.Arrival{{At: at(545), Bytes: 3000}, {At: at(650), Bytes: 9000}, {At: at(660), Bytes: 12000}}},
+			{Protocol: "tcp", Device: end("198.18.0.2:5000"), Server: end("198.18.0.1:80"), Opened: at(900),
+				Answered: at(1000)},
+			{Protocol: "tcp", Device: end("198.18.0.2:6000"), Server: end("198.18.0.1:443"), Opened: at(340),
+				Answered: at(441), First: at(442), Arrivals: []link.Arrival{{At: at(545), Bytes: 3000},
+					{At: at(650), Bytes: 9000}, {At: at(660), Bytes: 12000}}},
 		},
 		Connections: []serve.Connection{
-			{ID: 1, Network: "tcp", Client: end("[::ffff:198.18.0.2]:5000"), Server: end("198.18.0.1:80"), Accepted: at(271), Protocol: "http/1.1"},
-			{ID: 2, Network: "tcp", Client: end("198.18.0.2:5001"), Server: end("198.18.0.1:80"), Accepted: at(272), Protocol: "http/1.1"},
-			{ID: 3, Network: "tcp", Client: end("198.18.0.2:6000"), Server: end("198.18.0.1:443"), Accepted: at(491), Hello: at(493), Secured: at(596), TLS: "TLS 1.3", Protocol: "h2", Name: "cdn.test"},
+			{ID: 1, Network: "tcp", Client: end("[::ffff:198.18.0.2]:5000"), Server: end("198.18.0.1:80"),
+				Accepted: at(271), Protocol: "http/1.1"},
+			{ID: 2, Network: "tcp", Client: end("198.18.0.2:5001"), Server: end("198.18.0.1:80"), Accepted: at(272),
+				Protocol: "http/1.1"},
+			{ID: 3, Network: "tcp", Client: end("198.18.0.2:6000"), Server: end("198.18.0.1:443"), Accepted: at(491),
+				Hello: at(493), Secured: at(596), TLS: "TLS 1.3", Protocol: "h2", Name: "cdn.test"},
 		},
 		Exchanges: []serve.Exchange{
 			page(1, "/", 272, 0, 5000), page(2, "/app.js", 399, 5000, 20000),
-			{ID: 3, Connection: 3, Stream: 1, Method: "GET", URL: "https://cdn.test/a.png", Status: 200, Began: at(598), Received: at(598), FirstByte: at(599), Ended: at(601), ResponseBytes: 5000, DecodedBytes: 5000, From: 3000, To: 9000},
-			{ID: 4, Connection: 3, Stream: 3, Method: "GET", URL: "https://cdn.test/b.png", Status: 404, Began: at(598.5), Received: at(598.5), FirstByte: at(599.5), Ended: at(602), ResponseBytes: 5000, DecodedBytes: 5000, From: 3500, To: 40000, Error: "the client went away"},
+			{ID: 3, Connection: 3, Stream: 1, Method: "GET", URL: "https://cdn.test/a.png", Status: 200, Began: at(598),
+				Received: at(598), FirstByte: at(599), Ended: at(601), ResponseBytes: 5000, DecodedBytes: 5000,
+				From: 3000, To: 9000},
+			{ID: 4, Connection: 3, Stream: 3, Method: "GET", URL: "https://cdn.test/b.png", Status: 404,
+				Began: at(598.5), Received: at(598.5), FirstByte: at(599.5), Ended: at(602), ResponseBytes: 5000,
+				DecodedBytes: 5000, From: 3500, To: 40000, Error: "the client went away"},
 		},
 	}
 }
@@ -76,23 +101,31 @@ func TestPhases(t *testing.T) {
 		first, ended                                                   known
 		wire                                                           int64
 	}{
-		{"http://page.test/", false, known{10, true}, known{113, false}, known{120, true}, known{221, true}, none, none, known{222, true}, known{323, true}, known{330, true}, 5000},
-		{"https://cdn.test/a.png", false, none, none, known{340, true}, known{441, true}, known{442, true}, known{546, false}, known{548, false}, known{650, true}, known{650, true}, -1},
-		{"http://page.test/app.js", true, none, none, none, none, none, none, known{349, false}, known{450, true}, known{470, true}, 15000},
-		{"https://cdn.test/b.png", true, none, none, none, none, none, none, known{548.5, false}, known{650, true}, none, -1},
+		{"http://page.test/", false, known{10, true}, known{113, false}, known{120, true}, known{221, true}, none, none,
+			known{222, true}, known{323, true}, known{330, true}, 5000},
+		{"https://cdn.test/a.png", false, none, none, known{340, true}, known{441, true}, known{442, true},
+			known{546, false}, known{548, false}, known{650, true}, known{650, true}, -1},
+		{"http://page.test/app.js", true, none, none, none, none, none, none, known{349, false}, known{450, true},
+			known{470, true}, 15000},
+		{"https://cdn.test/b.png", true, none, none, none, none, none, none, known{548.5, false}, known{650, true},
+			none, -1},
 	} {
 		r := w.Requests[i]
 		if r.Served.URL != want.url || r.Reused != want.reused || r.WireBytes != want.wire {
-			t.Errorf("request %d: %s, reused %v, %d on the wire, want %s, %v, %d", i, r.Served.URL, r.Reused, r.WireBytes, want.url, want.reused, want.wire)
+			t.Errorf("request %d: %s, reused %v, %d on the wire, want %s, %v, %d", i, r.Served.URL, r.Reused,
+				r.WireBytes, want.url, want.reused, want.wire)
 		}
 		for name, m := range map[string]struct {
 			got  Moment
 			want known
 		}{
-			"name from": {r.Name.From, want.nameFrom}, "name to": {r.Name.To, want.nameTo}, "connect from": {r.Connect.From, want.connectFrom}, "connect to": {r.Connect.To, want.connectTo},
-			"TLS from": {r.TLS.From, want.tlsFrom}, "TLS to": {r.TLS.To, want.tlsTo}, "sent": {r.Sent, want.sent}, "first byte": {r.FirstByte, want.first}, "ended": {r.Ended, want.ended},
+			"name from": {r.Name.From, want.nameFrom}, "name to": {r.Name.To, want.nameTo},
+			"connect from": {r.Connect.From, want.connectFrom}, "connect to": {r.Connect.To, want.connectTo},
+			"TLS from": {r.TLS.From, want.tlsFrom}, "TLS to": {r.TLS.To, want.tlsTo}, "sent": {r.Sent, want.sent},
+			"first byte": {r.FirstByte, want.first}, "ended": {r.Ended, want.ended},
 		} {
-			if want := m.want; m.got.Known() != (want != none) || want != none && (m.got.At != at(want.at) || m.got.Exact() != want.exact) {
+			if want := m.want; m.got.Known() != (want != none) || want != none &&
+				(m.got.At != at(want.at) || m.got.Exact() != want.exact) {
 				t.Errorf("%s: %s at %v (%v), want %v", r.Served.URL, name, float64(m.got.At-at(0))/1e6, m.got.By, want)
 			}
 			if m.got.Known() && (m.got.Earliest > m.got.At || m.got.Latest != 0 && m.got.Latest < m.got.At) {
@@ -118,10 +151,13 @@ func TestPhases(t *testing.T) {
 // Where no line has seen packets the servers' times are all there is, and QUIC's always are.
 func TestWithoutPackets(t *testing.T) {
 	e := aLoad()
-	quic := link.Flow{Protocol: "udp", Device: end("198.18.0.2:7000"), Server: end("198.18.0.1:443"), Opened: at(700), Answered: at(801), Arrivals: []link.Arrival{{At: at(801), Bytes: 1200}, {At: at(990), Bytes: 9000}}}
+	quic := link.Flow{Protocol: "udp", Device: end("198.18.0.2:7000"), Server: end("198.18.0.1:443"), Opened: at(700),
+		Answered: at(801), Arrivals: []link.Arrival{{At: at(801), Bytes: 1200}, {At: at(990), Bytes: 9000}}}
 	e.Flows = []link.Flow{quic}
-	e.Connections = append(e.Connections, serve.Connection{ID: 4, Network: "udp", Client: quic.Device, Server: quic.Server, Accepted: at(750), Hello: at(750), Secured: at(852), TLS: "TLS 1.3", Protocol: "h3"})
-	e.Exchanges = append(e.Exchanges, serve.Exchange{ID: 5, Connection: 4, URL: "https://quic.test/", Began: at(853), FirstByte: at(860), Ended: at(862), Status: 200})
+	e.Connections = append(e.Connections, serve.Connection{ID: 4, Network: "udp", Client: quic.Device,
+		Server: quic.Server, Accepted: at(750), Hello: at(750), Secured: at(852), TLS: "TLS 1.3", Protocol: "h3"})
+	e.Exchanges = append(e.Exchanges, serve.Exchange{ID: 5, Connection: 4, URL: "https://quic.test/", Began: at(853),
+		FirstByte: at(860), Ended: at(862), Status: 200})
 	w := New(e)
 	for _, r := range w.Requests {
 		if r.FirstByte.Known() && (r.FirstByte.By != Server || r.FirstByte.At != r.Served.FirstByte.Add(way)) {

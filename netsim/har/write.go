@@ -31,10 +31,12 @@ type Options struct {
 
 const pageID = "page_1"
 
-// mostEntryBytes is what the requests of a file have room for, of [MaxOwnBytes]: indented, with names, they are less than twice as many. Sites may send heads without end.
+// mostEntryBytes is what the requests of a file have room for, of [MaxOwnBytes]: indented, with
+// names, they are less than twice as many. Sites may send heads without end.
 const mostEntryBytes = MaxOwnBytes / 3
 
-// File makes a HAR file, of as many requests and names as are read again; what is left out is told in its comment.
+// File makes a HAR file, of as many requests and names as are read again; what is left out is told
+// in its comment.
 func (w *Waterfall) File(o Options) *File {
 	started := o.Started
 	for i := range w.Requests {
@@ -42,8 +44,11 @@ func (w *Waterfall) File(o Options) *File {
 			started = b.At
 		}
 	}
-	page := Page{Started: wall(started, o.Wall), ID: pageID, Title: o.Title, Timings: PageTimings{OnContentLoad: -1, OnLoad: -1, StartRender: since(started, o.StartRender), LastChange: since(started, o.LastChange)}}
-	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{}, Comment: o.Comment, Recording: w.Recording}}
+	page := Page{Started: wall(started, o.Wall), ID: pageID, Title: o.Title,
+		Timings: PageTimings{OnContentLoad: -1, OnLoad: -1, StartRender: since(started, o.StartRender),
+			LastChange: since(started, o.LastChange)}}
+	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{},
+		Comment: o.Comment, Recording: w.Recording}}
 	requests, lookups := w.Requests[:min(len(w.Requests), MaxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
 	for i, bytes := 0, 0; i < len(requests); i++ {
 		e := requests[i].entry(o.Wall)
@@ -59,7 +64,9 @@ func (w *Waterfall) File(o Options) *File {
 		f.Log.Comment = strings.TrimSpace(fmt.Sprintf("%s %d more requests are left out.", f.Log.Comment, left))
 	}
 	for _, l := range lookups {
-		f.Log.Names = append(f.Log.Names, NameAsked{Name: l.Query.Name, Type: l.Query.Type, Result: string(l.Query.Result), Sent: instant(l.Sent), Had: instant(l.Had)})
+		f.Log.Names = append(f.Log.Names,
+			NameAsked{Name: l.Query.Name, Type: l.Query.Type, Result: string(l.Query.Result), Sent: instant(l.Sent),
+				Had: instant(l.Had)})
 	}
 	return f
 }
@@ -104,8 +111,10 @@ func (r *Request) entry(offset int64) Entry {
 	x := &r.Served
 	begins := r.Begins()
 	e := Entry{
-		Page: pageID, Started: wall(begins.At, offset), Clock: int64(begins.At), Request: r.made(), Response: r.response(), Timings: r.timings(),
-		Priority: priority(x.Urgency, x.Incremental), Protocol: r.Over.Protocol, TLS: r.Over.TLS, Reused: &r.Reused, Moments: r.moments(), Error: x.Error,
+		Page: pageID, Started: wall(begins.At, offset), Clock: int64(begins.At), Request: r.made(),
+		Response: r.response(), Timings: r.timings(),
+		Priority: priority(x.Urgency, x.Incremental), Protocol: r.Over.Protocol, TLS: r.Over.TLS, Reused: &r.Reused,
+		Moments: r.moments(), Error: x.Error,
 	}
 	e.Time = e.Timings.total()
 	if a := r.Over.Server; a.IsValid() {
@@ -122,12 +131,16 @@ func (r *Request) entry(offset int64) Entry {
 
 func (r *Request) moments() Moments {
 	return Moments{
-		NameFrom: instant(r.Name.From), NameTo: instant(r.Name.To), ConnectFrom: instant(r.Connect.From), ConnectTo: instant(r.Connect.To),
-		TLSFrom: instant(r.TLS.From), TLSTo: instant(r.TLS.To), Sent: instant(r.Sent), FirstByte: instant(r.FirstByte), Ended: instant(r.Ended),
+		NameFrom: instant(r.Name.From), NameTo: instant(r.Name.To), ConnectFrom: instant(r.Connect.From),
+		ConnectTo: instant(r.Connect.To),
+		TLSFrom:   instant(r.TLS.From), TLSTo: instant(r.TLS.To), Sent: instant(r.Sent),
+		FirstByte: instant(r.FirstByte),
+		Ended:     instant(r.Ended),
 	}
 }
 
-// timings are the best that is known; the bounds of each are in the moments. What passed between two phases is of those that the format has one of: blocked.
+// timings are the best that is known; the bounds of each are in the moments. What passed between
+// two phases is of those that the format has one of: blocked.
 func (r *Request) timings() Timings {
 	t := Timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	if r.Name.Known() {
@@ -144,7 +157,8 @@ func (r *Request) timings() Timings {
 		t.SSL = ms(r.TLS.Duration())
 	}
 	if r.FirstByte.Known() {
-		// What a request takes to be sent is the server's to know: from its first byte that came to its last.
+		// What a request takes to be sent is the server's to know: from its first byte that came to
+		// its last.
 		if x := &r.Served; x.Received > x.Began && x.Began != 0 {
 			t.Send = min(ms(x.Received.Sub(x.Began)), ms(max(0, r.FirstByte.At.Sub(r.Sent.At))))
 		}
@@ -184,7 +198,8 @@ func version(protocol string) string {
 
 func (r *Request) made() RequestMade {
 	x := &r.Served
-	m := RequestMade{Method: cmp.Or(x.Method, "GET"), URL: x.URL, Version: version(r.Over.Protocol), Cookies: []Cookie{}, Headers: pairs(x.Header), Query: query(x.URL), HeadersSize: -1, BodySize: x.RequestBytes}
+	m := RequestMade{Method: cmp.Or(x.Method, "GET"), URL: x.URL, Version: version(r.Over.Protocol),
+		Cookies: []Cookie{}, Headers: pairs(x.Header), Query: query(x.URL), HeadersSize: -1, BodySize: x.RequestBytes}
 	for _, line := range x.Header["Cookie"] {
 		read, _ := http.ParseCookie(line) // one that cannot be read is in the headers all the same
 		for _, c := range read {
@@ -198,8 +213,10 @@ func (r *Request) made() RequestMade {
 func (r *Request) response() ResponseMade {
 	x := &r.Served
 	m := ResponseMade{
-		Status: x.Status, StatusText: http.StatusText(x.Status), Version: version(r.Over.Protocol), Cookies: []Cookie{}, Headers: pairs(x.ResponseHeader),
-		Content:     Content{Size: x.DecodedBytes, Compression: max(0, x.DecodedBytes-x.ResponseBytes), MIMEType: x.ResponseHeader.Get("Content-Type")},
+		Status: x.Status, StatusText: http.StatusText(x.Status), Version: version(r.Over.Protocol), Cookies: []Cookie{},
+		Headers: pairs(x.ResponseHeader),
+		Content: Content{Size: x.DecodedBytes, Compression: max(0, x.DecodedBytes-x.ResponseBytes),
+			MIMEType: x.ResponseHeader.Get("Content-Type")},
 		RedirectURL: x.ResponseHeader.Get("Location"), HeadersSize: -1, BodySize: x.ResponseBytes,
 	}
 	for _, line := range x.ResponseHeader["Set-Cookie"] {
@@ -207,7 +224,8 @@ func (r *Request) response() ResponseMade {
 		if err != nil {
 			continue // as above
 		}
-		made := Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Domain: c.Domain, HTTPOnly: c.HttpOnly, Secure: c.Secure}
+		made := Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Domain: c.Domain, HTTPOnly: c.HttpOnly,
+			Secure: c.Secure}
 		if !c.Expires.IsZero() {
 			made.Expires = c.Expires.UTC().Format(time.RFC3339Nano)
 		}

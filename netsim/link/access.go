@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// AccessPoint is a wireless network that a device finds at an interface: WPA2 with one passphrase for all.
+// AccessPoint is a wireless network that a device finds at an interface: WPA2 with one passphrase
+// for all.
 type AccessPoint struct {
 	SSID       string // its name, 1 to 32 bytes of UTF-8
 	Passphrase string // 8 to 63 letters of ASCII
@@ -34,10 +35,13 @@ func (a *AccessPoint) narrow() bool { return a.channel() <= 13 }
 func (a *AccessPoint) Check() error {
 	switch c := a.channel(); {
 	case a.SSID == "" || len(a.SSID) > mostSSID || !utf8.ValidString(a.SSID) || strings.ContainsAny(a.SSID, "\x00\r\n"):
-		return fmt.Errorf("%q is no name of a wireless network: it has 1 to %d bytes, all in one line", a.SSID, mostSSID)
-	case len(a.Passphrase) < 8 || len(a.Passphrase) > 63 || strings.ContainsFunc(a.Passphrase, func(r rune) bool { return r < ' ' || r > '~' }):
+		return fmt.Errorf("%q is no name of a wireless network: it has 1 to %d bytes, all in one line", a.SSID,
+			mostSSID)
+	case len(a.Passphrase) < 8 || len(a.Passphrase) > 63 ||
+		strings.ContainsFunc(a.Passphrase, func(r rune) bool { return r < ' ' || r > '~' }):
 		return errors.New("the passphrase of a wireless network has 8 to 63 letters of ASCII")
-	case a.Country != "" && (len(a.Country) != 2 || strings.ContainsFunc(a.Country, func(r rune) bool { return r < 'A' || r > 'Z' })):
+	case a.Country != "" && (len(a.Country) != 2 ||
+		strings.ContainsFunc(a.Country, func(r rune) bool { return r < 'A' || r > 'Z' })):
 		return fmt.Errorf("%q is no country, such as DE", a.Country)
 	case c < 1 || c > 165 || c > 13 && c < 36:
 		return fmt.Errorf("channel %d is not between 1 and 13 or 36 and 165", c)
@@ -45,7 +49,8 @@ func (a *AccessPoint) Check() error {
 	return nil
 }
 
-// configuration is hostapd's. The name is written in hexadecimal, so that no letter in it means anything else.
+// configuration is hostapd's. The name is written in hexadecimal, so that no letter in it means
+// anything else.
 func (a *AccessPoint) configuration(name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// radioOf returns the number of the radio that an interface of the calling thread's network belongs to; nil: it is none of a radio. (linux/nl80211.h)
+// radioOf returns the number of the radio that an interface of the calling thread's network belongs
+// to; nil: it is none of a radio. (linux/nl80211.h)
 func radioOf(index int) (*uint32, error) {
 	family, err := radioFamily()
 	if err != nil || family == 0 {
@@ -72,7 +73,8 @@ func radioFamily() (uint16, error) {
 	return 0, nil
 }
 
-// moveRadio puts a radio of the calling thread's network, and all of its interfaces, into the network that a file is of.
+// moveRadio puts a radio of the calling thread's network, and all of its interfaces, into the
+// network that a file is of.
 func moveRadio(wiphy uint32, to int) error {
 	family, err := radioFamily()
 	if err != nil {

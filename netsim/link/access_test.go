@@ -30,12 +30,14 @@ func TestAccessPoints(t *testing.T) {
 	}
 }
 
-// FuzzAccessPoint: whatever a network is called, its configuration has the lines that it should have, and no others.
+// FuzzAccessPoint: whatever a network is called, its configuration has the lines that it should
+// have, and no others.
 func FuzzAccessPoint(f *testing.F) {
 	f.Add("rig", "correct horse", "DE", 11)
 	f.Add("rig\nwpa=0", "correct horse", "DE", 40)
 	f.Add("rig", "correct horse\nwpa=0", "", 0)
-	lines := strings.Count((&AccessPoint{SSID: "a", Passphrase: "12345678", Country: "DE"}).configuration("wlan0"), "\n")
+	lines := strings.Count((&AccessPoint{SSID: "a", Passphrase: "12345678", Country: "DE"}).configuration("wlan0"),
+		"\n")
 	f.Fuzz(func(t *testing.T, ssid, passphrase, country string, channel int) {
 		a := AccessPoint{SSID: ssid, Passphrase: passphrase, Country: country, Channel: channel}
 		if a.Check() != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// carrier takes packets from one interface to another, when a pipe says that they arrive. It is one thread, which sleeps in the kernel until the next packet comes or arrives.
+// carrier takes packets from one interface to another, when a pipe says that they arrive. It is one
+// thread, which sleeps in the kernel until the next packet comes or arrives.
 type carrier struct {
 	in, out int           // of TUN interfaces, not blocking
 	wake    int           // eventfd: the conditions have changed, or it is over
@@ -46,7 +47,7 @@ const (
 	mostAtOnce = 64        // packets that are read before it is looked whether others have arrived
 )
 
-func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (way, error) {
+func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (*carrier, error) {
 	pipe, err := NewPipe(d, seed, stream, at)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,8 @@ func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flow
 	if err != nil {
 		return nil, fmt.Errorf("make an event: %w", err)
 	}
-	c := &carrier{in: in, out: out, wake: wake, ready: make(chan struct{}), done: make(chan struct{}), pipe: pipe, clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
+	c := &carrier{in: in, out: out, wake: wake, ready: make(chan struct{}), done: make(chan struct{}), pipe: pipe,
+		clock: timeline.Monotonic(), flows: flows, up: stream == streamUp}
 	timeline.AddProcs(1)
 	go c.run()
 	<-c.ready // else a busy machine keeps the first packets waiting for a thread that has no priority yet
@@ -116,7 +118,8 @@ func (c *carrier) run() {
 	}
 }
 
-// packetLoad tells whether packets are few: as long as a thread has little to do it can keep nobody from work.
+// packetLoad tells whether packets are few: as long as a thread has little to do it can keep nobody
+// from work.
 type packetLoad struct {
 	began   timeline.Time
 	packets int
@@ -139,11 +142,15 @@ func (l *packetLoad) light(packets int, now timeline.Time) bool {
 	return !l.heavy
 }
 
-// schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent late, so on a busy machine the line would be idle while senders wait for answers: where a rate
-// bounds what there is to do, or it is little, the thread goes before all that has no deadline (sched(7)). Else it could be kept busy for ever, and must not keep others, who record, from their work.
+// schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent
+// late, so on a busy machine the line would be idle while senders wait for answers: where a rate
+// bounds what there is to do, or it is little, the thread goes before all that has no deadline
+// (sched(7)). Else it could be kept busy for ever, and must not keep others, who record, from their
+// work.
 func schedule(urgent bool) {
 	const nice = -15
-	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0) == nil {
+	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
+		Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0) == nil {
 		return
 	}
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}, 0)
@@ -216,13 +223,15 @@ func (c *carrier) deliver() {
 			// Before it is there, so that what the device answers is later.
 			c.flows.given(p.packet, now)
 		}
-		// An interface that takes no packet drops it, as a network card does whose program does not listen.
+		// An interface that takes no packet drops it, as a network card does whose program does not
+		// listen.
 		_, _ = unix.Write(c.out, p.packet)
 		c.spare = append(c.spare, p.packet[:cap(p.packet)])
 	}
 }
 
-// buffer returns one that holds any packet. They are kept: nothing is allocated for a packet once as many were on their way.
+// buffer returns one that holds any packet. They are kept: nothing is allocated for a packet once
+// as many were on their way.
 func (c *carrier) buffer() []byte {
 	if k := len(c.spare); k > 0 {
 		b := c.spare[k-1]

@@ -2,7 +2,8 @@ package link
 
 import "math/rand/v2"
 
-// chance rolls the dice of a direction. Each packet takes as many numbers as any other, each kind from a stream of its own: what is asked of one kind changes nothing of the others.
+// chance rolls the dice of a direction. Each packet takes as many numbers as any other, each kind
+// from a stream of its own: what is asked of one kind changes nothing of the others.
 type chance struct {
 	loss, jitter, order *rand.Rand
 	bad                 bool
@@ -21,8 +22,9 @@ func newChance(seed, stream uint64) chance {
 	return chance{loss: of(1), jitter: of(2), order: of(3)}
 }
 
-// set makes the channel lose a share of packets in bursts of a mean length: in equilibrium it is in its bad state for the share, toBad / (toBad + toGood), and stays
-// there for 1 / toGood packets on average.
+// set makes the channel lose a share of packets in bursts of a mean length: in equilibrium it is in
+// its bad state for the share, toBad / (toBad + toGood), and stays there for 1 / toGood packets on
+// average.
 func (c *chance) set(loss, burst float64) {
 	switch {
 	case loss <= 0:

@@ -59,12 +59,14 @@ const (
 // MTU is the largest IP packet, bytes, that goes over a line.
 const MTU = 1500
 
-// DefaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full segments each), so that what is lost of a page load is lost because it was asked for.
+// DefaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full
+// segments each), so that what is lost of a page load is lost because it was asked for.
 const DefaultQueue = 256 << 10
 
 // Check says what cannot be.
 func (c Conditions) Check() error {
-	if rtt := c.RTT(); (rtt < 0 || rtt > 2*MostDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 { // it is what was asked for, not two delays
+	// it is what was asked for, not two delays
+	if rtt := c.RTT(); (rtt < 0 || rtt > 2*MostDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 {
 		return fmt.Errorf("a round trip of %v is not between 0 and %v", rtt, 2*MostDelay)
 	}
 	if err := c.Down.Check(); err != nil {
@@ -86,7 +88,8 @@ func (d *Direction) Check() error {
 	case d.Delay < 0 || d.Delay > MostDelay:
 		return fmt.Errorf("a delay of %v is not between 0 and %v", d.Delay, MostDelay)
 	case d.Jitter < 0 || d.Jitter > d.Delay:
-		return fmt.Errorf("jitter of %v is not between 0 and the delay, %v: nothing arrives before it was sent", d.Jitter, d.Delay)
+		return fmt.Errorf("jitter of %v is not between 0 and the delay, %v: nothing arrives before it was sent",
+			d.Jitter, d.Delay)
 	case d.Queue != 0 && (d.Queue < LeastQueue || d.Queue > MostQueue):
 		return fmt.Errorf("a queue of %d bytes is not between %d and %d", d.Queue, LeastQueue, MostQueue)
 	case !(d.Loss >= 0 && d.Loss <= 1):
@@ -94,7 +97,8 @@ func (d *Direction) Check() error {
 	case d.Burst != 0 && !(d.Burst >= 1 && d.Burst <= MostBurst):
 		return fmt.Errorf("losses of %v packets in a row are not between 1 and %v", d.Burst, MostBurst)
 	case d.Loss > 0 && d.Loss < 1 && d.Burst != 0 && d.Burst < d.Loss/(1-d.Loss):
-		return fmt.Errorf("a loss of %.4g %% needs at least %.3g lost packets in a row, on average", 100*d.Loss, d.Loss/(1-d.Loss))
+		return fmt.Errorf("a loss of %.4g %% needs at least %.3g lost packets in a row, on average", 100*d.Loss,
+			d.Loss/(1-d.Loss))
 	case !(d.Reorder >= 0 && d.Reorder < 1):
 		return fmt.Errorf("reordering of %v is no share from 0 to less than 1", d.Reorder)
 	case d.Behind < 0 || d.Behind > MostDelay:
@@ -111,7 +115,8 @@ func (t Trace) check() error {
 	alive := false
 	for i, s := range t {
 		if s.For <= 0 || s.For > MostTrace || s.Rate != 0 && (s.Rate < LeastRate || s.Rate > MostRate) {
-			return fmt.Errorf("step %d of the trace: %v at %v is not between 0 and %v at 0 or %v to %v", i+1, s.For, s.Rate, MostTrace, LeastRate, MostRate)
+			return fmt.Errorf("step %d of the trace: %v at %v is not between 0 and %v at 0 or %v to %v", i+1, s.For,
+				s.Rate, MostTrace, LeastRate, MostRate)
 		}
 		if whole += s.For; whole > MostTrace {
 			return fmt.Errorf("a trace of more than %v is too long", MostTrace)

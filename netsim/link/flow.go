@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Flow is what went over a line between two ports, seen at the device's end of it: without a hook in the device, and as the device sees it. Times are on the rig's clock; 0: it was not seen.
+// Flow is what went over a line between two ports, seen at the device's end of it: without a hook
+// in the device, and as the device sees it. Times are on the rig's clock; 0: it was not seen.
 type Flow struct {
 	Protocol string         // tcp or udp
 	Device   netip.AddrPort // its end on the device
@@ -23,22 +24,27 @@ type Flow struct {
 	LostUp, LostDown       uint64 // packets, on the way or in a queue
 	SentAgain              uint64 // packets to the device with data of TCP that it had been given before
 
-	// RepeatedUp and RepeatedDown are packets of TCP that begin with something that was sent before (a SYN, data), whatever became of it; those of the server are counted where it sends them.
+	// RepeatedUp and RepeatedDown are packets of TCP that begin with something that was sent before
+	// (a SYN, data), whatever became of it; those of the server are counted where it sends them.
 	RepeatedUp, RepeatedDown uint64
 
-	// Arrivals is how much of what a TCP server sent the device had, and since when: ascending. Of UDP it is the bytes of payload.
+	// Arrivals is how much of what a TCP server sent the device had, and since when: ascending. Of
+	// UDP it is the bytes of payload.
 	Arrivals []Arrival
-	// Coarse is by how much times of Arrivals may be too late. It is 0 but for long flows, of which only so many are kept: those that came closest together become one.
+	// Coarse is by how much times of Arrivals may be too late. It is 0 but for long flows, of which
+	// only so many are kept: those that came closest together become one.
 	Coarse time.Duration
 }
 
-// Arrival says that the device had the first Bytes of what the server sent, without a hole, since At: since the packet that made them whole was handed to its interface.
+// Arrival says that the device had the first Bytes of what the server sent, without a hole, since
+// At: since the packet that made them whole was handed to its interface.
 type Arrival struct {
 	At    timeline.Time
 	Bytes int64
 }
 
-// Had returns since when the device had the first so many bytes of what the server sent, and whether it had them at all.
+// Had returns since when the device had the first so many bytes of what the server sent, and
+// whether it had them at all.
 func (f *Flow) Had(bytes int64) (timeline.Time, bool) {
 	i, _ := slices.BinarySearchFunc(f.Arrivals, bytes, func(a Arrival, want int64) int {
 		if a.Bytes < want {

@@ -9,8 +9,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// flows is what the two carriers of a line see, by flow. Each packet is looked at where the device sends it (up), where a server sends it (sent) and where the device is given it (given).
-// A packet costs a lock, that the two threads hardly ever want at once, and a look into a map. Memory is bounded, whatever comes, and is taken when a flow begins or has many arrivals.
+// flows is what the two carriers of a line see, by flow. Each packet is looked at where the device
+// sends it (up), where a server sends it (sent) and where the device is given it (given). A packet
+// costs a lock, that the two threads hardly ever want at once, and a look into a map. Memory is
+// bounded, whatever comes, and is taken when a flow begins or has many arrivals.
 type flows struct {
 	mu     sync.Mutex
 	byEnds map[ends]*flow
@@ -64,7 +66,8 @@ const (
 
 func newFlows() *flows { return &flows{byEnds: map[ends]*flow{}} }
 
-// find reads a packet's header and returns its flow, which the device has sent or is sent to it; nil if it is of none that is noted.
+// find reads a packet's header and returns its flow, which the device has sent or is sent to it;
+// nil if it is of none that is noted.
 func (t *flows) find(packet []byte, h *header, fromDevice bool) *flow {
 	if !h.read(packet) {
 		t.missed.Other++
@@ -76,7 +79,8 @@ func (t *flows) find(packet []byte, h *header, fromDevice bool) *flow {
 	}
 	f := t.byEnds[e]
 	// Ports are used again: a SYN with another number is another connection.
-	if f != nil && !(fromDevice && h.protocol == protocolTCP && h.flags&(flagSYN|flagACK) == flagSYN && f.up.begun && f.up.start != h.seq) {
+	if f != nil && !(fromDevice && h.protocol == protocolTCP && h.flags&(flagSYN|flagACK) == flagSYN && f.up.begun &&
+		f.up.start != h.seq) {
 		return f
 	}
 	if len(t.all) == MostFlows {
@@ -161,7 +165,8 @@ func (t *flows) given(packet []byte, at timeline.Time) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// A flow may have followed at the same ports while the packet was on its way; it is then told of one packet too many.
+	// A flow may have followed at the same ports while the packet was on its way; it is then told
+	// of one packet too many.
 	f := t.byEnds[ends{h.protocol, h.six, h.to, h.from, h.dst, h.source}]
 	if f == nil {
 		return
@@ -205,7 +210,8 @@ func (s *stream) send(h *header) (again bool) {
 	return again
 }
 
-// segment takes note of what of a TCP stream a packet brings. Offsets are of 64 bits: their numbers begin again every 4 GiB, and are never half of that away from what is next.
+// segment takes note of what of a TCP stream a packet brings. Offsets are of 64 bits: their numbers
+// begin again every 4 GiB, and are never half of that away from what is next.
 func (t *flows) segment(f *flow, h *header, at timeline.Time) {
 	if h.flags&flagRST != 0 {
 		if f.Closed == 0 {
@@ -268,7 +274,8 @@ func (t *flows) advance(f *flow, to int64, at timeline.Time) {
 	t.arrived(f, at)
 }
 
-// acknowledged believes the device, when it says that it has what there was no room to hold. It is later by as long as the device takes to say so.
+// acknowledged believes the device, when it says that it has what there was no room to hold. It is
+// later by as long as the device takes to say so.
 func (t *flows) acknowledged(f *flow, ack uint32, at timeline.Time) {
 	more := int32(ack - f.next)
 	if !f.begun || more <= 0 || int32(ack-f.down.next) > 0 {
@@ -327,7 +334,8 @@ func (t *flows) arrived(f *flow, at timeline.Time) {
 	f.group = at
 }
 
-// room makes room for one arrival at least: by memory, or if there is none left by making times coarser.
+// room makes room for one arrival at least: by memory, or if there is none left by making times
+// coarser.
 func (t *flows) room(f *flow) {
 	now := cap(f.Arrivals)
 	if more := max(now, leastArrivals); now == 0 || now < MostArrivals && t.kept+more <= allArrivals {
@@ -342,8 +350,9 @@ func (t *flows) room(f *flow) {
 	}
 }
 
-// coarsen makes arrivals one that are within twice as long as before. One of them is at most f.Coarse long, and ends when it says; those that end within as much of the end of the first
-// of them are at most twice as long together.
+// coarsen makes arrivals one that are within twice as long as before. One of them is at most
+// f.Coarse long, and ends when it says; those that end within as much of the end of the first of
+// them are at most twice as long together.
 func (f *flow) coarsen() {
 	before := f.Coarse
 	if before == 0 {
@@ -359,7 +368,8 @@ func (f *flow) coarsen() {
 		kept, first = append(kept, a), a.At
 	}
 	f.Arrivals, f.Coarse = kept, 2*before
-	// Nothing may join the last one but what comes within Coarse of its first byte, and that is not known any more.
+	// Nothing may join the last one but what comes within Coarse of its first byte, and that is not
+	// known any more.
 	f.group = first.Add(-before)
 }
 

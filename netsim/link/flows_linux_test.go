@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestPacketFlows: what the link has seen of a download is what went through it, and the device had it as the rate lets it.
+// TestPacketFlows: what the link has seen of a download is what went through it, and the device had
+// it as the rate lets it.
 func TestPacketFlows(t *testing.T) {
 	d := Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond, Loss: 0.01}
 	p := openPacket(t, Conditions{Down: d, Up: Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond}})
@@ -51,24 +52,32 @@ func TestPacketFlows(t *testing.T) {
 	}
 	f := all[0]
 	t.Logf("%d arrivals, %d lost, %d repeated, %d sent again", len(f.Arrivals), f.LostDown, f.RepeatedDown, f.SentAgain)
-	if f.Device.String() != c.LocalAddr().String() || f.Server.String() != c.RemoteAddr().String() || f.Protocol != "tcp" {
+	if f.Device.String() != c.LocalAddr().String() || f.Server.String() != c.RemoteAddr().String() ||
+		f.Protocol != "tcp" {
 		t.Errorf("%+v", f)
 	}
-	if !(began <= f.Opened && f.Opened.Add(40*time.Millisecond) <= f.Answered && f.Answered <= connected && f.Answered <= f.First && f.Closed != 0 && f.Closed <= ended) {
-		t.Errorf("from %v to %v, connected at %v: opened at %v, answered at %v, first data at %v, closed at %v", began, ended, connected, f.Opened, f.Answered, f.First, f.Closed)
+	if !(began <= f.Opened && f.Opened.Add(40*time.Millisecond) <= f.Answered && f.Answered <= connected &&
+		f.Answered <= f.First && f.Closed != 0 && f.Closed <= ended) {
+		t.Errorf("from %v to %v, connected at %v: opened at %v, answered at %v, first data at %v, closed at %v", began,
+			ended, connected, f.Opened, f.Answered, f.First, f.Closed)
 	}
 	if last := f.Arrivals[len(f.Arrivals)-1]; last.Bytes != size || last.At > f.Closed {
 		t.Errorf("%+v is the last arrival, of %d bytes", last, size)
 	}
 	for _, a := range f.Arrivals {
-		// What was received without a hole may have come in any order, but not faster than the line. Nothing was sent before the connection was there; when the first of it came, a machine that stood still has noted late.
+		// What was received without a hole may have come in any order, but not faster than the
+		// line. Nothing was sent before the connection was there; when the first of it came, a
+		// machine that stood still has noted late.
 		if a.At.Sub(f.Answered).Seconds() < float64(a.Bytes)*8/5e6 {
 			t.Errorf("%+v is faster than the line, where the device was answered at %v", a, f.Answered)
 		}
 	}
 	down, up := p.Counts()
-	// What was on its way when the link was closed, such as what the server sent again on a busy machine, has neither arrived nor is it lost.
-	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.Missed().Other; gone > went || gone+5 < went || f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 { // the server's bare ACKs are not repeated
+	// What was on its way when the link was closed, such as what the server sent again on a busy
+	// machine, has neither arrived nor is it lost.
+	// the server's bare ACKs are not repeated
+	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.Missed().Other; gone > went || gone+5 < went ||
+		f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 {
 		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.Missed())
 	}
 }

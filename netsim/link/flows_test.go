@@ -55,9 +55,11 @@ func inIP(from, to netip.Addr, protocol uint8, b []byte) []byte {
 	return append(p, b...)
 }
 
-// A connection, by hand: its numbers begin again at 0 after 3000 bytes; a packet is lost on the way, what follows waits for it, and the server sends both again.
+// A connection, by hand: its numbers begin again at 0 after 3000 bytes; a packet is lost on the
+// way, what follows waits for it, and the server sends both again.
 func TestFlowByHand(t *testing.T) {
-	for _, ends := range [][2]netip.AddrPort{{aDevice, aServer}, {netip.MustParseAddrPort("[2001:2::2]:40000"), netip.MustParseAddrPort("[2606::1]:443")}} {
+	for _, ends := range [][2]netip.AddrPort{{aDevice, aServer},
+		{netip.MustParseAddrPort("[2001:2::2]:40000"), netip.MustParseAddrPort("[2606::1]:443")}} {
 		device, server := ends[0], ends[1]
 		table := newFlows()
 		isn := uint32(1<<32 - 3001)
@@ -90,10 +92,13 @@ func TestFlowByHand(t *testing.T) {
 		if got := fmt.Sprint(f.Arrivals); got != want || f.Coarse != 0 {
 			t.Errorf("%v: arrivals %s ± %v, want %s", device, got, f.Coarse, want)
 		}
-		if f.Protocol != "tcp" || f.Device != device || f.Server != server || f.Opened != ms(1) || f.Answered != ms(22) || f.First != ms(23) || f.Closed != ms(62) {
+		if f.Protocol != "tcp" || f.Device != device || f.Server != server || f.Opened != ms(1) ||
+			f.Answered != ms(22) || f.First != ms(23) || f.Closed != ms(62) {
 			t.Errorf("%+v", f)
 		}
-		if f.PacketsUp != 4 || f.LostUp != 1 || f.PacketsDown != 9 || f.LostDown != 1 || f.SentAgain != 1 || f.RepeatedUp != 1 || f.RepeatedDown != 4 { // 3000 came after 4000, and 5000 after 5250
+		// 3000 came after 4000, and 5000 after 5250
+		if f.PacketsUp != 4 || f.LostUp != 1 || f.PacketsDown != 9 || f.LostDown != 1 || f.SentAgain != 1 ||
+			f.RepeatedUp != 1 || f.RepeatedDown != 4 {
 			t.Errorf("%+v", f)
 		}
 		if when, ok := f.Had(1001); !ok || when != ms(60) {
@@ -110,7 +115,8 @@ func TestFlowByHand(t *testing.T) {
 	}
 }
 
-// Whatever order packets come in, and however often, the device has what a slow and plain account of bytes says, at that time.
+// Whatever order packets come in, and however often, the device has what a slow and plain account
+// of bytes says, at that time.
 func TestFlowArrivalsAreThose(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -239,7 +245,8 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 func TestHeaderRefuses(t *testing.T) {
 	whole := segment(aDevice, aServer, flagSYN, 1, 2, 3)
 	var h header
-	if !h.read(whole) || h.payload != 3 || h.seq != 1 || h.ack != 2 || h.flags != flagSYN || h.source != aDevice.Port() || h.dst != aServer.Port() {
+	if !h.read(whole) || h.payload != 3 || h.seq != 1 || h.ack != 2 || h.flags != flagSYN ||
+		h.source != aDevice.Port() || h.dst != aServer.Port() {
 		t.Errorf("%+v", h)
 	}
 	for n := range whole {
@@ -273,8 +280,10 @@ func FuzzFlows(f *testing.F) {
 	offset[24+12] = 15 << 4
 	for _, b := range [][]byte{
 		long, offset,
-		segment(aDevice, aServer, flagSYN, 1, 0, 0), segment(aServer, aDevice, flagSYN|flagACK, 1<<32-1, 2, 0), segment(aServer, aDevice, flagACK|flagFIN, 5, 2, 9),
-		segment(six, netip.MustParseAddrPort("[::1]:2"), flagRST, 0, 0, 3), datagram(aDevice, aServer, 30), datagram(six, six, 0), {}, {0x45}, {0x60, 0, 0, 0},
+		segment(aDevice, aServer, flagSYN, 1, 0, 0), segment(aServer, aDevice, flagSYN|flagACK, 1<<32-1, 2, 0),
+		segment(aServer, aDevice, flagACK|flagFIN, 5, 2, 9),
+		segment(six, netip.MustParseAddrPort("[::1]:2"), flagRST, 0, 0, 3), datagram(aDevice, aServer, 30),
+		datagram(six, six, 0), {}, {0x45}, {0x60, 0, 0, 0},
 	} {
 		f.Add(b, segment(aServer, aDevice, flagACK, 1<<31, 2, 100), uint8(1))
 		f.Add(segment(aServer, aDevice, flagACK, 0, 2, 10), b, uint8(2))
@@ -295,7 +304,8 @@ func FuzzFlows(f *testing.F) {
 		}
 		for _, flow := range table.snapshot() {
 			for i := range flow.Arrivals {
-				if i > 0 && (flow.Arrivals[i].Bytes <= flow.Arrivals[i-1].Bytes || flow.Arrivals[i].At < flow.Arrivals[i-1].At) {
+				if i > 0 && (flow.Arrivals[i].Bytes <= flow.Arrivals[i-1].Bytes ||
+					flow.Arrivals[i].At < flow.Arrivals[i-1].At) {
 					t.Fatalf("%v", flow.Arrivals)
 				}
 			}

@@ -20,9 +20,12 @@ type Goodput struct {
 	Lost    uint64  // packets to the device, on the way and in the queue
 }
 
-// What a measurement waits for. Connections that begin together overrun the queue together, lose a lot, and stand still until they time out; what they do then is what lasts.
+// What a measurement waits for. Connections that begin together overrun the queue together, lose a
+// lot, and stand still until they time out; what they do then is what lasts.
 const (
-	goodputSkip   = 3 * time.Second // of the line at its rate, and at least what all send before they hear of each other, and what the queue holds
+	// of the line at its rate, and at least what all send before they hear of each other, and what
+	// the queue holds
+	goodputSkip   = 3 * time.Second
 	goodputWindow = 3 * time.Second
 	leastWindow   = 300 // full packets, so that one more or less is a third of a hundredth
 )
@@ -34,8 +37,10 @@ func goodputPackets(d Direction, connections int) (skip, window int) {
 	return skip, max(int(goodputWindow/each), leastWindow)
 }
 
-// download has connections to a listener begin together, and have them read until the meter has enough.
-func download(ctx context.Context, d Direction, connections int, l net.Listener, dial func(context.Context) (net.Conn, error), m *meter, read func(int)) error {
+// download has connections to a listener begin together, and have them read until the meter has
+// enough.
+func download(ctx context.Context, d Direction, connections int, l net.Listener,
+	dial func(context.Context) (net.Conn, error), m *meter, read func(int)) error {
 	skip, window := goodputPackets(d, connections)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+4*time.Duration(skip+window)*d.takes(MTU))
 	defer cancel()
@@ -94,7 +99,8 @@ func pour(l net.Listener) {
 	}
 }
 
-// meter counts bytes between two moments: from the first byte after some, to the one that is enough.
+// meter counts bytes between two moments: from the first byte after some, to the one that is
+// enough.
 type meter struct {
 	skip, enough int64
 	done         chan struct{}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-
-	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Goodput downloads by so many connections at once, and begins to count when the first rush is over. What the device's interface is given counts, each byte once, at the time at which it is given it:
-// who waits for a byte that was lost reads a lot at once when it comes, and for many connections that would be a good part of all that is counted.
+// Goodput downloads by so many connections at once, and begins to count when the first rush is
+// over. What the device's interface is given counts, each byte once, at the time at which it is
+// given it: who waits for a byte that was lost reads a lot at once when it comes, and for many
+// connections that would be a good part of all that is counted.
 func (p *Packet) Goodput(ctx context.Context, connections int) (Goodput, error) {
 	d := p.conditions.Down
 	if d.Rate == 0 {
@@ -22,15 +22,9 @@ func (p *Packet) Goodput(ctx context.Context, connections int) (Goodput, error) 
 	}
 	address := net.JoinHostPort(ServerAddress.Addr().String(), strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 	m := newMeter(d, connections)
-	read := func(int) {}
-	var before Goodput
-	if _, sees := p.down.(*carrier); sees {
-		before = p.flows.measure(m)
-	} else { // the kernel carries them: what is read must do
-		clock := timeline.Monotonic()
-		read = func(n int) { m.add(int64(n), clock.Now()) }
-	}
-	err = download(ctx, d, connections, l, func(ctx context.Context) (net.Conn, error) { return p.Device.Dial(ctx, "tcp4", address) }, m, read)
+	before := p.flows.measure(m)
+	err = download(ctx, d, connections, l,
+		func(ctx context.Context) (net.Conn, error) { return p.Device.Dial(ctx, "tcp4", address) }, m, func(int) {})
 	after := p.flows.measure(nil)
 	if err != nil {
 		return Goodput{}, err

@@ -25,7 +25,8 @@ const (
 	mostExtensions = 8 // of IPv6, in a row
 )
 
-// read takes apart a packet of IPv4 (RFC 791) or IPv6 (RFC 8200) that carries TCP (RFC 9293) or UDP (RFC 768), from its first byte. It reports whether it is one, and is whole.
+// read takes apart a packet of IPv4 (RFC 791) or IPv6 (RFC 8200) that carries TCP (RFC 9293) or UDP
+// (RFC 768), from its first byte. It reports whether it is one, and is whole.
 func (h *header) read(b []byte) bool {
 	if len(b) < 1 {
 		return false

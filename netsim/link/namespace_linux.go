@@ -15,10 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is a network of its own on this machine: interfaces, addresses, routes and ports that nothing else sees, and an /etc/resolv.conf of its own.
+// Namespace is a network of its own on this machine: interfaces, addresses, routes and ports that
+// nothing else sees, and an /etc/resolv.conf of its own.
 //
-// It has no name. The kernel ends it with the last program and socket in it, so that nothing is left, however this program ends. It stands on a thread that
-// does nothing else; what must happen in it happens there.
+// It has no name. The kernel ends it with the last program and socket in it, so that nothing is
+// left, however this program ends. It stands on a thread that does nothing else; what must happen
+// in it happens there.
 type Namespace struct {
 	calls chan func()
 	stop  chan struct{} // closed to end it
@@ -28,7 +30,8 @@ type Namespace struct {
 
 // refused makes errors that tell of rights tell what to do.
 func refused(what string, err error) error {
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) ||
+		errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
 		return &PrivilegeError{what, err}
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -45,11 +48,13 @@ func NewNamespace(nameserver string) (*Namespace, error) {
 	return n, nil
 }
 
-// stand is the thread. It is not given back: it would carry the namespace to whatever ran on it next.
+// stand is the thread. It is not given back: it would carry the namespace to whatever ran on it
+// next.
 func (n *Namespace) stand(nameserver string, ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread is what /proc/self shows, and it never ends. Another one does it, while this one is kept from being chosen again.
+		// The first thread is what /proc/self shows, and it never ends. Another one does it, while
+		// this one is kept from being chosen again.
 		again := make(chan struct{})
 		go func() { defer close(again); n.stand(nameserver, ready) }()
 		<-again
@@ -77,7 +82,8 @@ func enter(nameserver string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
 		return refused("make a network namespace", err)
 	}
-	// What the machine unmounts later, such as a disk that is pulled out, is gone here too; what is mounted here stays here.
+	// What the machine unmounts later, such as a disk that is pulled out, is gone here too; what is
+	// mounted here stays here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return refused("keep mounts apart", err)
 	}
@@ -94,9 +100,11 @@ func ownNames(nameserver string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	// It is in a file system that nobody else sees and that ends with the namespace, however this program ends.
+	// It is in a file system that nobody else sees and that ends with the namespace, however this
+	// program ends.
 	tmp := os.TempDir()
-	if err := unix.Mount("eideticker", tmp, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64k,mode=0755"); err != nil {
+	if err := unix.Mount("eideticker", tmp, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		"size=64k,mode=0755"); err != nil {
 		return refused(what, err)
 	}
 	mine := filepath.Join(tmp, "resolv.conf")
@@ -113,7 +121,8 @@ func ownNames(nameserver string) error {
 	return nil
 }
 
-// Do calls f in the namespace. Sockets that it opens and programs that it starts stay in it; goroutines that it starts do not.
+// Do calls f in the namespace. Sockets that it opens and programs that it starts stay in it;
+// goroutines that it starts do not.
 func (n *Namespace) Do(f func() error) error {
 	result := make(chan error, 1)
 	select {
@@ -124,7 +133,8 @@ func (n *Namespace) Do(f func() error) error {
 	}
 }
 
-// Start starts a program in the namespace. It is killed when the namespace is closed, or this process ends.
+// Start starts a program in the namespace. It is killed when the namespace is closed, or this
+// process ends.
 func (n *Namespace) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

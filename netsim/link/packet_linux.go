@@ -11,28 +11,23 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Packet is a line that carries IP packets between two namespaces: that of the device, whose only way out it is, and that of the servers, where every address of
-// the world ends. All that is sent takes as long as the conditions say: the first packet of a connection too, and a name that is asked for.
+// Packet is a line that carries IP packets between two namespaces: that of the device, whose only
+// way out it is, and that of the servers, where every address of the world ends. All that is sent
+// takes as long as the conditions say: the first packet of a connection too, and a name that is
+// asked for.
 type Packet struct {
 	Device, Server *Namespace
 
 	conditions Conditions
-	down, up   way
-	refuses    func(Conditions) error // nil: nothing that can be asked
+	down, up   *carrier
 	flows      *flows
 	tuns       []int
 	once       sync.Once
 	err        error
 }
 
-// way takes packets one way.
-type way interface {
-	set(Direction) error
-	counts() Counts
-	close() error
-}
-
-// OpenPacket makes both namespaces and the line between them. What chance decides comes from the seed.
+// OpenPacket makes both namespaces and the line between them. What chance decides comes from the
+// seed.
 func OpenPacket(c Conditions, seed uint64) (p *Packet, err error) {
 	p = &Packet{conditions: c, flows: newFlows()}
 	defer func() {
@@ -86,11 +81,6 @@ func (p *Packet) Set(c Conditions) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	if p.refuses != nil {
-		if err := p.refuses(c); err != nil {
-			return err
-		}
-	}
 	p.conditions = c
 	return errors.Join(p.down.set(c.Down), p.up.set(c.Up))
 }
@@ -98,7 +88,8 @@ func (p *Packet) Set(c Conditions) error {
 // Counts returns what went through so far.
 func (p *Packet) Counts() (down, up Counts) { return p.down.counts(), p.up.counts() }
 
-// Flows returns what went over the line so far, in the order in which it began: the first [MostFlows] of TCP and UDP.
+// Flows returns what went over the line so far, in the order in which it began: the first
+// [MostFlows] of TCP and UDP.
 func (p *Packet) Flows() []Flow { return p.flows.snapshot() }
 
 // Missed returns what of it no flow tells of.
@@ -107,7 +98,7 @@ func (p *Packet) Missed() Missed { return p.flows.missing() }
 // Close ends the line. Programs that are still in the namespaces have no way out of them any more.
 func (p *Packet) Close() error {
 	p.once.Do(func() {
-		for _, c := range []way{p.down, p.up} {
+		for _, c := range []*carrier{p.down, p.up} {
 			if c != nil {
 				p.err = errors.Join(p.err, c.close())
 			}

@@ -58,7 +58,8 @@ func echo(t testing.TB, p *Packet) {
 	}()
 }
 
-// TestPacketRTT: a packet is never there before its time, and half of them are little later where the machine is not busy with other things.
+// TestPacketRTT: a packet is never there before its time, and half of them are little later where
+// the machine is not busy with other things.
 func TestPacketRTT(t *testing.T) {
 	for _, rtt := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {
 		p := openPacket(t, Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}})
@@ -84,7 +85,8 @@ func TestPacketRTT(t *testing.T) {
 			least, median, most := took[0], took[len(took)/2], took[len(took)-1]
 			t.Logf("%v asked: %v, median %v, %v", rtt, least, median, most)
 			if late := median > 2*rtt; least < rtt || late && try == busyTries {
-				t.Errorf("a round trip took %v to %v, median %v, want at least %v and not much more", least, most, median, rtt)
+				t.Errorf("a round trip took %v to %v, median %v, want at least %v and not much more", least, most,
+					median, rtt)
 			} else if late {
 				continue
 			}
@@ -94,9 +96,11 @@ func TestPacketRTT(t *testing.T) {
 	}
 }
 
-// TestPacketRate: TCP gets what the rate leaves after headers, by one connection or many, and no more.
+// TestPacketRate: TCP gets what the rate leaves after headers, by one connection or many, and no
+// more.
 func TestPacketRate(t *testing.T) {
-	p := openPacket(t, Conditions{Down: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond}, Up: Direction{Rate: 1 * Mbit, Delay: 10 * time.Millisecond}})
+	p := openPacket(t, Conditions{Down: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond},
+		Up: Direction{Rate: 1 * Mbit, Delay: 10 * time.Millisecond}})
 	l, err := p.Server.Listen("tcp4", ":80")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +121,8 @@ func TestPacketRate(t *testing.T) {
 	}()
 	download := func() (rate float64) {
 		began := time.Now()
-		c, err := p.Device.Dial(t.Context(), "tcp4", "93.184.215.14:80") // whoever that is: all the world ends at the rig
+		// whoever that is: all the world ends at the rig
+		c, err := p.Device.Dial(t.Context(), "tcp4", "93.184.215.14:80")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +149,8 @@ func TestPacketRate(t *testing.T) {
 	}
 }
 
-// TestPacketPrograms: what is started in the device's namespace has the link, and nothing else: no other way out, and no names but ours. The machine's files it has, with nothing
-// added to them.
+// TestPacketPrograms: what is started in the device's namespace has the link, and nothing else: no
+// other way out, and no names but ours. The machine's files it has, with nothing added to them.
 func TestPacketPrograms(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -153,7 +158,8 @@ func TestPacketPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := openPacket(t, Conditions{})
-	cmd := exec.Command("sh", "-c", "cat /etc/resolv.conf; echo in TMPDIR: $(ls $TMPDIR).; ls /sys/class/net 2>/dev/null; cat /proc/net/dev")
+	cmd := exec.Command("sh", "-c",
+		"cat /etc/resolv.conf; echo in TMPDIR: $(ls $TMPDIR).; ls /sys/class/net 2>/dev/null; cat /proc/net/dev")
 	var out strings.Builder
 	cmd.Stdout = &out
 	if err := p.Device.Start(cmd); err != nil {
@@ -163,7 +169,8 @@ func TestPacketPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	if !strings.Contains(text, "nameserver 198.18.0.1") || !strings.Contains(text, "link0:") || !strings.Contains(text, "in TMPDIR: there.\n") || strings.Contains(text, "eth0:") {
+	if !strings.Contains(text, "nameserver 198.18.0.1") || !strings.Contains(text, "link0:") ||
+		!strings.Contains(text, "in TMPDIR: there.\n") || strings.Contains(text, "eth0:") {
 		t.Errorf("a program in the namespace sees\n%s", text)
 	}
 	host, err := os.ReadFile("/etc/resolv.conf")
@@ -258,7 +265,8 @@ func TestCarrierMemory(t *testing.T) {
 	}
 }
 
-// TestNamespaceMounts: what the machine unmounts is gone in a namespace too, and what a namespace mounts is not the machine's.
+// TestNamespaceMounts: what the machine unmounts is gone in a namespace too, and what a namespace
+// mounts is not the machine's.
 func TestNamespaceMounts(t *testing.T) {
 	dir := t.TempDir()
 	result := make(chan error, 1)
@@ -269,7 +277,9 @@ func TestNamespaceMounts(t *testing.T) {
 				return refused("be a machine of its own", err)
 			}
 			// As systemd has it.
-			if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""), unix.Mount("disk", dir, "tmpfs", 0, "")); err != nil {
+			if err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+				unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""),
+				unix.Mount("disk", dir, "tmpfs", 0, "")); err != nil {
 				return err
 			}
 			const own = "/proc/thread-self/ns/mnt"
@@ -289,13 +299,15 @@ func TestNamespaceMounts(t *testing.T) {
 			if err := unix.Setns(machine, unix.CLONE_NEWNS); err != nil {
 				return err
 			}
-			if names, err := os.ReadFile("/etc/resolv.conf"); err == nil && strings.Contains(string(names), "198.18.0.1") {
+			if names, err := os.ReadFile("/etc/resolv.conf"); err == nil &&
+				strings.Contains(string(names), "198.18.0.1") {
 				return errors.New("the machine's own resolv.conf is changed")
 			}
 			if err := errors.Join(unix.Unmount(dir, 0), unix.Setns(namespace, unix.CLONE_NEWNS)); err != nil {
 				return err
 			}
-			if names, err := os.ReadFile("/etc/resolv.conf"); err == nil && !strings.Contains(string(names), "198.18.0.1") {
+			if names, err := os.ReadFile("/etc/resolv.conf"); err == nil &&
+				!strings.Contains(string(names), "198.18.0.1") {
 				return errors.New("the namespace has the machine's resolv.conf")
 			}
 			mounts, err := os.ReadFile("/proc/thread-self/mounts")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"time"
 )
 
 // errNoPackets: TUN interfaces and network namespaces as they are used here are Linux's.
@@ -57,32 +58,10 @@ func (*Packet) Probe(context.Context) (Probe, error) { return Probe{}, errNoPack
 func (*Packet) Goodput(context.Context, int) (Goodput, error) { return Goodput{}, errNoPackets }
 
 // Pings does nothing.
-func (*Packet) Pings(context.Context, int) ([]RoundTrip, error) { return nil, errNoPackets }
+func (*Packet) Pings(context.Context, int) ([]time.Duration, error) { return nil, errNoPackets }
 
 // Fates does nothing.
 func (*Packet) Fates(context.Context, int) ([]bool, error) { return nil, errNoPackets }
-
-// OpenTBF does nothing.
-func OpenTBF(Conditions) (*Packet, error) { return nil, errNoPackets }
-
-// HeaderTBF is Linux's.
-const HeaderTBF = 14
-
-// StallWatch is never there.
-type StallWatch struct{}
-
-// WatchStalls does nothing.
-func WatchStalls() (*StallWatch, error) {
-	return nil, fmt.Errorf("watch for stalls of this machine: it takes Linux: %w", errors.ErrUnsupported)
-}
-
-// Urge does nothing.
-func Urge() (back func(), err error) {
-	return nil, fmt.Errorf("go before all that has no deadline: it takes Linux: %w", errors.ErrUnsupported)
-}
-
-// Stop does nothing.
-func (*StallWatch) Stop() Stalls { return nil }
 
 // Close does nothing.
 func (*Packet) Close() error { return nil }

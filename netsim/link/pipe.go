@@ -13,8 +13,8 @@ const (
 	streamUp   = 1
 )
 
-// Pipe is the model of one direction: see the package. It does not carry anything: it says of each packet what becomes of it. It is not safe for use from
-// several goroutines.
+// Pipe is the model of one direction: see the package. It does not carry anything: it says of each
+// packet what becomes of it. It is not safe for use from several goroutines.
 type Pipe struct {
 	d      Direction
 	queue  int
@@ -55,13 +55,15 @@ type Counts struct {
 	HeldBack       uint64
 }
 
-// NewPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two directions of a line are streams of their own.
+// NewPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two
+// directions of a line are streams of their own.
 func NewPipe(d Direction, seed, stream uint64, at timeline.Time) (*Pipe, error) {
 	p := &Pipe{chance: newChance(seed, stream), free: at, last: at}
 	return p, p.Set(d, at)
 }
 
-// Set changes what the line is like, for what is sent from then on. What waits already leaves as it would have.
+// Set changes what the line is like, for what is sent from then on. What waits already leaves as it
+// would have.
 func (p *Pipe) Set(d Direction, at timeline.Time) error {
 	if err := d.Check(); err != nil {
 		return err
@@ -141,7 +143,8 @@ func (p *Pipe) serialise(bytes int) {
 	}
 }
 
-// take lets bits pass at a rate. What is left of a nanosecond is kept for the next ones: over a million packets it would be a millisecond.
+// take lets bits pass at a rate. What is left of a nanosecond is kept for the next ones: over a
+// million packets it would be a millisecond.
 func (p *Pipe) take(bits int64, rate Rate) {
 	whole := bits*int64(time.Second) + p.rest
 	p.free = p.free.Add(time.Duration(whole / int64(rate)))

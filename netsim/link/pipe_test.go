@@ -20,7 +20,8 @@ func newPipe(t testing.TB, d Direction, seed uint64) *Pipe {
 
 func ms(n int64) timeline.Time { return timeline.Time(n * int64(time.Millisecond)) }
 
-// A line of 1.5 Mbit/s and 20 ms: 1500 bytes take 8 ms, those that come at once leave one after the other, and all are on their way for 20 ms.
+// A line of 1.5 Mbit/s and 20 ms: 1500 bytes take 8 ms, those that come at once leave one after the
+// other, and all are on their way for 20 ms.
 func TestPipeByHand(t *testing.T) {
 	p := newPipe(t, Direction{Rate: 1500 * Kbit, Delay: 20 * time.Millisecond}, 1)
 	for i, step := range []struct {
@@ -34,7 +35,8 @@ func TestPipeByHand(t *testing.T) {
 	}
 }
 
-// At a rate of which no packet takes whole nanoseconds, a million of them end when the bits of a million have passed: to one nanosecond.
+// At a rate of which no packet takes whole nanoseconds, a million of them end when the bits of a
+// million have passed: to one nanosecond.
 func TestPipeDoesNotDrift(t *testing.T) {
 	const rate, packets, size = 7777777, 1_000_000, 1499
 	p := newPipe(t, Direction{Rate: rate}, 1)
@@ -67,10 +69,12 @@ func TestPipeQueue(t *testing.T) {
 	}
 }
 
-// The line is dead for a second of two, and 1 Mbit/s for the other: what begins at 0.9 s goes on at 2 s.
+// The line is dead for a second of two, and 1 Mbit/s for the other: what begins at 0.9 s goes on at
+// 2 s.
 func TestPipeTrace(t *testing.T) {
 	p := newPipe(t, Direction{Trace: Trace{{time.Second, Mbit}, {time.Second, 0}}, Queue: 1 << 20}, 1)
-	if f := p.Send(ms(900), 25000); f.Leaves != ms(2100) { // 200,000 bits: half of them in the last tenth of the first second
+	// 200,000 bits: half of them in the last tenth of the first second
+	if f := p.Send(ms(900), 25000); f.Leaves != ms(2100) {
 		t.Errorf("leaves at %v, want 2.1 s", f.Leaves)
 	}
 	if f := p.Send(ms(3500), 125); f.Leaves != ms(4001) {
@@ -111,7 +115,8 @@ func TestPipeLoss(t *testing.T) {
 	}
 }
 
-// The n-th packet has the fate that its seed has for it, whatever else is asked of the line, and whenever it is sent.
+// The n-th packet has the fate that its seed has for it, whatever else is asked of the line, and
+// whenever it is sent.
 func TestPipeFatesAreTheSeeds(t *testing.T) {
 	fates := func(d Direction, seed uint64, apart timeline.Time) (lost []int) {
 		p := newPipe(t, d, seed)
@@ -130,7 +135,8 @@ func TestPipeFatesAreTheSeeds(t *testing.T) {
 	}
 }
 
-// Packets arrive in the order they were sent, within delay ± jitter, but for the share that is held back.
+// Packets arrive in the order they were sent, within delay ± jitter, but for the share that is held
+// back.
 func TestPipeOrder(t *testing.T) {
 	d := Direction{Delay: 50 * time.Millisecond, Jitter: 20 * time.Millisecond}
 	p := newPipe(t, d, 5)
@@ -145,10 +151,12 @@ func TestPipeOrder(t *testing.T) {
 		last = f.Arrives
 		early, late = min(early, f.Arrives.Sub(at)), max(late, f.Arrives.Sub(at))
 	}
-	if early < 30*time.Millisecond || early > 31*time.Millisecond || late > 70*time.Millisecond || late < 69*time.Millisecond {
+	if early < 30*time.Millisecond || early > 31*time.Millisecond || late > 70*time.Millisecond ||
+		late < 69*time.Millisecond {
 		t.Errorf("on the way for %v to %v, want 30 to 70 ms", early, late)
 	}
-	p = newPipe(t, Direction{Rate: Mbit, Delay: time.Millisecond, Reorder: 0.1, Behind: 30 * time.Millisecond, Queue: 1 << 20}, 5)
+	p = newPipe(t, Direction{Rate: Mbit, Delay: time.Millisecond, Reorder: 0.1, Behind: 30 * time.Millisecond,
+		Queue: 1 << 20}, 5)
 	behind := 0
 	for n := range 10_000 {
 		f := p.Send(ms(int64(12*n)), 1500)
@@ -182,8 +190,10 @@ func TestPipeChanges(t *testing.T) {
 
 func TestConditionsRefused(t *testing.T) {
 	for _, d := range []Direction{
-		{Rate: -1}, {Rate: MostRate + 1}, {Delay: -1}, {Delay: time.Hour}, {Delay: 1, Jitter: 2}, {Queue: 1}, {Loss: -0.1}, {Loss: 1.1}, {Loss: math.NaN()}, {Burst: 0.5}, {Loss: 0.9, Burst: 2},
-		{Reorder: 1}, {Reorder: math.NaN()}, {Behind: -1}, {Rate: Mbit, Trace: Trace{{1, Mbit}}}, {Trace: Trace{{time.Second, 0}}}, {Trace: Trace{{0, Mbit}}}, {Trace: Trace{{time.Second, 5}}},
+		{Rate: -1}, {Rate: MostRate + 1}, {Delay: -1}, {Delay: time.Hour}, {Delay: 1, Jitter: 2}, {Queue: 1},
+		{Loss: -0.1}, {Loss: 1.1}, {Loss: math.NaN()}, {Burst: 0.5}, {Loss: 0.9, Burst: 2},
+		{Reorder: 1}, {Reorder: math.NaN()}, {Behind: -1}, {Rate: Mbit, Trace: Trace{{1, Mbit}}},
+		{Trace: Trace{{time.Second, 0}}}, {Trace: Trace{{0, Mbit}}}, {Trace: Trace{{time.Second, 5}}},
 		{Trace: Trace{{MostTrace, Mbit}, {time.Second, Mbit}}},
 	} {
 		if err := (Conditions{Up: d}).Check(); err == nil {
@@ -198,7 +208,8 @@ func TestConditionsRefused(t *testing.T) {
 }
 
 func TestRatesAreWritten(t *testing.T) {
-	for r, want := range map[Rate]string{5 * Mbit: "5Mbit", 1600 * Kbit: "1600kbit", 1: "1bit", 0: "0bit", 100 * Gbit: "100Gbit"} {
+	for r, want := range map[Rate]string{5 * Mbit: "5Mbit", 1600 * Kbit: "1600kbit", 1: "1bit", 0: "0bit",
+		100 * Gbit: "100Gbit"} {
 		if got := r.String(); got != want {
 			t.Errorf("%d is written %q, want %q", int64(r), got, want)
 		}
@@ -207,7 +218,8 @@ func TestRatesAreWritten(t *testing.T) {
 
 // Nothing is allocated for a packet.
 func BenchmarkPipe(b *testing.B) {
-	p := newPipe(b, Direction{Rate: 100 * Mbit, Delay: 10 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01, Reorder: 0.01}, 1)
+	p := newPipe(b, Direction{Rate: 100 * Mbit, Delay: 10 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01,
+		Reorder: 0.01}, 1)
 	b.ReportAllocs()
 	var at timeline.Time
 	for b.Loop() {

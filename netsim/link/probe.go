@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/eideticker/eideticker/capture/timeline"
 )
 
 // Probe is what a line was found to do, by packets that went through it.
@@ -21,13 +19,8 @@ type Probe struct {
 // Spread is of times in order.
 type Spread struct{ Least, Median, P99, Most time.Duration }
 
-// RoundTrip is what a packet took there and back, less what its own bits take at the rates asked.
-type RoundTrip struct {
-	Sent timeline.Time
-	Took time.Duration
-}
-
-// Tolerances within which a line does what was asked. On a quiet machine it is closer by far; what is further off has a machine that is too busy for it.
+// Tolerances within which a line does what was asked. On a quiet machine it is closer by far; what
+// is further off has a machine that is too busy for it.
 const (
 	rttShare  = 0.02
 	rttLeast  = 2 * time.Millisecond
@@ -41,12 +34,8 @@ const (
 	trainTime  = 400 * time.Millisecond
 )
 
-// SpreadOf is what round trips took; there is at least one.
-func SpreadOf(trips []RoundTrip) Spread {
-	took := make([]time.Duration, len(trips))
-	for i, t := range trips {
-		took[i] = t.Took
-	}
+// SpreadOf is of at least one time. It sorts them.
+func SpreadOf(took []time.Duration) Spread {
 	slices.Sort(took)
 	n := len(took)
 	return Spread{took[0], took[n/2], took[min(n-1, n*99/100)], took[n-1]}
@@ -74,7 +63,8 @@ func (d *Direction) takes(bytes int) time.Duration {
 	return time.Duration(int64(bytes) * 8 * int64(time.Second) / int64(d.Rate))
 }
 
-// slope is the median rate between packets that are half a train apart: a few that were late change nothing.
+// slope is the median rate between packets that are half a train apart: a few that were late change
+// nothing.
 func slope(arrived []int64) Rate {
 	half := len(arrived) / 2
 	var rates []Rate
@@ -92,11 +82,13 @@ func slope(arrived []int64) Rate {
 
 // Off tells what a probe found that the conditions did not ask for, a sentence each.
 func (c Conditions) Off(p Probe) (off []string) {
-	// Jitter makes the median wander: that of n packets lies within some 1.25 standard deviations / √n, and both ways have jitter that is evenly spread.
+	// Jitter makes the median wander: that of n packets lies within some 1.25 standard deviations /
+	// √n, and both ways have jitter that is evenly spread.
 	spread := (c.Down.Jitter + c.Up.Jitter).Seconds() / math.Sqrt(3) * 1.25 / math.Sqrt(pings) * lossSigma
 	within := max(time.Duration(rttShare*float64(c.RTT())), rttLeast) + time.Duration(spread*float64(time.Second))
 	if d := p.RTT.Median - c.RTT(); max(d, -d) > within {
-		off = append(off, fmt.Sprintf("a round trip takes %v, asked were %v ± %v", p.RTT.Median.Round(10*time.Microsecond), c.RTT(), within.Round(10*time.Microsecond)))
+		off = append(off, fmt.Sprintf("a round trip takes %v, asked were %v ± %v",
+			p.RTT.Median.Round(10*time.Microsecond), c.RTT(), within.Round(10*time.Microsecond)))
 	}
 	for _, way := range []struct {
 		name  string
@@ -104,7 +96,8 @@ func (c Conditions) Off(p Probe) (off []string) {
 		got   Rate
 	}{{"down", c.Down.Rate, p.Down}, {"up", c.Up.Rate, p.Up}} {
 		if way.asked > 0 && (way.got == 0 || math.Abs(float64(way.got)/float64(way.asked)-1) > rateShare) {
-			off = append(off, fmt.Sprintf("the rate %s is %.4g Mbit/s, asked were %.4g ± %.0f %%", way.name, way.got.Mbit(), way.asked.Mbit(), rateShare*100))
+			off = append(off, fmt.Sprintf("the rate %s is %.4g Mbit/s, asked were %.4g ± %.0f %%", way.name,
+				way.got.Mbit(), way.asked.Mbit(), rateShare*100))
 		}
 	}
 	if share, sigma := c.meanLoss(p.Sent); math.Abs(float64(p.Lost)-share*float64(p.Sent)) > lossSigma*sigma+1 {
@@ -113,7 +106,8 @@ func (c Conditions) Off(p Probe) (off []string) {
 	return off
 }
 
-// meanLoss is the share of packets that should be lost, of as many each way, and by how much the number lost of so many varies.
+// meanLoss is the share of packets that should be lost, of as many each way, and by how much the
+// number lost of so many varies.
 func (c *Conditions) meanLoss(sent int) (share, sigma float64) {
 	variance := 0.0
 	for _, d := range []*Direction{&c.Down, &c.Up} {
@@ -130,18 +124,23 @@ func (c *Conditions) meanLoss(sent int) (share, sigma float64) {
 // Mbit returns millions of bits a second.
 func (r Rate) Mbit() float64 { return float64(r) / float64(Mbit) }
 
-// headersTCP is what of a full packet TCP cannot use: 20 bytes of IPv4, 20 of TCP and 12 of its timestamps (RFC 7323).
+// headersTCP is what of a full packet TCP cannot use: 20 bytes of IPv4, 20 of TCP and 12 of its
+// timestamps (RFC 7323).
 const headersTCP = 52
 
-// GoodputCeiling is what TCP can carry at a rate at most: the part of full packets that is no header.
+// GoodputCeiling is what TCP can carry at a rate at most: the part of full packets that is no
+// header.
 func GoodputCeiling(r Rate) float64 { return float64(r) * (MTU - headersTCP) / MTU }
 
-// LossInterval is how many of so many packets each direction as the given one may lose, in 99 of 100 cases: the binomial interval, by its normal approximation, widened where losses come in bursts.
+// LossInterval is how many of so many packets each direction as the given one may lose, in 99 of
+// 100 cases: the binomial interval, by its normal approximation, widened where losses come in
+// bursts.
 func (d *Direction) LossInterval(sent int) (least, most float64) {
 	const sigmas = 2.576
 	burst := 1.0
 	if d.Loss > 0 && d.Loss < 1 {
-		// A Gilbert channel's losses vary as if there were (1 + r) / (1 - r) times fewer packets, r being by how much one packet's fate tells the next one's.
+		// A Gilbert channel's losses vary as if there were (1 + r) / (1 - r) times fewer packets, r
+		// being by how much one packet's fate tells the next one's.
 		if r := 1 - 1/max(1, d.Burst) - 1/max(1, d.Burst)*d.Loss/(1-d.Loss); d.Burst > 0 {
 			burst = max(0, (1+r)/(1-r))
 		}

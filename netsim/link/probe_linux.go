@@ -16,9 +16,11 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// How a line is probed. Small packets go there and back, answered by the kernel of the other side. Then full packets are sent at once, each way, as many as the queue is
-// sure to hold: they arrive as far apart as the rate makes them. Each carries its number, so that what is lost in between does not matter. Times are those at which
-// the kernel had the packet: when this program comes to read it is of no matter.
+// How a line is probed. Small packets go there and back, answered by the kernel of the other side.
+// Then full packets are sent at once, each way, as many as the queue is sure to hold: they arrive
+// as far apart as the rate makes them. Each carries its number, so that what is lost in between
+// does not matter. Times are those at which the kernel had the packet: when this program comes to
+// read it is of no matter.
 const (
 	pingBytes  = 64 // of ICMP's payload; with its header and IP's 28 more
 	probePort  = 9
@@ -50,7 +52,8 @@ func (p *Packet) probe(ctx context.Context) (result Probe, err error) {
 		address  netip.Addr
 		d        Direction
 		got      *Rate
-	}{{p.Server, p.Device, DeviceAddress.Addr(), p.conditions.Down, &result.Down}, {p.Device, p.Server, ServerAddress.Addr(), p.conditions.Up, &result.Up}} {
+	}{{p.Server, p.Device, DeviceAddress.Addr(), p.conditions.Down, &result.Down},
+		{p.Device, p.Server, ServerAddress.Addr(), p.conditions.Up, &result.Up}} {
 		if *way.got, err = train(ctx, way.from, way.to, way.address, way.d); err != nil {
 			return result, err
 		}
@@ -67,8 +70,10 @@ func (p *Packet) lost() Counts {
 	return down
 }
 
-// Pings sends so many echo requests from the device's side, far enough apart that none waits for another, and returns what came back of them. It fails if that is nothing.
-func (p *Packet) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
+// Pings sends so many echo requests from the device's side, far enough apart that none waits for
+// another, and returns the round trips of those that came back, less what a packet's own bits take.
+// It fails if that is nothing.
+func (p *Packet) Pings(ctx context.Context, count int) ([]time.Duration, error) {
 	sock, err := p.Device.probe(unix.SOCK_RAW, unix.IPPROTO_ICMP, 0)
 	if err != nil {
 		return nil, err
@@ -77,11 +82,11 @@ func (p *Packet) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	c := p.conditions
 	own := c.Down.takes(pingBytes+headers) + c.Up.takes(pingBytes+headers)
 	apart := max(5*time.Millisecond, 2*own)
-	patience := c.RTT() + c.Down.Jitter + c.Up.Jitter + c.Down.Behind + c.Up.Behind + time.Duration(count)*own + time.Second
+	patience := c.RTT() + c.Down.Jitter + c.Up.Jitter + c.Down.Behind + c.Up.Behind + time.Duration(count)*own +
+		time.Second
 	over := make(chan struct{})         // all are sent
 	sent := make([]atomic.Int64, count) // realtime
-	wall, _ := timeline.WallOffset(timeline.Monotonic())
-	trips := make([]RoundTrip, 0, count)
+	trips := make([]time.Duration, 0, count)
 	answered := make(chan error, 1)
 	go func() {
 		answered <- sock.receive(ctx, over, patience, func(b []byte, at int64) bool {
@@ -91,14 +96,15 @@ func (p *Packet) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 			}
 			if i := int(binary.BigEndian.Uint16(b[ipHeader+6:])); i < count {
 				if began := sent[i].Load(); began != 0 {
-					trips = append(trips, RoundTrip{timeline.Time(began - wall), time.Duration(at-began) - own})
+					trips = append(trips, time.Duration(at-began)-own)
 				}
 			}
 			return len(trips) == count
 		})
 	}()
 	send := func() error {
-		// A packet that is stamped and has to wait to be sent would seem late. The thread is not given back.
+		// A packet that is stamped and has to wait to be sent would seem late. The thread is not
+		// given back.
 		runtime.LockOSThread()
 		schedule(true)
 		request := make([]byte, 8+pingBytes)
@@ -131,7 +137,8 @@ func (p *Packet) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	return trips, nil
 }
 
-// Fates sends so many small packets to the device, one after the other, and returns which of them came.
+// Fates sends so many small packets to the device, one after the other, and returns which of them
+// came.
 func (p *Packet) Fates(ctx context.Context, count int) (came []bool, err error) {
 	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)
 	if err != nil {
@@ -146,13 +153,14 @@ func (p *Packet) Fates(ctx context.Context, count int) (came []bool, err error) 
 	came = make([]bool, count)
 	received, over := make(chan error, 1), make(chan struct{})
 	go func() {
-		received <- in.receive(ctx, over, 2*time.Duration(count)*fateApart+p.conditions.Down.Delay+time.Second, func(b []byte, _ int64) bool {
-			if i := int(binary.BigEndian.Uint32(append(b, 0, 0, 0, 0))); len(b) == 4 && i < count {
-				came[i] = true
-				return i == count-1
-			}
-			return false
-		})
+		received <- in.receive(ctx, over, 2*time.Duration(count)*fateApart+p.conditions.Down.Delay+time.Second,
+			func(b []byte, _ int64) bool {
+				if i := int(binary.BigEndian.Uint32(append(b, 0, 0, 0, 0))); len(b) == 4 && i < count {
+					came[i] = true
+					return i == count-1
+				}
+				return false
+			})
 	}()
 	send := func() error {
 		next := timeline.Monotonic().Now()
@@ -179,7 +187,8 @@ func (p *Packet) Fates(ctx context.Context, count int) (came []bool, err error) 
 // fateApart leaves time for packets to be read.
 const fateApart = 50 * time.Microsecond
 
-// train sends full packets at once and returns the rate at which they arrive; 0 where none was asked for.
+// train sends full packets at once and returns the rate at which they arrive; 0 where none was
+// asked for.
 func train(ctx context.Context, from, to *Namespace, address netip.Addr, d Direction) (Rate, error) {
 	if d.Rate == 0 {
 		return 0, nil
@@ -228,7 +237,8 @@ func train(ctx context.Context, from, to *Namespace, address netip.Addr, d Direc
 	return slope(arrived), nil
 }
 
-// probeSocket is one of IPv4 that says when the kernel had a packet. It blocks its thread, for a moment at a time.
+// probeSocket is one of IPv4 that says when the kernel had a packet. It blocks its thread, for a
+// moment at a time.
 type probeSocket struct{ fd int }
 
 const receiveSlice = 50 * time.Millisecond
@@ -262,8 +272,10 @@ func (s *probeSocket) send(b []byte, to netip.Addr) error {
 	return unix.Sendto(s.fd, b, 0, &unix.SockaddrInet4{Port: probePort, Addr: to.As4()})
 }
 
-// receive hands over what comes, and when, until it was enough or patience ends, which begins when all is sent: what is sent late, on a busy machine, is not lost.
-func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patience time.Duration, enough func(b []byte, at int64) bool) error {
+// receive hands over what comes, and when, until it was enough or patience ends, which begins when
+// all is sent: what is sent late, on a busy machine, is not lost.
+func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patience time.Duration,
+	enough func(b []byte, at int64) bool) error {
 	b, oob := make([]byte, MTU), make([]byte, 128)
 	clock := timeline.Monotonic()
 	end := timeline.Time(math.MaxInt64)
@@ -287,7 +299,9 @@ func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patienc
 		if err != nil || len(messages) == 0 || len(messages[0].Data) < 16 {
 			return errors.New("receive: the kernel does not say when")
 		}
-		at := int64(binary.NativeEndian.Uint64(messages[0].Data))*int64(time.Second) + int64(binary.NativeEndian.Uint64(messages[0].Data[8:])) // struct timespec
+		// struct timespec
+		at := int64(binary.NativeEndian.Uint64(messages[0].Data))*int64(time.Second) +
+			int64(binary.NativeEndian.Uint64(messages[0].Data[8:]))
 		if enough(b[:n], at) {
 			return nil
 		}
@@ -295,7 +309,8 @@ func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patienc
 	return nil
 }
 
-// realtime is the clock in which the kernel stamps packets. It is read without a system call, after which a thread may have to wait.
+// realtime is the clock in which the kernel stamps packets. It is read without a system call, after
+// which a thread may have to wait.
 func realtime() int64 { return time.Now().UnixNano() }
 
 // checksum is the Internet's (RFC 1071).

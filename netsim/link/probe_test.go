@@ -9,7 +9,8 @@ import (
 )
 
 func TestOff(t *testing.T) {
-	c := Conditions{Down: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond, Loss: 0.01}, Up: Direction{Rate: Mbit, Delay: 10 * time.Millisecond, Loss: 0.01}}
+	c := Conditions{Down: Direction{Rate: 5 * Mbit, Delay: 10 * time.Millisecond, Loss: 0.01},
+		Up: Direction{Rate: Mbit, Delay: 10 * time.Millisecond, Loss: 0.01}}
 	fine := Probe{RTT: Spread{Median: 20300 * time.Microsecond}, Down: 4_950_000, Up: 1_010_000, Sent: 300, Lost: 2}
 	if off := c.Off(fine); len(off) != 0 {
 		t.Errorf("it is told of %+v: %v", fine, off)
@@ -28,12 +29,14 @@ func TestOff(t *testing.T) {
 		}
 	}
 	c.Down.Jitter = 8 * time.Millisecond
-	if off := c.Off(Probe{RTT: Spread{Median: 23 * time.Millisecond}, Down: 5 * Mbit, Up: Mbit, Sent: 300, Lost: 3}); len(off) != 0 {
+	if off := c.Off(Probe{RTT: Spread{Median: 23 * time.Millisecond}, Down: 5 * Mbit, Up: Mbit, Sent: 300,
+		Lost: 3}); len(off) != 0 {
 		t.Errorf("jitter is not allowed for: %v", off)
 	}
 }
 
-// busyTries is how often a machine that does other work as well may be too late, before a test believes that it is the line.
+// busyTries is how often a machine that does other work as well may be too late, before a test
+// believes that it is the line.
 const busyTries = 5
 
 // probed holds what a probe finds against what was asked.
@@ -45,7 +48,8 @@ func probed(t *testing.T, profile Profile, probe func(context.Context) (Probe, e
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %v, %.4g down, %.4g up, %d of %d lost, took %v; off: %v", name, got.RTT, got.Down.Mbit(), got.Up.Mbit(), got.Lost, got.Sent, got.Took, c.Off(got))
+		t.Logf("%s: %v, %.4g down, %.4g up, %d of %d lost, took %v; off: %v", name, got.RTT, got.Down.Mbit(),
+			got.Up.Mbit(), got.Lost, got.Sent, got.Took, c.Off(got))
 		if got.RTT.Least < c.RTT() {
 			t.Errorf("%s: a round trip took %v, less than it can", name, got.RTT.Least)
 		}
@@ -66,7 +70,8 @@ func probed(t *testing.T, profile Profile, probe func(context.Context) (Probe, e
 	}
 }
 
-// goodEnough has goodput measured until a part of what is possible came through that even a busy machine lets through.
+// goodEnough has goodput measured until a part of what is possible came through that even a busy
+// machine lets through.
 func goodEnough(t *testing.T, rate Rate, connections int, goodput func(context.Context, int) (Goodput, error)) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -112,7 +117,8 @@ func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Contex
 	}
 }
 
-// Numbers of losses of a pipe lie in the interval as often as it says, and it is no wider than that takes.
+// Numbers of losses of a pipe lie in the interval as often as it says, and it is no wider than that
+// takes.
 func TestLossInterval(t *testing.T) {
 	for _, d := range []Direction{{Loss: 0.01}, {Loss: 0.05, Burst: 3}, {Loss: 0.3, Burst: 10}, {}, {Loss: 1}} {
 		const sent, times = 5000, 400

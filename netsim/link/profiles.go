@@ -16,7 +16,7 @@ type Profile struct {
 const (
 	fromWebPageTest = "WebPageTest, connectivity.ini"
 	fromApple       = "Apple, Network Link Conditioner"
-	fromOrbit       = "rates as geostationary providers sell them; of the RTT, 477 ms are four times 35,786 km at the speed of light, and the rest is theirs"
+	fromOrbit       = "rates of geostationary providers; four times 35,786 km at the speed of light"
 )
 
 // Profiles returns all that have a name, the fastest first.
@@ -40,9 +40,11 @@ var profiles = []Profile{
 	{"cable", "a television cable", even(5*Mbit, 1*Mbit, 28*time.Millisecond), fromWebPageTest},
 	{"satellite", "a satellite that stands still in the sky", even(25*Mbit, 3*Mbit, 600*time.Millisecond), fromOrbit},
 	{"dsl", "a slow telephone line", even(1500*Kbit, 384*Kbit, 50*time.Millisecond), fromWebPageTest},
-	{"3g-fast", "an older mobile network on a good day", even(1600*Kbit, 768*Kbit, 150*time.Millisecond), fromWebPageTest},
+	{"3g-fast", "an older mobile network on a good day", even(1600*Kbit, 768*Kbit, 150*time.Millisecond),
+		fromWebPageTest},
 	{"3g", "an older mobile network", even(1600*Kbit, 768*Kbit, 300*time.Millisecond), fromWebPageTest},
-	{"3g-slow", "an older mobile network far from its mast", even(400*Kbit, 400*Kbit, 400*time.Millisecond), fromWebPageTest},
+	{"3g-slow", "an older mobile network far from its mast", even(400*Kbit, 400*Kbit, 400*time.Millisecond),
+		fromWebPageTest},
 	{"2g", "the mobile network of the nineties", even(280*Kbit, 256*Kbit, 800*time.Millisecond), fromWebPageTest},
 	{"dial", "a modem that whistles", even(49*Kbit, 30*Kbit, 120*time.Millisecond), fromWebPageTest},
 }

@@ -36,7 +36,8 @@ var (
 type MissingError struct{ Program, For, Package string }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s is not installed, %s: apt-get install --no-install-recommends %s", e.Program, e.For, e.Package)
+	return fmt.Sprintf("%s is not installed, %s: apt-get install --no-install-recommends %s", e.Program, e.For,
+		e.Package)
 }
 
 // BusyInterfaceError says why an interface is not to be taken for a segment.
@@ -46,7 +47,8 @@ func (e *BusyInterfaceError) Error() string {
 	return fmt.Sprintf("the interface %s cannot be a device's side of a test network: %s", e.Interface, e.Why)
 }
 
-// interfaceName is what Linux takes for one, less what would mean something in the configuration of programs.
+// interfaceName is what Linux takes for one, less what would mean something in the configuration of
+// programs.
 var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
 // Check says what cannot be.
@@ -60,8 +62,9 @@ func (o *SegmentOptions) Check() error {
 	return nil
 }
 
-// addressing is the configuration of dnsmasq: addresses, the way out and who answers names, by DHCP and by router advertisements (RFC 2131, RFC 4861, RFC 8106). Names it
-// answers none: that is done at the servers' end, behind the line. Everything is kept in memory.
+// addressing is the configuration of dnsmasq: addresses, the way out and who answers names, by DHCP
+// and by router advertisements (RFC 2131, RFC 4861, RFC 8106). Names it answers none: that is done
+// at the servers' end, behind the line. Everything is kept in memory.
 func (o *SegmentOptions) addressing(ipv6 bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -92,7 +95,8 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 	return b.String()
 }
 
-// mostLeases is how many a segment gives: a device that says it is another one again and again gets no more.
+// mostLeases is how many a segment gives: a device that says it is another one again and again gets
+// no more.
 const mostLeases = 64
 
 // acknowledged is how dnsmasq tells of an address that a device has taken.
@@ -111,8 +115,9 @@ func parseLease(line string) (l Lease, ok bool) {
 	return Lease{a, m[2], m[3]}, true
 }
 
-// note is what an interface was before it was taken. It is written on the interface, where the kernel keeps a few words of whoever administers it (ip link set alias): so it goes
-// wherever the interface goes, lasts as long as what it tells of, and is there after this program was killed.
+// note is what an interface was before it was taken. It is written on the interface, where the
+// kernel keeps a few words of whoever administers it (ip link set alias): so it goes wherever the
+// interface goes, lasts as long as what it tells of, and is there after this program was killed.
 type note struct {
 	up        bool
 	addresses []netip.Prefix

@@ -14,15 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Segment is an interface of this machine as the device's side of a packet link: who is behind it has the line to the servers, and no other way out.
+// Segment is an interface of this machine as the device's side of a packet link: who is behind it
+// has the line to the servers, and no other way out.
 //
-// The interface is taken from the machine's own network and put into the namespace of the link's device, which forwards between the two and knows nothing else. That is exact and
-// simple: the line carries the device's IP packets as they are, and what lies below it, Ethernet and the asking for neighbours, stays on the cable, as in life. A bridge would have
-// the line carry what no line carries, and packets read from the interface itself would need all that the kernel knows of neighbours a second time. The cable or
-// radio itself is beyond what a probe of the line sees.
+// The interface is taken from the machine's own network and put into the namespace of the link's
+// device, which forwards between the two and knows nothing else. That is exact and simple: the line
+// carries the device's IP packets as they are, and what lies below it, Ethernet and the asking for
+// neighbours, stays on the cable, as in life. A bridge would have the line carry what no line
+// carries, and packets read from the interface itself would need all that the kernel knows of
+// neighbours a second time. The cable or radio itself is beyond what a probe of the line sees.
 //
-// When the segment is closed, the interface goes back with the addresses that it had. When this program is killed, its programs end with it, the kernel ends the
-// namespace and gives the interface back bare, and whoever asks for it next gives it its addresses: see [RestoreInterface].
+// When the segment is closed, the interface goes back with the addresses that it had. When this
+// program is killed, its programs end with it, the kernel ends the namespace and gives the
+// interface back bare, and whoever asks for it next gives it its addresses: see [RestoreInterface].
 type Segment struct {
 	options SegmentOptions
 	packet  *Packet
@@ -38,7 +42,8 @@ type Segment struct {
 	err     error
 }
 
-// OpenSegment has an interface of the calling thread's network take the device's side of the link. It is an error to start programs in the device's namespace then.
+// OpenSegment has an interface of the calling thread's network take the device's side of the link.
+// It is an error to start programs in the device's namespace then.
 func (p *Packet) OpenSegment(ctx context.Context, o SegmentOptions) (s *Segment, err error) {
 	s = &Segment{options: o, packet: p, home: -1, leases: make(chan Lease, 1)}
 	defer func() {
@@ -79,11 +84,13 @@ func (p *Packet) OpenSegment(ctx context.Context, o SegmentOptions) (s *Segment,
 	return s, nil
 }
 
-// lockInterface keeps an interface for one segment. The name is of the calling thread's network, and goes with the process, however that ends.
+// lockInterface keeps an interface for one segment. The name is of the calling thread's network,
+// and goes with the process, however that ends.
 func lockInterface(name string) (net.Listener, error) {
 	l, err := net.Listen("unix", "@eideticker-segment-"+name)
 	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, &BusyInterfaceError{name, "it is that of another one already; each device needs an interface of its own"}
+		return nil, &BusyInterfaceError{name,
+			"it is that of another one already; each device needs an interface of its own"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the interface %s from others: %w", name, err)
@@ -117,7 +124,8 @@ func (s *Segment) take() (err error) {
 		return &BusyInterfaceError{name, "it is no wireless interface, as an access point takes"}
 	}
 	if s.options.AccessPoint == nil && s.wiphy != nil {
-		return &BusyInterfaceError{name, "it is a wireless interface: say what its network is called, by access-point in the file of devices"}
+		return &BusyInterfaceError{name,
+			"it is a wireless interface: say what its network is called, by access-point in the file of devices"}
 	}
 	if err := s.origin.LinkSetAlias(l, s.was.String()); err != nil {
 		return refused("write on "+name+" what it was", err)
@@ -135,12 +143,14 @@ func (s *Segment) take() (err error) {
 	return s.move(s.origin, l, there)
 }
 
-// openNetwork opens the network of the calling thread as a file, by which interfaces are moved to it.
+// openNetwork opens the network of the calling thread as a file, by which interfaces are moved to
+// it.
 func openNetwork() (int, error) {
 	return unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 }
 
-// move puts the interface, of the calling thread's network, into the one that a file is of. A wireless one goes with its radio.
+// move puts the interface, of the calling thread's network, into the one that a file is of. A
+// wireless one goes with its radio.
 func (s *Segment) move(from *netlink.Handle, l netlink.Link, to int) error {
 	what := "move the interface " + s.options.Interface
 	if s.wiphy == nil {
@@ -281,11 +291,14 @@ func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	}
 	n, err := parseNote(l.Attrs().Alias)
 	if err != nil {
-		return nil, fmt.Errorf("give the interface %s back what it had: %w; remove it with: ip link set %[1]s alias ''", name, err)
+		return nil, fmt.Errorf("give the interface %s back what it had: %w; remove it with: ip link set %[1]s alias ''",
+			name, err)
 	}
 	what := "give the interface " + name + " back what it had"
 	for _, a := range n.addresses {
-		if err := h.AddrReplace(l, &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}); err != nil {
+		if err := h.AddrReplace(l,
+			&netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
+				Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}); err != nil {
 			return nil, refused(what, err)
 		}
 	}
@@ -300,7 +313,8 @@ func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	return findInterface(h, name)
 }
 
-// RestoreInterface gives an interface of the calling thread's network back what it had before it was a segment of a program that was killed. One that is in use, or is not there, stays as it is.
+// RestoreInterface gives an interface of the calling thread's network back what it had before it
+// was a segment of a program that was killed. One that is in use, or is not there, stays as it is.
 func RestoreInterface(name string) error {
 	if !interfaceName.MatchString(name) {
 		return nil
@@ -325,7 +339,8 @@ func RestoreInterface(name string) error {
 	return errors.Join(err, lock.Close())
 }
 
-// settle is done in the device's namespace: the interface gets its addresses, and packets are forwarded between it and the line.
+// settle is done in the device's namespace: the interface gets its addresses, and packets are
+// forwarded between it and the line.
 func (s *Segment) settle() error {
 	name := s.options.Interface
 	h, err := netlink.NewHandle(unix.NETLINK_ROUTE)
@@ -337,23 +352,27 @@ func (s *Segment) settle() error {
 	if err != nil {
 		return fmt.Errorf("find the interface %s: %w", name, err)
 	}
-	settings := [][2]string{{"ipv4/ip_forward", "1"}, {"ipv4/conf/all/send_redirects", "0"}, {"ipv4/conf/default/send_redirects", "0"}}
+	settings := [][2]string{{"ipv4/ip_forward", "1"}, {"ipv4/conf/all/send_redirects", "0"},
+		{"ipv4/conf/default/send_redirects", "0"}}
 	addresses := []netip.Prefix{SegmentAddress}
 	if !noIPv6() {
 		// There is nobody whose address it could be already.
-		settings = append(settings, [2]string{"ipv6/conf/" + name + "/accept_dad", "0"}, [2]string{"ipv6/conf/all/forwarding", "1"})
+		settings = append(settings, [2]string{"ipv6/conf/" + name + "/accept_dad", "0"},
+			[2]string{"ipv6/conf/all/forwarding", "1"})
 		addresses = append(addresses, SegmentAddress6)
 	}
 	for _, set := range settings {
 		if err := os.WriteFile("/proc/sys/net/"+set[0], []byte(set[1]), 0); err != nil {
 			if errors.Is(err, unix.EROFS) {
-				return fmt.Errorf("have the namespace forward packets: %w; a service needs ProtectKernelTunables=false", err)
+				return fmt.Errorf("have the namespace forward packets: %w; a service needs ProtectKernelTunables=false",
+					err)
 			}
 			return refused("have the namespace forward packets", err)
 		}
 	}
 	for _, a := range addresses {
-		addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
+		addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
+			Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
 		if a.Addr().Is6() {
 			addr.Flags = unix.IFA_F_NODAD
 		}
@@ -386,14 +405,16 @@ func (s *Segment) answer(change func(*netlink.Handle, *netlink.Route) error) err
 			continue
 		}
 		dst := &net.IPNet{IP: to.Addr().AsSlice(), Mask: net.CIDRMask(to.Bits(), to.Addr().BitLen())}
-		if err := change(h, &netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst, Table: unix.RT_TABLE_MAIN}); err != nil {
+		if err := change(h, &netlink.Route{LinkIndex: l.Attrs().Index, Dst: dst,
+			Table: unix.RT_TABLE_MAIN}); err != nil {
 			return refused("lead the servers' answers to "+to.String(), err)
 		}
 	}
 	return nil
 }
 
-// Await waits until a device has been given an address, and returns that: the last one, if there were several.
+// Await waits until a device has been given an address, and returns that: the last one, if there
+// were several.
 func (s *Segment) Await(ctx context.Context) (Lease, error) {
 	var ends []<-chan struct{}
 	for _, v := range s.serving {
@@ -408,7 +429,8 @@ func (s *Segment) Await(ctx context.Context) (Lease, error) {
 	case <-ends[1]:
 		return Lease{}, s.serving[1].why()
 	case <-ctx.Done():
-		return Lease{}, fmt.Errorf("no device at %s has asked for an address: is it on, and is it on this network? %w", s.options.Interface, context.Cause(ctx))
+		return Lease{}, fmt.Errorf("no device at %s has asked for an address: is it on, and is it on this network? %w",
+			s.options.Interface, context.Cause(ctx))
 	}
 }
 

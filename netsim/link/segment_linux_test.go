@@ -22,7 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bench is a machine with an interface, and a device at the other end of the cable: namespaces, and a pair of virtual Ethernet interfaces.
+// bench is a machine with an interface, and a device at the other end of the cable: namespaces, and
+// a pair of virtual Ethernet interfaces.
 type bench struct {
 	t           testing.TB
 	box, device *Namespace // box is nil where it is the machine itself
@@ -35,7 +36,8 @@ const (
 	deviceSide = "eth0"
 )
 
-// newBench skips a test where there is no right to it, or a program is missing, as there must be under CI.
+// newBench skips a test where there is no right to it, or a program is missing, as there must be
+// under CI.
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	for _, program := range []string{"dnsmasq", "busybox", "curl"} {
@@ -69,7 +71,8 @@ func newBench(t testing.TB) *bench {
 			return err
 		}
 		defer h.Close()
-		if err := h.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: boxSide, MTU: MTU}, PeerName: deviceSide, PeerNamespace: netlink.NsFd(there)}); err != nil {
+		if err := h.LinkAdd(&netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: boxSide, MTU: MTU}, PeerName: deviceSide,
+			PeerNamespace: netlink.NsFd(there)}); err != nil {
 			return err
 		}
 		l, err := h.LinkByName(boxSide)
@@ -77,7 +80,8 @@ func newBench(t testing.TB) *bench {
 			return err
 		}
 		return errors.Join(
-			h.AddrAdd(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(), Mask: net.CIDRMask(24, 32)}}),
+			h.AddrAdd(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(),
+				Mask: net.CIDRMask(24, 32)}}),
 			h.LinkSetAlias(l, "to the upper shelf; third from left"),
 			h.LinkSetUp(l))
 	})
@@ -159,7 +163,8 @@ func (b *bench) state() (n note, index int) {
 	return n, index
 }
 
-// dhcp has a real client ask for an address, and configure the device with what it is told, as a device's own does.
+// dhcp has a real client ask for an address, and configure the device with what it is told, as a
+// device's own does.
 func (b *bench) dhcp() {
 	b.t.Helper()
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
@@ -177,7 +182,8 @@ for d in $dns; do echo "nameserver $d"; done >/etc/resolv.conf
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if out, err := b.run("busybox", "udhcpc", "-f", "-q", "-n", "-t", "30", "-T", "1", "-O", "mtu", "-i", b.deviceSide, "-s", script); err != nil {
+	if out, err := b.run("busybox", "udhcpc", "-f", "-q", "-n", "-t", "30", "-T", "1", "-O", "mtu", "-i", b.deviceSide,
+		"-s", script); err != nil {
 		b.t.Fatalf("%v: %s", err, out)
 	}
 }
@@ -201,14 +207,16 @@ func servesHTTP(t testing.TB, n *Namespace, word string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, word) })}
+	server := &http.Server{Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, word) })}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(l) })
 	t.Cleanup(func() { server.Close(); wg.Wait() })
 }
 
-// TestSegment: a device that asks for an address gets one, and a way to the servers that is as slow as the line. All the world is there, and nothing of the machine. Then the
-// machine has its interface back as it was.
+// TestSegment: a device that asks for an address gets one, and a way to the servers that is as slow
+// as the line. All the world is there, and nothing of the machine. Then the machine has its
+// interface back as it was.
 func TestSegment(t *testing.T) {
 	b := newBench(t)
 	was, _ := b.state()
@@ -263,7 +271,8 @@ func TestSegment(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if is, _ := b.state(); is.String() != was.String() || is.alias != "to the upper shelf; third from left" || len(is.addresses) != 1 || !is.up {
+	if is, _ := b.state(); is.String() != was.String() || is.alias != "to the upper shelf; third from left" ||
+		len(is.addresses) != 1 || !is.up {
 		t.Errorf("the interface is back as %q, and was %q", is.String(), was.String())
 	}
 }
@@ -278,11 +287,13 @@ func (b *bench) await6() {
 			return
 		}
 	}
-	a, _ := b.run("sh", "-c", "ip -6 addr; ip -6 route; grep . /proc/sys/net/ipv6/conf/eth0/accept_ra* /proc/sys/net/ipv6/conf/*/forwarding /proc/sys/net/ipv6/conf/eth0/autoconf; cat /proc/net/snmp6 | grep -v '\\b0$'")
+	a, _ := b.run("sh", "-c",
+		"ip -6 addr; ip -6 route; grep . /proc/sys/net/ipv6/conf/eth0/accept_ra* /proc/sys/net/ipv6/conf/*/forwarding /proc/sys/net/ipv6/conf/eth0/autoconf; cat /proc/net/snmp6 | grep -v '\\b0$'")
 	b.t.Fatalf("no router has told the device of an address:\n%s", a)
 }
 
-// TestSegments: each device has a segment of its own, with the same addresses, and none finds the other.
+// TestSegments: each device has a segment of its own, with the same addresses, and none finds the
+// other.
 func TestSegments(t *testing.T) {
 	var benches [2]*bench
 	for i := range benches {
@@ -296,7 +307,8 @@ func TestSegments(t *testing.T) {
 		}
 	}
 	for i, b := range benches {
-		if out, err := b.run("curl", "-sS", "--max-time", "20", "http://198.18.0.1/"); err != nil || out != fmt.Sprint("rig ", i) {
+		if out, err := b.run("curl", "-sS", "--max-time", "20", "http://198.18.0.1/"); err != nil ||
+			out != fmt.Sprint("rig ", i) {
 			t.Errorf("device %d finds %q (%v)", i, out, err)
 		}
 	}
@@ -324,15 +336,24 @@ func TestSegmentsRefused(t *testing.T) {
 		o          SegmentOptions
 		do, undo   []string
 	}{
-		{"no such", "there is no interface eth9 on this machine, but eth3", SegmentOptions{Interface: "eth9"}, nil, nil},
+		{"no such", "there is no interface eth9 on this machine, but eth3", SegmentOptions{Interface: "eth9"}, nil,
+			nil},
 		{"no name", `"eth 3" is no name`, SegmentOptions{Interface: "eth 3"}, nil, nil},
 		{"loopback", "it is the loopback", SegmentOptions{Interface: "lo"}, nil, nil},
-		{"default route", "it is this machine's way to all other networks, and taking it would cut the machine off", SegmentOptions{}, []string{"route", "add", "default", "via", "192.168.77.254"}, []string{"route", "del", "default"}},
-		{"another route", "it is this machine's way to 10.1.0.0/16", SegmentOptions{}, []string{"route", "add", "10.1.0.0/16", "via", "192.168.77.254"}, []string{"route", "del", "10.1.0.0/16"}},
-		{"small packets", "packets of up to 1400 bytes only", SegmentOptions{}, []string{"link", "set", boxSide, "mtu", "1400"}, []string{"link", "set", boxSide, "mtu", "1500"}},
-		{"below another", "eth3.7 of this machine is on top of it", SegmentOptions{}, []string{"link", "add", "link", boxSide, "name", "eth3.7", "type", "macvlan"}, []string{"link", "del", "eth3.7"}},
-		{"of the kernel's own", "it is one of the kernel's own (tuntap)", SegmentOptions{Interface: "eth4"}, []string{"tuntap", "add", "eth4", "mode", "tap"}, []string{"link", "del", "eth4"}},
-		{"no wireless one", "it is no wireless interface", SegmentOptions{AccessPoint: &AccessPoint{SSID: "rig", Passphrase: "correct horse"}}, nil, nil},
+		{"default route", "it is this machine's way to all other networks, and taking it would cut the machine off",
+			SegmentOptions{}, []string{"route", "add", "default", "via", "192.168.77.254"},
+			[]string{"route", "del", "default"}},
+		{"another route", "it is this machine's way to 10.1.0.0/16", SegmentOptions{},
+			[]string{"route", "add", "10.1.0.0/16", "via", "192.168.77.254"}, []string{"route", "del", "10.1.0.0/16"}},
+		{"small packets", "packets of up to 1400 bytes only", SegmentOptions{},
+			[]string{"link", "set", boxSide, "mtu", "1400"}, []string{"link", "set", boxSide, "mtu", "1500"}},
+		{"below another", "eth3.7 of this machine is on top of it", SegmentOptions{},
+			[]string{"link", "add", "link", boxSide, "name", "eth3.7", "type", "macvlan"},
+			[]string{"link", "del", "eth3.7"}},
+		{"of the kernel's own", "it is one of the kernel's own (tuntap)", SegmentOptions{Interface: "eth4"},
+			[]string{"tuntap", "add", "eth4", "mode", "tap"}, []string{"link", "del", "eth4"}},
+		{"no wireless one", "it is no wireless interface",
+			SegmentOptions{AccessPoint: &AccessPoint{SSID: "rig", Passphrase: "correct horse"}}, nil, nil},
 		{"no passphrase", "has 8 to 63 letters", SegmentOptions{AccessPoint: &AccessPoint{SSID: "rig"}}, nil, nil},
 	} {
 		if tc.do != nil {
@@ -356,7 +377,8 @@ func TestSegmentsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := (*BusyInterfaceError)(nil)
-	if _, err := b.try(openPacket(t, Conditions{}), SegmentOptions{}); !errors.As(err, &busy) || !strings.Contains(err.Error(), "each device needs an interface of its own") {
+	if _, err := b.try(openPacket(t, Conditions{}), SegmentOptions{}); !errors.As(err, &busy) ||
+		!strings.Contains(err.Error(), "each device needs an interface of its own") {
 		t.Errorf("a second device on one interface: %v", err)
 	}
 }
@@ -371,13 +393,16 @@ func TestSegmentServantDies(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("a millisecond was long enough"))
 	defer cancel()
-	if _, err := s.Await(ctx); err == nil || !strings.Contains(err.Error(), "no device at eth3 has asked for an address") || !strings.Contains(err.Error(), "long enough") {
+	if _, err := s.Await(ctx); err == nil ||
+		!strings.Contains(err.Error(), "no device at eth3 has asked for an address") ||
+		!strings.Contains(err.Error(), "long enough") {
 		t.Errorf("without a device: %v", err)
 	}
 	if err := s.serving[0].cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Await(t.Context()); err == nil || !strings.Contains(err.Error(), "dnsmasq, which serves the device's network, has ended (signal: killed)") {
+	if _, err := s.Await(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "dnsmasq, which serves the device's network, has ended (signal: killed)") {
 		t.Errorf("without dnsmasq: %v", err)
 	}
 	if err := s.Close(); err == nil {
@@ -392,12 +417,14 @@ func TestSegmentServantDies(t *testing.T) {
 func TestSegmentMissing(t *testing.T) {
 	_, err := findProgram("nothing-is-called-so", "which gives devices their addresses", "a-package")
 	missing := (*MissingError)(nil)
-	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "apt-get install --no-install-recommends a-package") {
+	if !errors.As(err, &missing) ||
+		!strings.Contains(err.Error(), "apt-get install --no-install-recommends a-package") {
 		t.Error(err)
 	}
 }
 
-// TestRestore: what a killed program has left of an interface is mended by who wants it next, and not while somebody has it.
+// TestRestore: what a killed program has left of an interface is mended by who wants it next, and
+// not while somebody has it.
 func TestRestore(t *testing.T) {
 	b := newBench(t)
 	was, _ := b.state()
@@ -412,7 +439,9 @@ func TestRestore(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return errors.Join(h.LinkSetAlias(l, was.String()), h.AddrDel(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(), Mask: net.CIDRMask(24, 32)}}), h.LinkSetDown(l))
+			return errors.Join(h.LinkSetAlias(l, was.String()),
+				h.AddrDel(l, &netlink.Addr{IPNet: &net.IPNet{IP: net.IPv4(192, 168, 77, 1).To4(),
+					Mask: net.CIDRMask(24, 32)}}), h.LinkSetDown(l))
 		})
 	}
 	killed()
@@ -443,11 +472,13 @@ func TestRestore(t *testing.T) {
 
 func TestLeases(t *testing.T) {
 	for line, want := range map[string]Lease{
-		"dnsmasq-dhcp: DHCPACK(eth3) 198.18.1.57 02:11:22:33:44:55 phone": {netip.MustParseAddr("198.18.1.57"), "02:11:22:33:44:55", "phone"},
-		"dnsmasq-dhcp[7]: DHCPACK(wlan0) 198.18.1.10 02:11:22:33:44:55 ":  {netip.MustParseAddr("198.18.1.10"), "02:11:22:33:44:55", ""},
-		"dnsmasq-dhcp: DHCPOFFER(eth3) 198.18.1.57 02:11:22:33:44:55":     {},
-		"dnsmasq-dhcp: DHCPACK(eth3) 8.8.8.8 02:11:22:33:44:55":           {},
-		"dnsmasq-dhcp: DHCPACK(eth3) x 02:11:22:33:44:55":                 {},
+		"dnsmasq-dhcp: DHCPACK(eth3) 198.18.1.57 02:11:22:33:44:55 phone": {netip.MustParseAddr("198.18.1.57"),
+			"02:11:22:33:44:55", "phone"},
+		"dnsmasq-dhcp[7]: DHCPACK(wlan0) 198.18.1.10 02:11:22:33:44:55 ": {netip.MustParseAddr("198.18.1.10"),
+			"02:11:22:33:44:55", ""},
+		"dnsmasq-dhcp: DHCPOFFER(eth3) 198.18.1.57 02:11:22:33:44:55": {},
+		"dnsmasq-dhcp: DHCPACK(eth3) 8.8.8.8 02:11:22:33:44:55":       {},
+		"dnsmasq-dhcp: DHCPACK(eth3) x 02:11:22:33:44:55":             {},
 	} {
 		if got, ok := parseLease(line); got != want || ok != (want != Lease{}) {
 			t.Errorf("%s: %+v %v", line, got, ok)
@@ -459,7 +490,8 @@ func FuzzLease(f *testing.F) {
 	f.Add("dnsmasq-dhcp: DHCPACK(eth3) 198.18.1.57 02:11:22:33:44:55 phone")
 	f.Add("dnsmasq-dhcp: DHCPACK(eth3) 198.18.1.999 02:11:22:33:44:55 ")
 	f.Fuzz(func(t *testing.T, line string) {
-		if l, ok := parseLease(line); ok && (!SegmentAddress.Contains(l.Address) || len(l.MAC) != 17 || len(l.Name) > 4*255) {
+		if l, ok := parseLease(line); ok && (!SegmentAddress.Contains(l.Address) || len(l.MAC) != 17 ||
+			len(l.Name) > 4*255) {
 			t.Errorf("%+v", l)
 		}
 	})
@@ -475,7 +507,8 @@ func FuzzNote(f *testing.F) {
 			return
 		}
 		again, err := parseNote(n.String())
-		if len(n.String()) <= mostNote && (err != nil || again.up != n.up || again.alias != n.alias || !slices.Equal(again.addresses, n.addresses)) {
+		if len(n.String()) <= mostNote && (err != nil || again.up != n.up || again.alias != n.alias ||
+			!slices.Equal(again.addresses, n.addresses)) {
 			t.Errorf("%q is read as %+v, and that as %+v (%v)", s, n, again, err)
 		}
 	})

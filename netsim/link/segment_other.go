@@ -20,6 +20,3 @@ func (*Segment) Close() error { return nil }
 
 // RestoreInterface does nothing: nothing was taken.
 func RestoreInterface(string) error { return nil }
-
-// OpenNetem does nothing.
-func OpenNetem(Conditions) (*Packet, error) { return nil, errNoPackets }

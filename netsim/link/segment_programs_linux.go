@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// servant is a program that serves a segment, in its namespace and in the foreground. It has its configuration from its standard input, so that nothing is on the
-// disk, and is killed when it is not needed any more, or with this process.
+// servant is a program that serves a segment, in its namespace and in the foreground. It has its
+// configuration from its standard input, so that nothing is on the disk, and is killed when it is
+// not needed any more, or with this process.
 type servant struct {
 	name  string
 	cmd   *exec.Cmd
@@ -45,7 +46,8 @@ func (o *SegmentOptions) programs() ([]func(context.Context, *Segment) (*servant
 		return nil, err
 	}
 	all := []func(context.Context, *Segment) (*servant, error){func(ctx context.Context, s *Segment) (*servant, error) {
-		return s.serve(ctx, exec.Command(dnsmasq, "--keep-in-foreground", "--conf-file=-"), o.addressing(!noIPv6()), "started, version", s.heard)
+		return s.serve(ctx, exec.Command(dnsmasq, "--keep-in-foreground", "--conf-file=-"), o.addressing(!noIPv6()),
+			"started, version", s.heard)
 	}}
 	if o.AccessPoint == nil {
 		return all, nil
@@ -55,12 +57,14 @@ func (o *SegmentOptions) programs() ([]func(context.Context, *Segment) (*servant
 		return nil, err
 	}
 	// First: it is it that starts the interface.
-	return append([]func(context.Context, *Segment) (*servant, error){func(ctx context.Context, s *Segment) (*servant, error) {
-		return s.serve(ctx, exec.Command(hostapd, "/proc/self/fd/0"), o.AccessPoint.configuration(o.Interface), "AP-ENABLED", func(line string) {
-			if o.Log != nil {
-				o.Log(line)
-			}
-		})
+	return append([]func(context.Context, *Segment) (*servant, error){func(ctx context.Context, s *Segment) (*servant,
+		error) {
+		return s.serve(ctx, exec.Command(hostapd, "/proc/self/fd/0"), o.AccessPoint.configuration(o.Interface),
+			"AP-ENABLED", func(line string) {
+				if o.Log != nil {
+					o.Log(line)
+				}
+			})
 	}}, all...), nil
 }
 
@@ -82,7 +86,8 @@ func findProgram(name, reason, pkg string) (string, error) {
 var rights = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE}
 
 // serve starts a program and waits until it says that it is ready. Every line of it goes to heard.
-func (s *Segment) serve(ctx context.Context, cmd *exec.Cmd, configuration, ready string, heard func(string)) (*servant, error) {
+func (s *Segment) serve(ctx context.Context, cmd *exec.Cmd, configuration, ready string, heard func(string)) (*servant,
+	error) {
 	v := &servant{name: filepath.Base(cmd.Path), cmd: cmd, ready: make(chan struct{}), ended: make(chan struct{})}
 	cmd.Stdin = strings.NewReader(configuration)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}

@@ -44,7 +44,8 @@ func hold(name string) error {
 	select {}
 }
 
-// newVMBench has the VM as the machine, and a device whose interface is moved to where it is by a function.
+// newVMBench has the VM as the machine, and a device whose interface is moved to where it is by a
+// function.
 func newVMBench(t *testing.T, side, deviceSide string, move func(l netlink.Link, to int) error) *bench {
 	t.Helper()
 	if err := os.WriteFile("/etc/resolv.conf", []byte("nameserver 127.0.0.1\n"), 0o644); err != nil {
@@ -88,7 +89,8 @@ func (b *bench) fetch(host string) (string, error) {
 	return string(text), err
 }
 
-// TestSegmentCable: a network card is the machine's again when whoever had it was killed, and what it had is put back by who asks next.
+// TestSegmentCable: a network card is the machine's again when whoever had it was killed, and what
+// it had is put back by who asks next.
 func TestSegmentCable(t *testing.T) {
 	b := newVMBench(t, "eth0", "eth1", func(l netlink.Link, to int) error { return netlink.LinkSetNsFd(l, to) })
 	b.in(b.device, func() error {
@@ -196,7 +198,8 @@ func programsRunning(t *testing.T) (names []string) {
 	return names
 }
 
-// TestSegmentAccessPoint: a device without a cable finds the network by its name, gets in with the passphrase, and has the line and nothing else. The radio is the machine's again afterwards.
+// TestSegmentAccessPoint: a device without a cable finds the network by its name, gets in with the
+// passphrase, and has the line and nothing else. The radio is the machine's again afterwards.
 func TestSegmentAccessPoint(t *testing.T) {
 	b := newVMBench(t, "wlan0", "wlan1", func(l netlink.Link, to int) error {
 		radio, err := radioOf(l.Attrs().Index)
@@ -205,7 +208,8 @@ func TestSegmentAccessPoint(t *testing.T) {
 		}
 		return moveRadio(*radio, to)
 	})
-	if err := b.tries(); !strings.Contains(fmt.Sprint(err), "it is a wireless interface: say what its network is called") {
+	if err := b.tries(); !strings.Contains(fmt.Sprint(err),
+		"it is a wireless interface: say what its network is called") {
 		t.Errorf("without a name: %v", err)
 	}
 	was, _ := b.state()
@@ -213,7 +217,8 @@ func TestSegmentAccessPoint(t *testing.T) {
 	p, s := b.open(Conditions{}, SegmentOptions{AccessPoint: ap})
 	servesHTTP(t, p.Server, "the rig")
 	network := filepath.Join(t.TempDir(), "network")
-	if err := os.WriteFile(network, fmt.Appendf(nil, "network={\n\tssid=%x\n\tpsk=\"%s\"\n}\n", ap.SSID, ap.Passphrase), 0o600); err != nil {
+	if err := os.WriteFile(network, fmt.Appendf(nil, "network={\n\tssid=%x\n\tpsk=\"%s\"\n}\n", ap.SSID, ap.Passphrase),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	// It stays who has started it, and ends with the namespace.

@@ -13,17 +13,26 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Stream is a line for listeners and connections of TCP, for use without privileges, on any system: approximate, where [Packet] is exact.
+// Stream is a line for listeners and connections of TCP, for use without privileges, on any system:
+// approximate, where [Packet] is exact.
 //
-// All connections share the two pipes. What is written to one is cut into segments as TCP cuts it, each as large on the line as with its headers; those of connections that have something to send
-// leave in turn. What the line does between two moments is computed in the order of its own time, also if this program wakes late: being late once slows nothing down.
+// All connections share the two pipes. What is written to one is cut into segments as TCP cuts it,
+// each as large on the line as with its headers; those of connections that have something to send
+// leave in turn. What the line does between two moments is computed in the order of its own time,
+// also if this program wakes late: being late once slows nothing down.
 //
-// What it has of TCP: a connection begins with a round trip; it has ten segments on the way at first, as many more as are acknowledged, and 0.7 times as many after a loss (RFC 6928, 9438); who does
-// not read stops who writes, by bounded buffers. A segment that is lost is sent again, taking its time on the line again, when its sender can have learned of it: a round trip after it was sent if
-// others follow it, and 200 ms later if none does or it is lost once more; what was sent after it waits for it.
+// What it has of TCP: a connection begins with a round trip; it has ten segments on the way at
+// first, as many more as are acknowledged, and 0.7 times as many after a loss (RFC 6928, 9438); who
+// does not read stops who writes, by bounded buffers. A segment that is lost is sent again, taking
+// its time on the line again, when its sender can have learned of it: a round trip after it was
+// sent if others follow it, and 200 ms later if none does or it is lost once more; what was sent
+// after it waits for it.
 //
-// What it has not: acknowledgements take no room on the line; connections wait for each other in turn, not in a queue, so none is lost for want of room and the line gets no slower for others than by
-// their share; what is not TCP, names among it, is not slowed down; and a program that connects through it believes itself connected at once, but its first bytes leave when it would be.
+// What it has not: acknowledgements take no room on the line; connections wait for each other in
+// turn, not in a queue, so none is lost for want of room and the line gets no slower for others
+// than by their share; what is not TCP, names among it, is not slowed down; and a program that
+// connects through it believes itself connected at once, but its first bytes leave when it would
+// be.
 type Stream struct {
 	clock timeline.Clock
 	wake  chan struct{} // something has been written: what is next may be earlier
@@ -111,7 +120,8 @@ func (s *Stream) Set(c Conditions) error {
 	return errors.Join(s.pipes[streamDown].Set(c.Down, now), s.pipes[streamUp].Set(c.Up, now))
 }
 
-// Counts returns what went over it so far. Packets are segments, and the two that begin a connection.
+// Counts returns what went over it so far. Packets are segments, and the two that begin a
+// connection.
 func (s *Stream) Counts() (down, up Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +181,8 @@ func (s *Stream) run() {
 	}
 }
 
-// catchUp lets happen what is due, and returns the time. It is called, with the lock held, before anything is changed from outside: what is written now cannot be sent before.
+// catchUp lets happen what is due, and returns the time. It is called, with the lock held, before
+// anything is changed from outside: what is written now cannot be sent before.
 func (s *Stream) catchUp() timeline.Time {
 	now := s.clock.Now()
 	s.advance(now)
@@ -265,7 +276,8 @@ func (s *Stream) direction(way int) *Direction {
 	return &s.conditions.Up
 }
 
-// window is how many bytes a connection may have on the way at most: two rounds of the line's own, within bounds.
+// window is how many bytes a connection may have on the way at most: two rounds of the line's own,
+// within bounds.
 func (s *Stream) window(way int) int {
 	d := s.direction(way)
 	if d.Rate == 0 {
@@ -288,7 +300,8 @@ func (s *Stream) rouse() {
 	}
 }
 
-// handshake begins a connection: device is told when the device may send, server when the server has the connection. A SYN that is lost is sent again, later each time.
+// handshake begins a connection: device is told when the device may send, server when the server
+// has the connection. A SYN that is lost is sent again, later each time.
 func (s *Stream) handshake(device, server func(timeline.Time), failed func(error)) {
 	s.shake(s.catchUp(), 0, device, server, failed)
 	s.rouse()
@@ -331,7 +344,8 @@ func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 		return nil, fmt.Errorf("a stream link has %d connections, and takes no more", MostStreams)
 	}
 	if t, ok := c.(*net.TCPConn); ok {
-		// What the system keeps for one that does not read is bounded too. Where it cannot be set, it is the system's own bound.
+		// What the system keeps for one that does not read is bounded too. Where it cannot be set,
+		// it is the system's own bound.
 		_, _ = t.SetReadBuffer(socketBuffer), t.SetWriteBuffer(socketBuffer)
 	}
 	conn := newStreamConn(s, c, out, plain)
@@ -341,11 +355,13 @@ func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 	return conn, nil
 }
 
-// Listen returns a listener whose connections go over the line: who accepts them is the server, who connects the device. It accepts from l in the background, until it is closed.
+// Listen returns a listener whose connections go over the line: who accepts them is the server, who
+// connects the device. It accepts from l in the background, until it is closed.
 func (s *Stream) Listen(l net.Listener) net.Listener { return s.listen(l, 0) }
 
 func (s *Stream) listen(l net.Listener, plain int) net.Listener {
-	sl := &streamListener{Listener: l, stream: s, plain: plain, accepted: make(chan *streamConn, mostPending), pending: make(chan struct{}, mostPending), over: make(chan struct{})}
+	sl := &streamListener{Listener: l, stream: s, plain: plain, accepted: make(chan *streamConn, mostPending),
+		pending: make(chan struct{}, mostPending), over: make(chan struct{})}
 	s.mu.Lock()
 	closed := s.closed // Close waits for what was begun before
 	if !closed {
@@ -365,7 +381,8 @@ func (s *Stream) listen(l net.Listener, plain int) net.Listener {
 	return sl
 }
 
-// Dial connects to an address over the line: who dials is the device. What the way to the address itself takes is on top.
+// Dial connects to an address over the line: who dials is the device. What the way to the address
+// itself takes is on top.
 func (s *Stream) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	real, err := d.DialContext(ctx, network, address)
@@ -378,7 +395,8 @@ func (s *Stream) Dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	connected := make(chan error, 1)
 	s.mu.Lock()
-	s.handshake(func(at timeline.Time) { c.out.begin(at); connected <- nil }, c.in.begin, func(err error) { connected <- err })
+	s.handshake(func(at timeline.Time) { c.out.begin(at); connected <- nil }, c.in.begin,
+		func(err error) { connected <- err })
 	s.mu.Unlock()
 	select {
 	case err = <-connected:

@@ -7,11 +7,14 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// half is one direction of a connection: from where it is written to where it is read. All of it is under the lock of the Stream, but for the channels.
+// half is one direction of a connection: from where it is written to where it is read. All of it is
+// under the lock of the Stream, but for the channels.
 type half struct {
-	s     *Stream
-	way   int
-	plain int // of a probe: no window, a segment has so many bytes, and what is lost stays lost, so that it is a packet; 0: a connection
+	s   *Stream
+	way int
+	// of a probe: no window, a segment has so many bytes, and what is lost stays lost, so that it
+	// is a packet; 0: a connection
+	plain int
 
 	open   bool // the handshake is over
 	unsent buffer
@@ -48,7 +51,8 @@ type streamSegment struct {
 }
 
 func newHalf(s *Stream, way, plain int) *half {
-	return &half{s: s, way: way, plain: plain, window: firstWindow, threshold: mostWindow, room: make(chan struct{}, 1), there: make(chan struct{}, 1)}
+	return &half{s: s, way: way, plain: plain, window: firstWindow, threshold: mostWindow, room: make(chan struct{}, 1),
+		there: make(chan struct{}, 1)}
 }
 
 func signal(c chan struct{}) {
@@ -92,7 +96,8 @@ func limit(one, all int) int {
 	return one
 }
 
-// segment takes the next one. It may be nothing but an end, and if what was ready has been broken off it is nothing.
+// segment takes the next one. It may be nothing but an end, and if what was ready has been broken
+// off it is nothing.
 func (h *half) segment() *streamSegment {
 	if h.again.len() > 0 {
 		return h.again.pop()
@@ -153,7 +158,8 @@ func (h *half) deliver() {
 	signal(h.there)
 }
 
-// acknowledged opens the window: by as much again while it opens fast, and then by a segment each round.
+// acknowledged opens the window: by as much again while it opens fast, and then by a segment each
+// round.
 func (h *half) acknowledged(size int, at timeline.Time) {
 	used := 2*h.most >= h.window // one that is not used does not grow (RFC 7661)
 	h.unacked -= size
@@ -247,7 +253,8 @@ func (h *half) breakOff(why error) {
 	signal(h.there)
 }
 
-// get waits for something to read, and reads at most so much: into b, or if b is nil as a slice that the caller keeps until it says that it has passed it on.
+// get waits for something to read, and reads at most so much: into b, or if b is nil as a slice
+// that the caller keeps until it says that it has passed it on.
 func (h *half) get(b []byte, d *deadline) (got []byte, err error) {
 	for {
 		if d.over() {

@@ -42,9 +42,11 @@ func opened(s *Stream, way int) *half {
 	return h
 }
 
-// 1.2 Mbit/s and 20 ms: a full segment takes 10 ms, headers and all. The first ten leave one after the other; the line is never idle, so acknowledgements are there before the window ends.
+// 1.2 Mbit/s and 20 ms: a full segment takes 10 ms, headers and all. The first ten leave one after
+// the other; the line is never idle, so acknowledgements are there before the window ends.
 func TestStreamByHand(t *testing.T) {
-	s, clock := byHand(t, Conditions{Down: Direction{Rate: 1200 * Kbit, Delay: 20 * time.Millisecond}, Up: Direction{Delay: 20 * time.Millisecond}}, 1)
+	s, clock := byHand(t, Conditions{Down: Direction{Rate: 1200 * Kbit, Delay: 20 * time.Millisecond},
+		Up: Direction{Delay: 20 * time.Millisecond}}, 1)
 	h := opened(s, streamDown)
 	if n, err := h.put(make([]byte, 20*mss), nil); n != 20*mss || err != nil {
 		t.Fatal(n, err)
@@ -66,9 +68,11 @@ func TestStreamByHand(t *testing.T) {
 	}
 }
 
-// A line without a rate: ten segments are there after 50 ms, twenty more a round trip later, and so on; and no more than who reads leaves room for.
+// A line without a rate: ten segments are there after 50 ms, twenty more a round trip later, and so
+// on; and no more than who reads leaves room for.
 func TestStreamWindow(t *testing.T) {
-	s, clock := byHand(t, Conditions{Down: Direction{Delay: 50 * time.Millisecond}, Up: Direction{Delay: 50 * time.Millisecond}}, 1)
+	s, clock := byHand(t, Conditions{Down: Direction{Delay: 50 * time.Millisecond},
+		Up: Direction{Delay: 50 * time.Millisecond}}, 1)
 	h := opened(s, streamDown)
 	write := func() {
 		b := make([]byte, mostUnsent-h.unsent.len())
@@ -103,7 +107,8 @@ func TestStreamWindow(t *testing.T) {
 	}
 }
 
-// What is lost comes a round trip later, and what was sent after it waits for it. All of it comes, in order.
+// What is lost comes a round trip later, and what was sent after it waits for it. All of it comes,
+// in order.
 func TestStreamLoss(t *testing.T) {
 	d := Direction{Rate: 12 * Mbit, Delay: 50 * time.Millisecond, Loss: 0.05}
 	s, clock := byHand(t, Conditions{Down: d, Up: Direction{Delay: 50 * time.Millisecond}}, 3)
@@ -170,7 +175,8 @@ func TestStreamShares(t *testing.T) {
 		}
 	}
 	for i, h := range all {
-		if got, want := h.read(clock, ms(1+20)), []int{5, 5, 5, 5, 0}[i]; got < (want-want/5)*mss || got > (want+want/5)*mss {
+		if got, want := h.read(clock, ms(1+20)), []int{5, 5, 5, 5, 0}[i]; got < (want-want/5)*mss ||
+			got > (want+want/5)*mss {
 			t.Errorf("connection %d has %d bytes after 20 of 40 segments, want %d, or one more or less of those that have any", i, got, want*mss)
 		}
 	}
@@ -187,7 +193,8 @@ func TestStreamHandshake(t *testing.T) {
 		var device, server timeline.Time
 		var failed error
 		s.mu.Lock()
-		s.handshake(func(at timeline.Time) { device = at }, func(at timeline.Time) { server = at }, func(err error) { failed = err })
+		s.handshake(func(at timeline.Time) { device = at }, func(at timeline.Time) { server = at },
+			func(err error) { failed = err })
 		s.mu.Unlock()
 		if lost {
 			clock.at = ms(500)

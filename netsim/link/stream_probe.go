@@ -13,8 +13,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// A stream link is probed as a packet link is: by small segments that go there and back, and by full ones at once, each way. They go by a connection of this machine's loopback over the line, on which
-// each segment stands for itself: it has no window to wait for, and what is lost is not sent again. Times are those of this program, which may be late to read.
+// A stream link is probed as a packet link is: by small segments that go there and back, and by
+// full ones at once, each way. They go by a connection of this machine's loopback over the line, on
+// which each segment stands for itself: it has no window to wait for, and what is lost is not sent
+// again. Times are those of this program, which may be late to read.
 
 // probeRecord is what a segment of a probe has: its number, and as much as makes it full.
 const probeRecord = mss
@@ -63,13 +65,15 @@ func (s *Stream) lost() Counts {
 	return down
 }
 
-// mostConnecting is how long it may take to connect over the line, besides its round trips: until all that begins a connection has been sent, and the last of it is waited for.
+// mostConnecting is how long it may take to connect over the line, besides its round trips: until
+// all that begins a connection has been sent, and the last of it is waited for.
 const mostConnecting = synAgain << mostSYN
 
 // pair connects two ends over the line.
 func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, err error) {
 	c := s.asked()
-	ctx, cancel := context.WithTimeoutCause(ctx, mostConnecting+2*(c.RTT()+c.Down.Jitter+c.Up.Jitter+c.Down.Behind+c.Up.Behind), errors.New("connect over the line: nothing gets through"))
+	ctx, cancel := context.WithTimeoutCause(ctx, mostConnecting+2*(c.RTT()+c.Down.Jitter+c.Up.Jitter+c.Down.Behind+
+		c.Up.Behind), errors.New("connect over the line: nothing gets through"))
 	defer cancel()
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,8 +94,10 @@ func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, 
 	return device, server, nil
 }
 
-// receive reads records until it was enough or patience ends, which begins when all is sent: what is sent late, on a busy machine, is not lost.
-func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-chan struct{}, patience time.Duration, enough func(number int, at timeline.Time) bool) error {
+// receive reads records until it was enough or patience ends, which begins when all is sent: what
+// is sent late, on a busy machine, is not lost.
+func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-chan struct{}, patience time.Duration,
+	enough func(number int, at timeline.Time) bool) error {
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	read := make(chan struct{})
@@ -130,8 +136,10 @@ func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-ch
 // pingSize is what a small segment has.
 const pingSize = 8
 
-// Pings sends so many small segments from the device's side, far enough apart that none waits for another, and returns what came back of them. It fails if that is nothing.
-func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
+// Pings sends so many small segments from the device's side, far enough apart that none waits for
+// another, and returns the round trips of those that came back, less what a segment's own bits
+// take. It fails if that is nothing.
+func (s *Stream) Pings(ctx context.Context, count int) ([]time.Duration, error) {
 	device, server, err := s.pair(ctx, pingSize)
 	if err != nil {
 		return nil, err
@@ -141,7 +149,8 @@ func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	c := s.asked()
 	own := c.Down.takes(pingSize+headersTCP) + c.Up.takes(pingSize+headersTCP)
 	apart := max(5*time.Millisecond, 2*own)
-	patience := c.RTT() + c.Down.Jitter + c.Up.Jitter + c.Down.Behind + c.Up.Behind + time.Duration(count)*own + time.Second
+	patience := c.RTT() + c.Down.Jitter + c.Up.Jitter + c.Down.Behind + c.Up.Behind + time.Duration(count)*own +
+		time.Second
 	echoed, over := make(chan error, 1), make(chan struct{})
 	go func() {
 		b := make([]byte, pingSize)
@@ -151,7 +160,7 @@ func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 			return err != nil || n == count-1
 		})
 	}()
-	trips := make([]RoundTrip, 0, count)
+	trips := make([]time.Duration, 0, count)
 	sent := make([]timeline.Time, count)
 	answered := make(chan error, 1)
 	started := make(chan int, count) // so that what is sent is known before its answer is looked at
@@ -162,7 +171,7 @@ func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 				known = <-started
 			}
 			if n < count {
-				trips = append(trips, RoundTrip{sent[n], at.Sub(sent[n]) - own})
+				trips = append(trips, at.Sub(sent[n])-own)
 			}
 			return n == count-1
 		})
@@ -195,7 +204,8 @@ func (s *Stream) Pings(ctx context.Context, count int) ([]RoundTrip, error) {
 	return trips, nil
 }
 
-// train sends full segments at once and returns the rate at which they arrive; 0 where none was asked for.
+// train sends full segments at once and returns the rate at which they arrive; 0 where none was
+// asked for.
 func (s *Stream) train(ctx context.Context, from, to net.Conn, d Direction) (Rate, error) {
 	if d.Rate == 0 {
 		return 0, nil
@@ -211,7 +221,8 @@ func (s *Stream) train(ctx context.Context, from, to net.Conn, d Direction) (Rat
 }
 
 // records sends so many full segments at once, and tells of those that come.
-func (s *Stream) records(ctx context.Context, from, to net.Conn, count int, patience time.Duration, came func(n int, at timeline.Time)) error {
+func (s *Stream) records(ctx context.Context, from, to net.Conn, count int, patience time.Duration,
+	came func(n int, at timeline.Time)) error {
 	written, over := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -234,7 +245,8 @@ func (s *Stream) records(ctx context.Context, from, to net.Conn, count int, pati
 	return errors.Join(err, <-written)
 }
 
-// Goodput downloads by so many connections at once, and begins to count when the first rush is over.
+// Goodput downloads by so many connections at once, and begins to count when the first rush is
+// over.
 func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) {
 	d := s.asked().Down
 	if d.Rate == 0 {
@@ -253,10 +265,12 @@ func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) 
 		return Goodput{}, err
 	}
 	after, _ := s.Counts()
-	return Goodput{Rate: m.rate(), Packets: after.Packets - before.Packets, Lost: after.LostOnWay + after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
+	return Goodput{Rate: m.rate(), Packets: after.Packets - before.Packets, Lost: after.LostOnWay +
+		after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
 }
 
-// Fates sends so many full segments to the device, one after the other, none of them twice, and returns which of them came.
+// Fates sends so many full segments to the device, one after the other, none of them twice, and
+// returns which of them came.
 func (s *Stream) Fates(ctx context.Context, count int) (came []bool, err error) {
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {
@@ -266,6 +280,7 @@ func (s *Stream) Fates(ctx context.Context, count int) (came []bool, err error) 
 	defer server.Close()
 	came = make([]bool, count)
 	d := s.asked().Down
-	err = s.records(ctx, server, device, count, 2*time.Duration(count)*d.takes(MTU)+d.Delay+4*time.Second, func(n int, _ timeline.Time) { came[n] = true })
+	err = s.records(ctx, server, device, count, 2*time.Duration(count)*d.takes(MTU)+d.Delay+4*time.Second,
+		func(n int, _ timeline.Time) { came[n] = true })
 	return came, err
 }

@@ -14,8 +14,8 @@ import (
 // tunName is what the link is called, on both sides.
 const tunName = "link0"
 
-// openTUN makes an interface in the namespace of the calling thread, whose packets are read from and written to the file (Linux, Documentation/networking/tuntap.rst).
-// It does not block.
+// openTUN makes an interface in the namespace of the calling thread, whose packets are read from
+// and written to the file (Linux, Documentation/networking/tuntap.rst). It does not block.
 func openTUN(name string) (fd int, err error) {
 	fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -32,7 +32,8 @@ func openTUN(name string) (fd int, err error) {
 	return fd, nil
 }
 
-// setUp gives an interface of the calling thread's namespace its addresses, and starts it and the loopback.
+// setUp gives an interface of the calling thread's namespace its addresses, and starts it and the
+// loopback.
 func setUp(name string, addresses ...netip.Prefix) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -48,22 +49,27 @@ func setUp(name string, addresses ...netip.Prefix) error {
 			if err := handle.LinkSetMTU(l, MTU); err != nil {
 				return refused("set the size of packets of "+name, err)
 			}
-			// As many packets wait here at most as the machine can send before the link takes them: none may be lost but by the link's queue.
+			// As many packets wait here at most as the machine can send before the link takes them:
+			// none may be lost but by the link's queue.
 			if err := handle.LinkSetTxQLen(l, 10_000); err != nil {
 				return refused("set the queue of "+name, err)
 			}
-			// The kernel tells groups of IPv6 of itself, and looks for routers. The packets that a seed decides of are to be those of the test alone.
+			// The kernel tells groups of IPv6 of itself, and looks for routers. The packets that a
+			// seed decides of are to be those of the test alone.
 			if err := handle.LinkSetMulticastOff(l); err != nil {
 				return refused("keep multicast from "+name, err)
 			}
-			_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/router_solicitations", []byte("0"), 0) // where there is IPv6
+			// where there is IPv6
+			_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/router_solicitations", []byte("0"), 0)
 			for _, a := range addresses {
-				addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
+				addr := &netlink.Addr{IPNet: &net.IPNet{IP: a.Addr().AsSlice(),
+					Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())}}
 				if a.Addr().Is6() {
 					addr.Flags = unix.IFA_F_NODAD
 				}
 				if err := handle.AddrAdd(l, addr); err != nil {
-					if a.Addr().Is6() && (errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) {
+					if a.Addr().Is6() && (errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EACCES) ||
+						errors.Is(err, unix.EPERM)) {
 						continue // a kernel without IPv6
 					}
 					return refused("give "+name+" the address "+a.String(), err)
@@ -77,7 +83,8 @@ func setUp(name string, addresses ...netip.Prefix) error {
 	return nil
 }
 
-// routeAll sends everything that has no way of its own through an interface of the thread's namespace. kind says whether it goes out there or ends there.
+// routeAll sends everything that has no way of its own through an interface of the thread's
+// namespace. kind says whether it goes out there or ends there.
 func routeAll(name string, kind int) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -88,7 +95,8 @@ func routeAll(name string, kind int) error {
 	if err != nil {
 		return fmt.Errorf("find the interface %s: %w", name, err)
 	}
-	for _, everything := range []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}} {
+	for _, everything := range []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
+		{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}} {
 		route := &netlink.Route{LinkIndex: l.Attrs().Index, Dst: everything, Type: kind, Table: unix.RT_TABLE_MAIN}
 		if kind == unix.RTN_LOCAL {
 			route.Scope = netlink.SCOPE_HOST

@@ -9,17 +9,13 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm"
 )
 
-// TestVMNetem holds the kernel's own netem against what was asked, in a kernel that has it.
-func TestVMNetem(t *testing.T) {
-	vm := rigvm.Boot(t, rigvm.Config{Modules: []rigvm.Module{{Name: "sch_netem"}, {Name: "veth"}}})
-	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestNetem(Line|Reorder|Goodput)$"})
-}
-
-// TestVMSegment makes segments of a network card and of a radio: the kernel treats both otherwise than the virtual interfaces of other tests.
+// TestVMSegment makes segments of a network card and of a radio: the kernel treats both otherwise
+// than the virtual interfaces of other tests.
 func TestVMSegment(t *testing.T) {
 	rigvm.Need(t)
 	files := map[string]string{}
-	for name, pkg := range map[string]string{"dnsmasq": "dnsmasq-base", "hostapd": "hostapd", "wpa_supplicant": "wpasupplicant"} {
+	for name, pkg := range map[string]string{"dnsmasq": "dnsmasq-base", "hostapd": "hostapd",
+		"wpa_supplicant": "wpasupplicant"} {
 		maps.Copy(files, rigvm.NeedProgram(t, name, pkg))
 	}
 	vm := rigvm.Boot(t, rigvm.Config{

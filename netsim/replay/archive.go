@@ -20,7 +20,8 @@ import (
 type Archive struct {
 	Info      Info
 	Exchanges []*Exchange // in the order in which they began
-	// Notes are sentences on what the file had that is not here: parts that are cut off or damaged, bodies that a browser has not exported.
+	// Notes are sentences on what the file had that is not here: parts that are cut off or damaged,
+	// bodies that a browser has not exported.
 	Notes []string
 }
 
@@ -28,7 +29,8 @@ type Archive struct {
 type Info struct {
 	Writer  string    // the program and its version
 	Created time.Time // when recording began
-	// Clock is what the pages' clock said when recording began, if that was not Created: a page that was recorded with a clock of its own asks for the same URLs only by that clock.
+	// Clock is what the pages' clock said when recording began, if that was not Created: a page
+	// that was recorded with a clock of its own asks for the same URLs only by that clock.
 	Clock time.Time
 	Seed  uint64 // of the chance that pages had while they were recorded; 0: their own
 }
@@ -48,18 +50,21 @@ type Exchange struct {
 
 	Status         int // 0: there was no response
 	ResponseHeader Fields
-	// HeaderOrder says that ResponseHeader has its names in the order, and the spelling, in which they came. HTTP/2 has them sorted, and in canonical spelling.
+	// HeaderOrder says that ResponseHeader has its names in the order, and the spelling, in which
+	// they came. HTTP/2 has them sorted, and in canonical spelling.
 	HeaderOrder  bool
 	ResponseBody Body // as it was sent: packed, if it was; without the framing of chunks
 	Trailer      Fields
 
-	// Think is from when the request was sent to the first byte of the response; RoundTrip what connecting took, one way and back, and is part of Think.
+	// Think is from when the request was sent to the first byte of the response; RoundTrip what
+	// connecting took, one way and back, and is part of Think.
 	Think, RoundTrip time.Duration
 	Chunks           []Chunk
 	Ended            time.Duration // since the first byte
 
 	Insecure string // why the site's certificate is none to trust, when it was recorded all the same
-	// Missing says why ResponseBody is not, or not all of, what came: too large, a websocket, not exported. Such a response is not replayed.
+	// Missing says why ResponseBody is not, or not all of, what came: too large, a websocket, not
+	// exported. Such a response is not replayed.
 	Missing string
 	Error   string // why there is no response, or why it ended before it was whole
 }
@@ -121,7 +126,8 @@ func (e *Exchange) Replayable() (bool, string) {
 	return true, ""
 }
 
-// interim reports whether the response is one that comes before the answer (RFC 9110, 15.2). Who gave it as the answer would have net/http make up another behind it.
+// interim reports whether the response is one that comes before the answer (RFC 9110, 15.2). Who
+// gave it as the answer would have net/http make up another behind it.
 func (e *Exchange) interim() bool { return e.Status >= 100 && e.Status < 200 }
 
 // notFinal is why such a response is not replayed.
@@ -129,7 +135,8 @@ func (e *Exchange) notFinal() string {
 	if e.Status == http.StatusSwitchingProtocols {
 		return notWebSocket
 	}
-	return strings.TrimSpace(fmt.Sprintf("only what comes before the answer is there: %d %s", e.Status, http.StatusText(e.Status)))
+	return strings.TrimSpace(fmt.Sprintf("only what comes before the answer is there: %d %s", e.Status,
+		http.StatusText(e.Status)))
 }
 
 // Limits bound what is recorded, and what is read from files.
@@ -146,7 +153,8 @@ type Limits struct {
 
 // DefaultLimits are for pages as browsers load them.
 func DefaultLimits() Limits {
-	return Limits{Exchanges: 100_000, Header: 256 << 10, Fields: 1000, URL: 64 << 10, Body: 64 << 20, Total: 1 << 30, Texts: 1 << 30, Chunks: 2048}
+	return Limits{Exchanges: 100_000, Header: 256 << 10, Fields: 1000, URL: 64 << 10, Body: 64 << 20, Total: 1 << 30,
+		Texts: 1 << 30, Chunks: 2048}
 }
 
 // mostRequestBody bounds bodies of requests, which are kept to tell requests apart.

@@ -46,15 +46,24 @@ func samples() []*Exchange {
 		noise[i] = byte(s >> 24)
 	}
 	return []*Exchange{
-		{Connection: 1, Protocol: "HTTP/2.0", Upstream: "HTTP/1.1", Began: 3, Method: "GET", URL: "https://a.example/?q=%C3%A4", Header: Fields{{"Host", "a.example"}, {"Accept", "*/*"}},
-			Status: 200, ResponseHeader: Fields{{"X-One", "1"}, {"set-cookie", "a=1"}, {"Set-Cookie", "b=2"}, {"Content-Type", "text/html"}}, HeaderOrder: true,
-			ResponseBody: newBody(long), Trailer: Fields{{"X-End", "e"}}, Think: 5 * time.Millisecond, RoundTrip: time.Millisecond,
-			Chunks: []Chunk{{4000, 0}, {int64(len(long)) - 4000, 7 * time.Millisecond}}, Ended: 8 * time.Millisecond},
-		{Began: 4, Method: "POST", URL: "http://b.example:8080/form", Header: Fields{{"Host", "b.example:8080"}}, Body: newBody([]byte("x=1")), Status: 204, ResponseHeader: Fields{}},
-		{Began: 5, Method: "GET", URL: "https://a.example/again", Header: Fields{}, Status: 200, ResponseHeader: Fields{}, ResponseBody: newBody(long)},
-		{Began: 6, Method: "GET", URL: "https://a.example/noise", Header: Fields{}, Status: 200, ResponseHeader: Fields{}, ResponseBody: newBody(noise)},
-		{Began: 7, Method: "GET", URL: "https://c.example/", Header: Fields{}, ResponseHeader: Fields{}, Trailer: Fields{}, Error: "c.example does not answer", Insecure: "expired"},
-		{Began: 8, Method: "GET", URL: "https://a.example/ws", Header: Fields{}, Status: 101, ResponseHeader: Fields{}, Missing: notWebSocket},
+		{Connection: 1, Protocol: "HTTP/2.0", Upstream: "HTTP/1.1", Began: 3, Method: "GET",
+			URL: "https://a.example/?q=%C3%A4", Header: Fields{{"Host", "a.example"}, {"Accept", "*/*"}},
+			Status: 200, ResponseHeader: Fields{{"X-One", "1"}, {"set-cookie", "a=1"}, {"Set-Cookie", "b=2"},
+				{"Content-Type", "text/html"}}, HeaderOrder: true,
+			ResponseBody: newBody(long), Trailer: Fields{{"X-End", "e"}}, Think: 5 * time.Millisecond,
+			RoundTrip: time.Millisecond,
+			Chunks:    []Chunk{{4000, 0}, {int64(len(long)) - 4000, 7 * time.Millisecond}},
+			Ended:     8 * time.Millisecond},
+		{Began: 4, Method: "POST", URL: "http://b.example:8080/form", Header: Fields{{"Host", "b.example:8080"}},
+			Body: newBody([]byte("x=1")), Status: 204, ResponseHeader: Fields{}},
+		{Began: 5, Method: "GET", URL: "https://a.example/again", Header: Fields{}, Status: 200,
+			ResponseHeader: Fields{}, ResponseBody: newBody(long)},
+		{Began: 6, Method: "GET", URL: "https://a.example/noise", Header: Fields{}, Status: 200,
+			ResponseHeader: Fields{}, ResponseBody: newBody(noise)},
+		{Began: 7, Method: "GET", URL: "https://c.example/", Header: Fields{}, ResponseHeader: Fields{},
+			Trailer: Fields{}, Error: "c.example does not answer", Insecure: "expired"},
+		{Began: 8, Method: "GET", URL: "https://a.example/ws", Header: Fields{}, Status: 101, ResponseHeader: Fields{},
+			Missing: notWebSocket},
 	}
 }
 
@@ -169,7 +178,8 @@ func TestArchiveCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestArchiveDamaged: of what is damaged it is said so, or all is as it was; nothing else is made of it.
+// TestArchiveDamaged: of what is damaged it is said so, or all is as it was; nothing else is made
+// of it.
 func TestArchiveDamaged(t *testing.T) {
 	all := samples()
 	b := written(t, all, true)
@@ -222,30 +232,47 @@ func TestArchivesRefused(t *testing.T) {
 		file []byte
 		want string // of the error
 	}{
-		"another zip":          {stored("readme.txt", "hello"), "no archive of a site"},
-		"another version":      {stored("archive.json", `{"format":"eideticker replay","version":2}`), "version 2"},
-		"nothing":              {nil, "end is missing"},
-		"a bomb":               {append(bytes.Clone(begin), raw("bodies/"+long(64), 8, deflated(make([]byte, 1<<20)), 1<<26, 0)...), "what cannot be"},
-		"a larger bomb":        {append(bytes.Clone(begin), raw("bodies/"+long(64), 8, deflated(make([]byte, 1<<20)), 1<<31, 0)...), "larger than one may be"},
-		"a packed void":        {append(bytes.Clone(begin), raw("bodies/"+long(64), 8, make([]byte, 1<<20), 10, 0)...), "what cannot be"},
-		"a long name":          {append(bytes.Clone(begin), raw(long(300), 0, nil, 0, 0)...), "a name of 300 bytes"},
-		"a path out":           {append(bytes.Clone(begin), stored("bodies/../../etc/passwd", "x")...), "no SHA-256"},
-		"a body by another":    {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("0", 64), "x")...), "not what its name says"},
-		"upper case":           {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("A", 64), "x")...), "no SHA-256"},
-		"no JSON":              {exchange("{"), "unexpected EOF"},
-		"two in one":           {exchange(`{"number":1,"method":"GET","url":"http://a/"} {}`), "follows its JSON"},
-		"a number":             {exchange(`{"number":2,"method":"GET","url":"http://a/"}`), "number is not"},
-		"no body":              {exchange(`{"number":1,"method":"GET","url":"http://a/","response_body":{"sha256":"` + strings.Repeat("0", 64) + `","bytes":5}}`), "body is not there"},
-		"no URL":               {exchange(`{"number":1,"method":"GET","url":"file:///etc/passwd"}`), "no URL of a site"},
-		"a password":           {exchange(`{"number":1,"method":"GET","url":"http://me:secret@a/"}`), "no URL of a site"},
-		"a method":             {exchange(`{"number":1,"method":"GET /","url":"http://a/"}`), "no method"},
-		"a split response":     {exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X","a\r\nSet-Cookie: b"]]}`), "characters that none may have"},
-		"a split name":         {exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X: y\r\nZ","a"]]}`), "no name of a header"},
-		"an absurd header":     {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[["X","` + long(300<<10) + `"]]}`), "longer than"},
-		"too many fields":      {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[` + strings.TrimSuffix(strings.Repeat(`["X","y"],`, 1001), ",") + `]}`), "has more than 1000"},
-		"a time before":        {exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":-5}`), "is not between"},
-		"a time for ever":      {exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":9223372036854775807}`), "is not between"},
-		"chunks of nothing":    {exchange(`{"number":1,"method":"GET","url":"http://a/","chunks":[[5,0]]}`), "do not add up"},
+		"another zip":     {stored("readme.txt", "hello"), "no archive of a site"},
+		"another version": {stored("archive.json", `{"format":"eideticker replay","version":2}`), "version 2"},
+		"nothing":         {nil, "end is missing"},
+		"a bomb": {
+			append(bytes.Clone(begin), raw("bodies/"+long(64), 8, deflated(make([]byte, 1<<20)), 1<<26, 0)...),
+			"what cannot be"},
+		"a larger bomb": {
+			append(bytes.Clone(begin), raw("bodies/"+long(64), 8, deflated(make([]byte, 1<<20)), 1<<31, 0)...),
+			"larger than one may be"},
+		"a packed void": {append(bytes.Clone(begin), raw("bodies/"+long(64), 8, make([]byte, 1<<20), 10, 0)...),
+			"what cannot be"},
+		"a long name": {append(bytes.Clone(begin), raw(long(300), 0, nil, 0, 0)...), "a name of 300 bytes"},
+		"a path out":  {append(bytes.Clone(begin), stored("bodies/../../etc/passwd", "x")...), "no SHA-256"},
+		"a body by another": {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("0", 64), "x")...),
+			"not what its name says"},
+		"upper case": {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("A", 64), "x")...),
+			"no SHA-256"},
+		"no JSON":    {exchange("{"), "unexpected EOF"},
+		"two in one": {exchange(`{"number":1,"method":"GET","url":"http://a/"} {}`), "follows its JSON"},
+		"a number":   {exchange(`{"number":2,"method":"GET","url":"http://a/"}`), "number is not"},
+		"no body": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_body":{"sha256":"` +
+			strings.Repeat("0", 64) + `","bytes":5}}`), "body is not there"},
+		"no URL": {exchange(`{"number":1,"method":"GET","url":"file:///etc/passwd"}`),
+			"no URL of a site"},
+		"a password": {exchange(`{"number":1,"method":"GET","url":"http://me:secret@a/"}`),
+			"no URL of a site"},
+		"a method": {exchange(`{"number":1,"method":"GET /","url":"http://a/"}`), "no method"},
+		"a split response": {
+			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X","a\r\nSet-Cookie: b"]]}`), "characters that none may have"},
+		"a split name": {
+			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X: y\r\nZ","a"]]}`), "no name of a header"},
+		"an absurd header": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[["X","` +
+			long(300<<10) + `"]]}`), "longer than"},
+		"too many fields": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[` +
+			strings.TrimSuffix(strings.Repeat(`["X","y"],`, 1001), ",") + `]}`), "has more than 1000"},
+		"a time before": {exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":-5}`),
+			"is not between"},
+		"a time for ever": {
+			exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":9223372036854775807}`), "is not between"},
+		"chunks of nothing": {exchange(`{"number":1,"method":"GET","url":"http://a/","chunks":[[5,0]]}`),
+			"do not add up"},
 		"a status":             {exchange(`{"number":1,"method":"GET","url":"http://a/","status":99999}`), "no status"},
 		"sizes behind entries": {streamed(t), "packed anew"},
 	} {
@@ -271,7 +298,8 @@ func streamed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestWriterEndsWithTheDisk: once a write fails nothing more is written, and what is there is an archive.
+// TestWriterEndsWithTheDisk: once a write fails nothing more is written, and what is there is an
+// archive.
 func TestWriterEndsWithTheDisk(t *testing.T) {
 	all := samples()
 	whole := len(written(t, all, false))
@@ -338,7 +366,8 @@ func TestTextsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadArchive(bytes.NewReader(b), int64(len(b)), small); err == nil || !strings.Contains(err.Error(), "without their bodies") {
+	if _, err := ReadArchive(bytes.NewReader(b), int64(len(b)), small); err == nil ||
+		!strings.Contains(err.Error(), "without their bodies") {
 		t.Errorf("read: %v", err)
 	}
 	f := fromPairs([]har.Pair{{Name: "a", Value: strings.Repeat("\n", 5000)}}, DefaultLimits())
@@ -349,13 +378,16 @@ func TestTextsAreBounded(t *testing.T) {
 
 // TestBytesThatAreNoText: JSON would have others in their place, and nobody would know.
 func TestBytesThatAreNoText(t *testing.T) {
-	all := []*Exchange{one("GET", "http://a/1", 200, "x", "Content-Disposition", "filename=\xe4"), one("GET", "http://a/?q=\xe4", 200, "x"), one("GET", "http://a/2", 200, "x", ">Referer", "\xe4")}
+	all := []*Exchange{one("GET", "http://a/1", 200, "x", "Content-Disposition", "filename=\xe4"),
+		one("GET", "http://a/?q=\xe4", 200, "x"), one("GET", "http://a/2", 200, "x", ">Referer", "\xe4")}
 	a, err := readBack(written(t, all, true))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, what := range []string{"its header field Content-Disposition has bytes that are no UTF-8", "its URL has bytes that are no UTF-8", ""} {
-		if e := a.Exchanges[i]; e.Missing != all[i].Missing || what == "" && e.Missing != "" || !strings.HasPrefix(e.Missing, what) {
+	for i, what := range []string{"its header field Content-Disposition has bytes that are no UTF-8",
+		"its URL has bytes that are no UTF-8", ""} {
+		if e := a.Exchanges[i]; e.Missing != all[i].Missing || what == "" && e.Missing != "" ||
+			!strings.HasPrefix(e.Missing, what) {
 			t.Errorf("%s: %q, want %q", e.URL, e.Missing, what)
 		}
 	}
@@ -386,7 +418,8 @@ func TestOpenKnowsKinds(t *testing.T) {
 	}
 }
 
-// FuzzExchange is given the text of an exchange, in an archive whose checksums are right: else nothing would come of it.
+// FuzzExchange is given the text of an exchange, in an archive whose checksums are right: else
+// nothing would come of it.
 func FuzzExchange(f *testing.F) {
 	for _, e := range samples() {
 		e.ResponseBody, e.Number, e.Chunks = Body{}, 1, nil
@@ -397,7 +430,8 @@ func FuzzExchange(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Add(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_body":{"sha256":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae","bytes":3},"chunks":[[1,0],[2,5]]}`)
-	begin := append(written(f, nil, false), stored("bodies/2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "foo")...)
+	begin := append(written(f, nil, false),
+		stored("bodies/2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "foo")...)
 	f.Fuzz(func(t *testing.T, text string) {
 		b := append(bytes.Clone(begin), stored("exchanges/000001.json", text)...)
 		if a, err := ReadArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {
@@ -410,7 +444,8 @@ func FuzzExchange(f *testing.F) {
 }
 
 func FuzzReadArchive(f *testing.F) {
-	whole := written(f, []*Exchange{one("GET", "http://a.test/", 200, "hello", "X", "y"), one("GET", "http://a.test/b", 200, strings.Repeat("z", 100))}, true)
+	whole := written(f, []*Exchange{one("GET", "http://a.test/", 200, "hello", "X", "y"),
+		one("GET", "http://a.test/b", 200, strings.Repeat("z", 100))}, true)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add(written(f, nil, false))

@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// Body is what a message carried, known by its hash. Its bytes are shared with other bodies that are the same: they must not be changed.
+// Body is what a message carried, known by its hash. Its bytes are shared with other bodies that
+// are the same: they must not be changed.
 type Body struct {
 	Sum   [sha256.Size]byte // SHA-256 of Bytes
 	Size  int64

@@ -19,7 +19,8 @@ import (
 
 var errTooLong = errors.New("it is larger than may be when it is unpacked")
 
-// codings returns the content codings of a header, in the order in which they were applied (RFC 9110, 8.4).
+// codings returns the content codings of a header, in the order in which they were applied (RFC
+// 9110, 8.4).
 func codings(f Fields) (all []string) {
 	for _, h := range f {
 		if strings.EqualFold(h.Name, "Content-Encoding") {
@@ -58,7 +59,8 @@ func unpackOne(b []byte, coding string, most int64) ([]byte, error) {
 		}
 		r = z
 	case "deflate": // with a head or, as some servers have it, without
-		if head, err := bufio.NewReader(bytes.NewReader(b)).Peek(2); err == nil && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+		if head, err := bufio.NewReader(bytes.NewReader(b)).Peek(2); err == nil && head[0]&0x0f == 8 &&
+			(int(head[0])<<8|int(head[1]))%31 == 0 {
 			z, err := zlib.NewReader(from)
 			if err != nil {
 				return nil, err
@@ -70,7 +72,9 @@ func unpackOne(b []byte, coding string, most int64) ([]byte, error) {
 	case "br":
 		r = brotli.NewReader(from)
 	case "zstd":
-		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(max(uint64(most), 1<<20)), zstd.WithDecoderMaxWindow(8<<20)) // RFC 8878, 3.1.1.1.2; RFC 9659
+		// RFC 8878, 3.1.1.1.2; RFC 9659
+		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(max(uint64(most), 1<<20)), zstd.WithDecoderMaxWindow(8<<20))
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +126,8 @@ func packAs(b []byte, apply []string) ([]byte, error) {
 	return b, nil
 }
 
-// accepts reports whether an Accept-Encoding allows codings (RFC 9110, 12.5.3). Of who says nothing it is not to be thought that they know any.
+// accepts reports whether an Accept-Encoding allows codings (RFC 9110, 12.5.3). Of who says nothing
+// it is not to be thought that they know any.
 func accepts(field string, applied []string) bool {
 	for _, coding := range applied {
 		if !acceptsOne(field, coding) {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// allowScript changes a field Content-Security-Policy so that one inline script runs, known by its hash, and nothing else that did not (CSP Level 3, 6.7.3 and 6.8). A policy in the document
+// allowScript changes a field Content-Security-Policy so that one inline script runs, known by its
+// hash, and nothing else that did not (CSP Level 3, 6.7.3 and 6.8). A policy in the document
 // itself, in a meta element, holds for what comes after it: the script stands before all of them.
 func allowScript(field, hash string) string {
 	policies := strings.Split(field, ",")
@@ -36,7 +37,8 @@ func allowIn(policy, hash string) string {
 		if runsInline(sources) || slices.Contains(sources, hash) {
 			return policy
 		}
-		sources = slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return strings.EqualFold(s, "'none'") })
+		sources = slices.DeleteFunc(slices.Clone(sources),
+			func(s string) bool { return strings.EqualFold(s, "'none'") })
 		allowed := strings.Join(append(sources, hash), " ")
 		if name == "default-src" { // which is for styles and all else too, where a hash would mean something else
 			return strings.TrimRight(policy, "; ") + "; script-src " + allowed
@@ -47,7 +49,8 @@ func allowIn(policy, hash string) string {
 	return policy
 }
 
-// runsInline reports whether any inline script runs: 'unsafe-inline' counts only where nothing says more exactly which.
+// runsInline reports whether any inline script runs: 'unsafe-inline' counts only where nothing says
+// more exactly which.
 func runsInline(sources []string) bool {
 	any := false
 	for _, s := range sources {
@@ -55,7 +58,8 @@ func runsInline(sources []string) bool {
 		switch {
 		case s == "'unsafe-inline'":
 			any = true
-		case s == "'strict-dynamic'", strings.HasPrefix(s, "'nonce-"), strings.HasPrefix(s, "'sha256-"), strings.HasPrefix(s, "'sha384-"), strings.HasPrefix(s, "'sha512-"):
+		case s == "'strict-dynamic'", strings.HasPrefix(s, "'nonce-"), strings.HasPrefix(s, "'sha256-"),
+			strings.HasPrefix(s, "'sha384-"), strings.HasPrefix(s, "'sha512-"):
 			return false
 		}
 	}

@@ -10,13 +10,18 @@ import (
 	"time"
 )
 
-// Determinism gives pages a clock and a chance of their own, the same each time they are loaded, by a script at the start of each HTML document.
+// Determinism gives pages a clock and a chance of their own, the same each time they are loaded, by
+// a script at the start of each HTML document.
 //
-// The clock begins at Clock, and does not know of the time outside: reading it takes a tenth of a millisecond of its own, a frame that the page draws 1/60 s, and a timer as long as it was set
-// for. Date, performance.now, timeOrigin and the times that animation callbacks get are all of that one clock. Math.random is a xorshift generator (G. Marsaglia, Xorshift RNGs, 2003).
+// The clock begins at Clock, and does not know of the time outside: reading it takes a tenth of a
+// millisecond of its own, a frame that the page draws 1/60 s, and a timer as long as it was set
+// for. Date, performance.now, timeOrigin and the times that animation callbacks get are all of that
+// one clock. Math.random is a xorshift generator (G. Marsaglia, Xorshift RNGs, 2003).
 //
-// Only HTML documents are changed, so that what is held against a hash (SRI), and scripts of service workers, are byte for byte what was recorded. Not covered are therefore: workers;
-// documents that a service worker, or another script, makes itself; XHTML, and documents in UTF-16; and what the browser stamps on its own, as events and performance entries.
+// Only HTML documents are changed, so that what is held against a hash (SRI), and scripts of
+// service workers, are byte for byte what was recorded. Not covered are therefore: workers;
+// documents that a service worker, or another script, makes itself; XHTML, and documents in UTF-16;
+// and what the browser stamps on its own, as events and performance entries.
 type Determinism struct {
 	Seed   uint64
 	Clock  time.Time // zero: when the archive was recorded
@@ -28,16 +33,20 @@ var determinismJS string
 
 // script is the element that a document is given, and its hash as a policy has it.
 func (d *Determinism) script() (element []byte, hash string) {
-	// Seeds are small numbers, and the generator takes long to make large ones of them; one whose state is 0 stays there.
+	// Seeds are small numbers, and the generator takes long to make large ones of them; one whose
+	// state is 0 stays there.
 	state := max(1, uint32((d.Seed+1)*0x9e3779b97f4a7c15>>32))
-	text := fmt.Sprintf("(%s)(%d,%d,%t)", strings.TrimSuffix(strings.TrimSpace(determinismJS), ";"), d.Clock.UnixMilli(), state, d.Crypto)
+	text := fmt.Sprintf("(%s)(%d,%d,%t)", strings.TrimSuffix(strings.TrimSpace(determinismJS), ";"),
+		d.Clock.UnixMilli(), state, d.Crypto)
 	sum := sha256.Sum256([]byte(text))
 	return []byte("<script>" + text + "</script>"), "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// inject puts an element where a document's head begins, before anything that may be a script; false: the document is in letters that the element is not.
+// inject puts an element where a document's head begins, before anything that may be a script;
+// false: the document is in letters that the element is not.
 func inject(document, element []byte) ([]byte, bool) {
-	if bytes.HasPrefix(document, []byte{0xff, 0xfe}) || bytes.HasPrefix(document, []byte{0xfe, 0xff}) || bytes.IndexByte(document[:min(len(document), 256)], 0) >= 0 {
+	if bytes.HasPrefix(document, []byte{0xff, 0xfe}) || bytes.HasPrefix(document, []byte{0xfe, 0xff}) ||
+		bytes.IndexByte(document[:min(len(document), 256)], 0) >= 0 {
 		return document, false
 	}
 	at := headBegins(document)
@@ -45,7 +54,8 @@ func inject(document, element []byte) ([]byte, bool) {
 	return append(append(append(out, document[:at]...), element...), document[at:]...), true
 }
 
-// headBegins finds where in a document the first element may stand that is not html or head themselves: behind their tags, or in place of the first thing that is neither.
+// headBegins finds where in a document the first element may stand that is not html or head
+// themselves: behind their tags, or in place of the first thing that is neither.
 func headBegins(d []byte) int {
 	at := 0
 	if bytes.HasPrefix(d, []byte("\xef\xbb\xbf")) {
@@ -121,7 +131,8 @@ func afterEquals(b []byte) bool {
 	return len(b) > 0 && b[len(b)-1] == '='
 }
 
-// commentEnds returns the length of a comment (HTML, 13.2.5.43 and following: <!--> and <!---> are whole ones, and --!> ends one too).
+// commentEnds returns the length of a comment (HTML, 13.2.5.43 and following: <!--> and <!---> are
+// whole ones, and --!> ends one too).
 func commentEnds(b []byte) int {
 	for _, whole := range []string{"<!-->", "<!--->"} {
 		if bytes.HasPrefix(b, []byte(whole)) {

@@ -21,7 +21,8 @@ func TestAllowScript(t *testing.T) {
 		{"script-src", "script-src HASH"},
 		{"script-src 'unsafe-inline' https:", "script-src 'unsafe-inline' https:"},
 		{"script-src 'unsafe-inline' 'nonce-abc'", "script-src 'unsafe-inline' 'nonce-abc' HASH"},
-		{"script-src 'unsafe-inline' 'strict-dynamic' 'nonce-abc'", "script-src 'unsafe-inline' 'strict-dynamic' 'nonce-abc' HASH"},
+		{"script-src 'unsafe-inline' 'strict-dynamic' 'nonce-abc'",
+			"script-src 'unsafe-inline' 'strict-dynamic' 'nonce-abc' HASH"},
 		{"script-src 'unsafe-inline' 'SHA256-abc='", "script-src 'unsafe-inline' 'SHA256-abc=' HASH"},
 		{"default-src 'self'; img-src *", "default-src 'self'; img-src *; script-src 'self' HASH"},
 		{"default-src 'none';", "default-src 'none'; script-src HASH"},
@@ -43,7 +44,8 @@ func TestInject(t *testing.T) {
 		{"", "@"},
 		{"<p>", "@<p>"},
 		{"<!doctype html><html><head><title>x</title>", "<!doctype html><html><head>@<title>x</title>"},
-		{"<!DOCTYPE HTML>\n<HTML lang='a>b'>\n<HEAD class=\"x>y\"><script>", "<!DOCTYPE HTML>\n<HTML lang='a>b'>\n<HEAD class=\"x>y\">@<script>"},
+		{"<!DOCTYPE HTML>\n<HTML lang='a>b'>\n<HEAD class=\"x>y\"><script>",
+			"<!DOCTYPE HTML>\n<HTML lang='a>b'>\n<HEAD class=\"x>y\">@<script>"},
 		{"<!doctype html><script>", "<!doctype html>@<script>"},
 		{"<!doctype html><html><body>", "<!doctype html><html>@<body>"},
 		{"<html><header>x</header>", "<html>@<header>x</header>"},
@@ -56,7 +58,8 @@ func TestInject(t *testing.T) {
 		{"text first <head>", "@text first <head>"},
 		{"<html data-a=b'><head>", "<html data-a=b'><head>@"},
 		{"<html", "@<html"},
-		{"<!doctype html><meta http-equiv=Content-Security-Policy content=\"script-src 'none'\">", "<!doctype html>@<meta http-equiv=Content-Security-Policy content=\"script-src 'none'\">"},
+		{"<!doctype html><meta http-equiv=Content-Security-Policy content=\"script-src 'none'\">",
+			"<!doctype html>@<meta http-equiv=Content-Security-Policy content=\"script-src 'none'\">"},
 	} {
 		got, ok := inject([]byte(tc.document), []byte("@"))
 		if !ok || string(got) != tc.want {
@@ -75,7 +78,8 @@ func TestScriptIsWhatItsHashSays(t *testing.T) {
 	element, hash := d.script()
 	text := strings.TrimSuffix(strings.TrimPrefix(string(element), "<script>"), "</script>")
 	sum := sha256.Sum256([]byte(text))
-	if hash != "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'" || strings.Contains(text, "<") && strings.Contains(text, "</script") {
+	if hash != "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'" || strings.Contains(text, "<") &&
+		strings.Contains(text, "</script") {
 		t.Errorf("%s", hash)
 	}
 	for _, c := range []byte(text) {
@@ -89,7 +93,8 @@ func TestScriptIsWhatItsHashSays(t *testing.T) {
 	}
 }
 
-// TestScriptRuns looks at the page's clock and chance, in Node.js, which has no page: what it needs of one is given to it.
+// TestScriptRuns looks at the page's clock and chance, in Node.js, which has no page: what it needs
+// of one is given to it.
 func TestScriptRuns(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -131,7 +136,8 @@ requestAnimationFrame((a) => requestAnimationFrame((b) => {
 		return string(out)
 	}
 	first := run(1)
-	for _, want := range []string{"gone\n", "[1700000000000,1700000000000,5,2020,\"string\",1577836800000,\"Date\",7]", "[true,true,true]", `["frame",true]`, `["interval",true]`, `["timer","given",true]`} {
+	for _, want := range []string{"gone\n", "[1700000000000,1700000000000,5,2020,\"string\",1577836800000,\"Date\",7]",
+		"[true,true,true]", `["frame",true]`, `["interval",true]`, `["timer","given",true]`} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%s is not in:\n%s", want, first)
 		}
@@ -150,9 +156,13 @@ func TestReplayInjects(t *testing.T) {
 	script := "console.log('<head>')"
 	frag := "<html><head></head></html>"
 	a := archiveOf(
-		one("GET", "http://a.test/", 200, document, "Content-Type", "text/html; charset=utf-8", "Content-Length", "66", "Content-Security-Policy", "script-src 'nonce-x'", "Content-Security-Policy-Report-Only", "default-src 'none'", "Repr-Digest", "sha-256=:x:"),
-		one("GET", "http://a.test/gz", 200, string(gzipped([]byte(document))), "Content-Type", "text/html", "Content-Encoding", "gzip"),
-		one("GET", "http://a.test/br", 200, string(must(packAs([]byte(document), []string{"br"}))), "Content-Type", "text/html", "Content-Encoding", "br"),
+		one("GET", "http://a.test/", 200, document, "Content-Type", "text/html; charset=utf-8", "Content-Length", "66",
+			"Content-Security-Policy", "script-src 'nonce-x'", "Content-Security-Policy-Report-Only",
+			"default-src 'none'", "Repr-Digest", "sha-256=:x:"),
+		one("GET", "http://a.test/gz", 200, string(gzipped([]byte(document))), "Content-Type", "text/html",
+			"Content-Encoding", "gzip"),
+		one("GET", "http://a.test/br", 200, string(must(packAs([]byte(document), []string{"br"}))), "Content-Type",
+			"text/html", "Content-Encoding", "br"),
 		one("GET", "http://a.test/a.js", 200, script, "Content-Type", "text/javascript"),
 		one("GET", "http://a.test/bad", 200, "no gzip", "Content-Type", "text/html", "Content-Encoding", "gzip"),
 		one("GET", "http://a.test/frag", 200, frag, "Content-Type", "text/html"),
@@ -162,7 +172,8 @@ func TestReplayInjects(t *testing.T) {
 	want := strings.Replace(document, "<head>", "<head>"+string(element), 1)
 	for range 2 { // the second is the one that was kept
 		g := get(t, c, "GET", "http://a.test/", "")
-		if string(g.body) != want || g.header.Get("Content-Security-Policy") != "script-src 'nonce-x' "+hash || g.header.Get("Content-Security-Policy-Report-Only") != "default-src 'none'; script-src "+hash {
+		if string(g.body) != want || g.header.Get("Content-Security-Policy") != "script-src 'nonce-x' "+hash ||
+			g.header.Get("Content-Security-Policy-Report-Only") != "default-src 'none'; script-src "+hash {
 			t.Errorf("%s\n%v", g.body, g.header)
 		}
 		if g.header.Get("Repr-Digest") != "" {
@@ -176,7 +187,8 @@ func TestReplayInjects(t *testing.T) {
 			}
 		}
 	}
-	if g := get(t, c, "GET", "http://a.test/br", "", "Accept-Encoding", "gzip"); g.header.Get("Content-Encoding") != "gzip" {
+	if g := get(t, c, "GET", "http://a.test/br", "", "Accept-Encoding", "gzip"); g.header.Get(
+		"Content-Encoding") != "gzip" {
 		t.Errorf("br for who takes gzip: %v", g.header)
 	}
 	if g := get(t, c, "GET", "http://a.test/br", ""); string(g.body) != want {
@@ -235,7 +247,8 @@ func TestCodings(t *testing.T) {
 }
 
 func FuzzInject(f *testing.F) {
-	for _, s := range []string{"", "<!doctype html><html a='>'><head b=\">\">", "<!--><head>", "\xef\xbb\xbf<?x?><html>", "<!-- --!><html><HEAD/>", "<html a = '"} {
+	for _, s := range []string{"", "<!doctype html><html a='>'><head b=\">\">", "<!--><head>",
+		"\xef\xbb\xbf<?x?><html>", "<!-- --!><html><HEAD/>", "<html a = '"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, document []byte) {
@@ -248,19 +261,24 @@ func FuzzInject(f *testing.F) {
 			return
 		}
 		at := headBegins(document)
-		if len(got) != len(document)+len(element) || !bytes.Equal(got[:at], document[:at]) || !bytes.Equal(got[at+len(element):], document[at:]) {
+		if len(got) != len(document)+len(element) || !bytes.Equal(got[:at], document[:at]) ||
+			!bytes.Equal(got[at+len(element):], document[at:]) {
 			t.Fatalf("%q becomes %q", document, got)
 		}
 		// No script stands before it, unless in a comment, a tag or a declaration.
 		before := got[:at]
-		if i := bytes.Index(bytes.ToLower(before), []byte("<script")); i >= 0 && !bytes.Contains(before[:i], []byte("<!")) && !bytes.Contains(before[:i], []byte("<?")) && !bytes.ContainsAny(before[:i], "'\"") && !bytes.Contains(before[:i], []byte("<h")) && !bytes.Contains(before[:i], []byte("<H")) {
+		if i := bytes.Index(bytes.ToLower(before), []byte("<script")); i >= 0 &&
+			!bytes.Contains(before[:i], []byte("<!")) && !bytes.Contains(before[:i], []byte("<?")) &&
+			!bytes.ContainsAny(before[:i], "'\"") && !bytes.Contains(before[:i], []byte("<h")) &&
+			!bytes.Contains(before[:i], []byte("<H")) {
 			t.Fatalf("%q: a script before the element", got)
 		}
 	})
 }
 
 func FuzzAllowScript(f *testing.F) {
-	for _, s := range []string{"script-src 'self'", "default-src 'none'; img-src *", "script-src 'unsafe-inline' 'nonce-a', default-src a", ";;,;", "script-src-elem\t'none'"} {
+	for _, s := range []string{"script-src 'self'", "default-src 'none'; img-src *",
+		"script-src 'unsafe-inline' 'nonce-a', default-src a", ";;,;", "script-src-elem\t'none'"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, policy string) {

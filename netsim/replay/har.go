@@ -18,8 +18,10 @@ import (
 	"github.com/eideticker/eideticker/netsim/har"
 )
 
-// ImportHAR reads what a browser or another program has exported. Its bodies are unpacked; those that were sent packed are packed again the same way, so that about as many bytes are sent.
-// What a HAR calls wait becomes the think time; what it calls receive is what its line took, and is not kept as times of chunks.
+// ImportHAR reads what a browser or another program has exported. Its bodies are unpacked; those
+// that were sent packed are packed again the same way, so that about as many bytes are sent. What a
+// HAR calls wait becomes the think time; what it calls receive is what its line took, and is not
+// kept as times of chunks.
 func ImportHAR(r io.Reader, l Limits) (*Archive, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" { // which some exports begin with
@@ -29,7 +31,8 @@ func ImportHAR(r io.Reader, l Limits) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{Info: Info{Writer: sentence(strings.TrimSpace("HAR of " + f.Log.Creator.Name + " " + f.Log.Creator.Version))}}
+	a := &Archive{Info: Info{
+		Writer: sentence(strings.TrimSpace("HAR of " + f.Log.Creator.Name + " " + f.Log.Creator.Version))}}
 	entries := f.Log.Entries
 	slices.SortStableFunc(entries, func(x, y har.Entry) int { return x.Started.Compare(y.Started) })
 	if len(entries) > 0 {
@@ -60,8 +63,10 @@ func ImportHAR(r io.Reader, l Limits) (*Archive, error) {
 
 func fromHAR(h *har.Entry, p *pool, l Limits) (*Exchange, error) {
 	address, _, _ := strings.Cut(h.Request.URL, "#")
-	e := &Exchange{Method: h.Request.Method, URL: address, Upstream: sentence(h.Response.Version), Header: fromPairs(h.Request.Headers, l),
-		Status: h.Response.Status, ResponseHeader: fromPairs(h.Response.Headers, l), Error: sentence(h.Error), Think: fromMS(h.Timings.Wait), Ended: fromMS(h.Timings.Receive)}
+	e := &Exchange{Method: h.Request.Method, URL: address, Upstream: sentence(h.Response.Version),
+		Header: fromPairs(h.Request.Headers, l),
+		Status: h.Response.Status, ResponseHeader: fromPairs(h.Response.Headers, l), Error: sentence(h.Error),
+		Think: fromMS(h.Timings.Wait), Ended: fromMS(h.Timings.Receive)}
 	if t := h.Timings; t.Connect > 0 {
 		e.RoundTrip = min(fromMS(t.Connect-max(0, t.SSL)), e.Think) // connect includes ssl
 	}
@@ -163,7 +168,8 @@ func inUTF8(f Fields) Fields {
 			continue
 		}
 		kind, parameters, err := mime.ParseMediaType(h.Value)
-		if err != nil || strings.EqualFold(parameters["charset"], "utf-8") || parameters["charset"] == "" && !strings.HasPrefix(kind, "text/") {
+		if err != nil || strings.EqualFold(parameters["charset"], "utf-8") || parameters["charset"] == "" &&
+			!strings.HasPrefix(kind, "text/") {
 			continue
 		}
 		parameters["charset"] = "utf-8"
@@ -180,18 +186,21 @@ func (f Fields) without(names ...string) Fields {
 	})
 }
 
-// mostUnpacked bounds the bodies of a HAR, which are unpacked and stand again for each exchange that has them.
+// mostUnpacked bounds the bodies of a HAR, which are unpacked and stand again for each exchange
+// that has them.
 const (
 	mostUnpacked = 2 << 30
 	leftOut      = "the body is left out: the HAR would be too large"
 )
 
-// HAR returns an archive as a HAR file, with the times of the recorder's side. Bodies are unpacked, as HAR has them; those that would make it more than 2 GiB are left out, which is said at their
+// HAR returns an archive as a HAR file, with the times of the recorder's side. Bodies are unpacked,
+// as HAR has them; those that would make it more than 2 GiB are left out, which is said at their
 // exchanges.
 func (a *Archive) HAR(version string) *har.File { return a.har(version, mostUnpacked) }
 
 func (a *Archive) har(version string, l int64) *har.File {
-	f := &har.File{Log: har.Log{Version: "1.2", Creator: har.Program{Name: "eideticker", Version: version}, Entries: []har.Entry{}}}
+	f := &har.File{Log: har.Log{Version: "1.2", Creator: har.Program{Name: "eideticker", Version: version},
+		Entries: []har.Entry{}}}
 	left := l
 	for _, e := range a.Exchanges {
 		f.Log.Entries = append(f.Log.Entries, a.toHAR(e, &left))
@@ -210,8 +219,10 @@ func (a *Archive) ExportHAR(to io.Writer, version string) error {
 func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	h := har.Entry{Started: a.Info.Created.Add(e.Began), Time: ms(e.Think + e.Ended), Error: cmp.Or(e.Error, e.Missing)}
-	h.Timings = har.Timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1, Send: 0, Wait: ms(e.Think), Receive: ms(e.Ended)}
-	h.Request = har.RequestMade{Method: e.Method, URL: e.URL, Version: e.Upstream, Headers: toPairs(e.Header), Cookies: cookiesOf(e.Header, "Cookie"), Query: []har.Pair{}, HeadersSize: -1, BodySize: e.Body.Size}
+	h.Timings = har.Timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1, Send: 0, Wait: ms(e.Think),
+		Receive: ms(e.Ended)}
+	h.Request = har.RequestMade{Method: e.Method, URL: e.URL, Version: e.Upstream, Headers: toPairs(e.Header),
+		Cookies: cookiesOf(e.Header, "Cookie"), Query: []har.Pair{}, HeadersSize: -1, BodySize: e.Body.Size}
 	if u, err := url.Parse(e.URL); err == nil {
 		for part := range strings.SplitSeq(u.RawQuery, "&") {
 			if name, value, _ := strings.Cut(part, "="); part != "" && len(h.Request.Query) < har.MaxFields {
@@ -229,7 +240,8 @@ func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {
 		}
 		h.Request.Body = b
 	}
-	h.Response = har.ResponseMade{Status: e.Status, StatusText: http.StatusText(e.Status), Version: e.Upstream, Headers: toPairs(e.ResponseHeader), Cookies: cookiesOf(e.ResponseHeader, "Set-Cookie"),
+	h.Response = har.ResponseMade{Status: e.Status, StatusText: http.StatusText(e.Status), Version: e.Upstream,
+		Headers: toPairs(e.ResponseHeader), Cookies: cookiesOf(e.ResponseHeader, "Set-Cookie"),
 		RedirectURL: e.ResponseHeader.Get("Location"), HeadersSize: -1, BodySize: e.ResponseBody.Size}
 	c := &h.Response.Content
 	c.MIMEType = e.ResponseHeader.Get("Content-Type")
@@ -252,10 +264,12 @@ func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {
 	return h
 }
 
-// isText reports whether a body is the same when it is written as text in JSON: a text that says to be in another alphabet is not.
+// isText reports whether a body is the same when it is written as text in JSON: a text that says to
+// be in another alphabet is not.
 func isText(contentType string, b []byte) bool {
 	kind := mediaType(contentType)
-	if !utf8.Valid(b) || !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") && !strings.HasSuffix(kind, "javascript") {
+	if !utf8.Valid(b) || !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") &&
+		!strings.HasSuffix(kind, "xml") && !strings.HasSuffix(kind, "javascript") {
 		return false
 	}
 	_, parameters, err := mime.ParseMediaType(contentType)
@@ -290,7 +304,8 @@ func cookiesOf(f Fields, name string) []har.Cookie {
 			}
 		default:
 			if c, err := http.ParseSetCookie(h.Value); err == nil {
-				all = append(all, har.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Domain: c.Domain, HTTPOnly: c.HttpOnly, Secure: c.Secure})
+				all = append(all, har.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Domain: c.Domain,
+					HTTPOnly: c.HttpOnly, Secure: c.Secure})
 			}
 		}
 	}

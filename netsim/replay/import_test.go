@@ -44,13 +44,16 @@ func TestImportHAR(t *testing.T) {
 		t.Fatalf("%d exchanges since %v, %q", len(a.Exchanges), a.Info.Created, a.Notes)
 	}
 	page, late, form, none, gone := a.Exchanges[0], a.Exchanges[1], a.Exchanges[2], a.Exchanges[3], a.Exchanges[4]
-	if page.URL != "https://a.test/" || page.ResponseHeader.Get("Content-Type") != "text/html; charset=utf-8" || string(page.ResponseBody.Bytes) != "<p>ä" || page.Think != 10*time.Millisecond {
+	if page.URL != "https://a.test/" || page.ResponseHeader.Get("Content-Type") != "text/html; charset=utf-8" ||
+		string(page.ResponseBody.Bytes) != "<p>ä" || page.Think != 10*time.Millisecond {
 		t.Errorf("%+v", page)
 	}
-	if late.URL != "https://a.test/late.js" || late.Began != 1500*time.Millisecond || late.Think != 25500*time.Microsecond || late.RoundTrip != 10*time.Millisecond || len(late.Header) != 1 {
+	if late.URL != "https://a.test/late.js" || late.Began != 1500*time.Millisecond ||
+		late.Think != 25500*time.Microsecond || late.RoundTrip != 10*time.Millisecond || len(late.Header) != 1 {
 		t.Errorf("%+v", late)
 	}
-	if cookies := late.ResponseHeader.Header()["Set-Cookie"]; fmt.Sprint(cookies) != "[a=1 b=2]" || late.ResponseHeader.Get("Content-Length") != "" {
+	if cookies := late.ResponseHeader.Header()["Set-Cookie"]; fmt.Sprint(cookies) != "[a=1 b=2]" ||
+		late.ResponseHeader.Get("Content-Length") != "" {
 		t.Errorf("%+v", late.ResponseHeader)
 	}
 	if plain, err := unpack(late.ResponseBody.Bytes, []string{"br"}, 100); err != nil || string(plain) != "let a = 1" {
@@ -66,10 +69,12 @@ func TestImportHAR(t *testing.T) {
 		t.Errorf("%+v", gone)
 	}
 	ours := strings.Replace(harFromBrowser, `"entries":`, `"_recording":{"id":5},"entries":`, 1)
-	if b, err := ImportHAR(strings.NewReader(ours), DefaultLimits()); err != nil || ours == harFromBrowser || !reflect.DeepEqual(a, b) {
+	if b, err := ImportHAR(strings.NewReader(ours), DefaultLimits()); err != nil || ours == harFromBrowser ||
+		!reflect.DeepEqual(a, b) {
 		t.Errorf("with a field of ours it is another archive: %v", err)
 	}
-	if len(a.Notes) != 2 || !strings.Contains(a.Notes[0], "none.png: the HAR has no body") || !strings.Contains(a.Notes[1], "data:text/css,a is left out") {
+	if len(a.Notes) != 2 || !strings.Contains(a.Notes[0], "none.png: the HAR has no body") ||
+		!strings.Contains(a.Notes[1], "data:text/css,a is left out") {
 		t.Errorf("%q", a.Notes)
 	}
 }
@@ -100,7 +105,8 @@ func TestExportHAR(t *testing.T) {
 		want := all[i]
 		wantOK, _ := want.Replayable()
 		ok, why := e.Replayable()
-		if e.URL != want.URL || e.Method != want.Method || e.Status != want.Status || e.Body.Sum != want.Body.Sum || e.Began != want.Began-all[0].Began || ok != wantOK {
+		if e.URL != want.URL || e.Method != want.Method || e.Status != want.Status || e.Body.Sum != want.Body.Sum ||
+			e.Began != want.Began-all[0].Began || ok != wantOK {
 			t.Errorf("%+v (%s)\nwant\n%+v", e, why, want)
 		}
 		if !ok {
@@ -117,8 +123,10 @@ func TestExportHAR(t *testing.T) {
 	}
 }
 
-// wprFile writes an archive of Web Page Replay in the way that its recorder does: both messages by net/http.
-func wprFile(t testing.TB, fill func(add func(scheme, method, address, body string, response *http.Response, more map[string]any))) []byte {
+// wprFile writes an archive of Web Page Replay in the way that its recorder does: both messages by
+// net/http.
+func wprFile(t testing.TB,
+	fill func(add func(scheme, method, address, body string, response *http.Response, more map[string]any))) []byte {
 	t.Helper()
 	requests := map[string]map[string][]map[string]any{}
 	fill(func(scheme, method, address, body string, response *http.Response, more map[string]any) {
@@ -135,7 +143,8 @@ func wprFile(t testing.TB, fill func(add func(scheme, method, address, body stri
 				t.Fatal(err)
 			}
 		}
-		one := map[string]any{"SerializedRequest": request.Bytes(), "SerializedResponse": answer.Bytes(), "LastServedSessionId": 0}
+		one := map[string]any{"SerializedRequest": request.Bytes(), "SerializedResponse": answer.Bytes(),
+			"LastServedSessionId": 0}
 		for k, v := range more {
 			one[k] = v
 		}
@@ -144,8 +153,10 @@ func wprFile(t testing.TB, fill func(add func(scheme, method, address, body stri
 		}
 		requests[r.Host][address] = append(requests[r.Host][address], one)
 	})
-	text, err := json.Marshal(map[string]any{"Requests": requests, "Certs": map[string][]byte{"a.test": {1, 2}}, "NegotiatedProtocol": map[string]string{"a.test": "h2"},
-		"DeterministicTimeSeedMs": created.UnixMilli(), "ServeResponseInChronologicalSequence": true, "CurrentSessionId": 1, "Metadata": "x"})
+	text, err := json.Marshal(map[string]any{"Requests": requests, "Certs": map[string][]byte{"a.test": {1, 2}},
+		"NegotiatedProtocol":      map[string]string{"a.test": "h2"},
+		"DeterministicTimeSeedMs": created.UnixMilli(), "ServeResponseInChronologicalSequence": true,
+		"CurrentSessionId": 1, "Metadata": "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +168,8 @@ func wprFile(t testing.TB, fill func(add func(scheme, method, address, body stri
 }
 
 func answered(status int, body string, chunked bool, header ...string) *http.Response {
-	r := &http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: readCloser{strings.NewReader(body)}, ContentLength: int64(len(body))}
+	r := &http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+		Body: readCloser{strings.NewReader(body)}, ContentLength: int64(len(body))}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
@@ -174,19 +186,24 @@ func (readCloser) Close() error { return nil }
 func TestImportWPR(t *testing.T) {
 	packed := string(gzipped([]byte("<p>packed")))
 	b := wprFile(t, func(add func(string, string, string, string, *http.Response, map[string]any)) {
-		add("https", "GET", "https://a.test/", "", answered(200, packed, true, "Content-Type", "text/html", "Content-Encoding", "gzip", "Set-Cookie", "a=1", "Set-Cookie", "b=2"), nil)
+		add("https", "GET", "https://a.test/", "", answered(200, packed, true, "Content-Type", "text/html",
+			"Content-Encoding", "gzip", "Set-Cookie", "a=1", "Set-Cookie", "b=2"), nil)
 		add("https", "GET", "https://a.test/n", "", answered(200, "first", false), nil)
 		add("https", "GET", "https://a.test/n", "", answered(200, "second", false), nil)
 		add("https", "POST", "https://a.test/post", "question", answered(200, "answer", false), nil)
 		add("http", "GET", "http://b.test/failed", "", nil, nil)
-		add("https", "GET", "https://a.test/ws", "", answered(101, "", false, "Upgrade", "websocket"), map[string]any{"WebSocketMessages": []any{}})
-		add("http", "GET", "http://b.test/broken", "", nil, map[string]any{"SerializedResponse": base64.StdEncoding.EncodeToString([]byte("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"))})
+		add("https", "GET", "https://a.test/ws", "", answered(101, "", false, "Upgrade", "websocket"),
+			map[string]any{"WebSocketMessages": []any{}})
+		add("http", "GET", "http://b.test/broken", "", nil,
+			map[string]any{"SerializedResponse": base64.StdEncoding.EncodeToString(
+				[]byte("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"))})
 	})
 	a, err := ImportWPR(bytes.NewReader(b), DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !a.Info.Clock.Equal(created) || len(a.Exchanges) != 6 || len(a.Notes) != 1 || !strings.Contains(a.Notes[0], "http://b.test/broken is left out: its response: unexpected EOF") {
+	if !a.Info.Clock.Equal(created) || len(a.Exchanges) != 6 || len(a.Notes) != 1 ||
+		!strings.Contains(a.Notes[0], "http://b.test/broken is left out: its response: unexpected EOF") {
 		t.Fatalf("%d exchanges, %q, %+v", len(a.Exchanges), a.Notes, a.Info)
 	}
 	_, c := replayed(t, a, ReplayerOptions{Recorded: true})
@@ -205,7 +222,8 @@ func TestImportWPR(t *testing.T) {
 	if g := get(t, c, "GET", "http://b.test/failed", ""); g.status != 502 {
 		t.Errorf("%+v", g)
 	}
-	if g := get(t, c, "GET", "https://a.test/ws", ""); g.status != 404 || !strings.Contains(string(g.body), "websocket") {
+	if g := get(t, c, "GET", "https://a.test/ws", ""); g.status != 404 ||
+		!strings.Contains(string(g.body), "websocket") {
 		t.Errorf("%+v", g)
 	}
 }
@@ -225,9 +243,10 @@ func TestImportsRefuse(t *testing.T) {
 		"a list of hosts":      {pack(`{"Requests":[]}`), DefaultLimits(), "in place of {"},
 		"a list for a request": {pack(`{"Requests":{"a":{"http://a/":[[]]}}}`), DefaultLimits(), "cannot unmarshal"},
 		"cut":                  {pack(`{"Requests":{"a":{"http://a/":[`), DefaultLimits(), "EOF"},
-		"a bomb":               {pack(`{"Requests":{"a":"` + strings.Repeat("x", 40<<20) + `"}}`), small, "longer than may be"},
-		"no HAR":               {[]byte(`{"log":[]}`), DefaultLimits(), "bad HAR file"},
-		"another HAR":          {[]byte(`{"log":{"version":"3","entries":[]}}`), DefaultLimits(), "want 1.2"},
+		"a bomb": {pack(`{"Requests":{"a":"` + strings.Repeat("x", 40<<20) + `"}}`), small,
+			"longer than may be"},
+		"no HAR":      {[]byte(`{"log":[]}`), DefaultLimits(), "bad HAR file"},
+		"another HAR": {[]byte(`{"log":{"version":"3","entries":[]}}`), DefaultLimits(), "want 1.2"},
 	} {
 		path := t.TempDir() + "/file"
 		if err := os.WriteFile(path, tc.file, 0o600); err != nil {
@@ -290,7 +309,8 @@ func FuzzImportWPR(f *testing.F) {
 	})
 }
 
-// TestExportHARIsBounded: the same body stands once in an archive, and as often as it was sent in a HAR.
+// TestExportHARIsBounded: the same body stands once in an archive, and as often as it was sent in a
+// HAR.
 func TestExportHARIsBounded(t *testing.T) {
 	e := one("POST", "http://a.test/", 200, "", "Content-Type", "text/plain", "Content-Encoding", "gzip")
 	e.ResponseBody = newBody(gzipped(bytes.Repeat([]byte("x"), 1000)))
@@ -306,7 +326,9 @@ func TestExportHARIsBounded(t *testing.T) {
 		if h.Request.Body != nil {
 			text = h.Request.Body.Text
 		}
-		if len(h.Response.Content.Text) != want.response || h.Response.BodySize != want.size || (h.Error == leftOut) != (want.response == 0) || h.Response.Content.Size != 1000 || len(text) != want.request {
+		if len(h.Response.Content.Text) != want.response || h.Response.BodySize != want.size ||
+			(h.Error == leftOut) != (want.response == 0) || h.Response.Content.Size != 1000 ||
+			len(text) != want.request {
 			t.Errorf("%d: %+v, request %d", i, h.Response, len(text))
 		}
 	}

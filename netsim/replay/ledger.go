@@ -133,6 +133,7 @@ func (l *ledger) fidelity() Fidelity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.f
-	f.Misses, f.Others, f.Loosely, f.Notes = slices.Clone(l.misses.all), l.misses.others, slices.Clone(l.loose.all), slices.Clone(l.f.Notes)
+	f.Misses, f.Others, f.Loosely, f.Notes = slices.Clone(l.misses.all), l.misses.others, slices.Clone(l.loose.all),
+		slices.Clone(l.f.Notes)
 	return f
 }

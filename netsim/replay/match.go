@@ -12,9 +12,12 @@ import (
 
 // Rules say which requests are the same as a recorded one.
 //
-// A request is matched by method and URL: exactly; then without the query parameters of Ignore; then, if Near is set, with the recorded URL of the same path that has most parameters in
-// common. Of several recorded ones, that is taken which has the same body, the same Range, and the same values of the header fields of Headers and of those that the site's Vary names. If
-// several are left, the first request gets the first response, the second the second, and so on; the last stays.
+// A request is matched by method and URL: exactly; then without the query parameters of Ignore;
+// then, if Near is set, with the recorded URL of the same path that has most parameters in common.
+// Of several recorded ones, that is taken which has the same body, the same Range, and the same
+// values of the header fields of Headers and of those that the site's Vary names. If several are
+// left, the first request gets the first response, the second the second, and so on; the last
+// stays.
 type Rules struct {
 	Ignore  []string // names of query parameters, with * as in file names
 	Near    bool
@@ -22,14 +25,17 @@ type Rules struct {
 	Body    bool // a request whose body is none of those recorded is not answered
 }
 
-// CacheBusters are query parameters that pages fill with the time, or with chance, to be answered anew.
+// CacheBusters are query parameters that pages fill with the time, or with chance, to be answered
+// anew.
 func CacheBusters() []string {
-	return []string{"_", "cb", "cachebuster", "cachebust", "cache_buster", "nocache", "rnd", "rand", "random", "ord", "_ts", "_t"}
+	return []string{"_", "cb", "cachebuster", "cachebust", "cache_buster", "nocache", "rnd", "rand", "random", "ord",
+		"_ts", "_t"}
 }
 
 const mostIgnored = 1000
 
-// alike are exchanges between which nothing but their order decides: those of one URL behind the first.
+// alike are exchanges between which nothing but their order decides: those of one URL behind the
+// first.
 type alike struct {
 	first *Exchange
 	n     int
@@ -48,7 +54,8 @@ type match struct {
 }
 
 func newMatch(a *Archive, rules Rules) *match {
-	m := &match{rules, map[string][]*Exchange{}, map[string][]*Exchange{}, map[string][]*Exchange{}, map[string][]*Exchange{}, sync.Mutex{}, map[alike]int{}}
+	m := &match{rules, map[string][]*Exchange{}, map[string][]*Exchange{}, map[string][]*Exchange{},
+		map[string][]*Exchange{}, sync.Mutex{}, map[alike]int{}}
 	for _, e := range a.Exchanges {
 		u, err := url.Parse(e.URL)
 		if err != nil {
@@ -57,14 +64,16 @@ func newMatch(a *Archive, rules Rules) *match {
 		for _, one := range []struct {
 			in  map[string][]*Exchange
 			key string
-		}{{m.exact, key(e.Method, u, u.RawQuery)}, {m.ignored, key(e.Method, u, m.without(u.RawQuery))}, {m.paths, key(e.Method, u, "")}, {m.hosts, hostPort(u)}} {
+		}{{m.exact, key(e.Method, u, u.RawQuery)}, {m.ignored, key(e.Method, u, m.without(u.RawQuery))},
+			{m.paths, key(e.Method, u, "")}, {m.hosts, hostPort(u)}} {
 			one.in[one.key] = append(one.in[one.key], e)
 		}
 	}
 	return m
 }
 
-// key is what requests are known by. An empty path is that of the site's first page (RFC 9110, 4.2.3).
+// key is what requests are known by. An empty path is that of the site's first page (RFC 9110,
+// 4.2.3).
 func key(method string, u *url.URL, query string) string {
 	p := u.EscapedPath()
 	if p == "" {
@@ -81,7 +90,10 @@ func (m *match) without(query string) string {
 	var kept []string
 	for part := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(part, "=")
-		if !slices.ContainsFunc(m.rules.Ignore, func(pattern string) bool { ok, _ := path.Match(pattern, unescape(name)); return ok }) {
+		if !slices.ContainsFunc(m.rules.Ignore, func(pattern string) bool {
+			ok, _ := path.Match(pattern, unescape(name))
+			return ok
+		}) {
 			kept = append(kept, part)
 		}
 	}
@@ -101,7 +113,8 @@ type asked struct {
 type found struct {
 	*Exchange
 	loose string // how it is not quite what was recorded; "": it is
-	// from and to are the bytes of the body that were asked for, of a response that has more; to is 0 otherwise.
+	// from and to are the bytes of the body that were asked for, of a response that has more; to is
+	// 0 otherwise.
 	from, to int64
 	// fresh says that the device has it already: 304.
 	fresh bool
@@ -136,9 +149,11 @@ func (m *match) steps(a *asked) []step {
 	exact := step{m.exact[key(a.method, a.url, a.url.RawQuery)], ""}
 	head := step{}
 	if a.method == http.MethodHead {
-		head = step{m.exact[key(http.MethodGet, a.url, a.url.RawQuery)], "its head was asked for, and all of it was recorded"}
+		head = step{m.exact[key(http.MethodGet, a.url, a.url.RawQuery)],
+			"its head was asked for, and all of it was recorded"}
 	}
-	steps := []step{exact, head, {m.ignored[key(a.method, a.url, m.without(a.url.RawQuery))], "query parameters that are ignored differ"}}
+	steps := []step{exact, head, {m.ignored[key(a.method, a.url, m.without(a.url.RawQuery))],
+		"query parameters that are ignored differ"}}
 	if m.rules.Near {
 		steps = append(steps, step{nearestQuery(a.url, m.paths[key(a.method, a.url, "")]), "query parameters differ"})
 	}
@@ -219,7 +234,8 @@ func (r rank) compare(o rank) int {
 
 func (m *match) rank(a *asked, f *found) rank {
 	e := f.Exchange
-	r := rank{body: a.whole && a.sum == e.Body.Sum, ranged: a.header.Get("Range") == e.Header.Get("Range"), fresh: f.fresh || e.Status == http.StatusNotModified}
+	r := rank{body: a.whole && a.sum == e.Body.Sum, ranged: a.header.Get("Range") == e.Header.Get("Range"),
+		fresh: f.fresh || e.Status == http.StatusNotModified}
 	names := m.rules.Headers
 	for _, h := range e.ResponseHeader {
 		if strings.EqualFold(h.Name, "Vary") {
@@ -227,7 +243,8 @@ func (m *match) rank(a *asked, f *found) rank {
 		}
 	}
 	for _, name := range names[:min(len(names), 100)] {
-		// Which coding is taken decides below; what else differs between browsers is not what a site was asked for.
+		// Which coding is taken decides below; what else differs between browsers is not what a
+		// site was asked for.
 		if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, "Accept-Encoding") {
 			continue
 		}
@@ -258,7 +275,8 @@ func (a *asked) fit(e *Exchange) (found, string) {
 		return f, ""
 	}
 	wanted := a.header.Get("Range")
-	if !get || wanted == "" || a.header.Get("If-Range") != "" && a.header.Get("If-Range") != e.ResponseHeader.Get("Etag") {
+	if !get || wanted == "" || a.header.Get("If-Range") != "" &&
+		a.header.Get("If-Range") != e.ResponseHeader.Get("Etag") {
 		if e.Status == http.StatusPartialContent && get {
 			if first, size, ok := contentRange(e); ok && first == 0 && size == e.ResponseBody.Size {
 				f.to = size // all of it, recorded as a part
@@ -271,7 +289,8 @@ func (a *asked) fit(e *Exchange) (found, string) {
 	switch {
 	case e.Status == http.StatusPartialContent && e.Header.Get("Range") == wanted:
 		return f, ""
-	case e.Status == http.StatusOK && len(codings(e.ResponseHeader)) == 0 && !strings.EqualFold(e.ResponseHeader.Get("Accept-Ranges"), "none"):
+	case e.Status == http.StatusOK && len(codings(e.ResponseHeader)) == 0 &&
+		!strings.EqualFold(e.ResponseHeader.Get("Accept-Ranges"), "none"):
 		f.from, f.to, _ = parseRange(wanted, e.ResponseBody.Size)
 		return f, "" // a range that makes no sense is answered by all of it
 	case e.Status == http.StatusPartialContent:
@@ -340,7 +359,8 @@ func inCommon(want map[string]bool, address string) (n int) {
 	return n
 }
 
-// nearest is the recorded URL that is most like one that was not: of the same path, else of the same host with the longest beginning in common; "" if there is none of the host.
+// nearest is the recorded URL that is most like one that was not: of the same path, else of the
+// same host with the longest beginning in common; "" if there is none of the host.
 func (m *match) nearest(a *asked) string {
 	if same := nearestQuery(a.url, m.paths[key(a.method, a.url, "")]); len(same) > 0 {
 		return same[0].URL

@@ -16,10 +16,12 @@ func TestOpenAndPipes(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "site.zip"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(filepath.Join(dir, "site.zip"), DefaultLimits()); err == nil || !strings.Contains(err.Error(), "it is no file") {
+	if _, err := Open(filepath.Join(dir, "site.zip"), DefaultLimits()); err == nil ||
+		!strings.Contains(err.Error(), "it is no file") {
 		t.Error(err)
 	}
-	if _, err := OpenIn(os.DirFS(dir), "site.zip", DefaultLimits()); err == nil || !strings.Contains(err.Error(), "it is no file") {
+	if _, err := OpenIn(os.DirFS(dir), "site.zip", DefaultLimits()); err == nil ||
+		!strings.Contains(err.Error(), "it is no file") {
 		t.Error(err)
 	}
 }

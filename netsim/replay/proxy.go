@@ -19,7 +19,8 @@ import (
 // ProxyOptions are how a [Proxy] works.
 type ProxyOptions struct {
 	Handler http.Handler // of all requests, which have the site in their first line or in Host
-	// TLS has a GetCertificate that makes certificates for whatever name it is asked for, of an authority that the device trusts. Where a device gives no name, it is asked for the host that
+	// TLS has a GetCertificate that makes certificates for whatever name it is asked for, of an
+	// authority that the device trusts. Where a device gives no name, it is asked for the host that
 	// the device wanted to be connected with.
 	TLS *tls.Config
 	// ConnContext is told of each connection, see http.Server. May be nil.
@@ -198,7 +199,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.tunnel(&bufferedConn{c, buffered.Reader}, host)
 }
 
-// tunnel finds out what a device wants to speak through a connection that it has asked for: the proxy is the site then.
+// tunnel finds out what a device wants to speak through a connection that it has asked for: the
+// proxy is the site then.
 func (p *Proxy) tunnel(c *bufferedConn, host string) {
 	first, err := c.r.Peek(1)
 	if err != nil {

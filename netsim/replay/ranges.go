@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// parseRange reads a Range of one part (RFC 9110, 14.1.2); to is behind its last byte. Several parts at once nobody needs who loads a page: they make no sense here.
+// parseRange reads a Range of one part (RFC 9110, 14.1.2); to is behind its last byte. Several
+// parts at once nobody needs who loads a page: they make no sense here.
 func parseRange(field string, size int64) (from, to int64, ok bool) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(field), "bytes=")
 	first, last, dash := strings.Cut(text, "-")

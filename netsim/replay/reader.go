@@ -18,8 +18,9 @@ func ReadArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 	return readArchive(r, size, l)
 }
 
-// readArchive goes through the entries from the front, by the headers that stand before them. The directory at the end is for other programs: without it nothing is missing, and what it
-// says cannot contradict the entries.
+// readArchive goes through the entries from the front, by the headers that stand before them. The
+// directory at the end is for other programs: without it nothing is missing, and what it says
+// cannot contradict the entries.
 func readArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 	s := scanner{r: r, size: size, limits: l}
 	a := &Archive{}
@@ -35,7 +36,8 @@ func readArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 			holes = true
 			continue
 		case errors.As(err, &damage) && begun:
-			a.note("from byte %d on it is not whole (%v): what was recorded before is there, what came after is not", at, damage)
+			a.note("from byte %d on it is not whole (%v): what was recorded before is there, what came after is not",
+				at, damage)
 			return a, nil
 		case err != nil:
 			return nil, err
@@ -54,7 +56,8 @@ func readArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 		}
 		if !strings.HasPrefix(e.name, "bodies/") {
 			if texts -= int64(len(e.text)); texts < 0 {
-				return nil, fmt.Errorf("at byte %d: its exchanges have more than %d bytes, without their bodies", at, l.Texts)
+				return nil, fmt.Errorf("at byte %d: its exchanges have more than %d bytes, without their bodies", at,
+					l.Texts)
 			}
 		}
 		if err := a.add(e, pool, l); err != nil {
@@ -108,7 +111,8 @@ func (a *Archive) add(e *entry, p *pool, l Limits) error {
 		if err != nil {
 			return err
 		}
-		if n := len(a.Exchanges); x.Number < 1 || n > 0 && x.Number <= a.Exchanges[n-1].Number || e.name != exchangeName(x.Number) {
+		if n := len(a.Exchanges); x.Number < 1 || n > 0 && x.Number <= a.Exchanges[n-1].Number ||
+			e.name != exchangeName(x.Number) {
 			return errors.New("its number is not one that follows")
 		}
 		a.Exchanges = append(a.Exchanges, x)
@@ -149,7 +153,8 @@ const (
 	mostRatio = 1032 // and at worst adds a little to what does not pack
 )
 
-// next returns the entry that follows; nil: the archive is at its end, as it should be. With a damageError it returns the entry, without its text, if the next one can still be found.
+// next returns the entry that follows; nil: the archive is at its end, as it should be. With a
+// damageError it returns the entry, without its text, if the next one can still be found.
 func (s *scanner) next() (*entry, error) {
 	if s.at == s.size {
 		return nil, &damageError{"its end is missing"}
@@ -181,7 +186,8 @@ func (s *scanner) next() (*entry, error) {
 		return nil, errors.New("an entry has more than an archive's entries have")
 	case size > s.most():
 		return nil, fmt.Errorf("an entry of %d bytes is larger than one may be", size)
-	case method != 0 && method != 8 || method == 0 && packed != size || packed*mostRatio < size-mostRatio || packed > size+size/1000+64:
+	case method != 0 && method != 8 || method == 0 && packed != size || packed*mostRatio < size-mostRatio ||
+		packed > size+size/1000+64:
 		return nil, errors.New("an entry says of itself what cannot be")
 	}
 	rest := make([]byte, nameLen+extraLen)
@@ -209,9 +215,11 @@ func (s *scanner) next() (*entry, error) {
 	return e, nil
 }
 
-// most is what an entry may have at most: a body, or an exchange with all its headers in JSON, where a byte takes up to six.
+// most is what an entry may have at most: a body, or an exchange with all its headers in JSON,
+// where a byte takes up to six.
 func (s *scanner) most() int64 {
-	return max(s.limits.Body, mostRequestBody, int64(6*(3*s.limits.Header+s.limits.URL+40*s.limits.Fields)+60*s.limits.Chunks+100<<10))
+	return max(s.limits.Body, mostRequestBody,
+		int64(6*(3*s.limits.Header+s.limits.URL+40*s.limits.Fields)+60*s.limits.Chunks+100<<10))
 }
 
 func (s *scanner) read(to []byte) error {

@@ -28,11 +28,13 @@ type RecorderOptions struct {
 	Memory   int64          // of bodies that are on their way at once; 0: 512 MiB
 	// Dial is how sites are reached; nil: as the machine does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Told is told of each exchange once it has ended; why says why it was not kept, or "". It may be called from several goroutines at once. May be nil.
+	// Told is told of each exchange once it has ended; why says why it was not kept, or "". It may
+	// be called from several goroutines at once. May be nil.
 	Told func(e *Exchange, why string)
 }
 
-// Recorder passes requests on to the sites that they are for, and keeps what was said. The device does not wait for it: what comes of a body goes on at once.
+// Recorder passes requests on to the sites that they are for, and keeps what was said. The device
+// does not wait for it: what comes of a body goes on at once.
 type Recorder struct {
 	options RecorderOptions
 	sites   *upstream
@@ -58,7 +60,8 @@ type Recorded struct {
 	Missing   int   // of Exchanges, those that cannot be replayed: websockets, bodies that were too large
 	Insecure  int   // of Exchanges, those whose site's certificate is none to trust
 	Lost      int   // passed on, and not kept at all
-	// Notes are the sentences on what was not recorded as it should be, the first of each kind and site.
+	// Notes are the sentences on what was not recorded as it should be, the first of each kind and
+	// site.
 	Notes []string
 	// Err is why the archive could not be written on.
 	Err error
@@ -75,7 +78,8 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	return r
 }
 
-// Close breaks off what is still on its way, and returns once it was written. The archive is the caller's to close then.
+// Close breaks off what is still on its way, and returns once it was written. The archive is the
+// caller's to close then.
 func (r *Recorder) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -102,16 +106,19 @@ func (r *Recorder) ConnContext(ctx context.Context, _ net.Conn) context.Context 
 	return context.WithValue(ctx, connectionKey{}, int(r.nextID.Add(1)))
 }
 
-// stall is how long a device may take none of what is there for it, and a site may go on after the device has left.
+// stall is how long a device may take none of what is there for it, and a site may go on after the
+// device has left.
 const (
 	stall    = time.Minute
 	lastWill = 10 * time.Second
-	// writeAtOnce is what a device must take of it in that time: little, for the line may be slow and have other bodies to carry.
+	// writeAtOnce is what a device must take of it in that time: little, for the line may be slow
+	// and have other bodies to carry.
 	writeAtOnce = 16 << 10
 )
 
-// within gives a device so long for one step of a response. The bound ends with the step: HTTP/2 resets a stream whose bound is over even if nothing is being written to it, as where the site takes
-// its time.
+// within gives a device so long for one step of a response. The bound ends with the step: HTTP/2
+// resets a stream whose bound is over even if nothing is being written to it, as where the site
+// takes its time.
 func within(control *http.ResponseController, most time.Duration, step func() error) error {
 	_ = control.SetWriteDeadline(time.Now().Add(most))
 	if err := step(); err != nil {
@@ -145,7 +152,8 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	x.pass(to)
 }
 
-// target is the URL that a request is for: its first line's, as proxies are asked, or the host's that it names.
+// target is the URL that a request is for: its first line's, as proxies are asked, or the host's
+// that it names.
 func target(in *http.Request) (*url.URL, error) {
 	to := *in.URL
 	to.Fragment, to.User = "", nil
@@ -187,7 +195,8 @@ var (
 )
 
 func (x *passing) pass(to *url.URL) {
-	// What the device breaks off is still of use for a moment; and a body must not be cut off by its being read slowly.
+	// What the device breaks off is still of use for a moment; and a body must not be cut off by
+	// its being read slowly.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.in.Context()))
 	x.way = ctx
 	defer cancel(nil)
@@ -207,7 +216,8 @@ func (x *passing) pass(to *url.URL) {
 	x.took(to)
 	if err == nil && (response.StatusCode < 100 || response.StatusCode > 999) {
 		response.Body.Close()
-		err = fmt.Errorf("its status is %d, which is none (RFC 9110, 15)", response.StatusCode) // and net/http panics when it is to be sent
+		// and net/http panics when it is to be sent
+		err = fmt.Errorf("its status is %d, which is none (RFC 9110, 15)", response.StatusCode)
 	}
 	if err != nil {
 		x.fail(to, err)
@@ -252,7 +262,8 @@ func (x *passing) pass(to *url.URL) {
 
 // request is what goes to the site: what the device has said, but for what is between it and us.
 func (x *passing) request(ctx context.Context, to *url.URL) *http.Request {
-	out := (&http.Request{Method: x.in.Method, URL: to, Host: x.in.Host, Header: x.in.Header.Clone(), ContentLength: x.in.ContentLength, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	out := (&http.Request{Method: x.in.Method, URL: to, Host: x.in.Host, Header: x.in.Header.Clone(),
+		ContentLength: x.in.ContentLength, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	if out.Host == "" {
 		out.Host = to.Host
 	}
@@ -510,7 +521,8 @@ func (x *passing) join(response *http.Response) {
 }
 
 // hops are the fields that are between two neighbours (RFC 9110, 7.6.1).
-var hops = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+var hops = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te",
+	"Trailer", "Transfer-Encoding", "Upgrade"}
 
 func dropHops(h http.Header) {
 	for _, field := range h["Connection"] {

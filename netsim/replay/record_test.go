@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// TestRecorderPassesOn: what a site is asked, and what it answers, is the same with a recorder between.
+// TestRecorderPassesOn: what a site is asked, and what it answers, is the same with a recorder
+// between.
 func TestRecorderPassesOn(t *testing.T) {
 	asked := make(chan *http.Request, 10)
 	posted := make(chan string, 10)
@@ -33,8 +34,10 @@ func TestRecorderPassesOn(t *testing.T) {
 		w.Header().Set("X-Sum", "17")
 	}))
 	r := record(t, RecorderOptions{Roots: s.roots, Dial: s.dial})
-	g := get(t, r.client(t, true), "POST", "https://EXAMPLE.com:443/tea?x=%2F&y#here", "with milk", "Accept-Encoding", "br, zstd", "Cookie", "a=b", "User-Agent", "kettle")
-	if g.status != http.StatusTeapot || string(g.body) != "short and stout" || g.header.Get("X-Answer") != "yes" || g.proto != "HTTP/2.0" {
+	g := get(t, r.client(t, true), "POST", "https://EXAMPLE.com:443/tea?x=%2F&y#here", "with milk", "Accept-Encoding",
+		"br, zstd", "Cookie", "a=b", "User-Agent", "kettle")
+	if g.status != http.StatusTeapot || string(g.body) != "short and stout" || g.header.Get("X-Answer") != "yes" ||
+		g.proto != "HTTP/2.0" {
 		t.Fatalf("%+v", g)
 	}
 	if g.header.Get("Alt-Svc") != "" {
@@ -44,7 +47,8 @@ func TestRecorderPassesOn(t *testing.T) {
 	if body != "with milk" || in.RequestURI != "/tea?x=%2F&y" || in.ContentLength != 9 {
 		t.Errorf("the site was asked for %s with %q", in.RequestURI, body)
 	}
-	for name, want := range map[string]string{"Accept-Encoding": "br, zstd", "Cookie": "a=b", "User-Agent": "kettle", "X-Forwarded-For": "", "Via": ""} {
+	for name, want := range map[string]string{"Accept-Encoding": "br, zstd", "Cookie": "a=b", "User-Agent": "kettle",
+		"X-Forwarded-For": "", "Via": ""} {
 		if in.Header.Get(name) != want {
 			t.Errorf("the site had %s: %q, want %q", name, in.Header.Get(name), want)
 		}
@@ -55,7 +59,8 @@ func TestRecorderPassesOn(t *testing.T) {
 	}
 	a := r.archive(t)
 	e := a.Exchanges[0]
-	if e.URL != "https://example.com/tea?x=%2F&y" || e.Method != "POST" || string(e.Body.Bytes) != "with milk" || e.Status != http.StatusTeapot || e.Protocol != "HTTP/2.0" || e.Upstream != "HTTP/2.0" || e.Connection == 0 {
+	if e.URL != "https://example.com/tea?x=%2F&y" || e.Method != "POST" || string(e.Body.Bytes) != "with milk" ||
+		e.Status != http.StatusTeapot || e.Protocol != "HTTP/2.0" || e.Upstream != "HTTP/2.0" || e.Connection == 0 {
 		t.Errorf("%+v", e)
 	}
 	if e.ResponseHeader.Get("Alt-Svc") == "" || len(e.Trailer) != 1 || e.Trailer[0] != (Field{"X-Sum", "17"}) {
@@ -92,7 +97,8 @@ func answering(t *testing.T, answer string) string {
 	return l.Addr().String()
 }
 
-// TestRecorderKeepsSpelling: of HTTP/1.1 the fields of a response are kept in their order, as they were spelled, also behind an answer on the way.
+// TestRecorderKeepsSpelling: of HTTP/1.1 the fields of a response are kept in their order, as they
+// were spelled, also behind an answer on the way.
 func TestRecorderKeepsSpelling(t *testing.T) {
 	address := answering(t, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\nset-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
 	r := record(t, RecorderOptions{})
@@ -102,7 +108,8 @@ func TestRecorderKeepsSpelling(t *testing.T) {
 			t.Fatalf("%+v", g)
 		}
 	}
-	want := Fields{{"x-ZEBRA", "1"}, {"set-COOKIE", "b=1"}, {"Alpha", "2"}, {"set-COOKIE", "a=2"}, {"content-length", "2"}}
+	want := Fields{{"x-ZEBRA", "1"}, {"set-COOKIE", "b=1"}, {"Alpha", "2"}, {"set-COOKIE", "a=2"},
+		{"content-length", "2"}}
 	for _, e := range r.archive(t).Exchanges {
 		if !e.HeaderOrder || fmt.Sprint(e.ResponseHeader) != fmt.Sprint(want) {
 			t.Errorf("kept are %v (%v)", e.ResponseHeader, e.HeaderOrder)
@@ -110,7 +117,8 @@ func TestRecorderKeepsSpelling(t *testing.T) {
 	}
 }
 
-// TestRecorderDoesNotHoldUp: a part of a body is with the device before the site has sent the rest, and a device that reads slowly does not change the times that are kept.
+// TestRecorderDoesNotHoldUp: a part of a body is with the device before the site has sent the rest,
+// and a device that reads slowly does not change the times that are kept.
 func TestRecorderDoesNotHoldUp(t *testing.T) {
 	more := make(chan struct{})
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,8 +166,10 @@ func TestRecorderTakesWhatSlowDevicesHaveNotRead(t *testing.T) {
 // TestRecorderIsBounded: what is too large to be kept is passed on, and marked.
 func TestRecorderIsBounded(t *testing.T) {
 	size := 3 << 20
-	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), size)) }))
-	for name, o := range map[string]RecorderOptions{"body": {Limits: DefaultLimits()}, "memory": {Limits: DefaultLimits(), Memory: 1 << 20}} {
+	s := newSite(t, true, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), size)) }))
+	for name, o := range map[string]RecorderOptions{"body": {Limits: DefaultLimits()},
+		"memory": {Limits: DefaultLimits(), Memory: 1 << 20}} {
 		if name == "body" {
 			o.Limits.Body = 1 << 20
 		}
@@ -181,50 +191,58 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// TestRecorderAndCertificates: a site that cannot show who it is is refused with a sentence, or, when asked to, recorded and marked.
+// TestRecorderAndCertificates: a site that cannot show who it is is refused with a sentence, or,
+// when asked to, recorded and marked.
 func TestRecorderAndCertificates(t *testing.T) {
-	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	s := newSite(t, true, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	for name, tc := range map[string]struct {
 		roots    *x509.CertPool
 		host     string
 		insecure bool
 		refused  string
 	}{
-		"unknown authority": {x509.NewCertPool(), "example.com", false, "the certificate of example.com is none to trust"},
-		"another's name":    {s.roots, "other.test", false, "the certificate of other.test is none to trust"},
-		"all the same":      {x509.NewCertPool(), "example.com", true, ""},
+		"unknown authority": {x509.NewCertPool(), "example.com", false,
+			"the certificate of example.com is none to trust"},
+		"another's name": {s.roots, "other.test", false, "the certificate of other.test is none to trust"},
+		"all the same":   {x509.NewCertPool(), "example.com", true, ""},
 	} {
 		r := record(t, RecorderOptions{Roots: tc.roots, Dial: s.dial, Insecure: tc.insecure})
 		g := get(t, r.client(t, true), "GET", "https://"+tc.host+"/", "")
 		e := r.archive(t).Exchanges[0]
 		got := r.Recorded()
 		if tc.refused != "" {
-			if g.status != http.StatusBadGateway || !strings.Contains(string(g.body), tc.refused) || !strings.Contains(e.Error, tc.refused) || got.Failed != 1 || got.Refused != 1 || len(got.Notes) != 1 {
+			if g.status != http.StatusBadGateway || !strings.Contains(string(g.body), tc.refused) ||
+				!strings.Contains(e.Error, tc.refused) || got.Failed != 1 || got.Refused != 1 || len(got.Notes) != 1 {
 				t.Errorf("%s: %d %s; %q; %+v", name, g.status, g.body, e.Error, got)
 			}
 			continue
 		}
-		if g.status != 200 || string(g.body) != "hello" || !strings.Contains(e.Insecure, "unknown authority") || got.Insecure != 1 || got.Refused != 0 || len(got.Notes) != 1 {
+		if g.status != 200 || string(g.body) != "hello" || !strings.Contains(e.Insecure, "unknown authority") ||
+			got.Insecure != 1 || got.Refused != 0 || len(got.Notes) != 1 {
 			t.Errorf("%s: %d %s; %q; %+v", name, g.status, g.body, e.Insecure, got)
 		}
 	}
 }
 
-// TestRecorderAndSitesThatFail: no answer, and one that is broken off, are told to the device, and kept as what they were.
+// TestRecorderAndSitesThatFail: no answer, and one that is broken off, are told to the device, and
+// kept as what they were.
 func TestRecorderAndSitesThatFail(t *testing.T) {
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "part")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}))
-	r := record(t, RecorderOptions{Roots: s.roots, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	r := record(t, RecorderOptions{Roots: s.roots, Dial: func(ctx context.Context, network, address string) (net.Conn,
+		error) {
 		if strings.HasPrefix(address, "gone.test") {
 			return nil, fmt.Errorf("no route to gone.test")
 		}
 		return s.dial(ctx, network, address)
 	}})
 	c := r.client(t, false)
-	if g := get(t, c, "GET", "https://gone.test/", ""); g.status != http.StatusBadGateway || !strings.Contains(string(g.body), "gone.test does not answer") {
+	if g := get(t, c, "GET", "https://gone.test/", ""); g.status != http.StatusBadGateway ||
+		!strings.Contains(string(g.body), "gone.test does not answer") {
 		t.Errorf("%d %s", g.status, g.body)
 	}
 	if g := get(t, c, "GET", "https://example.com/", ""); g.err == nil || string(g.body) != "part" {
@@ -234,7 +252,8 @@ func TestRecorderAndSitesThatFail(t *testing.T) {
 	if got := r.Recorded(); got.Failed != 2 {
 		t.Errorf("%+v", got)
 	}
-	if e := a.Exchanges[1]; e.Status != 200 || string(e.ResponseBody.Bytes) != "part" || !strings.Contains(e.Error, "ended before it was whole") {
+	if e := a.Exchanges[1]; e.Status != 200 || string(e.ResponseBody.Bytes) != "part" ||
+		!strings.Contains(e.Error, "ended before it was whole") {
 		t.Errorf("%+v", e)
 	}
 	// Replayed, it fails in the same way.
@@ -243,7 +262,8 @@ func TestRecorderAndSitesThatFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = newStage(t, replayer, nil).client(t, false)
-	if g := get(t, c, "GET", "https://gone.test/", ""); g.status != http.StatusBadGateway || !strings.Contains(string(g.body), "gone.test does not answer") {
+	if g := get(t, c, "GET", "https://gone.test/", ""); g.status != http.StatusBadGateway ||
+		!strings.Contains(string(g.body), "gone.test does not answer") {
 		t.Errorf("replayed: %d %s", g.status, g.body)
 	}
 	if g := get(t, c, "GET", "https://example.com/", ""); g.err == nil || string(g.body) != "part" {
@@ -251,7 +271,8 @@ func TestRecorderAndSitesThatFail(t *testing.T) {
 	}
 }
 
-// TestRecorderBrokenOff: what a device does not wait for, and what is on its way when recording ends, is kept with the reason.
+// TestRecorderBrokenOff: what a device does not wait for, and what is on its way when recording
+// ends, is kept with the reason.
 func TestRecorderBrokenOff(t *testing.T) {
 	for _, by := range []string{"the device", "the recording"} {
 		left := make(chan struct{})
@@ -288,26 +309,32 @@ func TestRecorderBrokenOff(t *testing.T) {
 	}
 }
 
-// TestRecorderAsTheSites: behind names that lead to it, the recorder is the site on both ports, and no proxy.
+// TestRecorderAsTheSites: behind names that lead to it, the recorder is the site on both ports, and
+// no proxy.
 func TestRecorderAsTheSites(t *testing.T) {
-	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s by TLS", r.Host) }))
-	plain := newSite(t, false, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s in the clear", r.Host) }))
-	r := record(t, RecorderOptions{Roots: s.roots, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+	s := newSite(t, true, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s by TLS", r.Host) }))
+	plain := newSite(t, false,
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s in the clear", r.Host) }))
+	r := record(t, RecorderOptions{Roots: s.roots, Dial: func(ctx context.Context, network, address string) (net.Conn,
+		error) {
 		if strings.HasSuffix(address, ":80") {
 			return plain.dial(ctx, network, address)
 		}
 		return s.dial(ctx, network, address)
 	}})
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: r.roots}, ForceAttemptHTTP2: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		to := r.plain
-		if strings.HasSuffix(address, ":443") {
-			to = r.secure
-		}
-		return new(net.Dialer).DialContext(ctx, network, to.String())
-	}}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: r.roots}, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			to := r.plain
+			if strings.HasSuffix(address, ":443") {
+				to = r.secure
+			}
+			return new(net.Dialer).DialContext(ctx, network, to.String())
+		}}
 	defer tr.CloseIdleConnections()
 	c := &http.Client{Transport: tr}
-	for address, want := range map[string]string{"http://example.com/": "example.com in the clear", "https://example.com/": "example.com by TLS"} {
+	for address, want := range map[string]string{"http://example.com/": "example.com in the clear",
+		"https://example.com/": "example.com by TLS"} {
 		if g := get(t, c, "GET", address, ""); string(g.body) != want {
 			t.Errorf("%s: %+v, want %q", address, g, want)
 		}
@@ -332,7 +359,8 @@ func TestRecorderAndWebsockets(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
+		fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+			r.Header.Get("Upgrade"))
 		line, _ := rw.ReadString('\n')
 		fmt.Fprintf(c, "you said %s", line)
 	}))
@@ -349,9 +377,11 @@ func TestRecorderAndWebsockets(t *testing.T) {
 	if response, err := http.ReadResponse(in, nil); err != nil || response.StatusCode != 200 {
 		t.Fatalf("%v %v", response, err)
 	}
-	fmt.Fprintf(c, "GET /chat HTTP/1.1\r\nHost: %s\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n", host)
+	fmt.Fprintf(c, "GET /chat HTTP/1.1\r\nHost: %s\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n",
+		host)
 	response, err := http.ReadResponse(in, nil)
-	if err != nil || response.StatusCode != http.StatusSwitchingProtocols || response.Header.Get("Upgrade") != "websocket" {
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols ||
+		response.Header.Get("Upgrade") != "websocket" {
 		t.Fatalf("%v %v", response, err)
 	}
 	fmt.Fprint(c, "hello\n")
@@ -368,7 +398,8 @@ func TestRecorderAndWebsockets(t *testing.T) {
 
 // TestProxyRefuses what is no request to a site, and goes on for others.
 func TestProxyRefuses(t *testing.T) {
-	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	s := newSite(t, true, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	r := record(t, RecorderOptions{Roots: s.roots, Dial: s.dial})
 	for text, want := range map[string]int{
 		"CONNECT nothing HTTP/1.1\r\nHost: nothing\r\n\r\n":             400,
@@ -416,7 +447,8 @@ func TestChunksAreBounded(t *testing.T) {
 // TestRecorderEndsWithTheSite: how long the device took is no time of the site's.
 func TestRecorderEndsWithTheSite(t *testing.T) {
 	r := record(t, RecorderOptions{})
-	x := &passing{r: r.Recorder, in: httptest.NewRequest("GET", "http://a.test/", nil), first: time.Now().Add(-time.Hour), way: t.Context()}
+	x := &passing{r: r.Recorder, in: httptest.NewRequest("GET", "http://a.test/", nil),
+		first: time.Now().Add(-time.Hour), way: t.Context()}
 	x.e.Method, x.e.URL, x.e.Status = "GET", "http://a.test/", 200
 	tape := newTape(DefaultLimits(), &r.memory)
 	tape.fill(strings.NewReader("body"), func() time.Duration { return 7 * time.Millisecond })
@@ -426,11 +458,13 @@ func TestRecorderEndsWithTheSite(t *testing.T) {
 	}
 }
 
-// TestRecorderAndAStatusThatIsNone: net/http takes 099 from a site, and panics when it is to send it.
+// TestRecorderAndAStatusThatIsNone: net/http takes 099 from a site, and panics when it is to send
+// it.
 func TestRecorderAndAStatusThatIsNone(t *testing.T) {
 	address := answering(t, "HTTP/1.1 099 None\r\nContent-Length: 0\r\n\r\n")
 	r := record(t, RecorderOptions{})
-	if g := get(t, r.client(t, false), "GET", "http://"+address+"/", ""); g.status != http.StatusBadGateway || !strings.Contains(string(g.body), "its status is 99") {
+	if g := get(t, r.client(t, false), "GET", "http://"+address+"/", ""); g.status != http.StatusBadGateway ||
+		!strings.Contains(string(g.body), "its status is 99") {
 		t.Errorf("%+v", g)
 	}
 	if a := r.archive(t); len(a.Exchanges) != 1 || !strings.Contains(a.Exchanges[0].Error, "its status is 99") {
@@ -457,7 +491,8 @@ func TestProxyWaitsForFileDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewProxy(ProxyOptions{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })})
+	p := NewProxy(ProxyOptions{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") })})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, Entrance{&full{Listener: l}, Plain}) }()

@@ -18,12 +18,16 @@ import (
 
 // ReplayerOptions are how a [Replayer] answers.
 type ReplayerOptions struct {
-	Rules       Rules
-	Recorded    bool         // wait as long as the sites took, and send bodies in the times in which they came; else all at once
+	Rules Rules
+	// wait as long as the sites took, and send bodies in the times in which they came; else all at
+	// once
+	Recorded    bool
 	Determinism *Determinism // nil: pages have the device's own clock and chance
-	// KeepDates leaves Date, Expires, and the ends of cookies as they were recorded. Else they are moved by the time since then, so that what was fresh is.
+	// KeepDates leaves Date, Expires, and the ends of cookies as they were recorded. Else they are
+	// moved by the time since then, so that what was fresh is.
 	KeepDates bool
-	// Told is told of each request once it was answered. It may be called from several goroutines at once. May be nil.
+	// Told is told of each request once it was answered. It may be called from several goroutines
+	// at once. May be nil.
 	Told func(Answer)
 }
 
@@ -42,7 +46,8 @@ type Answer struct {
 	Late time.Duration
 }
 
-// Replayer answers requests from an archive. It has the site of a request from its Host and its connection, or, as proxies are asked, from its first line.
+// Replayer answers requests from an archive. It has the site of a request from its Host and its
+// connection, or, as proxies are asked, from its first line.
 type Replayer struct {
 	options ReplayerOptions
 	archive *Archive
@@ -59,7 +64,8 @@ type Replayer struct {
 	room     int64 // bytes of prepared that may be kept yet
 }
 
-// mostPrecise bounds threads that sleep; who is more waits by the runtime's timers, which on a busy machine are late.
+// mostPrecise bounds threads that sleep; who is more waits by the runtime's timers, which on a busy
+// machine are late.
 const mostPrecise = 128
 
 // NewReplayer makes a replayer.
@@ -72,7 +78,8 @@ func NewReplayer(a *Archive, o ReplayerOptions) (*Replayer, error) {
 			return nil, fmt.Errorf("%q is no pattern of a query parameter", pattern)
 		}
 	}
-	r := &Replayer{options: o, archive: a, match: newMatch(a, o.Rules), stall: stall, precise: make(chan struct{}, mostPrecise), prepared: map[preparedKey]*prepared{}, room: DefaultLimits().Total}
+	r := &Replayer{options: o, archive: a, match: newMatch(a, o.Rules), stall: stall,
+		precise: make(chan struct{}, mostPrecise), prepared: map[preparedKey]*prepared{}, room: DefaultLimits().Total}
 	r.ledger.begin(a)
 	if o.Determinism != nil {
 		d := *o.Determinism
@@ -201,8 +208,10 @@ func (r *Replayer) answer(w http.ResponseWriter, in *http.Request, f found, rece
 	}
 }
 
-// send writes the body, each chunk at its own time, which is counted from when the response was due: being late once makes nothing else late.
-func (r *Replayer) send(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, p *prepared, first timeline.Time, answer *Answer) {
+// send writes the body, each chunk at its own time, which is counted from when the response was
+// due: being late once makes nothing else late.
+func (r *Replayer) send(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, p *prepared,
+	first timeline.Time, answer *Answer) {
 	body, chunks := p.body, p.chunks
 	if !r.options.Recorded || len(chunks) == 0 {
 		chunks = []Chunk{{int64(len(body)), 0}}
@@ -268,7 +277,8 @@ type preparedKey struct {
 	coding string // as the device takes it
 }
 
-// prepare makes a response of what was recorded: in a coding that the device takes, with the script if there is to be one, and the part that was asked for.
+// prepare makes a response of what was recorded: in a coding that the device takes, with the script
+// if there is to be one, and the part that was asked for.
 func (r *Replayer) prepare(in *http.Request, f *found) *prepared {
 	e := f.Exchange
 	applied := codings(e.ResponseHeader)
@@ -379,7 +389,8 @@ func (r *Replayer) part(p *prepared, f *found) *prepared {
 	case f.to == 0:
 		return p
 	}
-	q := &prepared{status: http.StatusPartialContent, header: p.header.Clone(), body: p.body[f.from:f.to], chunks: cut(p.chunks, f.from, f.to)}
+	q := &prepared{status: http.StatusPartialContent, header: p.header.Clone(), body: p.body[f.from:f.to],
+		chunks: cut(p.chunks, f.from, f.to)}
 	first, size := int64(0), int64(len(p.body))
 	if f.Status == http.StatusPartialContent {
 		first, size, _ = contentRange(f.Exchange)
@@ -406,13 +417,16 @@ func cut(all []Chunk, from, to int64) (out []Chunk) {
 	return out
 }
 
-// isDocument reports whether a response is an HTML document that the browser will show: what a script fetches to read it stays as it is.
+// isDocument reports whether a response is an HTML document that the browser will show: what a
+// script fetches to read it stays as it is.
 func isDocument(in *http.Request, e *Exchange) bool {
-	if mediaType(e.ResponseHeader.Get("Content-Type")) != "text/html" || e.ResponseBody.Size == 0 || e.Status == http.StatusPartialContent {
+	if mediaType(e.ResponseHeader.Get("Content-Type")) != "text/html" || e.ResponseBody.Size == 0 ||
+		e.Status == http.StatusPartialContent {
 		return false
 	}
 	dest := in.Header.Get("Sec-Fetch-Dest")
-	return dest == "" || slices.Contains([]string{"document", "iframe", "frame", "embed", "object", "fencedframe"}, dest)
+	return dest == "" || slices.Contains([]string{"document", "iframe", "frame", "embed", "object", "fencedframe"},
+		dest)
 }
 
 // header is what was recorded, for a connection of ours and the time of today.
@@ -437,7 +451,8 @@ func (r *Replayer) header(e *Exchange) http.Header {
 	for i, v := range h["Set-Cookie"] {
 		parts := strings.Split(v, ";")
 		for j, p := range parts {
-			if name, at, ok := strings.Cut(p, "="); ok && j > 0 && strings.EqualFold(strings.TrimSpace(name), "expires") {
+			if name, at, ok := strings.Cut(p, "="); ok && j > 0 &&
+				strings.EqualFold(strings.TrimSpace(name), "expires") {
 				parts[j] = name + "=" + r.later(at)
 			}
 		}
@@ -446,7 +461,8 @@ func (r *Replayer) header(e *Exchange) http.Header {
 	return h
 }
 
-// later moves a date by the time since the recording; what was past then, as of a cookie that is taken away, stays so.
+// later moves a date by the time since the recording; what was past then, as of a cookie that is
+// taken away, stays so.
 func (r *Replayer) later(text string) string {
 	t, err := http.ParseTime(strings.TrimSpace(text))
 	for _, form := range []string{"Mon, 02-Jan-2006 15:04:05 MST", "Mon, 02-Jan-06 15:04:05 MST"} {

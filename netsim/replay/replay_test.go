@@ -24,7 +24,8 @@ func load(t *testing.T, c *http.Client, n int) {
 	for range 6 {
 		wg.Go(func() {
 			for i := range work {
-				if g := get(t, c, "GET", fmt.Sprintf("https://example.com/r/%d", i), "", "Accept-Encoding", "gzip"); g.status != 200 || g.err != nil {
+				if g := get(t, c, "GET", fmt.Sprintf("https://example.com/r/%d", i), "", "Accept-Encoding",
+					"gzip"); g.status != 200 || g.err != nil {
 					t.Errorf("resource %d: %d %v", i, g.status, g.err)
 				}
 			}
@@ -48,12 +49,14 @@ func when(e *Exchange, offset int64) time.Duration {
 	return e.Ended
 }
 
-// TestReplayIsTheRecord: a page of 100 resources is recorded, replayed, and the replay recorded in the same way. Both recordings are of the same bytes at the same times. The
-// machine's other work makes single replays late, never one early: the best of three counts.
+// TestReplayIsTheRecord: a page of 100 resources is recorded, replayed, and the replay recorded in
+// the same way. Both recordings are of the same bytes at the same times. The machine's other work
+// makes single replays late, never one early: the best of three counts.
 func TestReplayIsTheRecord(t *testing.T) {
 	for attempt := 1; ; attempt++ {
 		off, asked := recordReplayed(t, 100)
-		// On a machine with time for it, it is within 2 ms: the log says how it was. Not to wait at all would be off by as much as was asked.
+		// On a machine with time for it, it is within 2 ms: the log says how it was. Not to wait at
+		// all would be off by as much as was asked.
 		switch {
 		case off*4 <= asked || t.Failed():
 			return
@@ -63,7 +66,8 @@ func TestReplayIsTheRecord(t *testing.T) {
 	}
 }
 
-// recordReplayed records a page of so many resources, replays it, and records the replay. It returns by how much the chunks were off in the median, and when they were to come.
+// recordReplayed records a page of so many resources, replays it, and records the replay. It
+// returns by how much the chunks were off in the median, and when they were to come.
 func recordReplayed(t *testing.T, resources int) (off, asked time.Duration) {
 	t.Helper()
 	s := newSite(t, true, page(resources))
@@ -93,8 +97,10 @@ func recordReplayed(t *testing.T, resources int) (off, asked time.Duration) {
 		switch {
 		case r == nil:
 			t.Fatalf("%s was not replayed", e.URL)
-		case r.Status != e.Status || !bytes.Equal(r.ResponseBody.Bytes, e.ResponseBody.Bytes) || e.ResponseBody.Size == 0:
-			t.Errorf("%s: status %d and %d bytes, want %d and %d", e.URL, r.Status, r.ResponseBody.Size, e.Status, e.ResponseBody.Size)
+		case r.Status != e.Status || !bytes.Equal(r.ResponseBody.Bytes, e.ResponseBody.Bytes) ||
+			e.ResponseBody.Size == 0:
+			t.Errorf("%s: status %d and %d bytes, want %d and %d", e.URL, r.Status, r.ResponseBody.Size, e.Status,
+				e.ResponseBody.Size)
 		}
 		for _, f := range e.ResponseHeader {
 			if f.Name != "Date" && !slices.Contains(r.ResponseHeader, f) {
@@ -142,7 +148,8 @@ func plainSleep(t *testing.T) time.Duration {
 	return middle(late)
 }
 
-// TestSitesThatTakeTheirTime: how long a device may take none of what is there for it says nothing of how long a site may have nothing for it, although HTTP/2 would reset a stream by it.
+// TestSitesThatTakeTheirTime: how long a device may take none of what is there for it says nothing
+// of how long a site may have nothing for it, although HTTP/2 would reset a stream by it.
 func TestSitesThatTakeTheirTime(t *testing.T) {
 	const patience, pause = 3 * time.Second, 3500 * time.Millisecond
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -155,7 +162,8 @@ func TestSitesThatTakeTheirTime(t *testing.T) {
 	}))
 	r := record(t, RecorderOptions{Roots: s.roots, Dial: s.dial})
 	r.stall = patience
-	if g := get(t, r.client(t, true), "GET", "https://example.com/", ""); g.err != nil || string(g.body) != "first second" || g.proto != "HTTP/2.0" {
+	if g := get(t, r.client(t, true), "GET", "https://example.com/", ""); g.err != nil ||
+		string(g.body) != "first second" || g.proto != "HTTP/2.0" {
 		t.Errorf("recorded: %+v", g)
 	}
 	replayer, err := NewReplayer(r.archive(t), ReplayerOptions{Recorded: true})
@@ -163,12 +171,14 @@ func TestSitesThatTakeTheirTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayer.stall = patience
-	if g := get(t, newStage(t, replayer, nil).client(t, true), "GET", "https://example.com/", ""); g.err != nil || string(g.body) != "first second" || g.proto != "HTTP/2.0" {
+	if g := get(t, newStage(t, replayer, nil).client(t, true), "GET", "https://example.com/", ""); g.err != nil ||
+		string(g.body) != "first second" || g.proto != "HTTP/2.0" {
 		t.Errorf("replayed: %+v", g)
 	}
 }
 
-// TestReplayBreaksOffBeforeTheFirstByte: what was recorded so is no response that is whole and empty.
+// TestReplayBreaksOffBeforeTheFirstByte: what was recorded so is no response that is whole and
+// empty.
 func TestReplayBreaksOffBeforeTheFirstByte(t *testing.T) {
 	e := one("GET", "http://a.test/", 200, "", "Content-Type", "text/css")
 	e.Error = "it ended before it was whole"

@@ -63,9 +63,10 @@ func newStage(t testing.TB, h http.Handler, numbered func(context.Context, net.C
 	}
 	s := &stage{authority: authority, roots: x509.NewCertPool()}
 	s.roots.AppendCertsFromPEM(authority.PEM())
-	p := NewProxy(ProxyOptions{Handler: h, ConnContext: numbered, TLS: &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		return authority.Certificate(hello.ServerName)
-	}}})
+	p := NewProxy(ProxyOptions{Handler: h, ConnContext: numbered,
+		TLS: &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return authority.Certificate(hello.ServerName)
+		}}})
 	var entrances []Entrance
 	for _, door := range []struct {
 		Door
@@ -92,9 +93,12 @@ func newStage(t testing.TB, h http.Handler, numbered func(context.Context, net.C
 
 // client is a device that knows of the proxy, and trusts the authority.
 func (s *stage) client(t testing.TB, h2 bool) *http.Client {
-	tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: s.proxy.String()}), TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: h2, DisableCompression: true}
+	tr := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: s.proxy.String()}),
+		TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: h2, DisableCompression: true}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 // recording is a recorder with what it has written.

@@ -31,12 +31,14 @@ func (b *budgetReader) value(l Limits) {
 	b.one = 6*(l.Body+mostRequestBody+4*int64(l.Header)) + 4<<20
 }
 
-// walk goes through an object; null is an empty one. For each field, at tells whether it is an object to go into; if not, at has read it.
+// walk goes through an object; null is an empty one. For each field, at tells whether it is an
+// object to go into; if not, at has read it.
 func walk(d *json.Decoder, b *budgetReader, l Limits, at func(path []string) (into bool, err error)) error {
 	return walkIn(d, b, l, nil, at)
 }
 
-func walkIn(d *json.Decoder, b *budgetReader, l Limits, path []string, at func(path []string) (into bool, err error)) error {
+func walkIn(d *json.Decoder, b *budgetReader, l Limits, path []string,
+	at func(path []string) (into bool, err error)) error {
 	b.value(l)
 	if there, err := opens(d, '{'); err != nil || !there {
 		return err

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// tape holds a response's body between the site and the device. What comes is taken at once and kept, so that the times are the site's also where the device reads slowly. When it becomes too
+// tape holds a response's body between the site and the device. What comes is taken at once and
+// kept, so that the times are the site's also where the device reads slowly. When it becomes too
 // long to be kept, it is still passed on, and the site waits for the device.
 type tape struct {
 	limits Limits
@@ -28,7 +29,8 @@ type tape struct {
 }
 
 const (
-	// sameChunk is how close together reads are one: one packet of the site's, in several records of TLS.
+	// sameChunk is how close together reads are one: one packet of the site's, in several records
+	// of TLS.
 	sameChunk = 200 * time.Microsecond
 	// mostAhead is how much of what is not kept is in memory.
 	mostAhead = 1 << 20
@@ -117,7 +119,8 @@ func addChunk(all []Chunk, c Chunk, most int) []Chunk {
 	return append(all, c)
 }
 
-// next waits for bytes behind those that were taken; none are left if it returns nil. They are the caller's to read until the tape is released.
+// next waits for bytes behind those that were taken; none are left if it returns nil. They are the
+// caller's to read until the tape is released.
 func (t *tape) next() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,7 +23,8 @@ type CertificateError struct {
 }
 
 func (e *CertificateError) Error() string {
-	return fmt.Sprintf("the certificate of %s is none to trust (%v), so that it may be somebody else who answers", e.Host, e.Err)
+	return fmt.Sprintf("the certificate of %s is none to trust (%v), so that it may be somebody else who answers",
+		e.Host, e.Err)
 }
 
 func (e *CertificateError) Unwrap() error { return e.Err }
@@ -161,7 +162,8 @@ func (u *upstream) close() {
 	u.plain.CloseIdleConnections()
 }
 
-// headConn sees the heads of responses of HTTP/1.1 as they come: net/http forgets the order of fields, and how they were spelled.
+// headConn sees the heads of responses of HTTP/1.1 as they come: net/http forgets the order of
+// fields, and how they were spelled.
 type headConn struct {
 	net.Conn
 	most int
@@ -213,7 +215,8 @@ func (c *headConn) fields(read http.Header) (Fields, bool) {
 	return f, true
 }
 
-// finalHead returns the lines of fields of the first response that is not one on the way (1xx, but 101).
+// finalHead returns the lines of fields of the first response that is not one on the way (1xx, but
+// 101).
 func finalHead(b []byte) (fields string, whole bool) {
 	for {
 		end := bytes.Index(b, []byte("\r\n\r\n"))
@@ -221,7 +224,8 @@ func finalHead(b []byte) (fields string, whole bool) {
 			return "", false
 		}
 		line, rest, _ := strings.Cut(string(b[:end]), "\r\n")
-		if _, status, ok := strings.Cut(line, " "); ok && strings.HasPrefix(status, "1") && !strings.HasPrefix(status, "101") {
+		if _, status, ok := strings.Cut(line, " "); ok && strings.HasPrefix(status, "1") &&
+			!strings.HasPrefix(status, "101") {
 			b = b[end+4:]
 			continue
 		}

@@ -80,9 +80,12 @@ func wireBody(b *Body) *bodyWire {
 }
 
 func (e *Exchange) wire() exchangeWire {
-	w := exchangeWire{Number: e.Number, Connection: e.Connection, Protocol: e.Protocol, Upstream: e.Upstream, Began: int64(e.Began), Method: e.Method, URL: e.URL,
-		Header: wireFields(e.Header), Body: wireBody(&e.Body), Status: e.Status, ResponseHeader: wireFields(e.ResponseHeader), HeaderOrder: e.HeaderOrder,
-		ResponseBody: wireBody(&e.ResponseBody), Trailer: wireFields(e.Trailer), Think: int64(e.Think), RoundTrip: int64(e.RoundTrip), Ended: int64(e.Ended),
+	w := exchangeWire{Number: e.Number, Connection: e.Connection, Protocol: e.Protocol, Upstream: e.Upstream,
+		Began: int64(e.Began), Method: e.Method, URL: e.URL,
+		Header: wireFields(e.Header), Body: wireBody(&e.Body), Status: e.Status,
+		ResponseHeader: wireFields(e.ResponseHeader), HeaderOrder: e.HeaderOrder,
+		ResponseBody: wireBody(&e.ResponseBody), Trailer: wireFields(e.Trailer), Think: int64(e.Think),
+		RoundTrip: int64(e.RoundTrip), Ended: int64(e.Ended),
 		Insecure: e.Insecure, Missing: e.Missing, Error: e.Error}
 	for _, c := range e.Chunks {
 		w.Chunks = append(w.Chunks, [2]int64{c.Bytes, int64(c.After)})
@@ -92,8 +95,10 @@ func (e *Exchange) wire() exchangeWire {
 
 // exchange is what the form says; bodies finds what was kept under a hash.
 func (w *exchangeWire) exchange(l Limits, bodies map[[sha256.Size]byte]Body) (*Exchange, error) {
-	e := &Exchange{Number: w.Number, Connection: w.Connection, Protocol: sentence(w.Protocol), Upstream: sentence(w.Upstream), Began: time.Duration(w.Began), Method: w.Method, URL: w.URL,
-		Header: unwireFields(w.Header), Status: w.Status, ResponseHeader: unwireFields(w.ResponseHeader), HeaderOrder: w.HeaderOrder, Trailer: unwireFields(w.Trailer),
+	e := &Exchange{Number: w.Number, Connection: w.Connection, Protocol: sentence(w.Protocol),
+		Upstream: sentence(w.Upstream), Began: time.Duration(w.Began), Method: w.Method, URL: w.URL,
+		Header: unwireFields(w.Header), Status: w.Status, ResponseHeader: unwireFields(w.ResponseHeader),
+		HeaderOrder: w.HeaderOrder, Trailer: unwireFields(w.Trailer),
 		Think: time.Duration(w.Think), RoundTrip: time.Duration(w.RoundTrip), Ended: time.Duration(w.Ended),
 		Insecure: sentence(w.Insecure), Missing: sentence(w.Missing), Error: sentence(w.Error)}
 	if len(w.Chunks) > l.Chunks {
@@ -122,7 +127,8 @@ func (w *exchangeWire) exchange(l Limits, bodies map[[sha256.Size]byte]Body) (*E
 	return e, e.check(l)
 }
 
-// strictly reads one JSON value and nothing behind it. Fields that are not known are of later versions of the same format, which only adds.
+// strictly reads one JSON value and nothing behind it. Fields that are not known are of later
+// versions of the same format, which only adds.
 func strictly(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(v); err != nil {

@@ -14,15 +14,18 @@ import (
 	"time"
 )
 
-// wprRequest is what Web Page Replay keeps of one exchange: both messages as net/http writes them, with the framing of HTTP/1.1. The response's first line has the protocol of the site.
+// wprRequest is what Web Page Replay keeps of one exchange: both messages as net/http writes them,
+// with the framing of HTTP/1.1. The response's first line has the protocol of the site.
 type wprRequest struct {
 	SerializedRequest  []byte
 	SerializedResponse []byte
 	WebSocketMessages  json.RawMessage
 }
 
-// ImportWPR reads an archive of Web Page Replay, Chromium's recorder (catapult, web_page_replay_go): JSON, packed by gzip, in which Requests leads from a host to a URL to a list of what was
-// answered each time. There are no times and no order in it: exchanges are in the order of the file, and think for no time.
+// ImportWPR reads an archive of Web Page Replay, Chromium's recorder (catapult,
+// web_page_replay_go): JSON, packed by gzip, in which Requests leads from a host to a URL to a list
+// of what was answered each time. There are no times and no order in it: exchanges are in the order
+// of the file, and think for no time.
 func ImportWPR(r io.Reader, l Limits) (*Archive, error) {
 	a := &Archive{Info: Info{Writer: "Web Page Replay"}}
 	z, err := gzip.NewReader(r)
@@ -96,7 +99,8 @@ func (a *Archive) addWPR(address string, w *wprRequest, p *pool, l Limits) error
 }
 
 func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
-	if head := int64(4 * (l.Header + l.URL)); int64(len(w.SerializedRequest)) > head+mostRequestBody || int64(len(w.SerializedResponse)) > 2*l.Body+head {
+	if head := int64(4 * (l.Header + l.URL)); int64(len(w.SerializedRequest)) > head+mostRequestBody ||
+		int64(len(w.SerializedResponse)) > 2*l.Body+head {
 		return errors.New("it is larger than may be")
 	}
 	request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(w.SerializedRequest)))

@@ -17,8 +17,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// What Web Page Replay writes of an archive is these types by encoding/json, packed by gzip: names, types and nesting are those of its source (catapult, web_page_replay_go, archive.go), of
-// the newest version first. Who reads another name, or another type, finds nothing in it.
+// What Web Page Replay writes of an archive is these types by encoding/json, packed by gzip: names,
+// types and nesting are those of its source (catapult, web_page_replay_go, archive.go), of the
+// newest version first. Who reads another name, or another type, finds nothing in it.
 type (
 	Archive struct {
 		Requests                             map[string]map[string][]*ArchivedRequest // by host, then by URL
@@ -155,7 +156,8 @@ func pages() http.Handler {
 	return mux
 }
 
-// recordedSite asks a real server by HTTP/2, and one by HTTP/1.1, and takes what was said as the recorder does: bodies are read whole and put back, and net/http writes both messages.
+// recordedSite asks a real server by HTTP/2, and one by HTTP/1.1, and takes what was said as the
+// recorder does: bodies are read whole and put back, and net/http writes both messages.
 func recordedSite(t *testing.T) (all []taken) {
 	t.Helper()
 	for _, scheme := range []string{"https", "http"} {
@@ -173,7 +175,8 @@ func recordedSite(t *testing.T) (all []taken) {
 			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
 		}
 		t.Cleanup(tr.CloseIdleConnections)
-		for _, ask := range []struct{ method, path, body string }{{"GET", "/", ""}, {"HEAD", "/", ""}, {"GET", "/n", ""}, {"GET", "/n", ""}, {"POST", "/post", "a question"}, {"GET", "/none", ""}} {
+		for _, ask := range []struct{ method, path, body string }{{"GET", "/", ""}, {"HEAD", "/", ""},
+			{"GET", "/n", ""}, {"GET", "/n", ""}, {"POST", "/post", "a question"}, {"GET", "/none", ""}} {
 			r, err := http.NewRequestWithContext(t.Context(), ask.method, scheme+"://example.com"+ask.path, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -230,20 +233,26 @@ func TestWPRFormat(t *testing.T) {
 		return serialized(t, r, response)
 	}
 	failed := ask("https://gone.test/", nil)
-	socket := ask("https://example.com/socket", &http.Response{StatusCode: 101, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}})
-	socket.sockets = []ArchivedWebSocketMessage{{TimestampMs: 12, Direction: 1, Opcode: 1, Payload: []byte("hello")}, {TimestampMs: 15, Opcode: 8}}
-	silent := ask("https://example.com/silent", &http.Response{StatusCode: 101, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Upgrade": {"websocket"}}})
+	socket := ask("https://example.com/socket", &http.Response{StatusCode: 101, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}})
+	socket.sockets = []ArchivedWebSocketMessage{{TimestampMs: 12, Direction: 1, Opcode: 1, Payload: []byte("hello")},
+		{TimestampMs: 15, Opcode: 8}}
+	silent := ask("https://example.com/silent", &http.Response{StatusCode: 101, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Upgrade": {"websocket"}}})
 	silent.sockets = []ArchivedWebSocketMessage{}
 	certs, protocols := map[string][]byte{"example.com": {0x30, 0x82, 1}}, map[string]string{"example.com": "h2"}
 	half := 0.5
 
 	newest := func(all []taken, scripts map[string]string) Archive {
 		return Archive{Requests: byHost(all, func(o taken) *ArchivedRequest {
-			return &ArchivedRequest{SerializedRequest: o.request, SerializedResponse: o.response, LastServedSessionId: 1, WebSocketMessages: o.sockets}
-		}), Certs: certs, NegotiatedProtocol: protocols, DeterministicTimeSeedMs: seed.UnixMilli(), ConstantMathRandomResult: &half, ServeResponseInChronologicalSequence: true, CurrentSessionId: 1,
+			return &ArchivedRequest{SerializedRequest: o.request, SerializedResponse: o.response,
+				LastServedSessionId: 1, WebSocketMessages: o.sockets}
+		}), Certs: certs, NegotiatedProtocol: protocols, DeterministicTimeSeedMs: seed.UnixMilli(),
+			ConstantMathRandomResult: &half, ServeResponseInChronologicalSequence: true, CurrentSessionId: 1,
 			DisableFuzzyURLMatching: true, Metadata: "recorded for a test", InjectedScripts: scripts}
 	}
-	bare := Archive{Requests: newest(site, nil).Requests, DeterministicTimeSeedMs: seed.UnixMilli()} // nil maps, which are null
+	// nil maps, which are null
+	bare := Archive{Requests: newest(site, nil).Requests, DeterministicTimeSeedMs: seed.UnixMilli()}
 	bare.Requests["empty.test"] = map[string][]*ArchivedRequest{"https://empty.test/": nil}
 	bare.Requests["nothing.test"] = nil
 	for name, tc := range map[string]struct {
@@ -253,15 +262,19 @@ func TestWPRFormat(t *testing.T) {
 		sockets bool
 		notes   string
 	}{
-		"newest":              {newest(append([]taken{failed, socket, silent}, site...), map[string]string{}), seed, true, true, ""},
-		"newest with scripts": {newest(site, map[string]string{"deterministic.js": "Math.random = () => 0.5"}), seed, false, false, "scripts of the archive's own"},
-		"newest, bare":        {bare, seed, false, false, ""},
+		"newest": {newest(append([]taken{failed, socket, silent}, site...), map[string]string{}), seed,
+			true, true, ""},
+		"newest with scripts": {newest(site, map[string]string{"deterministic.js": "Math.random = () => 0.5"}), seed,
+			false, false, "scripts of the archive's own"},
+		"newest, bare": {bare, seed, false, false, ""},
 		"ordered": {orderedArchive{Requests: byHost(append([]taken{failed}, site...), func(o taken) *orderedRequest {
 			return &orderedRequest{o.request, o.response, 0}
-		}), Certs: certs, NegotiatedProtocol: protocols, RemoteAddresses: map[string]string{"example.com": "192.0.2.1"}, DeterministicTimeSeedMs: seed.UnixMilli()}, seed, true, false, ""},
+		}), Certs: certs, NegotiatedProtocol: protocols, RemoteAddresses: map[string]string{"example.com": "192.0.2.1"},
+			DeterministicTimeSeedMs: seed.UnixMilli()}, seed, true, false, ""},
 		"served": {servedArchive{Requests: byHost(site, func(o taken) *servedRequest {
 			return &servedRequest{o.request, o.response, true}
-		}), Certs: certs, NegotiatedProtocol: protocols, DeterministicTimeSeedMs: seed.UnixMilli(), PreferUnservedMatches: true}, seed, false, false, ""},
+		}), Certs: certs, NegotiatedProtocol: protocols, DeterministicTimeSeedMs: seed.UnixMilli(),
+			PreferUnservedMatches: true}, seed, false, false, ""},
 		"first": {firstArchive{Requests: byHost(site, func(o taken) *firstRequest {
 			return &firstRequest{o.request, o.response, "h2"}
 		}), Certs: certs}, time.Time{}, false, false, ""},
@@ -271,7 +284,8 @@ func TestWPRFormat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if notes := strings.Join(a.Notes, "; "); tc.notes == "" && notes != "" || !strings.Contains(notes, tc.notes) {
+			if notes := strings.Join(a.Notes, "; "); tc.notes == "" && notes != "" ||
+				!strings.Contains(notes, tc.notes) {
 				t.Errorf("notes %q, want %q", notes, tc.notes)
 			}
 			if !a.Info.Clock.Equal(tc.clock) {
@@ -327,16 +341,20 @@ func checkSite(t *testing.T, all []*replay.Exchange) {
 			}
 			for i, e := range by[key] {
 				ok, why := e.Replayable()
-				if !ok || e.Status != want.status || e.Upstream != site.protocol || string(e.Body.Bytes) != want.asked || string(e.ResponseBody.Bytes) != want.bodies[i] {
-					t.Errorf("%s: %d by %q, asked %q, answered %d bytes (%s)", key, e.Status, e.Upstream, e.Body.Bytes, e.ResponseBody.Size, why)
+				if !ok || e.Status != want.status || e.Upstream != site.protocol ||
+					string(e.Body.Bytes) != want.asked || string(e.ResponseBody.Bytes) != want.bodies[i] {
+					t.Errorf("%s: %d by %q, asked %q, answered %d bytes (%s)", key, e.Status, e.Upstream, e.Body.Bytes,
+						e.ResponseBody.Size, why)
 				}
-				if e.Header.Get("Host") != "example.com" || e.Header.Get("User-Agent") != "a browser" || e.ResponseHeader.Get("Date") == "" {
+				if e.Header.Get("Host") != "example.com" || e.Header.Get("User-Agent") != "a browser" ||
+					e.ResponseHeader.Get("Date") == "" {
 					t.Errorf("%s: %v, %v", key, e.Header, e.ResponseHeader)
 				}
 			}
 		}
 		page := by["GET "+address+"/"][0].ResponseHeader.Header()
-		if page.Get("Content-Type") != "text/html" || page.Get("Content-Encoding") != "gzip" || strings.Join(page["Set-Cookie"], " ") != "a=1 b=2" {
+		if page.Get("Content-Type") != "text/html" || page.Get("Content-Encoding") != "gzip" ||
+			strings.Join(page["Set-Cookie"], " ") != "a=1 b=2" {
 			t.Errorf("%v", page)
 		}
 	}

@@ -45,7 +45,8 @@ var ErrFull = errors.New("the archive has as much as one may have")
 // NewWriter begins an archive in an empty file, which stays the caller's to close.
 func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
 	w := &Writer{to: to, zip: zip.NewWriter(to), limits: l, have: map[[sha256.Size]byte]bool{}, synced: time.Now()}
-	text, err := json.MarshalIndent(infoWire{formatName, formatVersion, info.Writer, info.Created.UTC(), info.Clock, info.Seed}, "", " ")
+	text, err := json.MarshalIndent(infoWire{formatName, formatVersion, info.Writer, info.Created.UTC(), info.Clock,
+		info.Seed}, "", " ")
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,9 @@ func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
 	return w, w.zip.Flush()
 }
 
-// Write keeps an exchange, whose number it sets, with its bodies. One whose URL or response header has bytes that are no UTF-8 it marks as Missing; in a request's header they become U+FFFD. It returns [ErrFull], and keeps nothing, when there is no room; any other error ends the archive.
+// Write keeps an exchange, whose number it sets, with its bodies. One whose URL or response header
+// has bytes that are no UTF-8 it marks as Missing; in a request's header they become U+FFFD. It
+// returns [ErrFull], and keeps nothing, when there is no room; any other error ends the archive.
 func (w *Writer) Write(e *Exchange) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,9 +124,11 @@ func (w *Writer) put(e *Exchange, bodies []*Body, text []byte) error {
 
 func exchangeName(n int) string { return fmt.Sprintf("exchanges/%06d.json", n) }
 
-// entry writes one file of the archive with its sizes before it, so that it is found without the directory at the end.
+// entry writes one file of the archive with its sizes before it, so that it is found without the
+// directory at the end.
 func (w *Writer) entry(name string, text []byte, at time.Time) error {
-	h := &zip.FileHeader{Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(text), UncompressedSize64: uint64(len(text))}
+	h := &zip.FileHeader{Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(text),
+		UncompressedSize64: uint64(len(text))}
 	packed := text
 	if p := pack(text); len(p) < len(text) {
 		h.Method, packed = zip.Deflate, p
@@ -139,7 +144,8 @@ func (w *Writer) entry(name string, text []byte, at time.Time) error {
 	return err
 }
 
-// pack deflates, unless the beginning says that nothing comes of it: pictures, video, what is packed already.
+// pack deflates, unless the beginning says that nothing comes of it: pictures, video, what is
+// packed already.
 func pack(text []byte) []byte {
 	const sample = 4 << 10
 	if len(text) > 2*sample && len(deflated(text[:sample])) > sample*9/10 {
@@ -166,7 +172,8 @@ func (w *Writer) failed() error {
 	return w.err
 }
 
-// Sync has what was written survive a power cut. Write does so itself where the last time is a second ago: who wants it of the last exchanges before a pause calls it now and then.
+// Sync has what was written survive a power cut. Write does so itself where the last time is a
+// second ago: who wants it of the last exchanges before a pause calls it now and then.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

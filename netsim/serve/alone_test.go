@@ -12,15 +12,18 @@ import (
 	"time"
 )
 
-// TestOneProtocolAlone: a server that is to speak one protocol speaks no other under TLS, also not with a client that says nothing of what it speaks.
+// TestOneProtocolAlone: a server that is to speak one protocol speaks no other under TLS, also not
+// with a client that says nothing of what it speaks.
 func TestOneProtocolAlone(t *testing.T) {
 	for name, o := range map[string]Options{"http/1.1": {HTTP1: true}, "h2": {HTTP2: true}} {
 		o.Handler = http.NotFoundHandler()
 		x := serveIt(t, o)
 		for _, protocol := range []string{"http/1.1", "h2"} {
 			c, root := x.client(t, protocol)
-			c.Transport.(*http.Transport).DialTLSContext = func(context.Context, string, string) (net.Conn, error) { // the transport offers both
-				return tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test", NextProtos: []string{protocol}})
+			// the transport offers both
+			c.Transport.(*http.Transport).DialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+				return tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test",
+					NextProtos: []string{protocol}})
 			}
 			r, err := c.Get(root)
 			if err == nil {
@@ -52,7 +55,8 @@ func TestOneProtocolAlone(t *testing.T) {
 	}
 }
 
-// TestWhereQUICCameTo: the witness says at which address a client reached a socket that listens at all.
+// TestWhereQUICCameTo: the witness says at which address a client reached a socket that listens at
+// all.
 func TestWhereQUICCameTo(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.NotFoundHandler()})
 	everywhere, err := net.ListenPacket("udp", ":0")

@@ -27,7 +27,8 @@ import (
 )
 
 const (
-	// AuthorityFile is the certificate of an authority in its folder, which devices are made to trust.
+	// AuthorityFile is the certificate of an authority in its folder, which devices are made to
+	// trust.
 	AuthorityFile = "eideticker-authority.pem"
 
 	authorityKeyFile = "eideticker-authority.key" // and its certificate, so that the two are of one piece
@@ -39,7 +40,8 @@ const (
 	mostLeaves       = 4096
 )
 
-// Authority makes certificates for any name. Whoever trusts it trusts whoever has its key: it is for devices under test, and its key stays on the rig.
+// Authority makes certificates for any name. Whoever trusts it trusts whoever has its key: it is
+// for devices under test, and its key stays on the rig.
 type Authority struct {
 	folder string
 	root   *x509.Certificate
@@ -96,7 +98,8 @@ func (a *Authority) Fingerprint() string {
 	return strings.Join(parts, ":")
 }
 
-// KeyHash is the SHA-256 of the authority's public key (SubjectPublicKeyInfo) in Base64: what Chromium takes with --ignore-certificate-errors-spki-list.
+// KeyHash is the SHA-256 of the authority's public key (SubjectPublicKeyInfo) in Base64: what
+// Chromium takes with --ignore-certificate-errors-spki-list.
 func (a *Authority) KeyHash() string {
 	sum := sha256.Sum256(a.root.RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -142,7 +145,8 @@ func (a *Authority) parse(path string, data []byte) (err error) {
 	case a.key == nil || a.root == nil:
 		return fmt.Errorf("%s has no key and certificate of ours: delete it, and a new one is made", path)
 	case !a.root.IsCA || !a.key.PublicKey.Equal(a.root.PublicKey):
-		return fmt.Errorf("%s has a key and a certificate that are not of one piece: delete it, and a new one is made", path)
+		return fmt.Errorf("%s has a key and a certificate that are not of one piece: delete it, and a new one is made",
+			path)
 	case a.now().After(a.root.NotAfter.Add(-leafLife)):
 		return fmt.Errorf("the certificate in %s ends on %s: delete it, and make devices trust the new one that is made", path, a.root.NotAfter.Format(time.DateOnly))
 	}
@@ -161,9 +165,11 @@ func (a *Authority) create(path string) error {
 	}
 	host, _ := os.Hostname()
 	root := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{Organization: []string{"Eideticker"}, CommonName: strings.TrimSpace("Eideticker test network " + host + " " + serial.Text(16)[:6])},
+		SerialNumber: serial, Subject: pkix.Name{Organization: []string{"Eideticker"},
+			CommonName: strings.TrimSpace("Eideticker test network " + host + " " + serial.Text(16)[:6])},
 		NotBefore: a.now().Add(-clocksDiffer), NotAfter: a.now().Add(authorityLife),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, root, root, &key.PublicKey, key)
@@ -174,7 +180,8 @@ func (a *Authority) create(path string) error {
 	if err != nil {
 		return err
 	}
-	data := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})...)
+	data := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})...)
 	err = writeFile(path, data, 0o600, os.Link) // of two at a time, the first counts
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -210,7 +217,8 @@ func newSerial() (*big.Int, error) {
 	return new(big.Int).SetBytes(b), nil
 }
 
-// certificateFor is [tls.Config].GetCertificate: the certificate of the name that is asked for, or of the address if none is.
+// certificateFor is [tls.Config].GetCertificate: the certificate of the name that is asked for, or
+// of the address if none is.
 func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	if name == "" && hello.Conn != nil {
@@ -221,8 +229,9 @@ func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate
 	return a.Certificate(name)
 }
 
-// Certificate returns one for the name of a host, or for an IP address. It is made when it is asked for the first time, is valid from a day ago, because a device's clock may be behind, and
-// for 90 days.
+// Certificate returns one for the name of a host, or for an IP address. It is made when it is asked
+// for the first time, is valid from a day ago, because a device's clock may be behind, and for 90
+// days.
 func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	address, notAddress := netip.ParseAddr(name)
@@ -242,7 +251,8 @@ func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 	leaf := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{Organization: []string{"Eideticker"}},
 		NotBefore: now.Add(-clocksDiffer), NotAfter: now.Add(leafLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
 	}
 	if notAddress == nil {
 		leaf.IPAddresses = []net.IP{address.Unmap().WithZone("").AsSlice()}
@@ -263,7 +273,8 @@ func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 			break
 		}
 	}
-	// The root goes along, as long as the chains of real sites are, so that browsers which trust its key by a flag find it.
+	// The root goes along, as long as the chains of real sites are, so that browsers which trust
+	// its key by a flag find it.
 	c := &tls.Certificate{Certificate: [][]byte{made, a.root.Raw}, PrivateKey: a.leaf, Leaf: parsed}
 	a.leaves[name] = c
 	return c, nil

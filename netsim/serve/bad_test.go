@@ -51,7 +51,8 @@ func dial(t testing.TB, address string) net.Conn {
 // dialTLS agrees on a protocol.
 func (x *served) dialTLS(t testing.TB, protocol string) *tls.Conn {
 	t.Helper()
-	c, err := tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test", NextProtos: []string{protocol}})
+	c, err := tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test",
+		NextProtos: []string{protocol}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,9 @@ func (x *served) dialTLS(t testing.TB, protocol string) *tls.Conn {
 // TestClientsThatTakeNothing are given up, by each protocol, and the witness says why.
 func TestClientsThatTakeNothing(t *testing.T) {
 	long := bytes.Repeat([]byte{0}, 64<<20)
-	x := serveIt(t, Options{Stall: 2 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })}) // in which each has said what it wants, and h3 has its head
+	// in which each has said what it wants, and h3 has its head
+	x := serveIt(t, Options{Stall: 2 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })})
 	fmt.Fprint(dial(t, x.http), "GET / HTTP/1.1\r\nHost: page.test\r\n\r\n")
 	fmt.Fprint(x.dialTLS(t, "http/1.1"), "GET / HTTP/1.1\r\nHost: page.test\r\n\r\n")
 	// Of HTTP/2 one that reads nothing, and one that reads but opens no window.
@@ -72,11 +75,13 @@ func TestClientsThatTakeNothing(t *testing.T) {
 		f := http2.NewFramer(c, c)
 		var block bytes.Buffer
 		e := hpack.NewEncoder(&block)
-		for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"}, {":path", "/"}} {
+		for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"},
+			{":path", "/"}} {
 			_ = e.WriteField(hpack.HeaderField{Name: v[0], Value: v[1]})
 		}
 		_ = f.WriteSettings()
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true})
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true,
+			EndHeaders: true})
 	}
 	c, root := x.client(t, "h3")
 	r, err := c.Get(root)
@@ -86,7 +91,8 @@ func TestClientsThatTakeNothing(t *testing.T) {
 	defer r.Body.Close()
 	_, es := x.settled(t, 5)
 	for _, e := range es {
-		if !strings.Contains(e.Error, "too long") && !strings.Contains(e.Error, "gave it up") || e.ResponseBytes >= int64(len(long)) {
+		if !strings.Contains(e.Error, "too long") && !strings.Contains(e.Error, "gave it up") ||
+			e.ResponseBytes >= int64(len(long)) {
 			t.Errorf("%+v", e)
 		}
 		t.Logf("%d of %d bytes, %s", e.ResponseBytes, len(long), e.Error)
@@ -97,7 +103,9 @@ func TestClientsThatTakeNothing(t *testing.T) {
 func TestSlowLines(t *testing.T) {
 	const streams, size = 16, 512 << 10
 	long := bytes.Repeat([]byte{0}, size)
-	x := serveIt(t, Options{Stall: 3 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })}) // all of it takes longer; a machine stands still for less
+	// all of it takes longer; a machine stands still for less
+	x := serveIt(t, Options{Stall: 3 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(long) })})
 	c, root := x.client(t, "h2")
 	c.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -137,7 +145,8 @@ func (r *slowReader) Read(b []byte) (int, error) {
 	return r.Conn.Read(b[:min(len(b), 16<<10)])
 }
 
-// TestSlowConnection: one great write to a client that takes some of it from time to time is done, and one to a client that takes nothing is not.
+// TestSlowConnection: one great write to a client that takes some of it from time to time is done,
+// and one to a client that takes nothing is not.
 func TestSlowConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no time passes while somebody has something to do
 		ours, theirs := net.Pipe()
@@ -182,22 +191,27 @@ func (x *served) frames(t *testing.T, settings ...http2.Setting) *frame2 {
 func (f *frame2) get(t *testing.T, stream uint32, path string) {
 	t.Helper()
 	f.heads.Reset()
-	for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"}, {":path", path}} {
+	for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"},
+		{":path", path}} {
 		_ = f.pack.WriteField(hpack.HeaderField{Name: v[0], Value: v[1]})
 	}
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: f.heads.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: f.heads.Bytes(), EndStream: true,
+		EndHeaders: true}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestShutWindows: a client of HTTP/2 that reads but opens no window is given up also where it was sent little, and the connection serves on.
+// TestShutWindows: a client of HTTP/2 that reads but opens no window is given up also where it was
+// sent little, and the connection serves on.
 func TestShutWindows(t *testing.T) {
-	x := serveIt(t, Options{Stall: 2 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a machine stands still for less
-		_, _ = io.WriteString(w, "little")
-		if r.URL.Path == "/flushed" {
-			w.(http.Flusher).Flush()
-		}
-	})})
+	// a machine stands still for less
+	x := serveIt(t, Options{Stall: 2 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "little")
+			if r.URL.Path == "/flushed" {
+				w.(http.Flusher).Flush()
+			}
+		})})
 	f := x.frames(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 	f.get(t, 1, "/")
 	f.get(t, 3, "/flushed")
@@ -216,7 +230,8 @@ func TestShutWindows(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreCancelled end, whenever the client does not want them any more, and nothing is kept for them; so do those whose handler gives up before it answers.
+// TestRequestsThatAreCancelled end, whenever the client does not want them any more, and nothing is
+// kept for them; so do those whose handler gives up before it answers.
 func TestRequestsThatAreCancelled(t *testing.T) {
 	const n = 600 // of which fewer are open at once than may be
 	x := serveIt(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,7 +260,10 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 	// Of those that the client has cancelled before they came so far, the handler never hears.
 	await(t, "the last one is over", func() bool {
 		_, es := x.Witnessed()
-		return slices.ContainsFunc(es, func(e Exchange) bool { return strings.HasSuffix(e.URL, "/last") && e.Ended != 0 })
+		return slices.ContainsFunc(es, func(e Exchange) bool {
+			return strings.HasSuffix(e.URL, "/last") &&
+				e.Ended != 0
+		})
 	})
 	await(t, "all are over", func() bool {
 		_, es := x.Witnessed()
@@ -254,7 +272,8 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 	_, es := x.Witnessed()
 	reasons := map[string]int{}
 	for _, e := range es {
-		if e.Error != "" && e.Error != "the client gave it up" && e.Error != "the handler gave up" || strings.HasSuffix(e.URL, "/waits") && e.Error != "the client gave it up" {
+		if e.Error != "" && e.Error != "the client gave it up" && e.Error != "the handler gave up" ||
+			strings.HasSuffix(e.URL, "/waits") && e.Error != "the client gave it up" {
 			t.Errorf("%+v", e)
 		}
 		reasons[e.Error]++
@@ -272,12 +291,14 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 
 // TestClientsThatAreSlow are given up: in the agreement on TLS, in a head, in a body.
 func TestClientsThatAreSlow(t *testing.T) {
-	x := serveIt(t, Options{Patience: 3 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-	})}) // also those that are to come as far as the head agree on TLS within this, on a busy machine
-	for name, c := range map[string]net.Conn{"TLS": dial(t, x.https), "head": dial(t, x.http), "body": dial(t, x.http), "head within TLS": x.dialTLS(t, "http/1.1")} {
+	x := serveIt(t, Options{Patience: 3 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		})}) // also those that are to come as far as the head agree on TLS within this, on a busy machine
+	for name, c := range map[string]net.Conn{"TLS": dial(t, x.https), "head": dial(t, x.http), "body": dial(t, x.http),
+		"head within TLS": x.dialTLS(t, "http/1.1")} {
 		switch name {
 		case "TLS":
 			_, _ = c.Write([]byte{22})
@@ -295,7 +316,8 @@ func TestClientsThatAreSlow(t *testing.T) {
 
 // TestAbsurdHeads are refused, and others are served on.
 func TestAbsurdHeads(t *testing.T) {
-	x := serveIt(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "fine") })})
+	x := serveIt(t, Options{Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "fine") })})
 	for _, protocol := range protocols {
 		c, root := x.client(t, protocol)
 		req, _ := http.NewRequest("GET", root, nil)
@@ -334,7 +356,8 @@ func TestAbsurdHeads(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections: those beyond the limit are closed at once, and room that becomes free is used.
+// TestTooManyConnections: those beyond the limit are closed at once, and room that becomes free is
+// used.
 func TestTooManyConnections(t *testing.T) {
 	x := serveIt(t, Options{Connections: 10, Handler: http.NotFoundHandler()})
 	var all []net.Conn
@@ -355,7 +378,8 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// TestOthersKeepTheirTiming: thousands of connections that send half a head, or take nothing of what they asked for, and others are answered when they should be.
+// TestOthersKeepTheirTiming: thousands of connections that send half a head, or take nothing of
+// what they asked for, and others are answered when they should be.
 func TestOthersKeepTheirTiming(t *testing.T) {
 	many := 9_500 // both ends are in this process, of which a system may allow 20,000 files
 	if testing.Short() {
@@ -392,7 +416,8 @@ func TestOthersKeepTheirTiming(t *testing.T) {
 	for worker := range 8 {
 		dialing.Go(func() {
 			for i := worker; i < many; i += 8 {
-				await(t, "connections are taken", func() bool { return i-x.taken() < 1000 }) // what the system has no room to keep waiting is sent again seconds later
+				// what the system has no room to keep waiting is sent again seconds later
+				await(t, "connections are taken", func() bool { return i-x.taken() < 1000 })
 				c, err := net.Dial("tcp", x.http)
 				if err != nil {
 					t.Error(err)
@@ -410,7 +435,8 @@ func TestOthersKeepTheirTiming(t *testing.T) {
 	dialing.Wait()
 	t.Logf("%d connections after %v", many, time.Since(began))
 	await(t, "all are connected", func() bool { return x.taken() > many })
-	// A machine that is busy is late by itself; one connection in the way of another would be by seconds.
+	// A machine that is busy is late by itself; one connection in the way of another would be by
+	// seconds.
 	if among := late("among others"); among > 20*alone+time.Second {
 		t.Errorf("among %d connections others are late by %v, and %v alone", many, among, alone)
 	}

@@ -27,8 +27,9 @@ const (
 	benchRound       = 150 * time.Millisecond
 )
 
-// BenchmarkBesideNginx has the same body fetched from memory here and from the page cache by nginx, in turn, over several connections of the loopback; the medians count.
-// The program that fetches is the same, and takes its share of the processors.
+// BenchmarkBesideNginx has the same body fetched from memory here and from the page cache by nginx,
+// in turn, over several connections of the loopback; the medians count. The program that fetches is
+// the same, and takes its share of the processors.
 func BenchmarkBesideNginx(b *testing.B) {
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
@@ -86,7 +87,8 @@ func fetch(b *testing.B, address string, secure bool, size int) float64 {
 	for i := range benchConnections {
 		c, err := net.Dial("tcp", address)
 		if err == nil && secure {
-			t := tls.Client(c, &tls.Config{InsecureSkipVerify: true, ServerName: "page.test", NextProtos: []string{"http/1.1"}})
+			t := tls.Client(c, &tls.Config{InsecureSkipVerify: true, ServerName: "page.test",
+				NextProtos: []string{"http/1.1"}})
 			err, c = t.Handshake(), t
 		}
 		if err != nil {
@@ -174,7 +176,8 @@ http {
 }`, map[bool]string{true: "user root;"}[os.Geteuid() == 0], at[false], at[true], dir)
 	for name, text := range map[string][]byte{
 		"nginx.conf": []byte(conf), "big.bin": body,
-		"cert.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}), "key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		"cert.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]}),
+		"key.pem":  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			b.Fatal(err)
@@ -210,15 +213,16 @@ func BenchmarkRequest(b *testing.B) {
 	}
 	for _, protocol := range protocols {
 		for _, blind := range []bool{false, true} {
-			b.Run(fmt.Sprintf("protocol=%s/witness=%v", strings.ReplaceAll(protocol, "/", ""), !blind), func(b *testing.B) {
-				x := serveIt(b, Options{Handler: p, Blind: blind})
-				c, root := x.client(b, protocol)
-				get(b, c, root+"/small.txt")
-				b.ReportAllocs()
-				for b.Loop() {
+			b.Run(fmt.Sprintf("protocol=%s/witness=%v", strings.ReplaceAll(protocol, "/", ""), !blind),
+				func(b *testing.B) {
+					x := serveIt(b, Options{Handler: p, Blind: blind})
+					c, root := x.client(b, protocol)
 					get(b, c, root+"/small.txt")
-				}
-			})
+					b.ReportAllocs()
+					for b.Loop() {
+						get(b, c, root+"/small.txt")
+					}
+				})
 		}
 	}
 }

@@ -48,13 +48,15 @@ func (f seenFrame) String() string {
 func (c *client2) ask(t *testing.T, stream uint32, method, path, priority string) {
 	t.Helper()
 	c.heads.Reset()
-	for _, v := range [][2]string{{":method", method}, {":scheme", "https"}, {":authority", "page.test"}, {":path", path}, {"priority", priority}} {
+	for _, v := range [][2]string{{":method", method}, {":scheme", "https"}, {":authority", "page.test"},
+		{":path", path}, {"priority", priority}} {
 		if v[1] == "" {
 			continue
 		}
 		_ = c.pack.WriteField(hpack.HeaderField{Name: v[0], Value: v[1]})
 	}
-	c.must(t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.heads.Bytes(), EndStream: true, EndHeaders: true}))
+	c.must(t, c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: c.heads.Bytes(), EndStream: true,
+		EndHeaders: true}))
 }
 
 func (c *client2) must(t *testing.T, err error) {
@@ -64,7 +66,8 @@ func (c *client2) must(t *testing.T, err error) {
 	}
 }
 
-// settled lets all come, once all that was asked for in a bubble waits: of heads that the client has not read yet bodies would come later.
+// settled lets all come, once all that was asked for in a bubble waits: of heads that the client
+// has not read yet bodies would come later.
 func (c *client2) settled(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Second)
@@ -117,7 +120,8 @@ func (c *client2) read() {
 	}
 }
 
-// inBubble is a server and a client beside each other, where all that can happen has happened before the client goes on.
+// inBubble is a server and a client beside each other, where all that can happen has happened
+// before the client goes on.
 func inBubble(t *testing.T, o Options, do func(*testing.T, *Server, *client2)) {
 	t.Helper()
 	inBubbleOver(t, func(c net.Conn) net.Conn { return c }, o, do)
@@ -148,7 +152,8 @@ func inBubbleOver(t *testing.T, over func(net.Conn) net.Conn, o Options, do func
 			s.handling.Wait()
 			_ = s.Close()
 		}()
-		conn := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true /* a bubble has another time */, ServerName: "page.test", NextProtos: []string{"h2"}})
+		conn := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, /* a bubble has another time */
+			ServerName: "page.test", NextProtos: []string{"h2"}})
 		if err := conn.Handshake(); err != nil {
 			t.Fatal(err)
 		}

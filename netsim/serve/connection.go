@@ -14,7 +14,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// connection is a connection of TCP below TLS. It counts what goes over it and when, and closes it if the client takes nothing for too long.
+// connection is a connection of TCP below TLS. It counts what goes over it and when, and closes it
+// if the client takes nothing for too long.
 type connection struct {
 	net.Conn // nil: QUIC
 	s        *Server
@@ -28,16 +29,20 @@ type connection struct {
 	lastWrite timeline.Time
 	current   *exchange           // of HTTP/1.1; nil: none
 	streams   map[int64]*exchange // of HTTP/2 and HTTP/3, without those that are over
-	unwanted  map[int64]struct{}  // streams of HTTP/2 that the client has given up and that were not among the above, perhaps not yet
-	toCome    map[int64]int64     // bytes of each body of HTTP/2 whose length is known that are not out yet; 0: and its end is
-	room      func() error        // waits until what was written before is nearly all on its way; nil: nothing does
-	count     func() (in, out int64)
+	// streams of HTTP/2 that the client has given up and that were not among the above, perhaps not
+	// yet
+	unwanted map[int64]struct{}
+	// bytes of each body of HTTP/2 whose length is known that are not out yet; 0: and its end is
+	toCome map[int64]int64
+	room   func() error // waits until what was written before is nearly all on its way; nil: nothing does
+	count  func() (in, out int64)
 }
 
 // connected notes a new connection; nil: it is one too many.
 func (s *Server) connected(raw net.Conn) *connection {
 	c := &connection{Conn: raw, s: s, streams: map[int64]*exchange{}}
-	c.seen = Connection{Network: "tcp", Client: addrPort(raw.RemoteAddr()), Server: addrPort(raw.LocalAddr()), Accepted: s.clock.Now()}
+	c.seen = Connection{Network: "tcp", Client: addrPort(raw.RemoteAddr()), Server: addrPort(raw.LocalAddr()),
+		Accepted: s.clock.Now()}
 	if !s.register(c, c) {
 		return nil
 	}
@@ -108,7 +113,8 @@ func (c *connection) Read(b []byte) (int, error) {
 const (
 	writeAtOnce = 256 << 10 // bytes, after which it is noted how far a response is
 
-	// slowest is how many bytes of all that is sent over it a connection must take within the server's patience so that a stream is not given up that waits to send: less than any line
+	// slowest is how many bytes of all that is sent over it a connection must take within the
+	// server's patience so that a stream is not given up that waits to send: less than any line
 	// carries that pages are measured over, and more than answers to pings.
 	slowest = 4 << 10
 )
@@ -246,7 +252,8 @@ func connectionOf(c net.Conn) *connection {
 	return c.(*connection)
 }
 
-// stateOfHTTP1 hears from net/http how far a connection is: it is idle once a response has been flushed.
+// stateOfHTTP1 hears from net/http how far a connection is: it is idle once a response has been
+// flushed.
 func stateOfHTTP1(c net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		connectionOf(c).idle()

@@ -17,13 +17,15 @@ type encoding struct {
 	writer func(io.Writer) (io.WriteCloser, error)
 }
 
-// encodings are those that there are. What is packed is packed once and kept, so it may take its time; browsers unpack all levels alike.
+// encodings are those that there are. What is packed is packed once and kept, so it may take its
+// time; browsers unpack all levels alike.
 func encodings() []encoding {
 	return []encoding{
 		{"br", func(w io.Writer) (io.WriteCloser, error) { return brotli.NewWriterLevel(w, 9), nil }},
 		{"zstd", func(w io.Writer) (io.WriteCloser, error) {
 			// Browsers take windows of up to 8 MiB (RFC 9659).
-			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(8<<20), zstd.WithEncoderConcurrency(1))
+			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(8<<20),
+				zstd.WithEncoderConcurrency(1))
 		}},
 		{"gzip", func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestCompression) }},
 	}
@@ -45,7 +47,8 @@ func (e encoding) pack(b []byte) ([]byte, error) {
 	return bytes.Clone(out.Bytes()), nil
 }
 
-// acceptable returns the weight in thousandths that a client gives to a way of packing, by its field Accept-Encoding (RFC 9110, section 12.5.3).
+// acceptable returns the weight in thousandths that a client gives to a way of packing, by its
+// field Accept-Encoding (RFC 9110, section 12.5.3).
 func acceptable(field, name string) int {
 	weight, any := -1, -1
 	for part := range strings.SplitSeq(field[:min(len(field), 1024)], ",") {

@@ -7,11 +7,15 @@ import (
 	"strings"
 )
 
-// endings has responses of HTTP/2 end with their last bytes. The library learns of a response's end only when its handler returns, after the last bytes were written, and sends an empty frame for it,
-// which waits until it is its turn among the other responses: on a slow line all pictures of a page would end together, long after they are there.
+// endings has responses of HTTP/2 end with their last bytes. The library learns of a response's end
+// only when its handler returns, after the last bytes were written, and sends an empty frame for
+// it, which waits until it is its turn among the other responses: on a slow line all pictures of a
+// page would end together, long after they are there.
 //
-// So where the length of a body is known, the frame with its last byte gets the flag, and the empty frame is left out; it costs no window, so nobody has to know. Between the two, the client takes a
-// stream for closed that is open to the library: it is told of half as many streams as the library takes, so that the next ones of a client that uses them all are never one too many.
+// So where the length of a body is known, the frame with its last byte gets the flag, and the empty
+// frame is left out; it costs no window, so nobody has to know. Between the two, the client takes a
+// stream for closed that is open to the library: it is told of half as many streams as the library
+// takes, so that the next ones of a client that uses them all are never one too many.
 type endings struct {
 	head    [frameHead]byte // of a frame, as far as it has been written
 	have    int
@@ -19,7 +23,8 @@ type endings struct {
 	changed []byte
 }
 
-// put returns what is to be written in place of b, which is some of what the library writes and stays as it is. The result is b, or is good until the next call.
+// put returns what is to be written in place of b, which is some of what the library writes and
+// stays as it is. The result is b, or is good until the next call.
 func (p *endings) put(b []byte, toCome map[int64]int64) []byte {
 	out, from := p.changed[:0], 0 // what of b is not in out yet
 	for i := 0; i < len(b); {
@@ -59,7 +64,8 @@ func (p *endings) put(b []byte, toCome map[int64]int64) []byte {
 	return p.changed
 }
 
-// frame sets the flag in the head of a frame if it is the last of a response, and reports whether the frame is to be written at all.
+// frame sets the flag in the head of a frame if it is the last of a response, and reports whether
+// the frame is to be written at all.
 func (p *endings) frame(toCome map[int64]int64) (keep bool) {
 	stream := int64(binary.BigEndian.Uint32(p.head[5:]) & 0x7fffffff)
 	left, known := toCome[stream]
@@ -86,7 +92,8 @@ func (p *endings) frame(toCome map[int64]int64) (keep bool) {
 	return true
 }
 
-// settings writes those of the library, but for how many streams a client may have open at once; and that of priorities those of RFC 9218 are heeded.
+// settings writes those of the library, but for how many streams a client may have open at once;
+// and that of priorities those of RFC 9218 are heeded.
 func (p *endings) settings(out, given []byte) []byte {
 	size := len(given) + 6
 	p.head[0], p.head[1], p.head[2] = byte(size>>16), byte(size>>8), byte(size)
@@ -114,7 +121,8 @@ func (c *connection) expect(stream, bytes int64) {
 	}
 }
 
-// expectNoMore forgets a response of HTTP/2 that nobody wants any more: none of it may be written from now on, so that nothing else would tell. One whose end is out is still to have that of the
+// expectNoMore forgets a response of HTTP/2 that nobody wants any more: none of it may be written
+// from now on, so that nothing else would tell. One whose end is out is still to have that of the
 // library left out.
 func (c *connection) expectNoMore(stream int64) {
 	c.mu.Lock()
@@ -124,9 +132,11 @@ func (c *connection) expectNoMore(stream int64) {
 	}
 }
 
-// bodyLength is how many bytes the body of a response will have; 0: none, or that is not known, or trailers follow it.
+// bodyLength is how many bytes the body of a response will have; 0: none, or that is not known, or
+// trailers follow it.
 func bodyLength(method string, status int, h http.Header) int64 {
-	if method == http.MethodHead || status == http.StatusNoContent || status == http.StatusNotModified || len(h["Trailer"]) > 0 || len(h["Content-Length"]) != 1 {
+	if method == http.MethodHead || status == http.StatusNoContent || status == http.StatusNotModified ||
+		len(h["Trailer"]) > 0 || len(h["Content-Length"]) != 1 {
 		return 0
 	}
 	for name := range h {
@@ -134,7 +144,8 @@ func bodyLength(method string, status int, h http.Header) int64 {
 			return 0
 		}
 	}
-	n, err := strconv.ParseUint(h["Content-Length"][0], 10, 63) // as the library does, which takes no other for a length
+	// as the library does, which takes no other for a length
+	n, err := strconv.ParseUint(h["Content-Length"][0], 10, 63)
 	if err != nil {
 		return 0
 	}

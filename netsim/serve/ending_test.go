@@ -101,7 +101,8 @@ func TestEndsOfHTTP2(t *testing.T) {
 				t.Errorf("%s: %s, want %s", path, text, want)
 			}
 			_, es := s.Witnessed()
-			if e := es[0]; (e.Error == http.ErrContentLength.Error()) != (strings.Contains(path, "long") || strings.Contains(path, "more")) {
+			if e := es[0]; (e.Error == http.ErrContentLength.Error()) != (strings.Contains(path, "long") ||
+				strings.Contains(path, "more")) {
 				t.Errorf("%s: the witness says %q", path, e.Error)
 			}
 			one := s.connections[0]
@@ -114,7 +115,8 @@ func TestEndsOfHTTP2(t *testing.T) {
 	}
 }
 
-// TestAsManyStreamsAsTheClientIsTold can be open, also while handlers of responses that have ended are not done.
+// TestAsManyStreamsAsTheClientIsTold can be open, also while handlers of responses that have ended
+// are not done.
 func TestAsManyStreamsAsTheClientIsTold(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "5")
@@ -158,7 +160,8 @@ func TestAsManyStreamsAsTheClientIsTold(t *testing.T) {
 	})
 }
 
-// TestEndingsOfPieces: however the frames are cut when they are written, what goes out is the same, and what came in stays as it was.
+// TestEndingsOfPieces: however the frames are cut when they are written, what goes out is the same,
+// and what came in stays as it was.
 func TestEndingsOfPieces(t *testing.T) {
 	var in, want bytes.Buffer
 	a, b := http2.NewFramer(&in, nil), http2.NewFramer(&want, nil)
@@ -175,16 +178,19 @@ func TestEndingsOfPieces(t *testing.T) {
 		}
 	}
 	frameSize := http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 15}
-	if err := a.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2 * mostStreams}); err != nil {
+	if err := a.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams,
+		Val: 2 * mostStreams}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: mostStreams}, http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: 1}); err != nil {
+	if err := b.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: mostStreams},
+		http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: 1}); err != nil {
 		t.Fatal(err)
 	}
 	both(func(f *http2.Framer) error { return f.WriteSettingsAck() })
 	for stream := uint32(1); stream <= 11; stream += 2 {
 		both(func(f *http2.Framer) error {
-			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte("fields"), EndHeaders: true})
+			return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte("fields"),
+				EndHeaders: true})
 		})
 	}
 	for _, f := range []*http2.Framer{a, b} {
@@ -215,7 +221,8 @@ func TestEndingsOfPieces(t *testing.T) {
 			got.Write(p.put(piece, toCome))
 		}
 		if !bytes.Equal(got.Bytes(), want.Bytes()) || len(toCome) > 0 {
-			t.Fatalf("in pieces of %d: %d bytes, want %d; of %v the end is to come", size, got.Len(), want.Len(), toCome)
+			t.Fatalf("in pieces of %d: %d bytes, want %d; of %v the end is to come", size, got.Len(), want.Len(),
+				toCome)
 		}
 	}
 	if !bytes.Equal(in.Bytes(), given) {
@@ -223,7 +230,8 @@ func TestEndingsOfPieces(t *testing.T) {
 	}
 }
 
-// TestNothingComesAfterAnEnd: of many responses at once, each of which wants to say more after its last byte, none does.
+// TestNothingComesAfterAnEnd: of many responses at once, each of which wants to say more after its
+// last byte, none does.
 func TestNothingComesAfterAnEnd(t *testing.T) {
 	const streams, rounds = 50, 40
 	x := serveIt(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +239,8 @@ func TestNothingComesAfterAnEnd(t *testing.T) {
 		defer w.Header().Set(http.TrailerPrefix+"Sum", "1")
 		_, _ = io.WriteString(w, "12345")
 	})})
-	conn, err := tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test", NextProtos: []string{"h2"}})
+	conn, err := tls.Dial("tcp", x.https, &tls.Config{RootCAs: x.roots, ServerName: "page.test",
+		NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +285,8 @@ func TestNothingComesAfterAnEnd(t *testing.T) {
 	}
 }
 
-// slowToReturn is a connection whose writes return a while after the other side has what was written.
+// slowToReturn is a connection whose writes return a while after the other side has what was
+// written.
 type slowToReturn struct{ net.Conn }
 
 func (c slowToReturn) Write(b []byte) (int, error) {
@@ -285,11 +295,13 @@ func (c slowToReturn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestClientsThatLeaveWithTheEnd have had a whole response, whatever the server hears of it before it knows.
+// TestClientsThatLeaveWithTheEnd have had a whole response, whatever the server hears of it before
+// it knows.
 func TestClientsThatLeaveWithTheEnd(t *testing.T) {
 	usual := func(c net.Conn) net.Conn { return c }
 	slow := func(c net.Conn) net.Conn { return slowToReturn{c} }
-	const short, long = 20000, 30000 // of which the library keeps the last frame until there is no more to write, or does not
+	// of which the library keeps the last frame until there is no more to write, or does not
+	const short, long = 20000, 30000
 	write := func(w http.ResponseWriter, _ *http.Request, size int) { _, _ = w.Write(make([]byte, size)) }
 	for name, tc := range map[string]struct {
 		over    func(net.Conn) net.Conn
@@ -309,10 +321,11 @@ func TestClientsThatLeaveWithTheEnd(t *testing.T) {
 		}},
 		"before it is noted":                 {slow, short, write},
 		"before the handler's write returns": {slow, long, write},
-		"before it is noted, of an unknown length": {slow, short, func(w http.ResponseWriter, r *http.Request, size int) {
-			w.Header().Del("Content-Length")
-			write(w, r, size)
-		}},
+		"before it is noted, of an unknown length": {slow, short,
+			func(w http.ResponseWriter, r *http.Request, size int) {
+				w.Header().Del("Content-Length")
+				write(w, r, size)
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -356,24 +369,27 @@ func (c brokenOnce) Write(b []byte) (int, error) {
 	return 0, net.ErrClosed
 }
 
-// TestEndsThatAreNotWritten: a response whose end was on its way when its connection broke is not whole.
+// TestEndsThatAreNotWritten: a response whose end was on its way when its connection broke is not
+// whole.
 func TestEndsThatAreNotWritten(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "16000")
 		_, _ = w.Write(make([]byte, 16000))
 	})
-	inBubbleOver(t, func(c net.Conn) net.Conn { return brokenOnce{c, new(int)} }, Options{Handler: handler}, func(t *testing.T, s *Server, c *client2) {
-		c.opens(t)
-		c.ask(t, 1, "GET", "/", "")
-		_ = c.came()
-		_, es := s.Witnessed()
-		if len(es) != 1 || es[0].Error == "" || es[0].Ended == 0 {
-			t.Errorf("%+v", es)
-		}
-	})
+	inBubbleOver(t, func(c net.Conn) net.Conn { return brokenOnce{c, new(int)} }, Options{Handler: handler},
+		func(t *testing.T, s *Server, c *client2) {
+			c.opens(t)
+			c.ask(t, 1, "GET", "/", "")
+			_ = c.came()
+			_, es := s.Witnessed()
+			if len(es) != 1 || es[0].Error == "" || es[0].Ended == 0 {
+				t.Errorf("%+v", es)
+			}
+		})
 }
 
-// TestResetsLeaveNothing: of responses that were given up before they began no end is expected, so that there is room for those of others.
+// TestResetsLeaveNothing: of responses that were given up before they began no end is expected, so
+// that there is room for those of others.
 func TestResetsLeaveNothing(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -403,7 +419,8 @@ func TestResetsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestEndsThatAreOutAreRemembered also if nobody wants their responses any more: those that the library sends are still to come.
+// TestEndsThatAreOutAreRemembered also if nobody wants their responses any more: those that the
+// library sends are still to come.
 func TestEndsThatAreOutAreRemembered(t *testing.T) {
 	c := &connection{toCome: map[int64]int64{1: 0, 3: 5}}
 	for _, stream := range []int64{1, 3, 5} {

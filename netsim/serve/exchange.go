@@ -18,10 +18,13 @@ import (
 )
 
 const (
-	// MostExchanges is how many exchanges, and connections, a server notes; of more only their number.
+	// MostExchanges is how many exchanges, and connections, a server notes; of more only their
+	// number.
 	MostExchanges = 100_000
 
-	mostHeaderBytes = 256 << 20 // of all exchanges together, and of long URLs; of more, headers are not kept, and of URLs the beginning
+	// of all exchanges together, and of long URLs; of more, headers are not kept, and of URLs the
+	// beginning
+	mostHeaderBytes = 256 << 20
 	longURL         = 256
 )
 
@@ -51,7 +54,8 @@ func (e *exchange) cut() {
 	}
 }
 
-// serveHTTP is the handler of all protocols: it notes the exchange, and refuses names that are not served.
+// serveHTTP is the handler of all protocols: it notes the exchange, and refuses names that are not
+// served.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.closed {
@@ -62,10 +66,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	defer s.handling.Done()
 	c, _ := r.Context().Value(connectionKey{}).(*connection)
-	rw := &response{ResponseWriter: w, control: http.NewResponseController(w), request: r, s: s, c: c, began: time.Now()}
+	rw := &response{ResponseWriter: w, control: http.NewResponseController(w), request: r, s: s, c: c,
+		began: time.Now()}
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &body{ReadCloser: r.Body, response: rw}
-		_ = rw.control.SetReadDeadline(rw.began.Add(s.options.Patience)) // also for a body that nobody reads, the rest of which is taken in at the end
+		// also for a body that nobody reads, the rest of which is taken in at the end
+		_ = rw.control.SetReadDeadline(rw.began.Add(s.options.Patience))
 	}
 	if c != nil {
 		var head timeline.Time
@@ -108,7 +114,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// begin notes a request, of HTTP/2 with its stream and when its head was there; nil: nothing is noted.
+// begin notes a request, of HTTP/2 with its stream and when its head was there; nil: nothing is
+// noted.
 func (s *Server) begin(c *connection, r *http.Request, stream int64, head timeline.Time) *exchange {
 	if s.options.Blind {
 		return nil
@@ -209,7 +216,8 @@ func requestURL(scheme string, r *http.Request) string {
 
 const mostPriority = 256 // bytes of a field
 
-// priority reads the field Priority (RFC 9218, section 5): u=0 to u=7, and i. What cannot be read is as if it were not there.
+// priority reads the field Priority (RFC 9218, section 5): u=0 to u=7, and i. What cannot be read
+// is as if it were not there.
 func priority(h http.Header) (urgency int, incremental bool) {
 	urgency = 3
 	for _, field := range h["Priority"] {
@@ -226,7 +234,8 @@ func priority(h http.Header) (urgency int, incremental bool) {
 	return urgency, incremental
 }
 
-// response is what a handler writes to. It notes the head, and sees to it that a client which takes nothing is given up.
+// response is what a handler writes to. It notes the head, and sees to it that a client which takes
+// nothing is given up.
 type response struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -249,7 +258,8 @@ type response struct {
 // Unwrap is for [http.ResponseController].
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetDecoded says how many bytes the body of a response is, unpacked. Without it, it is as many as are sent.
+// SetDecoded says how many bytes the body of a response is, unpacked. Without it, it is as many as
+// are sent.
 func SetDecoded(w http.ResponseWriter, bytes int64) {
 	for {
 		switch v := w.(type) {
@@ -311,14 +321,16 @@ func (w *response) Write(b []byte) (written int, err error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	err = w.guarded(func() (err error) {
-		if w.length > 0 && int64(len(b)) > w.length-w.sent { // the library lets more through until the head is out, which would come after the end
+		// the library lets more through until the head is out, which would come after the end
+		if w.length > 0 && int64(len(b)) > w.length-w.sent {
 			return http.ErrContentLength
 		}
 		if w.request.ProtoMajor < 2 {
 			written, err = w.ResponseWriter.Write(b)
 			return err
 		}
-		for first := true; err == nil && (len(b) > 0 || first); first = false { // of a part that fails it is not known how much went out
+		// of a part that fails it is not known how much went out
+		for first := true; err == nil && (len(b) > 0 || first); first = false {
 			var n int
 			n, err = w.ResponseWriter.Write(b[:min(len(b), writeAtOnce)])
 			written, b = written+n, b[n:]
@@ -332,8 +344,9 @@ func (w *response) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// guarded does what may have to wait for a client. Connections of TCP have a deadline for each write; a stream whose window the client keeps shut does not come so far, and is given up here. One
-// that waits for its turn is not, which is to say as long as the connection moves.
+// guarded does what may have to wait for a client. Connections of TCP have a deadline for each
+// write; a stream whose window the client keeps shut does not come so far, and is given up here.
+// One that waits for its turn is not, which is to say as long as the connection moves.
 func (w *response) guarded(do func() error) error {
 	if w.request.ProtoMajor < 2 || w.c == nil {
 		return do()
@@ -386,7 +399,8 @@ func (w *response) FlushError() error {
 	return err
 }
 
-// Hijack gives the handler the connection of HTTP/1.1, for websockets. All that goes out over it is the response, from its head on.
+// Hijack gives the handler the connection of HTTP/1.1, for websockets. All that goes out over it is
+// the response, from its head on.
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := w.control.Hijack()
 	if err != nil {
@@ -415,8 +429,10 @@ func (w *response) over() {
 	if w.request.ProtoMajor == 2 && w.whole && w.sent > 0 && w.request.Method != http.MethodHead {
 		_ = w.FlushError() // what is left of a body has to wait for a window too, and after this nobody can give it up
 	}
-	if w.length > 0 && w.sent >= w.length { // trailers that nobody announced come too late: the last byte is the end, out or not
-		maps.DeleteFunc(w.Header(), func(name string, _ []string) bool { return strings.HasPrefix(name, http.TrailerPrefix) })
+	// trailers that nobody announced come too late: the last byte is the end, out or not
+	if w.length > 0 && w.sent >= w.length {
+		maps.DeleteFunc(w.Header(),
+			func(name string, _ []string) bool { return strings.HasPrefix(name, http.TrailerPrefix) })
 	}
 	if w.length > 0 && w.request.Context().Err() != nil {
 		w.c.expectNoMore(w.stream)
@@ -431,7 +447,8 @@ func (w *response) over() {
 	defer c.mu.Unlock()
 	e.handled = w.whole
 	out := w.request.ProtoMajor == 2 && (e.ending || e.seen.Ended != 0 && e.seen.Error == "")
-	left := out && w.err != nil && !errors.Is(w.err, http.ErrContentLength) // the client had the end, and was gone before the handler was
+	// the client had the end, and was gone before the handler was
+	left := out && w.err != nil && !errors.Is(w.err, http.ErrContentLength)
 	if left && w.length > 0 {
 		w.sent = w.length
 	}
@@ -441,7 +458,8 @@ func (w *response) over() {
 	if w.known {
 		e.seen.DecodedBytes = w.decoded
 	}
-	gone := w.request.ProtoMajor == 2 && e.seen.Ended == 0 && !e.ending && w.request.Context().Err() != nil // so that nothing of it will be sent, not even its end
+	// so that nothing of it will be sent, not even its end
+	gone := w.request.ProtoMajor == 2 && e.seen.Ended == 0 && !e.ending && w.request.Context().Err() != nil
 	if gone {
 		if c.seen.Closed != 0 || w.s.until != nil && w.s.until.Err() != nil {
 			e.cut()
@@ -500,7 +518,8 @@ func (b *body) Read(p []byte) (int, error) {
 // Witnessed returns what was seen up to now, in the order in which it began.
 func (s *Server) Witnessed() ([]Connection, []Exchange) {
 	s.mu.Lock()
-	connections, exchanges := s.connections[:len(s.connections):len(s.connections)], s.exchanges[:len(s.exchanges):len(s.exchanges)]
+	connections, exchanges := s.connections[:len(s.connections):len(s.connections)],
+		s.exchanges[:len(s.exchanges):len(s.exchanges)]
 	s.mu.Unlock()
 	cs, es := make([]Connection, len(connections)), make([]Exchange, len(exchanges))
 	for i, c := range connections {
@@ -520,7 +539,8 @@ func (s *Server) Witnessed() ([]Connection, []Exchange) {
 	return cs, es
 }
 
-// Unnoted returns how many connections were refused because too many were open, and of how many connections and exchanges nothing was noted because there were too many.
+// Unnoted returns how many connections were refused because too many were open, and of how many
+// connections and exchanges nothing was noted because there were too many.
 func (s *Server) Unnoted() (refused, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

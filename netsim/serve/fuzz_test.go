@@ -19,7 +19,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// requests is what a client of HTTP/2 sends: a request in one frame, one in pieces with padding and a priority, one that is reset, a body, trailers.
+// requests is what a client of HTTP/2 sends: a request in one frame, one in pieces with padding and
+// a priority, one that is reset, a body, trailers.
 func requests(t testing.TB) []byte {
 	t.Helper()
 	var out, fields bytes.Buffer
@@ -28,7 +29,8 @@ func requests(t testing.TB) []byte {
 	encoder := hpack.NewEncoder(&fields)
 	head := func(path string) []byte {
 		fields.Reset()
-		for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"}, {":path", path}, {"accept", "*/*"}} {
+		for _, v := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "page.test"},
+			{":path", path}, {"accept", "*/*"}} {
 			if err := encoder.WriteField(hpack.HeaderField{Name: v[0], Value: v[1]}); err != nil {
 				t.Fatal(err)
 			}
@@ -41,16 +43,20 @@ func requests(t testing.TB) []byte {
 		}
 	}
 	must(f.WriteSettings())
-	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head("/1"), EndStream: true, EndHeaders: true}))
+	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head("/1"), EndStream: true,
+		EndHeaders: true}))
 	b := head("/3")
-	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: b[:3], PadLength: 9, Priority: http2.PriorityParam{Weight: 7}}))
+	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 3, BlockFragment: b[:3], PadLength: 9,
+		Priority: http2.PriorityParam{Weight: 7}}))
 	must(f.WriteContinuation(3, false, b[3:5]))
 	must(f.WriteContinuation(3, true, b[5:]))
-	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: head("/5"), EndHeaders: true, PadLength: 200}))
+	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: head("/5"), EndHeaders: true,
+		PadLength: 200}))
 	must(f.WriteData(5, false, []byte("body")))
 	fields.Reset()
 	must(encoder.WriteField(hpack.HeaderField{Name: "checksum", Value: "1"}))
-	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: fields.Bytes(), EndHeaders: true, EndStream: true}))
+	must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: fields.Bytes(), EndHeaders: true,
+		EndStream: true}))
 	must(f.WriteRSTStream(3, http2.ErrCodeCancel))
 	return out.Bytes()
 }
@@ -58,7 +64,8 @@ func requests(t testing.TB) []byte {
 // read puts bytes through frames, a few at a time.
 func readFrames(in []byte, most int) ([]byte, error) {
 	s := &Server{clock: timeline.Monotonic()}
-	f := &frames{secured: &secured{connection: &connection{s: s, streams: map[int64]*exchange{}}}, in: bufio.NewReaderSize(bytes.NewReader(in), 64)}
+	f := &frames{secured: &secured{connection: &connection{s: s, streams: map[int64]*exchange{}}},
+		in: bufio.NewReaderSize(bytes.NewReader(in), 64)}
 	var out bytes.Buffer
 	p := make([]byte, most)
 	for range 1_000_000 {
@@ -71,7 +78,8 @@ func readFrames(in []byte, most int) ([]byte, error) {
 	return out.Bytes(), errors.New("it does not end")
 }
 
-// TestFramesAreMarked: each request has its number in it, trailers have not, and all else is as it was.
+// TestFramesAreMarked: each request has its number in it, trailers have not, and all else is as it
+// was.
 func TestFramesAreMarked(t *testing.T) {
 	for _, most := range []int{1, 7, 100, 1 << 16} {
 		out, err := readFrames(requests(t), most)
@@ -94,7 +102,8 @@ func TestFramesAreMarked(t *testing.T) {
 				text += " " + m.PseudoValue("path")
 				for _, v := range m.RegularFields() {
 					if v.Name == streamField {
-						r := &http.Request{Header: http.Header{http.CanonicalHeaderKey(streamField): {"forged", v.Value}}}
+						r := &http.Request{Header: http.Header{http.CanonicalHeaderKey(streamField): {"forged",
+							v.Value}}}
 						stream, _ := streamOfHTTP2(r)
 						text += " " + string(rune('0'+stream))
 						if len(r.Header) > 0 {
@@ -105,13 +114,15 @@ func TestFramesAreMarked(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if s := strings.Join(got, ", "); s != "SETTINGS, HEADERS /1 1, HEADERS /3 3, HEADERS /5 5, DATA, HEADERS , RST_STREAM" {
+		if s := strings.Join(got,
+			", "); s != "SETTINGS, HEADERS /1 1, HEADERS /3 3, HEADERS /5 5, DATA, HEADERS , RST_STREAM" {
 			t.Errorf("in pieces of %d: %s", most, s)
 		}
 	}
 }
 
-// FuzzFrames: whatever comes in goes on, with nothing but marks in between; and nothing of it is lost.
+// FuzzFrames: whatever comes in goes on, with nothing but marks in between; and nothing of it is
+// lost.
 func FuzzFrames(f *testing.F) {
 	f.Add(requests(f), 5)
 	f.Add([]byte(preface), 1)
@@ -155,7 +166,8 @@ func FuzzRequest(f *testing.F) {
 			t.Fatal(u)
 		}
 		hostName(host)
-		if len(pattern)*len(text) < 1<<20 && !matches(pattern, text) && pattern == text && !strings.Contains(pattern, "*") {
+		if len(pattern)*len(text) < 1<<20 && !matches(pattern, text) && pattern == text &&
+			!strings.Contains(pattern, "*") {
 			t.Fatal("a pattern is not itself")
 		}
 	})
@@ -196,7 +208,8 @@ func FuzzAuthority(f *testing.F) {
 		if a.parse("file", b) != nil {
 			return
 		}
-		if c, err := a.Certificate(name); err == nil && c.Leaf.VerifyHostname(name) != nil && !strings.HasSuffix(name, ".") && !strings.ContainsAny(name, ":_%") {
+		if c, err := a.Certificate(name); err == nil && c.Leaf.VerifyHostname(name) != nil &&
+			!strings.HasSuffix(name, ".") && !strings.ContainsAny(name, ":_%") {
 			t.Errorf("the certificate of %q is not of it", name)
 		}
 	})
@@ -212,7 +225,8 @@ func TestAuthority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Fingerprint() != again.Fingerprint() || a.KeyHash() != again.KeyHash() || len(a.KeyHash()) != 44 || len(a.Fingerprint()) != 95 {
+	if a.Fingerprint() != again.Fingerprint() || a.KeyHash() != again.KeyHash() || len(a.KeyHash()) != 44 ||
+		len(a.Fingerprint()) != 95 {
 		t.Errorf("%s and %s, %s", a.Fingerprint(), again.Fingerprint(), a.KeyHash())
 	}
 	if st, err := os.Stat(filepath.Join(dir, authorityKeyFile)); err != nil || secretShown(st) {
@@ -230,7 +244,8 @@ func TestAuthority(t *testing.T) {
 			t.Errorf("%s: made twice", name)
 		}
 	}
-	for _, name := range []string{"", ".", "a..b", "-a.test", "a b", strings.Repeat("a", 64) + ".test", strings.Repeat("a.", 140) + "b", "*.test"} {
+	for _, name := range []string{"", ".", "a..b", "-a.test", "a b", strings.Repeat("a", 64) + ".test",
+		strings.Repeat("a.", 140) + "b", "*.test"} {
 		if _, err := a.Certificate(name); err == nil {
 			t.Errorf("%q has a certificate", name)
 		}

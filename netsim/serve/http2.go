@@ -14,8 +14,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// streamField is a field that is put at the end of each request of HTTP/2 as it comes in, because what hands requests to the handler tells neither the number of their stream nor when they
-// came. The handler's request is without it.
+// streamField is a field that is put at the end of each request of HTTP/2 as it comes in, because
+// what hands requests to the handler tells neither the number of their stream nor when they came.
+// The handler's request is without it.
 const streamField = "eideticker-stream"
 
 // Of RFC 9113.
@@ -47,11 +48,13 @@ func (s *Server) serveHTTP2(ctx context.Context, conn *secured) {
 	//lint:ignore SA1019 see New
 	h2.NewWriteScheduler = func() http2.WriteScheduler { return conn.connection.turns }
 	//lint:ignore SA1019 see New
-	h2.ServeConn(f, &http2.ServeConnOpts{Context: withConnection(ctx, conn), BaseConfig: s.h1of2, Handler: http.HandlerFunc(s.serveHTTP)})
+	h2.ServeConn(f, &http2.ServeConnOpts{Context: withConnection(ctx, conn), BaseConfig: s.h1of2,
+		Handler: http.HandlerFunc(s.serveHTTP)})
 	_ = conn.Close()
 }
 
-// streamOfHTTP2 returns the number of a request's stream and when its head was there, and takes the note of them from the request.
+// streamOfHTTP2 returns the number of a request's stream and when its head was there, and takes the
+// note of them from the request.
 func streamOfHTTP2(r *http.Request) (stream int64, at timeline.Time) {
 	name := http.CanonicalHeaderKey(streamField)
 	values := r.Header[name]
@@ -129,7 +132,8 @@ func (f *frames) next() error {
 		}
 		f.pending = f.store
 		if f.connection.turns != nil {
-			f.connection.turns.updated(binary.BigEndian.Uint32(f.store[frameHead:])&0x7fffffff, string(f.store[frameHead+4:]))
+			f.connection.turns.updated(binary.BigEndian.Uint32(f.store[frameHead:])&0x7fffffff,
+				string(f.store[frameHead+4:]))
 		}
 		return nil
 	case kind == typeReset:
@@ -193,13 +197,15 @@ func (c *connection) reset(stream int64) {
 		e.givenUp(now)
 		return
 	}
-	if c.unwanted == nil || len(c.unwanted) >= 4*mostStreams { // those that are not begun for so long never are, or with a context that has ended
+	// those that are not begun for so long never are, or with a context that has ended
+	if c.unwanted == nil || len(c.unwanted) >= 4*mostStreams {
 		c.unwanted = map[int64]struct{}{}
 	}
 	c.unwanted[stream] = struct{}{}
 }
 
-// givenUp notes the end of a response that the client does not want any more. The connection's lock is held.
+// givenUp notes the end of a response that the client does not want any more. The connection's lock
+// is held.
 func (e *exchange) givenUp(now timeline.Time) {
 	e.failed("the client gave it up")
 	e.seen.Ended = now
@@ -229,7 +235,8 @@ func (f *frames) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// witnessed writes, and notes which bytes are of which stream; before them, so many went out on the connection.
+// witnessed writes, and notes which bytes are of which stream; before them, so many went out on the
+// connection.
 func (f *frames) witnessed(b []byte, from int64) (int, error) {
 	c := f.connection
 	f.announce(b)
@@ -295,7 +302,8 @@ func (f *frames) announce(b []byte) {
 	})
 }
 
-// announced takes the marks away. Of an end that was not written after all, and whose connection is over by now, nobody else will note it. The connection's lock is held.
+// announced takes the marks away. Of an end that was not written after all, and whose connection is
+// over by now, nobody else will note it. The connection's lock is held.
 func (f *frames) announced(now timeline.Time) {
 	c := f.connection
 	for _, e := range f.ends {

@@ -53,21 +53,23 @@ func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 		Handler: http.HandlerFunc(s.serveHTTP), MaxHeaderBytes: mostHead, IdleTimeout: idleTime,
 		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context { return ctx },
 	}
-	transport := &quic.Transport{Conn: q.PacketConn, ConnContext: func(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
-		c := &connection{s: s, streams: map[int64]*exchange{}}
-		now := s.clock.Now()
-		c.seen = Connection{Network: "udp", Client: addrPort(info.RemoteAddr), Server: addrPort(q.LocalAddr()), Accepted: now, Hello: now, Protocol: "h3"}
-		closer := &quicCloser{}
-		closer.over = sync.OnceFunc(func() {
-			c.over("")
-			s.unregister(closer)
-		})
-		if !s.register(c, closer) {
-			return nil, errors.New("too many connections are open")
-		}
-		context.AfterFunc(ctx, closer.over)
-		return context.WithValue(ctx, connectionKey{}, c), nil
-	}}
+	transport := &quic.Transport{Conn: q.PacketConn,
+		ConnContext: func(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
+			c := &connection{s: s, streams: map[int64]*exchange{}}
+			now := s.clock.Now()
+			c.seen = Connection{Network: "udp", Client: addrPort(info.RemoteAddr), Server: addrPort(q.LocalAddr()),
+				Accepted: now, Hello: now, Protocol: "h3"}
+			closer := &quicCloser{}
+			closer.over = sync.OnceFunc(func() {
+				c.over("")
+				s.unregister(closer)
+			})
+			if !s.register(c, closer) {
+				return nil, errors.New("too many connections are open")
+			}
+			context.AfterFunc(ctx, closer.over)
+			return context.WithValue(ctx, connectionKey{}, c), nil
+		}}
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
@@ -75,7 +77,9 @@ func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 	}
 	q.transport = transport
 	q.mu.Unlock()
-	l, err := transport.Listen(http3.ConfigureTLSConfig(s.tlsConfig()), &quic.Config{MaxIncomingStreams: mostStreams, MaxIdleTimeout: idleTime, HandshakeIdleTimeout: s.options.Patience})
+	l, err := transport.Listen(http3.ConfigureTLSConfig(s.tlsConfig()),
+		&quic.Config{MaxIncomingStreams: mostStreams, MaxIdleTimeout: idleTime,
+			HandshakeIdleTimeout: s.options.Patience})
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,8 @@ func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 	for {
 		conn, err := l.Accept(ctx)
 		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, quic.ErrServerClosed) || errors.Is(err, quic.ErrTransportClosed) || errors.Is(err, net.ErrClosed) {
+			if ctx.Err() != nil || errors.Is(err, quic.ErrServerClosed) || errors.Is(err, quic.ErrTransportClosed) ||
+				errors.Is(err, net.ErrClosed) {
 				return nil
 			}
 			return err
@@ -121,7 +126,8 @@ type quicCloser struct{ over func() }
 
 func (*quicCloser) Close() error { return nil }
 
-// overQUIC notes the end of all connections of QUIC, after that of their sockets, so that nothing is noted later.
+// overQUIC notes the end of all connections of QUIC, after that of their sockets, so that nothing
+// is noted later.
 func (s *Server) overQUIC() {
 	s.mu.Lock()
 	var open []*quicCloser

@@ -63,7 +63,8 @@ const closePatience = 10 * time.Second
 func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rule) {
 	if !websocket.IsWebSocketUpgrade(r) {
 		w.Header().Set("Upgrade", "websocket")
-		refuse(w, http.StatusUpgradeRequired, fmt.Errorf("at %.300q there is a websocket, and nothing else", r.URL.Path))
+		refuse(w, http.StatusUpgradeRequired, fmt.Errorf("at %.300q there is a websocket, and nothing else",
+			r.URL.Path))
 		return
 	}
 	head := Began(w).Add(rule.Latency)
@@ -71,16 +72,18 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 		panic(http.ErrAbortHandler)
 	}
 	// The test world has no secrets, so any page may speak to any host of it.
-	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }, Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-		refuse(w, status, fmt.Errorf("no websocket: %w", reason))
-	}}
+	up := websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true },
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			refuse(w, status, fmt.Errorf("no websocket: %w", reason))
+		}}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		return // the client was told
 	}
 	defer conn.Close()
 	conn.SetReadLimit(mostMessage)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // which ends with the connection's being taken over
+	// which ends with the connection's being taken over
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	var writing sync.Mutex
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -101,7 +104,8 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 		if ws.Close == 0 || p.pacer.Wait(ctx, head.Add(ws.Close)) != nil {
 			return
 		}
-		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""),
+			time.Now().Add(time.Second))
 		_ = conn.SetReadDeadline(time.Now().Add(closePatience)) // for the client's word that it is over
 	})
 	for {

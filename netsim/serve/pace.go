@@ -10,7 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Pacer wakes those who wait for a time, on time, however many they are. One of them sleeps for all, in the kernel ([timeline.SleepUntil]), because timers of Go's runtime are late on a machine
+// Pacer wakes those who wait for a time, on time, however many they are. One of them sleeps for
+// all, in the kernel ([timeline.SleepUntil]), because timers of Go's runtime are late on a machine
 // whose processors are all busy, and a thread for each would be too many. The zero Pacer is ready.
 type Pacer struct {
 	mu       sync.Mutex
@@ -18,7 +19,8 @@ type Pacer struct {
 	sleeping bool // one of them does
 }
 
-// paceSlice is how late somebody may be who comes while the one that sleeps does so, and waits for an earlier time.
+// paceSlice is how late somebody may be who comes while the one that sleeps does so, and waits for
+// an earlier time.
 const paceSlice = 500 * time.Microsecond
 
 type waiter struct {
@@ -27,7 +29,8 @@ type waiter struct {
 	index int       // in the heap; -1: not in it
 }
 
-// Wait returns at a time of [timeline.Monotonic], or with the error of ctx when that ends. It may be late, never early.
+// Wait returns at a time of [timeline.Monotonic], or with the error of ctx when that ends. It may
+// be late, never early.
 func (p *Pacer) Wait(ctx context.Context, at timeline.Time) error {
 	clock := timeline.Monotonic()
 	if clock.Now() >= at {
@@ -77,7 +80,8 @@ func (p *Pacer) sleep(ctx context.Context, clock timeline.Clock, w *waiter) erro
 	}
 }
 
-// next makes another sleep for all, the one whose time is last, so that this is rare. The lock is held.
+// next makes another sleep for all, the one whose time is last, so that this is rare. The lock is
+// held.
 func (p *Pacer) next() {
 	p.sleeping = len(p.waiting) > 0
 	if p.sleeping {
@@ -122,7 +126,8 @@ func (w *waiters) Pop() any {
 	return last
 }
 
-// Began returns when the head of a request was there, as the server has noted it; where there is no such note it is now.
+// Began returns when the head of a request was there, as the server has noted it; where there is no
+// such note it is now.
 func Began(w http.ResponseWriter) timeline.Time {
 	for {
 		switch v := w.(type) {
@@ -148,7 +153,8 @@ type Timing struct {
 	Chunks    []Chunk       // in order; none: the body is sent at once
 }
 
-// Chunk says up to which byte of a body, as it is sent, has been sent from when on. After the last the rest is.
+// Chunk says up to which byte of a body, as it is sent, has been sent from when on. After the last
+// the rest is.
 type Chunk struct {
 	To int64
 	At time.Duration // after the head was sent

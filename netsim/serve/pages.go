@@ -33,7 +33,9 @@ const (
 
 // Rule says how URLs that fit a pattern are served. The first that fits counts.
 type Rule struct {
-	Pattern string // a path such as /a.js, or with a host before it, such as cdn.test/a.js; * stands for any number of characters
+	// a path such as /a.js, or with a host before it, such as cdn.test/a.js; * stands for any
+	// number of characters
+	Pattern string
 	Timing
 	CacheControl string // the field; "": there is none
 	NoETag       bool
@@ -64,7 +66,8 @@ type Message struct {
 	Text string
 }
 
-// Pages is a handler that serves files from memory. It is safe for use from several goroutines and starts none.
+// Pages is a handler that serves files from memory. It is safe for use from several goroutines and
+// starts none.
 type Pages struct {
 	files map[string]*file // by path
 	rules []Rule
@@ -85,7 +88,8 @@ type packed struct {
 	body     []byte
 }
 
-// Folder reads a folder into memory, which is all that is ever read of it. Links that lead out of it are refused; names that begin with a dot are left out, but for .well-known.
+// Folder reads a folder into memory, which is all that is ever read of it. Links that lead out of
+// it are refused; names that begin with a dot are left out, but for .well-known.
 func Folder(dir string, rules []Rule) (*Pages, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -177,11 +181,16 @@ func (p *Pages) read(from fs.FS, name string) error {
 
 // kinds are those of web pages: the same on every machine, whatever its table of types says.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-	".json": "application/json", ".webmanifest": "application/manifest+json", ".map": "application/json", ".xml": "application/xml", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml",
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".ico": "image/vnd.microsoft.icon",
-	".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".otf": "font/otf", ".wasm": "application/wasm", ".pdf": "application/pdf",
-	".mp4": "video/mp4", ".webm": "video/webm", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".wav": "audio/wav", ".m3u8": "application/vnd.apple.mpegurl", ".mpd": "application/dash+xml",
+	".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
+	".json": "application/json", ".webmanifest": "application/manifest+json", ".map": "application/json",
+	".xml": "application/xml", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml",
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".avif": "image/avif", ".ico": "image/vnd.microsoft.icon",
+	".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".otf": "font/otf", ".wasm": "application/wasm",
+	".pdf": "application/pdf",
+	".mp4": "video/mp4", ".webm": "video/webm", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".wav": "audio/wav",
+	".m3u8": "application/vnd.apple.mpegurl", ".mpd": "application/dash+xml",
 }
 
 func kindOf(name string, body []byte) string {
@@ -198,7 +207,8 @@ func packs(kind string) bool {
 		return false
 	}
 	switch base {
-	case "application/json", "application/manifest+json", "application/xml", "application/wasm", "application/dash+xml", "application/vnd.apple.mpegurl", "image/svg+xml", "image/vnd.microsoft.icon",
+	case "application/json", "application/manifest+json", "application/xml", "application/wasm", "application/dash+xml",
+		"application/vnd.apple.mpegurl", "image/svg+xml", "image/vnd.microsoft.icon",
 		"font/ttf", "font/otf":
 		return true
 	}
@@ -281,7 +291,8 @@ func (p *Pages) rule(r *http.Request) *Rule {
 	return &Rule{}
 }
 
-// matches holds a text against a pattern with stars, in time that is bounded by the product of their lengths.
+// matches holds a text against a pattern with stars, in time that is bounded by the product of
+// their lengths.
 func matches(pattern, text string) bool {
 	star, mark := -1, 0
 	i, j := 0, 0
@@ -312,7 +323,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%.40q is neither GET nor HEAD, and pages take nothing else", r.Method))
+		refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%.40q is neither GET nor HEAD, and pages take nothing else",
+			r.Method))
 		return
 	}
 	head := Began(w).Add(rule.Latency)
@@ -345,7 +357,8 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// choose returns the body that a client is sent: of those that it would rather have than others, the smallest.
+// choose returns the body that a client is sent: of those that it would rather have than others,
+// the smallest.
 func (f *file) choose(accept []string) packed {
 	field := strings.Join(accept, ",")
 	best, weight := f.bodies[0], acceptable(field, "identity")
@@ -401,7 +414,8 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request, rule *Rule, f 
 
 // conditional reports whether a request asks for a part, or for what has changed.
 func conditional(h http.Header) bool {
-	for _, name := range []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
+	for _, name := range []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since",
+		"If-Unmodified-Since"} {
 		if h[name] != nil {
 			return true
 		}

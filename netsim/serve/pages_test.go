@@ -120,7 +120,8 @@ func unpack(t testing.TB, r *http.Response) []byte {
 }
 
 func TestPagesAnswer(t *testing.T) {
-	p := pages(t, Rule{Pattern: "/text.html", CacheControl: "max-age=60", LastModified: true}, Rule{Pattern: "/noise.txt", NoETag: true})
+	p := pages(t, Rule{Pattern: "/text.html", CacheControl: "max-age=60", LastModified: true},
+		Rule{Pattern: "/noise.txt", NoETag: true})
 	tag := ask(p, "GET", "/text.html").Header.Get("Etag")
 	packedTag := ask(p, "GET", "/text.html", "Accept-Encoding", "br").Header.Get("Etag")
 	if tag == "" || packedTag == "" || tag == packedTag {
@@ -133,21 +134,31 @@ func TestPagesAnswer(t *testing.T) {
 		want              map[string]string
 		body              string
 	}{
-		{"index", "GET", "/", nil, 200, map[string]string{"Content-Type": "text/html; charset=utf-8", "Content-Length": "20", "Last-Modified": "", "Cache-Control": ""}, "<!doctype html>hello"},
+		{"index", "GET", "/", nil, 200, map[string]string{"Content-Type": "text/html; charset=utf-8",
+			"Content-Length": "20", "Last-Modified": "", "Cache-Control": ""}, "<!doctype html>hello"},
 		{"head", "HEAD", "/", nil, 200, map[string]string{"Content-Length": "20"}, ""},
 		{"folder", "GET", "/under?a=b", nil, 301, map[string]string{"Location": "under/?a=b"}, ""},
 		{"in a folder", "GET", "/under/", nil, 200, nil, "under"},
 		{"nothing", "GET", "/no", nil, 404, nil, "there is no file for \"/no\"\n"},
 		{"above", "GET", "/../pages.go", nil, 404, nil, "there is no file for \"/../pages.go\"\n"},
 		{"hidden", "GET", "/.git/config", nil, 404, nil, "there is no file for \"/.git/config\"\n"},
-		{"post", "POST", "/", nil, 405, map[string]string{"Allow": "GET, HEAD"}, "\"POST\" is neither GET nor HEAD, and pages take nothing else\n"},
-		{"cached", "GET", "/text.html", []string{"If-None-Match", tag}, 304, map[string]string{"Cache-Control": "max-age=60"}, ""},
-		{"cached otherwise", "GET", "/text.html", []string{"If-None-Match", packedTag}, 200, map[string]string{"Cache-Control": "max-age=60", "Last-Modified": "Sun, 09 Sep 2001 01:46:40 GMT"}, string(text)},
-		{"not modified", "GET", "/text.html", []string{"If-Modified-Since", "Sun, 09 Sep 2001 01:46:40 GMT"}, 304, nil, ""},
-		{"range", "GET", "/text.html", []string{"Range", "bytes=3-6"}, 206, map[string]string{"Content-Range": "bytes 3-6/15200", "Content-Length": "4"}, string(text[3:7])},
-		{"range of another", "GET", "/text.html", []string{"Range", "bytes=3-6", "If-Range", packedTag}, 200, nil, string(text)},
-		{"range beyond", "GET", "/text.html", []string{"Range", "bytes=99999-"}, 416, map[string]string{"Content-Range": "bytes */15200"}, "invalid range: failed to overlap\n"},
-		{"no tag", "GET", "/noise.txt", nil, 200, map[string]string{"Etag": ""}, string(p.files["/noise.txt"].bodies[0].body)},
+		{"post", "POST", "/", nil, 405, map[string]string{"Allow": "GET, HEAD"},
+			"\"POST\" is neither GET nor HEAD, and pages take nothing else\n"},
+		{"cached", "GET", "/text.html", []string{"If-None-Match", tag}, 304,
+			map[string]string{"Cache-Control": "max-age=60"}, ""},
+		{"cached otherwise", "GET", "/text.html", []string{"If-None-Match", packedTag}, 200,
+			map[string]string{"Cache-Control": "max-age=60", "Last-Modified": "Sun, 09 Sep 2001 01:46:40 GMT"},
+			string(text)},
+		{"not modified", "GET", "/text.html", []string{"If-Modified-Since", "Sun, 09 Sep 2001 01:46:40 GMT"}, 304, nil,
+			""},
+		{"range", "GET", "/text.html", []string{"Range", "bytes=3-6"}, 206,
+			map[string]string{"Content-Range": "bytes 3-6/15200", "Content-Length": "4"}, string(text[3:7])},
+		{"range of another", "GET", "/text.html", []string{"Range", "bytes=3-6", "If-Range", packedTag}, 200, nil,
+			string(text)},
+		{"range beyond", "GET", "/text.html", []string{"Range", "bytes=99999-"}, 416,
+			map[string]string{"Content-Range": "bytes */15200"}, "invalid range: failed to overlap\n"},
+		{"no tag", "GET", "/noise.txt", nil, 200, map[string]string{"Etag": ""},
+			string(p.files["/noise.txt"].bodies[0].body)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := ask(p, tc.method, tc.url, tc.header...)
@@ -235,7 +246,8 @@ func TestPatterns(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"/a", "/a", true}, {"/a", "/ab", false}, {"/a*", "/ab", true}, {"*", "", true}, {"/*.js", "/x/y.js", true}, {"/*.js", "/x.css", false},
+		{"/a", "/a", true}, {"/a", "/ab", false}, {"/a*", "/ab", true}, {"*", "", true}, {"/*.js", "/x/y.js", true},
+		{"/*.js", "/x.css", false},
 		{"*a*b", "xxaxxb", true}, {"*a*b", "xxbxxa", false}, {"/**", "/", true}, {"", "", true}, {"", "a", false},
 		{strings.Repeat("*a", 500) + "b", strings.Repeat("a", 2000), false},
 	} {
@@ -245,10 +257,12 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestTiming: nothing comes before its time, by any protocol, and what has no rule does not wait for what has one.
+// TestTiming: nothing comes before its time, by any protocol, and what has no rule does not wait
+// for what has one.
 func TestTiming(t *testing.T) {
 	const latency, first, second = 60 * time.Millisecond, 50 * time.Millisecond, 120 * time.Millisecond
-	timed := Rule{Pattern: "/text.html", Timing: Timing{Latency: latency, FirstByte: first, Chunks: []Chunk{{1000, first}, {2000, second}}}}
+	timed := Rule{Pattern: "/text.html", Timing: Timing{Latency: latency, FirstByte: first,
+		Chunks: []Chunk{{1000, first}, {2000, second}}}}
 	for _, protocol := range protocols {
 		t.Run(strings.ReplaceAll(protocol, "/", ""), func(t *testing.T) {
 			x := serveIt(t, Options{Handler: pages(t, timed)})
@@ -287,7 +301,8 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// TestPacer: many wait, some give up; all others wake, none early, and nobody is forgotten when the one that sleeps for all leaves.
+// TestPacer: many wait, some give up; all others wake, none early, and nobody is forgotten when the
+// one that sleeps for all leaves.
 func TestPacer(t *testing.T) {
 	var p Pacer
 	var all sync.WaitGroup
@@ -317,7 +332,8 @@ func TestPacer(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	x := serveIt(t, Options{Handler: pages(t, Rule{Pattern: "/events", Events: []Event{{0, "tick", "1", "a\nb"}, {40 * time.Millisecond, "", "", "c"}}})})
+	x := serveIt(t, Options{Handler: pages(t,
+		Rule{Pattern: "/events", Events: []Event{{0, "tick", "1", "a\nb"}, {40 * time.Millisecond, "", "", "c"}}})})
 	for _, protocol := range protocols {
 		c, root := x.client(t, protocol)
 		began := time.Now()
@@ -331,14 +347,17 @@ func TestEvents(t *testing.T) {
 			got = append(got, lines.Text())
 		}
 		r.Body.Close()
-		if s := strings.Join(got, "|"); s != "event: tick|id: 1|data: a|data: b||data: c|" || r.Header.Get("Content-Type") != "text/event-stream" || time.Since(began) < 40*time.Millisecond {
+		if s := strings.Join(got, "|"); s != "event: tick|id: 1|data: a|data: b||data: c|" ||
+			r.Header.Get("Content-Type") != "text/event-stream" || time.Since(began) < 40*time.Millisecond {
 			t.Errorf("%s: %q after %v", protocol, s, time.Since(began))
 		}
 	}
 }
 
 func TestWebSocket(t *testing.T) {
-	x := serveIt(t, Options{Handler: pages(t, Rule{Pattern: "/ws", WebSocket: &WebSocket{Echo: true, Sends: []Message{{10 * time.Millisecond, "first"}, {20 * time.Millisecond, "second"}}, Close: 5 * time.Second}})})
+	x := serveIt(t, Options{Handler: pages(t,
+		Rule{Pattern: "/ws", WebSocket: &WebSocket{Echo: true, Sends: []Message{{10 * time.Millisecond, "first"},
+			{20 * time.Millisecond, "second"}}, Close: 5 * time.Second}})})
 	for _, url := range []string{"ws://" + x.http + "/ws", "wss://" + x.https + "/ws"} {
 		d := websocket.Dialer{TLSClientConfig: &tls.Config{RootCAs: x.roots, ServerName: "page.test"}}
 		c, _, err := d.Dial(url, nil)
@@ -360,7 +379,8 @@ func TestWebSocket(t *testing.T) {
 			got = append(got, string(b))
 		}
 		c.Close()
-		if s := strings.Join(got, " "); s != "back first second" && s != "first back second" && s != "first second back" {
+		if s := strings.Join(got, " "); s != "back first second" && s != "first back second" &&
+			s != "first second back" {
 			t.Errorf("%s", s)
 		}
 	}

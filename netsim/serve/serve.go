@@ -23,18 +23,23 @@ import (
 // Options of a server.
 type Options struct {
 	Handler   http.Handler
-	Authority *Authority             // makes the certificates; nil: there is no TLS and no QUIC
-	Hosts     func(name string) bool // which names are served, in lower case and without a port; nil: all. Others are refused with a sentence
-	KeyLog    io.Writer              // takes the secrets of TLS in the format of NSS, which takes the secrecy from it; may be nil
-	Clock     timeline.Clock         // nil: the rig's own
-	Log       *log.Logger            // takes what clients do wrong; nil: nobody does
+	Authority *Authority // makes the certificates; nil: there is no TLS and no QUIC
+	// which names are served, in lower case and without a port; nil: all. Others are refused with a
+	// sentence
+	Hosts func(name string) bool
+	// takes the secrets of TLS in the format of NSS, which takes the secrecy from it; may be nil
+	KeyLog io.Writer
+	Clock  timeline.Clock // nil: the rig's own
+	Log    *log.Logger    // takes what clients do wrong; nil: nobody does
 
 	Connections int           // open at once; 0: [MostConnections]. More are closed at once
 	Stall       time.Duration // for how long a client may take nothing of what is sent to it; 0: a minute
-	Patience    time.Duration // for how long the head of a request may take to come; 0: half a minute, for a long one takes a while on a slow line
-	HTTP1       bool          // do not speak HTTP/2
-	HTTP2       bool          // do not speak HTTP/1.1 under TLS
-	Blind       bool          // witness nothing
+	// for how long the head of a request may take to come; 0: half a minute, for a long one takes a
+	// while on a slow line
+	Patience time.Duration
+	HTTP1    bool // do not speak HTTP/2
+	HTTP2    bool // do not speak HTTP/1.1 under TLS
+	Blind    bool // witness nothing
 }
 
 const (
@@ -102,7 +107,8 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = log.New(io.Discard, "", 0)
 	}
-	o.Connections, o.Stall, o.Patience = cmp.Or(o.Connections, MostConnections), cmp.Or(o.Stall, defaultStall), cmp.Or(o.Patience, defaultPatience)
+	o.Connections, o.Stall, o.Patience = cmp.Or(o.Connections, MostConnections), cmp.Or(o.Stall, defaultStall),
+		cmp.Or(o.Patience, defaultPatience)
 	s := &Server{options: o, clock: o.Clock, log: o.Log, open: map[io.Closer]struct{}{}}
 	s.h1in = handover.New()
 	s.h1 = &http.Server{
@@ -115,8 +121,10 @@ func New(o Options) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.until },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withConnection(ctx, c) },
 	}
-	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This one lets others say whose turn it is, who heed the priorities that browsers give (see turns), without which
-	// a page would load as from no server that it is likely to meet. It also takes a connection of which TLS has been taken off, which is how a stream's number and place are known.
+	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This one lets others
+	// say whose turn it is, who heed the priorities that browsers give (see turns), without which a
+	// page would load as from no server that it is likely to meet. It also takes a connection of
+	// which TLS has been taken off, which is how a stream's number and place are known.
 	s.h1of2 = &http.Server{MaxHeaderBytes: mostHead, ErrorLog: o.Log}
 	if o.Authority != nil {
 		switch {
@@ -128,22 +136,26 @@ func New(o Options) (*Server, error) {
 			s.tls = s.tlsConfig("h2", "http/1.1")
 		}
 	}
+	// See endings for the number of streams.
 	//lint:ignore SA1019 see above
-	s.h2 = &http2.Server{MaxConcurrentStreams: 2 * mostStreams /* see endings */, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
+	s.h2 = &http2.Server{MaxConcurrentStreams: 2 * mostStreams, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
+	// Its connections share the state of their own server, not the program's.
 	//lint:ignore SA1019 see above
-	if err := http2.ConfigureServer(s.h1of2, s.h2); err != nil { // what its connections share is its own, and not the program's
+	if err := http2.ConfigureServer(s.h1of2, s.h2); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	return s, nil
 }
 
-// HTTP adds a socket for HTTP/1.1 without TLS. The server closes it when it ends. Sockets are added before Run.
+// HTTP adds a socket for HTTP/1.1 without TLS. The server closes it when it ends. Sockets are added
+// before Run.
 func (s *Server) HTTP(l net.Listener) { s.sockets = append(s.sockets, socket{l, false}) }
 
 // HTTPS adds a socket for HTTP/1.1 and HTTP/2 with TLS, or one of them.
 func (s *Server) HTTPS(l net.Listener) { s.sockets = append(s.sockets, socket{l, true}) }
 
-// QUIC adds a socket for HTTP/3. Responses by TCP say that it is there (Alt-Svc, RFC 7838), on the port of the last that was added.
+// QUIC adds a socket for HTTP/3. Responses by TCP say that it is there (Alt-Svc, RFC 7838), on the
+// port of the last that was added.
 func (s *Server) QUIC(c net.PacketConn) {
 	s.quics = append(s.quics, &quicSocket{PacketConn: c})
 	if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
@@ -151,7 +163,8 @@ func (s *Server) QUIC(c net.PacketConn) {
 	}
 }
 
-// Run serves until ctx ends, then closes all sockets and connections and returns nil; or until a socket fails. It may be called once.
+// Run serves until ctx ends, then closes all sockets and connections and returns nil; or until a
+// socket fails. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	if s.started.Swap(true) {
 		return errors.New("serve: a server runs once")

@@ -163,16 +163,19 @@ func TestWitness(t *testing.T) {
 			checkConnection(t, protocol, cs[0])
 			for i, e := range es {
 				checkExchange(t, protocol, cs[0], e)
-				if e.Method != [...]string{"GET", "POST"}[i] || e.URL != root+[...]string{"/first", "/second?a=b"}[i] || e.Urgency != [...]int{3, 1}[i] || e.Incremental != (i == 1) {
+				if e.Method != [...]string{"GET", "POST"}[i] || e.URL != root+[...]string{"/first", "/second?a=b"}[i] ||
+					e.Urgency != [...]int{3, 1}[i] || e.Incremental != (i == 1) {
 					t.Errorf("%+v", e)
 				}
 				if e.RequestBytes != [...]int64{0, 9}[i] || e.ResponseBytes != int64(len(long)+[...]int{7, 17}[i]) {
 					t.Errorf("%d bytes came, %d went", e.RequestBytes, e.ResponseBytes)
 				}
 			}
-			// An end is noted when its write has returned, which on a busy machine is after the client has had it and asked again.
+			// An end is noted when its write has returned, which on a busy machine is after the
+			// client has had it and asked again.
 			if es[0].Stream >= es[1].Stream || es[0].FirstByte > es[1].Began || es[0].Ended > es[1].Ended {
-				t.Errorf("the first came from %d to %d, and the second began at %d and ended at %d", es[0].FirstByte, es[0].Ended, es[1].Began, es[1].Ended)
+				t.Errorf("the first came from %d to %d, and the second began at %d and ended at %d", es[0].FirstByte,
+					es[0].Ended, es[1].Began, es[1].Ended)
 			}
 			if protocol != "h3" && es[0].To > es[1].From {
 				t.Errorf("the first was bytes up to %d, the second from %d", es[0].To, es[1].From)
@@ -190,7 +193,8 @@ func checkConnection(t *testing.T, protocol string, c Connection) {
 	if protocol == "http" {
 		http = "http/1.1"
 	}
-	if c.ID != 1 || c.Network != network || c.Protocol != http || !c.Client.IsValid() || !c.Server.IsValid() || c.Accepted == 0 || c.Closed != 0 || c.Error != "" || c.BytesIn == 0 || c.BytesOut < 600_000 {
+	if c.ID != 1 || c.Network != network || c.Protocol != http || !c.Client.IsValid() || !c.Server.IsValid() ||
+		c.Accepted == 0 || c.Closed != 0 || c.Error != "" || c.BytesIn == 0 || c.BytesOut < 600_000 {
 		t.Errorf("%+v", c)
 	}
 	if secure != (c.Name == "page.test" && c.TLS == "TLS 1.3" && c.Hello >= c.Accepted && c.Secured > c.Hello) {
@@ -200,11 +204,14 @@ func checkConnection(t *testing.T, protocol string, c Connection) {
 
 func checkExchange(t *testing.T, protocol string, c Connection, e Exchange) {
 	t.Helper()
-	if e.Error != "" || e.Status != 200 || e.Connection != 1 || e.ID == 0 || e.Header.Get("User-Agent") == "" && protocol != "h3" || e.ResponseHeader.Get("Content-Type") == "" {
+	if e.Error != "" || e.Status != 200 || e.Connection != 1 || e.ID == 0 || e.Header.Get("User-Agent") == "" &&
+		protocol != "h3" || e.ResponseHeader.Get("Content-Type") == "" {
 		t.Errorf("%+v", e)
 	}
-	if e.Began < max(c.Secured, c.Accepted) || e.Received < e.Began || e.FirstByte < e.Received || e.Ended < e.FirstByte {
-		t.Errorf("times out of order: %d secured, %d began, %d received, %d first byte, %d ended", c.Secured, e.Began, e.Received, e.FirstByte, e.Ended)
+	if e.Began < max(c.Secured, c.Accepted) || e.Received < e.Began || e.FirstByte < e.Received ||
+		e.Ended < e.FirstByte {
+		t.Errorf("times out of order: %d secured, %d began, %d received, %d first byte, %d ended", c.Secured, e.Began,
+			e.Received, e.FirstByte, e.Ended)
 	}
 	if protocol == "h3" {
 		return
@@ -218,9 +225,11 @@ func checkExchange(t *testing.T, protocol string, c Connection, e Exchange) {
 	}
 }
 
-// TestUnknownHost: a name that is not served is refused with a sentence, by any protocol, and the witness has it.
+// TestUnknownHost: a name that is not served is refused with a sentence, by any protocol, and the
+// witness has it.
 func TestUnknownHost(t *testing.T) {
-	x := serveIt(t, Options{Handler: http.NotFoundHandler(), Hosts: func(name string) bool { return name == "page.test" }})
+	x := serveIt(t, Options{Handler: http.NotFoundHandler(),
+		Hosts: func(name string) bool { return name == "page.test" }})
 	for i, protocol := range protocols {
 		c, root := x.client(t, protocol)
 		req, _ := http.NewRequest("GET", root+"/", nil)
@@ -232,7 +241,8 @@ func TestUnknownHost(t *testing.T) {
 			}
 			b, _ := io.ReadAll(r.Body)
 			r.Body.Close()
-			if r.StatusCode != status || status == 421 && string(b) != "\"other.test\" is no name that this server has\n" {
+			if r.StatusCode != status || status == 421 &&
+				string(b) != "\"other.test\" is no name that this server has\n" {
 				t.Errorf("%s, %s: %d %s", protocol, host, r.StatusCode, b)
 			}
 		}
@@ -245,7 +255,8 @@ func TestUnknownHost(t *testing.T) {
 	}
 }
 
-// TestNoMoreIsNotedThanThereIsRoomFor: exchanges beyond the bound are counted, and headers beyond theirs are left out.
+// TestNoMoreIsNotedThanThereIsRoomFor: exchanges beyond the bound are counted, and headers beyond
+// theirs are left out.
 func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.NotFoundHandler()})
 	c, root := x.client(t, "http")
@@ -255,7 +266,8 @@ func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	x.mu.Unlock()
 	get(t, c, root+"/2"+strings.Repeat("x", 4*longURL))
 	_, es := x.settled(t, 2)
-	if es[0].Header == nil || es[0].ResponseHeader == nil || es[1].Header != nil || es[1].ResponseHeader != nil || len(es[1].URL) != longURL {
+	if es[0].Header == nil || es[0].ResponseHeader == nil || es[1].Header != nil || es[1].ResponseHeader != nil ||
+		len(es[1].URL) != longURL {
 		t.Errorf("%+v", es)
 	}
 	x.mu.Lock()
@@ -271,7 +283,8 @@ func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestSecrets: those of TLS are logged for both TCP and QUIC if that is asked, and a connection that goes on where another has ended is known.
+// TestSecrets: those of TLS are logged for both TCP and QUIC if that is asked, and a connection
+// that goes on where another has ended is known.
 func TestSecrets(t *testing.T) {
 	var keys lines
 	x := serveIt(t, Options{Handler: http.NotFoundHandler(), KeyLog: &keys})
@@ -282,7 +295,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("after %s, %d secrets are logged", protocol, n)
 		}
 	}
-	config := &tls.Config{RootCAs: x.roots, ServerName: "page.test", ClientSessionCache: tls.NewLRUClientSessionCache(8)}
+	config := &tls.Config{RootCAs: x.roots, ServerName: "page.test",
+		ClientSessionCache: tls.NewLRUClientSessionCache(8)}
 	for range 2 {
 		c, err := tls.Dial("tcp", x.https, config)
 		if err != nil {
@@ -352,7 +366,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunNotesAllEnds: when it returns, the end of each connection is noted, also of those of QUIC, whose library says it when it comes to it.
+// TestRunNotesAllEnds: when it returns, the end of each connection is noted, also of those of QUIC,
+// whose library says it when it comes to it.
 func TestRunNotesAllEnds(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.NotFoundHandler()})
 	const n = 20
@@ -377,7 +392,8 @@ func TestRunNotesAllEnds(t *testing.T) {
 	}
 }
 
-// TestRunWaitsForHandlers: when it returns, none runs any more, also of those whose client is not looked at while they do.
+// TestRunWaitsForHandlers: when it returns, none runs any more, also of those whose client is not
+// looked at while they do.
 func TestRunWaitsForHandlers(t *testing.T) {
 	for _, protocol := range protocols {
 		begun, over := make(chan struct{}), make(chan struct{})

@@ -8,12 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostWaiting is how many bytes may wait in the kernel to be sent, beside those that are on their way.
+// mostWaiting is how many bytes may wait in the kernel to be sent, beside those that are on their
+// way.
 const mostWaiting = 16 << 10
 
-// shallow keeps it from being decided long before a line has room what is sent on it next: a socket takes megabytes, among which what is more urgent would come too late.
+// shallow keeps it from being decided long before a line has room what is sent on it next: a socket
+// takes megabytes, among which what is more urgent would come too late.
 //
-// Note: the option alone does not do it. The kernel goes on adding to a packet of 64 KiB that waits already, and asks for room only when it begins another; so it is asked before each write.
+// Note: the option alone does not do it. The kernel goes on adding to a packet of 64 KiB that waits
+// already, and asks for room only when it begins another; so it is asked before each write.
 func (c *connection) shallow() {
 	s, is := c.Conn.(syscall.Conn)
 	if !is {

@@ -13,9 +13,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestUrgentResponsesOvertake: of what is less urgent, no more comes before an urgent response than is on its way already, also where a client reads slowly and a socket would take megabytes.
+// TestUrgentResponsesOvertake: of what is less urgent, no more comes before an urgent response than
+// is on its way already, also where a client reads slowly and a socket would take megabytes.
 func TestUrgentResponsesOvertake(t *testing.T) {
-	const long, most = 64 << 20, 768 << 10 // bytes: most is what the client's own socket takes, some segments of a loopback, and few more
+	// bytes: most is what the client's own socket takes, some segments of a loopback, and few more
+	const long, most = 64 << 20, 768 << 10
 	x := serveIt(t, Options{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := []byte("urgent")
 		if r.URL.Path == "/long" {
@@ -33,7 +35,8 @@ func TestUrgentResponsesOvertake(t *testing.T) {
 	c.must(t, c.WriteSettings())
 	c.opens(t)
 	c.ask(t, 1, "GET", "/long", "u=7")
-	// The server writes until it finds no room any more; were it not so far yet, less would be before the other.
+	// The server writes until it finds no room any more; were it not so far yet, less would be
+	// before the other.
 	for last := int64(-1); ; time.Sleep(50 * time.Millisecond) {
 		cs, es := x.Witnessed()
 		if len(es) == 1 && cs[0].BytesOut == last {

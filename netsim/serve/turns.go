@@ -12,13 +12,19 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// turns says which response of a connection of HTTP/2 may send next, by RFC 9218: the most urgent, and of those that are as urgent one after the other as they were asked for, but the incremental ones
-// a frame each in turn. Where there are both, every other frame is of an incremental one. Of clients that have never told a priority, as old ones do not, all are incremental. What is no part of a body
-// goes first: it is small, and heads of responses, ends, windows of uploads and resets are of use to the client whatever else it waits for.
+// turns says which response of a connection of HTTP/2 may send next, by RFC 9218: the most urgent,
+// and of those that are as urgent one after the other as they were asked for, but the incremental
+// ones a frame each in turn. Where there are both, every other frame is of an incremental one. Of
+// clients that have never told a priority, as old ones do not, all are incremental. What is no part
+// of a body goes first: it is small, and heads of responses, ends, windows of uploads and resets
+// are of use to the client whatever else it waits for.
 //
-// A turn goes by those who have nothing waiting, and a handler has nothing waiting between two parts of a body (see writeAtOnce): there another's frame may go first, so that the line is never idle.
+// A turn goes by those who have nothing waiting, and a handler has nothing waiting between two
+// parts of a body (see writeAtOnce): there another's frame may go first, so that the line is never
+// idle.
 //
-// Note: the library has the like of it, but before Go 1.27 it always takes its other one, which sends to all in turn; and what it hears of priorities is nowhere to be had.
+// Note: the library has the like of it, but before Go 1.27 it always takes its other one, which
+// sends to all in turn; and what it hears of priorities is nowhere to be had.
 type turns struct {
 	mu      sync.Mutex
 	control []http2.FrameWriteRequest
@@ -107,7 +113,8 @@ func (t *turns) CloseStream(id uint32) {
 	}
 }
 
-// AdjustStream is of [http2.WriteScheduler]: of the priorities of RFC 7540, which nobody heeds any more.
+// AdjustStream is of [http2.WriteScheduler]: of the priorities of RFC 7540, which nobody heeds any
+// more.
 func (t *turns) AdjustStream(uint32, http2.PriorityParam) {}
 
 // Push is of [http2.WriteScheduler].
@@ -123,7 +130,9 @@ func (t *turns) Push(r http2.FrameWriteRequest) {
 		t.waiting = append(t.waiting, s)
 	}
 	if n := len(s.frames); n > 0 && r.DataSize() == 0 && s.frames[n-1].DataSize() > 0 {
-		s.frames = slices.Insert(s.frames, 0, r) // that a stream is given up, or that more of a request may come: nothing of the response comes while some of its body waits
+		// that a stream is given up, or that more of a request may come: nothing of the response
+		// comes while some of its body waits
+		s.frames = slices.Insert(s.frames, 0, r)
 		return
 	}
 	s.frames = append(s.frames, r)

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestResponsesEndAsTheirPrioritiesSay: of responses that wait for the same line, each ends with its last byte, and which comes when is as RFC 9218 has it.
+// TestResponsesEndAsTheirPrioritiesSay: of responses that wait for the same line, each ends with
+// its last byte, and which comes when is as RFC 9218 has it.
 func TestResponsesEndAsTheirPrioritiesSay(t *testing.T) {
 	const frame, frames = 16 << 10, 4
 	body := make([]byte, frame*frames)
@@ -76,7 +77,8 @@ func TestEndsThatComeByThemselves(t *testing.T) {
 			switch {
 			case f.end:
 				if ends++; bodies-last[f.stream] > 1 { // which is on its way when the handler returns
-					t.Errorf("between the last bytes of %d and its end are %d frames of others", f.stream, bodies-last[f.stream])
+					t.Errorf("between the last bytes of %d and its end are %d frames of others", f.stream,
+						bodies-last[f.stream])
 				}
 			case f.bytes > 0:
 				bodies++
@@ -137,7 +139,8 @@ func TestHeadsComeBeforeBodies(t *testing.T) {
 			}
 		}
 		if bodies[0] == 0 || bodies[1] < 2 {
-			t.Errorf("of the more urgent body %d frames came before the other's head, and %d after it", bodies[0], bodies[1])
+			t.Errorf("of the more urgent body %d frames came before the other's head, and %d after it", bodies[0],
+				bodies[1])
 		}
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Connection is what the server saw of one, TCP or QUIC. Times are those of this side of the line, on the rig's clock (CLOCK_MONOTONIC); 0: it has not happened, or not yet.
+// Connection is what the server saw of one, TCP or QUIC. Times are those of this side of the line,
+// on the rig's clock (CLOCK_MONOTONIC); 0: it has not happened, or not yet.
 type Connection struct {
 	ID       int    // from 1, in the order in which they came
 	Network  string // tcp or udp
@@ -21,7 +22,9 @@ type Connection struct {
 	Resumed  bool   // TLS began where another connection had ended
 	Protocol string // of HTTP: http/1.1, h2, h3
 	Name     string // that TLS asked for (SNI)
-	BytesIn  int64  // of all requests, as they came over the connection, TLS included; headers of TCP, UDP and IP are not
+	// of all requests, as they came over the connection, TLS included; headers of TCP, UDP and IP
+	// are not
+	BytesIn  int64
 	BytesOut int64
 	Error    string // why it ended, if not as it should
 }
@@ -51,8 +54,10 @@ type Exchange struct {
 	ResponseBytes int64 // of the body, as it was sent: packed, if it was
 	DecodedBytes  int64 // of the body, as the page sees it
 
-	// From and To are which bytes of what a TCP connection sent are this response: offsets into all that was written to the connection, TLS included. With them, and with what
-	// the link has seen, it is known when the device had them. 0, 0: not known, as of QUIC. Responses of HTTP/2 that come at once share bytes: from the first of one to the last.
+	// From and To are which bytes of what a TCP connection sent are this response: offsets into all
+	// that was written to the connection, TLS included. With them, and with what the link has seen,
+	// it is known when the device had them. 0, 0: not known, as of QUIC. Responses of HTTP/2 that
+	// come at once share bytes: from the first of one to the last.
 	From, To int64
 
 	Error string // why the response is not whole

@@ -9,8 +9,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// ReadReport reads the report that the data of an event have, see [Report.Events]. It takes them for hostile, as what comes from a browser. One with more pictures than an event has
-// room for is not whole, and is refused; so is one of a page that this version does not have, or has differently.
+// ReadReport reads the report that the data of an event have, see [Report.Events]. It takes them
+// for hostile, as what comes from a browser. One with more pictures than an event has room for is
+// not whole, and is refused; so is one of a page that this version does not have, or has
+// differently.
 func ReadReport(data []byte) (Report, error) {
 	var r Report
 	if len(data) > timeline.MaxEventData {
@@ -25,7 +27,8 @@ func ReadReport(data []byte) (Report, error) {
 	return r, nil
 }
 
-// latest is no time of any recording: 73 years on the rig's clock. Sums and differences of what is before it are numbers still.
+// latest is no time of any recording: 73 years on the rig's clock. Sums and differences of what is
+// before it are numbers still.
 const latest = timeline.Time(1) << 61
 
 // check holds a report against the bounds of those that come from a browser.
@@ -43,7 +46,8 @@ func (r *Report) check() error {
 	}
 	// Its times are on the rig's clock already: they are held against bounds by themselves.
 	w := wire{
-		Agent: r.UserAgent, Warnings: r.Warnings, IDs: r.IDs(), Times: make([]int64, len(r.Drawn)), Callbacks: r.Callbacks, Green: make([]int64, 2), Red: make([]int64, 2), Clock: make([]sample, 1),
+		Agent: r.UserAgent, Warnings: r.Warnings, IDs: r.IDs(), Times: make([]int64, len(r.Drawn)),
+		Callbacks: r.Callbacks, Green: make([]int64, 2), Red: make([]int64, 2), Clock: make([]sample, 1),
 		ClaimedFPS: r.ClaimedFPS, Width: r.Width, Height: r.Height, PixelRatio: r.PixelRatio, Truth: r.Truth,
 	}
 	for _, a := range r.Answers {

@@ -20,7 +20,8 @@ func aReport(t testing.TB) []byte {
 	at := func(n int64) timeline.Interval {
 		return timeline.Interval{Earliest: timeline.Time(n), Latest: timeline.Time(n + 5)}
 	}
-	r := Report{Page: page, Number: 1, Callbacks: 3, Width: 1280, Height: 720, PixelRatio: 1, ClaimedFPS: 60, GreenFrom: at(1), GreenTo: at(2), RedFrom: at(100), RedTo: at(200), Warnings: []string{}}
+	r := Report{Page: page, Number: 1, Callbacks: 3, Width: 1280, Height: 720, PixelRatio: 1, ClaimedFPS: 60,
+		GreenFrom: at(1), GreenTo: at(2), RedFrom: at(100), RedTo: at(200), Warnings: []string{}}
 	for i := range int64(3) {
 		r.Drawn = append(r.Drawn, Drawn{ID: uint32(i + 1), At: at(10 * i)})
 	}
@@ -28,7 +29,8 @@ func aReport(t testing.TB) []byte {
 	return events[len(events)-1].Data
 }
 
-// TestReadReport: the report of a recording is read as it was told, and one that no run has written is refused.
+// TestReadReport: the report of a recording is read as it was told, and one that no run has written
+// is refused.
 func TestReadReport(t *testing.T) {
 	whole := string(aReport(t))
 	r, err := ReadReport([]byte(whole))
@@ -61,11 +63,13 @@ func TestReadReport(t *testing.T) {
 		if text == whole {
 			t.Fatalf("%s is not in %s", old, whole)
 		}
-		if r, err := ReadReport([]byte(text)); err == nil || !strings.Contains(err.Error(), bad.want) || !reflect.DeepEqual(r, Report{}) {
+		if r, err := ReadReport([]byte(text)); err == nil || !strings.Contains(err.Error(), bad.want) ||
+			!reflect.DeepEqual(r, Report{}) {
 			t.Errorf("%s: %v, want %q", bad.new, err, bad.want)
 		}
 	}
-	if _, err := ReadReport(make([]byte, timeline.MaxEventData+1)); err == nil || !strings.Contains(err.Error(), "limit") {
+	if _, err := ReadReport(make([]byte, timeline.MaxEventData+1)); err == nil ||
+		!strings.Contains(err.Error(), "limit") {
 		t.Error(err)
 	}
 }
@@ -82,7 +86,8 @@ func FuzzReadReport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := ReadReport(again); err != nil && len(again) <= timeline.MaxEventData || err == nil && !reflect.DeepEqual(r.Drawn, s.Drawn) {
+		if s, err := ReadReport(again); err != nil && len(again) <= timeline.MaxEventData || err == nil &&
+			!reflect.DeepEqual(r.Drawn, s.Drawn) {
 			t.Errorf("%v: it is another when it is read again", err)
 		}
 	})

@@ -6,7 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// EventSource is who tells of a page's own events, and ReportEvent the one that has all of its report.
+// EventSource is who tells of a page's own events, and ReportEvent the one that has all of its
+// report.
 const (
 	EventSource = "page"
 	ReportEvent = "report"
@@ -17,15 +18,16 @@ func EventKinds() []string {
 	return []string{"requested", "content", "content-end", "green", "red", ReportEvent}
 }
 
-// Events returns the report as events for a recording, with the source "page": when the page was asked for,
-// its green, its first and last content frame, its red, and the whole report.
+// Events returns the report as events for a recording, with the source "page": when the page was
+// asked for, its green, its first and last content frame, its red, and the whole report.
 func (r Report) Events() []timeline.Event {
 	name, err := json.Marshal(map[string]any{"page": r.Page.Name, "number": r.Number})
 	if err != nil {
 		panic(err) // a string and a number cannot fail
 	}
 	at := func(kind string, i timeline.Interval) timeline.Event {
-		return timeline.Event{At: i.Mid(), Uncertainty: i.Width() - i.Width()/2, Source: EventSource, Kind: kind, Data: name}
+		return timeline.Event{At: i.Mid(), Uncertainty: i.Width() - i.Width()/2, Source: EventSource, Kind: kind,
+			Data: name}
 	}
 	events := []timeline.Event{
 		at("requested", timeline.At(r.Requested)),

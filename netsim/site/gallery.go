@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// Resource is one of the pictures that a gallery page is made of: a request of its own. It is shown once all of it is there, and covers its area.
+// Resource is one of the pictures that a gallery page is made of: a request of its own. It is shown
+// once all of it is there, and covers its area.
 type Resource struct {
 	Path string `json:"path"` // on the site
 	Area
@@ -47,8 +48,9 @@ func galleryPage() Page {
 	return p
 }
 
-// galleryFiles are the pictures as PNG, the same in every run of every program: some kilobytes each that nothing packs any smaller. None of their
-// pixels is as dark as what lies below them, however they are enlarged.
+// galleryFiles are the pictures as PNG, the same in every run of every program: some kilobytes each
+// that nothing packs any smaller. None of their pixels is as dark as what lies below them, however
+// they are enlarged.
 var galleryFiles = sync.OnceValue(func() [][]byte {
 	var files [][]byte
 	for i := range galleryPictures {

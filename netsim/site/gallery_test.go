@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestGallery: the page's resources are there, nothing on the way makes them smaller, their areas do not share a pixel, and a picture that is there differs in each from what is there before.
+// TestGallery: the page's resources are there, nothing on the way makes them smaller, their areas
+// do not share a pixel, and a picture that is there differs in each from what is there before.
 func TestGallery(t *testing.T) {
 	p, err := Find("gallery")
 	if err != nil {

@@ -29,8 +29,8 @@ type file struct {
 	body []byte
 }
 
-// files returns every embedded file by its path on the site, and each page by its own, also where several are drawn by
-// one file.
+// files returns every embedded file by its path on the site, and each page by its own, also where
+// several are drawn by one file.
 func files() map[string]file {
 	all := map[string]file{}
 	err := fs.WalkDir(embedded, "pages", func(name string, d fs.DirEntry, err error) error {
@@ -38,7 +38,8 @@ func files() map[string]file {
 			return err
 		}
 		body, err := embedded.ReadFile(name)
-		kinds := map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+		kinds := map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+			".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 		all[strings.TrimPrefix(name, "pages")] = file{kinds[path.Ext(name)], body}
 		return err
 	})
@@ -62,7 +63,8 @@ func files() map[string]file {
 	return all
 }
 
-// Reporting reports whether a path is one by which pages tell of themselves: what is asked for there is no part of what a page is.
+// Reporting reports whether a path is one by which pages tell of themselves: what is asked for
+// there is no part of what a page is.
 func Reporting(path string) bool {
 	switch path {
 	case "/clock", "/report", "/failure":
@@ -151,7 +153,8 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 	c.Page.Strip = s.strip != nil
 	if q := r.URL.Query(); q.Has("run") {
 		entry, err := strconv.Atoi(q.Get("entry"))
-		if q.Get("run") != s.nonce || err != nil || entry < 0 || entry >= len(s.playlist) || s.playlist[entry].Path != p.Path {
+		if q.Get("run") != s.nonce || err != nil || entry < 0 || entry >= len(s.playlist) ||
+			s.playlist[entry].Path != p.Path {
 			refuse(w, http.StatusNotFound, errors.New("this page does not belong to the run that is being played"))
 			return
 		}
@@ -173,7 +176,8 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 	send(w, f.kind, body)
 }
 
-// A page stands green from its first moment on. One that is arrived at must not: its green would come back behind the one that has just gone.
+// A page stands green from its first moment on. One that is arrived at must not: its green would
+// come back behind the one that has just gone.
 const (
 	greenGround = "<style>html { background: #0f0; }</style>"
 	plainGround = "<style>html { background: #fff; } #marker:not(.red) { display: none; }</style>"
@@ -183,7 +187,8 @@ const (
 func (s *Site) index() []byte {
 	var list strings.Builder
 	for _, p := range Pages() {
-		fmt.Fprintf(&list, "<li><a href=\"%s\">%s</a><p>%s</p></li>\n", html.EscapeString(p.Path), html.EscapeString(p.Title), html.EscapeString(p.Draws))
+		fmt.Fprintf(&list, "<li><a href=\"%s\">%s</a><p>%s</p></li>\n", html.EscapeString(p.Path),
+			html.EscapeString(p.Title), html.EscapeString(p.Draws))
 	}
 	return bytes.Replace(s.files["/index.html"].body, []byte("<!--pages-->"), []byte(list.String()), 1)
 }
@@ -234,7 +239,8 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 	case said.Run != s.nonce:
 		refuse(w, http.StatusForbidden, errNonce)
-	case said.Entry < 0 || said.Entry >= len(s.playlist) || len(said.Reason) > maxText || !utf8.ValidString(said.Reason):
+	case said.Entry < 0 || said.Entry >= len(s.playlist) || len(said.Reason) > maxText ||
+		!utf8.ValidString(said.Reason):
 		refuse(w, http.StatusBadRequest, errors.New("this is no page's failure"))
 	default:
 		s.failed(said.Entry, said.Reason)

@@ -1,13 +1,14 @@
 package site
 
-// Letters of 5x7 cells, for pictures whose every pixel must be known: a browser's own letters depend on its fonts.
+// Letters of 5x7 cells, for pictures whose every pixel must be known: a browser's own letters
+// depend on its fonts.
 const (
 	letterWidth  = 5
 	letterHeight = 7
 )
 
-// letter returns the rows of a capital or digit from top to bottom, the leftmost cell in bit 4. What it does not
-// know is blank.
+// letter returns the rows of a capital or digit from top to bottom, the leftmost cell in bit 4.
+// What it does not know is blank.
 func letter(r rune) [letterHeight]byte {
 	switch r {
 	case 'A':

@@ -68,7 +68,8 @@ func motionPages() []Page {
 	}}
 }
 
-// inputPages do nothing until something is done to them. They wait for it as long as they can, and play on until it stops.
+// inputPages do nothing until something is done to them. They wait for it as long as they can, and
+// play on until it stops.
 func inputPages() []Page {
 	page := func(name, title, draws string) Page {
 		return Page{
@@ -77,7 +78,8 @@ func inputPages() []Page {
 		}
 	}
 	return []Page{
-		page("pingpong", "Click latency", "a ball that jumps to the other side of a table when a button or a finger comes down anywhere"),
+		page("pingpong", "Click latency",
+			"a ball that jumps to the other side of a table when a button or a finger comes down anywhere"),
 		page("typing", "Typing latency", "what is typed into a large field"),
 		page("hover", "Hover menu", "menus that unfold while the pointer is over their names"),
 		page("scroll", "Scroll", "a long page that is scrolled by wheel, keys or fingers"),
@@ -102,11 +104,20 @@ func tearingPages() []Page {
 		}
 	}
 	return []Page{
-		page("tearing-dom", "Tearing, DOM", "four images in turn, another one in every animation frame, by showing and hiding elements", Flip{Layers: []Layer{DOM}}),
-		page("tearing-canvas", "Tearing, canvas", "four images in turn, another one in every animation frame, painted on a canvas", Flip{Layers: []Layer{Canvas}}),
-		page("tearing-video", "Tearing, video", "four images in turn, another one in every picture of a video", Flip{Layers: []Layer{Video}}),
-		page("tearing-combined", "Tearing, combined", "four images in turn, each in three bands: elements, a canvas, a video", Flip{Layers: []Layer{DOM, Canvas, Video}}),
-		page("tearing-drawn", "Tearing, drawn", "four images in turn, some of them torn on purpose, in rows that are known", Flip{Layers: []Layer{Canvas}, Torn: true}),
+		page("tearing-dom", "Tearing, DOM",
+			"four images in turn, another one in every animation frame, by showing and hiding elements",
+			Flip{Layers: []Layer{DOM}}),
+		page("tearing-canvas", "Tearing, canvas",
+			"four images in turn, another one in every animation frame, painted on a canvas",
+			Flip{Layers: []Layer{Canvas}}),
+		page("tearing-video", "Tearing, video", "four images in turn, another one in every picture of a video",
+			Flip{Layers: []Layer{Video}}),
+		page("tearing-combined", "Tearing, combined",
+			"four images in turn, each in three bands: elements, a canvas, a video",
+			Flip{Layers: []Layer{DOM, Canvas, Video}}),
+		page("tearing-drawn", "Tearing, drawn",
+			"four images in turn, some of them torn on purpose, in rows that are known",
+			Flip{Layers: []Layer{Canvas}, Torn: true}),
 	}
 }
 
@@ -121,15 +132,16 @@ func checkerboardPages() []Page {
 			Cadence: CadenceTiles, DurationMillis: 2000, Checker: &checker,
 		},
 		{
-			Name: "checkerboard-scroll", Title: "Checkerboard, scrolled", Path: "/checkerboard-scroll.html", file: "/checkerboard.html",
+			Name: "checkerboard-scroll", Title: "Checkerboard, scrolled", Path: "/checkerboard-scroll.html",
+			file:    "/checkerboard.html",
 			Draws:   "a landscape that is scrolled faster than its tiles are painted",
 			Cadence: EveryFrame, DurationMillis: 2000, Checker: &scrolled,
 		},
 	}
 }
 
-// Colours of the load page. None of them recurs where it would hide a change: a part that appears changes every
-// pixel of what lay there before, but for the ground around letters.
+// Colours of the load page. None of them recurs where it would hide a change: a part that appears
+// changes every pixel of what lay there before, but for the ground around letters.
 const (
 	ink         = "#1b2430"
 	paper       = "#f4f1ea"
@@ -151,7 +163,8 @@ func loadPage() Page {
 		Steps: []Step{
 			{0, "paper and title bar"}, {150, "title"}, {300, "sections"}, {450, "article's frame and a spinner"},
 			{600, "headline"}, {750, "first paragraph"}, {900, "three cards"}, {1050, "pictures on them"},
-			{1250, "words on them"}, {1450, "second paragraph"}, {1800, "large picture in place of the spinner"}, {2100, "footer"},
+			{1250, "words on them"}, {1450, "second paragraph"}, {1800, "large picture in place of the spinner"},
+			{2100, "footer"},
 		},
 		Parts: loadParts(),
 	}
@@ -162,7 +175,8 @@ func loadParts() []Part {
 		return Part{Kind: Box, Step: step, Area: Area{x, y, w, h}, Colour: colour}
 	}
 	text := func(step, x, y, w, h, size int, bold bool, colour, ground, words string) Part {
-		return Part{Kind: Letters, Step: step, Area: Area{x, y, w, h}, Colour: colour, Ground: ground, Text: words, Size: size, Bold: bold}
+		return Part{Kind: Letters, Step: step, Area: Area{x, y, w, h}, Colour: colour, Ground: ground, Text: words,
+			Size: size, Bold: bold}
 	}
 	parts := []Part{
 		box(0, 0, 0, 1280, 720, paper),
@@ -176,9 +190,11 @@ func loadParts() []Part {
 	parts = append(parts,
 		box(3, 40, 148, 752, 524, white),
 		box(3, 64, 192, 704, 296, placeholder),
-		Part{Kind: Spinner, Step: 3, Area: Area{372, 296, 88, 88}, Colour: orange, Ground: placeholder, Until: 10, TurnMillis: 80},
+		Part{Kind: Spinner, Step: 3, Area: Area{372, 296, 88, 88}, Colour: orange, Ground: placeholder, Until: 10,
+			TurnMillis: 80},
 		text(4, 64, 504, 704, 36, 24, true, ink, white, "Sixty pictures a second, all of them kept"),
-		text(5, 64, 546, 704, 48, 15, false, soft, white, "A page does not appear at once. First its frame, then its words, then its pictures, each at a moment that somebody who waits will notice."),
+		text(5, 64, 546, 704, 48, 15, false, soft, white,
+			"A page does not appear at once. First its frame, then its words, then its pictures, each at a moment that somebody who waits will notice."),
 	)
 	for i, card := range []struct{ colour, title, words string }{
 		{sea, "The sea", "Flat today, wave height nil. Swimmers are advised to count."},
@@ -194,7 +210,8 @@ func loadParts() []Part {
 		)
 	}
 	return append(parts,
-		text(9, 64, 600, 704, 48, 15, false, soft, white, "This one appears in known steps at known times, so that whoever measures how it loads can be told exactly how wrong they are."),
+		text(9, 64, 600, 704, 48, 15, false, soft, white,
+			"This one appears in known steps at known times, so that whoever measures how it loads can be told exactly how wrong they are."),
 		Part{Kind: Picture, Step: 10, Area: Area{64, 192, 704, 296}, Colour: sea},
 		box(11, 0, 684, 1280, 36, ink),
 		text(11, 816, 692, 424, 20, 13, false, "#aebccb", ink, "This page claims to be complete after 2,100 ms."),

@@ -5,22 +5,26 @@ import (
 	"strings"
 )
 
-// Page is the manifest of one test page: the truth that measures are held against. Lengths are CSS pixels of a
-// viewport of 1280x720.
+// Page is the manifest of one test page: the truth that measures are held against. Lengths are CSS
+// pixels of a viewport of 1280x720.
 type Page struct {
-	Name    string `json:"name"`    // as in a playlist
-	Title   string `json:"title"`   // for people
-	Path    string `json:"path"`    // on the site
-	Draws   string `json:"draws"`   // what is seen
-	Markers bool   `json:"markers"` // green before the content and red behind it; without, times of red are those for which the last picture is held
-	Strip   bool   `json:"strip"`
+	Name  string `json:"name"`  // as in a playlist
+	Title string `json:"title"` // for people
+	Path  string `json:"path"`  // on the site
+	Draws string `json:"draws"` // what is seen
+	// green before the content and red behind it; without, times of red are those for which the
+	// last picture is held
+	Markers bool `json:"markers"`
+	Strip   bool `json:"strip"`
 	// HoldFrames and HoldMillis say how long green and red are held: at least this many animation
 	// frames and at least this long, each.
 	HoldFrames int `json:"hold_frames"`
 	HoldMillis int `json:"hold_ms"`
-	// DurationMillis is how long the content plays; it ends with the first animation frame after it. Of a page that ends by itself it is the longest, and to reach it is to fail.
+	// DurationMillis is how long the content plays; it ends with the first animation frame after
+	// it. Of a page that ends by itself it is the longest, and to reach it is to fail.
 	DurationMillis int `json:"duration_ms"`
-	// QuietMillis is, on pages that answer input, after how long without any the content ends, once there was some; on a gallery page, for how long its last picture stands. 0 on the others.
+	// QuietMillis is, on pages that answer input, after how long without any the content ends, once
+	// there was some; on a gallery page, for how long its last picture stands. 0 on the others.
 	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
@@ -28,11 +32,12 @@ type Page struct {
 	Layer Layer `json:"layer,omitempty"`
 	// Gaps are, for CadenceGaps, the animation frames from one picture to the next, over and over.
 	Gaps []int `json:"gaps,omitempty"`
-	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the first at 0. Each is
-	// drawn in the first animation frame at or after its time; steps that fall into one frame are one change.
+	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the
+	// first at 0. Each is drawn in the first animation frame at or after its time; steps that fall
+	// into one frame are one change.
 	Steps []Step `json:"steps,omitempty"`
-	// ClaimsCallbacks says that the frame rate which the page claims counts its callbacks and not its pictures: it
-	// claims more than it draws, on purpose.
+	// ClaimsCallbacks says that the frame rate which the page claims counts its callbacks and not
+	// its pictures: it claims more than it draws, on purpose.
 	ClaimsCallbacks bool `json:"claims_callbacks,omitempty"`
 
 	Parts     []Part     `json:"parts,omitempty"`     // what a load page is made of, the lower ones first
@@ -76,8 +81,8 @@ type Area struct {
 	Height int `json:"height"`
 }
 
-// Part is a rectangle of a load page, complete from one frame to the next. In a viewport of another size its
-// edges are scaled and rounded to pixels.
+// Part is a rectangle of a load page, complete from one frame to the next. In a viewport of another
+// size its edges are scaled and rounded to pixels.
 type Part struct {
 	Kind PartKind `json:"kind"`
 	Step int      `json:"step"` // that shows it
@@ -88,7 +93,8 @@ type Part struct {
 	Text   string `json:"text,omitempty"`
 	Size   int    `json:"size,omitempty"` // of letters
 	Bold   bool   `json:"bold,omitempty"`
-	// Until is the step that takes a spinner away, and TurnMillis how long it stands still in between.
+	// Until is the step that takes a spinner away, and TurnMillis how long it stands still in
+	// between.
 	Until      int `json:"until,omitempty"`
 	TurnMillis int `json:"turn_ms,omitempty"`
 }
@@ -107,8 +113,8 @@ const (
 type Flip struct {
 	Images int     `json:"images"` // picture id shows image id mod Images; see [TearingImage]
 	Layers []Layer `json:"layers"` // from top to bottom, bands of equal height
-	// Still is for how many animation frames each image stands at first, once and whole, so that whoever looks knows the set.
-	// Then there is another one in each animation frame.
+	// Still is for how many animation frames each image stands at first, once and whole, so that
+	// whoever looks knows the set. Then there is another one in each animation frame.
 	Still int `json:"still"`
 	// Torn says that the page draws torn pictures on purpose. They are in its report.
 	Torn bool `json:"torn,omitempty"`
@@ -131,8 +137,8 @@ type Checker struct {
 	Colours [2]string `json:"colours"` // #rrggbb; the page uses them nowhere else
 	Width   int       `json:"width"`   // of a tile
 	Height  int       `json:"height"`
-	// Scroll is by how much each picture is moved up against the one before, while the page scrolls; a multiple of
-	// two cells, so that the grid stands still.
+	// Scroll is by how much each picture is moved up against the one before, while the page
+	// scrolls; a multiple of two cells, so that the grid stands still.
 	Scroll int `json:"scroll,omitempty"`
 }
 

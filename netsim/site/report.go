@@ -22,8 +22,9 @@ const (
 	maxText     = 512     // bytes of a warning, of the browser's name or of a failure
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
 	maxAnswers  = 4096
-	// eventSlack is µs by which an event may be stamped later than the frame it is told in, and than the event after it: a frame has the time at which
-	// it was due, and a busy browser calls back for it long after that.
+	// eventSlack is µs by which an event may be stamped later than the frame it is told in, and
+	// than the event after it: a frame has the time at which it was due, and a busy browser calls
+	// back for it long after that.
 	eventSlack = 1_000_000
 )
 
@@ -36,8 +37,9 @@ type Report struct {
 	Requested timeline.Time `json:"requested_ns"` // when the browser first asked for the page
 	Received  timeline.Time `json:"received_ns"`  // when the report came
 
-	Drawn      []Drawn           `json:"drawn"`      // every frame the page drew, in order
-	Callbacks  int               `json:"callbacks"`  // animation frames while the content played, also those that changed nothing
+	Drawn []Drawn `json:"drawn"` // every frame the page drew, in order
+	// animation frames while the content played, also those that changed nothing
+	Callbacks  int               `json:"callbacks"`
 	GreenFrom  timeline.Interval `json:"green_from"` // animation frames at the ends of the held markers
 	GreenTo    timeline.Interval `json:"green_to"`
 	RedFrom    timeline.Interval `json:"red_from"`
@@ -168,7 +170,8 @@ func (s *Site) parseReport(body []byte, received timeline.Time) (Report, error) 
 func (w *wire) check() error {
 	switch {
 	case len(w.IDs) == 0, len(w.IDs) > maxDrawn, len(w.IDs) != len(w.Times):
-		return fmt.Errorf("report has %d ids and %d times, want as many of each, 1 to %d", len(w.IDs), len(w.Times), maxDrawn)
+		return fmt.Errorf("report has %d ids and %d times, want as many of each, 1 to %d", len(w.IDs), len(w.Times),
+			maxDrawn)
 	case w.Callbacks < len(w.IDs), w.Callbacks > 1e6:
 		return fmt.Errorf("report has %d frames drawn in %d callbacks", len(w.IDs), w.Callbacks)
 	case len(w.Green) != 2, len(w.Red) != 2:
@@ -225,7 +228,8 @@ func (w *wire) checkAnswers(p Page) error {
 		case !drew:
 			return fmt.Errorf("report answers with picture %d, which was not drawn", a.ID)
 		case a.At < 0, a.At < last-eventSlack, a.At > w.Times[i]+eventSlack:
-			return fmt.Errorf("report has an event at %d µs, out of order or behind its answer at %d µs", a.At, w.Times[i])
+			return fmt.Errorf("report has an event at %d µs, out of order or behind its answer at %d µs", a.At,
+				w.Times[i])
 		}
 		last = max(last, a.At)
 	}
@@ -242,9 +246,10 @@ func (o clockOffset) rig(micros int64) timeline.Interval {
 	return timeline.Interval{Earliest: t.Add(o.low), Latest: t.Add(o.high)}
 }
 
-// offset combines the page's questions for the time. The rig's answer was true at some moment between
-// question and answer, so each sample bounds the offset on both sides and all bounds hold at once. Where they
-// contradict each other (a clock was slewed meanwhile) the narrowest sample counts, with a warning.
+// offset combines the page's questions for the time. The rig's answer was true at some moment
+// between question and answer, so each sample bounds the offset on both sides and all bounds hold
+// at once. Where they contradict each other (a clock was slewed meanwhile) the narrowest sample
+// counts, with a warning.
 func (w *wire) offset(started, received timeline.Time) (clockOffset, string, error) {
 	// How coarse browsers make performance.now, for pages that are isolated and those that are not.
 	coarse := time.Millisecond

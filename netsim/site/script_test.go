@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// around is what a page's script finds around it, as far as it needs. Frames come at once, and what it sends is printed.
+// around is what a page's script finds around it, as far as it needs. Frames come at once, and what
+// it sends is printed.
 const around = `
 'use strict';
 let now = 1000;
@@ -67,18 +68,21 @@ func sent(t *testing.T, s *Site, path, hooks string) string {
 func TestScriptCutsItsFailure(t *testing.T) {
 	for _, letter := range []string{"x", "é", "日", "😀"} {
 		s := newSite(t, "load")
-		body := sent(t, s, "/failure", fmt.Sprintf("{ prepare() { throw new Error('a' + '%s'.repeat(600)); } }", letter))
+		body := sent(t, s, "/failure", fmt.Sprintf("{ prepare() { throw new Error('a' + '%s'.repeat(600)); } }",
+			letter))
 		if status, said, _ := ask(s, "POST", "/failure", "application/json", body); status != 200 {
 			t.Errorf("%s: %d %s", letter, status, said)
 		}
 		var told struct{ Reason string }
-		if err := json.Unmarshal([]byte(body), &told); err != nil || len(told.Reason) <= maxText-len(letter) || strings.ContainsRune(told.Reason, '\uFFFD') {
+		if err := json.Unmarshal([]byte(body), &told); err != nil || len(told.Reason) <= maxText-len(letter) ||
+			strings.ContainsRune(told.Reason, '\uFFFD') {
 			t.Errorf("%s: %d bytes, %v", letter, len(told.Reason), err)
 		}
 	}
 }
 
-// TestScriptStopsAnswering: a page that is told more than a report takes says so in place of the rest.
+// TestScriptStopsAnswering: a page that is told more than a report takes says so in place of the
+// rest.
 func TestScriptStopsAnswering(t *testing.T) {
 	for _, more := range []int{0, 7} {
 		s := newSite(t, "typing")
@@ -94,7 +98,8 @@ func TestScriptStopsAnswering(t *testing.T) {
 		if more > 0 {
 			want = []string{fmt.Sprintf("%d answers are left out: a report has %d", more, maxAnswers)}
 		}
-		if len(told.Answers) != maxAnswers || fmt.Sprint(told.Warnings) != fmt.Sprint(want) || len(told.Agent) > maxText {
+		if len(told.Answers) != maxAnswers || fmt.Sprint(told.Warnings) != fmt.Sprint(want) ||
+			len(told.Agent) > maxText {
 			t.Errorf("%d answers, %q, a name of %d bytes", len(told.Answers), told.Warnings, len(told.Agent))
 		}
 	}

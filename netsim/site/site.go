@@ -16,17 +16,20 @@ import (
 // MaxPlaylist is how many pages a run may play: a page's number has 8 bits in the strip.
 const MaxPlaylist = 255
 
-// Options are what a run of test pages needs; the zero value plays every page once, without a strip.
+// Options are what a run of test pages needs; the zero value plays every page once, without a
+// strip.
 type Options struct {
 	Playlist []string        // names of pages, in order; nil for all
 	Strip    json.RawMessage // geometry and code of the strip (strip.Spec), or nil for none
 	Clock    timeline.Clock  // the rig's; nil for timeline.Monotonic
 	Nonce    string          // letters and digits that name this run; "" for random ones
-	// MarkCode has each page draw copy 0 of the strip on its green and red, with the code that the package
-	// documentation gives, so that a marker of another run is not taken for this one's. It needs Strip.
+	// MarkCode has each page draw copy 0 of the strip on its green and red, with the code that the
+	// package documentation gives, so that a marker of another run is not taken for this one's. It
+	// needs Strip.
 	MarkCode bool
-	// Arrive has the first page begin at once, without a green of its own: the browser comes from a page that is green, and how long the page takes to appear is
-	// what is to be seen. A page that must know its window's size first is of no use so.
+	// Arrive has the first page begin at once, without a green of its own: the browser comes from a
+	// page that is green, and how long the page takes to appear is what is to be seen. A page that
+	// must know its window's size first is of no use so.
 	Arrive bool
 }
 
@@ -130,7 +133,8 @@ func (s *Site) location(entry int) string {
 // ErrPlayed is returned by Next after the last page's report.
 var ErrPlayed = errors.New("every page of the playlist has reported")
 
-// Next waits for the next page's report. Its error says which page was waited for, or is a *PageError.
+// Next waits for the next page's report. Its error says which page was waited for, or is a
+// *PageError.
 func (s *Site) Next(ctx context.Context) (Report, error) {
 	select {
 	case err := <-s.failures:

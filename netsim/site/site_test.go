@@ -27,7 +27,8 @@ func (c *ticker) Now() timeline.Time {
 
 func newSite(t testing.TB, playlist ...string) *Site {
 	t.Helper()
-	s, err := New(Options{Nonce: "abc", Clock: &ticker{now: 1e12}, Strip: json.RawMessage(`{"cells":96}`), Playlist: playlist})
+	s, err := New(Options{Nonce: "abc", Clock: &ticker{now: 1e12}, Strip: json.RawMessage(`{"cells":96}`),
+		Playlist: playlist})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +52,10 @@ func good(entry int, now timeline.Time) map[string]any {
 	return map[string]any{
 		"run": "abc", "entry": entry, "ids": []int{0, 1, 2}, "times_us": []int64{at + 100, at + 200, at + 300},
 		"callbacks": 4, "green_us": []int64{at + 10, at + 90}, "red_us": []int64{at + 400, at + 500},
-		"clock":       []map[string]any{{"before_us": at - 50, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 30}, {"before_us": at - 20, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 40}},
-		"claimed_fps": 59.9, "agent": "a browser", "width": 1280, "height": 720, "pixel_ratio": 1, "isolated": true, "warnings": []string{},
+		"clock": []map[string]any{{"before_us": at - 50, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 30},
+			{"before_us": at - 20, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 40}},
+		"claimed_fps": 59.9, "agent": "a browser", "width": 1280, "height": 720, "pixel_ratio": 1, "isolated": true,
+		"warnings": []string{},
 	}
 }
 
@@ -143,7 +146,8 @@ func TestPagesNameWhatTheyNeed(t *testing.T) {
 			}
 		}
 		for i, step := range p.Steps {
-			if step.AtMillis >= p.DurationMillis || i > 0 && step.AtMillis <= p.Steps[i-1].AtMillis || i == 0 && step.AtMillis != 0 {
+			if step.AtMillis >= p.DurationMillis || i > 0 && step.AtMillis <= p.Steps[i-1].AtMillis || i == 0 &&
+				step.AtMillis != 0 {
 				t.Errorf("%s: step %d at %d ms", p.Name, i, step.AtMillis)
 			}
 			if !strings.Contains(string(f.body), fmt.Sprintf(`data-step="%d"`, i)) {
@@ -203,8 +207,10 @@ func TestReportIsOnTheRigsClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Offset in [now - (at+30 µs), now - (at-20 µs)], 100 µs wider on both sides; the frame at at+200 µs.
-	want := timeline.Interval{Earliest: now.Add((200 - 30 - 100) * time.Microsecond), Latest: now.Add((200 + 20 + 100) * time.Microsecond)}
+	// Offset in [now - (at+30 µs), now - (at-20 µs)], 100 µs wider on both sides; the frame at
+	// at+200 µs.
+	want := timeline.Interval{Earliest: now.Add((200 - 30 - 100) * time.Microsecond),
+		Latest: now.Add((200 + 20 + 100) * time.Microsecond)}
 	if r.Drawn[1].At != want || r.Drawn[1].ID != 1 {
 		t.Errorf("drawn %v, want %v", r.Drawn[1], want)
 	}
@@ -227,12 +233,14 @@ func TestReportWarnings(t *testing.T) {
 	m := good(0, now)
 	m["pixel_ratio"] = 1.5
 	at := int64(now)/1000 - 2e6
-	m["clock"] = []map[string]any{{"before_us": at, "now_ns": fmt.Sprint(int64(now)), "after_us": at}, {"before_us": at + 5000, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 5000}}
+	m["clock"] = []map[string]any{{"before_us": at, "now_ns": fmt.Sprint(int64(now)), "after_us": at},
+		{"before_us": at + 5000, "now_ns": fmt.Sprint(int64(now)), "after_us": at + 5000}}
 	r, err := s.parseReport([]byte(text(t, m)), now.Add(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, "keep step") || !strings.Contains(got, "1.5 device pixels") {
+	if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, "keep step") ||
+		!strings.Contains(got, "1.5 device pixels") {
 		t.Errorf("warnings %q", got)
 	}
 }
@@ -265,7 +273,8 @@ func TestRefusesReports(t *testing.T) {
 		{"clock is no number", func(m map[string]any) {
 			m["clock"] = []any{map[string]any{"before_us": 0, "now_ns": "1e9", "after_us": 1}}
 		}, 400, "not answered in this run"},
-		{"answered before asked", func(m map[string]any) { m["clock"].([]map[string]any)[0]["after_us"] = -1 }, 400, "answered at"},
+		{"answered before asked", func(m map[string]any) { m["clock"].([]map[string]any)[0]["after_us"] = -1 }, 400,
+			"answered at"},
 		{"viewport", func(m map[string]any) { m["width"] = 0 }, 400, "viewport"},
 		{"ratio", func(m map[string]any) { m["pixel_ratio"] = -1 }, 400, "device pixels"},
 		{"rate", func(m map[string]any) { m["claimed_fps"] = 1e9 }, 400, "claims"},
@@ -282,7 +291,8 @@ func TestRefusesReports(t *testing.T) {
 			}
 		})
 	}
-	for name, body := range map[string]string{"empty": "", "array": "[]", "two": "{}{}", "deep": strings.Repeat("[", 100000)} {
+	for name, body := range map[string]string{"empty": "", "array": "[]", "two": "{}{}",
+		"deep": strings.Repeat("[", 100000)} {
 		if status, _, _ := ask(s, "POST", "/report", "application/json", body); status < 400 || status > 499 {
 			t.Errorf("%s: status %d", name, status)
 		}
@@ -321,7 +331,8 @@ func TestNextSaysWhatItWaitedFor(t *testing.T) {
 	s := newSite(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `open test page "animation"`) {
+	if _, err := s.Next(ctx); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), `open test page "animation"`) {
 		t.Errorf("error %v", err)
 	}
 	ask(s, "GET", s.Start(), "", "")
@@ -399,7 +410,8 @@ func TestArrive(t *testing.T) {
 			for entry := range 2 {
 				_, body, _ := ask(s, http.MethodGet, fmt.Sprintf("%s?run=abc&entry=%d", p.Path, entry), "", "")
 				first := arrive && entry == 0
-				if strings.Contains(body, greenGround) == (first || !p.Markers) || strings.Contains(body, `"arrive":true`) != first {
+				if strings.Contains(body, greenGround) == (first || !p.Markers) ||
+					strings.Contains(body, `"arrive":true`) != first {
 					t.Errorf("page %s, arrive %v, entry %d: %.300s", p.Name, arrive, entry, body)
 				}
 			}

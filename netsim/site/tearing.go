@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The set of images of the tearing pages. They are drawn here, in whole pixels, and sent as PNG, so that what a
-// page should show is known pixel by pixel.
+// The set of images of the tearing pages. They are drawn here, in whole pixels, and sent as PNG, so
+// that what a page should show is known pixel by pixel.
 const (
 	tearingImages = 4
 	tearingTile   = 80 // side of the squares of the mosaic; each is cut into two triangles
@@ -21,15 +21,20 @@ const (
 	minTearingSide, maxTearingSide = 64, 4096
 )
 
-// tearingColours returns the colours of an image: the mosaic's, the last one for letters. The lumas of two images lie
-// at least 20 apart, whichever of the usual weights is used. So no two images share a pixel at any place, and they do not
-// after a conversion to YUV with halved chroma either, as videos have it. None is near a marker's colour.
+// tearingColours returns the colours of an image: the mosaic's, the last one for letters. The lumas
+// of two images lie at least 20 apart, whichever of the usual weights is used. So no two images
+// share a pixel at any place, and they do not after a conversion to YUV with halved chroma either,
+// as videos have it. None is near a marker's colour.
 func tearingColours(i int) color.Palette {
 	sets := [tearingImages][]color.RGBA{
-		{{24, 32, 72, 255}, {32, 40, 96, 255}, {44, 36, 110, 255}, {20, 50, 84, 255}, {30, 30, 60, 255}, {104, 44, 138, 255}},
-		{{170, 70, 150, 255}, {150, 80, 170, 255}, {180, 66, 126, 255}, {160, 72, 160, 255}, {176, 76, 138, 255}, {64, 112, 104, 255}},
-		{{70, 186, 190, 255}, {80, 190, 180, 255}, {60, 192, 200, 255}, {90, 196, 210, 255}, {84, 184, 196, 255}, {250, 152, 142, 255}},
-		{{250, 230, 170, 255}, {255, 222, 140, 255}, {255, 240, 200, 255}, {244, 218, 156, 255}, {252, 226, 156, 255}, {166, 228, 255, 255}},
+		{{24, 32, 72, 255}, {32, 40, 96, 255}, {44, 36, 110, 255}, {20, 50, 84, 255}, {30, 30, 60, 255},
+			{104, 44, 138, 255}},
+		{{170, 70, 150, 255}, {150, 80, 170, 255}, {180, 66, 126, 255}, {160, 72, 160, 255}, {176, 76, 138, 255},
+			{64, 112, 104, 255}},
+		{{70, 186, 190, 255}, {80, 190, 180, 255}, {60, 192, 200, 255}, {90, 196, 210, 255}, {84, 184, 196, 255},
+			{250, 152, 142, 255}},
+		{{250, 230, 170, 255}, {255, 222, 140, 255}, {255, 240, 200, 255}, {244, 218, 156, 255}, {252, 226, 156, 255},
+			{166, 228, 255, 255}},
 	}
 	var p color.Palette
 	for _, c := range sets[i] {
@@ -38,14 +43,16 @@ func tearingColours(i int) color.Palette {
 	return p
 }
 
-// TearingImage draws image i, counted from 0, of a tearing page's set for a viewport of width·height pixels. All
-// images of a set are pairwise disjoint: at no place have two of them the same pixel.
+// TearingImage draws image i, counted from 0, of a tearing page's set for a viewport of
+// width·height pixels. All images of a set are pairwise disjoint: at no place have two of them the
+// same pixel.
 func TearingImage(p Page, i, width, height int) (*image.Paletted, error) {
 	if p.Flip == nil || i < 0 || i >= p.Flip.Images {
 		return nil, fmt.Errorf("page %q has no image %d to flip", p.Name, i)
 	}
 	if width < minTearingSide || height < minTearingSide || width > maxTearingSide || height > maxTearingSide {
-		return nil, fmt.Errorf("image of %dx%d pixels, want %d to %d each way", width, height, minTearingSide, maxTearingSide)
+		return nil, fmt.Errorf("image of %dx%d pixels, want %d to %d each way", width, height, minTearingSide,
+			maxTearingSide)
 	}
 	colours := tearingColours(i)
 	m := mosaic{image.NewPaletted(image.Rect(0, 0, width, height), colours), i, uint8(len(colours) - 1)}
@@ -85,7 +92,8 @@ func (m mosaic) ground() {
 		row := m.Pix[y*m.Stride:]
 		for x := range b.Dx() {
 			tx, ty, half := x/tearingTile, y/tearingTile, 0
-			if along, down := x%tearingTile, y%tearingTile; (tx+ty+m.number)%2 == 0 && along+down >= tearingTile || (tx+ty+m.number)%2 != 0 && along >= down {
+			if along, down := x%tearingTile, y%tearingTile; (tx+ty+m.number)%2 == 0 && along+down >= tearingTile ||
+				(tx+ty+m.number)%2 != 0 && along >= down {
 				half = 1
 			}
 			row[x] = uint8((tx*73 + ty*151 + half*41 + m.number*29) % 251 % int(m.ink))

@@ -6,22 +6,26 @@ import (
 	"slices"
 )
 
-// Truth is what a page knows of its own pictures; each kind of page fills what it has. Lengths are CSS pixels of the
-// viewport as it was, and the strip's copies are counted nowhere.
+// Truth is what a page knows of its own pictures; each kind of page fills what it has. Lengths are
+// CSS pixels of the viewport as it was, and the strip's copies are counted nowhere.
 type Truth struct {
-	// Pixels are all pixels of the viewport outside the strip. Counts are one per drawn picture: on a load page, how many
-	// pixels are already as they will be in the last picture; on a checkerboard page, how many lie in checkerboard.
+	// Pixels are all pixels of the viewport outside the strip. Counts are one per drawn picture: on
+	// a load page, how many pixels are already as they will be in the last picture; on a
+	// checkerboard page, how many lie in checkerboard.
 	Pixels int   `json:"pixels,omitempty"`
 	Counts []int `json:"counts,omitempty"`
-	// StepIDs says which picture was the first with each of the page's steps; shorter than they are where the time was up.
+	// StepIDs says which picture was the first with each of the page's steps; shorter than they are
+	// where the time was up.
 	StepIDs []uint32 `json:"step_ids,omitempty"`
 	Tears   []Tear   `json:"tears,omitempty"` // pictures that were drawn torn
 	Tiles   []Tile   `json:"tiles,omitempty"` // in the order in which they appeared
 	Claims  []Claim  `json:"claims,omitempty"`
-	// Places are where the content of a page that moves was, one per drawn picture. Where a browser scrolls on a thread of its own, what was
-	// seen between may be other places; the first and the last one are sure.
+	// Places are where the content of a page that moves was, one per drawn picture. Where a browser
+	// scrolls on a thread of its own, what was seen between may be other places; the first and the
+	// last one are sure.
 	Places []Place `json:"places,omitempty"`
-	// Looks are one per drawn picture, on pages that come back to what they showed: pictures with the same number look the same, pixel by pixel.
+	// Looks are one per drawn picture, on pages that come back to what they showed: pictures with
+	// the same number look the same, pixel by pixel.
 	Looks []int `json:"looks,omitempty"`
 }
 
@@ -153,7 +157,8 @@ func (w *wire) checkTears(p Page) error {
 		case !w.drew(t.ID), i > 0 && t.ID <= tears[i-1].ID:
 			return fmt.Errorf("report has a tear in picture %d, out of order or not drawn", t.ID)
 		case len(t.Rows) == 0, len(t.Rows) > maxTearRows, len(t.IDs) != len(t.Rows)+1, len(t.Images) != len(t.IDs):
-			return fmt.Errorf("report has a tear of %d rows, %d ids and %d images", len(t.Rows), len(t.IDs), len(t.Images))
+			return fmt.Errorf("report has a tear of %d rows, %d ids and %d images", len(t.Rows), len(t.IDs),
+				len(t.Images))
 		}
 		last := 0
 		for _, y := range t.Rows {

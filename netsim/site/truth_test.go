@@ -37,8 +37,8 @@ func TestTearingImagesAreDisjoint(t *testing.T) {
 	}
 }
 
-// TestTearingColoursStandApart is what keeps images disjoint behind a codec: each image has its own band of luma, however
-// luma is weighted, and no colour passes for a marker's.
+// TestTearingColoursStandApart is what keeps images disjoint behind a codec: each image has its own
+// band of luma, however luma is weighted, and no colour passes for a marker's.
 func TestTearingColoursStandApart(t *testing.T) {
 	for _, weights := range [][3]float64{{0.299, 0.587, 0.114}, {0.2126, 0.7152, 0.0722}} {
 		last := -100.0
@@ -63,7 +63,8 @@ func TestTearingColoursStandApart(t *testing.T) {
 func TestManifests(t *testing.T) {
 	names, paths := map[string]bool{}, map[string]bool{}
 	for _, p := range Pages() {
-		if names[p.Name] || paths[p.Path] || p.HoldFrames < 3 || p.DurationMillis < 1000 || p.Markers == (p.Cadence == CadenceWindow) {
+		if names[p.Name] || paths[p.Path] || p.HoldFrames < 3 || p.DurationMillis < 1000 ||
+			p.Markers == (p.Cadence == CadenceWindow) {
 			t.Errorf("manifest %+v", p)
 		}
 		names[p.Name], paths[p.Path] = true, true
@@ -71,7 +72,8 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s: cadence %q with gaps %v", p.Name, p.Cadence, p.Gaps)
 		}
 		for i, part := range p.Parts {
-			if part.Step < 0 || part.Step >= len(p.Steps) || part.Width < 1 || part.Height < 1 || part.X < 0 || part.Y < 0 || part.X+part.Width > 1280 || part.Y+part.Height > 720 {
+			if part.Step < 0 || part.Step >= len(p.Steps) || part.Width < 1 || part.Height < 1 || part.X < 0 ||
+				part.Y < 0 || part.X+part.Width > 1280 || part.Y+part.Height > 720 {
 				t.Errorf("%s: part %d is %+v", p.Name, i, part)
 			}
 			for j, below := range p.Parts[:i] {
@@ -90,7 +92,8 @@ func overlap(a, b Area) bool {
 	return a.X < b.X+b.Width && b.X < a.X+a.Width && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height
 }
 
-// TestMarkCode holds the hash against one that was computed by another program: printf abc | sha256sum.
+// TestMarkCode holds the hash against one that was computed by another program: printf abc |
+// sha256sum.
 func TestMarkCode(t *testing.T) {
 	if id, clock := MarkCode("abc"); id != 0xba7816 || clock != 0xbf8f01 {
 		t.Errorf("nonce abc has id %06x and clock %06x", id, clock)
@@ -99,7 +102,8 @@ func TestMarkCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, body, _ := ask(s, "GET", s.Start(), "", ""); !strings.Contains(body, fmt.Sprintf(`"mark":{"id":%d,"clock":%d}`, 0xba7816, 0xbf8f01)) {
+	if _, body, _ := ask(s, "GET", s.Start(), "", ""); !strings.Contains(body,
+		fmt.Sprintf(`"mark":{"id":%d,"clock":%d}`, 0xba7816, 0xbf8f01)) {
 		t.Errorf("a page of the run is not told the code: %.600s", body)
 	}
 	if _, body, _ := ask(s, "GET", "/load.html", "", ""); !strings.Contains(body, `"mark":null`) {
@@ -121,7 +125,8 @@ func truthful(t testing.TB, page string, truth map[string]any) (*Site, map[strin
 func TestTruthArrives(t *testing.T) {
 	s, m := truthful(t, "tearing-drawn", map[string]any{
 		"pixels": 900, "counts": []int{0, 5, 900},
-		"tears":  []any{map[string]any{"id": 2, "rows": []int{8, 100}, "ids": []int{2, 1, 0}, "images": []int{2, 1, 0}}},
+		"tears": []any{map[string]any{"id": 2, "rows": []int{8, 100}, "ids": []int{2, 1, 0},
+			"images": []int{2, 1, 0}}},
 		"claims": []any{map[string]any{"name": "torn_frames", "unit": "frames", "value": 1}},
 	})
 	r, err := s.parseReport([]byte(text(t, m)), s.clock.Now())
@@ -144,7 +149,8 @@ func TestRefusesTruths(t *testing.T) {
 		return map[string]any{"tears": []any{map[string]any{"id": id, "rows": rows, "ids": ids, "images": images}}}
 	}
 	tile := func(from, to, width, x int) map[string]any {
-		return map[string]any{"tiles": []any{map[string]any{"x": x, "y": 0, "width": width, "height": 9, "from": from, "to": to, "filled": true}}}
+		return map[string]any{"tiles": []any{map[string]any{"x": x, "y": 0, "width": width, "height": 9, "from": from,
+			"to": to, "filled": true}}}
 	}
 	claim := func(name, unit string, value any) map[string]any {
 		return map[string]any{"claims": []any{map[string]any{"name": name, "unit": unit, "value": value}}}
@@ -183,7 +189,8 @@ func TestRefusesTruths(t *testing.T) {
 		{"claim's size", "load", claim("a", "ms", 1e13), "claims 1e+13"},
 		{"many claims", "load", map[string]any{"claims": make([]map[string]any, 9)}, "9 claims"},
 		{"claims twice", "load", map[string]any{"claims": []any{
-			map[string]any{"name": "a", "unit": "ms", "value": 1}, map[string]any{"name": "a", "unit": "ms", "value": 2},
+			map[string]any{"name": "a", "unit": "ms", "value": 1},
+			map[string]any{"name": "a", "unit": "ms", "value": 2},
 		}}, "twice"},
 		{"unknown key", "load", map[string]any{"other": 1}, "unknown field"},
 	} {
@@ -230,7 +237,8 @@ func FuzzTruth(f *testing.F) {
 	})
 }
 
-// TestAnswersArrive: what a page says it answered comes with the rig's times, and what no page would say is refused.
+// TestAnswersArrive: what a page says it answered comes with the rig's times, and what no page
+// would say is refused.
 func TestAnswersArrive(t *testing.T) {
 	answer := func(kind string, at, id int64) map[string]any {
 		return map[string]any{"kind": kind, "at_us": at, "id": id}
@@ -244,9 +252,13 @@ func TestAnswersArrive(t *testing.T) {
 			return []any{answer("pointerdown", at[0]+50, 1), answer("pointerdown", at[1]+50, 2)}
 		}, ""},
 		{"none", "pingpong", func([]int64) []any { return nil }, ""},
-		{"a page that answers nothing", "framerate", func(at []int64) []any { return []any{answer("wheel", at[0], 1)} }, "1 answers of page"},
-		{"a picture that was not drawn", "typing", func(at []int64) []any { return []any{answer("input", at[0], 9)} }, "picture 9"},
-		{"an answer before its event", "hover", func(at []int64) []any { return []any{answer("pointerenter", at[1]+eventSlack+1, 1)} }, "behind its answer"},
+		{"a page that answers nothing", "framerate", func(at []int64) []any { return []any{answer("wheel", at[0], 1)} },
+			"1 answers of page"},
+		{"a picture that was not drawn", "typing", func(at []int64) []any { return []any{answer("input", at[0], 9)} },
+			"picture 9"},
+		{"an answer before its event", "hover",
+			func(at []int64) []any { return []any{answer("pointerenter", at[1]+eventSlack+1, 1)} },
+			"behind its answer"},
 		{"out of order", "scroll", func(at []int64) []any {
 			return []any{answer("wheel", at[1], 2), answer("wheel", at[1]-eventSlack-1, 2)}
 		}, "out of order"},
@@ -275,7 +287,8 @@ func TestAnswersArrive(t *testing.T) {
 			}
 			r := <-s.reports
 			for i, a := range r.Answers {
-				if drawn := r.Drawn[i].At; a.ID != uint32(i+1) || a.At.Earliest <= drawn.Earliest || a.At.Width() != drawn.Width() {
+				if drawn := r.Drawn[i].At; a.ID != uint32(i+1) || a.At.Earliest <= drawn.Earliest ||
+					a.At.Width() != drawn.Width() {
 					t.Errorf("answer %d is %+v, and the picture before it was drawn at %v", i, a, drawn)
 				}
 			}
@@ -312,7 +325,8 @@ func TestPageSaysThatItCannotPlay(t *testing.T) {
 		}
 	}
 	for range 3 { // as often as it likes
-		if got, said, _ := ask(s, "POST", "/failure", "application/json", `{"run":"abc","entry":1,"reason":"no WebGL"}`); got != 200 {
+		if got, said, _ := ask(s, "POST", "/failure", "application/json",
+			`{"run":"abc","entry":1,"reason":"no WebGL"}`); got != 200 {
 			t.Fatal(got, said)
 		}
 	}

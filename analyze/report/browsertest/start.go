@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Path is where a Chromium is. A laptop may be without, which skips the test; where CI is true it must be there.
+// Path is where a Chromium is. A laptop may be without, which skips the test; where CI is true it
+// must be there.
 func Path(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -25,7 +26,8 @@ func Path(t testing.TB) string {
 	return ""
 }
 
-// Start starts a browser that ends with the test, and bounds how long all that is done in it may take; no result depends on that.
+// Start starts a browser that ends with the test, and bounds how long all that is done in it may
+// take; no result depends on that.
 func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Helper()
 	path := Path(t)
@@ -36,8 +38,10 @@ func Start(t testing.TB, patience time.Duration) context.Context {
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000), chromedp.WSURLReadTimeout(patience),
-		chromedp.Env("TMPDIR="+home, "HOME="+home, "XDG_RUNTIME_DIR="+home), chromedp.Flag("disable-dev-shm-usage", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1400, 1000),
+		chromedp.WSURLReadTimeout(patience),
+		chromedp.Env("TMPDIR="+home, "HOME="+home, "XDG_RUNTIME_DIR="+home),
+		chromedp.Flag("disable-dev-shm-usage", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // which root cannot have
 	}

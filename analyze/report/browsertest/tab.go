@@ -27,7 +27,8 @@ type Tab struct {
 	problems []string
 }
 
-// NewTab starts a browser and opens a tab, from which requests go to allowed addresses only; those of websockets are told as http.
+// NewTab starts a browser and opens a tab, from which requests go to allowed addresses only; those
+// of websockets are told as http.
 func NewTab(t *testing.T, patience time.Duration, allowed func(url string) bool) *Tab {
 	t.Helper()
 	b := &Tab{T: t, Ctx: Start(t, patience), allowed: allowed}
@@ -79,7 +80,8 @@ func (b *Tab) Check(err error) {
 	}
 }
 
-// Quiet fails the test if anything went wrong on the page but for what it has brought about itself: problems with one of some words in them.
+// Quiet fails the test if anything went wrong on the page but for what it has brought about itself:
+// problems with one of some words in them.
 func (b *Tab) Quiet(but ...string) {
 	b.Helper()
 	b.mu.Lock()

@@ -11,7 +11,8 @@ import (
 
 func TestParse(t *testing.T) {
 	for s, want := range map[string]Address{
-		":9": {"", "9", 0}, ":9.1": {"", "9", 1}, "unix:9": {"", "9", 0}, "unix:9.0": {"", "9", 0}, ":65000": {"", "65000", 0},
+		":9": {"", "9", 0}, ":9.1": {"", "9", 1}, "unix:9": {"", "9", 0}, "unix:9.0": {"", "9", 0},
+		":65000": {"", "65000", 0},
 		"host:0": {"host", "0", 0}, "[::1]:3.2": {"::1", "3", 2},
 	} {
 		if a, err := Parse(s); err != nil || a != want {
@@ -43,15 +44,18 @@ func TestFindCookie(t *testing.T) {
 	const magic = "MIT-MAGIC-COOKIE-1"
 	var file []byte
 	for _, e := range [][]byte{
-		entry(256, "elsewhere", "9", magic, "wrong host"), entry(256, host, "8", magic, "wrong display"), entry(256, host, "9", "XDM-AUTHORIZATION-1", "wrong kind"),
-		entry(256, host, "9", magic, "right"), entry(0, "\x0a\x01\x02\x03", "9", magic, "far"), entry(65535, "", "", magic, "for all"),
+		entry(256, "elsewhere", "9", magic, "wrong host"), entry(256, host, "8", magic, "wrong display"),
+		entry(256, host, "9", "XDM-AUTHORIZATION-1", "wrong kind"),
+		entry(256, host, "9", magic, "right"), entry(0, "\x0a\x01\x02\x03", "9", magic, "far"),
+		entry(65535, "", "", magic, "for all"),
 	} {
 		file = append(file, e...)
 	}
 	for _, tc := range []struct {
 		ip            net.IP
 		display, want string
-	}{{nil, "9", "right"}, {net.IPv4(127, 0, 0, 1), "9", "right"}, {net.IPv4(10, 1, 2, 3), "9", "far"}, {net.IPv4(10, 1, 2, 4), "9", "for all"}, {nil, "7", "for all"}} {
+	}{{nil, "9", "right"}, {net.IPv4(127, 0, 0, 1), "9", "right"}, {net.IPv4(10, 1, 2, 3), "9", "far"},
+		{net.IPv4(10, 1, 2, 4), "9", "for all"}, {nil, "7", "for all"}} {
 		if _, data := findCookie(file, tc.ip, tc.display); string(data) != tc.want {
 			t.Errorf("%v, display %s: %q, want %q", tc.ip, tc.display, data, tc.want)
 		}
@@ -61,7 +65,8 @@ func TestFindCookie(t *testing.T) {
 	}
 }
 
-// TestGreeting: the first write is the greeting with the cookie, whatever was given, and what comes after it is as it was given.
+// TestGreeting: the first write is the greeting with the cookie, whatever was given, and what comes
+// after it is as it was given.
 func TestGreeting(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {

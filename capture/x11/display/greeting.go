@@ -29,7 +29,8 @@ func (g *greeter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// greeting is the connection setup of X11 (X Window System Protocol, section 8): least significant byte first, protocol 11.0, authorization.
+// greeting is the connection setup of X11 (X Window System Protocol, section 8): least significant
+// byte first, protocol 11.0, authorization.
 func greeting(name, data []byte) []byte {
 	b := []byte{'l', 0, 11, 0, 0, 0}
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(name)))
@@ -42,7 +43,8 @@ func greeting(name, data []byte) []byte {
 	return b
 }
 
-// cookie finds a display's authorization in the Xauthority file, or none: then the server decides by who we are. The address is nil for a server of this machine.
+// cookie finds a display's authorization in the Xauthority file, or none: then the server decides
+// by who we are. The address is nil for a server of this machine.
 func cookie(ip net.IP, display string) (name, data []byte) {
 	path := os.Getenv("XAUTHORITY")
 	if path == "" {

@@ -39,9 +39,13 @@ func TestWire(t *testing.T) {
 		{"version", "host:version", "000chost:version", "OKAY00040029", "0029", ""},
 		{"no such device", "host:tport:serial:GBG5T197110027690014", "0026host:tport:serial:GBG5T197110027690014",
 			"FAIL0027device 'GBG5T197110027690014' not found", "", "adb: device 'GBG5T197110027690014' not found"},
-		{"two devices", "host:transport-any", "0012host:transport-any", "FAIL001dmore than one device/emulator", "", "name one, as adb:SERIAL"},
-		{"not trusted", "host:transport:X", "0010host:transport:X", "FAIL0059device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\nTry 'adb kill-server' x", "", "allow debugging"},
-		{"another program", "host:version", "000chost:version", "HTTP/1.1 400 Bad Request", "", "no answer of an adb server"},
+		{"two devices", "host:transport-any", "0012host:transport-any", "FAIL001dmore than one device/emulator", "",
+			"name one, as adb:SERIAL"},
+		{"not trusted", "host:transport:X", "0010host:transport:X",
+			"FAIL0059device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\nTry 'adb kill-server' x", "",
+			"allow debugging"},
+		{"another program", "host:version", "000chost:version", "HTTP/1.1 400 Bad Request", "",
+			"no answer of an adb server"},
 		{"cut off", "host:version", "000chost:version", "OK", "", "no answer to"},
 		{"no length", "host:devices", "000chost:devices", "OKAYzzzz", "", "no length"},
 	} {
@@ -94,7 +98,8 @@ func TestNoServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	if _, err := (Server{Address: l.Addr().String()}).Devices(t.Context()); err == nil || !strings.Contains(err.Error(), "adb start-server") {
+	if _, err := (Server{Address: l.Addr().String()}).Devices(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "adb start-server") {
 		t.Error(err)
 	}
 }
@@ -102,7 +107,10 @@ func TestNoServer(t *testing.T) {
 func TestRun(t *testing.T) {
 	f := adbtest.New(t, "A\tdevice\n",
 		adbtest.Command{Name: "echo", Run: adbtest.Say("hello\n")},
-		adbtest.Command{Name: "fail", Run: func(s *adbtest.Session) byte { s.Packet(packetStderr, []byte("it is broken\n")); return 3 }},
+		adbtest.Command{Name: "fail", Run: func(s *adbtest.Session) byte {
+			s.Packet(packetStderr, []byte("it is broken\n"))
+			return 3
+		}},
 		adbtest.Command{Name: "flood", Run: func(s *adbtest.Session) byte {
 			for range 40 {
 				s.Packet(packetStdout, make([]byte, 100_000))
@@ -121,7 +129,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 	var failed *ExitError
-	if _, err := d.Run(t.Context(), "fail"); !errors.As(err, &failed) || failed.Code != 3 || !strings.Contains(err.Error(), "it is broken") {
+	if _, err := d.Run(t.Context(), "fail"); !errors.As(err, &failed) || failed.Code != 3 ||
+		!strings.Contains(err.Error(), "it is broken") {
 		t.Error(err)
 	}
 	if said, err := d.Run(t.Context(), "flood"); err != nil || len(said) != maxSaid {
@@ -136,7 +145,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSlowShell: a command that never ends is left when the context ends, and what is said is the context's reason.
+// TestSlowShell: a command that never ends is left when the context ends, and what is said is the
+// context's reason.
 func TestSlowShell(t *testing.T) {
 	begun := make(chan bool)
 	f := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "sleep", Run: func(s *adbtest.Session) byte {
@@ -159,9 +169,13 @@ func TestSlowShell(t *testing.T) {
 	}
 }
 
-// TestSilence: what accepts a connection, or a command, and then says nothing, does not hold anybody up for ever. What was asked of whom is said.
+// TestSilence: what accepts a connection, or a command, and then says nothing, does not hold
+// anybody up for ever. What was asked of whom is said.
 func TestSilence(t *testing.T) {
-	deaf := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "", Run: func(s *adbtest.Session) byte { s.Hear(); return 0 }})
+	deaf := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "", Run: func(s *adbtest.Session) byte {
+		s.Hear()
+		return 0
+	}})
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts for it
 	if err != nil {
 		t.Fatal(err)
@@ -175,15 +189,36 @@ func TestSilence(t *testing.T) {
 		ask  func() error
 		want string
 	}{
-		"devices":      {func() error { _, err := nobody.Devices(t.Context()); return err }, "the adb server at " + nobody.Address + " did not answer within 50ms when asked for \"host:devices\""},
-		"find":         {func() error { _, err := nobody.Find(t.Context(), "A"); return err }, "the adb server at "},
-		"open":         {func() error { _, err := Open(t.Context(), Options{Server: nobody}); return err }, "the adb server at "},
-		"shell":        {func() error { _, err := device.Run(t.Context(), "getprop a"); return err }, "device A did not answer within 50ms when asked for \"getprop a\""},
-		"command":      {func() error { _, err := command.Run(t.Context(), "getprop a"); return err }, "device A did not answer within 50ms when asked for \"getprop a\""},
-		"screen size":  {func() error { _, _, err := command.ScreenSize(t.Context()); return err }, "asked for \"wm size\""},
-		"echo":         {func() error { _, err := openEcho(t.Context(), device); return err }, "asked for \"cat\""},
-		"reverse":      {func() error { _, err := device.Reverse(t.Context(), 80); return err }, "asked for \"reverse:forward:norebind:tcp:80;tcp:80\""},
-		"touch screen": {func() error { _, err := openEvdev(t.Context(), command, size{1, 1}); return err }, "asked for \"getevent -p\""},
+		"devices": {func() error {
+			_, err := nobody.Devices(t.Context())
+			return err
+		}, "the adb server at " + nobody.Address + " did not answer within 50ms when asked for \"host:devices\""},
+		"find": {func() error { _, err := nobody.Find(t.Context(), "A"); return err }, "the adb server at "},
+		"open": {func() error {
+			_, err := Open(t.Context(), Options{Server: nobody})
+			return err
+		}, "the adb server at "},
+		"shell": {func() error {
+			_, err := device.Run(t.Context(), "getprop a")
+			return err
+		}, "device A did not answer within 50ms when asked for \"getprop a\""},
+		"command": {func() error {
+			_, err := command.Run(t.Context(), "getprop a")
+			return err
+		}, "device A did not answer within 50ms when asked for \"getprop a\""},
+		"screen size": {func() error {
+			_, _, err := command.ScreenSize(t.Context())
+			return err
+		}, "asked for \"wm size\""},
+		"echo": {func() error { _, err := openEcho(t.Context(), device); return err }, "asked for \"cat\""},
+		"reverse": {func() error {
+			_, err := device.Reverse(t.Context(), 80)
+			return err
+		}, "asked for \"reverse:forward:norebind:tcp:80;tcp:80\""},
+		"touch screen": {func() error {
+			_, err := openEvdev(t.Context(), command, size{1, 1})
+			return err
+		}, "asked for \"getevent -p\""},
 	} {
 		if err := tc.ask(); !errors.Is(err, input.ErrGone) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
@@ -223,7 +258,8 @@ func do(t *testing.T, d *Driver, actions ...input.Action) timeline.Interval {
 	return sent
 }
 
-// TestUinput: a touch screen and a keyboard are registered, and told what is done. After Close the command has got its end.
+// TestUinput: a touch screen and a keyboard are registered, and told what is done. After Close the
+// command has got its end.
 func TestUinput(t *testing.T) {
 	a, _, d := openFake(t, Options{}, "uinput", "input", "evdev")
 	if i := d.Info(); i.Driver != "adb-uinput" || i.Device != "A" || i.Note != "" || i.Latency <= 0 {
@@ -272,7 +308,8 @@ func TestUinput(t *testing.T) {
 	}
 }
 
-// TestEvdev: where there is no uinput, events go to the glass as the kernel has them, scaled from pixels to its own places.
+// TestEvdev: where there is no uinput, events go to the glass as the kernel has them, scaled from
+// pixels to its own places.
 func TestEvdev(t *testing.T) {
 	a, f, d := openFake(t, Options{}, "evdev", "input")
 	if i := d.Info(); i.Driver != "adb-evdev" || !strings.Contains(i.Note, "uinput: the device has no such command") {
@@ -298,12 +335,14 @@ func TestEvdev(t *testing.T) {
 // written are the events that the touch screen's device file got.
 func written(a *adbtest.Phone) (got []string) {
 	for b := a.Raw(); len(b) >= 24; b = b[24:] {
-		got = append(got, fmt.Sprintf("%d.%d=%d", b[16], uint(b[18])|uint(b[19])<<8, int32(uint32(b[20])|uint32(b[21])<<8|uint32(b[22])<<16|uint32(b[23])<<24)))
+		got = append(got, fmt.Sprintf("%d.%d=%d", b[16], uint(b[18])|uint(b[19])<<8,
+			int32(uint32(b[20])|uint32(b[21])<<8|uint32(b[22])<<16|uint32(b[23])<<24)))
 	}
 	return got
 }
 
-// TestFingersOfALostDevice: what was down when a device was lost, and stays where it is, is lifted before the device is used again.
+// TestFingersOfALostDevice: what was down when a device was lost, and stays where it is, is lifted
+// before the device is used again.
 func TestFingersOfALostDevice(t *testing.T) {
 	t.Run("evdev", func(t *testing.T) {
 		a, f, d := openFake(t, Options{Way: "evdev"}, "evdev", "input")
@@ -387,7 +426,8 @@ func TestInputCommand(t *testing.T) {
 	do(t, d, input.TouchMove{X: 5.7, Y: 6})
 	do(t, d, input.TouchUp{})
 	do(t, d, input.Text{Text: "it's a b\nc"})
-	for _, bad := range []input.Action{input.TouchDown{Finger: 1}, input.TouchUp{}, input.KeyDown{Key: "ShiftLeft"}, input.KeyDown{Key: "A"}, input.Text{Text: "é"}, input.Text{Text: "%s"}} {
+	for _, bad := range []input.Action{input.TouchDown{Finger: 1}, input.TouchUp{}, input.KeyDown{Key: "ShiftLeft"},
+		input.KeyDown{Key: "A"}, input.Text{Text: "é"}, input.Text{Text: "%s"}} {
 		if _, err := d.Do(t.Context(), 0, bad); err == nil {
 			t.Errorf("%v was done", bad)
 		}
@@ -399,7 +439,8 @@ func TestInputCommand(t *testing.T) {
 		}
 	}
 	want := []string{
-		"touchscreen motionevent CANCEL 0 0", "touchscreen motionevent DOWN 3 4", "touchscreen motionevent MOVE 5 6", "touchscreen motionevent UP 5 6",
+		"touchscreen motionevent CANCEL 0 0", "touchscreen motionevent DOWN 3 4", "touchscreen motionevent MOVE 5 6",
+		"touchscreen motionevent UP 5 6",
 		`text 'it'\''s%sa%sb' && input keyevent 66 && input text 'c'`,
 	}
 	if !slices.Equal(said, want) {
@@ -407,7 +448,8 @@ func TestInputCommand(t *testing.T) {
 	}
 }
 
-// TestLostInTheMiddle: the device is unplugged while a finger is down. That is said, and Close says nothing more.
+// TestLostInTheMiddle: the device is unplugged while a finger is down. That is said, and Close says
+// nothing more.
 func TestLostInTheMiddle(t *testing.T) {
 	a, f, d := openFake(t, Options{}, "uinput")
 	do(t, d, input.TouchDown{X: 1, Y: 1})
@@ -427,12 +469,14 @@ func TestLostInTheMiddle(t *testing.T) {
 }
 
 func TestNoWay(t *testing.T) {
-	for has, want := range map[string]string{"": "uinput: the device has no such command", "touch": "evdev: /dev/input/event2 may not be written to"} {
+	for has, want := range map[string]string{"": "uinput: the device has no such command",
+		"touch": "evdev: /dev/input/event2 may not be written to"} {
 		f := adbtest.New(t, "A\tdevice\n", adbtest.NewPhone(nil).Shells(has)...)
 		if _, err := Open(t.Context(), Options{Server: server(f)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if _, err := Open(t.Context(), Options{Server: server(f), Way: "magic"}); err == nil || !strings.Contains(err.Error(), "magic") {
+		if _, err := Open(t.Context(), Options{Server: server(f), Way: "magic"}); err == nil ||
+			!strings.Contains(err.Error(), "magic") {
 			t.Error(err)
 		}
 	}
@@ -443,7 +487,8 @@ func FuzzFindPanel(f *testing.F) {
 	f.Add("add device 1: /dev/input/event0\n 0035  : value 0, min 0, max 9\n 0036 : value 0, min 0, max 999999999")
 	f.Fuzz(func(t *testing.T, said string) {
 		p, err := findPanel(said)
-		if err == nil && (p.maxX <= 0 || p.maxY <= 0 || !strings.HasPrefix(p.path, "/dev/input/event") || strings.ContainsAny(p.path, " ;&|'\n")) {
+		if err == nil && (p.maxX <= 0 || p.maxY <= 0 || !strings.HasPrefix(p.path, "/dev/input/event") ||
+			strings.ContainsAny(p.path, " ;&|'\n")) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// inputCommand is the way through the command input, of which one is run for each action, and waited for. It knows whole keys and one
-// finger.
+// inputCommand is the way through the command input, of which one is run for each action, and
+// waited for. It knows whole keys and one finger.
 type inputCommand struct {
 	device *Device
 	at     [2]float64 // of the finger
@@ -21,7 +21,8 @@ func openInput(ctx context.Context, d *Device) (way, error) {
 	if _, err := d.Run(ctx, "command -v input"); err != nil {
 		return nil, errors.Join(errors.New("the device has no such command"), err)
 	}
-	// The finger of a device that was lost may still be down. To cancel it clicks nothing; where the command knows no touches it fails, and there is no finger.
+	// The finger of a device that was lost may still be down. To cancel it clicks nothing; where
+	// the command knows no touches it fails, and there is no finger.
 	var failed *ExitError
 	if _, err := d.Run(ctx, "input touchscreen motionevent CANCEL 0 0"); err != nil && !errors.As(err, &failed) {
 		return nil, err
@@ -96,7 +97,8 @@ func (w *inputCommand) command(a input.Action) (string, error) {
 	return "", fmt.Errorf("%v: a device by adb has a touch screen and a keyboard: %w", a, errors.ErrUnsupported)
 }
 
-// androidKey returns the number of a key, which for one that types is that of its place on a US keyboard.
+// androidKey returns the number of a key, which for one that types is that of its place on a US
+// keyboard.
 func androidKey(k input.Key) (uint16, bool) {
 	p, ok := input.US().Find(k)
 	if !ok || p.Shift || p.AltGr {
@@ -106,7 +108,8 @@ func androidKey(k input.Key) (uint16, bool) {
 	return c.Android, c.Android != 0
 }
 
-// text returns what types text. The command takes ASCII; a space is %s there, and a line's end is a key.
+// text returns what types text. The command takes ASCII; a space is %s there, and a line's end is a
+// key.
 func (w *inputCommand) text(text string) (string, error) {
 	var commands []string
 	for i, line := range strings.Split(text, "\n") {
@@ -119,7 +122,8 @@ func (w *inputCommand) text(text string) (string, error) {
 			}
 		}
 		if strings.Contains(line, "%s") {
-			return "", fmt.Errorf("the command input takes %%s for a space, and cannot type it: %w", errors.ErrUnsupported)
+			return "", fmt.Errorf("the command input takes %%s for a space, and cannot type it: %w",
+				errors.ErrUnsupported)
 		}
 		if line != "" {
 			commands = append(commands, "input text "+w.device.Quote(strings.ReplaceAll(line, " ", "%s")))

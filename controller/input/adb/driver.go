@@ -21,8 +21,9 @@ type Options struct {
 
 // way does actions that were checked.
 type way interface {
-	// plan returns what tells them, or why they cannot be done. It is called at once: a plan is told before the next one is made. Of actions
-	// that could not be told to the end, fingers that were down or came down count as down, so that they can be lifted.
+	// plan returns what tells them, or why they cannot be done. It is called at once: a plan is
+	// told before the next one is made. Of actions that could not be told to the end, fingers that
+	// were down or came down count as down, so that they can be lifted.
 	plan(actions []input.Action) (tell func(context.Context) error, err error)
 	name() string
 	close() error
@@ -149,7 +150,8 @@ func (d *Driver) do(ctx context.Context, actions []input.Action) error {
 	if err != nil {
 		return err
 	}
-	// What fails from here on may have been done in part: what was held is, and what was to be held.
+	// What fails from here on may have been done in part: what was held is, and what was to be
+	// held.
 	for _, a := range actions {
 		switch a.(type) {
 		case input.KeyDown, input.TouchDown:
@@ -187,7 +189,8 @@ func (d *Driver) Release(ctx context.Context) error {
 // Info is as [input.Driver] has it.
 func (d *Driver) Info() input.Info {
 	return input.Info{
-		Driver: "adb-" + d.way.name(), Device: d.device.Serial, Realism: input.System, Latency: d.there / 2, Note: d.note,
+		Driver: "adb-" + d.way.name(), Device: d.device.Serial, Realism: input.System, Latency: d.there / 2,
+		Note: d.note,
 	}
 }
 
@@ -200,7 +203,9 @@ func (d *Driver) Close() error {
 	defer cancel()
 	err := d.Release(ctx)
 	if errors.Is(err, input.ErrGone) {
-		err = nil // input devices of ours went with the shell, and the fingers of other ways are lifted when the device is opened again
+		// input devices of ours went with the shell, and the fingers of other ways are lifted when
+		// the device is opened again
+		err = nil
 	}
 	d.closed = true
 	d.silence()

@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// echo is a cat on the device that is kept running: what it is told comes back, so an answer says that the way there was open until then.
+// echo is a cat on the device that is kept running: what it is told comes back, so an answer says
+// that the way there was open until then.
 type echo struct {
 	shell    *shell
 	cancel   context.CancelFunc
@@ -80,7 +81,8 @@ func (e *echo) listen() {
 
 // ask sends an echo, and returns when it is back.
 func (e *echo) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.patience, fmt.Errorf("%w: no echo within %v", input.ErrGone, e.patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, e.patience, fmt.Errorf("%w: no echo within %v", input.ErrGone,
+		e.patience))
 	defer cancel()
 	e.told++
 	if err := e.shell.write(ctx, fmt.Appendf(nil, "%d\n", e.told)); err != nil {

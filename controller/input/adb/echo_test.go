@@ -80,7 +80,8 @@ func TestEchoEndsTheInterval(t *testing.T) {
 	}
 }
 
-// TestEchoLost: an action whose echo does not come back has an error, and what it pressed is lifted nevertheless. A late echo is not taken for the next.
+// TestEchoLost: an action whose echo does not come back has an error, and what it pressed is lifted
+// nevertheless. A late echo is not taken for the next.
 func TestEchoLost(t *testing.T) {
 	a, c, d := openSlow(t, "uinput")
 	reason := errors.New("enough")
@@ -127,7 +128,11 @@ func TestRefusedHoldsNothing(t *testing.T) {
 func TestCancelledCommand(t *testing.T) {
 	begun, up := make(chan bool), make(chan bool, 1)
 	shells := append([]adbtest.Command{
-		{Name: "input touchscreen motionevent DOWN", Run: func(s *adbtest.Session) byte { close(begun); s.Hear(); return 0 }},
+		{Name: "input touchscreen motionevent DOWN", Run: func(s *adbtest.Session) byte {
+			close(begun)
+			s.Hear()
+			return 0
+		}},
 		{Name: "input touchscreen motionevent UP 3 4", Run: func(*adbtest.Session) byte { up <- true; return 0 }},
 	}, adbtest.NewPhone(nil).Shells("input")...)
 	d, err := Open(t.Context(), Options{Server: server(adbtest.New(t, "A\tdevice\n", shells...)), Way: "input"})
@@ -139,7 +144,8 @@ func TestCancelledCommand(t *testing.T) {
 		<-begun
 		cancel()
 	}()
-	if _, err := d.Do(ctx, 0, input.TouchDown{X: 3, Y: 4}, input.TouchMove{X: 3, Y: 4}); !errors.Is(err, context.Canceled) {
+	if _, err := d.Do(ctx, 0, input.TouchDown{X: 3, Y: 4}, input.TouchMove{X: 3, Y: 4}); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	if err := d.Close(); err != nil {
@@ -152,7 +158,8 @@ func TestCancelledCommand(t *testing.T) {
 	}
 }
 
-// TestCutPacket: a connection that takes nothing is left when the context ends, and packets stay whole.
+// TestCutPacket: a connection that takes nothing is left when the context ends, and packets stay
+// whole.
 func TestCutPacket(t *testing.T) {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
@@ -187,18 +194,21 @@ func TestCutPacket(t *testing.T) {
 	if got := append(head, <-rest...); !bytes.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := s.write(t.Context(), []byte("third")); !errors.Is(err, input.ErrGone) || !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := s.write(t.Context(), []byte("third")); !errors.Is(err, input.ErrGone) ||
+		!errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("nobody reads: %v", err)
 	}
 }
 
-// TestKept: of fingers that were not told to the end, those that were down or came down can be lifted.
+// TestKept: of fingers that were not told to the end, those that were down or came down can be
+// lifted.
 func TestKept(t *testing.T) {
 	f := fingers{to: func(x, y float64) (int32, int32) { return int32(x), int32(y) }}
 	if _, err := f.report([]input.Action{input.TouchDown{Finger: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	before, actions := f.down, []input.Action{input.TouchUp{Finger: 1}, input.TouchDown{Finger: 2}, input.TouchUp{Finger: 2}}
+	before, actions := f.down, []input.Action{input.TouchUp{Finger: 1}, input.TouchDown{Finger: 2},
+		input.TouchUp{Finger: 2}}
 	if _, err := f.report(actions); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ func of(kind, code uint16, value int32) evdev.Event {
 
 var report = evdev.Event{Type: evdev.Syn, Code: evdev.Report}
 
-// fingers makes the events of a touch screen, in slots: protocol B of Documentation/input/multi-touch-protocol.
+// fingers makes the events of a touch screen, in slots: protocol B of
+// Documentation/input/multi-touch-protocol.
 type fingers struct {
 	to   func(x, y float64) (int32, int32) // places of the screen to those of the touch screen
 	down [input.MaxFingers]bool
@@ -40,7 +41,8 @@ func (f *fingers) report(actions []input.Action) ([]evdev.Event, error) {
 			if after.down[a.Finger] {
 				return nil, errFinger
 			}
-			all = append(all, of(evdev.Abs, evdev.AbsMTSlot, int32(a.Finger)), of(evdev.Abs, evdev.AbsMTTrackingID, after.next))
+			all = append(all, of(evdev.Abs, evdev.AbsMTSlot, int32(a.Finger)),
+				of(evdev.Abs, evdev.AbsMTTrackingID, after.next))
 			after.next = (after.next + 1) & 0x7fff
 			place(a.Finger, a.X, a.Y)
 		case input.TouchMove:
@@ -70,7 +72,8 @@ func (f *fingers) report(actions []input.Action) ([]evdev.Event, error) {
 	return append(all, report), nil
 }
 
-// keep says of actions that could not be told to the end: what was down before them, or came down in them, may be.
+// keep says of actions that could not be told to the end: what was down before them, or came down
+// in them, may be.
 func (f *fingers) keep(before [input.MaxFingers]bool, actions []input.Action) {
 	for i, down := range before {
 		f.down[i] = f.down[i] || down
@@ -122,7 +125,8 @@ func keys(l input.Layout, actions []input.Action) ([]evdev.Event, error) {
 				all = append(all, more...)
 			}
 		default:
-			return nil, fmt.Errorf("%v: a device by adb has a touch screen and a keyboard: %w", a, errors.ErrUnsupported)
+			return nil, fmt.Errorf("%v: a device by adb has a touch screen and a keyboard: %w", a,
+				errors.ErrUnsupported)
 		}
 	}
 	return all, nil

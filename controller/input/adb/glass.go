@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// glass is the way through the touch screen's own device file: a shell writes what it is given, and the kernel passes that on as if it came from the glass.
-// Keys go by the command input.
+// glass is the way through the touch screen's own device file: a shell writes what it is given, and
+// the kernel passes that on as if it came from the glass. Keys go by the command input.
 type glass struct {
 	shell   *shell
 	cancel  context.CancelFunc
@@ -96,8 +96,8 @@ func openEvdev(ctx context.Context, d *Device, screen size) (way, error) {
 	return e, nil
 }
 
-// allUp lifts what fingers of ours a device that was lost has kept: the glass stays when the shell goes. The kernel passes over slots that are empty, or that the
-// glass does not have.
+// allUp lifts what fingers of ours a device that was lost has kept: the glass stays when the shell
+// goes. The kernel passes over slots that are empty, or that the glass does not have.
 func allUp() (all []evdev.Event) {
 	for slot := range int32(input.MaxFingers) {
 		all = append(all, of(evdev.Abs, evdev.AbsMTSlot, slot), of(evdev.Abs, evdev.AbsMTTrackingID, -1))
@@ -123,7 +123,8 @@ func (e *glass) plan(actions []input.Action) (func(context.Context) error, error
 	}, nil
 }
 
-// bytes lays events out as struct input_event of linux/input.h: a time, which the kernel puts in itself, then type, code and value.
+// bytes lays events out as struct input_event of linux/input.h: a time, which the kernel puts in
+// itself, then type, code and value.
 func (e *glass) bytes(events []evdev.Event) []byte {
 	time := 8
 	if e.wide {

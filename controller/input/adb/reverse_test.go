@@ -22,10 +22,12 @@ func TestReverse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := f.Reversed(), map[string]string{"tcp:8080": "tcp:8080", "tcp:9090": "tcp:9090"}; !maps.Equal(got, want) {
+	if got, want := f.Reversed(), map[string]string{"tcp:8080": "tcp:8080", "tcp:9090": "tcp:9090"}; !maps.Equal(got,
+		want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if _, err := d.Reverse(t.Context(), 8080); err == nil || !strings.Contains(err.Error(), "lead port 8080 of device A to this machine: adb: cannot rebind") {
+	if _, err := d.Reverse(t.Context(), 8080); err == nil ||
+		!strings.Contains(err.Error(), "lead port 8080 of device A to this machine: adb: cannot rebind") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	for _, port := range []int{0, -1, 65536} {

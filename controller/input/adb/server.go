@@ -52,7 +52,8 @@ func (s Server) limited(ctx context.Context, whom, asked string) (context.Contex
 	if limit == 0 {
 		limit = DefaultPatience
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s did not answer within %v when asked for %.100q", input.ErrGone, whom, limit, asked))
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s did not answer within %v when asked for %.100q",
+		input.ErrGone, whom, limit, asked))
 }
 
 // conn is a connection to the server. It ends with the context it was made with.
@@ -194,7 +195,8 @@ func choose(all []Attached, serial string) (string, error) {
 	case len(ready) == 0:
 		return "", errors.New("adb: no device is attached that can be used: " + listed(all))
 	}
-	return "", fmt.Errorf("adb: several devices are attached: name one, as adb:SERIAL, of %s", strings.Join(ready, ", "))
+	return "", fmt.Errorf("adb: several devices are attached: name one, as adb:SERIAL, of %s",
+		strings.Join(ready, ", "))
 }
 
 func listed(all []Attached) string {

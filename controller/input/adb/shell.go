@@ -28,7 +28,8 @@ const (
 	maxLeft   = 1 << 16 // that waits for a connection which takes nothing
 )
 
-// shell is a command that runs on the device and is talked to. One goroutine writes, another one reads.
+// shell is a command that runs on the device and is talked to. One goroutine writes, another one
+// reads.
 type shell struct {
 	c    *conn
 	mu   sync.Mutex // of writes
@@ -61,13 +62,16 @@ func (d *Device) shell(ctx context.Context, command string) (*shell, error) {
 // gone marks errors that say that the device is not there any more.
 func gone(err error) error {
 	var refused *RefusedError
-	if errors.As(err, &refused) && (strings.Contains(refused.Reason, "not found") || strings.Contains(refused.Reason, "offline") || strings.Contains(refused.Reason, "closed")) {
+	if errors.As(err, &refused) &&
+		(strings.Contains(refused.Reason, "not found") || strings.Contains(refused.Reason, "offline") ||
+			strings.Contains(refused.Reason, "closed")) {
 		return fmt.Errorf("%w: %w", input.ErrGone, err)
 	}
 	return err
 }
 
-// write gives bytes to the command, within its patience. What ctx cuts off goes before the bytes of the next write, so that packets stay whole.
+// write gives bytes to the command, within its patience. What ctx cuts off goes before the bytes of
+// the next write, so that packets stay whole.
 func (s *shell) write(ctx context.Context, b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +154,8 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%.100q on the device ended with %d: %.300s", e.Command, e.Code, strings.TrimSpace(e.Said))
 }
 
-// Run runs a command in the device's shell and returns what it says on its output. A device that does not answer within the server's patience counts as gone.
+// Run runs a command in the device's shell and returns what it says on its output. A device that
+// does not answer within the server's patience counts as gone.
 func (d *Device) Run(ctx context.Context, command string) (string, error) {
 	ctx, cancel := d.limited(ctx, command)
 	defer cancel()

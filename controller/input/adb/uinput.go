@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// uinput is the way through the command uinput, which makes input devices of what it reads: a command of JSON for each. Source: cmds/uinput/README.md of
-// Android's frameworks/base.
+// uinput is the way through the command uinput, which makes input devices of what it reads: a
+// command of JSON for each. Source: cmds/uinput/README.md of Android's frameworks/base.
 type uinput struct {
 	shell   *shell
 	cancel  context.CancelFunc
@@ -105,8 +105,10 @@ func touchScreen(s size) uinputRegister {
 	return uinputRegister{
 		ID: touchID, Command: "register", Name: deviceName + " touch", Vendor: 0x1d6b, Product: 0x0104, Bus: "usb",
 		Configuration: []uinputSetting{
-			{setEvbit, []int{int(evdev.Key), int(evdev.Abs)}}, {setKeybit, []int{int(evdev.BtnTouch)}}, {setPropbit, []int{evdev.PropDirect}},
-			{setAbsbit, []int{int(evdev.AbsMTSlot), int(evdev.AbsMTTrackingID), int(evdev.AbsMTPositionX), int(evdev.AbsMTPositionY)}},
+			{setEvbit, []int{int(evdev.Key), int(evdev.Abs)}}, {setKeybit, []int{int(evdev.BtnTouch)}},
+			{setPropbit, []int{evdev.PropDirect}},
+			{setAbsbit, []int{int(evdev.AbsMTSlot), int(evdev.AbsMTTrackingID), int(evdev.AbsMTPositionX),
+				int(evdev.AbsMTPositionY)}},
 		},
 		Axes: []uinputAxis{
 			axis(evdev.AbsMTSlot, input.MaxFingers-1), axis(evdev.AbsMTTrackingID, 0x7fff),
@@ -123,7 +125,8 @@ func keyboard() uinputRegister {
 	}
 	slices.Sort(all)
 	return uinputRegister{
-		ID: keyboardID, Command: "register", Name: deviceName + " keyboard", Vendor: 0x1d6b, Product: 0x0104, Bus: "usb",
+		ID: keyboardID, Command: "register", Name: deviceName + " keyboard", Vendor: 0x1d6b, Product: 0x0104,
+		Bus:           "usb",
 		Configuration: []uinputSetting{{setEvbit, []int{int(evdev.Key)}}, {setKeybit, all}},
 	}
 }
@@ -161,13 +164,14 @@ func (u *uinput) listen() {
 	}
 }
 
-// registered waits until Android knows both devices: what is told before is lost. It is asked for its list of devices, and again if they are
-// not there yet.
+// registered waits until Android knows both devices: what is told before is lost. It is asked for
+// its list of devices, and again if they are not there yet.
 func (u *uinput) registered(ctx context.Context, d *Device) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("its devices did not appear within %v", patience))
 	defer cancel()
-	const command = "getevent -i 2>/dev/null | grep -c '" + deviceName + "'; dumpsys input | grep -c '" + deviceName + " \\(touch\\|keyboard\\)'"
+	const command = "getevent -i 2>/dev/null | grep -c '" + deviceName + "'; dumpsys input | grep -c '" + deviceName +
+		" \\(touch\\|keyboard\\)'"
 	for {
 		select {
 		case <-u.ended:

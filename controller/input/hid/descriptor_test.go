@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The descriptors, item by item: what a host is told, in the words of HID 1.11, 6.2.2, and the HID Usage Tables.
+// The descriptors, item by item: what a host is told, in the words of HID 1.11, 6.2.2, and the HID
+// Usage Tables.
 const (
 	bootText = `
 		05 01  Usage Page (Generic Desktop)
@@ -206,7 +207,8 @@ func TestDescriptors(t *testing.T) {
 		{"full keyboard", Full.Descriptor(), fullText, FullKeyboard},
 		{"absolute mouse", Absolute.Descriptor(), fmt.Sprintf(mouseText, placesText), AbsoluteMouse},
 		{"relative mouse", Relative.Descriptor(), fmt.Sprintf(mouseText, waysText), RelativeMouse},
-		{"touch screen", TouchDescriptor(68, 150), fmt.Sprintf(touchText, strings.Repeat(fingerText, Contacts)), TouchScreen},
+		{"touch screen", TouchDescriptor(68, 150), fmt.Sprintf(touchText, strings.Repeat(fingerText, Contacts)),
+			TouchScreen},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if want := written(t, tc.want); !bytes.Equal(tc.got, want) {
@@ -261,7 +263,8 @@ func TestSizes(t *testing.T) {
 					size++
 				}
 				if size != f.size || size > 64 {
-					t.Errorf("%s: reports of %d bytes, descriptor of %d; no more than 64 at full speed", f.kind, f.size, size)
+					t.Errorf("%s: reports of %d bytes, descriptor of %d; no more than 64 at full speed", f.kind, f.size,
+						size)
 				}
 			}
 		}

@@ -110,8 +110,8 @@ func (d *Driver) interfaces(o Options) (all []interfaceOf, udc string, err error
 	return all, d.gadget.udc, nil
 }
 
-// settle has functions lift all, of which the host may know something else than we do, as far as they can be told at once. The others are told when they
-// are next used.
+// settle has functions lift all, of which the host may know something else than we do, as far as
+// they can be told at once. The others are told when they are next used.
 func (d *Driver) settle() error {
 	for p, e := range d.endpoints {
 		if e == nil || !e.dirty {
@@ -127,7 +127,8 @@ func (d *Driver) settle() error {
 	return nil
 }
 
-// lose notes that the host was gone, or was not told all that it should have been: nothing is held any more, and all functions lift everything first.
+// lose notes that the host was gone, or was not told all that it should have been: nothing is held
+// any more, and all functions lift everything first.
 func (d *Driver) lose() {
 	d.lost = true
 	d.state = hand.State{}
@@ -138,7 +139,8 @@ func (d *Driver) lose() {
 	}
 }
 
-// present looks whether the host is there. When it has been away and is back, what was held is lifted first.
+// present looks whether the host is there. When it has been away and is back, what was held is
+// lifted first.
 func (d *Driver) present() error {
 	there, state, err := d.port.look()
 	held := d.state.Holds()
@@ -167,7 +169,8 @@ func (d *Driver) present() error {
 	return nil
 }
 
-// Do implements input.Driver. The interval begins before the first report was given to the kernel and ends when the host has fetched the last one for certain.
+// Do implements input.Driver. The interval begins before the first report was given to the kernel
+// and ends when the host has fetched the last one for certain.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("hid: %w", os.ErrClosed)
@@ -286,7 +289,8 @@ func (d *Driver) Close() error {
 	return err
 }
 
-// end closes everything, and takes down what was set up: the nodes first, since a function stays while its node is open.
+// end closes everything, and takes down what was set up: the nodes first, since a function stays
+// while its node is open.
 func (d *Driver) end() error {
 	var errs []error
 	for _, e := range d.endpoints {

@@ -19,10 +19,12 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// pipes is a driver whose functions are pipes: what it writes is read at their other ends. A pipe that nobody reads is one that is not fetched.
+// pipes is a driver whose functions are pipes: what it writes is read at their other ends. A pipe
+// that nobody reads is one that is not fetched.
 func pipes(t *testing.T, kinds ...Kind) (*Driver, [parts]int) {
 	t.Helper()
-	d := &Driver{screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(), clock: timeline.Monotonic(), encoder: equipped(kinds...), kinds: kinds}
+	d := &Driver{screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(), clock: timeline.Monotonic(),
+		encoder: equipped(kinds...), kinds: kinds}
 	var ends [parts]int
 	for _, k := range kinds {
 		var fds [2]int
@@ -70,7 +72,8 @@ func TestDo(t *testing.T) {
 		t.Error(touched)
 	}
 	// What cannot be done leaves all as it was.
-	for _, a := range []input.Action{input.Move{}, input.Text{Text: "aß"}, input.TouchMove{Finger: 1}, input.TouchMove{Finger: 2, X: 1000}} {
+	for _, a := range []input.Action{input.Move{}, input.Text{Text: "aß"}, input.TouchMove{Finger: 1},
+		input.TouchMove{Finger: 2, X: 1000}} {
 		if _, err := d.Do(t.Context(), 0, input.KeyUp{Key: "A"}, a); err == nil {
 			t.Errorf("%v is done", a)
 		}
@@ -98,7 +101,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestLost: a host that goes in the middle is gone until it is back, and is told then, before anything else, that nothing is held.
+// TestLost: a host that goes in the middle is gone until it is back, and is told then, before
+// anything else, that nothing is held.
 func TestLost(t *testing.T) {
 	d, ends := pipes(t, BootKeyboard, TouchScreen)
 	if _, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.TouchDown{Finger: 5, X: 1, Y: 1}); err != nil {
@@ -129,7 +133,8 @@ func TestLost(t *testing.T) {
 	read(t, ends[theKeyboard], 8)
 	read(t, ends[theTouchScreen], touchBytes)
 
-	if _, err := d.Do(t.Context(), 0, input.TouchUp{Finger: 5}); err == nil || !strings.Contains(err.Error(), "is not down") {
+	if _, err := d.Do(t.Context(), 0, input.TouchUp{Finger: 5}); err == nil ||
+		!strings.Contains(err.Error(), "is not down") {
 		t.Errorf("a finger of before: %v", err)
 	}
 	if _, err := d.Do(t.Context(), 0, input.KeyDown{Key: "b"}); err != nil {
@@ -158,13 +163,15 @@ func TestGivenUp(t *testing.T) {
 	if _, err := d.Do(ctx, 0, input.KeyDown{Key: "a"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := d.endpoints[theKeyboard].send(ctx, make([]byte, 8)); err == nil || !strings.Contains(err.Error(), "enough") {
+	if _, err := d.endpoints[theKeyboard].send(ctx, make([]byte, 8)); err == nil ||
+		!strings.Contains(err.Error(), "enough") {
 		t.Error(err)
 	}
 	_ = ends
 }
 
-// TestLeftovers: what a dead process has made is taken down; what lives, and what is not ours, stays.
+// TestLeftovers: what a dead process has made is taken down; what lives, and what is not ours,
+// stays.
 func TestLeftovers(t *testing.T) {
 	root := t.TempDir()
 	own, err := makeOwn(root)
@@ -178,15 +185,18 @@ func TestLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := filepath.Join(root, fmt.Sprintf("eideticker-%d-%s1-0", os.Getpid(), began)) // the same number, another process
-	stays := []string{own, filepath.Join(root, "g1"), filepath.Join(root, "eideticker-x"), filepath.Join(root, "eideticker-1-2-3-4")}
+	// the same number, another process
+	dead := filepath.Join(root, fmt.Sprintf("eideticker-%d-%s1-0", os.Getpid(), began))
+	stays := []string{own, filepath.Join(root, "g1"), filepath.Join(root, "eideticker-x"),
+		filepath.Join(root, "eideticker-1-2-3-4")}
 	for _, dir := range append(stays, dead) {
 		for _, sub := range []string{"configs/c.1/strings/0x409", "functions/hid.touch", "strings/0x409"} {
 			if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Symlink(filepath.Join(dir, "functions/hid.touch"), filepath.Join(dir, "configs/c.1/hid.touch")); err != nil {
+		if err := os.Symlink(filepath.Join(dir, "functions/hid.touch"),
+			filepath.Join(dir, "configs/c.1/hid.touch")); err != nil {
 			t.Fatal(err)
 		}
 	}

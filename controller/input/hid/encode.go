@@ -8,7 +8,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// encoder makes reports of what a hand does. It is a value: what is tried out on a copy changes nothing.
+// encoder makes reports of what a hand does. It is a value: what is tried out on a copy changes
+// nothing.
 type encoder struct {
 	screen   hand.Screen
 	keyboard Keyboard
@@ -83,7 +84,8 @@ func (e *encoder) neutral(p part) []byte {
 }
 
 // plan makes the reports of actions before any is sent, and says what is held behind them.
-func (e *encoder) plan(state hand.State, layout input.Layout, actions []input.Action) (all []outgoing, after hand.State, err error) {
+func (e *encoder) plan(state hand.State, layout input.Layout, actions []input.Action) (all []outgoing, after hand.State,
+	err error) {
 	steps, err := state.Plan(layout, e.screen, actions...)
 	if err != nil {
 		return nil, state, err
@@ -100,7 +102,8 @@ func (e *encoder) plan(state hand.State, layout input.Layout, actions []input.Ac
 	return all, after, nil
 }
 
-// encode returns the reports of a step, one for each part that has something to tell; of a relative mouse, and of a wheel that turns far, more.
+// encode returns the reports of a step, one for each part that has something to tell; of a relative
+// mouse, and of a wheel that turns far, more.
 func (e *encoder) encode(step []input.Action) ([]outgoing, error) {
 	var touched [parts]bool
 	turn := input.Wheel{}
@@ -178,7 +181,8 @@ func (e *encoder) reports(touched [parts]bool, ways [][2]int, turn input.Wheel) 
 	return all
 }
 
-// mouseReports tells ways and turns, in as many reports as they take. The buttons of a relative mouse change where its last way ends.
+// mouseReports tells ways and turns, in as many reports as they take. The buttons of a relative
+// mouse change where its last way ends.
 func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
 	last := [2]int{}
 	if n := len(ways); n > 0 {
@@ -192,7 +196,8 @@ func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
 	for {
 		x, y := bound(turn.X, maxTurn), bound(turn.Y, maxTurn)
 		turn.X, turn.Y = turn.X-x, turn.Y-y
-		all = append(all, e.mouse.Report(last[0], last[1], -y, x)) // a wheel counts away from the hand, which shows what is further up
+		// a wheel counts away from the hand, which shows what is further up
+		all = append(all, e.mouse.Report(last[0], last[1], -y, x))
 		last = [2]int{}
 		if turn.X == 0 && turn.Y == 0 {
 			e.pressed = e.mouse.buttons

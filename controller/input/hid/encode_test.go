@@ -43,7 +43,8 @@ func TestReports(t *testing.T) {
 			{[]input.Action{input.KeyDown{Key: "Delete"}}, "k 0100094c00000000"},
 			{[]input.Action{input.KeyUp{Key: "f"}}, "k 01004c0000000000"},
 			{[]input.Action{input.KeyUp{Key: "Delete"}, input.KeyUp{Key: "ControlLeft"}}, "k 0000000000000000"},
-			{[]input.Action{input.Text{Text: "aA"}}, "k 0000040000000000; k 0000000000000000; k 0200000000000000; k 0200040000000000; k 0200000000000000; k 0000000000000000"},
+			{[]input.Action{input.Text{Text: "aA"}},
+				"k 0000040000000000; k 0000000000000000; k 0200000000000000; k 0200040000000000; k 0200000000000000; k 0000000000000000"},
 			{many, "error tells 6 keys at once"},
 			{[]input.Action{input.Move{X: 1, Y: 1}}, "error no mouse"},
 			{[]input.Action{input.Text{Text: "ß"}}, `error "ß" (U+00DF)`},
@@ -51,24 +52,30 @@ func TestReports(t *testing.T) {
 		}},
 		{"full keyboard", []Kind{FullKeyboard}, []step{
 			{many, "k 00f0070000000000000000000000"},
-			{[]input.Action{input.KeyDown{Key: "ContextMenu"}, input.KeyDown{Key: "MetaRight"}}, "k 80f0070000000000000000000020"},
+			{[]input.Action{input.KeyDown{Key: "ContextMenu"}, input.KeyDown{Key: "MetaRight"}},
+				"k 80f0070000000000000000000020"},
 		}},
 		{"absolute mouse", []Kind{AbsoluteMouse}, []step{
 			{[]input.Action{input.ButtonDown{Button: input.Right}}, "m 02ffffffff0000"},
 			{[]input.Action{input.Move{X: 0, Y: 499}, input.ButtonDown{Button: input.Left}}, "m 031000df7f0000"},
 			{[]input.Action{input.Wheel{X: 1, Y: 2}}, "m 031000df7ffe01"},
 			{[]input.Action{input.Wheel{Y: -300}}, "m 031000df7f7f00; m 031000df7f7f00; m 031000df7f2e00"},
-			{[]input.Action{input.ButtonUp{Button: input.Left}, input.ButtonUp{Button: input.Right}}, "m 001000df7f0000"},
+			{[]input.Action{input.ButtonUp{Button: input.Left}, input.ButtonUp{Button: input.Right}},
+				"m 001000df7f0000"},
 		}},
 		{"relative mouse", []Kind{RelativeMouse}, []step{
-			{[]input.Action{input.Move{X: 3, Y: 4}, input.ButtonDown{Button: input.Left}}, "m 0018fc0cfe0000; m 01030004000000"},
+			{[]input.Action{input.Move{X: 3, Y: 4}, input.ButtonDown{Button: input.Left}},
+				"m 0018fc0cfe0000; m 01030004000000"},
 			{[]input.Action{input.Move{X: 2, Y: 4}}, "m 01ffff00000000"},
 			{[]input.Action{input.Wheel{Y: 1}}, "m 0100000000ff00"},
 		}},
 		{"touch screen", []Kind{TouchScreen}, []step{
-			{[]input.Action{input.TouchDown{Finger: 3, X: 0, Y: 0}}, "t 01" + "010310002000" + strings.Repeat("00", 54) + "0000" + "01"},
-			{[]input.Action{input.TouchDown{Finger: 0, X: 999, Y: 499}, input.TouchUp{Finger: 3}}, "t 01" + "0100ef7fdf7f" + "000310002000" + strings.Repeat("00", 48) + "0000" + "02"},
-			{[]input.Action{input.TouchMove{Finger: 0, X: 500, Y: 250}}, "t 01" + "010010402040" + strings.Repeat("00", 54) + "0000" + "01"},
+			{[]input.Action{input.TouchDown{Finger: 3, X: 0, Y: 0}}, "t 01" + "010310002000" +
+				strings.Repeat("00", 54) + "0000" + "01"},
+			{[]input.Action{input.TouchDown{Finger: 0, X: 999, Y: 499}, input.TouchUp{Finger: 3}},
+				"t 01" + "0100ef7fdf7f" + "000310002000" + strings.Repeat("00", 48) + "0000" + "02"},
+			{[]input.Action{input.TouchMove{Finger: 0, X: 500, Y: 250}}, "t 01" + "010010402040" +
+				strings.Repeat("00", 54) + "0000" + "01"},
 			{[]input.Action{input.TouchUp{Finger: 3}}, "error finger 3 is not down"},
 			{[]input.Action{input.TouchDown{Finger: 0}}, "error down already"},
 		}},
@@ -246,7 +253,8 @@ func (m *model) do(a input.Action) {
 	}
 }
 
-// FuzzActions: whatever a hand does, in whatever groups, a host that reads the reports by the descriptors ends up knowing all of it.
+// FuzzActions: whatever a hand does, in whatever groups, a host that reads the reports by the
+// descriptors ends up knowing all of it.
 func FuzzActions(f *testing.F) {
 	f.Add([]byte("keys and buttons, wheels and fingers"), false)
 	f.Add([]byte{0, 4, 0, 4, 1, 4, 7, 3, 200, 8, 3, 100, 9, 3, 2, 255, 6, 1, 2, 255, 3, 9, 5, 1}, true)
@@ -267,7 +275,8 @@ func FuzzActions(f *testing.F) {
 			next := e
 			reports, after, err := next.plan(state, input.US(), group)
 			if err != nil {
-				if errors.Is(err, errors.ErrUnsupported) || strings.Contains(err.Error(), "is not down") || strings.Contains(err.Error(), "is down already") {
+				if errors.Is(err, errors.ErrUnsupported) || strings.Contains(err.Error(), "is not down") ||
+					strings.Contains(err.Error(), "is down already") {
 					continue // nothing was done
 				}
 				t.Fatal(err)
@@ -356,7 +365,8 @@ func groups(b []byte, all []input.Key) (out [][]input.Action) {
 			input.KeyDown{Key: all[which%len(all)]}, input.KeyUp{Key: all[which%len(all)]},
 			input.ButtonDown{Button: input.Button(1 + which%5)}, input.ButtonUp{Button: input.Button(1 + which%5)},
 			input.Move{X: x, Y: y}, input.Wheel{X: which - 127, Y: (how - 127) * 3},
-			input.TouchDown{Finger: finger, X: x, Y: y}, input.TouchMove{Finger: finger, X: x, Y: y}, input.TouchUp{Finger: finger},
+			input.TouchDown{Finger: finger, X: x, Y: y}, input.TouchMove{Finger: finger, X: x, Y: y},
+			input.TouchUp{Finger: finger},
 		}[int(b[0])%9])
 		b = b[3:]
 	}
@@ -366,7 +376,8 @@ func groups(b []byte, all []input.Key) (out [][]input.Action) {
 	return out
 }
 
-// value returns a field's value in a report, which begins with its number if it has one. A report that is too short is not one of the field's.
+// value returns a field's value in a report, which begins with its number if it has one. A report
+// that is too short is not one of the field's.
 func (f Field) value(report []byte) (value int32, ok bool) {
 	if f.Report != 0 {
 		if len(report) == 0 || report[0] != f.Report {

@@ -23,7 +23,8 @@ type endpoint struct {
 	fd    int
 	port  *port // may be nil
 	clock timeline.Clock
-	// dirty: the host may hold something down that we do not know of, so that the next report has to lift all.
+	// dirty: the host may hold something down that we do not know of, so that the next report has
+	// to lift all.
 	dirty bool
 }
 
@@ -35,9 +36,11 @@ func openEndpoint(path string, p *port, clock timeline.Clock) (*endpoint, error)
 	return &endpoint{path: path, fd: fd, port: p, clock: clock, dirty: true}, nil
 }
 
-// isAbsent reports what a write to nobody returns: the host has not configured the function, or it has ended.
+// isAbsent reports what a write to nobody returns: the host has not configured the function, or it
+// has ended.
 func isAbsent(err error) bool {
-	for _, no := range []error{unix.ESHUTDOWN, unix.ENODEV, unix.ENXIO, unix.ECONNRESET, unix.ECONNABORTED, unix.EPIPE, unix.EIO, unix.EBADF} {
+	for _, no := range []error{unix.ESHUTDOWN, unix.ENODEV, unix.ENXIO, unix.ECONNRESET, unix.ECONNABORTED, unix.EPIPE,
+		unix.EIO, unix.EBADF} {
 		if errors.Is(err, no) {
 			return true
 		}
@@ -58,7 +61,8 @@ func (e *endpoint) send(ctx context.Context, report []byte) (timeline.Interval, 
 			after, err := e.await(ctx)
 			return timeline.Interval{Earliest: before, Latest: after}, err
 		}
-		// The report before is still there. It is not waited for alone: of a host that goes away meanwhile the next write tells.
+		// The report before is still there. It is not waited for alone: of a host that goes away
+		// meanwhile the next write tells.
 		if _, err := e.look(ctx, deadline); err != nil {
 			return timeline.Interval{}, err
 		}
@@ -81,7 +85,8 @@ func (e *endpoint) write(report []byte) (taken bool, err error) {
 	return true, nil
 }
 
-// await waits until the host has fetched the report that was written last. It returns when that was known.
+// await waits until the host has fetched the report that was written last. It returns when that was
+// known.
 func (e *endpoint) await(ctx context.Context) (timeline.Time, error) {
 	deadline := time.Now().Add(patience)
 	for {
@@ -102,7 +107,8 @@ func (e *endpoint) look(ctx context.Context, deadline time.Time) (timeline.Time,
 		return 0, err
 	}
 	now := e.clock.Now()
-	// The kernel says of a report that a cable took away that it is gone too. So the port is looked at before it is believed.
+	// The kernel says of a report that a cable took away that it is gone too. So the port is looked
+	// at before it is believed.
 	switch there, state, err := e.port.look(); {
 	case err != nil:
 		return 0, err
@@ -126,18 +132,21 @@ func (e *endpoint) look(ctx context.Context, deadline time.Time) (timeline.Time,
 	return 0, e.unasked()
 }
 
-// unasked says why the host does not ask. Not all ports know that the host is gone; the function does, and says so to who writes: here an empty report,
-// which it does not take while another one waits.
+// unasked says why the host does not ask. Not all ports know that the host is gone; the function
+// does, and says so to who writes: here an empty report, which it does not take while another one
+// waits.
 func (e *endpoint) unasked() error {
 	if _, err := e.write(nil); errors.Is(err, input.ErrGone) {
 		return err
 	}
-	return fmt.Errorf("the host has not asked %s for its report within %v: nothing there reads the device", e.path, patience)
+	return fmt.Errorf("the host has not asked %s for its report within %v: nothing there reads the device", e.path,
+		patience)
 }
 
-// answer has the kernel answer a host that asks for a report by its number, as those do that want to know how many fingers there may be. Without an answer
-// kernels from 6.12 on keep the host waiting for seconds. Those before answer all with zeros: hosts with Linux then take the greatest count that the
-// descriptor has, which is the same.
+// answer has the kernel answer a host that asks for a report by its number, as those do that want
+// to know how many fingers there may be. Without an answer kernels from 6.12 on keep the host
+// waiting for seconds. Those before answer all with zeros: hosts with Linux then take the greatest
+// count that the descriptor has, which is the same.
 func (e *endpoint) answer(id uint8, report []byte) error {
 	// struct usb_hidg_report of linux/usb/g_hid.h.
 	const request = 0x40486742 // GADGET_HID_WRITE_GET_REPORT

@@ -49,7 +49,8 @@ func ParseFields(d []byte) ([]Field, error) {
 	return p.fields, nil
 }
 
-// fieldParser is the state of a parser of HID 1.11, 5.4: global items stay until they are set again, local ones end with the next field or collection.
+// fieldParser is the state of a parser of HID 1.11, 5.4: global items stay until they are set
+// again, local ones end with the next field or collection.
 type fieldParser struct {
 	fields          []Field
 	page            uint32
@@ -130,7 +131,8 @@ func (p *fieldParser) add(usage uint32) error {
 // main makes the fields of an Input, Output or Feature item.
 func (p *fieldParser) main(kind byte, flags uint32) error {
 	key := [2]byte{kind, p.report}
-	if p.size > 32 || p.count > maxFields || p.used[key]+int(p.size*p.count) > maxBits || len(p.fields)+int(p.count) > maxFields {
+	if p.size > 32 || p.count > maxFields || p.used[key]+int(p.size*p.count) > maxBits ||
+		len(p.fields)+int(p.count) > maxFields {
 		return fmt.Errorf("%d fields of %d bits are too many", p.count, p.size)
 	}
 	for i := range int(p.count) {

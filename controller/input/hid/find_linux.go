@@ -15,7 +15,8 @@ type interfaceOf struct {
 	node string
 }
 
-// find returns the functions of the gadget that a node belongs to, as far as they are like ours, and its port; the port is "" where nothing is known.
+// find returns the functions of the gadget that a node belongs to, as far as they are like ours,
+// and its port; the port is "" where nothing is known.
 func find(node string, as Kind) (all []interfaceOf, udc string, err error) {
 	number, err := numberOf(node)
 	if err != nil {
@@ -31,7 +32,8 @@ func find(node string, as Kind) (all []interfaceOf, udc string, err error) {
 		}
 	}
 	if as == "" {
-		return nil, "", fmt.Errorf("no gadget below %s has %s: say what it is (as=keyboard, mouse, touch, …)", configRoot, node)
+		return nil, "", fmt.Errorf("no gadget below %s has %s: say what it is (as=keyboard, mouse, touch, …)",
+			configRoot, node)
 	}
 	return []interfaceOf{{as, node}}, "", nil
 }
@@ -48,7 +50,8 @@ func numberOf(node string) (string, error) {
 	return fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))), nil
 }
 
-// gadgetOf returns what is in a gadget: all that is known, or the one function that was asked for by kind.
+// gadgetOf returns what is in a gadget: all that is known, or the one function that was asked for
+// by kind.
 func gadgetOf(gadget, asked string, as Kind) (all []interfaceOf, udc string, err error) {
 	udc, err = readLine(filepath.Join(gadget, "UDC"))
 	if err != nil {
@@ -84,7 +87,9 @@ func gadgetOf(gadget, asked string, as Kind) (all []interfaceOf, udc string, err
 		all = append(all, interfaceOf{kind, node})
 	}
 	if len(all) == 0 {
-		return nil, "", fmt.Errorf("no function of %s speaks as ours do: set one up with this program, or say what the node is (as=…): %w", gadget, errors.ErrUnsupported)
+		return nil, "", fmt.Errorf(
+			"no function of %s speaks as ours do: set one up with this program, or say what the node is (as=…): %w",
+			gadget, errors.ErrUnsupported)
 	}
 	return all, udc, nil
 }

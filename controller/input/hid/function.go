@@ -34,7 +34,8 @@ func (o *Options) functions() (all []function) {
 	return all
 }
 
-// recognise returns the kind of a function with a descriptor of somebody, if its reports are like ours; "" if they are not.
+// recognise returns the kind of a function with a descriptor of somebody, if its reports are like
+// ours; "" if they are not.
 func recognise(descriptor []byte) Kind {
 	theirs, err := ParseFields(descriptor)
 	if err != nil {
@@ -65,7 +66,8 @@ func (k Kind) descriptor() []byte {
 	return nil
 }
 
-// version is another one for each choice of functions: hosts remember what a device of a number has.
+// version is another one for each choice of functions: hosts remember what a device of a number
+// has.
 func version(all []function) string {
 	n := 0
 	for _, f := range all {

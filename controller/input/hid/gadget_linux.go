@@ -75,7 +75,8 @@ func freePorts(udc string) (free []string, err error) {
 	return nil, fmt.Errorf("no USB port of this machine can be a device: PCs seldom have one; use a board that has, with its agent: %w", errors.ErrUnsupported)
 }
 
-// Numbers that a host sees: the Linux Foundation's for a gadget of several functions, in US English.
+// Numbers that a host sees: the Linux Foundation's for a gadget of several functions, in US
+// English.
 const (
 	vendor  = "0x1d6b"
 	product = "0x0104"
@@ -92,8 +93,10 @@ func (g *gadget) describe(all []function) error {
 	}
 	for _, a := range [][2]string{
 		{"idVendor", vendor}, {"idProduct", product}, {"bcdDevice", version(all)}, {"bcdUSB", "0x0200"},
-		{strs + "/manufacturer", "Eideticker"}, {strs + "/product", "Eideticker keyboard, mouse and touch screen"}, {strs + "/serialnumber", "eideticker"},
-		{config + "/bmAttributes", "0x80"}, {config + "/MaxPower", "100"}, {config + "/" + strs + "/configuration", "input"},
+		{strs + "/manufacturer", "Eideticker"}, {strs + "/product", "Eideticker keyboard, mouse and touch screen"},
+		{strs + "/serialnumber", "eideticker"},
+		{config + "/bmAttributes", "0x80"}, {config + "/MaxPower", "100"},
+		{config + "/" + strs + "/configuration", "input"},
 	} {
 		if err := g.write(a[0], a[1]); err != nil {
 			return err
@@ -117,16 +120,19 @@ func (g *gadget) add(f function) error {
 		return err
 	}
 	for _, a := range [][2]string{
-		{"subclass", strconv.Itoa(f.subclass)}, {"protocol", strconv.Itoa(f.protocol)}, {"report_length", strconv.Itoa(f.size)}, {"report_desc", string(f.descriptor)},
+		{"subclass", strconv.Itoa(f.subclass)}, {"protocol", strconv.Itoa(f.protocol)},
+		{"report_length", strconv.Itoa(f.size)}, {"report_desc", string(f.descriptor)},
 	} {
 		if err := g.write(dir+"/"+a[0], a[1]); err != nil {
 			return err
 		}
 	}
-	// The lights of a keyboard come by the control endpoint then, where nobody has to read them. interval is how often a host is to ask, in units that
-	// the kernel turns into those of each speed. Older kernels have neither.
+	// The lights of a keyboard come by the control endpoint then, where nobody has to read them.
+	// interval is how often a host is to ask, in units that the kernel turns into those of each
+	// speed. Older kernels have neither.
 	for _, a := range [][2]string{{"no_out_endpoint", "1"}, {"interval", "1"}} {
-		if err := g.write(dir+"/"+a[0], a[1]); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		if err := g.write(dir+"/"+a[0], a[1]); err != nil && !errors.Is(err, fs.ErrNotExist) &&
+			!errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
@@ -173,7 +179,8 @@ func (g *gadget) unplug() error {
 	if err := g.write("UDC", "\n"); err != nil && !errors.Is(err, unix.ENODEV) && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take %s from its port: %w", g.dir, err)
 	}
-	for _, pattern := range []string{"configs/*/*", "configs/*/strings/*", "configs/*", "functions/*", "strings/*", ""} {
+	for _, pattern := range []string{"configs/*/*", "configs/*/strings/*", "configs/*", "functions/*", "strings/*",
+		""} {
 		if err := g.remove(pattern); err != nil {
 			return fmt.Errorf("take down the gadget: %w", err)
 		}
@@ -181,7 +188,8 @@ func (g *gadget) unplug() error {
 	return nil
 }
 
-// remove removes what fits a pattern and is ours to remove: links to functions, and folders that we made.
+// remove removes what fits a pattern and is ours to remove: links to functions, and folders that we
+// made.
 func (g *gadget) remove(pattern string) error {
 	paths, err := filepath.Glob(filepath.Join(g.dir, pattern))
 	if err != nil {

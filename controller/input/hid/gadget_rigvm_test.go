@@ -21,11 +21,13 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hosttest"
 )
 
-// TestUnplugged: a cable that is pulled in the middle of a touch. The device is gone, and when it is back nothing is held.
+// TestUnplugged: a cable that is pulled in the middle of a touch. The device is gone, and when it
+// is back nothing is held.
 func TestUnplugged(t *testing.T) {
 	d := plugIn(t, options())
 	host := hosts(t, 3)
-	hosttest.Do(t, d, input.TouchDown{Finger: 0, X: 10, Y: 10}, input.TouchDown{Finger: 7, X: 20, Y: 20}, input.KeyDown{Key: "a"}, input.ButtonDown{Button: input.Left})
+	hosttest.Do(t, d, input.TouchDown{Finger: 0, X: 10, Y: 10}, input.TouchDown{Finger: 7, X: 20, Y: 20},
+		input.KeyDown{Key: "a"}, input.ButtonDown{Button: input.Left})
 	host[0].Next()
 	host[1].Next()
 	host[2].Next()
@@ -51,7 +53,8 @@ func TestUnplugged(t *testing.T) {
 		t.Fatal(err)
 	}
 	host = hosts(t, 3)
-	if _, err := d.Do(t.Context(), 0, input.TouchMove{Finger: 7, X: 1, Y: 1}); err == nil || !strings.Contains(err.Error(), "is not down") {
+	if _, err := d.Do(t.Context(), 0, input.TouchMove{Finger: 7, X: 1, Y: 1}); err == nil ||
+		!strings.Contains(err.Error(), "is not down") {
 		t.Errorf("a finger that was down when it was pulled: %v", err)
 	}
 	hosttest.Do(t, d, input.TouchDown{Finger: 1, X: 500, Y: 250}, input.KeyDown{Key: "b"})
@@ -68,7 +71,8 @@ func TestUnplugged(t *testing.T) {
 	}
 }
 
-// TestPulledAndPut: a cable that is put back before anything was sent. What was held is not told to be.
+// TestPulledAndPut: a cable that is put back before anything was sent. What was held is not told to
+// be.
 func TestPulledAndPut(t *testing.T) {
 	d := plugIn(t, only(func(o *Options) { o.Touch = true }))
 	host := hosts(t, 1)[0]
@@ -147,7 +151,8 @@ func TestFound(t *testing.T) {
 	}
 	hosttest.Do(t, owner, input.KeyDown{Key: "w"})
 	host[0].Next()
-	for node, want := range map[string]string{"/dev/null": "say what it is", "/dev/hidg9": "no such file", "/tmp": "not a device node"} {
+	for node, want := range map[string]string{"/dev/null": "say what it is", "/dev/hidg9": "no such file",
+		"/tmp": "not a device node"} {
 		o := options()
 		o.Node = node
 		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
@@ -167,7 +172,8 @@ func TestTaken(t *testing.T) {
 		return len(all)
 	}
 	_, err := New(t.Context(), options())
-	if err == nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "is taken by gadget") || gadgets() != 1 {
+	if err == nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "is taken by gadget") ||
+		gadgets() != 1 {
 		t.Errorf("%v; %d gadgets", err, gadgets())
 	}
 	o := options()
@@ -180,7 +186,8 @@ func TestTaken(t *testing.T) {
 // holdEnv has this test set up a gadget, press a key, say so and wait for its end.
 const holdEnv = "EIDETICKER_HID_HOLD"
 
-// TestKilled: what a killed process leaves is taken down by the next one, and what it held is lifted.
+// TestKilled: what a killed process leaves is taken down by the next one, and what it held is
+// lifted.
 func TestKilled(t *testing.T) {
 	if os.Getenv(holdEnv) != "" {
 		d, err := New(t.Context(), options())
@@ -231,10 +238,11 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestCycles: setting up and taking down leaves nothing, neither here nor there, and a driver that is closed says so.
+// TestCycles: setting up and taking down leaves nothing, neither here nor there, and a driver that
+// is closed says so.
 func TestCycles(t *testing.T) {
 	before := files(t)
-	for range 10 {
+	for range 3 {
 		d, err := New(t.Context(), options())
 		if err != nil {
 			t.Fatal(err)
@@ -254,8 +262,9 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestNoHost: nobody at the other end of the cable. The gadget itself lets go of it here (soft_connect of Documentation/ABI/stable/sysfs-class-udc), of which
-// the port's state says nothing.
+// TestNoHost: nobody at the other end of the cable. The gadget itself lets go of it here
+// (soft_connect of Documentation/ABI/stable/sysfs-class-udc), of which the port's state says
+// nothing.
 func TestNoHost(t *testing.T) {
 	owner := plugIn(t, options())
 	hosts(t, 3)

@@ -65,7 +65,8 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// hosts returns what the host has of each interface of the gadget, in the order in which they were set up.
+// hosts returns what the host has of each interface of the gadget, in the order in which they were
+// set up.
 func hosts(t *testing.T, interfaces int) []*hosttest.Device {
 	t.Helper()
 	all := make([]*hosttest.Device, interfaces)
@@ -102,8 +103,9 @@ func hostNode(n int) string {
 	return ""
 }
 
-// pull pulls the cable, and put puts it back: the host takes the power from the port to which the gadget is plugged and gives it again
-// (Documentation/ABI/testing/sysfs-bus-usb, usb<n>-port<m>/disable).
+// pull pulls the cable, and put puts it back: the host takes the power from the port to which the
+// gadget is plugged and gives it again (Documentation/ABI/testing/sysfs-bus-usb,
+// usb<n>-port<m>/disable).
 func pull(t *testing.T) { power(t, "1") }
 func put(t *testing.T)  { power(t, "0") }
 

@@ -9,7 +9,8 @@ import (
 // Rollover is how many keys a keyboard tells at once.
 type Rollover uint8
 
-// The keyboards: Boot tells six keys beside the modifiers, as every firmware understands (HID 1.11, appendix B.1), and Full tells all.
+// The keyboards: Boot tells six keys beside the modifiers, as every firmware understands (HID 1.11,
+// appendix B.1), and Full tells all.
 const (
 	NoKeyboard Rollover = iota
 	Boot
@@ -68,14 +69,16 @@ func (r Rollover) Size() int {
 	return 0
 }
 
-// Keyboard makes the reports of a keyboard. One with a Rollover and nothing else has no key pressed.
+// Keyboard makes the reports of a keyboard. One with a Rollover and nothing else has no key
+// pressed.
 type Keyboard struct {
 	Rollover  Rollover
 	modifiers uint8
 	keys      []uint8 // usages, in the order in which they were pressed
 }
 
-// Set presses or lifts the key of a usage on page 7. What the keyboard cannot tell is an error that wraps errors.ErrUnsupported, and changes nothing.
+// Set presses or lifts the key of a usage on page 7. What the keyboard cannot tell is an error that
+// wraps errors.ErrUnsupported, and changes nothing.
 func (k *Keyboard) Set(usage uint8, down bool) error {
 	if usage >= firstModifier && usage < firstModifier+modifiers {
 		bit := uint8(1) << (usage - firstModifier)

@@ -25,7 +25,8 @@ const (
 	mouseBytes   = 7
 )
 
-// Descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the sides (AC Pan), and nil for none.
+// Descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the
+// sides (AC Pan), and nil for none.
 func (p Pointing) Descriptor() []byte {
 	if p == NoMouse {
 		return nil
@@ -70,7 +71,8 @@ func (p Pointing) Size() int {
 	return mouseBytes
 }
 
-// Mouse makes the reports of a mouse. One with a Pointing and nothing else has no button pressed, and is nowhere.
+// Mouse makes the reports of a mouse. One with a Pointing and nothing else has no button pressed,
+// and is nowhere.
 type Mouse struct {
 	Pointing Pointing
 	buttons  uint8
@@ -93,8 +95,9 @@ func (m *Mouse) Button(button uint8, down bool) {
 // Place puts an absolute mouse at a place, see Place.
 func (m *Mouse) Place(x, y uint16) { m.x, m.y, m.placed = min(x, maxPlace), min(y, maxPlace), true }
 
-// Report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down, of which no more than 32767 either way are told; wheel
-// turns away from the hand and pan to the right, by no more than 127 detents.
+// Report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down,
+// of which no more than 32767 either way are told; wheel turns away from the hand and pan to the
+// right, by no more than 127 detents.
 func (m *Mouse) Report(dx, dy, wheel, pan int) []byte {
 	b := make([]byte, 0, mouseBytes)
 	b = append(b, m.buttons)
@@ -112,12 +115,14 @@ func (m *Mouse) Report(dx, dy, wheel, pan int) []byte {
 
 func bound(v, most int) int { return min(max(v, -most), most) }
 
-// Place returns what an absolute device tells of a place, in pixels, on a side of so many. The whole numbers are the middles of pixels, so that hosts which
-// round and those which cut find the same one.
+// Place returns what an absolute device tells of a place, in pixels, on a side of so many. The
+// whole numbers are the middles of pixels, so that hosts which round and those which cut find the
+// same one.
 func Place(at float64, size int) uint16 {
 	const all = maxPlace + 1
 	v := math.Floor((at + 0.5) * all / float64(size))
-	// On a side of nearly as many pixels as there are places, the middle may have none in its pixel.
+	// On a side of nearly as many pixels as there are places, the middle may have none in its
+	// pixel.
 	v = max(v, math.Ceil(math.Round(at)*all/float64(size)))
 	return uint16(min(max(v, 0), maxPlace))
 }

@@ -18,7 +18,8 @@ import (
 
 // Options say what to plug in, and where.
 type Options struct {
-	// Node is one of a gadget that is there, "/dev/hidg3": all of that gadget's functions that are like ours are used, and it stays. "" sets one up.
+	// Node is one of a gadget that is there, "/dev/hidg3": all of that gadget's functions that are
+	// like ours are used, and it stays. "" sets one up.
 	Node string
 	// As says what a node is, where configfs does not: then it is used alone.
 	As Kind
@@ -27,7 +28,8 @@ type Options struct {
 	Keyboard Rollover
 	Mouse    Pointing
 	Touch    bool
-	// WidthMM and HeightMM are the size of the touch screen's surface; 0: what a screen of 96 pixels an inch would have.
+	// WidthMM and HeightMM are the size of the touch screen's surface; 0: what a screen of 96
+	// pixels an inch would have.
 	WidthMM, HeightMM int
 
 	Width, Height int            // of the device's screen, in pixels
@@ -57,9 +59,11 @@ func Defaults() Options {
 	return Options{Keyboard: Boot, Mouse: Absolute, Touch: true, Width: 1920, Height: 1080, Wait: 10 * time.Second}
 }
 
-// Open does what an address says: "hid:/dev/hidg3?size=1080x2400" uses a gadget that is there, and "hid:?keyboard=full&pointer=relative&touch=no" sets one
-// up. Path is what stands before the question mark. Parameters are size, layout and wait; where one is set up, udc, keyboard (boot, full, no), pointer
-// (absolute, relative, no), touch (yes, no) and mm (of the touch screen); where it is not, as, see [Kind].
+// Open does what an address says: "hid:/dev/hidg3?size=1080x2400" uses a gadget that is there, and
+// "hid:?keyboard=full&pointer=relative&touch=no" sets one up. Path is what stands before the
+// question mark. Parameters are size, layout and wait; where one is set up, udc, keyboard (boot,
+// full, no), pointer (absolute, relative, no), touch (yes, no) and mm (of the touch screen); where
+// it is not, as, see [Kind].
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	o, err := Parse(path, params)
 	if err != nil {
@@ -93,7 +97,9 @@ func Parse(path string, params url.Values) (Options, error) {
 		parsers["pointer"] = func(v string) error {
 			return choose(v, &o.Mouse, map[string]Pointing{"absolute": Absolute, "relative": Relative, "no": NoMouse})
 		}
-		parsers["touch"] = func(v string) error { return choose(v, &o.Touch, map[string]bool{"yes": true, "no": false}) }
+		parsers["touch"] = func(v string) error {
+			return choose(v, &o.Touch, map[string]bool{"yes": true, "no": false})
+		}
 		parsers["mm"] = o.parseMM
 	} else {
 		if !nodePath.MatchString(path) || strings.Contains(path, "..") {
@@ -166,7 +172,8 @@ func (o *Options) parseUDC(v string) error {
 	return nil
 }
 
-// maxMM bounds a side of a touch screen: what a descriptor can say in tenths of millimetres with 16 bits.
+// maxMM bounds a side of a touch screen: what a descriptor can say in tenths of millimetres with 16
+// bits.
 const maxMM = 3000
 
 func (o *Options) parseMM(v string) error {

@@ -13,7 +13,8 @@ import (
 func TestParse(t *testing.T) {
 	for _, tc := range []struct{ path, query, want, err string }{
 		{"", "", `"" "" udc "" 1 1 true 508x285 1920x1080 10s`, ""},
-		{"", "udc=fe980000.usb&keyboard=full&pointer=relative&touch=no&wait=1m", `"" "" udc "fe980000.usb" 2 2 false 508x285 1920x1080 1m0s`, ""},
+		{"", "udc=fe980000.usb&keyboard=full&pointer=relative&touch=no&wait=1m",
+			`"" "" udc "fe980000.usb" 2 2 false 508x285 1920x1080 1m0s`, ""},
 		{"", "size=1080x2400&mm=68x150", `"" "" udc "" 1 1 true 68x150 1080x2400 10s`, ""},
 		{"", "keyboard=no&pointer=no", `"" "" udc "" 0 0 true 508x285 1920x1080 10s`, ""},
 		{"/dev/hidg3", "as=touch&layout=us", `"/dev/hidg3" "touch" udc "" 1 1 true 508x285 1920x1080 10s`, ""},
@@ -36,8 +37,10 @@ func TestParse(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := Parse(tc.path, q)
-		got := fmt.Sprintf("%q %q udc %q %d %d %t %dx%d %dx%d %v", o.Node, o.As, o.UDC, o.Keyboard, o.Mouse, o.Touch, o.WidthMM, o.HeightMM, o.Width, o.Height, o.Wait)
-		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) || tc.err == "" && (err != nil || got != tc.want) {
+		got := fmt.Sprintf("%q %q udc %q %d %d %t %dx%d %dx%d %v", o.Node, o.As, o.UDC, o.Keyboard, o.Mouse, o.Touch,
+			o.WidthMM, o.HeightMM, o.Width, o.Height, o.Wait)
+		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) || tc.err == "" &&
+			(err != nil || got != tc.want) {
 			t.Errorf("%s?%s: %s, %v; want %s%s", tc.path, tc.query, got, err, tc.want, tc.err)
 		}
 	}
@@ -71,7 +74,8 @@ func TestOpenHere(t *testing.T) {
 	if err == nil || d != nil {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := Open(t.Context(), "", url.Values{"colour": {"red"}}); err == nil || errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Open(t.Context(), "", url.Values{"colour": {"red"}}); err == nil ||
+		errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
 	}
 }

@@ -42,7 +42,8 @@ func openPort(name string) (*port, error) {
 	return p, nil
 }
 
-// configured is the state in which a host takes reports: usb_device_state of linux/usb/ch9.h, by its names of drivers/usb/common/common.c.
+// configured is the state in which a host takes reports: usb_device_state of linux/usb/ch9.h, by
+// its names of drivers/usb/common/common.c.
 const configured = "configured"
 
 // read returns the state, and takes note of all changes up to it.
@@ -55,7 +56,8 @@ func (p *port) read() (string, error) {
 	return strings.TrimSpace(string(b[:n])), nil
 }
 
-// await waits until a host has configured the gadget, and ready says that its functions are: not all ports forget the host that they had before.
+// await waits until a host has configured the gadget, and ready says that its functions are: not
+// all ports forget the host that they had before.
 func (p *port) await(ctx context.Context, patience time.Duration, ready func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -85,12 +87,13 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 	}
 }
 
-// wait is how long after the kernel has said that a report was fetched the host may still have it before it. Ports that are known here say so when the host
-// has acknowledged the report; others, as that of the VM, may have put it into a buffer of their own, out of which the host takes it with its
-// next question.
+// wait is how long after the kernel has said that a report was fetched the host may still have it
+// before it. Ports that are known here say so when the host has acknowledged the report; others, as
+// that of the VM, may have put it into a buffer of their own, out of which the host takes it with
+// its next question.
 func (p *port) wait() time.Duration {
-	// bInterval of f_hid.c: 4 at high speed, which is 8 microframes, and 10 frames at full speed. Kernels that can be told otherwise are told to have
-	// the host ask more often.
+	// bInterval of f_hid.c: 4 at high speed, which is 8 microframes, and 10 frames at full speed.
+	// Kernels that can be told otherwise are told to have the host ask more often.
 	const high, full = time.Millisecond, 10 * time.Millisecond
 	if p == nil {
 		return full

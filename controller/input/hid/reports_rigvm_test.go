@@ -160,13 +160,14 @@ func TestReplay(t *testing.T) {
 	hosttest.Replay(t, d, hosts(t, 1)[0], 32*time.Millisecond) // this port moves data at each tick of the kernel only
 }
 
-// TestStamps: the host has nothing before the interval has begun. What it takes from its question to the event is its own; and this port is made of
-// memory: it takes one report into a buffer, and says that it was fetched, before the host asks (dummy_queue of dummy_hcd.c).
+// TestStamps: the host has nothing before the interval has begun. What it takes from its question
+// to the event is its own; and this port is made of memory: it takes one report into a buffer, and
+// says that it was fetched, before the host asks (dummy_queue of dummy_hcd.c).
 func TestStamps(t *testing.T) {
 	d := plugIn(t, only(func(o *Options) { o.Keyboard = Boot }))
 	host := hosts(t, 1)[0]
 	var behind, wide []time.Duration
-	for range 200 {
+	for range 100 {
 		for _, a := range []input.Action{input.KeyDown{Key: "f"}, input.KeyUp{Key: "f"}} {
 			sent := hosttest.Do(t, d, a)
 			at := host.Next()

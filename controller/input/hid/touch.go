@@ -4,7 +4,8 @@ import "encoding/binary"
 
 // Bounds of what a touch screen tells.
 const (
-	// Contacts is how many fingers touch at once. With ten, a report is 64 bytes, which is all that an interrupt endpoint of a full-speed device may send.
+	// Contacts is how many fingers touch at once. With ten, a report is 64 bytes, which is all that
+	// an interrupt endpoint of a full-speed device may send.
 	Contacts     = 10
 	contactBytes = 6
 	touchBytes   = 1 + Contacts*contactBytes + 2 + 1
@@ -13,8 +14,9 @@ const (
 	countReport  = 2 // number of the one that tells how many there may be
 )
 
-// TouchDescriptor returns the report descriptor of a touch screen for ten fingers. The millimetres are those of its surface, of which hosts reckon how
-// far fingers go; a host makes places of the screen of it whatever they are.
+// TouchDescriptor returns the report descriptor of a touch screen for ten fingers. The millimetres
+// are those of its surface, of which hosts reckon how far fingers go; a host makes places of the
+// screen of it whatever they are.
 func TouchDescriptor(widthMM, heightMM int) []byte {
 	var d descriptor
 	d.page(pageDigitizer)
@@ -87,7 +89,8 @@ type contact struct {
 	x, y         uint16
 }
 
-// Set puts a finger at a place, see Place, or draws it there. A number that no finger has is ignored.
+// Set puts a finger at a place, see Place, or draws it there. A number that no finger has is
+// ignored.
 func (t *Touch) Set(finger int, x, y uint16) {
 	if finger >= 0 && finger < Contacts {
 		t.contacts[finger] = contact{down: true, x: min(x, maxPlace), y: min(y, maxPlace)}
@@ -108,8 +111,9 @@ func (t *Touch) LiftAll() {
 	}
 }
 
-// Report returns what the touch screen tells: the fingers that are down, and those that were lifted since the last report, where they were. The scan time is
-// a count of tenths of milliseconds, which wraps.
+// Report returns what the touch screen tells: the fingers that are down, and those that were lifted
+// since the last report, where they were. The scan time is a count of tenths of milliseconds, which
+// wraps.
 func (t *Touch) Report(scan uint16) []byte {
 	b := make([]byte, touchBytes)
 	b[0] = touchReport

@@ -11,13 +11,20 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm"
 )
 
-// TestVM runs the tests behind the tag rigvm in a VM that is plugged into itself: dummy_hcd is a port that can be a device, with a host at its other
-// end, which is the same machine.
+// TestVM runs the tests behind the tag rigvm, here and of the agent, in a VM that is plugged into
+// itself: dummy_hcd is a port that can be a device, with a host at its other end, which is the same
+// machine.
 func TestVM(t *testing.T) {
-	vm := rigvm.Boot(t, rigvm.Config{Modules: []rigvm.Module{
-		{Name: "evdev"}, {Name: "usbhid"}, {Name: "hid-generic"}, {Name: "hid-multitouch"}, {Name: "libcomposite"}, {Name: "usb_f_hid"}, {Name: "dummy_hcd"},
+	vm := rigvm.Boot(t, rigvm.Config{CPUs: 1, Modules: []rigvm.Module{
+		{Name: "evdev"}, {Name: "usbhid"}, {Name: "hid-generic"}, {Name: "hid-multitouch"}, {Name: "libcomposite"},
+		{Name: "usb_f_hid"}, {Name: "dummy_hcd"},
 	}})
-	rigvm.RunTests(t, vm, rigvm.Tests{
-		Run: os.Getenv("EIDETICKER_VM_RUN"), Env: []string{hosttest.ReplayEnv + "=" + os.Getenv(hosttest.ReplayEnv)}, Timeout: 8 * time.Minute,
-	})
+	for _, tests := range []struct{ name, dir string }{{"hid", "."}, {"agent", "./agent"}} {
+		t.Run(tests.name, func(t *testing.T) {
+			rigvm.RunTests(t, vm, rigvm.Tests{
+				Package: tests.dir, Run: os.Getenv("EIDETICKER_VM_RUN"),
+				Env: []string{hosttest.ReplayEnv + "=" + os.Getenv(hosttest.ReplayEnv)}, Timeout: 8 * time.Minute,
+			})
+		})
+	}
 }

@@ -1,14 +1,21 @@
 package remote
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
@@ -20,54 +27,175 @@ func TestToken(t *testing.T) {
 			if d, err := w.dial(&link{}, token); !errors.Is(err, ErrToken) {
 				t.Errorf("token %q: %v, %v", token, d, err)
 			}
+			if said := w.said(); !strings.Contains(said, "do not have the same token") {
+				t.Errorf("token %q: the agent says %s", token, said)
+			}
 		}
 		w.shut(w.mustDial(&link{}))
 	})
 }
 
-// An agent that does not know the token is found out too: it cannot tag what it says.
+// TestFalseAgent: an agent with another token is found out before it is told anything.
 func TestFalseAgent(t *testing.T) {
-	for _, answer := range []func(w *wire) error{
-		func(w *wire) error { // goes on without tags
-			return errors.Join(w.write(verdict{}, nil), w.write(verdict{}, nil), w.write(greeting{Info: input.Info{Realism: input.Hardware}}, nil))
+	mine, theirs := net.Pipe()
+	go func() {
+		_, _, _ = accept(t.Context(), theirs, must(Token("another").config(agentSide, rigSide)))
+		theirs.Close()
+	}()
+	if _, err := connect(t.Context(), mine, Options{Token: secret}); !errors.Is(err, ErrToken) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestForgedCertificates: a peer that takes any certificate and shows one of its own gets nothing.
+// Neither does one that shows the other side's public key.
+func TestForgedCertificates(t *testing.T) {
+	for name, forge := range map[string]func(mine *tls.Config){
+		"another key": func(c *tls.Config) {
+			c.Certificates = must(
+				Token("guess").config(rigSide, agentSide)).Certificates
 		},
-		func(w *wire) error { // has another token
-			if err := w.write(verdict{}, nil); err != nil {
-				return err
-			}
-			w.secure(Token("another").derive("to agent", nil, nil), Token("another").derive("to rig", nil, nil))
-			return w.write(verdict{}, nil)
+		"none":        func(c *tls.Config) { c.Certificates = nil },
+		"the agent's": func(c *tls.Config) { c.Certificates = must(secret.config(agentSide, rigSide)).Certificates },
+		"without a key": func(c *tls.Config) {
+			c.Certificates[0].PrivateKey = must(sideKey([]byte("guess"), rigSide))
 		},
+		"an older TLS":   func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
+		"as it is meant": func(*tls.Config) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 0, func(t *testing.T, w *world) {
+				c := must(secret.config(rigSide, agentSide))
+				c.VerifyConnection = nil
+				forge(c)
+				mine, theirs := net.Pipe()
+				w.conns <- theirs
+				wire, err := join(t.Context(), mine, c)
+				var g greeting
+				if err == nil {
+					err = wire.read(&g, Patience)
+				}
+				if good := name == "as it is meant"; (err == nil) != good || g.Info.Driver != "" != good {
+					t.Errorf("%v, greeted with %+v", err, g)
+				}
+				mine.Close()
+			})
+		})
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// TestOtherVersions: both sides say that the other one is of another release.
+func TestOtherVersions(t *testing.T) {
+	inWorld(t, 0, func(t *testing.T, w *world) {
+		mine, theirs := net.Pipe()
+		w.conns <- theirs
+		c := must(secret.config(rigSide, agentSide))
+		d := websocket.Dialer{Subprotocols: []string{"eideticker-input.3"}}
+		d.NetDialTLSContext = func(context.Context, string, string) (net.Conn, error) {
+			return tls.Client(mine, c),
+				nil
+		}
+		ws, _, err := d.Dial("wss://agent/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g greeting
+		if err := ws.ReadJSON(&g); err != nil || g.Version != version ||
+			!strings.Contains(g.Error.Text, "same release") {
+			t.Errorf("a newer rig is told %+v, %v", g, err)
+		}
+		if said := w.said(); !strings.Contains(said, "eideticker-input.3") {
+			t.Errorf("of a newer rig the agent says %s", said)
+		}
+		mine.Close()
+	})
+}
+
+// TestOldRig: a rig of version 1 waits for the agent's first frame, and then compares protocol,
+// nonce and version.
+func TestOldRig(t *testing.T) {
+	inWorld(t, 0, func(t *testing.T, w *world) {
+		mine, theirs := net.Pipe()
+		w.conns <- theirs
+		_ = mine.SetReadDeadline(time.Now().Add(Patience))
+		head := make([]byte, 4)
+		if _, err := io.ReadFull(mine, head); err != nil {
+			t.Fatal(err)
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head))
+		var hello struct {
+			Protocol string `json:"protocol"`
+			Version  int    `json:"version"`
+			Nonce    []byte `json:"nonce"`
+		}
+		if _, err := io.ReadFull(mine, body); err != nil || json.Unmarshal(body, &hello) != nil ||
+			hello.Protocol != "eideticker-input" || hello.Version != version || len(hello.Nonce) != 32 {
+			t.Errorf("%s, %v", body, err)
+		}
+		if said := w.said(); !strings.Contains(said, "a rig of an older release") {
+			t.Errorf("the agent says %s", said)
+		}
+		mine.Close()
+	})
+}
+
+func TestStrangeAgents(t *testing.T) {
+	hello := `{"protocol":"eideticker-input","version":1,"nonce":"` + strings.Repeat("A", 43) + `="}`
+	for _, tc := range []struct{ say, want string }{
+		{"\x00\x00\x00" + string(rune(len(hello))) + hello, "version 1 of the protocol"},
+		{"SSH-2.0-OpenSSH_10.0\r\n", "not an input agent"},
+		{"\x16\x03\x03\x7f\xff" + strings.Repeat(" ", 1<<16), "not an input agent"},
+		{"", "EOF"},
 	} {
 		mine, theirs := net.Pipe()
 		go func() {
-			w := newWire(theirs)
-			var p proof
-			_ = errors.Join(w.write(hello{protocol, version, nonce()}, nil), w.read(&p, time.Minute), answer(w))
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			_, _ = io.WriteString(theirs, tc.say)
 			theirs.Close()
 		}()
-		if _, err := connect(t.Context(), mine, Options{Token: secret}); err == nil || errors.Is(err, ErrToken) {
-			t.Errorf("%v", err)
+		if _, err := connect(t.Context(), mine, Options{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%.40q: %v, want %s", tc.say, err, tc.want)
 		}
 	}
 }
 
-func TestOtherVersionsAndStrangers(t *testing.T) {
-	for _, tc := range []struct{ say, want string }{
-		{`{"protocol":"eideticker-input","version":2,"nonce":"` + strings.Repeat("A", 43) + `="}`, "version 2"},
-		{`{"protocol":"ssh"}`, "no agent for input"},
-		{`[]`, "no message"},
-		{strings.Repeat(" ", maxGreeting+1), "limit"},
-	} {
-		mine, theirs := net.Pipe()
-		go func() {
-			_, _ = theirs.Write(appendFrame(nil, nil, []byte(tc.say)))
-		}()
-		if _, err := connect(t.Context(), mine, Options{}); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%.40s: %v, want %s", tc.say, err, tc.want)
+// TestTooLarge: neither side reads more than a message may have. A message to the agent that does
+// is not done.
+func TestTooLarge(t *testing.T) {
+	inWorld(t, 0, func(t *testing.T, w *world) {
+		d := w.mustDial(&link{})
+		long := `{"id":1,"op":"do","actions":[{"do":"text","text":"a"}],"x":"` + strings.Repeat("x", maxBody) + `"}`
+		if err := d.wire.ws.WriteMessage(websocket.TextMessage, []byte(long)); err != nil {
+			t.Fatal(err)
 		}
-		theirs.Close()
-	}
+		if _, err := d.Do(w.ctx, 0, input.KeyDown{Key: "a"}); !errors.Is(err, input.ErrGone) || w.hand.times() > 0 {
+			t.Errorf("%v, done %d times", err, w.hand.times())
+		}
+		if said := w.said(); !strings.Contains(said, "read limit exceeded") {
+			t.Errorf("the agent says %s", said)
+		}
+		w.shut(d)
+	})
+}
+
+// TestUnknownOperation: a newer rig can ask for what an agent does not have, and go on.
+func TestUnknownOperation(t *testing.T) {
+	inWorld(t, 0, func(t *testing.T, w *world) {
+		d := w.mustDial(&link{})
+		q, err := d.ask(w.ctx, request{Op: "profile"})
+		if err != nil || !errors.Is(q.answer.Error.err(), errors.ErrUnsupported) {
+			t.Errorf("%+v, %v", q, err)
+		}
+		w.do(d, 0, input.KeyDown{Key: "a"})
+		w.shut(d)
+	})
 }
 
 func TestOneControllerAtATime(t *testing.T) {
@@ -83,46 +211,67 @@ func TestOneControllerAtATime(t *testing.T) {
 	})
 }
 
-// Whoever says nothing is sent away, and cannot keep others out for long.
-func TestSilentStrangers(t *testing.T) {
-	inWorld(t, 0, func(t *testing.T, w *world) {
-		var all []net.Conn
-		for range maxStrangers + 3 {
-			mine, theirs := net.Pipe()
-			w.conns <- theirs
-			all = append(all, mine)
-		}
-		time.Sleep(Patience + time.Millisecond)
-		w.shut(w.mustDial(&link{}))
-		for _, c := range all {
-			c.Close()
-		}
-	})
+// TestStrangersThatStay: who says nothing, or says it slowly, is sent away, and cannot keep others
+// out for long.
+func TestStrangersThatStay(t *testing.T) {
+	for name, talk := range map[string]func(c net.Conn){
+		"silent": func(net.Conn) {},
+		"slow": func(c net.Conn) {
+			for _, b := range []byte("\x16\x03\x01\x02\x00" + strings.Repeat("\x01", 1<<10)) {
+				if _, err := c.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 0, func(t *testing.T, w *world) {
+				var all []net.Conn
+				for range maxStrangers + 3 {
+					mine, theirs := net.Pipe()
+					w.conns <- theirs
+					all = append(all, mine)
+					go talk(mine)
+				}
+				time.Sleep(greetWithin + Patience)
+				w.shut(w.mustDial(&link{}))
+				for _, c := range all {
+					c.Close()
+				}
+			})
+		})
+	}
 }
 
-func TestFramesThatWereChanged(t *testing.T) {
+// TestRecordsThatWereChanged: TLS finds out what was changed, repeated, left out or put in on the
+// way.
+func TestRecordsThatWereChanged(t *testing.T) {
+	var before []byte
 	for name, change := range map[string]func(b []byte) []byte{
 		"a bit":      func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
 		"said twice": func(b []byte) []byte { return append(b, b...) },
 		"left out":   func([]byte) []byte { return nil },
-		"a length":   func(b []byte) []byte { b[0] = 0x7f; return b },
+		"a length":   func(b []byte) []byte { b[3] = 0x7f; return b },
+		"said again": func(b []byte) []byte { return append(b, before...) },
 		"another's words": func([]byte) []byte {
-			return appendFrame(nil, &seal{key: []byte("guess")}, []byte(`{"id":9,"op":"bye"}`))
+			return append([]byte{23, 3, 3, 0, 35}, `{"id":9,"op":"bye"}0123456789abcdef`...)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, 0, func(t *testing.T, w *world) {
 				var armed bool
 				d := w.mustDial(&link{alter: func(b []byte) []byte {
-					if armed && strings.Contains(string(b), opDo) {
+					if armed {
 						armed = false
 						return change(b)
 					}
+					before = bytes.Clone(b)
 					return b
 				}})
-				armed = true
+				armed = true // the next record asks for a key
 				_, err := d.Do(w.ctx, 0, input.KeyDown{Key: "a"})
-				if name == "said twice" { // the first of the two is as it should be
+				if name == "said twice" || name == "said again" { // the first of the two is as it should be
 					if err == nil {
 						_, err = d.Do(w.ctx, 0, input.KeyDown{Key: "b"})
 					}
@@ -242,7 +391,8 @@ func TestOverTCP(t *testing.T) {
 		t.Error(err)
 	}
 	for _, params := range []map[string][]string{{"toke": {"x"}}, {"token": {""}}, {"token": {"a", "b"}}} {
-		if _, err := Open(t.Context(), "127.0.0.1:1", params); err == nil || !strings.Contains(err.Error(), "parameter") {
+		if _, err := Open(t.Context(), "127.0.0.1:1", params); err == nil ||
+			!strings.Contains(err.Error(), "parameter") {
 			t.Errorf("%v: %v", params, err)
 		}
 	}

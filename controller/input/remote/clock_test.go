@@ -28,7 +28,8 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			inWorld(t, tc.ppm, func(t *testing.T, w *world) {
 				d := w.mustDial(&link{there: tc.there, back: tc.back})
-				for i, wait := range []time.Duration{0, 0, ms, 10 * ms, 49 * ms, 51 * ms, 300 * ms, 5 * time.Second, 40 * time.Second, -time.Hour, 0} {
+				for i, wait := range []time.Duration{0, 0, ms, 10 * ms, 49 * ms, 51 * ms, 300 * ms, 5 * time.Second,
+					40 * time.Second, -time.Hour, 0} {
 					at := w.rig.Now().Add(wait)
 					sent := w.do(d, at, input.Move{X: float64(i), Y: 3})
 					if doubt := sent.Width() - 600*us; doubt > tc.doubt {
@@ -46,10 +47,12 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 
 func TestReplayDoesNotDrift(t *testing.T) {
 	inWorld(t, 1000, func(t *testing.T, w *world) {
-		d := w.mustDial(&link{there: between(1, 60*time.Microsecond, 200*time.Microsecond), back: between(2, 60*time.Microsecond, 200*time.Microsecond)})
+		d := w.mustDial(&link{there: between(1, 60*time.Microsecond, 200*time.Microsecond),
+			back: between(2, 60*time.Microsecond, 200*time.Microsecond)})
 		all := []input.Timed{{Actions: []input.Action{input.TouchDown{Finger: 0, X: 1, Y: 1}}}}
 		for i := range 3600 {
-			all = append(all, input.Timed{After: time.Duration(i+1) * time.Second / 120, Actions: []input.Action{input.TouchMove{Finger: 0, X: float64(i % 1000), Y: 5}}})
+			all = append(all, input.Timed{After: time.Duration(i+1) * time.Second / 120,
+				Actions: []input.Action{input.TouchMove{Finger: 0, X: float64(i % 1000), Y: 5}}})
 		}
 		start := w.rig.Now()
 		var worst time.Duration
@@ -81,7 +84,8 @@ func TestClockThatJumps(t *testing.T) {
 			if sent := w.do(d, w.rig.Now(), input.Move{X: 1, Y: 1}); sent.Width() > 2*time.Millisecond {
 				t.Errorf("after a jump of %v an interval is %v wide", jump, sent.Width())
 			}
-			if at := w.rig.Now().Add(time.Second); w.do(d, at, input.Move{X: 1, Y: 1}).Latest > at.Add(3*time.Millisecond) {
+			if at := w.rig.Now().Add(time.Second); w.do(d, at, input.Move{X: 1, Y: 1}).Latest > at.Add(
+				3*time.Millisecond) {
 				t.Errorf("after a jump of %v things are late", jump)
 			}
 		}

@@ -18,8 +18,9 @@ type Options struct {
 	Clock   timeline.Clock // nil: the rig's
 }
 
-// Open dials what an address says: "windows:HOST:PORT?token=FILE", of which path is what stands between the first colon and the question mark. Without a file the token is that
-// of the environment, see [ReadToken].
+// Open dials what an address says: "windows:HOST:PORT?token=FILE", of which path is what stands
+// between the first colon and the question mark. Without a file the token is that of the
+// environment, see [ReadToken].
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	for name, values := range params {
 		if name != "token" || len(values) != 1 || values[0] == "" {
@@ -37,7 +38,8 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 	return d, nil
 }
 
-// Dial connects to an agent. An agent that has a controller already is an error that wraps ErrBusy, and one with another token ErrToken.
+// Dial connects to an agent. An agent that has a controller already is an error that wraps ErrBusy,
+// and one with another token ErrToken.
 func Dial(ctx context.Context, o Options) (*Driver, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", o.Address)
@@ -49,14 +51,12 @@ func Dial(ctx context.Context, o Options) (*Driver, error) {
 
 // connect takes a connection over.
 func connect(ctx context.Context, conn net.Conn, o Options) (*Driver, error) {
-	d := &Driver{
-		address: o.Address, wire: newWire(conn), clock: o.Clock, gone: make(chan struct{}), waiting: map[uint64]*question{},
-	}
+	d := &Driver{address: o.Address, clock: o.Clock, gone: make(chan struct{}), waiting: map[uint64]*question{}}
 	if d.clock == nil {
 		d.clock = timeline.Monotonic()
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	err := d.enter(o.Token)
+	err := d.enter(ctx, conn, o.Token)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -75,43 +75,26 @@ func connect(ctx context.Context, conn net.Conn, o Options) (*Driver, error) {
 	return d, nil
 }
 
-// enter proves who we are, and hears who the agent is.
-func (d *Driver) enter(token Token) error {
-	w := d.wire
-	var h hello
-	if err := w.read(&h, Patience); err != nil {
-		return fmt.Errorf("it does not say hello: %w", err)
-	}
-	switch {
-	case h.Protocol != protocol || len(h.Nonce) != nonceSize:
-		return errors.New("it is no agent for input")
-	case h.Version != version:
-		return fmt.Errorf("it speaks version %d of the protocol, this program %d: use builds of the same release", h.Version, version)
-	}
-	mine := nonce()
-	if err := w.write(proof{version, mine, token.derive("proof", h.Nonce, mine)}, nil); err != nil {
+// enter makes the wire and reads who the agent is.
+func (d *Driver) enter(ctx context.Context, conn net.Conn, token Token) error {
+	c, err := token.config(rigSide, agentSide)
+	if err != nil {
 		return err
 	}
-	if err := d.judged(); err != nil {
-		return err
-	}
-	w.secure(token.derive("to rig", h.Nonce, mine), token.derive("to agent", h.Nonce, mine))
-	if err := d.judged(); err != nil {
+	if d.wire, err = join(ctx, conn, c); err != nil {
 		return err
 	}
 	var g greeting
-	if err := w.read(&g, Patience); err != nil {
+	if err := d.wire.read(&g, Patience); err != nil {
+		return err
+	}
+	if g.Version != version {
+		return versionError(g.Version)
+	}
+	if err := g.Error.err(); err != nil {
 		return err
 	}
 	return d.greet(g)
-}
-
-func (d *Driver) judged() error {
-	var v verdict
-	if err := d.wire.read(&v, Patience); err != nil {
-		return err
-	}
-	return v.Error.err()
 }
 
 // greet takes what the agent says of itself, in bounds.
@@ -123,7 +106,8 @@ func (d *Driver) greet(g greeting) error {
 		return fmt.Errorf("its input is %.40q, which is not known", g.Info.Realism)
 	}
 	d.info = input.Info{
-		Driver: clean(g.Info.Driver, name), Device: clean(g.Info.Device, name), Realism: g.Info.Realism, Latency: max(g.Info.Latency, 0), Note: clean(g.Info.Note, note),
+		Driver: clean(g.Info.Driver, name), Device: clean(g.Info.Device, name), Realism: g.Info.Realism,
+		Latency: max(g.Info.Latency, 0), Note: clean(g.Info.Note, note),
 	}
 	for _, s := range g.Lifted[:min(len(g.Lifted), maxLifted)] {
 		d.lifted = append(d.lifted, clean(s, name))

@@ -64,7 +64,8 @@ func (d *Driver) clockNote() string {
 		return "nothing is known of the agent's clock"
 	}
 	least, most := d.offsets.at(d.offsets.last[len(d.offsets.last)-1].answered)
-	note := fmt.Sprintf("the agent's clock is known within %v, which the intervals have in them", (most - least).Round(time.Microsecond))
+	note := fmt.Sprintf("the agent's clock is known within %v, which the intervals have in them",
+		(most - least).Round(time.Microsecond))
 	if d.offsets.jumps > 0 {
 		note += fmt.Sprintf("; a clock has jumped %d times", d.offsets.jumps)
 	}
@@ -113,7 +114,8 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	return d.ours(ctx, sent, timeline.Interval{Earliest: began, Latest: q.heard}), nil
 }
 
-// lead is how long before its time a request is sent, without the ways. The offset is asked for within it.
+// lead is how long before its time a request is sent, without the ways. The offset is asked for
+// within it.
 const lead = 50 * time.Millisecond
 
 // approach waits until shortly before a time, and then asks for the offset.
@@ -171,8 +173,9 @@ func (d *Driver) theirs(t timeline.Time) timeline.Time {
 // refinements is how often the offset is asked for again behind something that was sent.
 const refinements = 4
 
-// ours translates the agent's interval back. It lies within call, what the clocks may say. Exchanges behind it bound the offset from there, where the ones
-// before it are too old or were slow.
+// ours translates the agent's interval back. It lies within call, what the clocks may say.
+// Exchanges behind it bound the offset from there, where the ones before it are too old or were
+// slow.
 func (d *Driver) ours(ctx context.Context, sent, call timeline.Interval) timeline.Interval {
 	for range refinements {
 		d.mu.Lock()
@@ -192,7 +195,8 @@ func (d *Driver) ours(ctx context.Context, sent, call timeline.Interval) timelin
 	return ours
 }
 
-// translate returns the interval on our clock, and how much wider it is than the agent's. The caller has the lock.
+// translate returns the interval on our clock, and how much wider it is than the agent's. The
+// caller has the lock.
 func (d *Driver) translate(sent, call timeline.Interval) (ours timeline.Interval, doubt time.Duration) {
 	ours = call
 	if d.offsets.known() {
@@ -223,7 +227,8 @@ func (d *Driver) Release(ctx context.Context) error {
 	return nil
 }
 
-// ask sends a request and waits for the answer. When ctx ends it has the agent stop, and still waits for what it says.
+// ask sends a request and waits for the answer. When ctx ends it has the agent stop, and still
+// waits for what it says.
 func (d *Driver) ask(ctx context.Context, r request) (*question, error) {
 	q, err := d.send(&r)
 	if err != nil {

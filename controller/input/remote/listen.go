@@ -5,7 +5,8 @@ import (
 	"net"
 )
 
-// Listen listens at an address, "127.0.0.1:4723" or ":4723". Without a token it does so on the loopback interface only.
+// Listen listens at an address, "127.0.0.1:4723" or ":4723". Without a token it does so on the
+// loopback interface only.
 func Listen(address string, token Token) (net.Listener, error) {
 	a, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {

@@ -21,7 +21,8 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 		most time.Duration // until all is lifted
 		hear string
 	}{
-		{"rig killed", func(d *Driver, l *link) { d.wire.conn.Close() }, time.Millisecond, "connection to the agent is lost"},
+		{"rig killed", func(d *Driver, l *link) { d.wire.conn.Close() }, time.Millisecond,
+			"connection to the agent is lost"},
 		{"cable pulled", func(d *Driver, l *link) { l.dead.Store(true) }, Patience + KeepAlive, "nothing was heard"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -34,7 +35,8 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 				tc.cut(d, l)
 				time.Sleep(2 * Patience)
 				up, at := w.hand.lifts()
-				want := []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 3}, input.KeyUp{Key: "ShiftLeft"}}
+				want := []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 3},
+					input.KeyUp{Key: "ShiftLeft"}}
 				if !slices.Equal(up, want) || at.Sub(cut) > tc.most {
 					t.Errorf("lifted %v after %v", up, at.Sub(cut))
 				}
@@ -73,7 +75,8 @@ func TestConnectionLostBeforeItsTime(t *testing.T) {
 			time.Sleep(30 * time.Millisecond)
 			d.wire.conn.Close()
 		}()
-		if _, err := d.Do(w.ctx, w.rig.Now().Add(45*time.Millisecond), input.KeyDown{Key: "a"}); !errors.Is(err, input.ErrGone) {
+		if _, err := d.Do(w.ctx, w.rig.Now().Add(45*time.Millisecond), input.KeyDown{Key: "a"}); !errors.Is(err,
+			input.ErrGone) {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(time.Second)
@@ -89,7 +92,8 @@ func TestWhatTakesLong(t *testing.T) {
 	inWorld(t, 300, func(t *testing.T, w *world) {
 		d := w.mustDial(&link{})
 		w.hand.takes = fixed(10 * Patience)
-		if sent := w.do(d, w.rig.Now(), input.Text{Text: "long"}); sent.Width() < 20*Patience || sent.Width() > 20*Patience+50*time.Millisecond {
+		if sent := w.do(d, w.rig.Now(), input.Text{Text: "long"}); sent.Width() < 20*Patience ||
+			sent.Width() > 20*Patience+50*time.Millisecond {
 			t.Errorf("told within %v", sent.Width())
 		}
 		w.hand.takes = fixed(0)
@@ -118,14 +122,16 @@ func TestAgentEnds(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	for _, after := range []time.Duration{0, 10 * time.Millisecond, 970 * time.Millisecond} { // before the call, before it is sent, while the agent waits
+	// before the call, before it is sent, while the agent waits
+	for _, after := range []time.Duration{0, 10 * time.Millisecond, 970 * time.Millisecond} {
 		inWorld(t, 50, func(t *testing.T, w *world) {
 			d := w.mustDial(&link{})
 			ctx, cancel := context.WithCancel(w.ctx)
 			time.AfterFunc(after, cancel)
 			began := w.rig.Now()
 			_, err := d.Do(ctx, began.Add(time.Second), input.KeyDown{Key: "a"})
-			if !errors.Is(err, context.Canceled) || w.hand.times() != 0 || w.rig.Now().Sub(began) > after+time.Millisecond {
+			if !errors.Is(err, context.Canceled) || w.hand.times() != 0 ||
+				w.rig.Now().Sub(began) > after+time.Millisecond {
 				t.Errorf("after %v: %v, done %d times", w.rig.Now().Sub(began), err, w.hand.times())
 			}
 			w.do(d, w.rig.Now(), input.KeyDown{Key: "b"})

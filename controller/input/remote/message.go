@@ -14,10 +14,11 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// The agent says hello, the controller proves itself, the agent judges; then come, with tags, the greeting, and replies to requests.
+// The rig names its version as the websocket's subprotocol. The agent sends a greeting, and then
+// replies to requests.
 const (
-	protocol = "eideticker-input"
-	version  = 1
+	version     = 2
+	subprotocol = "eideticker-input.2"
 )
 
 // KeepAlive is how often each side hears of the other, and Patience how long it may not.
@@ -26,28 +27,17 @@ const (
 	Patience  = 2 * time.Second
 )
 
-type hello struct {
-	Protocol string `json:"protocol"`
-	Version  int    `json:"version"`
-	Nonce    []byte `json:"nonce"`
-}
-
-type proof struct {
-	Version int    `json:"version"`
-	Nonce   []byte `json:"nonce"`
-	Proof   []byte `json:"proof"`
-}
-
-type verdict struct {
-	Error failure `json:"error,omitzero"`
-}
-
+// greeting is the agent's first message. With an error it is the last one too.
 type greeting struct {
-	Info   input.Info `json:"info"`
-	Lifted []string   `json:"lifted,omitempty"` // when the controller before was lost
+	Version int        `json:"version"`
+	Error   failure    `json:"error,omitzero"`
+	Info    input.Info `json:"info"`
+	Lifted  []string   `json:"lifted,omitempty"` // when the controller before was lost
 }
 
-// The operations of requests. Each but cancel and bye is replied to. There is one do or release at a time, and clocks besides.
+// The operations of requests. Each but cancel and bye is replied to. There is one do or release at
+// a time, and clocks besides. The reply to an operation that the agent does not have is an error
+// that wraps [errors.ErrUnsupported].
 const (
 	opClock   = "clock"
 	opDo      = "do"
@@ -120,7 +110,8 @@ type meaning struct {
 // meanings are in the order in which they count where an error has several.
 func meanings() []meaning {
 	return []meaning{
-		{"gone", input.ErrGone}, {"unsupported", errors.ErrUnsupported}, {"closed", os.ErrClosed}, {"canceled", context.Canceled},
+		{"gone", input.ErrGone}, {"unsupported", errors.ErrUnsupported}, {"closed", os.ErrClosed},
+		{"canceled", context.Canceled},
 		{"late", context.DeadlineExceeded}, {"busy", ErrBusy}, {"token", ErrToken},
 	}
 }

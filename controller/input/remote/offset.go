@@ -6,7 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// MaxDrift is by how much two clocks drift apart, in parts of a million: each may be steered by 500, which is what kernels allow those who keep time.
+// MaxDrift is by how much two clocks drift apart, in parts of a million: each may be steered by
+// 500, which is what kernels allow those who keep time.
 const MaxDrift = 1000
 
 // drift returns by how much the offset may have changed.
@@ -14,7 +15,8 @@ func drift(age time.Duration) time.Duration {
 	return max(age, -age)/(1_000_000/MaxDrift) + 1
 }
 
-// exchange is a question of ours and the agent's answer: times of our clock outside, of the agent's within.
+// exchange is a question of ours and the agent's answer: times of our clock outside, of the agent's
+// within.
 type exchange struct {
 	asked              timeline.Time
 	received, answered timeline.Time
@@ -58,7 +60,8 @@ func (o *offsets) at(t timeline.Time) (least, most time.Duration) {
 	return least, most
 }
 
-// theirs returns a time of the agent's clock that is surely not before one of ours, and as little behind it as is known.
+// theirs returns a time of the agent's clock that is surely not before one of ours, and as little
+// behind it as is known.
 func (o *offsets) theirs(t timeline.Time) timeline.Time {
 	newest := o.last[len(o.last)-1]
 	_, most := o.at(newest.answered)

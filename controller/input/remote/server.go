@@ -2,8 +2,7 @@ package remote
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,7 +34,11 @@ func Serve(ctx context.Context, l net.Listener, s Service) error {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &agent{Service: s, strangers: make(chan struct{}, maxStrangers)}
+	c, err := s.Token.config(agentSide, rigSide)
+	if err != nil {
+		return fmt.Errorf("serve input: %w", err)
+	}
+	a := &agent{Service: s, config: c, strangers: make(chan struct{}, maxStrangers)}
 	defer a.all.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before the wait
@@ -72,6 +75,7 @@ func pause(ctx context.Context, d time.Duration) {
 // agent is a service that runs.
 type agent struct {
 	Service
+	config    *tls.Config
 	all       sync.WaitGroup
 	strangers chan struct{}
 
@@ -91,62 +95,30 @@ func (a *agent) receive(ctx context.Context, conn net.Conn) {
 		defer conn.Close()
 		defer context.AfterFunc(ctx, func() { conn.Close() })()
 		log := a.Log.With("controller", conn.RemoteAddr())
-		w := newWire(conn)
-		err := a.admit(w)
+		w, rig, err := accept(ctx, conn, a.config)
 		<-a.strangers
 		if err != nil {
 			log.Warn("controller refused", "error", err)
 			return
 		}
-		if err := a.serve(ctx, w, log); err != nil {
+		if err := a.serve(ctx, w, rig, log); err != nil {
 			log.Warn("controller lost", "error", err)
 		}
 	})
 }
 
-// admit has a controller prove itself.
-func (a *agent) admit(w *wire) error {
-	mine := nonce()
-	if err := w.write(hello{protocol, version, mine}, nil); err != nil {
-		return err
+// serve lets a controller that has proved itself do what it wants, if it is the only one and of
+// this release.
+func (a *agent) serve(ctx context.Context, w *wire, rig string, log *slog.Logger) error {
+	if rig != subprotocol {
+		err := fmt.Errorf("the rig speaks %.40q, the agent %q: use builds of the same release", rig, subprotocol)
+		return errors.Join(err, w.write(greeting{Version: version, Error: failureOf(err)}, nil))
 	}
-	var p proof
-	if err := w.read(&p, Patience); err != nil {
-		return err
-	}
-	var err error
-	switch {
-	case p.Version != version:
-		err = fmt.Errorf("the rig speaks version %d of the protocol, the agent %d: use builds of the same release", p.Version, version)
-	case len(p.Nonce) != nonceSize, !hmac.Equal(p.Proof, a.Token.derive("proof", mine, p.Nonce)):
-		err = ErrToken
-	}
-	if e := w.write(verdict{failureOf(err)}, nil); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	w.secure(a.Token.derive("to agent", mine, p.Nonce), a.Token.derive("to rig", mine, p.Nonce))
-	return nil
-}
-
-func nonce() []byte {
-	b := make([]byte, nonceSize)
-	rand.Read(b) // never fails
-	return b
-}
-
-// serve lets a controller that has proved itself do what it wants, if it is the only one.
-func (a *agent) serve(ctx context.Context, w *wire, log *slog.Logger) error {
 	if !a.using.TryLock() {
-		return errors.Join(ErrBusy, w.write(verdict{failureOf(ErrBusy)}, nil))
+		return errors.Join(ErrBusy, w.write(greeting{Version: version, Error: failureOf(ErrBusy)}, nil))
 	}
 	defer a.using.Unlock()
-	if err := w.write(verdict{}, nil); err != nil {
-		return err
-	}
-	if err := w.write(greeting{a.Driver.Info(), a.lifted}, nil); err != nil {
+	if err := w.write(greeting{Version: version, Info: a.Driver.Info(), Lifted: a.lifted}, nil); err != nil {
 		return err
 	}
 	a.lifted = nil

@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// session is what one controller does. One goroutine reads, and answers what only asks for the time; another one uses the driver.
+// session is what one controller does. One goroutine reads, and answers what only asks for the
+// time; another one uses the driver.
 type session struct {
 	*agent
 	wire *wire
@@ -73,7 +74,10 @@ func (s *session) run(ctx context.Context) error {
 			current = j
 			jobs <- j
 		default:
-			return fmt.Errorf("controller asks for %.40q", r.Op)
+			err := fmt.Errorf("operation %.40q: %w", r.Op, errors.ErrUnsupported)
+			if err := s.answer(reply{ID: r.ID, Received: received, Error: failureOf(err)}); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -153,7 +157,8 @@ func (s *session) answer(r reply) error {
 // liftTimeout is how long lifting may take when a controller has gone.
 const liftTimeout = 5 * time.Second
 
-// lift lets go of all that a controller has left behind, and says of what. The context of the agent may have ended: fingers are lifted all the same.
+// lift lets go of all that a controller has left behind, and says of what. The context of the agent
+// may have ended: fingers are lifted all the same.
 func (s *session) lift() (told []string) {
 	for _, a := range s.held.Lift() {
 		told = append(told, a.String())

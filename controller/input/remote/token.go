@@ -1,11 +1,17 @@
 package remote
 
 import (
-	"crypto/hmac"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/pbkdf2"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
 	"runtime"
 	"strings"
@@ -23,7 +29,8 @@ const (
 // TokenVariable is the environment variable that has a token where no file is named.
 const TokenVariable = "EIDETICKER_INPUT_TOKEN"
 
-// ReadToken returns the token of a file, or of the environment if file is "": none if that is not set either.
+// ReadToken returns the token of a file, or of the environment if file is "": none if that is not
+// set either.
 func ReadToken(file string) (Token, error) {
 	if file == "" {
 		s, ok := os.LookupEnv(TokenVariable)
@@ -67,19 +74,59 @@ func tokenOf(file string) (Token, error) {
 func parseToken(s string) (Token, error) {
 	s = strings.TrimSpace(s)
 	if len(s) < MinToken || len(s) > MaxToken {
-		return "", fmt.Errorf("a token has from %d to %d characters: openssl rand -hex 32 makes one", MinToken, MaxToken)
+		return "", fmt.Errorf("a token has from %d to %d characters: openssl rand -hex 32 makes one", MinToken,
+			MaxToken)
 	}
 	return Token(s), nil
 }
 
-// nonceSize is how many random bytes each side gives.
-const nonceSize = 32
+// The sides of a connection.
+const (
+	agentSide = "agent"
+	rigSide   = "rig"
+)
 
-// derive makes a key, or a proof, for one use.
-func (t Token) derive(use string, agent, controller []byte) []byte {
-	h := hmac.New(sha256.New, []byte(t))
-	h.Write([]byte(protocol + " 1 " + use + "\x00"))
-	h.Write(agent)
-	h.Write(controller)
-	return h.Sum(nil)
+// stretch is how many iterations make a key of a token, so that guesses cost as many.
+const stretch = 1 << 12
+
+// config returns the TLS of one side. Its certificate's key is made of the token, as is the key
+// that it demands of the other side.
+func (t Token) config(mine, theirs string) (*tls.Config, error) {
+	root, err := pbkdf2.Key(sha256.New, string(t), []byte(subprotocol), stretch, sha256.Size)
+	if err != nil {
+		return nil, err
+	}
+	own, err := sideKey(root, mine)
+	if err != nil {
+		return nil, err
+	}
+	peer, err := sideKey(root, theirs)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)} // nobody looks at its dates: a board may have no clock
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, own.Public(), own)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: own}},
+		ClientAuth:   tls.RequireAnyClientCert, InsecureSkipVerify: true, // instead:
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey); !ok || !key.Equal(peer.Public()) {
+				return ErrToken
+			}
+			return nil
+		},
+		SessionTicketsDisabled: true,
+	}, nil
+}
+
+func sideKey(root []byte, side string) (ed25519.PrivateKey, error) {
+	seed, err := hkdf.Expand(sha256.New, root, side, ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
 }

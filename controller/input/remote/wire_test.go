@@ -1,23 +1,28 @@
 package remote
 
 import (
-	"bytes"
+	"bufio"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/input"
 )
 
 var everything = []input.Action{
-	input.KeyDown{Key: "ControlLeft"}, input.KeyUp{Key: "ß"}, input.Text{Text: "日本語\n\x00<&>"}, input.Move{X: 1.25, Y: 1.0 / 3},
+	input.KeyDown{Key: "ControlLeft"}, input.KeyUp{Key: "ß"}, input.Text{Text: "日本語\n\x00<&>"},
+	input.Move{X: 1.25, Y: 1.0 / 3},
 	input.ButtonDown{Button: input.Forward}, input.ButtonUp{Button: input.Left}, input.Wheel{X: -3, Y: 1000},
 	input.TouchDown{Finger: 9, X: 0, Y: 65536}, input.TouchMove{Finger: 0, X: 0.1, Y: 0}, input.TouchUp{Finger: 5},
 }
@@ -96,36 +101,15 @@ func FuzzActions(f *testing.F) {
 	})
 }
 
-func FuzzReadFrame(f *testing.F) {
-	f.Add(appendFrame(nil, nil, []byte(`{}`)), false)
-	f.Add(appendFrame(nil, &seal{key: []byte("k")}, []byte(`{"id":1}`)), true)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, false)
-	f.Add([]byte{0, 0, 0, 9, 'x'}, true)
-	f.Fuzz(func(t *testing.T, b []byte, sealed bool) {
-		var s, again *seal
-		if sealed {
-			s, again = &seal{key: []byte("k")}, &seal{key: []byte("k")}
-		}
-		r := bytes.NewReader(b)
-		body, err := readFrame(r, s, maxGreeting)
-		if err != nil {
-			if err == io.EOF && len(b) != 0 {
-				t.Fatal("half a frame is taken for the end")
-			}
-			return
-		}
-		if whole := appendFrame(nil, again, body); !bytes.Equal(whole, b[:len(b)-r.Len()]) {
-			t.Fatalf("%x read as %x", b, whole)
-		}
-	})
-}
-
-// FuzzSession has a controller that knows the token say anything. The agent lives, and in the end nothing is held.
+// FuzzSession has a controller that knows the token say anything. The agent lives, and in the end
+// nothing is held.
 func FuzzSession(f *testing.F) {
 	for _, s := range []string{
-		`{"id":1,"op":"do","actions":[{"do":"touch down","finger":2,"x":1}]}` + "\n" + `{"id":2,"op":"release"}` + "\n" + `{"id":3,"op":"clock"}`,
+		`{"id":1,"op":"do","actions":[{"do":"touch down","finger":2,"x":1}]}` + "\n" + `{"id":2,"op":"release"}` +
+			"\n" + `{"id":3,"op":"clock"}`,
 		`{"id":1,"op":"do","at_ns":9223372036854775807,"actions":[{"do":"key down","key":"a"}]}`,
-		`{"id":1,"op":"do","at_ns":-9223372036854775808,"actions":[{"do":"key down","key":"a"}]}` + "\n" + `{"id":1,"op":"cancel"}`,
+		`{"id":1,"op":"do","at_ns":-9223372036854775808,"actions":[{"do":"key down","key":"a"}]}` + "\n" +
+			`{"id":1,"op":"cancel"}`,
 		`{"op":"bye"}`, `{"op":"do"}`, `[]`, "\n",
 	} {
 		f.Add(s)
@@ -133,22 +117,26 @@ func FuzzSession(f *testing.F) {
 	clock := timeline.Monotonic()
 	f.Fuzz(func(t *testing.T, said string) {
 		h := &hand{clock: clock, rig: clock, takes: fixed(0)}
-		mine, theirs := net.Pipe()
-		s := &session{agent: &agent{Service: Service{Driver: h, Clock: clock}}, wire: newWire(theirs)}
-		s.wire.secure([]byte("in"), []byte("out"))
-		go func() { _, _ = io.Copy(io.Discard, mine) }()
+		mine, theirs := plain(t)
+		s := &session{agent: &agent{Service: Service{Driver: h, Clock: clock}}, wire: theirs}
 		go func() {
-			out := &seal{key: []byte("in")}
+			for { // replies
+				if _, _, err := mine.ReadMessage(); err != nil {
+					return
+				}
+			}
+		}()
+		go func() {
 			for line := range strings.SplitSeq(said, "\n") {
 				_ = mine.SetWriteDeadline(time.Now().Add(time.Second))
-				if _, err := mine.Write(appendFrame(nil, out, []byte(line))); err != nil {
+				if mine.WriteMessage(websocket.TextMessage, []byte(line)) != nil {
 					break
 				}
 			}
 			mine.Close()
 		}()
 		_ = s.run(t.Context())
-		theirs.Close()
+		theirs.conn.Close()
 		s.lift()
 		if held := h.held.Lift(); len(held) > 0 {
 			t.Fatalf("held in the end: %v", held)
@@ -156,7 +144,33 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// passed is a connection whose first deadlines are over when they are set, as a machine finds them that stood still.
+// plain returns a rig's websocket and the agent's wire without TLS, whose random numbers a fuzzer
+// would take for finds.
+func plain(t *testing.T) (mine *websocket.Conn, theirs *wire) {
+	t.Helper()
+	a, b := net.Pipe()
+	p := &patient{Conn: b}
+	upgraded := make(chan error, 1)
+	go func() {
+		r, err := http.ReadRequest(bufio.NewReader(b))
+		if err == nil {
+			var u websocket.Upgrader
+			var ws *websocket.Conn
+			ws, err = u.Upgrade(response{p}, r, nil)
+			theirs = &wire{conn: p, ws: ws}
+		}
+		upgraded <- err
+	}()
+	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return a, nil }}
+	mine, _, err := d.Dial("ws://agent/", nil)
+	if err := errors.Join(err, <-upgraded); err != nil {
+		t.Fatal(err)
+	}
+	return mine, theirs
+}
+
+// passed is a connection whose first deadlines are over when they are set, as a machine finds them
+// that stood still.
 type passed struct {
 	net.Conn
 	first int
@@ -169,19 +183,38 @@ func (p *passed) SetReadDeadline(at time.Time) error {
 	return p.Conn.SetReadDeadline(at)
 }
 
-// TestMachineStoodStill: what came while nobody could read is read, and what does not come is not waited for longer than there is patience for.
+// TestMachineStoodStill: what came while nobody could read is read, and what does not come is not
+// waited for longer than there is patience for.
 func TestMachineStoodStill(t *testing.T) {
+	agentTLS, rigTLS := must(secret.config(agentSide, rigSide)), must(secret.config(rigSide, agentSide))
 	for first, want := range map[int]error{0: nil, 1: nil, parts - 1: nil, parts: os.ErrDeadlineExceeded} {
-		mine, theirs := net.Pipe()
+		mine, theirs := pipe(t, agentTLS, rigTLS)
 		sent := make(chan error, 1)
-		go func() { sent <- newWire(mine).write(request{ID: 7}, nil) }()
+		go func() { sent <- mine.write(request{ID: 7}, nil) }()
 		var got request
-		w := newWire(&passed{theirs, first})
-		if err := w.read(&got, time.Minute); !errors.Is(err, want) || err == nil && got.ID != 7 {
+		theirs.conn.Conn = &passed{theirs.conn.Conn, first}
+		if err := theirs.read(&got, time.Minute); !errors.Is(err, want) || err == nil && got.ID != 7 {
 			t.Errorf("%d deadlines have passed: %+v, %v", first, got, err)
 		}
-		_ = theirs.Close()
+		_ = theirs.conn.Close()
 		<-sent
-		_ = mine.Close()
+		_ = mine.conn.Close()
 	}
+}
+
+// pipe returns the two ends of a wire, the rig's first.
+func pipe(t *testing.T, agentTLS, rigTLS *tls.Config) (mine, theirs *wire) {
+	t.Helper()
+	a, b := net.Pipe()
+	accepted := make(chan error, 1)
+	go func() {
+		var err error
+		theirs, _, err = accept(t.Context(), b, agentTLS)
+		accepted <- err
+	}()
+	mine, err := join(t.Context(), a, rigTLS)
+	if err := errors.Join(err, <-accepted); err != nil {
+		t.Fatal(err)
+	}
+	return mine, theirs
 }

@@ -2,9 +2,11 @@ package remote
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +24,8 @@ type rigClock struct{ began time.Time }
 
 func (c rigClock) Now() timeline.Time { return timeline.Time(time.Since(c.began)) + 1e12 }
 
-// agentClock runs too fast for a time, and then too slow, by as many parts of a million; and it can jump.
+// agentClock runs too fast for a time, and then too slow, by as many parts of a million; and it can
+// jump.
 type agentClock struct {
 	rig    rigClock
 	offset atomic.Int64
@@ -175,6 +178,30 @@ type world struct {
 	ended chan error
 	links []*link
 	once  sync.Once
+	log   notes
+}
+
+// notes are what an agent logs.
+type notes struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (n *notes) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(b)
+}
+
+// said returns what the agent has logged since it was last called, once all that was on its way
+// has arrived.
+func (w *world) said() string {
+	time.Sleep(10 * time.Millisecond)
+	synctest.Wait()
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	defer w.log.text.Reset()
+	return w.log.text.String()
 }
 
 func (w *world) Accept() (net.Conn, error) {
@@ -195,15 +222,18 @@ func (w *world) Addr() net.Addr { return &net.TCPAddr{} }
 func inWorld(t *testing.T, ppm int64, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		rig := rigClock{time.Now()}
-		w := &world{t: t, ctx: t.Context(), rig: rig, conns: make(chan net.Conn), token: secret, ended: make(chan error, 1)}
+		w := &world{t: t, ctx: t.Context(), rig: rig, conns: make(chan net.Conn), token: secret,
+			ended: make(chan error, 1)}
 		w.clock = &agentClock{rig: rig, ppm: ppm, turn: 7 * time.Second}
 		w.clock.offset.Store(-987_654_321_000)
 		random := rand.New(rand.NewPCG(1, 2))
-		w.hand = &hand{clock: w.clock, rig: rig, takes: func() time.Duration { return time.Duration(random.IntN(300)) * time.Microsecond }}
+		w.hand = &hand{clock: w.clock, rig: rig,
+			takes: func() time.Duration { return time.Duration(random.IntN(300)) * time.Microsecond }}
 		ctx, cancel := context.WithCancel(context.Background())
 		w.end = cancel
 		go func() {
-			w.ended <- Serve(ctx, w, Service{Driver: w.hand, Clock: w.clock, Token: w.token})
+			log := slog.New(slog.NewTextHandler(&w.log, nil))
+			w.ended <- Serve(ctx, w, Service{Driver: w.hand, Clock: w.clock, Token: w.token, Log: log})
 		}()
 		test(t, w)
 		cancel()
@@ -253,7 +283,8 @@ func (w *world) do(d *Driver, at timeline.Time, actions ...input.Action) (sent t
 		w.t.Fatal(err)
 	}
 	if truth := w.hand.last(); truth < sent.Earliest || truth > sent.Latest {
-		w.t.Fatalf("sent in %d…%d, in truth at %d: %v before, %v behind", sent.Earliest, sent.Latest, truth, sent.Earliest.Sub(truth), truth.Sub(sent.Latest))
+		w.t.Fatalf("sent in %d…%d, in truth at %d: %v before, %v behind", sent.Earliest, sent.Latest, truth,
+			sent.Earliest.Sub(truth), truth.Sub(sent.Latest))
 	}
 	if truth := w.hand.last(); truth < at {
 		w.t.Fatalf("sent %v too early", at.Sub(truth))

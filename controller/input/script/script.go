@@ -1,4 +1,5 @@
-// Package script reads the input scripts of the first Eideticker, which its input box replayed on the phone's touch screen.
+// Package script reads the input scripts of the first Eideticker, which its input box replayed on
+// the phone's touch screen.
 //
 // A line is a command:
 //
@@ -8,8 +9,8 @@
 //	sleep MS
 //	keydown KEY, keyup KEY                    a number of linux/input-event-codes.h, or a name of package input
 //
-// Places are pixels of the area that the script plays in. Words are separated by blanks; lines that are empty or begin with # say nothing. A tap's
-// pause before the next one is as long as the tap.
+// Places are pixels of the area that the script plays in. Words are separated by blanks; lines that
+// are empty or begin with # say nothing. A tap's pause before the next one is as long as the tap.
 package script
 
 import (
@@ -93,7 +94,8 @@ func (p *parser) command(name string, words []string) error {
 	case "drag":
 		return p.draw([][2][2]float64{{p.place(v[0], v[1]), p.place(v[2], v[3])}}, v[4], millis(v[5]))
 	case "pinch":
-		return p.draw([][2][2]float64{{p.place(v[0], v[1]), p.place(v[2], v[3])}, {p.place(v[4], v[5]), p.place(v[6], v[7])}}, v[8], millis(v[9]))
+		return p.draw([][2][2]float64{{p.place(v[0], v[1]), p.place(v[2], v[3])},
+			{p.place(v[4], v[5]), p.place(v[6], v[7])}}, v[8], millis(v[9]))
 	}
 	p.at += millis(v[0])
 	return nil
@@ -159,7 +161,8 @@ func (p *parser) key(name, word string) error {
 	return nil
 }
 
-// key finds a key by its number in the kernel, or by its name. A single digit is a number, as it was.
+// key finds a key by its number in the kernel, or by its name. A single digit is a number, as it
+// was.
 func key(word string) (input.Key, error) {
 	if n, err := strconv.ParseUint(word, 10, 16); err == nil {
 		for _, k := range input.Keys() {

@@ -51,7 +51,8 @@ func Read(name string, from io.Reader) (*Recording, error) {
 		return nil, &Error{name, n, err}
 	}
 	if len(r.reports) == 0 {
-		return nil, &Error{name, 0, fmt.Errorf("no finger touches anything: is it what getevent -lt prints of a touch screen?")}
+		return nil, &Error{name, 0,
+			fmt.Errorf("no finger touches anything: is it what getevent -lt prints of a touch screen?")}
 	}
 	return &Recording{MaxX: r.maxX, MaxY: r.maxY, Reports: r.reports}, nil
 }
@@ -66,8 +67,10 @@ type reader struct {
 
 var (
 	nodeLine = regexp.MustCompile(`^add device \d+: (\S+)`)
-	axisLine = regexp.MustCompile(`\b(ABS_MT_POSITION_X|ABS_MT_POSITION_Y|0035|0036)\s*: +value -?\d+, min (-?\d+), max (\d+)`)
-	// [ 12345.678901] /dev/input/event2: EV_ABS ABS_MT_SLOT 00000001, with or without the node, in names or in hexadecimal numbers
+	axisLine = regexp.MustCompile(
+		`\b(ABS_MT_POSITION_X|ABS_MT_POSITION_Y|0035|0036)\s*: +value -?\d+, min (-?\d+), max (\d+)`)
+	// [ 12345.678901] /dev/input/event2: EV_ABS ABS_MT_SLOT 00000001, with or without the node, in
+	// names or in hexadecimal numbers
 	eventLine = regexp.MustCompile(`^\[\s*(\d{1,10})\.(\d{6})\]\s+(?:(/dev/input/\S+):\s+)?(\S+)\s+(\S+)\s+(\S+)`)
 )
 

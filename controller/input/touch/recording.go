@@ -16,7 +16,8 @@ const (
 
 // Recording is what fingers did on a glass.
 type Recording struct {
-	// MaxX and MaxY are the greatest places of the glass; 0 where the file does not say: then places are pixels.
+	// MaxX and MaxY are the greatest places of the glass; 0 where the file does not say: then
+	// places are pixels.
 	MaxX, MaxY int
 	Reports    []Report
 }

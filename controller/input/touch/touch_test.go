@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// pan is one finger, and a second one from the third report on, of a phone; another device speaks in between.
+// pan is one finger, and a second one from the third report on, of a phone; another device speaks
+// in between.
 const pan = `add device 1: /dev/input/event1
   name:     "gpio-keys"
 add device 2: /dev/input/event2
@@ -95,7 +96,8 @@ func TestReadErrors(t *testing.T) {
 		{"lost events", at("[ 1.000000] EV_SYN SYN_DROPPED 00000000"), "x:2: events were lost"},
 		{"protocol A", at("[ 1.000000] EV_SYN SYN_MT_REPORT 00000000"), "x:2: this glass speaks the older protocol"},
 		{"no value", at("[ 1.000000] EV_ABS ABS_MT_SLOT five"), `x:2: "five" is no value`},
-		{"a glass without size", "add device 1: /dev/input/event0\n ABS_MT_POSITION_X : value 0, min 0, max 0, fuzz 0", "x:2: places from 0 to 0"},
+		{"a glass without size", "add device 1: /dev/input/event0\n ABS_MT_POSITION_X : value 0, min 0, max 0, fuzz 0",
+			"x:2: places from 0 to 0"},
 		{"too long", at("[ 1.000000] EV_SYN SYN_REPORT 00000000\n[ 9999.000000] 0003 0035 00000001\n[ 9999.000000] EV_SYN SYN_REPORT 0"), "x:4: the recording is longer than 1h"},
 	} {
 		_, err := Read("x", strings.NewReader(tc.in))
@@ -163,7 +165,8 @@ func written(r *Recording) string {
 			"    ABS_MT_POSITION_Y     : value 0, min 0, max %d, fuzz 0, flat 0, resolution 0\n", r.MaxX, r.MaxY)
 	}
 	line := func(at time.Duration, typ, code string, value int32) {
-		fmt.Fprintf(&out, "[%8d.%06d] /dev/input/event0: %-12s %-20s %08x\n", at/time.Second, at%time.Second/time.Microsecond, typ, code, uint32(value))
+		fmt.Fprintf(&out, "[%8d.%06d] /dev/input/event0: %-12s %-20s %08x\n", at/time.Second,
+			at%time.Second/time.Microsecond, typ, code, uint32(value))
 	}
 	for n, report := range r.Reports {
 		abs := func(code string, value int) { line(report.After, "EV_ABS", code, int32(value)) }

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's interface, as far as it is used here: linux/uinput.h. abi_linux_test.go holds sizes and numbers against the header files of the machine.
+// The kernel's interface, as far as it is used here: linux/uinput.h. abi_linux_test.go holds sizes
+// and numbers against the header files of the machine.
 const (
 	uiDevCreate  = 0x5501     // UI_DEV_CREATE
 	uiDevDestroy = 0x5502     // UI_DEV_DESTROY

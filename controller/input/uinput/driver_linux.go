@@ -29,7 +29,8 @@ type Driver struct {
 
 // New makes the devices.
 func New(ctx context.Context, o Options) (*Driver, error) {
-	d := &Driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock, relative: o.Relative}
+	d := &Driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock,
+		relative: o.Relative}
 	if err := d.screen.Validate(); err != nil {
 		return nil, fmt.Errorf("uinput: %w", err)
 	}
@@ -55,7 +56,8 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 
 func (d *Driver) devices() []*device { return []*device{d.keyboard, d.mouse, d.touch} }
 
-// Do implements input.Driver. Actions of one device that are given together are one report; of two devices, one after the other.
+// Do implements input.Driver. Actions of one device that are given together are one report; of two
+// devices, one after the other.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("uinput: %w", os.ErrClosed)
@@ -117,7 +119,8 @@ func (d *Driver) Info() input.Info {
 	}
 	return input.Info{
 		Driver: "uinput", Realism: input.System, Note: note,
-		Device: fmt.Sprintf("keyboard %s, %s mouse %s, touch screen %s of %dx%d", base(d.keyboard), kind, base(d.mouse), base(d.touch), d.screen.Width, d.screen.Height),
+		Device: fmt.Sprintf("keyboard %s, %s mouse %s, touch screen %s of %dx%d", base(d.keyboard), kind, base(d.mouse),
+			base(d.touch), d.screen.Width, d.screen.Height),
 	}
 }
 

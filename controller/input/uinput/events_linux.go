@@ -21,7 +21,8 @@ func (d *Driver) reports(actions []input.Action) []report {
 			for _, e := range events[:len(events)-1] {
 				before = append(before, report{d.mouse, e})
 			}
-			// A move is told before the buttons of the same report, whatever their order: a button is pressed somewhere.
+			// A move is told before the buttons of the same report, whatever their order: a button
+			// is pressed somewhere.
 			mouse = append(events[len(events)-1], mouse...)
 		case input.ButtonDown:
 			mouse = append(mouse, evdev.Event{Type: evdev.Key, Code: buttons[a.Button], Value: 1})
@@ -83,7 +84,8 @@ func place(codeX, codeY uint16, p point) []evdev.Event {
 	return []evdev.Event{{Type: evdev.Abs, Code: codeX, Value: p.x}, {Type: evdev.Abs, Code: codeY, Value: p.y}}
 }
 
-// wheel turns the wheel: the kernel counts up and right, and tells both whole detents and fractions of them.
+// wheel turns the wheel: the kernel counts up and right, and tells both whole detents and fractions
+// of them.
 func wheel(a input.Wheel) (events []evdev.Event) {
 	for _, w := range []struct {
 		code, fine uint16
@@ -129,7 +131,8 @@ func slot(finger int) evdev.Event {
 	return evdev.Event{Type: evdev.Abs, Code: evdev.AbsMTSlot, Value: int32(finger)}
 }
 
-// first returns what has changed for those who know one finger: it is the lowest that is down, and stays the same while that is.
+// first returns what has changed for those who know one finger: it is the lowest that is down, and
+// stays the same while that is.
 func (t *touching) first() (events []evdev.Event) {
 	if !t.changed {
 		return nil

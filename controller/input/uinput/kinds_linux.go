@@ -20,7 +20,8 @@ type axis struct {
 	maximum int
 }
 
-// keyboard has every key that has a name. The kernel repeats none of them: a display server does that by itself.
+// keyboard has every key that has a name. The kernel repeats none of them: a display server does
+// that by itself.
 func keyboard() kind {
 	k := kind{name: "eideticker keyboard", product: 1}
 	for _, key := range input.Keys() {
@@ -31,7 +32,8 @@ func keyboard() kind {
 }
 
 var buttons = map[input.Button]uint16{
-	input.Left: evdev.BtnLeft, input.Right: evdev.BtnRight, input.Middle: evdev.BtnMiddle, input.Back: evdev.BtnSide, input.Forward: evdev.BtnExtra,
+	input.Left: evdev.BtnLeft, input.Right: evdev.BtnRight, input.Middle: evdev.BtnMiddle, input.Back: evdev.BtnSide,
+	input.Forward: evdev.BtnExtra,
 }
 
 func mouse(screen hand.Screen, relative bool) kind {
@@ -51,8 +53,9 @@ func mouse(screen hand.Screen, relative bool) kind {
 	return k
 }
 
-// touchscreen speaks the kernel's multi-touch protocol B (Documentation/input/multi-touch-protocol.rst), and tells of its first finger as those do
-// that know one only.
+// touchscreen speaks the kernel's multi-touch protocol B
+// (Documentation/input/multi-touch-protocol.rst), and tells of its first finger as those do that
+// know one only.
 func touchscreen(screen hand.Screen) kind {
 	return kind{
 		name: "eideticker touch screen", product: 3,

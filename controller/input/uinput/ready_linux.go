@@ -18,8 +18,8 @@ const patience = 10 * time.Second
 // udevRun is where udev writes down what it knows of devices. It is there where udev runs.
 const udevRun = "/run/udev/data"
 
-// ready waits for a node. Where udev runs, it also waits until udev has looked at the device: before, its rights are not set and no display server is
-// told of it.
+// ready waits for a node. Where udev runs, it also waits until udev has looked at the device:
+// before, its rights are not set and no display server is told of it.
 func ready(ctx context.Context, class, node string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it was not there after %v", patience))
 	defer cancel()
@@ -62,7 +62,8 @@ func appear(ctx context.Context, path string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(slice.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}},
+			int(slice.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
 			return os.NewSyscallError("poll", err)
 		}
 		_, _ = unix.Read(fd, buf) // that something happened is enough

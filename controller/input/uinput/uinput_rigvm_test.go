@@ -133,10 +133,12 @@ func TestReplay(t *testing.T) {
 	hosttest.Replay(t, d, touch, 8*time.Millisecond)
 }
 
-// TestTogether: keys, a button and a finger that are given together go to their devices, and Release lifts them all.
+// TestTogether: keys, a button and a finger that are given together go to their devices, and
+// Release lifts them all.
 func TestTogether(t *testing.T) {
 	d, keyboard, mouse, touch := create(t, Options{})
-	hosttest.Do(t, d, input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "F"}, input.ButtonDown{Button: input.Left}, input.TouchDown{Finger: 4, X: 1, Y: 1})
+	hosttest.Do(t, d, input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "F"}, input.ButtonDown{Button: input.Left},
+		input.TouchDown{Finger: 4, X: 1, Y: 1})
 	for len(keyboard.Keys) < 3 || len(mouse.Keys) < 1 || touch.Fingers() < 1 {
 		for _, dev := range []*hosttest.Device{keyboard, mouse, touch} {
 			if dev != keyboard || len(keyboard.Keys) < 3 {

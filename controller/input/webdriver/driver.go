@@ -23,7 +23,8 @@ type Driver struct {
 	closed bool
 }
 
-// Open connects to a browser's endpoint. An address that ends in /session, with nothing behind, gets a session of its own.
+// Open connects to a browser's endpoint. An address that ends in /session, with nothing behind,
+// gets a session of its own.
 func Open(ctx context.Context, url string) (*Driver, error) {
 	c, err := dial(ctx, url)
 	if err != nil {
@@ -70,7 +71,8 @@ func (d *Driver) begin(ctx context.Context, own bool) error {
 // Navigate has the page go to an address, and returns when the browser was told.
 func (d *Driver) Navigate(ctx context.Context, address string) (timeline.Interval, error) {
 	sent := timeline.Interval{Earliest: d.clock.Now()}
-	err := d.conn.call(ctx, "browsingContext.navigate", map[string]any{"context": d.page, "url": address, "wait": "none"}, nil)
+	err := d.conn.call(ctx, "browsingContext.navigate", map[string]any{"context": d.page, "url": address,
+		"wait": "none"}, nil)
 	sent.Latest = d.clock.Now()
 	return sent, err
 }
@@ -92,7 +94,8 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	if err := timeline.SleepUntil(ctx, at); err != nil {
 		return timeline.Interval{}, err
 	}
-	// A command that fails, or whose answer nobody waited for, may have been done in part: what was to be held is let go of later.
+	// A command that fails, or whose answer nobody waited for, may have been done in part: what was
+	// to be held is let go of later.
 	for _, a := range actions {
 		switch a.(type) {
 		case input.KeyDown, input.ButtonDown, input.TouchDown:
@@ -126,7 +129,8 @@ func (d *Driver) Release(ctx context.Context) error {
 // Info is as [input.Driver] has it.
 func (d *Driver) Info() input.Info { return Info(d.device) }
 
-// Info is that of any driver: what it says before there is one. The device is a browser in its own words.
+// Info is that of any driver: what it says before there is one. The device is a browser in its own
+// words.
 func Info(device string) input.Info {
 	return input.Info{
 		Driver: "webdriver", Device: device, Realism: input.Page,

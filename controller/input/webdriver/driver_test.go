@@ -15,7 +15,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// browser is the other side of a websocket: it keeps what it is told, and answers as a browser does.
+// browser is the other side of a websocket: it keeps what it is told, and answers as a browser
+// does.
 type browser struct {
 	mu      sync.Mutex
 	told    []string // commands, "method {params}"
@@ -56,18 +57,22 @@ func (b *browser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if babble {
 			_ = ws.WriteJSON(map[string]any{"type": "event", "method": "log.entryAdded", "params": map[string]any{}})
-			_ = ws.WriteJSON(map[string]any{"type": "error", "id": nil, "error": "invalid argument", "message": "of nothing"})
+			_ = ws.WriteJSON(map[string]any{"type": "error", "id": nil, "error": "invalid argument",
+				"message": "of nothing"})
 			_ = ws.WriteJSON(map[string]any{"type": "success", "id": c.ID + 1000, "result": map[string]any{}})
 			_ = ws.WriteJSON(map[string]any{"type": "success", "id": c.ID - 1, "result": map[string]any{}})
 		}
 		answer := map[string]any{"type": "success", "id": c.ID, "result": map[string]any{}}
 		switch {
 		case c.Method == refuse:
-			answer = map[string]any{"type": "error", "id": c.ID, "error": "move target out of bounds", "message": "it is"}
+			answer = map[string]any{"type": "error", "id": c.ID, "error": "move target out of bounds",
+				"message": "it is"}
 		case c.Method == "session.new":
-			answer["result"] = map[string]any{"sessionId": "s", "capabilities": map[string]any{"browserName": "fake", "browserVersion": "1.2"}}
+			answer["result"] = map[string]any{"sessionId": "s", "capabilities": map[string]any{"browserName": "fake",
+				"browserVersion": "1.2"}}
 		case c.Method == "browsingContext.getTree" && !noPages:
-			answer["result"] = map[string]any{"contexts": []any{map[string]any{"context": "page-1", "url": "about:blank"}}}
+			answer["result"] = map[string]any{
+				"contexts": []any{map[string]any{"context": "page-1", "url": "about:blank"}}}
 		}
 		_ = ws.WriteJSON(answer)
 	}
@@ -108,8 +113,11 @@ func TestActions(t *testing.T) {
 		actions []input.Action
 		want    string
 	}{
-		{[]input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "f"}, input.KeyUp{Key: "f"}, input.KeyUp{Key: "ControlLeft"}},
-			`{"type":"key","id":"keyboard","actions":[{"type":"keyDown","value":"` + "\ue009" + `"},{"type":"keyDown","value":"f"},{"type":"keyUp","value":"f"},{"type":"keyUp","value":"` + "\ue009" + `"}]}`},
+		{[]input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "f"}, input.KeyUp{Key: "f"},
+			input.KeyUp{Key: "ControlLeft"}},
+			`{"type":"key","id":"keyboard","actions":[{"type":"keyDown","value":"` + "\ue009" +
+				`"},{"type":"keyDown","value":"f"},{"type":"keyUp","value":"f"},{"type":"keyUp","value":"` + "\ue009" +
+				`"}]}`},
 		{[]input.Action{input.Text{Text: "日\n"}},
 			`{"type":"key","id":"keyboard","actions":[{"type":"keyDown","value":"日"},{"type":"keyUp","value":"日"},{"type":"keyDown","value":"` + "\ue007" + `"},{"type":"keyUp","value":"` + "\ue007" + `"}]}`},
 		{[]input.Action{input.Move{X: 3.6, Y: 4}, input.ButtonDown{Button: input.Right}},
@@ -150,7 +158,8 @@ func TestWhatBrowsersSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *CommandError
-	if _, err := d.Do(t.Context(), 0, input.Move{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "move target out of bounds") {
+	if _, err := d.Do(t.Context(), 0, input.Move{}); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "move target out of bounds") {
 		t.Error(err)
 	}
 	if _, err := open(t, &browser{noPages: true}); err == nil || !strings.Contains(err.Error(), "no page") {
@@ -164,12 +173,14 @@ func TestWhatBrowsersSay(t *testing.T) {
 	}
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	if _, err := Open(t.Context(), "ws"+strings.TrimPrefix(plain.URL, "http")+"/session"); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := Open(t.Context(), "ws"+strings.TrimPrefix(plain.URL, "http")+"/session"); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Error(err)
 	}
 }
 
-// TestWhatFailedIsLetGoOf: a command that was refused, or left, may have pressed something, and Close lets go of it.
+// TestWhatFailedIsLetGoOf: a command that was refused, or left, may have pressed something, and
+// Close lets go of it.
 func TestWhatFailedIsLetGoOf(t *testing.T) {
 	for name, leave := range map[string]bool{"refused": false, "left": true} {
 		b := &browser{}
@@ -187,14 +198,16 @@ func TestWhatFailedIsLetGoOf(t *testing.T) {
 		if leave {
 			b.heard = func() { cancel(reason) }
 		}
-		if _, err := d.Do(ctx, 0, input.ButtonDown{Button: input.Left}); err == nil || leave && !errors.Is(err, reason) {
+		if _, err := d.Do(ctx, 0, input.ButtonDown{Button: input.Left}); err == nil || leave &&
+			!errors.Is(err, reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel(nil)
 		if err := d.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if all := strings.Join(b.commands(), "; "); !strings.Contains(all, `input.releaseActions {"context":"page-1"}`) {
+		if all := strings.Join(b.commands(), "; "); !strings.Contains(all,
+			`input.releaseActions {"context":"page-1"}`) {
 			t.Errorf("%s: %s", name, all)
 		}
 	}

@@ -47,9 +47,11 @@ func TestFirefox(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// The browser may begin to load what it was started with only now, and that goes before what it was told: so it is told again.
+	// The browser may begin to load what it was started with only now, and that goes before what it
+	// was told: so it is told again.
 	for range 3 {
-		err = d.conn.call(ctx, "browsingContext.navigate", map[string]any{"context": d.page, "url": page, "wait": "complete"}, nil)
+		err = d.conn.call(ctx, "browsingContext.navigate",
+			map[string]any{"context": d.page, "url": page, "wait": "complete"}, nil)
 		if err == nil || !strings.Contains(err.Error(), "new navigation interrupted") {
 			break
 		}
@@ -75,7 +77,8 @@ func TestFirefox(t *testing.T) {
 		} `json:"result"`
 	}
 	if err := d.conn.call(ctx, "script.evaluate", map[string]any{
-		"expression": "JSON.stringify({seen, text: document.querySelector('textarea').value})", "target": map[string]any{"context": d.page}, "awaitPromise": false,
+		"expression": "JSON.stringify({seen, text: document.querySelector('textarea').value})",
+		"target":     map[string]any{"context": d.page}, "awaitPromise": false,
 	}, &said); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,8 @@ func TestFirefox(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(got.Seen, " ")
-	for _, want := range []string{"pointerdownmouse50,150 pointerupmouse50,150", "KeyA", "F4", "wheel400,400", "pointerdowntouch10,20 pointeruptouch10,20"} {
+	for _, want := range []string{"pointerdownmouse50,150 pointerupmouse50,150", "KeyA", "F4", "wheel400,400",
+		"pointerdowntouch10,20 pointeruptouch10,20"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the page saw %q, want %q", all, want)
 		}
@@ -99,14 +103,16 @@ func TestFirefox(t *testing.T) {
 
 var listening = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
 
-// firefox starts a browser without a window, which ends with the test with all it has started, and returns its endpoint.
+// firefox starts a browser without a window, which ends with the test with all it has started, and
+// returns its endpoint.
 func firefox(t *testing.T, path string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "--headless", "--no-remote", "--profile", dir, "--remote-debugging-port", "0", "about:blank")
+	cmd := exec.Command(path, "--headless", "--no-remote", "--profile", dir, "--remote-debugging-port", "0",
+		"about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StderrPipe()

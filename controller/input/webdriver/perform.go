@@ -13,7 +13,8 @@ import (
 // wheelPixels is how far a detent of the wheel scrolls.
 const wheelPixels = 100
 
-// source is one of input.performActions: what it does, tick by tick. Sources act at once in each tick.
+// source is one of input.performActions: what it does, tick by tick. Sources act at once in each
+// tick.
 type source struct {
 	Type       string      `json:"type"`
 	ID         string      `json:"id"`
@@ -162,8 +163,9 @@ func (p *perform) text(text string) error {
 	return nil
 }
 
-// sources returns what was gathered. Two sources act at once; so that what was given in an order happens in it, those that are not fingers wait for each
-// other: the first does all it does, then the next.
+// sources returns what was gathered. Two sources act at once; so that what was given in an order
+// happens in it, those that are not fingers wait for each other: the first does all it does, then
+// the next.
 func (p *perform) sources() []*source {
 	done := 0
 	for _, s := range p.order {

@@ -21,11 +21,13 @@ type api struct {
 func load() (*api, error) {
 	user, kernel := windows.NewLazySystemDLL("user32.dll"), windows.NewLazySystemDLL("kernel32.dll")
 	a := &api{
-		sendInput: user.NewProc("SendInput"), initializeTouch: user.NewProc("InitializeTouchInjection"), injectTouch: user.NewProc("InjectTouchInput"),
+		sendInput: user.NewProc("SendInput"), initializeTouch: user.NewProc("InitializeTouchInjection"),
+		injectTouch:   user.NewProc("InjectTouchInput"),
 		systemMetrics: user.NewProc("GetSystemMetrics"), dpiAwareness: user.NewProc("SetProcessDpiAwarenessContext"),
 		counter: kernel.NewProc("QueryPerformanceCounter"), frequency: kernel.NewProc("QueryPerformanceFrequency"),
 	}
-	for _, p := range []*windows.LazyProc{a.sendInput, a.initializeTouch, a.injectTouch, a.systemMetrics, a.counter, a.frequency} {
+	for _, p := range []*windows.LazyProc{a.sendInput, a.initializeTouch, a.injectTouch, a.systemMetrics, a.counter,
+		a.frequency} {
 		if err := p.Find(); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Counter is the clock of the performance counter, in nanoseconds. Note: that of package time goes in steps of half a millisecond and more here.
+// Counter is the clock of the performance counter, in nanoseconds. Note: that of package time goes
+// in steps of half a millisecond and more here.
 type Counter struct {
 	api       *api
 	frequency uint64 // a second
@@ -35,7 +36,8 @@ func (c Counter) Now() timeline.Time {
 	return timeline.Time(ns)
 }
 
-// SleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers know nothing, is waited for by looking.
+// SleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers
+// know nothing, is waited for by looking.
 func (c Counter) SleepUntil(ctx context.Context, t timeline.Time) error {
 	const slice, looked = 20 * time.Millisecond, 2 * time.Millisecond
 	for ctx.Err() == nil {

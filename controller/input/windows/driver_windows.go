@@ -17,7 +17,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Driver tells Windows what a hand does. One thread of its own makes all calls, and repeats fingers that lie still.
+// Driver tells Windows what a hand does. One thread of its own makes all calls, and repeats fingers
+// that lie still.
 type Driver struct {
 	api     *api
 	clock   Counter
@@ -34,7 +35,8 @@ type order struct {
 	done chan error
 }
 
-// New makes a driver for the primary screen, and returns the clock of its times. Layout nil is that of the US.
+// New makes a driver for the primary screen, and returns the clock of its times. Layout nil is that
+// of the US.
 func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 	a, err := load()
 	if err != nil {
@@ -53,7 +55,8 @@ func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 	return d, clock, nil
 }
 
-// repeat is how often fingers that lie still are told again: well within the 100 ms after which the system gives them up.
+// repeat is how often fingers that lie still are told again: well within the 100 ms after which the
+// system gives them up.
 const repeat = 40 * time.Millisecond
 
 func (d *Driver) run() {
@@ -86,7 +89,8 @@ func (d *Driver) have(do func() error) error {
 }
 
 // Do implements input.Driver.
-func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (sent timeline.Interval, err error) {
+func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (sent timeline.Interval,
+	err error) {
 	if d.closed {
 		return sent, fmt.Errorf("windows: %w", os.ErrClosed)
 	}
@@ -98,7 +102,8 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 			return err
 		}
 		calls, err = next.Encode(actions...)
-		if err == nil && d.noTouch != nil && slices.ContainsFunc(calls, func(c Call) bool { return len(c.Contacts) > 0 }) {
+		if err == nil && d.noTouch != nil &&
+			slices.ContainsFunc(calls, func(c Call) bool { return len(c.Contacts) > 0 }) {
 			err = fmt.Errorf("%w: %w", d.noTouch, errors.ErrUnsupported)
 		}
 		return err

@@ -30,7 +30,8 @@ type finger struct {
 	at   Point
 }
 
-// Encode returns calls in order, and notes what is held behind them. If there is an error nothing was noted.
+// Encode returns calls in order, and notes what is held behind them. If there is an error nothing
+// was noted.
 func (e *Encoder) Encode(actions ...input.Action) ([]Call, error) {
 	if err := input.Check(actions); err != nil {
 		return nil, err
@@ -185,7 +186,8 @@ func (e *Encoder) text(calls []Call, text string) ([]Call, error) {
 	return append(calls, Call{Inputs: inputs}), nil
 }
 
-// contacts returns all fingers that are down: what changes, and the others where they are. A frame that leaves one out would lose it.
+// contacts returns all fingers that are down: what changes, and the others where they are. A frame
+// that leaves one out would lose it.
 func (e *Encoder) contacts(changes [input.MaxFingers]uint32) (all []Contact) {
 	const around, centre, pressure = 2, 90, 512 // pixels, degrees, of 1024
 	for i, f := range e.fingers {
@@ -212,7 +214,8 @@ func (e *Encoder) pixel(x, y float64) Point {
 	return Point{int32(hand.Pixel(x, e.Width)), int32(hand.Pixel(y, e.Height))}
 }
 
-// normal returns the middle of a pixel, where the side of the screen is 65536: whichever way the system rounds, it finds the pixel.
+// normal returns the middle of a pixel, where the side of the screen is 65536: whichever way the
+// system rounds, it finds the pixel.
 func normal(pixel int32, size int) int32 {
 	return int32((2*int64(pixel) + 1) * 65536 / (2 * int64(size)))
 }
@@ -235,7 +238,8 @@ func mouse(x, y, data int32, flags uint32) Input {
 }
 
 func button(b input.Button, release bool) Input {
-	flags := map[input.Button]uint32{input.Left: 0x2, input.Right: 0x8, input.Middle: 0x20, input.Back: 0x80, input.Forward: 0x80}[b]
+	flags := map[input.Button]uint32{input.Left: 0x2, input.Right: 0x8, input.Middle: 0x20, input.Back: 0x80,
+		input.Forward: 0x80}[b]
 	data := map[input.Button]int32{input.Back: 1, input.Forward: 2}[b]
 	if release {
 		flags <<= 1

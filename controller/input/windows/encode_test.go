@@ -22,9 +22,12 @@ func TestStructuresLieAsTheSystemHasThem(t *testing.T) {
 		got, want uintptr
 	}{
 		{"size of INPUT", unsafe.Sizeof(Input{}), 40}, {"its union", unsafe.Offsetof(Input{}.Data), 8},
-		{"size of POINTER_TOUCH_INFO", unsafe.Sizeof(c), 144}, {"pointerFlags", unsafe.Offsetof(c.Flags), 12}, {"ptPixelLocation", unsafe.Offsetof(c.Pixel), 32},
-		{"dwTime", unsafe.Offsetof(c.Time), 64}, {"PerformanceCount", unsafe.Offsetof(c.PerformanceCnt), 80}, {"ButtonChangeType", unsafe.Offsetof(c.ButtonChange), 88},
-		{"touchFlags", unsafe.Offsetof(c.TouchFlags), 96}, {"rcContact", unsafe.Offsetof(c.Area), 104}, {"pressure", unsafe.Offsetof(c.Pressure), 140},
+		{"size of POINTER_TOUCH_INFO", unsafe.Sizeof(c), 144}, {"pointerFlags", unsafe.Offsetof(c.Flags), 12},
+		{"ptPixelLocation", unsafe.Offsetof(c.Pixel), 32},
+		{"dwTime", unsafe.Offsetof(c.Time), 64}, {"PerformanceCount", unsafe.Offsetof(c.PerformanceCnt), 80},
+		{"ButtonChangeType", unsafe.Offsetof(c.ButtonChange), 88},
+		{"touchFlags", unsafe.Offsetof(c.TouchFlags), 96}, {"rcContact", unsafe.Offsetof(c.Area), 104},
+		{"pressure", unsafe.Offsetof(c.Pressure), 140},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, tc.got, tc.want)
@@ -66,16 +69,23 @@ func TestEncode(t *testing.T) {
 		{"pause", []input.Action{input.KeyDown{Key: "Pause"}}, "key 13 45 0"},
 		{"num lock", []input.Action{input.KeyDown{Key: "NumLock"}}, "key 90 45 1"},
 		{"text", []input.Action{input.Text{Text: "ß\n"}}, "key 0 df 4, key 0 df 6, key 0 1c 8, key 0 1c a"},
-		{"text of two units", []input.Action{input.Text{Text: "😀"}}, "key 0 d83d 4, key 0 de00 4, key 0 d83d 6, key 0 de00 6"},
+		{"text of two units", []input.Action{input.Text{Text: "😀"}},
+			"key 0 d83d 4, key 0 de00 4, key 0 d83d 6, key 0 de00 6"},
 		{"no text", []input.Action{input.Text{}}, ""},
-		{"text among others", []input.Action{input.KeyDown{Key: "ShiftLeft"}, input.Text{Text: "x"}, input.KeyUp{Key: "ShiftLeft"}}, "key 0 2a 8; key 0 78 4, key 0 78 6; key 0 2a a"},
+		{"text among others", []input.Action{input.KeyDown{Key: "ShiftLeft"}, input.Text{Text: "x"},
+			input.KeyUp{Key: "ShiftLeft"}}, "key 0 2a 8; key 0 78 4, key 0 78 6; key 0 2a a"},
 		{"corner", []input.Action{input.Move{X: 0, Y: 0}}, "mouse 32 65 0 8001"},
-		{"click", []input.Action{input.Move{X: 500, Y: 250}, input.ButtonDown{Button: input.Left}}, "mouse 32800 32833 0 8001, mouse 0 0 0 2"},
-		{"forward", []input.Action{input.ButtonDown{Button: input.Forward}, input.ButtonUp{Button: input.Forward}}, "mouse 0 0 2 80; mouse 0 0 2 100"},
+		{"click", []input.Action{input.Move{X: 500, Y: 250}, input.ButtonDown{Button: input.Left}},
+			"mouse 32800 32833 0 8001, mouse 0 0 0 2"},
+		{"forward", []input.Action{input.ButtonDown{Button: input.Forward}, input.ButtonUp{Button: input.Forward}},
+			"mouse 0 0 2 80; mouse 0 0 2 100"},
 		{"wheel", []input.Action{input.Wheel{X: -1, Y: 3}}, "mouse 0 0 -360 800, mouse 0 0 -120 1000"},
 		{"far", []input.Action{input.Wheel{Y: 450}}, "mouse 0 0 -24000 800, mouse 0 0 -24000 800, mouse 0 0 -6000 800"},
-		{"fingers", []input.Action{input.TouchDown{Finger: 2, X: 7, Y: 8}, input.TouchDown{Finger: 9, X: 999, Y: 499}}, "finger 2 7 8 10006, finger 9 999 499 10006"},
-		{"a finger of two", []input.Action{input.TouchDown{Finger: 0, X: 1, Y: 1}, input.TouchDown{Finger: 1, X: 5, Y: 5}, input.TouchMove{Finger: 1, X: 6, Y: 5}, input.TouchUp{Finger: 0}, input.TouchUp{Finger: 1}},
+		{"fingers", []input.Action{input.TouchDown{Finger: 2, X: 7, Y: 8}, input.TouchDown{Finger: 9, X: 999, Y: 499}},
+			"finger 2 7 8 10006, finger 9 999 499 10006"},
+		{"a finger of two", []input.Action{input.TouchDown{Finger: 0, X: 1, Y: 1},
+			input.TouchDown{Finger: 1, X: 5, Y: 5}, input.TouchMove{Finger: 1, X: 6, Y: 5}, input.TouchUp{Finger: 0},
+			input.TouchUp{Finger: 1}},
 			"finger 0 1 1 10006, finger 1 5 5 10006; finger 0 1 1 40000, finger 1 6 5 20006; finger 1 6 5 40000"},
 	} {
 		e := Encoder{Width: 1000, Height: 500}
@@ -113,7 +123,8 @@ func TestStillFingersAreRepeated(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	up := e.Lift()
-	if _, err := e.Encode(up...); err != nil || len(up) != 2 || e.Touching() || len(e.Still()) > 0 || len(e.Lift()) > 0 {
+	if _, err := e.Encode(up...); err != nil || len(up) != 2 || e.Touching() || len(e.Still()) > 0 ||
+		len(e.Lift()) > 0 {
 		t.Errorf("after %v, %v: %v", up, err, e.Lift())
 	}
 }
@@ -145,7 +156,8 @@ func TestPlacesAreFoundAgain(t *testing.T) {
 				t.Fatalf("pixel %d of %d is %g", p, size, n)
 			}
 			for how, got := range map[string]float64{
-				"of 65536, cut": math.Floor(n * float64(size) / 65536), "of 65535, cut": math.Floor(n * float64(size) / 65535),
+				"of 65536, cut":                       math.Floor(n * float64(size) / 65536),
+				"of 65535, cut":                       math.Floor(n * float64(size) / 65535),
 				"of 65535 to the last pixel, rounded": math.Round(n * float64(size-1) / 65535),
 			} {
 				if int(got) != p {

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// TestBrowsersReadTheText: what is typed is what stands in a page of the browsers that are measured, among it more characters that no key types than there are keycodes
-// to spare.
+// TestBrowsersReadTheText: what is typed is what stands in a page of the browsers that are
+// measured, among it more characters that no key types than there are keycodes to spare.
 func TestBrowsersReadTheText(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +31,8 @@ func TestBrowsersReadTheText(t *testing.T) {
 				}
 				t.Logf("%d characters in %v", len([]rune(text)), timeline.Monotonic().Now().Sub(began))
 			}
-			_, keys := e.typed(input.KeyDown{Key: "ArrowDown"}, input.KeyUp{Key: "ArrowDown"}, input.KeyDown{Key: "Q"}, input.KeyUp{Key: "Q"})
+			_, keys := e.typed(input.KeyDown{Key: "ArrowDown"}, input.KeyUp{Key: "ArrowDown"}, input.KeyDown{Key: "Q"},
+				input.KeyUp{Key: "Q"})
 			if keys != "ArrowDown=ArrowDown ShiftLeft=Shift KeyQ=Q F2=F2" {
 				t.Errorf("the page has seen %s", keys)
 			}

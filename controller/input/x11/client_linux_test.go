@@ -17,7 +17,8 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// startDisplay starts a display, and ends it with the test. It skips on a developer's machine without the program for it; the build machine has it.
+// startDisplay starts a display, and ends it with the test. It skips on a developer's machine
+// without the program for it; the build machine has it.
 func startDisplay(t testing.TB, options ...device.DisplayOptions) *device.Display {
 	t.Helper()
 	o := device.DisplayOptions{Width: 320, Height: 200}
@@ -60,7 +61,8 @@ type seen struct {
 	sym    uint32 // looked up by the client
 }
 
-// client is a window as others write them: over all of the screen, reading what keys mean by the core protocol, without XKB.
+// client is a window as others write them: over all of the screen, reading what keys mean by the
+// core protocol, without XKB.
 type client struct {
 	t testing.TB
 	*connection
@@ -88,7 +90,8 @@ func startClient(t testing.TB, display string, answers, paint bool) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, connection: conn, events: make(chan seen, 1<<20), mapped: make(chan struct{}), ended: make(chan struct{}), paint: paint}
+	c := &client{t: t, connection: conn, events: make(chan seen, 1<<20), mapped: make(chan struct{}),
+		ended: make(chan struct{}), paint: paint}
 	c.answers.Store(answers)
 	check := func(err error) {
 		t.Helper()
@@ -113,7 +116,8 @@ func startClient(t testing.TB, display string, answers, paint bool) *client {
 	check(xproto.CreateGCChecked(c.Conn, c.gc, xproto.Drawable(c.window), 0, nil).Check())
 	if answers {
 		b := le.AppendUint32(nil, uint32(c.atoms.ping))
-		check(xproto.ChangePropertyChecked(c.Conn, xproto.PropModeReplace, c.window, c.atoms.protocols, xproto.AtomAtom, 32, 1, b).Check())
+		check(xproto.ChangePropertyChecked(c.Conn, xproto.PropModeReplace, c.window, c.atoms.protocols, xproto.AtomAtom,
+			32, 1, b).Check())
 	}
 	check(c.readMapping())
 	go c.run()
@@ -148,7 +152,8 @@ func (c *client) run() {
 			if c.paint {
 				c.draw()
 			}
-			c.events <- seen{now, "press", byte(e.Detail), e.State, int(e.EventX), int(e.EventY), c.lookup(byte(e.Detail), e.State)}
+			c.events <- seen{now, "press", byte(e.Detail), e.State, int(e.EventX), int(e.EventY),
+				c.lookup(byte(e.Detail), e.State)}
 		case xproto.KeyReleaseEvent:
 			c.events <- seen{now, "release", byte(e.Detail), e.State, int(e.EventX), int(e.EventY), 0}
 		case xproto.ButtonPressEvent:
@@ -168,7 +173,8 @@ func (c *client) message(e xproto.ClientMessageEvent) {
 			c.events <- seen{kind: "ping"}
 		}
 		e.Window = c.root
-		xproto.SendEvent(c.Conn, false, c.root, xproto.EventMaskSubstructureNotify|xproto.EventMaskSubstructureRedirect, string(e.Bytes()))
+		xproto.SendEvent(c.Conn, false, c.root, xproto.EventMaskSubstructureNotify|xproto.EventMaskSubstructureRedirect,
+			string(e.Bytes()))
 	case e.Type == c.atoms.done:
 		c.events <- seen{kind: "done"}
 	}
@@ -229,8 +235,9 @@ func (c *client) row(code byte) []xproto.Keysym {
 	return c.syms[i : i+c.width]
 }
 
-// lookup is the core protocol's rule for which keysym of a key is meant (X Window System Protocol, section 5, "Keyboards"), with the third and fourth level
-// where XKB's servers put them: behind the second group.
+// lookup is the core protocol's rule for which keysym of a key is meant (X Window System Protocol,
+// section 5, "Keyboards"), with the third and fourth level where XKB's servers put them: behind the
+// second group.
 func (c *client) lookup(code byte, state uint16) uint32 {
 	row := c.row(code)
 	at := func(i int) uint32 {
@@ -285,13 +292,15 @@ func runeOf(sym uint32) rune {
 	return -1
 }
 
-// all returns what has come until now. It asks by a message of the same connection that events come by, so nothing is on its way.
+// all returns what has come until now. It asks by a message of the same connection that events come
+// by, so nothing is on its way.
 func (c *client) all() []seen {
 	c.t.Helper()
 	if err := c.sync(); err != nil {
 		c.t.Fatal(err)
 	}
-	m := xproto.ClientMessageEvent{Format: 32, Window: c.window, Type: c.atoms.done, Data: xproto.ClientMessageDataUnionData32New(make([]uint32, 5))}
+	m := xproto.ClientMessageEvent{Format: 32, Window: c.window, Type: c.atoms.done,
+		Data: xproto.ClientMessageDataUnionData32New(make([]uint32, 5))}
 	if err := xproto.SendEventChecked(c.Conn, false, c.window, 0, string(m.Bytes())).Check(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -309,7 +318,8 @@ func (c *client) all() []seen {
 	}
 }
 
-// typed returns what the client has read on its keys: characters as they are, and other keysyms by their numbers. Keys that are held for others are left out.
+// typed returns what the client has read on its keys: characters as they are, and other keysyms by
+// their numbers. Keys that are held for others are left out.
 func typed(all []seen) string {
 	var b strings.Builder
 	for _, e := range all {

@@ -22,7 +22,8 @@ func chords(t testing.TB, names string) (all []input.Action) {
 	return all
 }
 
-// TestComposingKeys: a dead key is pressed where the layout has it, with what it takes, and Compose where it was put; one that the layout has not is lent a keycode.
+// TestComposingKeys: a dead key is pressed where the layout has it, with what it takes, and Compose
+// where it was put; one that the layout has not is lent a keycode.
 func TestComposingKeys(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -62,8 +63,9 @@ func TestComposingKeys(t *testing.T) {
 	}
 }
 
-// TestBrowsersCompose: dead keys and Compose, pressed as keys, come to be in a page what the browser's own input method makes of them; and text is what was typed while that
-// composes, also right after. Who starts the browser may have chosen another method for himself.
+// TestBrowsersCompose: dead keys and Compose, pressed as keys, come to be in a page what the
+// browser's own input method makes of them; and text is what was typed while that composes, also
+// right after. Who starts the browser may have chosen another method for himself.
 func TestBrowsersCompose(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,8 @@ func connect(name string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library's log has one destination for the whole process, standard error by default. What it has to say reaches us as errors of the calls that failed.
+	// The library's log has one destination for the whole process, standard error by default. What
+	// it has to say reaches us as errors of the calls that failed.
 	xgb.Logger.SetOutput(io.Discard)
 	socket, err := a.Dial(patience)
 	if err != nil {
@@ -53,7 +54,8 @@ func connect(name string) (*connection, error) {
 	return c, nil
 }
 
-// ask does what waits for the server. An error of X is returned as it is; anything else means that the server, or the way to it, is gone.
+// ask does what waits for the server. An error of X is returned as it is; anything else means that
+// the server, or the way to it, is gone.
 func (c *connection) ask(f func() error) error {
 	late := time.AfterFunc(patience, c.abandon)
 	defer late.Stop()
@@ -101,7 +103,8 @@ func (c *connection) abandon() {
 	c.drain()
 }
 
-// close ends the connection and waits for the library's goroutines, but not for a server that hangs.
+// close ends the connection and waits for the library's goroutines, but not for a server that
+// hangs.
 func (c *connection) close() {
 	_ = c.wire.SetDeadline(time.Now().Add(patience))
 	c.Conn.Close()

@@ -20,7 +20,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	display := startDisplay(t).Name()
 	t.Setenv("DISPLAY", display)
-	if i := openDriver(t, "").Info(); i.Driver != "x11" || i.Realism != input.System || !strings.HasPrefix(i.Device, "display "+display+", 320x200, ") {
+	if i := openDriver(t, "").Info(); i.Driver != "x11" || i.Realism != input.System ||
+		!strings.HasPrefix(i.Device, "display "+display+", 320x200, ") {
 		t.Errorf("%+v", i)
 	}
 }
@@ -35,7 +36,8 @@ func entry(family uint16, fields ...string) []byte {
 	return b
 }
 
-// TestAuthority: a server with access control lets us in by its cookie, by its socket and over the network, and not without.
+// TestAuthority: a server with access control lets us in by its cookie, by its socket and over the
+// network, and not without.
 func TestAuthority(t *testing.T) {
 	startDisplay(t) // there is a server to start
 	host, err := os.Hostname()
@@ -51,7 +53,8 @@ func TestAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "64x48x24", "-listen", "tcp", "-noreset", "-auth", path)
+	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "64x48x24", "-listen", "tcp", "-noreset", "-auth",
+		path)
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // should the test crash
 	err = cmd.Start()

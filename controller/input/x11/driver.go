@@ -49,8 +49,8 @@ type Driver struct {
 	closed     bool
 }
 
-// Open takes the keyboard and pointer of a display, ":9"; an empty string means $DISPLAY. The server decides whether it lets us in by the cookie in the Xauthority file, or by who we
-// are.
+// Open takes the keyboard and pointer of a display, ":9"; an empty string means $DISPLAY. The
+// server decides whether it lets us in by the cookie in the Xauthority file, or by who we are.
 func Open(display string) (*Driver, error) {
 	if display == "" {
 		if display = os.Getenv("DISPLAY"); display == "" {
@@ -70,7 +70,8 @@ func open(display string) (*Driver, error) {
 		return nil, err
 	}
 	setup := xproto.Setup(c.Conn)
-	d := &Driver{connection: c, display: display, old: oldSyms(), minCode: int(setup.MinKeycode), maxCode: int(setup.MaxKeycode)}
+	d := &Driver{connection: c, display: display, old: oldSyms(), minCode: int(setup.MinKeycode),
+		maxCode: int(setup.MaxKeycode)}
 	if d.xkb, err = openXKB(display); err == nil {
 		if err = d.start(); err == nil {
 			return d, nil
@@ -89,7 +90,8 @@ func (d *Driver) start() error {
 	for _, a := range []struct {
 		atom *xproto.Atom
 		name string
-	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"}, {&d.atoms.servers, "XIM_SERVERS"},
+	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"},
+		{&d.atoms.servers, "XIM_SERVERS"},
 		{&d.atoms.transport, "TRANSPORT"}} {
 		r, err := get(d.connection, xproto.InternAtom(d.Conn, false, uint16(len(a.name)), a.name).Reply)
 		if err != nil {
@@ -101,7 +103,8 @@ func (d *Driver) start() error {
 	if d.window, err = xproto.NewWindowId(d.Conn); err != nil {
 		return err
 	}
-	if err := d.ask(xproto.CreateWindowChecked(d.Conn, 0, d.window, d.root, 0, 0, 1, 1, 0, xproto.WindowClassInputOnly, 0, 0, nil).Check); err != nil {
+	if err := d.ask(xproto.CreateWindowChecked(d.Conn, 0, d.window, d.root, 0, 0, 1, 1, 0, xproto.WindowClassInputOnly,
+		0, 0, nil).Check); err != nil {
 		return err
 	}
 	if err := d.listen(xproto.EventMaskStructureNotify); err != nil {
@@ -138,7 +141,8 @@ func (d *Driver) poll() {
 	}
 }
 
-// refresh reads the mapping until the server says no more that it has changed. What it says of our own changes it has said before it answers.
+// refresh reads the mapping until the server says no more that it has changed. What it says of our
+// own changes it has said before it answers.
 func (d *Driver) refresh() error {
 	const most = 8 // a mapping that changes all the time is read some time
 	for range most {
@@ -176,11 +180,13 @@ func (d *Driver) load() error {
 	return nil
 }
 
-// lead is how long before actions are due they are planned for the second time, by what is locked and held then.
+// lead is how long before actions are due they are planned for the second time, by what is locked
+// and held then.
 const lead = 5 * time.Millisecond
 
-// Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in parts, and so is all text where an input method is at work; the interval is from
-// before the first to the end of the last.
+// Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in
+// parts, and so is all text where an input method is at work; the interval is from before the first
+// to the end of the last.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if err := input.Check(actions); err != nil {
 		return timeline.Interval{}, err
@@ -217,7 +223,8 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	if err != nil {
 		return sent, err
 	}
-	// What fails from here on may have been done in part: what was held is, and what was to be held. Lent keys of both stay as they are.
+	// What fails from here on may have been done in part: what was held is, and what was to be
+	// held. Lent keys of both stay as they are.
 	d.presses = union(d.presses, p.presses)
 	for _, a := range actions {
 		switch a.(type) {
@@ -252,7 +259,8 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	return sent, nil
 }
 
-// prepare plans, and lends the keys that the first part needs. It plans again after that, since the mapping was read again.
+// prepare plans, and lends the keys that the first part needs. It plans again after that, since the
+// mapping was read again.
 func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 	for {
 		if err := d.sync(); err != nil { // before it answers, the server tells of changes that were made until then
@@ -267,11 +275,15 @@ func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := &planner{keymap: d.keymap, state: s, old: d.old, presses: slices.Clone(d.presses), pointer: d.pointer, width: d.width, height: d.height, room: d.room, singly: len(d.methods) > 0}
+		p := &planner{keymap: d.keymap, state: s, old: d.old, presses: slices.Clone(d.presses), pointer: d.pointer,
+			width: d.width, height: d.height, room: d.room, singly: len(d.methods) > 0}
 		if err := p.plan(actions); err != nil {
 			return nil, err
 		}
-		if lent := func(sym uint32) bool { _, ok := d.codeFor(sym); return ok }; !slices.ContainsFunc(p.parts[0].lend, func(s uint32) bool { return !lent(s) }) {
+		if lent := func(sym uint32) bool {
+			_, ok := d.codeFor(sym)
+			return ok
+		}; !slices.ContainsFunc(p.parts[0].lend, func(s uint32) bool { return !lent(s) }) {
 			return p, nil
 		}
 		if err := d.lend(p.parts[0].lend); err != nil {
@@ -280,7 +292,8 @@ func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 	}
 }
 
-// maxStrokes bounds what is written at once: a socket takes it whole, and the library's list of requests that wait for an answer holds a thousand.
+// maxStrokes bounds what is written at once: a socket takes it whole, and the library's list of
+// requests that wait for an answer holds a thousand.
 const maxStrokes = 256
 
 // send has the server make events, and returns when it has.
@@ -354,14 +367,16 @@ func (d *Driver) Release(ctx context.Context) error {
 func (d *Driver) Info() input.Info {
 	setup := xproto.Setup(d.Conn)
 	return input.Info{
-		Driver:  "x11",
-		Device:  fmt.Sprintf("display %s, %dx%d, %s %d", d.display, d.width, d.height, setup.Vendor, setup.ReleaseNumber),
+		Driver: "x11",
+		Device: fmt.Sprintf("display %s, %dx%d, %s %d", d.display, d.width, d.height, setup.Vendor,
+			setup.ReleaseNumber),
 		Realism: input.System,
 		Note:    d.about(),
 	}
 }
 
-// Close implements [input.Driver]. If the connection was cut while the server lives on, another one is made to clean up by.
+// Close implements [input.Driver]. If the connection was cut while the server lives on, another one
+// is made to clean up by.
 func (d *Driver) Close() error {
 	if d.closed {
 		return nil

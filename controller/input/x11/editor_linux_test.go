@@ -39,7 +39,8 @@ type editing struct {
 	told    chan [2]string
 }
 
-// edit starts a browser with the editor on a display of its own, and gives it the keyboard. prepare is told the display before that, unless it is nil.
+// edit starts a browser with the editor on a display of its own, and gives it the keyboard. prepare
+// is told the display before that, unless it is nil.
 func edit(t *testing.T, browser string, prepare func(display string)) *editing {
 	t.Helper()
 	if testing.Short() {
@@ -84,7 +85,8 @@ func edit(t *testing.T, browser string, prepare func(display string)) *editing {
 	e.before = mapping(t, e.display)
 	e.driver = openDriver(t, e.display)
 	for focused := false; !focused; { // Chromium leaves clicks unheard until it has shown the page
-		do(t, e.driver, input.Move{X: 320, Y: 400}, input.ButtonDown{Button: input.Left}, input.ButtonUp{Button: input.Left})
+		do(t, e.driver, input.Move{X: 320, Y: 400}, input.ButtonDown{Button: input.Left},
+			input.ButtonUp{Button: input.Left})
 		select {
 		case m := <-e.told:
 			focused = m[0] == "/focus"
@@ -111,7 +113,8 @@ func (e *editing) await(what string) string {
 	}
 }
 
-// typed does actions and returns the text that they brought, and the last keys that the page has seen.
+// typed does actions and returns the text that they brought, and the last keys that the page has
+// seen.
 func (e *editing) typed(actions ...input.Action) (text, keys string) {
 	e.t.Helper()
 	do(e.t, e.driver, append(actions, input.KeyDown{Key: "F2"}, input.KeyUp{Key: "F2"})...)

@@ -43,7 +43,8 @@ const nothingDown = "keys [], mask 0x0"
 // holdSome presses something of each kind, one of them a lent key.
 func holdSome(t testing.TB, d *Driver) {
 	t.Helper()
-	do(t, d, input.KeyDown{Key: "ShiftLeft"}, input.KeyDown{Key: "A"}, input.KeyDown{Key: "日"}, input.ButtonDown{Button: input.Left}, input.Text{Text: "本語"})
+	do(t, d, input.KeyDown{Key: "ShiftLeft"}, input.KeyDown{Key: "A"}, input.KeyDown{Key: "日"},
+		input.ButtonDown{Button: input.Left}, input.Text{Text: "本語"})
 }
 
 func TestRelease(t *testing.T) {
@@ -117,7 +118,8 @@ func TestComingAndGoingIsSilent(t *testing.T) {
 	}
 }
 
-// TestCrash: what drivers leave that end without a word does not pile up, and the next one cleans up.
+// TestCrash: what drivers leave that end without a word does not pile up, and the next one cleans
+// up.
 func TestCrash(t *testing.T) {
 	display := startDisplay(t).Name()
 	before := mapping(t, display)
@@ -152,7 +154,8 @@ func TestForeignMapping(t *testing.T) {
 	if !ok {
 		t.Fatal("no key was lent")
 	}
-	if err := xproto.ChangeKeyboardMappingChecked(c.Conn, 1, xproto.Keycode(code), 1, []xproto.Keysym{'x'}).Check(); err != nil {
+	if err := xproto.ChangeKeyboardMappingChecked(c.Conn, 1, xproto.Keycode(code), 1,
+		[]xproto.Keysym{'x'}).Check(); err != nil {
 		t.Fatal(err)
 	}
 	do(t, d, input.Text{Text: "日"})
@@ -213,7 +216,8 @@ func TestContextEnds(t *testing.T) {
 	d, c := openDriver(t, display), startClient(t, display, true, false)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(nil) })
-	if _, err := d.Do(ctx, timeline.Monotonic().Now().Add(time.Hour), input.Text{Text: "a"}); !errors.Is(err, context.Canceled) {
+	if _, err := d.Do(ctx, timeline.Monotonic().Now().Add(time.Hour), input.Text{Text: "a"}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if all := c.all(); len(all) != 0 {
@@ -261,7 +265,8 @@ func TestNothingIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf("%d clients, %d windows, %d properties, %d files", clients.NumClients, tree.ChildrenLen, p.AtomsLen, len(files))
+		return fmt.Sprintf("%d clients, %d windows, %d properties, %d files", clients.NumClients, tree.ChildrenLen,
+			p.AtomsLen, len(files))
 	}
 	was, goroutines := count(), runtime.NumGoroutine()
 	for range 100 {
@@ -329,7 +334,8 @@ func TestRandomText(t *testing.T) {
 
 // FuzzText holds any text against the promise: it is typed as it is, or refused as a whole.
 func FuzzText(f *testing.F) {
-	for _, s := range []string{ascii, sample, "", "\x00", "\r\n\n\r", "\xff", "a\u0301\u200d\ufe0f", "\U0010ffff\ufffe", strings.Repeat("語", 99)} {
+	for _, s := range []string{ascii, sample, "", "\x00", "\r\n\n\r", "\xff", "a\u0301\u200d\ufe0f", "\U0010ffff\ufffe",
+		strings.Repeat("語", 99)} {
 		f.Add(s)
 	}
 	display := startDisplay(f).Name()

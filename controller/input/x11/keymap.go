@@ -179,7 +179,8 @@ func (m *keymap) prepare() {
 			k := &m.keys[code]
 			switch name := m.labels[byte(code)]; {
 			case len(k.syms) == 0 || made != (name == "LVL3" || name == "LVL5" || name == "MDSW"):
-			case k.syms[0] == symShiftL || k.syms[0] == symShiftR || k.syms[0] == symLevel3 || k.syms[0] == symLevel5 || k.syms[0] == symModeSwitch:
+			case k.syms[0] == symShiftL || k.syms[0] == symShiftR || k.syms[0] == symLevel3 || k.syms[0] == symLevel5 ||
+				k.syms[0] == symModeSwitch:
 				set, _ := k.sets()
 				if group := k.switches(0, m.groups) != 0; set != 0 || group {
 					m.typing = append(m.typing, hold{byte(code), set, group})
@@ -215,8 +216,9 @@ func (m *keymap) find(sym uint32, now mode) (place, bool) {
 	return p, ok
 }
 
-// index looks through the keys that people type with first, since there are others, such as one for a bracket, which keyboards have not; and so is that for < which
-// US keyboards lack. Among these, what needs the fewest keys held wins.
+// index looks through the keys that people type with first, since there are others, such as one for
+// a bracket, which keyboards have not; and so is that for < which US keyboards lack. Among these,
+// what needs the fewest keys held wins.
 func (m *keymap) index(now mode) index {
 	ix := index{}
 	for _, usual := range []bool{true, false} {

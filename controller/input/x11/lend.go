@@ -15,7 +15,8 @@ type lent struct {
 	used uint64 // when it was pressed last, in the driver's count
 }
 
-// maxLent bounds how many keycodes are lent at once: each change makes every client read the mapping again.
+// maxLent bounds how many keycodes are lent at once: each change makes every client read the
+// mapping again.
 const maxLent = 64
 
 // codeFor returns the keycode that a keysym was lent.
@@ -45,7 +46,8 @@ func (d *Driver) room(holds []press) int {
 	return n
 }
 
-// spare reports whether a keycode may be lent. Keys of a keyboard's places stay as they are, also if they are without a meaning.
+// spare reports whether a keycode may be lent. Keys of a keyboard's places stay as they are, also
+// if they are without a meaning.
 func (d *Driver) spare(code byte) bool {
 	m := d.keymap
 	if int(code) < d.minCode || int(code) > d.maxCode || !m.keys[code].empty() || usualPlace(m.labels[code]) {
@@ -84,7 +86,8 @@ func (d *Driver) lend(syms []uint32) error {
 		changed[i].sym = missing[i]
 	}
 	d.lent = append(d.lent, changed...)
-	// The note comes first: after a crash in between, a key that is noted and does not mean what the note says is left alone.
+	// The note comes first: after a crash in between, a key that is noted and does not mean what
+	// the note says is left alone.
 	if err := d.note(); err != nil {
 		return err
 	}
@@ -94,14 +97,16 @@ func (d *Driver) lend(syms []uint32) error {
 	return errors.Join(d.spread(), d.refresh())
 }
 
-// reclaim takes keycodes back from the keysyms that were not pressed for the longest time, once the window that they were pressed for has looked them up.
+// reclaim takes keycodes back from the keysyms that were not pressed for the longest time, once the
+// window that they were pressed for has looked them up.
 func (d *Driver) reclaim(n int, keep []uint32) ([]lent, error) {
 	if err := d.settle(); err != nil {
 		return nil, err
 	}
 	var free []lent
 	for _, l := range d.lent {
-		if !slices.Contains(keep, l.sym) && !slices.ContainsFunc(d.presses, func(p press) bool { return p.sym == l.sym }) {
+		if !slices.Contains(keep, l.sym) &&
+			!slices.ContainsFunc(d.presses, func(p press) bool { return p.sym == l.sym }) {
 			free = append(free, l)
 		}
 	}
@@ -116,7 +121,8 @@ func (d *Driver) reclaim(n int, keep []uint32) ([]lent, error) {
 	return free, nil
 }
 
-// change writes keycodes, in order, to the server's mapping, neighbours together. A key means the same with Shift and without: the server would make up a capital letter.
+// change writes keycodes, in order, to the server's mapping, neighbours together. A key means the
+// same with Shift and without: the server would make up a capital letter.
 func (d *Driver) change(all []lent) error {
 	return d.ask(func() error {
 		var sent []xproto.ChangeKeyboardMappingCookie
@@ -129,7 +135,8 @@ func (d *Driver) change(all []lent) error {
 			for _, l := range all[:n] {
 				syms = append(syms, xproto.Keysym(l.sym), xproto.Keysym(l.sym))
 			}
-			sent = append(sent, xproto.ChangeKeyboardMappingChecked(d.Conn, byte(n), xproto.Keycode(all[0].code), 2, syms))
+			sent = append(sent, xproto.ChangeKeyboardMappingChecked(d.Conn, byte(n), xproto.Keycode(all[0].code),
+				2, syms))
 			all = all[n:]
 		}
 		for _, s := range sent {

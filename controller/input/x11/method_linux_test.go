@@ -31,7 +31,8 @@ func announce(t testing.TB, c *client, format byte, names ...string) {
 		}
 		n = len(b) / int(format/8)
 	}
-	if err := xproto.ChangePropertyChecked(c.Conn, xproto.PropModeReplace, c.root, intern("XIM_SERVERS"), xproto.AtomAtom, format, uint32(n), b).Check(); err != nil {
+	if err := xproto.ChangePropertyChecked(c.Conn, xproto.PropModeReplace, c.root, intern("XIM_SERVERS"),
+		xproto.AtomAtom, format, uint32(n), b).Check(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -48,8 +49,9 @@ func serve(t testing.TB, c *client, name string, owner xproto.Window) {
 	}
 }
 
-// TestInputMethodAtWork: where one is at work each character waits until the window has read the one before, text of several steps too, and the result says so; what is left of one
-// that has ended slows nothing down.
+// TestInputMethodAtWork: where one is at work each character waits until the window has read the
+// one before, text of several steps too, and the result says so; what is left of one that has ended
+// slows nothing down.
 func TestInputMethodAtWork(t *testing.T) {
 	display := startDisplay(t).Name()
 	before := mapping(t, display)
@@ -67,16 +69,24 @@ func TestInputMethodAtWork(t *testing.T) {
 		want    string
 	}{
 		{"none", func() {}, "", [][]input.Action{{text("aB")}, key}, a + " " + shiftB + " " + enter},
-		{"one that has ended", func() { announce(t, c, 32, "@server=gone") }, "", [][]input.Action{{text("aB")}}, a + " " + shiftB},
-		{"no such atoms", func() { announce(t, c, 32, "#1", "#2", "EIDETICKER_INPUT") }, "", [][]input.Action{{text("aa")}}, a + " " + a},
-		{"another format", func() { announce(t, c, 8, "@server=test") }, "", [][]input.Action{{text("aa")}}, a + " " + a},
-		{"one that came", func() { announce(t, c, 32, "#1", "@server=test"); serve(t, c, "@server=test", c.window) }, "test",
+		{"one that has ended", func() { announce(t, c, 32, "@server=gone") }, "", [][]input.Action{{text("aB")}},
+			a + " " + shiftB},
+		{"no such atoms", func() { announce(t, c, 32, "#1", "#2", "EIDETICKER_INPUT") }, "",
+			[][]input.Action{{text("aa")}}, a + " " + a},
+		{"another format", func() { announce(t, c, 8, "@server=test") }, "", [][]input.Action{{text("aa")}},
+			a + " " + a},
+		{"one that came", func() { announce(t, c, 32, "#1", "@server=test"); serve(t, c, "@server=test", c.window) },
+			"test",
 			[][]input.Action{{text("aB")}, key}, a + digested + shiftB + digested + enter},
-		{"text and a key of one step", func() {}, "test", [][]input.Action{append([]input.Action{text("a")}, key...)}, digested[1:] + a + digested + enter},
+		{"text and a key of one step", func() {}, "test", [][]input.Action{append([]input.Action{text("a")}, key...)},
+			digested[1:] + a + digested + enter},
 		{"a move waits for nothing", func() {}, "test", [][]input.Action{{input.Move{X: 3, Y: 4}}}, "3,4"},
-		{"a click does", func() {}, "test", [][]input.Action{{input.ButtonDown{Button: input.Left}}, {input.ButtonUp{Button: input.Left}}}, digested[1:] + "button 1 unbutton 1"},
-		{"the wheel does not", func() {}, "test", [][]input.Action{key, {input.Wheel{Y: 1}}, {input.Wheel{Y: 1}}}, enter + " button 5 unbutton 5 button 5 unbutton 5"},
-		{"it goes", func() { serve(t, c, "@server=test", xproto.WindowNone) }, "", [][]input.Action{{text("aB")}}, "ping 0 " + a + " " + shiftB},
+		{"a click does", func() {}, "test", [][]input.Action{{input.ButtonDown{Button: input.Left}},
+			{input.ButtonUp{Button: input.Left}}}, digested[1:] + "button 1 unbutton 1"},
+		{"the wheel does not", func() {}, "test", [][]input.Action{key, {input.Wheel{Y: 1}}, {input.Wheel{Y: 1}}},
+			enter + " button 5 unbutton 5 button 5 unbutton 5"},
+		{"it goes", func() { serve(t, c, "@server=test", xproto.WindowNone) }, "", [][]input.Action{{text("aB")}},
+			"ping 0 " + a + " " + shiftB},
 	} {
 		tc.prepare()
 		for _, actions := range tc.actions {
@@ -103,9 +113,11 @@ func TestInputMethodAtWork(t *testing.T) {
 	}
 }
 
-// TestInputMethodHangs: a window and a method that do not answer are waited for once, the window a moment at each character after that; and each is asked as before when it answers again.
+// TestInputMethodHangs: a window and a method that do not answer are waited for once, the window a
+// moment at each character after that; and each is asked as before when it answers again.
 func TestInputMethodHangs(t *testing.T) {
-	if pause(-1) != pace || pause(100*time.Millisecond) != pace+200*time.Millisecond || pause(time.Hour) != pace+answer {
+	if pause(-1) != pace || pause(100*time.Millisecond) != pace+200*time.Millisecond ||
+		pause(time.Hour) != pace+answer {
 		t.Error("what a window has besides is not what it took, twice, and bounded")
 	}
 	display := startDisplay(t).Name()
@@ -114,8 +126,10 @@ func TestInputMethodHangs(t *testing.T) {
 	serve(t, c, "@server=test", c.window)
 	c.answers.Store(false)
 	do(t, d, input.Text{Text: "abc"})
-	if got := typed(c.all()); got != "abc" || d.hung != c.window || len(d.silent) != 1 || d.waits != 3 || d.lost != 2*answer+grace {
-		t.Errorf("typed %q, hung %#x, silent %v, waited %d times, for %v in vain", got, d.hung, d.silent, d.waits, d.lost)
+	if got := typed(c.all()); got != "abc" || d.hung != c.window || len(d.silent) != 1 || d.waits != 3 ||
+		d.lost != 2*answer+grace {
+		t.Errorf("typed %q, hung %#x, silent %v, waited %d times, for %v in vain", got, d.hung, d.silent, d.waits,
+			d.lost)
 	}
 	do(t, d, input.Text{Text: strings.Repeat("x", 20)})
 	if got := typed(c.all()); len(got) != 20 || d.waits != 23 || d.lost != 2*answer+21*grace {
@@ -150,6 +164,7 @@ func TestInputMethodHangs(t *testing.T) {
 	serve(t, again, "@server=test", again.window)
 	do(t, d, input.Text{Text: "a"})
 	if len(d.silent) != 0 || d.lost != lost+2*answer {
-		t.Errorf("the method was started again: hung %#x, silent %v, waited for %v in vain", d.hung, d.silent, d.lost-lost)
+		t.Errorf("the method was started again: hung %#x, silent %v, waited for %v in vain", d.hung, d.silent,
+			d.lost-lost)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// mark is the name of the selection that the one driver of a display owns, and of the property on the root window that says what it has lent: keycodes and keysyms by
-// turns. Selections end with their owner; the property stays, and so tells of one that was cut off.
+// mark is the name of the selection that the one driver of a display owns, and of the property on
+// the root window that says what it has lent: keycodes and keysyms by turns. Selections end with
+// their owner; the property stays, and so tells of one that was cut off.
 const mark = "EIDETICKER_INPUT"
 
 // handover is how long a driver is waited for that may be ending.
@@ -54,7 +55,8 @@ func (d *Driver) claim() (free bool, err error) {
 // recover lifts and takes back what a driver left behind that could not close.
 func (d *Driver) recover() error {
 	const most = 256 // as many as there are keycodes
-	p, err := get(d.connection, xproto.GetProperty(d.Conn, false, d.root, d.atoms.mark, xproto.AtomCardinal, 0, 2*most).Reply)
+	p, err := get(d.connection, xproto.GetProperty(d.Conn, false, d.root, d.atoms.mark, xproto.AtomCardinal, 0,
+		2*most).Reply)
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,8 @@ func (d *Driver) recover() error {
 	return d.empty(left)
 }
 
-// liftAll lets go of every key and button that is down. It cannot be told which of them XTEST pressed, so one that a person holds at this moment is let go of too.
+// liftAll lets go of every key and button that is down. It cannot be told which of them XTEST
+// pressed, so one that a person holds at this moment is let go of too.
 func (d *Driver) liftAll() error {
 	down, err := get(d.connection, xproto.QueryKeymap(d.Conn).Reply)
 	if err != nil {
@@ -104,7 +107,8 @@ func (d *Driver) note() error {
 		b = le.AppendUint32(b, uint32(l.code))
 		b = le.AppendUint32(b, l.sym)
 	}
-	return d.ask(xproto.ChangePropertyChecked(d.Conn, xproto.PropModeReplace, d.root, d.atoms.mark, xproto.AtomCardinal, 32, uint32(len(b)/4), b).Check)
+	return d.ask(xproto.ChangePropertyChecked(d.Conn, xproto.PropModeReplace, d.root, d.atoms.mark, xproto.AtomCardinal,
+		32, uint32(len(b)/4), b).Check)
 }
 
 // disown ends what own began.
@@ -117,8 +121,9 @@ func (d *Driver) disown() error {
 	})
 }
 
-// adopt has the server take XTEST's keyboard for the one that was used last, whose mapping windows then see: else the first key would have them read another mapping.
-// A key is let go that is not down.
+// adopt has the server take XTEST's keyboard for the one that was used last, whose mapping windows
+// then see: else the first key would have them read another mapping. A key is let go that is not
+// down.
 func (d *Driver) adopt() error {
 	down, err := get(d.connection, xproto.QueryKeymap(d.Conn).Reply)
 	if err != nil {
@@ -133,7 +138,8 @@ func (d *Driver) adopt() error {
 	return nil
 }
 
-// impervious has the server serve us also while a client, such as a window manager that moves a window, holds up all others.
+// impervious has the server serve us also while a client, such as a window manager that moves a
+// window, holds up all others.
 func (d *Driver) impervious() error {
 	for _, c := range []*connection{d.connection, d.xkb.connection} {
 		if err := xtest.Init(c.Conn); err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// painter is a client that paints as soon as it has read a key, each time in the other of two colours, and a connection that looks at what it paints.
+// painter is a client that paints as soon as it has read a key, each time in the other of two
+// colours, and a connection that looks at what it paints.
 type painter struct {
 	*client
 	look   *connection
@@ -60,13 +61,15 @@ func (p *painter) pressed(d *Driver, seen func(sent timeline.Interval)) {
 	do(p.t, d, input.KeyUp{Key: "a"})
 }
 
-// seen reads the screen as fast as the server gives it until the colour is there. It returns when that was, and how long each reading took.
+// seen reads the screen as fast as the server gives it until the colour is there. It returns when
+// that was, and how long each reading took.
 func (p *painter) seen() (at timeline.Time, reading []time.Duration) {
 	p.t.Helper()
 	clock := timeline.Monotonic()
 	for {
 		began := clock.Now()
-		pix, err := xproto.GetImage(p.look.Conn, xproto.ImageFormatZPixmap, xproto.Drawable(p.look.root), 0, 0, 1, 1, 1<<32-1).Reply()
+		pix, err := xproto.GetImage(p.look.Conn, xproto.ImageFormatZPixmap, xproto.Drawable(p.look.root), 0, 0, 1, 1,
+			1<<32-1).Reply()
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -77,7 +80,8 @@ func (p *painter) seen() (at timeline.Time, reading []time.Duration) {
 	}
 }
 
-// plainly is the median time from a bare XTEST request to the pixel: what this machine, as busy as it is, takes without a driver.
+// plainly is the median time from a bare XTEST request to the pixel: what this machine, as busy as
+// it is, takes without a driver.
 func (p *painter) plainly(presses int) time.Duration {
 	p.t.Helper()
 	const keycode = 38
@@ -134,7 +138,8 @@ func capturing(t testing.TB, display string, fps int) *looker {
 	return l
 }
 
-// until returns when the first frame was taken that has a colour, and how many were begun behind a time until then.
+// until returns when the first frame was taken that has a colour, and how many were begun behind a
+// time until then.
 func (l *looker) until(colour uint32, since timeline.Time) (at timeline.Time, frames int) {
 	l.t.Helper()
 	for {
@@ -157,7 +162,8 @@ func (l *looker) until(colour uint32, since timeline.Time) (at timeline.Time, fr
 	}
 }
 
-// captureRate is the most frames a second, of those that displays have and halves of them, whose interval is several times as long as what has to happen in one.
+// captureRate is the most frames a second, of those that displays have and halves of them, whose
+// interval is several times as long as what has to happen in one.
 func captureRate(took time.Duration) int {
 	const times = 8
 	fps := 60
@@ -167,8 +173,10 @@ func captureRate(took time.Duration) int {
 	return fps
 }
 
-// TestPixel: half of the keys that a driver presses are on the screen of a client that paints at once within one interval of a capture of that screen. It is one of
-// 60 Hz, unless the machine is so busy that a bare request takes an eighth of that: then the capture is slower by as much, as it would be held up, too.
+// TestPixel: half of the keys that a driver presses are on the screen of a client that paints at
+// once within one interval of a capture of that screen. It is one of 60 Hz, unless the machine is
+// so busy that a bare request takes an eighth of that: then the capture is slower by as much, as it
+// would be held up, too.
 func TestPixel(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, p := openDriver(t, display), startPainter(t, display)
@@ -202,7 +210,8 @@ func TestPixel(t *testing.T) {
 	}
 }
 
-// BenchmarkPixel measures from the interval's middle to the change on the screen, which is read as fast as the server gives it: a pixel's time is known to one reading of it.
+// BenchmarkPixel measures from the interval's middle to the change on the screen, which is read as
+// fast as the server gives it: a pixel's time is known to one reading of it.
 func BenchmarkPixel(b *testing.B) {
 	display := startDisplay(b).Name()
 	d, p := openDriver(b, display), startPainter(b, display)

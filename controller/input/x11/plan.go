@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// maxButton is the highest button that is used: 4 to 7 are the wheel, 8 and 9 lead back and forward.
+// maxButton is the highest button that is used: 4 to 7 are the wheel, 8 and 9 lead back and
+// forward.
 const maxButton = 9
 
 // buttons are the numbers that X gives to the buttons of a mouse.
@@ -25,7 +26,8 @@ type stroke struct {
 	x, y int16
 }
 
-// part is strokes that can be sent together: there is room for all the keysyms that are to be lent keys.
+// part is strokes that can be sent together: there is room for all the keysyms that are to be lent
+// keys.
 type part struct {
 	lend    []uint32
 	strokes []stroke
@@ -100,7 +102,8 @@ func (p *planner) act(a input.Action) error {
 	case input.Wheel:
 		return p.wheel(a)
 	case input.TouchDown, input.TouchMove, input.TouchUp:
-		return fmt.Errorf("XTEST has no fingers; uinput (on the device) and hid (a cable to it) do: %w", errors.ErrUnsupported)
+		return fmt.Errorf("XTEST has no fingers; uinput (on the device) and hid (a cable to it) do: %w",
+			errors.ErrUnsupported)
 	}
 	return fmt.Errorf("not known here: %w", errors.ErrUnsupported)
 }
@@ -130,7 +133,8 @@ func (p *planner) borrow(sym uint32) error {
 	return nil
 }
 
-// holding returns the modifiers that our keys hold, with those that are held only to type something, or without.
+// holding returns the modifiers that our keys hold, with those that are held only to type
+// something, or without.
 func (p *planner) holding(all bool) (set byte) {
 	for _, h := range p.presses {
 		s, _ := p.keys[h.code].sets()
@@ -207,7 +211,8 @@ func (p *planner) next() {
 	}
 }
 
-// locate finds how a character is typed, or else the keysym that a key must be lent to; 0 if it is none.
+// locate finds how a character is typed, or else the keysym that a key must be lent to; 0 if it is
+// none.
 func (p *planner) locate(r rune, now mode) (at place, sym uint32, ok bool) {
 	sym = symOf(r)
 	for _, s := range []uint32{p.old[r], sym} {
@@ -244,8 +249,9 @@ func (p *planner) keyDown(k input.Key) error {
 	return nil
 }
 
-// place returns what is to be held for a key. A character is pressed so that it is typed now, and so is a dead key; but once something is held, such as Control, the key is meant, as
-// it would be without what is locked.
+// place returns what is to be held for a key. A character is pressed so that it is typed now, and
+// so is a dead key; but once something is held, such as Control, the key is meant, as it would be
+// without what is locked.
 func (p *planner) place(k input.Key) (press, error) {
 	if codes, named := k.Codes(); named {
 		if code := p.named(k); code != 0 {
@@ -272,7 +278,8 @@ func (p *planner) place(k input.Key) (press, error) {
 	return press{key: k, sym: sym}, p.borrow(sym)
 }
 
-// seek finds how a key is pressed that is known by what it means, or else the keysym that a key must be lent to; 0 if it is none.
+// seek finds how a key is pressed that is known by what it means, or else the keysym that a key
+// must be lent to; 0 if it is none.
 func (p *planner) seek(k input.Key, now mode) (at place, sym uint32, ok bool) {
 	if sym, ok = k.Composing(); ok {
 		at, ok = p.find(sym, now)
@@ -310,7 +317,8 @@ func (p *planner) users(code byte, sym uint32) (n int) {
 	return n
 }
 
-// button does something with the button that comes to windows as the one with a number, whichever that is on the mouse: left-handed people exchange them.
+// button does something with the button that comes to windows as the one with a number, whichever
+// that is on the mouse: left-handed people exchange them.
 func (p *planner) button(kind, number byte) error {
 	i := slices.Index(p.pointer, number)
 	if i < 0 {

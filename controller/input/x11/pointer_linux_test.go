@@ -18,16 +18,21 @@ func TestPointer(t *testing.T) {
 		actions []input.Action
 		want    string
 	}{
-		{"move", []input.Action{input.Move{X: 10, Y: 20.9}, input.Move{X: 319.5, Y: 199}, input.Move{}}, "10,20 319,199 0,0"},
-		{"drag", []input.Action{input.Move{X: 5, Y: 5}, input.ButtonDown{Button: input.Left}, input.Move{X: 50, Y: 60}, input.ButtonUp{Button: input.Left}},
+		{"move", []input.Action{input.Move{X: 10, Y: 20.9}, input.Move{X: 319.5, Y: 199}, input.Move{}},
+			"10,20 319,199 0,0"},
+		{"drag", []input.Action{input.Move{X: 5, Y: 5}, input.ButtonDown{Button: input.Left}, input.Move{X: 50, Y: 60},
+			input.ButtonUp{Button: input.Left}},
 			"5,5 button 1 50,60 unbutton 1"},
-		{"buttons", []input.Action{input.ButtonDown{Button: input.Right}, input.ButtonDown{Button: input.Middle}, input.ButtonDown{Button: input.Back},
-			input.ButtonDown{Button: input.Forward}, input.ButtonUp{Button: input.Forward}, input.ButtonUp{Button: input.Back},
+		{"buttons", []input.Action{input.ButtonDown{Button: input.Right}, input.ButtonDown{Button: input.Middle},
+			input.ButtonDown{Button: input.Back},
+			input.ButtonDown{Button: input.Forward}, input.ButtonUp{Button: input.Forward},
+			input.ButtonUp{Button: input.Back},
 			input.ButtonUp{Button: input.Middle}, input.ButtonUp{Button: input.Right}},
 			"button 3 button 2 button 8 button 9 unbutton 9 unbutton 8 unbutton 2 unbutton 3"},
 		{"wheel", []input.Action{input.Wheel{Y: 2}, input.Wheel{Y: -1}, input.Wheel{X: 1}, input.Wheel{X: -1}},
 			"button 5 unbutton 5 button 5 unbutton 5 button 4 unbutton 4 button 7 unbutton 7 button 6 unbutton 6"},
-		{"with a key", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.Wheel{Y: -1}, input.KeyUp{Key: "ControlLeft"}},
+		{"with a key", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.Wheel{Y: -1},
+			input.KeyUp{Key: "ControlLeft"}},
 			"press 37 button 4 unbutton 4 release 37"},
 	} {
 		do(t, d, tc.actions...)
@@ -79,8 +84,10 @@ func TestNothingIsDone(t *testing.T) {
 		{input.Move{X: 0, Y: 200}, false, "320x200"},
 		{input.KeyDown{Key: "Nokey"}, false, "Nokey"},
 	} {
-		_, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.Text{Text: "日"}, input.Move{X: 3, Y: 3}, tc.action)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || errors.Is(err, errors.ErrUnsupported) != tc.unsupported {
+		_, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.Text{Text: "日"}, input.Move{X: 3, Y: 3},
+			tc.action)
+		if err == nil || !strings.Contains(err.Error(), tc.want) ||
+			errors.Is(err, errors.ErrUnsupported) != tc.unsupported {
 			t.Errorf("%v: %v", tc.action, err)
 		}
 	}
@@ -98,7 +105,8 @@ func TestScreenChangesItsSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	// By hand: the library's package for RandR changes what connections that are open read events by.
+	// By hand: the library's package for RandR changes what connections that are open read events
+	// by.
 	ext, err := xproto.QueryExtension(c.Conn, 5, "RANDR").Reply()
 	if err != nil || !ext.Present {
 		t.Fatal(ext, err)
@@ -123,7 +131,8 @@ func TestScreenChangesItsSize(t *testing.T) {
 	if err := c.sync(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Do(t.Context(), 0, input.Move{X: 250, Y: 50}); err == nil || !strings.Contains(err.Error(), "200x100") {
+	if _, err := d.Do(t.Context(), 0, input.Move{X: 250, Y: 50}); err == nil ||
+		!strings.Contains(err.Error(), "200x100") {
 		t.Errorf("a place outside: %v", err)
 	}
 	do(t, d, input.Move{X: 199, Y: 99})

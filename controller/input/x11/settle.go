@@ -21,7 +21,8 @@ const (
 
 var errEnded = errors.New("the connection has ended")
 
-// settle returns when the window that has the keyboard has looked up the lent keys that were pressed.
+// settle returns when the window that has the keyboard has looked up the lent keys that were
+// pressed.
 func (d *Driver) settle() error {
 	if !d.unsettled {
 		return nil
@@ -40,8 +41,10 @@ func (d *Driver) settle() error {
 	return timeline.SleepUntil(context.Background(), timeline.Monotonic().Now().Add(grace))
 }
 
-// spread returns when the window that has the keyboard has read that keys have other meanings now. For what comes on one connection the server sees to that, but browsers look up
-// what a key means where a toolkit keeps it, which is told on a connection of its own. A window that answers no pings is taken to have one connection.
+// spread returns when the window that has the keyboard has read that keys have other meanings now.
+// For what comes on one connection the server sees to that, but browsers look up what a key means
+// where a toolkit keeps it, which is told on a connection of its own. A window that answers no
+// pings is taken to have one connection.
 func (d *Driver) spread() error {
 	w, err := d.listener()
 	if err == nil && w != xproto.WindowNone {
@@ -50,7 +53,8 @@ func (d *Driver) spread() error {
 	return err
 }
 
-// await waits until a window has come to what it was sent. One that hangs is not waited for as long again until it answers.
+// await waits until a window has come to what it was sent. One that hangs is not waited for as long
+// again until it answers.
 func (d *Driver) await(w xproto.Window) (answered bool, err error) {
 	limit := answer
 	if w == d.hung {
@@ -69,7 +73,8 @@ func (d *Driver) answers(e xproto.ClientMessageEvent) bool {
 	return e.Format == 32 && e.Type == d.atoms.protocols && e.Data.Data32[0] == uint32(d.atoms.ping)
 }
 
-// ping asks a window whether it is alive, and waits for as long as limit. It answers when it comes to the question, which is after the keys: both wait in one queue.
+// ping asks a window whether it is alive, and waits for as long as limit. It answers when it comes
+// to the question, which is after the keys: both wait in one queue.
 func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err error) {
 	d.pings++
 	token := d.pings
@@ -84,7 +89,8 @@ func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err 
 	}()
 	question := xproto.ClientMessageEvent{Format: 32, Window: w, Type: d.atoms.protocols,
 		Data: xproto.ClientMessageDataUnionData32New([]uint32{uint32(d.atoms.ping), token, uint32(w), 0, 0})}
-	if err := d.ask(xproto.SendEventChecked(d.Conn, false, w, xproto.EventMaskNoEvent, string(question.Bytes())).Check); err != nil {
+	if err := d.ask(xproto.SendEventChecked(d.Conn, false, w, xproto.EventMaskNoEvent,
+		string(question.Bytes())).Check); err != nil {
 		return false, notGone(err)
 	}
 	return d.hear(limit, func(e xgb.Event) bool {
@@ -95,12 +101,14 @@ func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err 
 
 // hear waits for an event, for a while.
 func (d *Driver) hear(limit time.Duration, wanted func(xgb.Event) bool) (heard bool, err error) {
-	// When the time is over we write to ourselves, so that what is read next is in any case something.
+	// When the time is over we write to ourselves, so that what is read next is in any case
+	// something.
 	d.waits++
 	token := d.waits
 	enough := xproto.ClientMessageEvent{Format: 32, Window: d.window, Type: d.atoms.mark,
 		Data: xproto.ClientMessageDataUnionData32New([]uint32{token, 0, 0, 0, 0})}
-	late := time.AfterFunc(limit, func() { xproto.SendEvent(d.Conn, false, d.window, xproto.EventMaskNoEvent, string(enough.Bytes())) })
+	late := time.AfterFunc(limit,
+		func() { xproto.SendEvent(d.Conn, false, d.window, xproto.EventMaskNoEvent, string(enough.Bytes())) })
 	defer late.Stop()
 	err = d.ask(func() error {
 		for {
@@ -112,7 +120,8 @@ func (d *Driver) hear(limit time.Duration, wanted func(xgb.Event) bool) (heard b
 				heard = true
 				return nil
 			}
-			if m, ok := e.(xproto.ClientMessageEvent); ok && m.Format == 32 && m.Type == d.atoms.mark && m.Window == d.window && m.Data.Data32[0] == token {
+			if m, ok := e.(xproto.ClientMessageEvent); ok && m.Format == 32 && m.Type == d.atoms.mark &&
+				m.Window == d.window && m.Data.Data32[0] == token {
 				d.lost += limit
 				return nil
 			}
@@ -171,7 +180,8 @@ func (d *Driver) listener() (xproto.Window, error) {
 		if w == xproto.WindowNone || w == d.root {
 			break
 		}
-		p, err := get(d.connection, xproto.GetProperty(d.Conn, false, w, d.atoms.protocols, xproto.AtomAtom, 0, 64).Reply)
+		p, err := get(d.connection, xproto.GetProperty(d.Conn, false, w, d.atoms.protocols, xproto.AtomAtom, 0,
+			64).Reply)
 		if err != nil {
 			return 0, notGone(err)
 		}

@@ -16,7 +16,8 @@ func TestListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := xproto.CreateWindowChecked(c.Conn, 0, inner, c.window, 10, 10, 20, 20, 0, xproto.WindowClassInputOnly, 0, 0, nil).Check(); err != nil {
+	if err := xproto.CreateWindowChecked(c.Conn, 0, inner, c.window, 10, 10, 20, 20, 0, xproto.WindowClassInputOnly, 0,
+		0, nil).Check(); err != nil {
 		t.Fatal(err)
 	}
 	if err := xproto.MapWindowChecked(c.Conn, inner).Check(); err != nil {
@@ -45,7 +46,8 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// TestWindowHangs: a window that should answer and does not holds input up for a while, not for good.
+// TestWindowHangs: a window that should answer and does not holds input up for a while, not for
+// good.
 func TestWindowHangs(t *testing.T) {
 	display := startDisplay(t).Name()
 	before := mapping(t, display)
@@ -75,7 +77,8 @@ func TestWindowCloses(t *testing.T) {
 	}
 }
 
-// TestWindowHearsFirst: a key that is lent a meaning is pressed after the window has said that it has read what came with the change, for what looks keys up may hear of it elsewhere.
+// TestWindowHearsFirst: a key that is lent a meaning is pressed after the window has said that it
+// has read what came with the change, for what looks keys up may hear of it elsewhere.
 func TestWindowHearsFirst(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)

@@ -19,8 +19,10 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// TestTimes: a client reads each event after the interval's beginning, and mostly no later after its end than an answer of the server takes: the two come from the
-// server at once. Most intervals are no longer than it takes a client to do the same and wait for it. What a busy machine adds lies in all of them.
+// TestTimes: a client reads each event after the interval's beginning, and mostly no later after
+// its end than an answer of the server takes: the two come from the server at once. Most intervals
+// are no longer than it takes a client to do the same and wait for it. What a busy machine adds
+// lies in all of them.
 func TestTimes(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -41,7 +43,8 @@ func TestTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		trips = append(trips, clock.Now().Sub(began))
-		if err := timeline.SleepUntil(t.Context(), clock.Now().Add(time.Duration(i%8)*time.Millisecond)); err != nil { // as before actions that are due
+		// as before actions that are due
+		if err := timeline.SleepUntil(t.Context(), clock.Now().Add(time.Duration(i%8)*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		began = clock.Now()
@@ -84,7 +87,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestTogether: actions that are done together come in one interval, in their order, with nothing of others in between.
+// TestTogether: actions that are done together come in one interval, in their order, with nothing
+// of others in between.
 func TestTogether(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -100,7 +104,8 @@ func TestTogether(t *testing.T) {
 	if got := typed(all); got != string(long) {
 		t.Errorf("typed %d bytes that are not those of the text", len(got))
 	}
-	if first, last := all[0], all[len(all)-1]; first.kind != "motion" || last.kind != "motion" || first.x != 9 || last.x != 8 || first.at < sent.Earliest {
+	if first, last := all[0], all[len(all)-1]; first.kind != "motion" || last.kind != "motion" || first.x != 9 ||
+		last.x != 8 || first.at < sent.Earliest {
 		t.Errorf("from %v to %v, sent in %v", first, last, sent)
 	}
 }

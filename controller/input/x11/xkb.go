@@ -8,7 +8,8 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// The requests of the XKEYBOARD extension that are made here (XKB Protocol, appendix "Encoding"). The library has none of them.
+// The requests of the XKEYBOARD extension that are made here (XKB Protocol, appendix "Encoding").
+// The library has none of them.
 const (
 	xkbUseExtension = 0
 	xkbGetState     = 4
@@ -21,7 +22,8 @@ const (
 	nameKeys, nameAliases                       = 1 << 9, 1 << 10                // kinds of names
 )
 
-// xkb is the extension. It has a connection of its own: clients that use it are told of changes by its own events only, which the library cannot read.
+// xkb is the extension. It has a connection of its own: clients that use it are told of changes by
+// its own events only, which the library cannot read.
 type xkb struct {
 	*connection
 	opcode byte
@@ -86,7 +88,8 @@ func (x *xkb) keymap() (*keymap, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server's keyboard mapping: %w", err)
 	}
-	if reply, err = x.request(xkbGetNames, coreKeyboard&0xff, coreKeyboard>>8, 0, 0, 0, (nameKeys|nameAliases)>>8, 0, 0); err != nil {
+	if reply, err = x.request(xkbGetNames, coreKeyboard&0xff, coreKeyboard>>8, 0, 0, 0, (nameKeys|nameAliases)>>8, 0,
+		0); err != nil {
 		return nil, err
 	}
 	if m.names, err = parseNames(reply); err != nil {
@@ -149,7 +152,8 @@ func parseMap(b []byte) (*keymap, error) {
 		}
 	}
 	if present&mapModifiers != 0 {
-		// Behaviours, virtual modifiers and explicit components stand before these, and were not asked for.
+		// Behaviours, virtual modifiers and explicit components stand before these, and were not
+		// asked for.
 		for range b[33] {
 			pair := r.take(2)
 			m.keys[pair[0]].modifiers = pair[1]
@@ -201,7 +205,8 @@ func parseSyms(r *reader, m *keymap, first, n int) {
 	}
 }
 
-// parseNames reads the reply to GetNames: keycodes by the names of their places, "AD01", and by other names for those.
+// parseNames reads the reply to GetNames: keycodes by the names of their places, "AD01", and by
+// other names for those.
 func parseNames(b []byte) (map[string]byte, error) {
 	const header = 32
 	if len(b) < header {

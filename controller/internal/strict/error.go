@@ -20,7 +20,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
 }
 
-// Meant returns what to append to a problem with a word: the one of those there are that it is nearest to, or all of them.
+// Meant returns what to append to a problem with a word: the one of those there are that it is
+// nearest to, or all of them.
 func Meant(word string, there []string) string {
 	if near := Nearest(word, there); near != "" {
 		return fmt.Sprintf(": is %s meant?", near)
@@ -36,7 +37,8 @@ func Meant(word string, there []string) string {
 	return ": there are " + strings.Join(list, ", ")
 }
 
-// Nearest returns the word that differs in the fewest letters, if those are few; the first of several in the alphabet.
+// Nearest returns the word that differs in the fewest letters, if those are few; the first of
+// several in the alphabet.
 func Nearest(word string, there []string) (near string) {
 	const longest = 100 // no word that is meant is longer
 	if len(word) > longest {
@@ -56,7 +58,8 @@ func Nearest(word string, there []string) (near string) {
 	return near
 }
 
-// distance is Damerau's, with neighbours swapped at most once (optimal string alignment): letters put in, left out, taken for others, or swapped.
+// distance is Damerau's, with neighbours swapped at most once (optimal string alignment): letters
+// put in, left out, taken for others, or swapped.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	var before []int

@@ -18,7 +18,8 @@ func (r *Reader) Errorf(at ast.Node, format string, args ...any) error {
 	return &Error{File: r.File, Line: p.Line, Column: p.Column, Problem: fmt.Sprintf(format, args...)}
 }
 
-// maxDepth bounds how deep brackets and the dashes of one line nest: the parser's time grows with the square.
+// maxDepth bounds how deep brackets and the dashes of one line nest: the parser's time grows with
+// the square.
 const maxDepth = 32
 
 // Syntax parses the text into one document.
@@ -66,7 +67,8 @@ func (r *Reader) characters(text []byte) error {
 		case c == utf8.RuneError && n == 1:
 			return &Error{r.File, line, column, "the text is not UTF-8"}
 		case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
-			return &Error{r.File, line, column, fmt.Sprintf("control character %U in the text: write \"\\x%02x\"", c, c)}
+			return &Error{r.File, line, column, fmt.Sprintf("control character %U in the text: write \"\\x%02x\"", c,
+				c)}
 		}
 		i += n
 		column++

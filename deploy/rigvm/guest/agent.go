@@ -31,7 +31,8 @@ type server struct {
 	puts    map[uint32]chan []byte // used by serve alone; closed after the last byte
 }
 
-// agent loads the base modules, opens the port, greets the host, and serves it. It returns when it cannot go on.
+// agent loads the base modules, opens the port, greets the host, and serves it. It returns when it
+// cannot go on.
 func agent() error {
 	b, err := readBoot()
 	if err != nil {
@@ -64,8 +65,9 @@ func agent() error {
 	return s.serve(bufio.NewReaderSize(port, wire.MaxPayload))
 }
 
-// The driver asks the host for its ports after it was loaded: they appear later, on a machine that has ten times too much to do by more than ten seconds. The host gives up a guest
-// that takes too long; this limit is for ports that never appear, so that it is known why.
+// The driver asks the host for its ports after it was loaded: they appear later, on a machine that
+// has ten times too much to do by more than ten seconds. The host gives up a guest that takes too
+// long; this limit is for ports that never appear, so that it is known why.
 const (
 	portTime  = time.Minute
 	portPause = 20 * time.Millisecond
@@ -81,8 +83,8 @@ func awaitPort(class, dev string, limit time.Duration) (*os.File, error) {
 	}
 }
 
-// openPort finds the port by its name: there is no udev here that would make a link. The file blocks, so that reads and
-// writes need nothing of the driver but that.
+// openPort finds the port by its name: there is no udev here that would make a link. The file
+// blocks, so that reads and writes need nothing of the driver but that.
 func openPort(class, folder string) (*os.File, error) {
 	names, err := filepath.Glob(filepath.Join(class, "*/name"))
 	if err != nil {
@@ -149,8 +151,8 @@ func (s *server) begin(id uint32, c wire.Call) {
 	}
 }
 
-// putAhead is how many frames may wait for a file that is written. So one that blocks, as a driver's may, does not keep
-// other calls from being heard.
+// putAhead is how many frames may wait for a file that is written. So one that blocks, as a
+// driver's may, does not keep other calls from being heard.
 const putAhead = 64
 
 // receive takes bytes of a file that the host puts.

@@ -13,7 +13,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 )
 
-// The port appears some time after its driver was loaded: here, between the third look for it and the fourth.
+// The port appears some time after its driver was loaded: here, between the third look for it and
+// the fourth.
 func TestAwaitPort(t *testing.T) {
 	class, dev := t.TempDir(), t.TempDir()
 	if _, err := awaitPort(class, dev, 0); err == nil || !strings.Contains(err.Error(), wire.PortName) {

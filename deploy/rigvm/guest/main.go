@@ -28,7 +28,8 @@ func main() {
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 }
 
-// complain says why the machine ends. The kernel writes its own log to the console at once; what programs write there is lost if the power goes before it is out.
+// complain says why the machine ends. The kernel writes its own log to the console at once; what
+// programs write there is lost if the power goes before it is out.
 func complain(who string, err error) {
 	line := fmt.Sprintf("rigvm: %s: %v\n", who, err)
 	if os.WriteFile("/dev/kmsg", []byte("<3>"+line), 0) != nil {

@@ -14,7 +14,8 @@ type Phone struct {
 	told  func(line string)
 }
 
-// NewPhone returns a device. told, if it is not nil, is told each line that its command uinput gets.
+// NewPhone returns a device. told, if it is not nil, is told each line that its command uinput
+// gets.
 func NewPhone(told func(line string)) *Phone { return &Phone{bye: make(chan bool, 100), told: told} }
 
 // Bye gets a value whenever a command that takes input has ended.
@@ -36,7 +37,8 @@ func (a *Phone) Raw() []byte {
 
 // Shells are the device's commands, with those of uinput, evdev and input that it has.
 func (a *Phone) Shells(has ...string) []Command {
-	all := []Command{{"wm size", Say("Physical size: 1080x2400\nOverride size: 540x1200\n")}, {"cat >", a.glass}, {"cat", Cat}, {"uname", Say("aarch64\n")}}
+	all := []Command{{"wm size", Say("Physical size: 1080x2400\nOverride size: 540x1200\n")}, {"cat >", a.glass},
+		{"cat", Cat}, {"uname", Say("aarch64\n")}}
 	for _, name := range []string{"uinput", "input"} {
 		code := byte(1)
 		if slices.Contains(has, name) {
@@ -49,7 +51,8 @@ func (a *Phone) Shells(has ...string) []Command {
 		writable = 0
 	}
 	return append(all,
-		Command{"getevent -i", Say("2\n2\n")}, Command{"getevent -p", Say(Getevent)}, Command{"test -w /dev/input/event2", Exit(writable)},
+		Command{"getevent -i", Say("2\n2\n")}, Command{"getevent -p", Say(Getevent)},
+		Command{"test -w /dev/input/event2", Exit(writable)},
 		Command{"uinput -", a.uinput}, Command{"input ", Exit(0)})
 }
 

@@ -1,4 +1,5 @@
-// Package adbtest stands in for an adb server and an Android device, for tests. The server speaks the real protocol: package adb's tests hold bytes that a real one sent.
+// Package adbtest stands in for an adb server and an Android device, for tests. The server speaks
+// the real protocol: package adb's tests hold bytes that a real one sent.
 package adbtest
 
 import (
@@ -26,7 +27,8 @@ const (
 type Server struct {
 	listener net.Listener
 	attached string // as host:devices answers
-	// shells are what a device does with commands; the first whose name begins the command is taken.
+	// shells are what a device does with commands; the first whose name begins the command is
+	// taken.
 	shells []Command
 
 	mu       sync.Mutex
@@ -99,7 +101,8 @@ func New(t *testing.T, attached string, shells ...Command) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &Server{listener: l, attached: attached, shells: shells, open: map[net.Conn]bool{}, reversed: map[string]string{}}
+	f := &Server{listener: l, attached: attached, shells: shells, open: map[net.Conn]bool{},
+		reversed: map[string]string{}}
 	f.wg.Go(f.serve)
 	t.Cleanup(func() {
 		_ = l.Close()

@@ -23,7 +23,8 @@ import (
 
 const address = "127.0.0.1:4723"
 
-// TestTouchFromAfar goes the whole way: rig, TCP, agent, USB, and the touch screen that the host makes of it.
+// TestTouchFromAfar goes the whole way: rig, TCP, agent, USB, and the touch screen that the host
+// makes of it.
 func TestTouchFromAfar(t *testing.T) {
 	loopback(t)
 	const token = "correct horse battery staple"
@@ -51,7 +52,8 @@ func TestTouchFromAfar(t *testing.T) {
 		host.Next()
 	}
 
-	if _, err := d.Do(t.Context(), 0, input.TouchDown{Finger: 0, X: 1, Y: 1}, input.TouchDown{Finger: 4, X: 2, Y: 2}); err != nil {
+	if _, err := d.Do(t.Context(), 0, input.TouchDown{Finger: 0, X: 1, Y: 1},
+		input.TouchDown{Finger: 4, X: 2, Y: 2}); err != nil {
 		t.Fatal(err)
 	}
 	host.Next()

@@ -63,7 +63,8 @@ func (e Event) Is(typ, code uint16, value int32) bool {
 	return e.Type == typ && e.Code == code && e.Value == value
 }
 
-// word is the size of a long: struct input_event of linux/input.h begins with two of them, seconds and microseconds.
+// word is the size of a long: struct input_event of linux/input.h begins with two of them, seconds
+// and microseconds.
 const word = 4 << (^uint(0) >> 63)
 
 // Size is how many bytes an event has.
@@ -89,6 +90,7 @@ func Parse(b []byte) Event {
 	b = b[2*word:]
 	return Event{
 		Time: timeline.Time(sec*int64(time.Second) + usec*int64(time.Microsecond)),
-		Type: binary.NativeEndian.Uint16(b), Code: binary.NativeEndian.Uint16(b[2:]), Value: int32(binary.NativeEndian.Uint32(b[4:])),
+		Type: binary.NativeEndian.Uint16(b), Code: binary.NativeEndian.Uint16(b[2:]),
+		Value: int32(binary.NativeEndian.Uint32(b[4:])),
 	}
 }

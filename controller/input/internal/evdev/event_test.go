@@ -4,7 +4,8 @@ import "testing"
 
 func TestEventsAreReadAsWritten(t *testing.T) {
 	var b []byte
-	all := []Event{{Type: Key, Code: 30, Value: 1}, {Type: Abs, Code: AbsMTTrackingID, Value: -1}, {Type: Rel, Code: RelWheelHiRes, Value: -120}, {}}
+	all := []Event{{Type: Key, Code: 30, Value: 1}, {Type: Abs, Code: AbsMTTrackingID, Value: -1},
+		{Type: Rel, Code: RelWheelHiRes, Value: -120}, {}}
 	for _, e := range all {
 		b = Append(b, e)
 	}

@@ -45,7 +45,8 @@ func (n *Node) Grab() error { return unix.IoctlSetInt(n.fd, grab, 1) }
 // slice bounds how long a wait goes on after its context has ended.
 const slice = 20 * time.Millisecond
 
-// Read returns the next report: all events up to SYN_REPORT, without it. A device that is gone is an error that wraps os.ErrClosed.
+// Read returns the next report: all events up to SYN_REPORT, without it. A device that is gone is
+// an error that wraps os.ErrClosed.
 func (n *Node) Read(ctx context.Context) ([]Event, error) {
 	var report []Event
 	for {
@@ -84,7 +85,8 @@ func (n *Node) fill(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for %s: %w", n.file.Name(), context.Cause(ctx))
 		}
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(n.fd), Events: unix.POLLIN}}, int(slice.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(n.fd), Events: unix.POLLIN}},
+			int(slice.Milliseconds())); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("wait for %s: %w", n.file.Name(), err)
 		}
 	}
@@ -93,8 +95,8 @@ func (n *Node) fill(ctx context.Context) error {
 // Close closes the node.
 func (n *Node) Close() error { return n.file.Close() }
 
-// Nodes returns the nodes of a folder of sysfs or of one below it, as that of an input device or of the USB device that it is a part of:
-// "/dev/input/event3".
+// Nodes returns the nodes of a folder of sysfs or of one below it, as that of an input device or of
+// the USB device that it is a part of: "/dev/input/event3".
 func Nodes(sys string) ([]string, error) {
 	real, err := filepath.EvalSymlinks(sys)
 	if err != nil {

@@ -15,7 +15,8 @@ type Step struct {
 	After   State
 }
 
-// Plan takes actions apart. What the layout or the screen does not have is an error that wraps errors.ErrUnsupported.
+// Plan takes actions apart. What the layout or the screen does not have is an error that wraps
+// errors.ErrUnsupported.
 func (s State) Plan(layout input.Layout, screen Screen, actions ...input.Action) ([]Step, error) {
 	if err := input.Check(actions); err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ const (
 	theWheel
 )
 
-// tell adds a change to the step, or begins a new one with it if the thing has changed in this one already: of a key that goes down and up in one
-// report, a host would see nothing.
+// tell adds a change to the step, or begins a new one with it if the thing has changed in this one
+// already: of a key that goes down and up in one report, a host would see nothing.
 func (p *planner) tell(t thing, a input.Action) {
 	if p.changed[t] {
 		p.end()
@@ -139,7 +140,8 @@ func (p *planner) press(k input.Key, place input.Place) {
 	}
 }
 
-// modify presses modifiers in a step of their own: hosts take the keys of one report in an order of their own.
+// modify presses modifiers in a step of their own: hosts take the keys of one report in an order of
+// their own.
 func (p *planner) modify(modifiers []input.Key) {
 	if len(modifiers) == 0 {
 		return
@@ -148,7 +150,8 @@ func (p *planner) modify(modifiers []input.Key) {
 	for _, m := range modifiers {
 		p.tell(thing{kind: aKey, key: m}, input.KeyDown{Key: m})
 	}
-	// A step that ends here and is the last one told leaves the modifier pressed: it is held for its own sake until the key is.
+	// A step that ends here and is the last one told leaves the modifier pressed: it is held for
+	// its own sake until the key is.
 	before := p.state.keys
 	for _, m := range modifiers {
 		p.state.keys = append(slices.Clone(p.state.keys), held{key: m, place: m})

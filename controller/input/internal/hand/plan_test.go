@@ -19,13 +19,19 @@ func TestPlan(t *testing.T) {
 		steps   string
 		lift    string
 	}{
-		{"a chord", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "f"}}, "[ControlLeft KeyF]", "f ControlLeft"},
-		{"a capital within", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "F"}, input.KeyUp{Key: "F"}}, "[ControlLeft] [ShiftLeft] [KeyF] [-KeyF] [-ShiftLeft]", "ControlLeft"},
-		{"shift that is held stays", []input.Action{input.KeyDown{Key: "ShiftLeft"}, input.Text{Text: "AB"}}, "[ShiftLeft] [KeyA] [-KeyA] [KeyB] [-KeyB]", "ShiftLeft"},
+		{"a chord", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "f"}}, "[ControlLeft KeyF]",
+			"f ControlLeft"},
+		{"a capital within", []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "F"},
+			input.KeyUp{Key: "F"}}, "[ControlLeft] [ShiftLeft] [KeyF] [-KeyF] [-ShiftLeft]", "ControlLeft"},
+		{"shift that is held stays", []input.Action{input.KeyDown{Key: "ShiftLeft"}, input.Text{Text: "AB"}},
+			"[ShiftLeft] [KeyA] [-KeyA] [KeyB] [-KeyB]", "ShiftLeft"},
 		{"two modifiers", []input.Action{input.KeyDown{Key: "Ö"}}, "[ShiftLeft AltRight] [KeyP]", "Ö"},
-		{"two modifiers up", []input.Action{input.KeyDown{Key: "Ö"}, input.KeyUp{Key: "Ö"}}, "[ShiftLeft AltRight] [KeyP] [-KeyP] [-AltRight -ShiftLeft]", ""},
-		{"text with AltGr", []input.Action{input.Text{Text: "e€"}}, "[KeyE] [-KeyE] [AltRight] [KeyE] [-KeyE] [-AltRight]", ""},
-		{"twice the same key", []input.Action{input.KeyDown{Key: "a"}, input.KeyUp{Key: "a"}, input.KeyDown{Key: "a"}}, "[KeyA] [-KeyA] [KeyA]", "a"},
+		{"two modifiers up", []input.Action{input.KeyDown{Key: "Ö"}, input.KeyUp{Key: "Ö"}},
+			"[ShiftLeft AltRight] [KeyP] [-KeyP] [-AltRight -ShiftLeft]", ""},
+		{"text with AltGr", []input.Action{input.Text{Text: "e€"}},
+			"[KeyE] [-KeyE] [AltRight] [KeyE] [-KeyE] [-AltRight]", ""},
+		{"twice the same key", []input.Action{input.KeyDown{Key: "a"}, input.KeyUp{Key: "a"}, input.KeyDown{Key: "a"}},
+			"[KeyA] [-KeyA] [KeyA]", "a"},
 		{"no text", []input.Action{input.Text{}}, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -71,9 +77,11 @@ func names(actions []input.Action) (all []string) {
 	return all
 }
 
-// TestCutAnywhere: whichever step was the last, lifting what is held then lifts each key that was pressed, and no other.
+// TestCutAnywhere: whichever step was the last, lifting what is held then lifts each key that was
+// pressed, and no other.
 func TestCutAnywhere(t *testing.T) {
-	actions := []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "Q"}, input.Text{Text: "aB"}, input.KeyUp{Key: "Q"}}
+	actions := []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "Q"}, input.Text{Text: "aB"},
+		input.KeyUp{Key: "Q"}}
 	steps, err := State{}.Plan(input.US(), Screen{10, 10}, actions...)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +119,8 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 func TestPlanRefuses(t *testing.T) {
-	for _, a := range []input.Action{input.Text{Text: "ß"}, input.KeyDown{Key: "ß"}, input.KeyUp{Key: "ß"}, input.KeyDown{Key: "DeadAcute"}, input.Move{X: 10}, input.TouchDown{Y: 10}, unknown{}} {
+	for _, a := range []input.Action{input.Text{Text: "ß"}, input.KeyDown{Key: "ß"}, input.KeyUp{Key: "ß"},
+		input.KeyDown{Key: "DeadAcute"}, input.Move{X: 10}, input.TouchDown{Y: 10}, unknown{}} {
 		steps, err := State{}.Plan(input.US(), Screen{10, 10}, a)
 		if !errors.Is(err, errors.ErrUnsupported) || steps != nil {
 			t.Errorf("%v: %v, %v", a, steps, err)

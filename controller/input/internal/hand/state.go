@@ -13,7 +13,8 @@ import (
 // Screen is what a device shows, in pixels.
 type Screen struct{ Width, Height int }
 
-// MaxScreen bounds either side of a screen. Devices count places with 15 bits: a pixel of a larger one could not be told from the next.
+// MaxScreen bounds either side of a screen. Devices count places with 15 bits: a pixel of a larger
+// one could not be told from the next.
 const MaxScreen = 1 << 15
 
 // Validate reports a screen that there is not.
@@ -32,7 +33,8 @@ func (s Screen) contains(x, y float64) error {
 	return nil
 }
 
-// State is what is held down. The zero value holds nothing. It is a value: plans are made on copies.
+// State is what is held down. The zero value holds nothing. It is a value: plans are made on
+// copies.
 type State struct {
 	keys    []held
 	buttons []input.Button
@@ -53,7 +55,10 @@ func (s State) clone() State {
 
 // down reports whether a place is pressed.
 func (s *State) down(place input.Key) bool {
-	return slices.ContainsFunc(s.keys, func(h held) bool { return h.place == place || slices.Contains(h.modifiers, place) })
+	return slices.ContainsFunc(s.keys, func(h held) bool {
+		return h.place == place ||
+			slices.Contains(h.modifiers, place)
+	})
 }
 
 // Holds reports whether anything is down.
@@ -61,7 +66,8 @@ func (s *State) Holds() bool {
 	return len(s.keys) > 0 || len(s.buttons) > 0 || slices.Contains(s.fingers[:], true)
 }
 
-// Lift returns what lets go of all, as actions to plan: fingers first, then buttons, then keys, the last one that was pressed first.
+// Lift returns what lets go of all, as actions to plan: fingers first, then buttons, then keys, the
+// last one that was pressed first.
 func (s *State) Lift() (all []input.Action) {
 	for finger, down := range s.fingers {
 		if down {

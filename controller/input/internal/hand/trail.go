@@ -2,15 +2,15 @@ package hand
 
 import "math"
 
-// Trail is where a mouse that tells ways is thought to be. It is right while nothing else moves the pointer, and where the device adds no acceleration.
-// The zero value does not know where it is.
+// Trail is where a mouse that tells ways is thought to be. It is right while nothing else moves the
+// pointer, and where the device adds no acceleration. The zero value does not know where it is.
 type Trail struct {
 	x, y  int
 	known bool
 }
 
-// To returns the ways that bring the pointer to a place: the first time into the upper left corner, beyond which it cannot go, and from there.
-// No way is longer than most in either direction.
+// To returns the ways that bring the pointer to a place: the first time into the upper left corner,
+// beyond which it cannot go, and from there. No way is longer than most in either direction.
 func (t *Trail) To(screen Screen, x, y float64, most int) (ways [][2]int) {
 	if !t.known {
 		*t = Trail{known: true}

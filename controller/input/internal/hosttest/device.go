@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package hosttest is what tests in a VM share: what a Linux host makes of input devices, and recordings to replay on them.
+// Package hosttest is what tests in a VM share: what a Linux host makes of input devices, and
+// recordings to replay on them.
 package hosttest
 
 import (
@@ -21,7 +22,8 @@ const patience = time.Minute
 // repeated is the value of a key that is still held.
 const repeated = 2
 
-// Device is an input device as the host has it: its node is read, and what it says is remembered. Events of it go nowhere else.
+// Device is an input device as the host has it: its node is read, and what it says is remembered.
+// Events of it go nowhere else.
 type Device struct {
 	t    testing.TB
 	node *evdev.Node
@@ -69,7 +71,8 @@ func (d *Device) Next() timeline.Time {
 func (d *Device) Try() (at timeline.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(d.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	defer cancel()
-	// Lights that the host turns on, keys that the kernel repeats while they are held, and times of touch screens come as reports too.
+	// Lights that the host turns on, keys that the kernel repeats while they are held, and times of
+	// touch screens come as reports too.
 	tells := func(e evdev.Event) bool {
 		return e.Type == evdev.Key && e.Value != repeated || e.Type == evdev.Rel || e.Type == evdev.Abs
 	}

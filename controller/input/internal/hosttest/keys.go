@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// Keys presses every key that has a name, one after the other, and holds what the host has against it.
+// Keys presses every key that has a name, one after the other, and holds what the host has against
+// it.
 func Keys(t *testing.T, d input.Driver, host *Device) {
 	t.Helper()
 	all := input.Keys()

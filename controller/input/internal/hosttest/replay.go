@@ -13,13 +13,15 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// ReplayEnv names how long a recording is that is replayed. The whole 30 s take their time: few are replayed where nobody asks.
+// ReplayEnv names how long a recording is that is replayed. The whole 30 s take their time: 2 s are
+// replayed where nobody asks.
 const ReplayEnv = "EIDETICKER_REPLAY"
 
-// Recording returns two fingers that pan about in circles, told once every step, with a pause in each second in which they are lifted.
+// Recording returns two fingers that pan about in circles, told once every step, with a pause in
+// each second in which they are lifted.
 func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	t.Helper()
-	length := 5 * time.Second
+	length := 2 * time.Second
 	if v := os.Getenv(ReplayEnv); v != "" {
 		var err error
 		if length, err = time.ParseDuration(v); err != nil || length < time.Second || length > 10*time.Minute {
@@ -31,10 +33,12 @@ func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
 		for at := time.Duration(0); at < touched; at += step {
 			angle := float64(at) / float64(touched) * 2 * math.Pi
 			x, y := 500+200*math.Cos(angle), 250+100*math.Sin(angle)
-			actions := []input.Action{input.TouchMove{Finger: 0, X: x, Y: y}, input.TouchMove{Finger: 1, X: x + 50, Y: y}}
+			actions := []input.Action{input.TouchMove{Finger: 0, X: x, Y: y},
+				input.TouchMove{Finger: 1, X: x + 50, Y: y}}
 			switch {
 			case at == 0:
-				actions = []input.Action{input.TouchDown{Finger: 0, X: x, Y: y}, input.TouchDown{Finger: 1, X: x + 50, Y: y}}
+				actions = []input.Action{input.TouchDown{Finger: 0, X: x, Y: y},
+					input.TouchDown{Finger: 1, X: x + 50, Y: y}}
 			case at+step >= touched:
 				actions = []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 1}}
 			}
@@ -44,8 +48,9 @@ func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	return all
 }
 
-// Replay plays the recording and holds what the host was told against it: all of it, in order, none before its time, and none waited for that is late.
-// How late they are is the machine's; that it is no later at the end than in the beginning is the replay's.
+// Replay plays the recording and holds what the host was told against it: all of it, in order, none
+// before its time, and none waited for that is late. How late they are is the machine's; that it is
+// no later at the end than in the beginning is the replay's.
 func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
 	all := Recording(t, step)
@@ -103,7 +108,8 @@ func (l *lateness) judge(t *testing.T, step time.Duration) {
 		t.Errorf("%d of %d reports", l.seen, l.reports)
 	}
 	if len(l.waited) > 0 {
-		t.Logf("%d of %d reports were due before the one before was done with, and were sent %v (median) behind that", len(l.waited), l.reports, median(l.waited))
+		t.Logf("%d of %d reports were due before the one before was done with, and were sent %v (median) behind that",
+			len(l.waited), l.reports, median(l.waited))
 		if median(l.waited) > step/2 {
 			t.Errorf("a report that is late is waited for: %v", median(l.waited))
 		}

@@ -1,8 +1,10 @@
-// Command agent is the rig's hand on a Windows machine: it does with SendInput what a rig with the same token says over TCP.
+// Command agent is the rig's hand on a Windows machine: it does with SendInput what a rig with the
+// same token says over TCP.
 //
 //	agent.exe -listen :4723 -token-file C:\eideticker\token.txt
 //
-// It runs in the session of the user who is logged in, see packages windows and remote. On the rig, the device's input is windows:HOST:4723.
+// It runs in the session of the user who is logged in, see packages windows and remote. On the rig,
+// the device's input is windows:HOST:4723.
 package main
 
 import (
@@ -19,7 +21,8 @@ import (
 )
 
 func main() {
-	listen := flag.String("listen", "127.0.0.1:4723", "address to listen at; other than this machine's own only with a token")
+	listen := flag.String("listen", "127.0.0.1:4723",
+		"address to listen at; other than this machine's own only with a token")
 	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+remote.TokenVariable)
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -18,7 +18,8 @@ func TestRefuses(t *testing.T) {
 	if err := run(t.Context(), ":0", ""); err == nil || !strings.Contains(err.Error(), "give a token") {
 		t.Errorf("open to all without a token: %v", err)
 	}
-	if err := run(t.Context(), "127.0.0.1:0", filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "token file") {
+	if err := run(t.Context(), "127.0.0.1:0", filepath.Join(t.TempDir(), "none")); err == nil ||
+		!strings.Contains(err.Error(), "token file") {
 		t.Errorf("no token file: %v", err)
 	}
 	if runtime.GOOS == "windows" {

@@ -1,4 +1,5 @@
-// Package wire is what the host and the agent in the guest say to each other, over one virtio-serial port.
+// Package wire is what the host and the agent in the guest say to each other, over one
+// virtio-serial port.
 //
 // Both directions are a sequence of frames:
 //
@@ -8,8 +9,9 @@
 //	8       1      kind
 //	9       n      payload
 //
-// The host opens a call with a Request under a new number. Frames of several calls may be mixed; those of one call
-// keep their order. A call ends with the guest's Done. The port is a reliable stream, so there are no checksums.
+// The host opens a call with a Request under a new number. Frames of several calls may be mixed;
+// those of one call keep their order. A call ends with the guest's Done. The port is a reliable
+// stream, so there are no checksums.
 package wire
 
 import (

@@ -44,10 +44,12 @@ func TestBrokenFrames(t *testing.T) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
-	if _, err := NewReader(strings.NewReader("\x00\x01\x00\x01aaaab")).Read(); err == nil || !strings.Contains(err.Error(), "65537 bytes") {
+	if _, err := NewReader(strings.NewReader("\x00\x01\x00\x01aaaab")).Read(); err == nil ||
+		!strings.Contains(err.Error(), "65537 bytes") {
 		t.Errorf("too long: %v", err)
 	}
-	if err := (Frame{Kind: Done, Payload: []byte("{")}).Unmarshal(&Reply{}); err == nil || !strings.Contains(err.Error(), "kind 8") {
+	if err := (Frame{Kind: Done, Payload: []byte("{")}).Unmarshal(&Reply{}); err == nil ||
+		!strings.Contains(err.Error(), "kind 8") {
 		t.Errorf("no JSON: %v", err)
 	}
 }

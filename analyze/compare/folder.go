@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+)
+
+// Names in the folder.
+const (
+	heatPictureFile = "heatmap-difference.png"
+	heatNumbersFile = "heatmap-difference.npy"
+	divergenceFileA = "first-difference-a.png"
+	divergenceFileB = "first-difference-b.png"
+	pairVideoFile   = "pair.mp4"
+)
+
+// FolderFiles are the names of all files that a folder may have.
+func FolderFiles() []string {
+	return []string{heatPictureFile, heatNumbersFile, divergenceFileA, divergenceFileB, pairVideoFile,
+		pairVideoFile + ".json"}
+}
+
+// Folder holds what can be seen of a comparison: the difference of the heat maps, the first frames
+// that differ, and a video of both runs.
+type Folder struct {
+	staged *staging.Folder
+	path   string // as asked for
+}
+
+// BeginFolder prepares to write a folder, over what has the same name there. What makes that
+// impossible is told now. Write or Abandon ends it in any case.
+func BeginFolder(path string) (*Folder, error) {
+	staged, err := staging.Begin(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{staged, path}, nil
+}
+
+// Abandon takes away what was written. Nil is a folder that nobody has asked for.
+func (f *Folder) Abandon() error {
+	if f == nil {
+		return nil
+	}
+	return f.staged.Abandon()
+}
+
+// Write draws what can be seen of the two runs that are shown, and puts it in place when all is
+// there. What cannot be drawn is a refusal in the comparison's evidence. If it fails, the
+// comparison says nothing of files.
+func (f *Folder) Write(ctx context.Context, c *Comparison, told runfolder.Told) error {
+	d := drawing{Comparison: c, told: told, made: f.staged.Dir(), shown: f.path}
+	err := f.staged.Finish(d.all(ctx))
+	if err != nil {
+		c.heat, c.divergence, c.pair = nil, nil, nil
+	}
+	return err
+}
+
+// Evidence is what a folder has, in words.
+type Evidence struct{ Name, Text string }
+
+// Evidence tells what was drawn; nothing if no folder was written.
+func (c *Comparison) Evidence() (all []Evidence) {
+	if c.heat != nil {
+		all = append(all, Evidence{"heat maps", c.heat.text()})
+	}
+	if c.divergence != nil {
+		all = append(all, Evidence{"divergence", c.divergence.text()})
+	}
+	if c.pair != nil {
+		all = append(all, Evidence{"video", c.pair.text()})
+	}
+	return all
+}
+
+// drawing is a comparison whose folder is written.
+type drawing struct {
+	*Comparison
+	told  runfolder.Told
+	made  string // folder to write into
+	shown string // what it will be called
+}
+
+// path is where to write a file.
+func (d drawing) path(name string) string { return filepath.Join(d.made, name) }
+
+// name is what the file will be called.
+func (d drawing) name(name string) string { return filepath.Join(d.shown, name) }
+
+func (d drawing) file(name string, write func(io.Writer) error) error {
+	out, err := os.Create(d.path(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(out), out.Close())
+}
+
+// all draws the two runs that are shown, in the window that the primary is of.
+func (d drawing) all(ctx context.Context) error {
+	if d.shownA < 0 || d.shownB < 0 {
+		return nil
+	}
+	a, okA := d.side(&d.A.Runs[d.shownA])
+	b, okB := d.side(&d.B.Runs[d.shownB])
+	if !okA || !okB {
+		return nil
+	}
+	if err := d.drawHeat(a, b); err != nil {
+		return err
+	}
+	if err := d.drawDivergence(ctx, a, b); err != nil {
+		return err
+	}
+	return d.drawPair(ctx, a, b)
+}
+
+// side returns that of a run.
+func (d drawing) side(r *Run) (s side, ok bool) {
+	w, ok := d.window(r)
+	return side{r, w}, ok
+}

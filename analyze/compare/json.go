@@ -1,0 +1,158 @@
+package compare
+
+import "github.com/eideticker/eideticker/analyze/stats"
+
+// JSON is a comparison as compare --json prints it; its fields are promised in
+// cmd/eideticker/JSON.md.
+type JSON struct {
+	A setJSON `json:"a"`
+	B setJSON `json:"b"`
+	// passed, regressed, inconclusive: what --fail-on-regression goes by
+	Outcome     Outcome               `json:"outcome"`
+	Primary     string                `json:"primary"`
+	Threshold   *float64              `json:"threshold_fraction"` // null: each measure's own
+	Alike       bool                  `json:"alike"`
+	Differences []unlikeJSON          `json:"environment_differences"`
+	Warnings    []string              `json:"warnings"`
+	Counts      map[stats.Verdict]int `json:"counts"`
+	Measures    []measureJSON         `json:"measures"`
+	Heat        *heatJSON             `json:"heat_map,omitempty"`
+	Divergence  *divergenceJSON       `json:"divergence,omitempty"`
+	Pair        *pairJSON             `json:"pair,omitempty"`
+}
+
+type setJSON struct {
+	Path    string    `json:"path"`
+	Runs    []runJSON `json:"runs"`
+	Shown   string    `json:"shown_run"`
+	Retried int       `json:"retried_runs"`
+	Without []string  `json:"runs_without_results"`
+}
+
+type runJSON struct {
+	Name    string `json:"name"`
+	Retried int    `json:"retried_runs"`
+}
+
+type unlikeJSON struct {
+	Name string   `json:"name"`
+	A    []string `json:"a"`
+	B    []string `json:"b"`
+}
+
+type measureJSON struct {
+	Name      string          `json:"name"`
+	Window    string          `json:"window"`
+	Measure   string          `json:"measure"`
+	Version   int             `json:"version"`
+	Value     string          `json:"value"`
+	Unit      string          `json:"unit"`
+	Better    string          `json:"better"`
+	Threshold float64         `json:"threshold_fraction"`
+	A         sampleJSON      `json:"a"`
+	B         sampleJSON      `json:"b"`
+	Shift     IntervalJSON    `json:"shift"`
+	Change    *IntervalJSON   `json:"change_fraction"` // null where the base is 0
+	Delta     float64         `json:"cliffs_delta"`
+	P         *float64        `json:"p"` // null where nothing was tested
+	AdjustedP *float64        `json:"adjusted_p"`
+	Verdict   stats.Verdict   `json:"verdict"`
+	Direction stats.Direction `json:"direction"`
+	MoreA     int             `json:"more_runs_a"`
+	MoreB     int             `json:"more_runs_b"`
+	Sentence  string          `json:"sentence"`
+}
+
+type sampleJSON struct {
+	Values []pointJSON  `json:"values"`
+	Median IntervalJSON `json:"median"`
+}
+
+type pointJSON struct {
+	Run   string  `json:"run"`
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// IntervalJSON is a stats.Interval. It has null for bounds that too few runs have, and for the
+// confidence of single runs' bounds.
+type IntervalJSON struct {
+	Estimate   float64  `json:"estimate"`
+	Low        *float64 `json:"low"`
+	High       *float64 `json:"high"`
+	Confidence *float64 `json:"confidence"`
+}
+
+// IntervalOf tells an interval.
+func IntervalOf(i stats.Interval) IntervalJSON {
+	j := IntervalJSON{Estimate: i.Estimate}
+	if i.Exists {
+		j.Low, j.High = &i.Low, &i.High
+	}
+	if i.Confidence > 0 {
+		j.Confidence = &i.Confidence
+	}
+	return j
+}
+
+// JSON tells the comparison, and what a folder has of it if one was written.
+func (c *Comparison) JSON() *JSON {
+	outcome, _ := c.Outcome()
+	j := &JSON{
+		A: c.A.json(c.shownA), B: c.B.json(c.shownB), Outcome: outcome, Primary: c.Primary.Key.String(),
+		Threshold: c.options.Threshold, Alike: len(c.Unlike) == 0,
+		Differences: []unlikeJSON{}, Warnings: append([]string{}, c.Warnings...), Counts: c.counts(),
+		Heat: c.heat.json(), Divergence: c.divergence.json(), Pair: c.pair.json(),
+	}
+	for _, d := range c.Unlike {
+		j.Differences = append(j.Differences, unlikeJSON(d))
+	}
+	for i := range c.Values {
+		j.Measures = append(j.Measures, c.Values[i].json())
+	}
+	return j
+}
+
+func (s *Set) json(shown int) setJSON {
+	j := setJSON{Path: s.Path, Runs: []runJSON{}, Without: append([]string{}, s.Without...)}
+	for _, r := range s.Runs {
+		j.Runs = append(j.Runs, runJSON{r.Name, r.Retried})
+	}
+	j.Retried, _ = s.retried()
+	if shown >= 0 {
+		j.Shown = s.Runs[shown].Name
+	}
+	return j
+}
+
+func (v *Value) json() measureJSON {
+	better := v.Measure.Better
+	if better == "" {
+		better = "neither"
+	}
+	j := measureJSON{
+		Name: v.Key.String(), Window: v.Key.Window, Measure: v.Key.Measure, Version: v.Version, Value: v.Key.Value,
+		Unit:   v.Measure.Unit,
+		Better: string(better), Threshold: v.Measure.Threshold, A: sampleOf(v.A, v.MedianA),
+		B:     sampleOf(v.B, v.MedianB),
+		Shift: IntervalOf(v.Shift), Delta: v.Delta, Verdict: v.Verdict, Direction: v.Direction,
+		MoreA: v.MoreA, MoreB: v.MoreB, Sentence: v.Sentence(),
+	}
+	if v.HasChange {
+		change := IntervalOf(v.Change)
+		j.Change = &change
+	}
+	if v.Tested {
+		j.P, j.AdjustedP = &v.P, &v.AdjustedP
+	}
+	return j
+}
+
+func sampleOf(s stats.Sample, median stats.Interval) sampleJSON {
+	j := sampleJSON{Values: []pointJSON{}, Median: IntervalOf(median)}
+	for _, p := range s {
+		j.Values = append(j.Values, pointJSON(p))
+	}
+	return j
+}

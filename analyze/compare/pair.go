@@ -1,0 +1,142 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/analyze/wording"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// pairVideo is the video of the two runs that are shown, beside each other.
+type pairVideo struct {
+	name    string // of the file
+	refusal string // why there is none
+}
+
+// pairJSON tells of the video; its map stands in the file of that name with .json behind it.
+type pairJSON struct {
+	Video   string `json:"video"`
+	Refusal string `json:"refusal,omitempty"`
+}
+
+func (p *pairVideo) json() *pairJSON {
+	if p == nil {
+		return nil
+	}
+	return &pairJSON{p.name, p.refusal}
+}
+
+func (p *pairVideo) text() string {
+	if p.refusal != "" {
+		return "none: " + p.refusal
+	}
+	return p.name + ", A on the left, B on the right, aligned at the end of their green"
+}
+
+// drawPair writes the video of both runs from before their start until behind their end.
+func (d drawing) drawPair(ctx context.Context, a, b side) error {
+	video := &pairVideo{name: d.name(pairVideoFile)}
+	d.pair = video
+	ra, rb, err := twoRecordings(a, b)
+	if missing := (noRecordingError{}); errors.As(err, &missing) {
+		video.refusal = wording.Sentence(missing)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer ra.Close() // was only read
+	defer rb.Close() // was only read
+	advance, end := d.told.Phase("writing both runs beside each other",
+		max(a.window.End-a.window.Start, b.window.End-b.window.Start))
+	defer end()
+	left, errA := pairSide(ctx, ra, a.window, "A: "+a.run.Name, advance)
+	right, errB := pairSide(ctx, rb, b.window, "B: "+b.run.Name, func(int) {})
+	left.Overlay.Values, right.Overlay.Values = pairValues(a.window, b.window)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	err = render.WritePair(d.path(pairVideoFile), left, right, render.VideoOptions{})
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, render.ErrPair) {
+		video.refusal = wording.Sentence(err)
+		return nil
+	}
+	return err
+}
+
+// pairMargin is how many frames are shown before a window's start and behind its end.
+const pairMargin = 15
+
+func pairSide(ctx context.Context, r *recording.Reader, w *report.Window, title string,
+	advance func(frames int)) (render.Side, error) {
+	segment, err := r.SegmentOf(w.Start)
+	if err != nil {
+		return render.Side{}, err
+	}
+	from, to := max(w.Start-pairMargin, segment.First), min(max(w.End, w.Red)+pairMargin, segment.First+segment.Frames)
+	first, err := r.Meta(from)
+	if err != nil {
+		return render.Side{}, err
+	}
+	start, err := r.Meta(w.Start)
+	if err != nil {
+		return render.Side{}, err
+	}
+	num, den := runfolder.Rate(segment)
+	side := render.Side{
+		Layout: segment.Layout, Start: w.Start, Before: start.Sequence - first.Sequence, RateNum: num, RateDen: den,
+		Steps: watched(ctx, r.Steps(from, to), advance),
+		Overlay: render.Overlay{
+			Title: title, Zero: start.Sampled.Mid(), First: from, Last: to - 1,
+			Marks: []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin},
+				{Frame: w.End, Label: "end", Tone: render.End}},
+		},
+	}
+	return side, nil
+}
+
+// pairValues are the values that stand below the pictures: of each side the same, in full, so that
+// one can look from one to the other.
+func pairValues(wa, wb *report.Window) (a, b []analyze.Value) {
+	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"scroll", "framerate"}} {
+		va, okA := valueOf(wa, want[0], want[1])
+		vb, okB := valueOf(wb, want[0], want[1])
+		if okA && okB {
+			va.Name, vb.Name = want[0]+"."+want[1], want[0]+"."+want[1]
+			a, b = append(a, va), append(b, vb)
+		}
+	}
+	return a, b
+}
+
+func valueOf(w *report.Window, measure, name string) (analyze.Value, bool) {
+	for i := range w.Results {
+		if r := &w.Results[i]; r.Measure == measure {
+			return r.Find(name)
+		}
+	}
+	return analyze.Value{}, false
+}
+
+// watched passes steps on until the context ends, and tells how far they are.
+func watched(ctx context.Context, steps iter.Seq2[*frame.Step, error], advance func(frames int)) iter.Seq2[*frame.Step,
+	error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range steps {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(step, err) || err != nil {
+				return
+			}
+			advance(1)
+		}
+	}
+}

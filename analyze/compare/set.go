@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
+)
+
+// Set is one side of a comparison.
+type Set struct {
+	Path string // as given; where a set is named, this is its name
+	Runs []Run
+	// Without are run folders that have no results.
+	Without []string
+}
+
+// Run is what comparing takes of one run's results; series are not kept.
+type Run struct {
+	Name        string // of the run folder
+	Dir         string
+	Recording   report.Recording
+	Environment report.Environment
+	Settings    report.Settings
+	Retried     int             // how often the run began again
+	Windows     []report.Window // without series and times
+
+	keys []string // of each window, see nameWindows
+}
+
+// Load reads a results.json, a run folder, or all run folders in a folder.
+func Load(ctx context.Context, path string) (*Set, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Path: path}
+	if !st.IsDir() {
+		return s, s.add(path, filepath.Dir(path))
+	}
+	own := filepath.Join(path, report.FileName)
+	if _, err := os.Stat(own); err == nil {
+		return s, s.add(own, path)
+	}
+	folders, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range sortedRuns(folders) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		dir := filepath.Join(path, f)
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			continue
+		}
+		file := filepath.Join(dir, report.FileName)
+		switch _, err := os.Stat(file); {
+		case err == nil:
+			if len(s.Runs) == stats.MostRuns {
+				return nil, fmt.Errorf("%s has over %d runs; compare fewer at a time", path, stats.MostRuns)
+			}
+			if err := s.add(file, dir); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case isRun(dir):
+			s.Without = append(s.Without, f)
+		}
+	}
+	if len(s.Runs) == 0 {
+		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze RECORDING -o RUN_DIR", path, report.FileName)
+	}
+	return s, nil
+}
+
+// isRun says that a folder was meant to be a run.
+func isRun(dir string) bool {
+	for _, name := range []string{"run.json", "recording.eid"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sortedRuns returns the names of entries, run-2 before run-10. Hidden ones are work in progress.
+func sortedRuns(entries []os.DirEntry) []string {
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortStableFunc(names, naturally)
+	return names
+}
+
+// naturally compares names, runs of digits in them as numbers.
+func naturally(a, b string) int {
+	for a != "" && b != "" {
+		da, db := digits(a), digits(b)
+		if da > 0 && db > 0 {
+			na, nb := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
+			if len(na) != len(nb) {
+				return len(na) - len(nb)
+			}
+			if c := strings.Compare(na, nb); c != 0 {
+				return c
+			}
+			a, b = a[da:], b[db:]
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+}
+
+func (s *Set) add(file, dir string) error {
+	r, err := report.Read(file)
+	if err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	run := Run{
+		Name: filepath.Base(abs), Dir: dir, Recording: r.Recording, Environment: r.Environment, Settings: r.Settings,
+		Retried: r.RetriedRuns, Windows: r.Windows,
+	}
+	for i := range run.Windows {
+		w := &run.Windows[i]
+		used(w, &run.Settings)
+		w.Times = report.FrameTimes{Lost: w.Times.Lost}
+		for j := range w.Results {
+			w.Results[j] = analyze.Result{
+				Measure: w.Results[j].Measure, Version: w.Results[j].Version, State: w.Results[j].State,
+				Refusal: w.Results[j].Refusal, Values: w.Results[j].Values,
+			}
+		}
+	}
+	s.Runs = append(s.Runs, run)
+	return nil
+}
+
+// retried is how many runs of the set had to be begun again, and how often in all.
+func (s *Set) retried() (runs, times int) {
+	for _, r := range s.Runs {
+		if r.Retried > 0 {
+			runs++
+			times += r.Retried
+		}
+	}
+	return runs, times
+}
+
+// SetThresholds replaces the measures' own thresholds by a test's, in percent. The name
+// "fps.framerate" is one value's threshold, "fps" that of the measure's other values.
+func SetThresholds[P ~float64](s *Set, thresholds map[string]P) {
+	s.eachRun(func(run *Run) {
+		for i := range run.Windows {
+			for j := range run.Windows[i].Results {
+				res := &run.Windows[i].Results[j]
+				for k := range res.Values {
+					v := &res.Values[k]
+					if t, ok := thresholds[res.Measure+"."+v.Name]; ok {
+						v.Threshold = float64(t) / 100
+					} else if t, ok := thresholds[res.Measure]; ok {
+						v.Threshold = float64(t) / 100
+					}
+				}
+			}
+		}
+	})
+}
+
+// clone returns a set whose runs' windows can be named without naming those of this one.
+func (s *Set) clone() *Set {
+	own := *s
+	own.Runs = slices.Clone(s.Runs)
+	return &own
+}
+
+func (s *Set) eachRun(do func(*Run)) {
+	for i := range s.Runs {
+		do(&s.Runs[i])
+	}
+}
+
+// each returns what the runs have, each value once, sorted.
+func (s *Set) each(of func(*Run) string) []string {
+	seen := map[string]bool{}
+	for i := range s.Runs {
+		seen[of(&s.Runs[i])] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// describe says what a set is, and which run is shown for all; -1: none.
+func (s *Set) describe(shown int) string {
+	if len(s.Runs) == 1 {
+		return s.Path + ", a single run"
+	}
+	text := fmt.Sprintf("%s, %s", s.Path, wording.Plural(len(s.Runs), "run"))
+	if shown >= 0 {
+		text += "; closest to the median: " + s.Runs[shown].Name
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+package runfolder
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/codec/recorder"
+)
+
+// How long after its red a page's results are there, in periods of the signal, while it is recorded
+// in real time. The window is of 3 s.
+func BenchmarkReady(b *testing.B) {
+	for _, bc := range []struct {
+		scene, what string
+		measures    []string
+	}{
+		{"page", "fed", []string{"fps", "heatmap"}},
+		{"web", "fed", []string{"fps", "heatmap"}},
+		{"page", "pixels", []string{"fps", "heatmap", "tearing", "loadhist"}},
+		{"web", "pixels", []string{"fps", "heatmap", "tearing", "loadhist"}},
+		{"page", "all", nil},
+		{"web", "all", nil},
+	} {
+		b.Run("scene="+bc.scene+"/measures="+bc.what, func(b *testing.B) {
+			var took []time.Duration
+			lost := uint64(0)
+			for b.Loop() {
+				q, _ := url.ParseQuery("markers=1&frames=180&pace=realtime")
+				src, err := synth.Open(bc.scene, q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				path := filepath.Join(b.TempDir(), "a.eid")
+				l, err := NewLive(b.Context(),
+					LiveOptions{Settings: Settings{Measures: bc.measures, Variants: []string{"pixel", "histogram"}},
+						Path: path, Program: "bench"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				res, err := recorder.Record(b.Context(), src, path, recorder.Options{Watch: l})
+				if err != nil {
+					b.Fatal(err)
+				}
+				lost += res.Missing
+				_, ready, _, err := l.Results(b.Context(), silent{})
+				if err != nil || len(ready) != 1 {
+					b.Fatalf("%d ready, %v", len(ready), err)
+				}
+				took = append(took, ready[0].After)
+				src.Close()
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2])/float64(time.Second/60), "periods")
+			b.ReportMetric(float64(lost), "lost")
+		})
+	}
+}

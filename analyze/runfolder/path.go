@@ -1,0 +1,32 @@
+package runfolder
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+// mostScanOut bounds what a recording is believed.
+const mostScanOut = 10 * time.Second
+
+// path adds what the recording tells of the way from the screen into it: the delay that its source
+// is certified to have, and how long its signal takes from the first row to the last.
+func (a *analysis) path(o *analyze.ResponseOptions) {
+	for _, m := range a.reader.Metadata() {
+		switch {
+		case m.Name == analyze.CertificateMetadata && !a.OwnDelay:
+			if delay, within, ok := analyze.CertifiedDelay(m.Value); ok {
+				o.Delay, o.DelayWithin = delay, within
+			}
+		case m.Name == "v4l2.device" && !a.OwnScanOut:
+			var device struct {
+				ScanOut int64 `json:"scan_out_ns"`
+			}
+			// A value of another form says nothing.
+			if json.Unmarshal(m.Value, &device) == nil && device.ScanOut > 0 && device.ScanOut <= int64(mostScanOut) {
+				o.ScanOut = time.Duration(device.ScanOut)
+			}
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package runfolder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report"
+)
+
+// mostEvidence is how many frames of evidence are drawn for a window.
+const mostEvidence = 12
+
+// windowPictures draws what belongs to one window.
+type windowPictures struct {
+	*folder
+	window  *report.Window
+	outcome *analyze.Outcome
+	prefix  string // of file names, where there are several windows
+}
+
+func (f *folder) window(i int, o *analyze.Outcome) *windowPictures {
+	p := &windowPictures{folder: f, window: &f.found.Results.Windows[i], outcome: o}
+	if i > 0 {
+		p.prefix = fmt.Sprintf("%d_", i+1)
+	}
+	return p
+}
+
+func (f *folder) pictures(ctx context.Context) error {
+	advance, end := f.told.Phase("drawing pictures", len(f.found.Outcomes))
+	defer end()
+	for i, o := range f.found.Outcomes {
+		if ctx.Err() != nil {
+			return f.interrupted(ctx, "%d of %d windows have pictures", i, len(f.found.Outcomes))
+		}
+		if err := f.window(i, o).all(); err != nil {
+			return err
+		}
+		advance(1)
+	}
+	return f.problems()
+}
+
+// problems draws what was seen in place of markers.
+func (f *folder) problems() error {
+	drawn := 0
+	for _, p := range f.found.Problems {
+		for _, n := range p.Frames {
+			if drawn++; drawn > mostEvidence {
+				return nil
+			}
+			img, err := f.reader.Image(n)
+			if err != nil {
+				f.note("a picture is missing: %v", err)
+				continue
+			}
+			e := []analyze.Evidence{{Kind: p.Kind, Frame: n, Text: p.Text}}
+			pic, err := render.EvidencePicture(img, e, render.EvidenceOptions{Caption: fmt.Sprintf("frame %d", n)})
+			if err != nil {
+				f.note("a picture is missing: %v", err)
+				continue
+			}
+			name := fmt.Sprintf("%s/marker_%06d.png", PicturesDir, n)
+			if err := f.file(name, func(w io.Writer) error { return png.Encode(w, pic) }); err != nil {
+				return err
+			}
+			f.found.Results.Pictures = append(f.found.Results.Pictures,
+				report.Picture{Kind: report.PictureEvidence, File: name, Text: p.Text, Frame: n})
+		}
+	}
+	return nil
+}
+
+// file writes one file of the folder.
+func (f *folder) file(name string, write func(io.Writer) error) error {
+	out, err := os.Create(f.path(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(out), out.Close())
+}
+
+func (p *windowPictures) all() error {
+	for _, draw := range []func() error{p.heat, p.frameTimes, p.progress, p.filmstrip, p.evidence} {
+		err := draw()
+		var path *os.PathError
+		switch {
+		case errors.As(err, &path): // the disk, and not the picture
+			return err
+		case err != nil:
+			p.note("%s", p.title(fmt.Sprintf("a picture is missing: %v", err)))
+		}
+	}
+	return nil
+}
+
+// file writes one file of the window's pictures and returns its name in the folder.
+func (p *windowPictures) file(name string, write func(io.Writer) error) (string, error) {
+	name = PicturesDir + "/" + p.prefix + name
+	return name, p.folder.file(name, write)
+}
+
+func (p *windowPictures) png(name string, img image.Image) (string, error) {
+	return p.file(name, func(w io.Writer) error { return png.Encode(w, img) })
+}
+
+func (p *windowPictures) add(kind, file, data, measure, text string, frame int) {
+	p.window.Pictures = append(p.window.Pictures, report.Picture{Kind: kind, File: file, Data: data, Text: text,
+		Measure: measure, Frame: frame})
+}
+
+func (p *windowPictures) heat() error {
+	r, ok := p.outcome.Find("heatmap")
+	if !ok || r.Heat == nil {
+		return nil
+	}
+	last, err := p.reader.Image(p.outcome.Window.End)
+	if err != nil {
+		return err
+	}
+	img, err := render.HeatPicture(r.Heat, render.HeatOptions{Title: p.title("how often each pixel changed"),
+		Under: &last})
+	if err != nil {
+		return err
+	}
+	data, err := p.file("heatmap.npy", func(w io.Writer) error { return render.WriteNPY(w, r.Heat) })
+	if err != nil {
+		return err
+	}
+	name, err := p.png("heatmap.png", img)
+	if err == nil {
+		p.add(report.PictureHeatMap, name, data, "heatmap", "How often each pixel changed.", -1)
+	}
+	return err
+}
+
+func (p *windowPictures) title(what string) string {
+	if p.window.Name != "" {
+		return p.window.Name + ": " + what
+	}
+	return what
+}
+
+// seconds is when a frame was on the screen, counted from s.
+func (p *windowPictures) seconds(n int) float64 {
+	t := p.outcome.Times
+	return t.At(n).Sub(t.At(p.outcome.Window.Start)).Seconds()
+}
+
+func (p *windowPictures) frameTimes() error {
+	r, ok := p.outcome.Find("fps")
+	if !ok || len(r.Series) == 0 {
+		return nil
+	}
+	g, err := render.FrameTimeGraph(r.Series[0], p.seconds, render.GraphOptions{Title: p.title("frame times")})
+	if err != nil {
+		return err
+	}
+	return p.graph(g, "frametimes", report.PictureFrameTimes, "fps", "How long each frame was on the screen.")
+}
+
+func (p *windowPictures) progress() error {
+	var lines []render.Line
+	if r, ok := p.outcome.Find("speedindex"); ok {
+		for _, s := range r.Series {
+			lines = append(lines, render.Line{Name: s.Name, Series: s, Seconds: p.seconds})
+		}
+	}
+	if r, ok := p.outcome.Find("loadhist"); ok && len(lines) == 0 && len(r.Series) > 0 {
+		lines = append(lines, render.Line{Name: "pixels", Series: r.Series[0], Seconds: p.seconds})
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	g, err := render.ProgressGraph(lines, render.GraphOptions{Title: p.title("load progress")})
+	if err != nil {
+		return err
+	}
+	return p.graph(g, "progress", report.PictureProgress, "speedindex",
+		"How much of the last picture was there, over time.")
+}
+
+func (p *windowPictures) graph(g *render.Graph, name, kind, measure, text string) error {
+	svg, err := p.file(name+".svg", g.WriteSVG)
+	if err != nil {
+		return err
+	}
+	if _, err := p.file(name+".png", g.WritePNG); err != nil {
+		return err
+	}
+	p.add(kind, svg, "", measure, text, -1)
+	return nil
+}
+
+// filmstrip shows the frames at which something changed.
+func (p *windowPictures) filmstrip() error {
+	var cells []render.Cell
+	for _, n := range p.changed() {
+		cells = append(cells, render.Cell{Frame: n, Caption: fmt.Sprintf("%.3f s", p.seconds(n))})
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	cells[0].Mark, cells[0].Tone = "start", render.Begin
+	strip, err := render.NewFilmstrip(cells, render.FilmstripOptions{Title: p.title("what was seen")})
+	if err != nil {
+		return err
+	}
+	for _, n := range strip.Frames() {
+		img, err := p.reader.Image(n)
+		if err != nil {
+			return err
+		}
+		strip.Add(n, img)
+	}
+	img, err := strip.Picture()
+	if err != nil {
+		return err
+	}
+	name, err := p.png("filmstrip.png", img)
+	if err == nil {
+		p.add(report.PictureFilmstrip, name, "", "",
+			"Frames at which something changed, evenly chosen where there are many.", -1)
+	}
+	return err
+}
+
+// changed returns the frames of the window that are new, as far as a measure that was asked for
+// tells; of one that counts final pixels those in which there are more or fewer.
+func (p *windowPictures) changed() []int {
+	w := p.outcome.Window
+	for _, measure := range []string{"fps", "speedindex", "loadhist"} {
+		r, ok := p.outcome.Find(measure)
+		if !ok || len(r.Series) == 0 || len(r.Series[0].Frames) == 0 {
+			continue
+		}
+		frames := r.Series[0].Frames
+		for len(frames) > 0 && frames[0] <= w.Start { // a load begins with what was seen before it
+			frames = frames[1:]
+		}
+		return append([]int{w.Start}, frames...)
+	}
+	return []int{w.Start, w.End}
+}
+
+// evidence draws the frames that measures name, each with all that is said of it.
+func (p *windowPictures) evidence() error {
+	of := map[int][]analyze.Evidence{}
+	measure := map[int]string{}
+	var frames []int
+	for i := range p.outcome.Results {
+		for _, e := range p.outcome.Results[i].Evidence {
+			if len(of[e.Frame]) == 0 {
+				frames = append(frames, e.Frame)
+				measure[e.Frame] = p.outcome.Results[i].Measure
+			}
+			of[e.Frame] = append(of[e.Frame], e)
+		}
+	}
+	if n := len(frames); n > mostEvidence {
+		p.note("%s", p.title(fmt.Sprintf(
+			"%d frames are evidence for what was found; pictures were drawn of the first %d", n, mostEvidence)))
+		frames = frames[:mostEvidence]
+	}
+	slices.Sort(frames)
+	for _, n := range frames {
+		img, err := p.reader.Image(n)
+		if err != nil {
+			return err
+		}
+		pic, err := render.EvidencePicture(img, of[n],
+			render.EvidenceOptions{Caption: fmt.Sprintf("frame %d, %.3f s", n, p.seconds(n))})
+		if err != nil {
+			return err
+		}
+		name, err := p.png(fmt.Sprintf("evidence_%06d.png", n), pic)
+		if err != nil {
+			return err
+		}
+		p.add(report.PictureEvidence, name, "", measure[n], of[n][0].Text, n)
+	}
+	return nil
+}

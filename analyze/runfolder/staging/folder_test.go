@@ -1,0 +1,145 @@
+package staging
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMain is also the program that TestOrphans kills.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("STAGING_TEST_BEGIN"); path != "" {
+		f, err := Begin(path)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(f.Dir(), "a"), []byte("left"), 0o644)
+		}
+		if err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("begun\n")
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent has gone
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAllOrNothing(t *testing.T) {
+	base := t.TempDir()
+	path := filepath.Join(base, "deep", "er", "run")
+	f, err := Begin(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(f.Dir(), "a"), "1")
+	if err := f.Finish(errors.New("no room")); err == nil || err.Error() != "no room" {
+		t.Errorf("failed: %v", err)
+	}
+	if left := names(t, base); len(left) > 0 {
+		t.Errorf("a failure leaves %v", left)
+	}
+	for _, text := range []string{"1", "2"} {
+		if f, err = Begin(path); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(f.Dir(), "a"), text)
+		if err := f.Finish(nil); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(path, "a")); err != nil || string(b) != text {
+			t.Errorf("a is %q, %v; want %q", b, err, text)
+		}
+		if got := names(t, path); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("the folder has %v", got)
+		}
+	}
+	if got := names(t, filepath.Dir(path)); !slices.Equal(got, []string{"run"}) {
+		t.Errorf("beside it stand %v", got)
+	}
+}
+
+func TestWhatCannotBeIsToldAtOnce(t *testing.T) {
+	base := t.TempDir()
+	file := filepath.Join(base, "file")
+	write(t, file, "")
+	for path, want := range map[string]string{file: "no folder", filepath.Join(file, "run"): "not a directory"} {
+		if _, err := Begin(path); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if got := names(t, base); !slices.Equal(got, []string{"file"}) {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// TestOrphans: what a killed program leaves is taken away by the next, and what a living one is at
+// is not.
+func TestOrphans(t *testing.T) {
+	base := t.TempDir()
+	path := filepath.Join(base, "run")
+	killed := exec.Command(os.Args[0])
+	killed.Env = append(os.Environ(), "STAGING_TEST_BEGIN="+path)
+	out, err := killed.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := killed.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(base, ".run.backup") // none of ours
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Begin(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, base); len(got) != 3 {
+		t.Errorf("with two at work there are %v", got)
+	}
+	if err := errors.Join(killed.Process.Kill(), f.Finish(nil)); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait() // says that it was killed
+	if f, err = Begin(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Finish(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, base); !slices.Equal(got, []string{".run.backup", "run"}) {
+		t.Errorf("left: %v", got)
+	}
+}

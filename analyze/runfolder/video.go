@@ -1,0 +1,191 @@
+package runfolder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/capture/video/media"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// around is how many frames of a video stand before the first window and behind the last, so that
+// green and red are seen.
+const around = 15
+
+const noVideo = "there is no video"
+
+// video shows all windows of the first one's format, with what lies between them.
+func (f *folder) video(ctx context.Context) error {
+	windows := f.found.Results.Windows
+	if len(windows) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return f.interrupted(ctx, noVideo)
+	}
+	segment, err := f.reader.SegmentOf(windows[0].Start)
+	if err != nil {
+		return err
+	}
+	from, to := f.span(segment)
+	advance, end := f.told.Phase("writing the video", to-from)
+	defer end()
+	num, den := Rate(segment)
+	v, err := render.NewVideo(f.path(VideoFile), segment.Layout,
+		render.VideoOptions{RateNum: num, RateDen: den, Overlay: f.overlay(from, to)})
+	if missing := (*media.Failure)(nil); errors.As(err, &missing) && missing.Unsupported {
+		f.note("%s: %s", noVideo, missing.Text)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	whole, err := f.film(ctx, v, from, to, advance)
+	closed := v.Close()
+	if err == nil && !whole { // what ends in the middle would pass for all
+		return errors.Join(os.RemoveAll(f.path(VideoFile)), os.RemoveAll(f.path(videoMap)), f.interrupted(ctx, noVideo))
+	}
+	if err = errors.Join(err, closed); err != nil {
+		return fmt.Errorf("write the video: %w", err)
+	}
+	f.found.Results.Video = &report.Video{File: VideoFile, Map: videoMap}
+	return nil
+}
+
+// film puts frames into a video, and reports whether there was time for all.
+func (f *folder) film(ctx context.Context, v *render.Video, from, to int, advance func(int)) (whole bool, err error) {
+	for step, err := range f.reader.Steps(from, to) {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		if err == nil {
+			err = v.Step(step)
+		}
+		if err != nil {
+			return false, err
+		}
+		advance(1)
+	}
+	return true, nil
+}
+
+// span returns the frames of a segment that the video shows.
+func (f *folder) span(s recording.Segment) (from, to int) {
+	from, to = s.First+s.Frames, s.First
+	for _, w := range f.found.Results.Windows {
+		if w.Start < s.First || w.Start >= s.First+s.Frames {
+			continue
+		}
+		from = min(from, w.Start-around)
+		to = max(to, max(w.End, w.Red)+1+around)
+	}
+	return max(from, s.First), min(to, s.First+s.Frames)
+}
+
+// Rate returns frames a second as num/den, for a video; 0/0 where a recording does not know it.
+func Rate(s recording.Segment) (num, den int64) {
+	switch {
+	case s.PeriodNum > 0 && s.PeriodDen > 0:
+		return s.PeriodDen, s.PeriodNum
+	case s.FemtoPeriod > 0:
+		const milli = 1000
+		return max(int64(1e15*milli)/s.FemtoPeriod, 1), milli
+	}
+	return 0, 0
+}
+
+// overlay says what stands below the picture.
+func (f *folder) overlay(from, to int) *render.Overlay {
+	o := &render.Overlay{First: from, Last: to - 1, At: f.at}
+	byName := map[string]int{}
+	for i, found := range f.found.Outcomes {
+		w := found.Window
+		if w.Start < from || w.Start >= to {
+			continue
+		}
+		o.Parts = append(o.Parts, f.part(i))
+		o.Marks = append(o.Marks, windowMarks(&w)...)
+		for i := range found.Results {
+			o.Marks = append(o.Marks, torn(&found.Results[i])...)
+			for _, s := range found.Results[i].Series {
+				if shown := found.Results[i].Measure == "fps" && s.Name == "frame_time" ||
+					s.Name == "pixel.progress"; !shown {
+					continue
+				}
+				k, ok := byName[s.Name]
+				if !ok {
+					k = len(o.Series)
+					byName[s.Name] = k
+					o.Series = append(o.Series, analyze.Series{Name: s.Name, Unit: s.Unit, Holds: s.Holds})
+				}
+				o.Series[k].Frames = append(o.Series[k].Frames, s.Frames...)
+				o.Series[k].Values = append(o.Series[k].Values, s.Values...)
+			}
+		}
+	}
+	slices.SortStableFunc(o.Marks, func(a, b render.Mark) int { return a.Frame - b.Frame })
+	return o
+}
+
+// part is what the video says of one window: its times count from T0, or from its start.
+func (f *folder) part(i int) render.Part {
+	o := f.found.Outcomes[i]
+	p := render.Part{
+		First: max(o.Window.Start-around, 0), Title: f.found.Results.Recording.Name, Zero: o.Times.At(o.Window.Start),
+		Values: headline(o),
+	}
+	if name := f.found.Results.Windows[i].Name; len(f.found.Outcomes) > 1 && name != "" {
+		p.Title = name
+	}
+	if t0 := o.Window.T0; t0 != nil {
+		p.Zero = t0.At
+	}
+	return p
+}
+
+// at is a frame's time as the measures and the page have it. Between windows its stamp tells.
+func (f *folder) at(n int, stamp timeline.Time) timeline.Time {
+	for _, o := range f.found.Outcomes {
+		if first, last := o.Window.Start, max(o.Window.End, o.Window.Red); n >= first && n <= last {
+			return o.Times.At(n)
+		}
+	}
+	return stamp
+}
+
+func windowMarks(w *analyze.Window) []render.Mark {
+	marks := []render.Mark{{Frame: w.Start, Label: "start", Tone: render.Begin},
+		{Frame: w.End, Label: "end", Tone: render.End}}
+	if w.Red != analyze.None && w.Kind == analyze.ByMarkers {
+		marks = append(marks, render.Mark{Frame: w.Red, Label: "red", Tone: render.Neutral})
+	}
+	return marks
+}
+
+func torn(r *analyze.Result) (marks []render.Mark) {
+	for _, e := range r.Evidence {
+		if e.Kind == "torn" {
+			marks = append(marks, render.Mark{Frame: e.Frame, Label: "torn", Tone: render.Fault})
+		}
+	}
+	return marks
+}
+
+// headline picks the numbers that fit beside a picture.
+func headline(o *analyze.Outcome) (values []analyze.Value) {
+	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"tearing", "torn_frames"}} {
+		if r, ok := o.Find(want[0]); ok {
+			if v, ok := r.Find(want[1]); ok && v.State != analyze.Suspected {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}

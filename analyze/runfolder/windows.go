@@ -1,0 +1,393 @@
+package runfolder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/strip"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// window is one that is to be measured, and what was found when it was looked for.
+type window struct {
+	analyze.Window
+	kind  string
+	masks []frame.Region // the code strip, where there is one
+	// tolerance is τ; greenFrom is the first frame of the held green, on which it can be
+	// calibrated.
+	tolerance, greenFrom int
+	noise                *analyze.Noise // nil where nothing was calibrated
+	warnings             []string
+	number, of           int // the first is 1, of so many
+}
+
+// windows says what is to be measured, and in sentences what was found on the way.
+func (a *analysis) windows(ctx context.Context) (found []window, notes []string, err error) {
+	switch {
+	case a.reader.Frames() == 0:
+		return nil, nil, errors.New(
+			"the recording has no frames to measure: what became of them is told by the measure quality")
+	case a.To > 0:
+		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: report.Frames}}
+	default:
+		if found, notes, err = a.byMarkers(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(found) == 0 {
+		found = a.everything()
+	}
+	whole := found[:0]
+	for _, w := range found {
+		if err := a.complete(&w); err != nil {
+			a.passOver(&w, err)
+			continue
+		}
+		whole = append(whole, w)
+	}
+	return whole, notes, nil
+}
+
+// passOver leaves out a window that cannot be measured; the others are.
+func (a *analysis) passOver(w *window, why error) {
+	a.left = append(a.left, fmt.Errorf("frames %d to %d: %w", w.Start, w.End, why))
+}
+
+// byMarkers looks for green and red. Without any there is no window, which is an error only where
+// markers were asked for.
+func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []string, err error) {
+	markers, err := a.findMarkers(ctx)
+	var problems *marker.Error
+	if err != nil && !errors.As(err, &problems) {
+		return nil, nil, err
+	}
+	open := problems != nil && problems.Open != nil && (a.ends() || len(markers) == 0 && !a.Markers)
+	if open {
+		found = append(found, openWindow(*problems.Open))
+		if a.ends() && len(problems.Problems) == 1 {
+			problems = nil // its end is asked for otherwise
+		}
+	}
+	if problems != nil {
+		a.problems = problems.Problems
+		if a.Markers && len(markers)+len(found) == 0 {
+			return nil, nil, withoutRed(problems)
+		}
+		if a.Markers || len(markers)+len(found) > 0 || !onlyMissing(problems) {
+			notes = append(notes, problems.Error())
+		}
+	}
+	if open && !a.ends() {
+		notes = append(notes, "without a red, all that follows the green is measured; "+otherEnds)
+	}
+	whole := make([]window, 0, len(markers)+1)
+	for _, m := range markers {
+		whole = append(whole, markerWindow(m))
+	}
+	if found = append(whole, found...); len(found) == 0 {
+		notes = append(notes, "no sync markers were found: all frames are measured")
+	}
+	return found, notes, nil
+}
+
+const otherEnds = "where the content ends is said by --still, --limit or --event"
+
+// withoutRed adds what helps to the problems of a recording that has no window, if a page has not
+// drawn its red.
+func withoutRed(problems *marker.Error) error {
+	if problems.Open == nil {
+		return problems
+	}
+	return fmt.Errorf("%w; %s", problems, otherEnds)
+}
+
+// openWindow is content that no red ends.
+func openWindow(m marker.Window) window {
+	w := markerWindow(m)
+	w.kind = report.End
+	return w
+}
+
+// ends reports whether the content's end does not need a red.
+func (a *analysis) ends() bool { return a.Still > 0 || a.EndEvent != "" || a.Limit > 0 }
+
+// onlyMissing reports whether nothing like a marker was seen at all.
+func onlyMissing(e *marker.Error) bool {
+	return !slices.ContainsFunc(e.Problems, func(p marker.Problem) bool {
+		return p.Kind != marker.Missing ||
+			p.First > 0
+	})
+}
+
+func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
+	_, end := a.told.Phase("looking for green and red", 0)
+	defer end()
+	return marker.Find(a.reader, 0, a.reader.Frames(), marker.Options{Nonce: a.Nonce, Stop: ctx.Err})
+}
+
+func markerWindow(m marker.Window) window {
+	w := window{kind: report.Markers, Window: analyze.Window{
+		Kind: analyze.ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End, Red: m.Red,
+		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
+	}}
+	if t := m.TornGreen; t != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("the green is torn in frame %d at line %d", t.Frame, t.Row))
+	}
+	if t := m.TornRed; t != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("the red is torn in frame %d at line %d", t.Frame, t.Row))
+	}
+	if !m.Exact {
+		w.warnings = append(w.warnings,
+			"the held green is not the same in all its frames: the capture is noisy, see --tolerance auto")
+	}
+	w.warnings = append(w.warnings, m.Warnings...)
+	w.greenFrom = m.GreenFrom
+	return w
+}
+
+// everything is a window per run of frames of one format.
+func (a *analysis) everything() (found []window) {
+	for _, s := range a.reader.Segments() {
+		if s.Frames > 0 {
+			w := analyze.FramesWindow(a.reader, s.First, s.First+s.Frames)
+			w.Red = analyze.None
+			found = append(found, window{Window: w, kind: report.All})
+		}
+	}
+	return found
+}
+
+// complete adds what is the same for all windows: m, T0, and where the code strip lies.
+func (a *analysis) complete(w *window) error {
+	w.Name, w.MinPixels, w.tolerance = a.Name, a.MinPixels, a.Tolerance
+	switch {
+	case a.T0 == FromStart:
+		w.T0 = a.fromStart(w.Window)
+	case w.Green != analyze.None || a.T0 != "":
+		if w.T0 = a.t0(w); w.T0 == nil && a.T0 != "" {
+			w.warnings = append(w.warnings,
+				fmt.Sprintf("no event %s comes before the content, so there is no T0; the recording has %s", a.T0,
+					KindsText(EventKinds(a.reader))))
+		}
+	}
+	if !a.KeepStrip {
+		a.maskStrip(w)
+	}
+	if a.AutoTolerance {
+		if err := a.calibrate(w); err != nil {
+			return err
+		}
+	}
+	return a.end(w)
+}
+
+// calibrate takes τ and m from the held green and a held pattern, as far as there are such.
+func (a *analysis) calibrate(w *window) error {
+	var held []analyze.Held
+	if w.Kind == analyze.ByMarkers {
+		held = append(held, analyze.Held{From: w.greenFrom, To: w.Green + 1})
+	}
+	if a.PatternTo > 0 {
+		held = append(held, analyze.Held{From: a.PatternFrom, To: a.PatternTo, Pattern: true})
+	}
+	if len(held) == 0 {
+		return errors.New("--tolerance auto calibrates on the held green, and there is none: name frames that hold a pattern with --calibrate A:B, or give a number with --tolerance N")
+	}
+	region := w.Region
+	if a.Region != nil {
+		region = *a.Region
+	}
+	n, err := analyze.Calibrate(a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
+	if err != nil {
+		return err
+	}
+	w.noise, w.tolerance, w.MinPixels = n, n.Tolerance, n.MinPixels
+	w.warnings = append(w.warnings,
+		fmt.Sprintf("calibrated on %s: tolerance %d, up to %d pixels more; changes of %d pixels by %d levels are seen for certain",
+			calibratedOn(n), n.Tolerance, n.MinPixels, n.SmallestPixels, n.SmallestLevels))
+	if n.Tolerance > 0 && n.Pattern == 0 {
+		w.warnings = append(w.warnings,
+			"there is noise, and other pictures than the green may have more: hold synth:pattern before the page, and name its frames with --calibrate A:B")
+	}
+	return nil
+}
+
+func calibratedOn(n *analyze.Noise) string {
+	switch green := n.Frames - n.Pattern; {
+	case n.Pattern == 0:
+		return fmt.Sprintf("%d frames of green", green)
+	case green == 0:
+		return fmt.Sprintf("%d frames of a pattern", n.Pattern)
+	default:
+		return fmt.Sprintf("%d frames of green and %d of a pattern", green, n.Pattern)
+	}
+}
+
+// end moves a window's end forward to where its content ends, for pages that cannot draw the red
+// themselves: before a stillness, with an event or after a time. What comes behind it, down to a
+// red that the rig has loaded, does not count.
+func (a *analysis) end(w *window) error {
+	var last int
+	var why string
+	switch {
+	case a.Still > 0:
+		segment, err := a.reader.SegmentOf(w.Start)
+		if err != nil {
+			return err
+		}
+		o := marker.StillOptions{For: a.Still, FemtoPeriod: segment.FemtoPeriod, Region: rectangle(w.Region)}
+		for _, m := range append(slices.Clone(a.Masks), w.masks...) {
+			o.Ignore = append(o.Ignore, rectangle(m))
+		}
+		still, err := marker.FindStill(a.reader, w.Start, w.End+1, o)
+		if err != nil {
+			return err
+		}
+		last, why = still.End, fmt.Sprintf("before a stillness of %v", still.For.Round(time.Millisecond))
+	case a.EndEvent != "":
+		at, err := a.lastEvent(w)
+		if err != nil {
+			return err
+		}
+		last, why = a.reader.Find(at), "at the event "+a.EndEvent
+	case a.Limit > 0:
+		start, err := a.reader.Meta(w.Start)
+		if err != nil {
+			return err
+		}
+		segment, err := a.reader.SegmentOf(w.Start)
+		if err != nil {
+			return err
+		}
+		// The frame that comes when the time is over is not of it; stamps may be off their beat by
+		// less than half a period.
+		half := time.Duration(segment.FemtoPeriod / 2e6)
+		last, why = a.reader.Find(start.Sampled.Mid().Add(a.Limit-half)), fmt.Sprintf("%v after its first", a.Limit)
+	default:
+		return nil
+	}
+	if last < w.End {
+		w.End = max(last, w.Start)
+		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %s", w.End, why))
+		w.kind, w.Kind, w.Red = report.End, analyze.ByEnd, w.End+1
+	}
+	return nil
+}
+
+// lastEvent returns when the last event that ends the content came within a window.
+func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
+	first, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return 0, err
+	}
+	last, err := a.reader.Meta(w.End)
+	if err != nil {
+		return 0, err
+	}
+	found := timeline.Time(-1)
+	for _, e := range a.reader.Events() {
+		if e.Kind == a.EndEvent && e.At >= first.Sampled.Earliest && e.At <= last.Sampled.Latest {
+			found = max(found, e.At)
+		}
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("no event %s lies between frames %d and %d: end the content with --still or --limit, or name another event", a.EndEvent, w.Start, w.End)
+	}
+	return found, nil
+}
+
+// FromStart is the T0 of load figures that count from a window's first frame, as those of a video
+// do that begins with the command.
+const FromStart = "start"
+
+func (a *analysis) fromStart(w analyze.Window) *analyze.Moment {
+	first, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return nil
+	}
+	return &analyze.Moment{At: first.Sampled.Mid(), Uncertainty: first.Sampled.Width() / 2, Source: "first frame"}
+}
+
+// EventKinds are the kinds of a recording's events, in the order in which they came first.
+func EventKinds(r *recording.Reader) (kinds []string) {
+	seen := map[string]bool{}
+	for _, e := range r.Events() {
+		if !seen[e.Kind] {
+			seen[e.Kind] = true
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// KindsText lists kinds of events in words.
+func KindsText(kinds []string) string {
+	const most = 20
+	switch more := len(kinds) - most; {
+	case len(kinds) == 0:
+		return "no events"
+	case more > 0:
+		return fmt.Sprintf("events of kind %s and %d more", strings.Join(kinds[:most], ", "), more)
+	}
+	return "events of kind " + strings.Join(kinds, ", ")
+}
+
+// t0 finds the command that began what a window shows: the last one until its first change that
+// does not come before the green was there. Without a green it may be a minute old.
+func (a *analysis) t0(w *window) *analyze.Moment {
+	kinds := []string{"navigation", "launch", "input"}
+	if a.T0 != "" {
+		kinds = []string{a.T0}
+	}
+	start, err := a.reader.Meta(w.Start)
+	if err != nil {
+		return nil
+	}
+	since := start.Sampled.Earliest.Add(-time.Minute)
+	if w.Kind == analyze.ByMarkers {
+		if green, err := a.reader.Meta(max(w.greenFrom-1, 0)); err == nil {
+			since = green.Sampled.Earliest
+		}
+	}
+	var found *timeline.EventHead
+	for _, e := range a.reader.Events() {
+		if slices.Contains(kinds, e.Kind) && e.At >= since && e.At <= start.Sampled.Latest &&
+			(found == nil || e.At >= found.At) {
+			found = &e
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return &analyze.Moment{At: found.At, Uncertainty: found.Uncertainty, Source: found.Source + " " + found.Kind}
+}
+
+// maskStrip takes the code strip out of a window, if its frames have one.
+func (a *analysis) maskStrip(w *window) {
+	segment, err := a.reader.SegmentOf(w.Start)
+	if err != nil {
+		return
+	}
+	region := rectangle(w.Region)
+	d, err := strip.NewDecoder(segment.Layout, region)
+	if err != nil {
+		return // too small for one
+	}
+	for _, n := range []int{w.Start, (w.Start + w.End) / 2, w.End} {
+		img, err := a.reader.Rows(n, d.Rows())
+		if err != nil || d.Read(img).State == strip.None {
+			continue
+		}
+		w.masks = append(w.masks, stripMasks(d)...)
+		return
+	}
+}

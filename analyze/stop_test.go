@@ -1,0 +1,106 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/eideticker/eideticker/capture/frame"
+)
+
+// stopping ends a context with the n-th frame that is read, and counts the frames that are read
+// afterwards.
+type stopping struct {
+	*film
+	stop  context.CancelFunc
+	left  int
+	after int
+}
+
+func (s *stopping) read() {
+	switch s.left--; {
+	case s.left == 0:
+		s.stop()
+	case s.left < 0:
+		s.after++
+	}
+}
+
+func (s *stopping) Image(n int) (frame.Image, error) {
+	s.read()
+	return s.film.Image(n)
+}
+
+func (s *stopping) steps(all iter.Seq2[*frame.Step, error]) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range all {
+			s.read()
+			if !yield(step, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *stopping) Changes(from, to int) iter.Seq2[*frame.Step, error] {
+	return s.steps(s.film.Changes(from, to))
+}
+
+func (s *stopping) Steps(from, to int) iter.Seq2[*frame.Step, error] {
+	return s.steps(s.film.Steps(from, to))
+}
+
+// TestStops ends the context at any frame that is read, before and while frames are measured.
+//
+// Fault: run.cancel and SIGTERM did not end measures that look through the window before they
+// begin.
+func TestStops(t *testing.T) {
+	m := blinking(t, 300, true)
+	reads := 1 << 20
+	for at := 1; at < reads; at = at*3/2 + 1 {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			s := &stopping{film: m, stop: stop, left: at}
+			found, err := Analyze(ctx, s, FramesWindow(s, 0, 300), Options{Workers: 1})
+			if s.left > 0 {
+				reads = at // the analysis had ended
+				if err != nil || len(found.Results) == 0 {
+					t.Errorf("%d reads: %v", at-s.left, err)
+				}
+				return
+			}
+			// A measure that goes through all frames notices with the next one.
+			if !errors.Is(err, context.Canceled) || s.after > len(measures()) {
+				t.Errorf("stopped at read %d: %d more, %v", at, s.after, err)
+			}
+		})
+	}
+	if reads < 300 {
+		t.Errorf("all frames were measured with %d reads", reads)
+	}
+}
+
+// TestLargeFramesShareMemory holds what an analysis keeps of large frames against the limit.
+//
+// Fault: measuring 60 frames of 8192x4608 took 7.4 GB.
+func TestLargeFramesShareMemory(t *testing.T) {
+	for _, c := range []struct{ width, height, workers, images int }{
+		{64, 36, 12, maxImages}, {1920, 1080, 12, maxImages}, {3840, 2160, 4, 16}, {8192, 4608, 1, 3},
+	} {
+		f, err := frame.NewFormat(frame.BGR4, c.width, c.height)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := frame.NewLayout(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := &Case{Layout: l, Options: &Options{Workers: 12}}
+		if w, n := at.workers(), at.images(); w != c.workers || n != c.images {
+			t.Errorf("%dx%d: %d goroutines and %d images, want %d and %d", c.width, c.height, w, n, c.workers, c.images)
+		}
+	}
+}

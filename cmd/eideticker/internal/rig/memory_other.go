@@ -1,6 +1,0 @@
-//go:build !linux
-
-package rig
-
-// availableMemory returns 0: unknown here.
-func availableMemory() int64 { return 0 }

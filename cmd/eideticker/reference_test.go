@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/eideticker/eideticker/analyze"
+)
+
+var update = flag.Bool("update", false, "write docs/reference anew")
+
+const reference = "../../docs/reference"
+
+// TestReference compares the pages of docs/reference with the code that they describe.
+func TestReference(t *testing.T) {
+	t.Setenv("COLUMNS", "100")
+	for name, want := range map[string]string{"command-line.md": commandLinePage(t), "measures.md": measuresPage()} {
+		path := filepath.Join(reference, name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s is not up to date (%v); run: go test ./cmd/eideticker -run TestReference -update", path, err)
+		}
+	}
+}
+
+// commandLinePage returns the help of every command, in the order in which --help lists them.
+func commandLinePage(t *testing.T) string {
+	t.Helper()
+	var page strings.Builder
+	page.WriteString("# Command line\n\nGenerated from the program: `go test ./cmd/eideticker -run TestReference -update`.\n\n")
+	page.WriteString("| exit code | meaning |\n|--:|---|\n")
+	for code, meaning := range exitMeanings {
+		fmt.Fprintf(&page, "| %d | %s |\n", code, meaning)
+	}
+	parser, err := newParser(io.Discard, io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeHelp(t, &page, parser.Model.Node, nil)
+	return page.String()
+}
+
+// exitMeanings are the meanings of the exit codes, in their order.
+var exitMeanings = [...]string{
+	exitOK:           "success",
+	exitFailure:      "failure",
+	exitUsage:        "mistake on the command line",
+	exitRegression:   "`compare --fail-on-regression`: regressed",
+	exitInconclusive: "`compare --fail-on-regression`: inconclusive",
+}
+
+// writeHelp writes the help of a command and of those below it.
+func writeHelp(t *testing.T, page *strings.Builder, command *kong.Node, path []string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	run(t.Context(), append(path[:len(path):len(path)], "--help"), strings.NewReader(""), &out, &errOut)
+	if out.Len() == 0 || errOut.Len() > 0 {
+		t.Fatalf("%v --help prints %q and the error %q", path, &out, &errOut)
+	}
+	var help strings.Builder
+	for line := range strings.Lines(out.String()) {
+		help.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	title := strings.Join(append([]string{"eideticker"}, path...), " ")
+	fmt.Fprintf(page, "\n## %s\n\n```text\n%s\n```\n", title, strings.TrimSpace(help.String()))
+	for _, child := range command.Children {
+		if !child.Hidden {
+			writeHelp(t, page, child, append(path[:len(path):len(path)], child.Name))
+		}
+	}
+}
+
+// measuresPage returns the values of every measure.
+func measuresPage() string {
+	var page strings.Builder
+	page.WriteString("# Measures and their values\n\nGenerated from the program: `go test ./cmd/eideticker -run TestReference -update`.\n" +
+		"[Measure a recording](../measure.md) explains the measures.\n")
+	for _, name := range append(analyze.Names(), analyze.QualityName) {
+		fmt.Fprintf(&page, "\n## %s\n\n", name)
+		for _, value := range analyze.Values(name) {
+			fmt.Fprintf(&page, "- `%s.%s`\n", name, value)
+		}
+	}
+	return page.String()
+}

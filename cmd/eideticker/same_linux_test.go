@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+const (
+	sameComparisons = 40
+	// sameRepeat leaves the smallest p that so many runs can have below the level after Holm's
+	// method for 85 values at once; with the fewest runs that a verdict needs it is 23.
+	sameRepeat = stats.FewestRuns + 1
+)
+
+// sameTests are short, and each is of another kind.
+func sameTests() []string { return []string{"framerate", "load", "pingpong", "typing", "tearing-dom"} }
+
+// TestSame compares a browser with itself, 40 times over real runs of tests. A verdict other than
+// unchanged is a false alarm, of which the level allows 5 %. It takes an hour or more and 3 GB, so
+// it runs with EIDETICKER_SOAK only.
+func TestSame(t *testing.T) {
+	if os.Getenv("EIDETICKER_SOAK") == "" {
+		t.Skip("this takes an hour: make soak")
+	}
+	dir, repeat := filepath.Join(t.TempDir(), "same"), sameRepeat
+	e := &env{ctx: t.Context(), err: t.Output()}
+	var options []session.SetOptions
+	seed := session.NewSeed()
+	for _, name := range sameTests() {
+		o, err := runCmd{Test: name, Repeat: &repeat, Seed: seed, Output: dir, NoVideo: true}.options(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options = append(options, twice(o))
+	}
+	locks, err := runCmd{Wait: true}.lock(e, options[0].Variants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := newSamePlan(options, sameComparisons)
+	fmt.Fprintf(t.Output(), "%s of %s with itself, %s each; seed %d\n", plural(len(plan.Comparisons), "comparison"),
+		plan.who(), plural(plan.Repeat, "run"), plan.Seed)
+	err = plan.run(e, options)
+	for _, l := range locks {
+		err = errors.Join(err, l.Close())
+	}
+	result := countSame(plan, plan.judge(context.WithoutCancel(t.Context())))
+	if err := errors.Join(err, result.print(t.Output()), result.failure()); err != nil {
+		t.Error(err)
+	}
+}
+
+// twice makes of the runs of a browser those of two sets of the same.
+func twice(o session.SetOptions) session.SetOptions {
+	o.Variants, o.Names = []session.Variant{o.Variants[0], o.Variants[0]}, []string{sameA, sameB}
+	o.Retries, o.NoPictures, o.Told = 2*o.Repeat, true, silent{}
+	return o
+}
+
+// silent tells nobody of the phases of hundreds of runs.
+type silent struct{}
+
+func (silent) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
+
+// The two sets of a comparison, which are folders too.
+const sameA, sameB = "a", "b"
+
+// samePlan is what the runs are for. Their results stand in their own folders.
+type samePlan struct {
+	Device      string
+	Browser     string // "": the device's first
+	Seed        uint64
+	Repeat      int // runs of each set
+	Tests       []samePlanTest
+	Comparisons []sameComparison // in the order in which they are made
+
+	dir string
+}
+
+type samePlanTest struct {
+	Name       string
+	Primary    string
+	Thresholds map[string]suite.Percent
+}
+
+// sameComparison is two sets of runs in a folder.
+type sameComparison struct {
+	Test string
+	Dir  string
+}
+
+// newSamePlan deals comparisons to tests in turn, so that an early end leaves something of each.
+func newSamePlan(options []session.SetOptions, comparisons int) *samePlan {
+	first := options[0]
+	p := &samePlan{
+		Device: first.Variants[0].Device.Name(), Browser: first.Variants[0].Browser, Seed: first.Seed,
+		Repeat: first.Repeat, dir: first.Dir,
+	}
+	for _, o := range options {
+		p.Tests = append(p.Tests, samePlanTest{o.Test.Name, o.Test.Primary, o.Test.Thresholds})
+	}
+	for i := range comparisons {
+		name := p.Tests[i%len(p.Tests)].Name
+		p.Comparisons = append(p.Comparisons, sameComparison{name, fmt.Sprintf("%s-%02d", name, i/len(p.Tests)+1)})
+	}
+	return p
+}
+
+// who names what is held against itself.
+func (p *samePlan) who() string {
+	switch {
+	case p.Browser == "":
+		return "the first browser of " + p.Device
+	case p.Device == "local":
+		return p.Browser
+	}
+	return p.Browser + " on " + p.Device
+}
+
+func (p *samePlan) test(name string) *samePlanTest {
+	for i := range p.Tests {
+		if p.Tests[i].Name == name {
+			return &p.Tests[i]
+		}
+	}
+	return nil
+}
+
+// run makes all comparisons, one after another. A set that gives up ends it, since the next would
+// do the same.
+func (p *samePlan) run(e *env, options []session.SetOptions) error {
+	began := time.Now()
+	for i, c := range p.Comparisons {
+		o := options[i%len(options)]
+		// no run has the seed of another
+		o.Dir, o.Seed = filepath.Join(p.dir, c.Dir), p.Seed+uint64(i)*uint64(4*p.Repeat+1)
+		set, err := session.RunSet(e.ctx, o)
+		if err != nil {
+			return err
+		}
+		if len(set.Of(0)) == 0 || len(set.Of(1)) == 0 {
+			if failed := set.Failed(); len(failed) > 0 {
+				return fmt.Errorf("no run of %s counts: %s", c.Dir, failed[0].Record.Reason)
+			}
+			return fmt.Errorf("no run of %s counts: they lost too many frames", c.Dir)
+		}
+		left := time.Since(began) / time.Duration(i+1) * time.Duration(len(p.Comparisons)-i-1)
+		fmt.Fprintf(e.err, "%s, %d of %d: %s; %s more\n", c.Dir, i+1, len(p.Comparisons), p.judgeOne(e.ctx, c).text(),
+			left.Round(time.Second))
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"io/fs"
+	"math"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// boundMemory has Go collect garbage early enough for the limit of the service. GOMEMLIMIT, which
+// the runtime reads itself, goes before that.
+func boundMemory(root fs.FS, variable string) {
+	if variable == "" {
+		debug.SetMemoryLimit(goMemory(root))
+	}
+}
+
+// goMemory is the soft limit of Go's own memory, half of what the control groups of this process
+// allow; the rest is for rings and browsers. It is math.MaxInt64 without a limit.
+func goMemory(root fs.FS) int64 {
+	text, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return math.MaxInt64
+	}
+	least := int64(math.MaxInt64)
+	for line := range strings.Lines(string(text)) {
+		group, is := strings.CutPrefix(strings.TrimSpace(line), "0::/")
+		for ; is && fs.ValidPath(path.Clean(group)) && group != "."; group = path.Dir(group) {
+			limit, err := fs.ReadFile(root, path.Join("sys/fs/cgroup", group, "memory.max"))
+			if err != nil {
+				continue
+			}
+			// "max" is no number
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil && n > 0 {
+				least = min(least, n/2)
+			}
+		}
+	}
+	return least
+}

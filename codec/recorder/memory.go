@@ -1,0 +1,75 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/ringbuf"
+)
+
+// newRing makes the ring between a source and the recorder. Share is how many rings there are to be
+// at once.
+func newRing(info capture.Info, frameBytes int, want int64, share int) (*ringbuf.Memory, *capture.Ring, error) {
+	size, err := ringSize(info, frameBytes, want, availableMemory(), share)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A clocked source must not pay for page faults, neither in its first round nor later; another
+	// one can wait.
+	memory, err := ringbuf.Map(size, ringbuf.MapOptions{Lock: info.Clocked, Prefault: info.Clocked})
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := ringbuf.New[frame.Meta](memory.Bytes(), frameBytes)
+	if err != nil {
+		return nil, nil, errors.Join(err, memory.Close())
+	}
+	return memory, ring, nil
+}
+
+// leastSlots are enough for one frame being written, the newest, the one that the recorder looks at
+// and the one before, which it compares with.
+const leastSlots = 4
+
+// ringSize returns the bytes of ring memory: what the user wants, or else room for two seconds and
+// at least 64 frames of a clocked source, 8 of one that waits (more would only leave the caches),
+// but no more than a quarter of the memory that is available, which all rings share.
+func ringSize(info capture.Info, frameBytes int, want, available int64, share int) (int, error) {
+	least := ringbuf.BytesFor(leastSlots, frameBytes)
+	if want > 0 {
+		if want < int64(least) {
+			return 0, fmt.Errorf("a ring of %d bytes is too small: frames of %s need at least %d", want, info.Format,
+				least)
+		}
+		if available > 0 && want > available {
+			return 0, fmt.Errorf("a ring of %d bytes is more than the %d bytes of memory that are available", want,
+				available)
+		}
+		return int(want), nil
+	}
+	size := wantedRing(info, frameBytes)
+	if most := available / RingShare / int64(share); available > 0 && int64(size) > most {
+		size = max(int(most), least)
+	}
+	return size, nil
+}
+
+// RingShare is what part of the memory that is available all rings together may take: one in this
+// many.
+const RingShare = 4
+
+// WantedRing is the bytes of ring memory that a source gets where memory is no matter.
+func WantedRing(info capture.Info) int { return wantedRing(info, info.Format.Size()) }
+
+func wantedRing(info capture.Info, frameBytes int) int {
+	slots := 8
+	if info.Clocked {
+		slots = 64
+		if p := info.Period; p.Num > 0 && p.Den > 0 {
+			slots = max(slots, int(min(2*p.Den/p.Num, 1000)))
+		}
+	}
+	return ringbuf.BytesFor(slots, frameBytes)
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package recorder
+
+import (
+	"errors"
+	"fmt"
+)
+
+var errNoRealTime = fmt.Errorf("real time is asked for on Linux only: %w", errors.ErrUnsupported)
+
+func favourThread() error          { return errNoRealTime }
+func pinThread([]int) error        { return errNoRealTime }
+func allowedCPUs() ([]int, error)  { return nil, errNoRealTime }
+func lockProgram() (func(), error) { return nil, errNoRealTime }

@@ -1,0 +1,304 @@
+package recorder
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/ringbuf"
+)
+
+// Watcher looks on while frames are recorded. Its methods are called one after another.
+//
+// It is shown each frame where it lies in the ring, with the change that the writer found, after
+// the writer was given it; so watching costs the recorder next to nothing. The slots of frames that
+// it has not looked at yet are what it can cost. A source on the clock does not wait, so it is
+// given up as soon as half of the ring is in use, whoever uses it, or when a quarter of it waits
+// for it; a source that can wait waits for it too.
+type Watcher interface {
+	// Begin comes before the first frame. flush has what was recorded so far reach the file soon,
+	// and does not wait. fill is how full the ring is, from 0 to 1, and 0 where the source waits:
+	// what the watcher does beside looking on should pause while it rises. Both may be called from
+	// any goroutine until Record returns.
+	Begin(flush func(), fill func() float64)
+	// Frame shows a frame; its number is that in the recording. The step is valid during the call.
+	// came is when the frame was there to be taken, on the rig's clock.
+	Frame(step *frame.Step, came timeline.Time)
+	// End comes after the last frame. behind says that the watcher was given up: frames from number
+	// next on were recorded and not shown.
+	End(next int, behind bool)
+}
+
+// givenUpWatcher is a watcher that is told at once when it is given up, where End comes only when
+// all is over. The call may come from any goroutine, the pump's too, while a frame is shown: it
+// must not wait.
+type givenUpWatcher interface{ GivenUp() }
+
+// returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the
+// ring has emptied: after a second, and each time after twice as long, up to half a minute. Frames
+// in between are not shown, and the first one after them has no previous.
+type returningWatcher interface{ Returns() }
+
+// changeTeller is a sink that tells how a frame differs from the one before.
+type changeTeller interface {
+	WriteFrameChange(pix []byte, m frame.Meta, owner recording.Owner, c *frame.Change) error
+	Flush()
+}
+
+const (
+	watchRing     = 0.5 // how full a clocked source's ring may be with somebody watching
+	watchPart     = 4   // of the ring's slots, one in so many may wait for the watcher
+	watchPatience = 100 * time.Millisecond
+
+	returnRing   = 1.0 / 4 // how full the ring may be when a watcher comes back
+	returnAfter  = time.Second
+	returnAtMost = 30 * time.Second
+)
+
+// watch is the watcher of a recording, through all of its stages.
+type watch struct {
+	watcher Watcher
+	out     changeTeller
+	behind  atomic.Bool
+	next    int // number of the next frame to show; of the goroutine that shows
+	at      atomic.Pointer[lookout]
+
+	returns bool
+	away    bool // it was given up, and comes back at back; of the pump, as is what follows
+	back    timeline.Time
+	pause   time.Duration // before it comes back the next time
+}
+
+// newWatch returns nil where nobody watches, or nothing can be told.
+func newWatch(w Watcher, out sink, fill func() float64) *watch {
+	if w == nil {
+		return nil
+	}
+	teller, ok := out.(changeTeller)
+	if !ok {
+		w.End(0, true)
+		return nil
+	}
+	w.Begin(teller.Flush, fill)
+	_, returns := w.(returningWatcher)
+	return &watch{watcher: w, out: teller, returns: returns, pause: returnAfter}
+}
+
+// end tells the watcher that there are no more frames. All lookouts have returned.
+func (w *watch) end() {
+	if w != nil {
+		w.watcher.End(w.next, w.behind.Load())
+	}
+}
+
+// guard gives the watcher up if the ring is too full for one. It is called from time to time, in
+// case that the pump cannot.
+func (w *watch) guard() {
+	if w == nil {
+		return
+	}
+	if l := w.at.Load(); l != nil && l.crowded() {
+		l.giveUp()
+	}
+}
+
+// lookout shows a stage's frames to the watcher, on a goroutine of its own.
+type lookout struct {
+	*watch
+	ring    *capture.Ring
+	layout  *frame.Layout
+	clocked bool
+	ownTime bool
+	clock   timeline.Clock
+	queue   chan *sight // of frames that were written
+	free    chan *sight
+	done    chan struct{}
+}
+
+// sight is a frame on its way to the watcher.
+type sight struct {
+	lease  *ringbuf.Lease[frame.Meta]
+	step   frame.Step
+	change frame.Change
+	rows   [][]byte
+	came   timeline.Time
+}
+
+// newLookout begins to show a stage's frames. It returns nil where nobody watches.
+func (w *watch) newLookout(s *stage) *lookout {
+	if w == nil || w.behind.Load() && !w.returns {
+		return nil
+	}
+	layout, err := frame.NewLayout(s.info.Format)
+	if err != nil {
+		return nil // and no stage
+	}
+	waiting := max(1, s.ring.Slots()/watchPart)
+	all := waiting + 2 // the one that is shown, and the one before
+	l := &lookout{
+		watch: w, ring: s.ring, layout: layout, clocked: s.info.Clocked, ownTime: s.info.OwnClock, clock: s.clock,
+		queue: make(chan *sight, all), free: make(chan *sight, all), done: make(chan struct{}),
+	}
+	for range all {
+		l.free <- &sight{rows: make([][]byte, 0, len(layout.Rows))}
+	}
+	w.at.Store(l)
+	go l.show()
+	return l
+}
+
+// write hands a frame to the sink, as WriteFrame, and then to the watcher. It belongs to the pump
+// and allocates nothing once spans have found room. watched is false, and nothing is done, where
+// the watcher was given up.
+func (l *lookout) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Meta) (watched bool, err error) {
+	s := l.room()
+	if s == nil {
+		return false, nil
+	}
+	if s.came = m.Sampled.Latest; !l.clocked || l.ownTime {
+		s.came = l.clock.Now()
+	}
+	lease.Retain()
+	if err := l.out.WriteFrameChange(lease.Bytes(), m, lease, &s.change); err != nil {
+		lease.Release()
+		l.free <- s
+		return true, err
+	}
+	s.lease = lease
+	s.step = frame.Step{Number: number, Meta: m, Change: &s.change}
+	l.queue <- s // it has room for all there are
+	return true, nil
+}
+
+// room returns a sight to fill, or nil if the watcher is, or must be, given up.
+func (l *lookout) room() *sight {
+	if l == nil || l.behind.Load() && !l.comeBack() {
+		return nil
+	}
+	if !l.clocked {
+		return <-l.free // show gives every one back
+	}
+	if !l.crowded() {
+		select {
+		case s := <-l.free:
+			return s
+		default:
+		}
+	}
+	l.giveUp()
+	return nil
+}
+
+// comeBack has a watcher that was given up come back, if it does such and its time has come.
+func (l *lookout) comeBack() bool {
+	if !l.returns {
+		return false
+	}
+	now := l.clock.Now()
+	if !l.away {
+		l.away, l.back = true, now+timeline.Time(l.pause)
+		l.pause = min(2*l.pause, returnAtMost)
+	}
+	if now < l.back || l.ring.Fill() > returnRing {
+		return false
+	}
+	l.away = false
+	l.behind.Store(false)
+	return true
+}
+
+// crowded reports whether a ring that must not lose anything is half full.
+func (l *lookout) crowded() bool { return l.clocked && l.ring.Fill() > watchRing }
+
+// giveUp gives back what the watcher has not looked at. Any goroutine may call it.
+func (l *lookout) giveUp() {
+	if !l.behind.Swap(true) {
+		if w, ok := l.watcher.(givenUpWatcher); ok {
+			w.GivenUp()
+		}
+	}
+	for {
+		select {
+		case s, ok := <-l.queue:
+			if !ok {
+				return
+			}
+			s.lease.Release()
+			l.free <- s
+		default:
+			return
+		}
+	}
+}
+
+// show is the goroutine.
+func (l *lookout) show() {
+	defer close(l.done)
+	var last *sight
+	for s := range l.queue {
+		if l.behind.Load() {
+			s.lease.Release()
+			l.free <- s
+			continue
+		}
+		if last != nil && last.step.Number+1 != s.step.Number { // the watcher was away
+			last.lease.Release()
+			l.free <- last
+			last = nil
+		}
+		s.look(l.layout, last)
+		l.watcher.Frame(&s.step, s.came)
+		l.next = s.step.Number + 1
+		if last != nil {
+			last.lease.Release()
+			l.free <- last
+		}
+		last = s
+	}
+	if last != nil {
+		last.lease.Release()
+	}
+}
+
+// look makes the step's images views of the frame and the one before.
+func (s *sight) look(layout *frame.Layout, last *sight) {
+	pix := s.lease.Bytes()
+	s.rows = s.rows[:0]
+	for y := range layout.Rows {
+		s.rows = append(s.rows, layout.Row(pix, y))
+	}
+	s.step.Image = frame.Image{Layout: layout, Rows: s.rows}
+	s.step.Previous = frame.Image{Layout: layout}
+	if last != nil {
+		s.step.Previous.Rows = last.rows
+	}
+}
+
+// close says that the stage has no more frames. It belongs to the pump.
+func (l *lookout) close() {
+	if l != nil {
+		close(l.queue)
+	}
+}
+
+// wait waits until the watcher holds no frame of the stage. One that is slow is given up where the
+// signal comes back meanwhile.
+func (l *lookout) wait(hurry bool) {
+	if l == nil {
+		return
+	}
+	if hurry {
+		timer := time.NewTimer(watchPatience)
+		defer timer.Stop()
+		select {
+		case <-l.done:
+		case <-timer.C:
+			l.giveUp()
+		}
+	}
+	<-l.done
+	l.at.CompareAndSwap(l, nil)
+}

@@ -1,0 +1,273 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+)
+
+// onlooker is a watcher of tests.
+type onlooker struct {
+	begun, ended int
+	givenUp      int
+	next         int
+	behind       bool
+	flush        func()
+	frame        func(step *frame.Step)
+}
+
+func (o *onlooker) Begin(flush func(), _ func() float64)       { o.begun, o.flush = o.begun+1, flush }
+func (o *onlooker) Frame(step *frame.Step, came timeline.Time) { o.frame(step) }
+func (o *onlooker) GivenUp()                                   { o.givenUp++ }
+func (o *onlooker) End(next int, behind bool) {
+	o.ended, o.next, o.behind = o.ended+1, next, behind
+}
+
+// shown is a step of which nothing is shared.
+type shown struct {
+	number        int
+	meta          frame.Meta
+	spans         []frame.Span
+	pix, previous []byte
+}
+
+func pixels(m frame.Image) []byte {
+	if m.Rows == nil {
+		return nil
+	}
+	pix := make([]byte, m.Layout.Size)
+	m.CopyTo(pix)
+	return pix
+}
+
+func keep(s *frame.Step) shown {
+	m := s.Meta
+	m.Flags &^= frame.FlagGapBefore // which the writer finds
+	return shown{s.Number, m, slices.Clone(s.Change.Spans), pixels(s.Image), pixels(s.Previous)}
+}
+
+// A watcher is shown what a reader of the recording will see, through changes of the format, gaps
+// and a duration.
+func TestWatcherSeesWhatIsRecorded(t *testing.T) {
+	scene := func(name, query string) capture.Source {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := synth.Open(name, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { src.Close() })
+		return src
+	}
+	for _, tc := range []struct {
+		name   string
+		src    capture.Source
+		o      Options
+		frames int
+	}{
+		{"formats that change, and gaps", thereAndBack(), Options{}, 64},
+		{"a duration", &fakeSource{steps: run(5, 80, 0)}, Options{Duration: 300e6}, 30},
+		{"a page", scene("page", "size=320x180&frames=90&markers=1"), Options{}, 150},
+		{"the least ring", scene("web", "size=64x64&frames=40"), Options{RingBytes: 200 << 10}, 40},
+		{"none", &fakeSource{}, Options{}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var seen []shown
+			w := &onlooker{}
+			w.frame = func(s *frame.Step) { seen = append(seen, keep(s)); w.flush() }
+			path := filepath.Join(t.TempDir(), "a.eid")
+			tc.o.Watch = w
+			res, err := Record(t.Context(), tc.src, path, tc.o)
+			if err != nil || int(res.Stored) != tc.frames {
+				t.Fatalf("%d frames, %v", res.Stored, err)
+			}
+			if w.begun != 1 || w.ended != 1 || w.behind || w.next != tc.frames || len(seen) != tc.frames {
+				t.Fatalf("begun %d, ended %d, next %d, behind %v, %d seen", w.begun, w.ended, w.next, w.behind,
+					len(seen))
+			}
+			r, err := recording.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for step, err := range r.Steps(0, r.Frames()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := seen[step.Number], keep(step)
+				if got.number != want.number || got.meta != want.meta || !slices.Equal(got.spans, want.spans) ||
+					!slices.Equal(got.pix, want.pix) || !slices.Equal(got.previous, want.previous) {
+					t.Fatalf("frame %d was shown as another: %+v %v, want %+v %v", step.Number, got.meta, got.spans,
+						want.meta, want.spans)
+				}
+			}
+		})
+	}
+}
+
+// paced is a source of the signal's own rate that tells when it is over.
+type paced struct {
+	capture.Source
+	over chan struct{}
+}
+
+func (p paced) Run(ctx context.Context, ring *capture.Ring, events func(timeline.Event)) error {
+	defer close(p.over)
+	return p.Source.Run(ctx, ring, events)
+}
+
+// A watcher that never comes back from its first frame costs no frame.
+func TestSlowWatcherLosesNothing(t *testing.T) {
+	q, _ := url.ParseQuery("size=64x64&fps=240&frames=300&pace=realtime")
+	src, err := synth.Open("page", q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	over := make(chan struct{})
+	calls := 0
+	w := &onlooker{frame: func(*frame.Step) { calls++; <-over }}
+	path := filepath.Join(t.TempDir(), "a.eid")
+	const slots = 64
+	res, err := Record(t.Context(), paced{src, over}, path, Options{Watch: w, RingBytes: slots * (64*64*4 + 4096)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range res.Lost {
+		if l.Cause == frame.RingFull {
+			t.Errorf("%d frames did not fit into the ring", l.Frames)
+		}
+	}
+	if !w.behind || w.givenUp != 1 || calls != 1 || w.next != 1 {
+		t.Errorf("behind %v after %d frames, told %d times, next %d", w.behind, calls, w.givenUp, w.next)
+	}
+	report, err := recording.Verify(t.Context(), path, nil)
+	if err != nil || report.Checked != int(res.Stored) || len(report.Problems) > 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// A signal that changes its format does not wait for a slow watcher, and a failing disk gives every
+// frame back.
+func TestWatcherAtTroubledEnds(t *testing.T) {
+	t.Run("format change", func(t *testing.T) {
+		back := make(chan struct{})
+		src := &fakeSource{clocked: true, steps: slices.Concat(run(10, 14, 0), change(large), run(20, 25, 0))}
+		w := &onlooker{frame: func(*frame.Step) { <-back }}
+		sink := &tellingSink{}
+		r := recorderFor(t, src, sink, Options{Watch: w})
+		sink.onSegment = func() { // the signal is there again
+			go func() {
+				for !r.watching.behind.Load() {
+					runtime.Gosched()
+				}
+				close(back)
+			}()
+		}
+		res, err := r.record(t.Context(), src)
+		if err != nil || res.Stored != 9 || !w.behind || w.next != 1 {
+			t.Errorf("%+v, %v; behind %v, next %d", res.Account, err, w.behind, w.next)
+		}
+	})
+	t.Run("write error", func(t *testing.T) {
+		src := &fakeSource{steps: run(0, 50, 0)}
+		w := &onlooker{frame: func(*frame.Step) {}}
+		sink := &tellingSink{}
+		sink.failAt = 20
+		r := recorderFor(t, src, sink, Options{Watch: w})
+		_, err := r.record(t.Context(), src)
+		if !errors.Is(err, errDisk) || w.behind || w.next != 19 {
+			t.Errorf("%v; behind %v, next %d", err, w.behind, w.next)
+		}
+		if n := r.ring.Load().Stats().Leased(); n != 0 {
+			t.Errorf("%d frames were not given back", n)
+		}
+	})
+	t.Run("a sink that tells nothing", func(t *testing.T) {
+		src := &fakeSource{steps: run(0, 5, 0)}
+		w := &onlooker{}
+		if _, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{Watch: w}); err != nil || !w.behind ||
+			w.begun != 0 || w.ended != 1 {
+			t.Errorf("%v, %+v", err, w)
+		}
+	})
+}
+
+// tellingSink tells changes.
+type tellingSink struct{ fakeSink }
+
+func (s *tellingSink) Flush() {}
+
+func (s *tellingSink) WriteFrameChange(pix []byte, m frame.Meta, o recording.Owner, _ *frame.Change) error {
+	return s.WriteFrame(pix, m, o)
+}
+
+// hanging is a watcher that goes on when it is given up.
+type hanging struct {
+	*onlooker
+	goOn func()
+}
+
+func (h hanging) GivenUp() { h.onlooker.GivenUp(); h.goOn() }
+
+// returning comes back then.
+type returning struct{ hanging }
+
+func (returning) Returns() {}
+
+// strides is a clock on which half a minute passes whenever it is read.
+type strides struct{ reads atomic.Int64 }
+
+func (s *strides) Now() timeline.Time {
+	return timeline.Time(s.reads.Add(1)) * timeline.Time(30*time.Second)
+}
+
+// A watcher that needs not see every frame is shown them again when it was given up and the ring
+// has emptied; others are not.
+func TestWatcherComesBack(t *testing.T) {
+	for _, returns := range []bool{true, false} {
+		hang := make(chan struct{})
+		var seen []int
+		w := &onlooker{frame: func(s *frame.Step) {
+			<-hang
+			if follows := len(seen) > 0 && seen[len(seen)-1]+1 == s.Number; follows != (s.Previous.Rows != nil) {
+				t.Errorf("frame %d is shown after %v, with %d rows of one before", s.Number, seen, len(s.Previous.Rows))
+			}
+			seen = append(seen, s.Number)
+		}}
+		h := hanging{w, sync.OnceFunc(func() { close(hang) })}
+		var watcher Watcher = h
+		if returns {
+			watcher = returning{h}
+		}
+		src := &fakeSource{clocked: true, steps: run(0, 300, 0)}
+		r := recorderFor(t, src, &tellingSink{}, Options{Watch: watcher, RingBytes: 1 << 18})
+		r.clock = &strides{}
+		res, err := r.record(t.Context(), src)
+		if err != nil || res.Stored != 300 || w.givenUp == 0 || len(seen) == 300 {
+			t.Fatalf("%+v, %v, given up %d times", res.Account, err, w.givenUp)
+		}
+		if n := r.ring.Load().Stats().Leased(); n != 0 {
+			t.Errorf("%d frames were not given back", n)
+		}
+		if last := append([]int{-1}, seen...)[len(seen)]; returns != (last == 299) || returns == w.behind || !returns &&
+			last+1 != len(seen) {
+			t.Errorf("comes back: %v; shown were %v, and it was behind in the end: %v", returns, seen, w.behind)
+		}
+	}
+}

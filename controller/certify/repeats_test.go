@@ -1,0 +1,73 @@
+package certify
+
+import (
+	"fmt"
+	"testing"
+)
+
+// truth is what is true of the frames that are judged.
+type truth struct{ duplicates, dropped int }
+
+// truth goes through what was recorded, from the first frame that does not show the first picture
+// to the last that does not show the last one.
+func (s *simulation) truth() (t truth) {
+	first, last := -1, -1
+	for i, d := range s.shown {
+		if first < 0 && d.shows > 0 {
+			first = i
+		}
+		if d.shows < s.Frames-1 {
+			last = i
+		}
+	}
+	seen := map[int]bool{}
+	for i := first; i <= last; i++ {
+		d := s.shown[i]
+		seen[d.shows] = true
+		if i > first && d.shows == s.shown[i-1].shows && d.there != d.shows {
+			t.duplicates++
+		}
+	}
+	missed := map[int]bool{}
+	for i := first; i <= last; i++ {
+		if p := s.shown[i].there; !seen[p] && p > s.shown[first].shows && p < s.shown[last].shows {
+			missed[p] = true
+		}
+	}
+	t.dropped = len(missed)
+	return t
+}
+
+// TestRepeatsAreCounted has every second to fifth frame repeat the one before, which is how paths
+// of a lower rate are padded: with as many copies as frames, which of the two is late is a matter
+// of what came first. Where times are exact, so are the counts; where they are not, the truth lies
+// within the bounds, and those are narrow. The delay is the same all the time.
+func TestRepeatsAreCounted(t *testing.T) {
+	for _, free := range []bool{false, true} {
+		for freeze := 2; freeze <= 5; freeze++ {
+			t.Run(fmt.Sprintf("every %d, free %v", freeze, free), func(t *testing.T) {
+				t.Parallel()
+				s := simulation{Width: 640, Height: 360, Frames: 180, Freeze: freeze, Free: free}
+				r := record(t, &s)
+				want, got := s.truth(), r.Time
+				high := got.Duplicates + got.OpenDuplicates
+				if got.Duplicates > want.duplicates || high < want.duplicates {
+					t.Errorf("%d to %d duplicates, want %d within", got.Duplicates, high, want.duplicates)
+				}
+				if kind := r.property(t, PropertyDuplicates).Kind; (kind == Exact) != (got.OpenDuplicates == 0) {
+					t.Errorf("%d are open, and the count is called %s", got.OpenDuplicates, kind)
+				}
+				if got.Dropped > want.dropped || got.Dropped+got.Unsampled < want.dropped {
+					t.Errorf("%d to %d dropped, want %d within", got.Dropped, got.Dropped+got.Unsampled, want.dropped)
+				}
+				if open := max(got.OpenDuplicates, got.Unsampled); !free && open > 0 || open > s.Frames/freeze/4 {
+					t.Errorf("%d duplicates and %d drops are left open", got.OpenDuplicates, got.Unsampled)
+				}
+				if f := r.property(t, PropertyDelay); f.Verdict != Pass {
+					t.Errorf("delay: %s", f.Came)
+				}
+				t.Logf("%+v %+v %+v", want, got, r.Delay)
+			})
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package certify
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/x11"
+	"github.com/eideticker/eideticker/controller/device"
+)
+
+// TestXDisplay certifies the x11 source with a real X server: what is put on a display is grabbed
+// from it, which must come through whole. How busy the machine is must not be held against the
+// path: it is counted as the player's, or as lost.
+func TestXDisplay(t *testing.T) {
+	d, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 640, Height: 360})
+	if missing := (*device.MissingError)(nil); errors.As(err, &missing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	src, err := x11.Open(d.Name(), url.Values{"fps": {"30"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	out, err := OpenOutput("x11:"+d.Name(), OutputOptions{Source: src.Info()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	r, err := Run(t.Context(), src, out, Options{Duration: 4 * time.Second, Path: filepath.Join(t.TempDir(), "a.eid")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		t.Logf("%-10s %-10s %-8s %s -> %s", f.Property, f.Verdict, f.Kind, f.Sent, f.Came)
+		machine := f.Property == PropertyPlayer || f.Property == PropertyLosses || f.Property == PropertyDrops ||
+			f.Property == PropertyRate || f.Property == PropertyDelay
+		if f.Verdict != Pass && !(machine && f.Verdict == Remark) {
+			t.Errorf("%s: %s, %s: %s", f.Property, f.Verdict, f.Came, f.Advice)
+		}
+	}
+	t.Logf("%+v\n%+v\n%+v", r.Played, r.Time, r.Delay)
+}

@@ -1,0 +1,137 @@
+package groundtruth
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report"
+)
+
+// checkLoad: in each frame, as many pixels are as in the last frame as the page counted; and the
+// load figures that follow, here once more in their plainest form, from the page's counts and the
+// frames in which the strip shows its pictures.
+func (t *played) checkLoad() (list []check) {
+	if t.asked("loadhist") {
+		list = append(list, t.endingWithLast(t.checkCounts("final pixels", "loadhist", "equal_pixels", 1)))
+	}
+	if t.asked("speedindex") {
+		complete, index := t.loadFigures()
+		list = append(list, t.endingWithLast(t.checkFigure("visually complete", "pixel.complete_100",
+			"visually_complete", complete)),
+			t.endingWithLast(t.checkFigure("speed index", "pixel.speed_index", "speed_index", index)))
+	}
+	return list
+}
+
+// endingWithLast leaves out a check of how much is as in the last frame, where that does not show
+// the page's last picture.
+func (t *played) endingWithLast(c check) check {
+	if t.endsWithLast() {
+		return c
+	}
+	last := t.views[len(t.views)-1].frame
+	c.Frames = nil
+	return c.notMade("frame %d, with which the content ends, does not show the last picture that the page drew, number %d", last, t.lastDrawn())
+}
+
+// origin is when load figures begin, and what they are called for it.
+func (t *played) origin() (begin time.Duration, prefix string) {
+	w := t.Outcome.Window
+	if w.T0 == nil {
+		return 0, "from_first_change."
+	}
+	return t.Outcome.Times.At(w.Start).Sub(w.T0.At), ""
+}
+
+// loadFigures returns when the last picture's pixels were all there, and Σ Δt·(1 − p), both from
+// the first frame on, or from the command before it. Of what shows no picture of the page, or
+// several, anything may be final; the green has nothing of the page.
+func (t *played) loadFigures() (complete, index report.Span) {
+	times := t.Outcome.Times
+	start := times.At(t.Outcome.Window.Start)
+	begin, _ := t.origin()
+	low, high := float64(begin), float64(begin)
+	var p, most float64 // at least and at most
+	var done time.Duration
+	for i := range t.views {
+		n := t.views[i].frame
+		if i > 0 {
+			took := float64(times.At(n).Sub(times.At(t.views[i-1].frame)))
+			low, high = low+took*(1-most), high+took*(1-p)
+		}
+		before := p
+		share, ok := t.shareOf(&t.views[i])
+		if p, most = share, share; !ok {
+			p, most = 0, 1
+		}
+		if p == 1 && before < 1 {
+			done = times.At(n).Sub(start)
+		}
+	}
+	ms := func(ns float64) float64 { return ns / 1e6 }
+	return exact(milliseconds(begin + done)), report.Span{Value: ms((low + high) / 2), Low: ms(low), High: ms(high)}
+}
+
+// checkFigure holds a load figure against what it should be, beside what the page claims, which
+// counts from its first picture.
+func (t *played) checkFigure(what, value, claim string, drawn report.Span) check {
+	_, prefix := t.origin()
+	c := t.checkValue(what, "ms", "speedindex", prefix+value, drawn)
+	if t.Outcome.Window.T0 == nil {
+		c.claim(t, claim)
+	}
+	return c
+}
+
+// checkCounts holds a series, times a factor that makes pixels of it, against the page's counts,
+// frame by frame. What stands in the table is the number of frames.
+func (t *played) checkCounts(what, measure, name string, factor float64) check {
+	c := newCheck(what+", exact in", "frames", "")
+	s := t.series(measure, name)
+	if s == nil {
+		c.Note = notMeasured
+		return c
+	}
+	equal, all := 0, 0
+	for i := range t.views {
+		id, ok := t.views[i].whole()
+		if !ok {
+			continue
+		}
+		want, ok := t.count(id)
+		if !ok {
+			continue
+		}
+		all++
+		if got, ok := heldAt(s, t.views[i].frame); ok && math.Round(got*factor) == float64(want) {
+			equal++
+		} else {
+			c.Frames = append(c.Frames, t.views[i].frame)
+		}
+	}
+	c.Measured, c.Drawn, c.Agrees = exactly(equal), exactly(all), equal == all
+	if all == 0 {
+		return c.notMade("no frame shows a picture of the page, and nothing else")
+	}
+	if left := len(t.views) - all; left > 0 {
+		c.Note = fmt.Sprintf("left out: %d frames that do not show one picture alone", left)
+	}
+	return c
+}
+
+// rounding is that of sums, in the unit of a value.
+const rounding = 0.001
+
+// checkValue holds a value of a measure against what it should be.
+func (t *played) checkValue(what, unit, measure, value string, drawn report.Span) check {
+	c := newCheck(what, unit, measure+"."+value)
+	c.Drawn = drawn
+	v, ok := t.value(measure, value)
+	if !ok {
+		c.Note = notMeasured
+		return c
+	}
+	c.Measured, c.Agrees = spanOf(v), v.Value > drawn.Low-rounding && v.Value < drawn.High+rounding
+	return c
+}

@@ -1,0 +1,135 @@
+package groundtruth
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/netsim/site"
+)
+
+// scrollPage is the one page whose content the browser may move without the page: its strip follows
+// later.
+const scrollPage = "scroll"
+
+// checkMotion: what was measured to move is what the page says was moved.
+func (t *played) checkMotion() []check {
+	if !t.repeatable() {
+		return []check{t.checkDistance()}
+	}
+	panned := func(from, to site.Place) bool { return from.Scale == 1 && to.Scale == 1 }
+	scaled := func(from, to site.Place) bool { return from.Scale != to.Scale }
+	list := []check{t.checkSteps("steps of the content, exact in", panned, []string{"dx", "dy"},
+		func(from, to site.Place, is []float64) bool {
+			return is[0] == from.X-to.X && is[1] == from.Y-to.Y
+		})}
+	for _, p := range t.Report.Truth.Places {
+		if p.Scale != 1 {
+			return append(list, t.checkSteps("steps of its size, within 0.25 % in", scaled, []string{"scale"},
+				func(from, to site.Place, is []float64) bool {
+					return math.Abs(is[0]*from.Scale/to.Scale-1) <= scaleWithin
+				}))
+		}
+	}
+	return list
+}
+
+// scaleWithin is to what part of itself the measure knows a scale.
+const scaleWithin = 0.0025
+
+// checkSteps holds what was measured from frame to frame against the page's places, in frames that
+// some of these steps led to.
+func (t *played) checkSteps(what string, some func(from, to site.Place) bool, names []string,
+	right func(from, to site.Place, is []float64) bool) check {
+	c := newCheck(what, "frames", "")
+	equal, all, undecided := 0, 0, 0
+	for i := 1; i < len(t.views); i++ {
+		from, ok := t.placeIn(&t.views[i-1])
+		to, ok2 := t.placeIn(&t.views[i])
+		if !ok || !ok2 || from == to || !some(from, to) {
+			continue
+		}
+		var is []float64
+		for _, name := range names {
+			if v, ok := t.at("scroll", name, t.views[i].frame); ok {
+				is = append(is, v)
+			}
+		}
+		if len(is) < len(names) {
+			undecided++
+			continue
+		}
+		all++
+		if right(from, to, is) {
+			equal++
+		} else {
+			c.Frames = append(c.Frames, t.views[i].frame)
+		}
+	}
+	c.Measured, c.Drawn, c.Agrees = exactly(equal), exactly(all), equal == all && all > 0
+	switch {
+	case all == 0:
+		c.Note = notMeasured
+	case undecided > 0:
+		c.Note = fmt.Sprintf("left out: %d frames of which nothing was measured", undecided)
+	}
+	return c
+}
+
+// at returns what a measure says of a frame itself.
+func (t *played) at(measure, name string, frame int) (float64, bool) {
+	s := t.series(measure, name)
+	if s == nil {
+		return 0, false
+	}
+	i, ok := slices.BinarySearch(s.Frames, frame)
+	if !ok {
+		return 0, false
+	}
+	return s.Values[i], true
+}
+
+// placeIn returns where the content is in a frame, if that shows one picture.
+func (t *played) placeIn(v *view) (site.Place, bool) {
+	id, ok := v.whole()
+	if !ok {
+		return site.Place{}, false
+	}
+	i, ok := t.place(id)
+	if !ok {
+		return site.Place{}, false
+	}
+	return t.Report.Truth.Places[i], true
+}
+
+// checkDistance: all the way that the content went, there and back, by the places at which the page
+// was called to draw. Where it turned, it may have been further on the way there than at any of
+// these places, by no more than it moved in the steps around; and frames may show less than that.
+func (t *played) checkDistance() check {
+	c := newCheck("way of the content", "px", "scroll.distance")
+	places := t.Report.Truth.Places
+	var way, open, last float64
+	for i := 1; i < len(places); i++ {
+		step := places[i].Y - places[i-1].Y
+		way += math.Abs(step)
+		if step*last < 0 {
+			open += 2 * math.Max(math.Abs(step), math.Abs(last))
+		}
+		if step != 0 {
+			last = step
+		}
+	}
+	c.Drawn = report.Span{Value: way, Low: way - open, High: way + open}
+	v, ok := t.value("scroll", "distance")
+	switch {
+	case way == 0:
+		c.Note = "the content was never moved"
+	case !ok:
+		c.Note = notMeasured
+	default:
+		c.Measured = spanOf(v)
+		c.Agrees = meet(c.Measured, c.Drawn)
+	}
+	return c
+}

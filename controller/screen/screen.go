@@ -1,0 +1,278 @@
+// Package screen answers a test's questions about its device's screen from the frames that are
+// recorded.
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/marker"
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recorder"
+	"github.com/eideticker/eideticker/controller"
+)
+
+// Watcher answers questions about the frames of one recording ([recorder.Options.Watch]). An answer
+// is the first frame that fulfils a condition. A watcher without a question costs next to nothing.
+type Watcher struct {
+	mu     sync.Mutex
+	asked  *question // nil: nothing
+	layout *frame.Layout
+	glance *marker.Glance
+	conv   *frame.Converter
+	line   []byte
+	over   chan struct{} // closed when no more frames are shown
+	lost   chan struct{} // closed when the screen was given up
+	losing sync.Once
+}
+
+var _ controller.Screen = (*Watcher)(nil)
+var _ recorder.Watcher = (*Watcher)(nil)
+
+// New returns a watcher for one recording.
+func New() *Watcher { return &Watcher{over: make(chan struct{}), lost: make(chan struct{})} }
+
+// ErrNotWatched says that the recorder had to give up looking on, so that nothing more is seen
+// until the recording ends.
+var ErrNotWatched = errors.New("this machine is too busy to look at the frames that it records")
+
+// question is one call of Await.
+type question struct {
+	all    []controller.Condition
+	states []condition
+	answer chan answer // has room for the only one
+}
+
+type answer struct {
+	which int
+	seen  controller.Seen
+	err   error
+}
+
+// condition is what is known of one.
+type condition struct {
+	looked bool // a frame that counts was looked at
+	holds  bool // in that frame
+	box    image.Rectangle
+	held   int               // frames in a row with that box
+	since  timeline.Interval // of the last change
+	frame  int
+	first  uint64 // sequence number of the last change
+	seen   uint64 // frames since, without those that were lost
+}
+
+// Begin implements recorder.Watcher.
+func (s *Watcher) Begin(func(), func() float64) {}
+
+// GivenUp has whoever waits know that nothing more is seen.
+func (s *Watcher) GivenUp() { s.losing.Do(func() { close(s.lost) }) }
+
+// End implements recorder.Watcher.
+func (s *Watcher) End(_ int, behind bool) {
+	if behind {
+		s.GivenUp()
+	}
+	close(s.over)
+}
+
+// Await implements controller.Screen. Whoever asks from [recorder.Options.Started] learns by its
+// context that the recording ends.
+func (s *Watcher) Await(ctx context.Context, looking func(), any ...controller.Condition) (int, controller.Seen,
+	error) {
+	q := &question{all: any, states: make([]condition, len(any)), answer: make(chan answer, 1)}
+	s.mu.Lock()
+	s.asked = q
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.asked = nil
+		s.mu.Unlock()
+	}()
+	if looking != nil {
+		looking()
+	}
+	select {
+	case a := <-q.answer:
+		return a.which, a.seen, a.err
+	case <-s.lost:
+	case <-s.over:
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-q.answer: // it was in time
+		return a.which, a.seen, a.err
+	default:
+		return 0, controller.Seen{}, s.why(ctx)
+	}
+}
+
+// why is the reason for which there is no answer.
+func (s *Watcher) why(ctx context.Context) error {
+	select {
+	case <-s.lost:
+		return ErrNotWatched
+	default:
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.New("the recording has ended")
+}
+
+// Frame implements Watcher.
+func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.asked
+	if q == nil || len(q.answer) > 0 {
+		return
+	}
+	if l := step.Image.Layout; l != s.layout {
+		s.layout, s.glance, s.conv = l, marker.NewGlance(l), frame.NewConverter(l)
+		s.line = make([]byte, 4*l.Format.Width)
+		clear(q.states) // what was seen in another format is no longer there
+	}
+	for i := range q.all {
+		c, st := &q.all[i], &q.states[i]
+		if step.Meta.Sampled.Latest < c.Since {
+			continue
+		}
+		if err := s.within(c.Region); err != nil {
+			q.answer <- answer{err: err}
+			return
+		}
+		if s.look(c, st, step) {
+			q.answer <- answer{which: i, seen: controller.Seen{Frame: st.frame, At: st.since, Region: region(st.box)}}
+			return
+		}
+	}
+}
+
+func (s *Watcher) within(r frame.Region) error {
+	f := s.layout.Format
+	if r != (frame.Region{}) && !r.In(f.Width, f.Height) {
+		return fmt.Errorf("the region %v does not lie on a screen of %dx%d", r, f.Width, f.Height)
+	}
+	return nil
+}
+
+// heldFrames is how long a green must stand to be held.
+const heldFrames = 3
+
+// look takes a frame in and reports whether the condition holds now.
+func (s *Watcher) look(c *controller.Condition, st *condition, step *frame.Step) bool {
+	first := !st.looked
+	st.looked = true
+	changed := s.changes(step, c.Region)
+	at := step.Meta.Sampled
+	switch c.Kind {
+	case controller.Changed:
+		st.frame, st.since = step.Number, at
+		return changed
+	case controller.Still:
+		if first || changed {
+			st.frame, st.since, st.first, st.seen = step.Number, at, step.Meta.Sequence, 0
+			return false
+		}
+		st.seen++
+		return st.still(step) >= c.For
+	case controller.Green:
+		st.frame, st.since = step.Number, at
+		if first || changed {
+			s.green(st, step.Image)
+		}
+		if st.box.Empty() {
+			return false
+		}
+		st.held++
+		return st.held >= heldFrames
+	}
+	st.frame, st.since = step.Number, at
+	if first || changed {
+		st.holds = s.shows(c, step.Image)
+	}
+	return st.holds
+}
+
+// still is how long nothing has changed for certain. Frames that were lost are taken off, and two
+// more: whoever measures does so too, and rounds otherwise.
+func (st *condition) still(step *frame.Step) time.Duration {
+	passed := step.Meta.Sampled.Earliest.Sub(st.since.Latest)
+	frames := step.Meta.Sequence - st.first
+	if frames == 0 || st.seen <= 2 {
+		return 0
+	}
+	return time.Duration(float64(passed) * float64(st.seen-2) / float64(frames))
+}
+
+func (s *Watcher) green(st *condition, m frame.Image) {
+	box, _ := s.glance.Green(m)
+	if box != st.box {
+		st.box, st.held = box, 0
+	}
+}
+
+// shows looks at the colours of a frame.
+func (s *Watcher) shows(c *controller.Condition, m frame.Image) bool {
+	r := s.rectangle(c.Region)
+	switch c.Kind {
+	case controller.NoGreen:
+		return !s.glance.StillGreen(m, r)
+	case controller.Red:
+		return s.glance.Red(m, r)
+	}
+	return s.filled(m, r, [3]byte{c.Colour.R, c.Colour.G, c.Colour.B})
+}
+
+// near is by how much a sample of a colour that is waited for may be off, as in the response
+// measure.
+const near = 12
+
+// filled reports whether 99 % of a rectangle have a colour.
+func (s *Watcher) filled(m frame.Image, r image.Rectangle, c [3]byte) bool {
+	spare := r.Dx() * r.Dy() / 100
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		line := s.line[:4*r.Dx()]
+		s.conv.RGBARow(line, m, y, r.Min.X, r.Max.X)
+		for i := 0; i < len(line); i += 4 {
+			if apart(line[i], c[0]) > near || apart(line[i+1], c[1]) > near || apart(line[i+2], c[2]) > near {
+				spare--
+			}
+		}
+		if spare < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
+
+// changes reports whether a frame differs from the one before in a region.
+func (s *Watcher) changes(step *frame.Step, region frame.Region) bool {
+	r := s.rectangle(region)
+	for _, span := range step.Change.Spans {
+		x0, y0, x1, y1 := s.layout.Rect(int(span.Row), int(span.Start), int(span.End))
+		if image.Rect(x0, y0, x1, y1).Overlaps(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// rectangle is a region of the screen, all of it where it is zero.
+func (s *Watcher) rectangle(r frame.Region) image.Rectangle {
+	if r == (frame.Region{}) {
+		return image.Rect(0, 0, s.layout.Format.Width, s.layout.Format.Height)
+	}
+	return image.Rect(r.X, r.Y, r.X+r.Width, r.Y+r.Height)
+}
+
+func region(r image.Rectangle) frame.Region {
+	return frame.Region{X: r.Min.X, Y: r.Min.Y, Width: r.Dx(), Height: r.Dy()}
+}

@@ -1,0 +1,244 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/frame"
+	"github.com/eideticker/eideticker/capture/synth"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recorder"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// canvas feeds a screen with frames of 64x48, one each 10 ms.
+type canvas struct {
+	t      *testing.T
+	screen *Watcher
+	layout *frame.Layout
+	pix    []byte
+	n      int
+	lost   uint64
+}
+
+func newCanvas(t *testing.T) *canvas {
+	f, err := frame.NewFormat(frame.BGR4, 64, 48)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := frame.NewLayout(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &canvas{t: t, screen: New(), layout: l, pix: make([]byte, l.Size)}
+}
+
+// fill paints a rectangle and shows the frame n times.
+func (c *canvas) fill(r frame.Region, red, green, blue byte, n int) {
+	var spans []frame.Span
+	for y := r.Y; y < r.Y+r.Height; y++ {
+		for x := r.X; x < r.X+r.Width; x++ {
+			copy(c.pix[4*(64*y+x):], []byte{blue, green, red, 0})
+		}
+		spans = append(spans, frame.Span{Row: int32(y), Start: int32(4 * r.X), End: int32(4 * (r.X + r.Width))})
+	}
+	for range n {
+		at := timeline.Time(uint64(c.n)+c.lost) * timeline.Time(10*time.Millisecond)
+		c.screen.Frame(&frame.Step{
+			Number: c.n, Meta: frame.Meta{Sequence: uint64(c.n) + c.lost,
+				Sampled: timeline.Interval{Earliest: at, Latest: at + 1}},
+			Change: &frame.Change{Spans: spans}, Image: c.layout.View(c.pix),
+		}, 0)
+		spans = nil
+		c.n++
+	}
+}
+
+// ask asks and has the canvas play once the screen looks on.
+func (c *canvas) ask(play func(), any ...controller.Condition) (int, controller.Seen, error) {
+	ctx, cancel := context.WithCancelCause(c.t.Context())
+	defer cancel(nil)
+	done := make(chan struct{})
+	which, seen, err := c.screen.Await(ctx, func() {
+		go func() {
+			defer close(done)
+			play()
+			cancel(errNever) // all frames have been shown; an answer that is there comes first
+		}()
+	}, any...)
+	<-done
+	return which, seen, err
+}
+
+var errNever = errors.New("never")
+
+var (
+	everywhere = frame.Region{Width: 64, Height: 48}
+	below      = frame.Region{Y: 8, Width: 64, Height: 40}
+	corner     = frame.Region{X: 60, Y: 44, Width: 4, Height: 4}
+	middle     = frame.Region{X: 20, Y: 20, Width: 20, Height: 10}
+)
+
+func TestScreenSees(t *testing.T) {
+	const ms = timeline.Time(time.Millisecond)
+	blue := suite.Colour{B: 200}
+	for _, tc := range []struct {
+		name string
+		ask  controller.Condition
+		play func(c *canvas)
+		want int // frame; -1: never
+	}{
+		{"green that is held", controller.Condition{Kind: controller.Green},
+			func(c *canvas) { c.fill(everywhere, 9, 9, 9, 5); c.fill(below, 0, 255, 0, 5) }, 7},
+		{"green that is not", controller.Condition{Kind: controller.Green},
+			func(c *canvas) { c.fill(below, 0, 255, 0, 2); c.fill(below, 9, 9, 9, 5) }, -1},
+		{"green elsewhere counts anew", controller.Condition{Kind: controller.Green},
+			func(c *canvas) { c.fill(below, 0, 255, 0, 2); c.fill(everywhere, 0, 255, 0, 5) }, 4},
+		{"green that goes", controller.Condition{Kind: controller.NoGreen, Region: below},
+			func(c *canvas) { c.fill(below, 0, 255, 0, 4); c.fill(middle, 9, 9, 9, 4) }, 4},
+		{"what goes beside it", controller.Condition{Kind: controller.NoGreen, Region: below},
+			func(c *canvas) { c.fill(below, 0, 255, 0, 4); c.fill(frame.Region{Width: 9, Height: 8}, 9, 9, 9, 4) }, -1},
+		{"red", controller.Condition{Kind: controller.Red, Region: below},
+			func(c *canvas) { c.fill(everywhere, 9, 9, 9, 5); c.fill(below, 255, 0, 0, 2) }, 5},
+		{"half red", controller.Condition{Kind: controller.Red, Region: everywhere}, func(c *canvas) {
+			c.fill(everywhere, 9, 9, 9, 5)
+			c.fill(frame.Region{Width: 64, Height: 24}, 255, 0, 0, 4)
+		}, -1},
+		{"a colour", controller.Condition{Kind: controller.Filled, Region: middle, Colour: blue},
+			func(c *canvas) { c.fill(everywhere, 9, 9, 9, 5); c.fill(middle, 3, 5, 195, 2) }, 5},
+		{"most of a colour", controller.Condition{Kind: controller.Filled, Region: middle, Colour: blue},
+			func(c *canvas) {
+				c.fill(frame.Region{X: 20, Y: 20, Width: 19, Height: 10}, 0, 0, 200, 3)
+			}, -1},
+		{"a colour that is there already", controller.Condition{Kind: controller.Filled, Region: middle,
+			Colour: suite.Colour{}}, func(c *canvas) { c.fill(corner, 9, 9, 9, 1) }, 0},
+		{"a change", controller.Condition{Kind: controller.Changed, Region: middle},
+			func(c *canvas) { c.fill(corner, 9, 9, 9, 5); c.fill(middle, 9, 9, 9, 2) }, 5},
+		{"a change before it counts", controller.Condition{Kind: controller.Changed, Since: 45 * ms},
+			func(c *canvas) { c.fill(corner, 9, 9, 9, 5); c.fill(middle, 9, 9, 9, 2) }, 5},
+		{"no change", controller.Condition{Kind: controller.Changed, Region: middle},
+			func(c *canvas) { c.fill(corner, 9, 9, 9, 5); c.fill(corner, 1, 1, 1, 5) }, -1},
+		{"a stillness", controller.Condition{Kind: controller.Still, For: 100 * time.Millisecond},
+			func(c *canvas) { c.fill(corner, 9, 9, 9, 8); c.fill(corner, 1, 1, 1, 20) }, 8},
+		{"stillness beside what moves", controller.Condition{Kind: controller.Still, For: 50 * time.Millisecond,
+			Region: middle}, func(c *canvas) {
+			for i := range 20 {
+				c.fill(corner, byte(i), 9, 9, 1)
+			}
+		}, 0},
+		{"frames that are lost are no stillness",
+			controller.Condition{Kind: controller.Still, For: 100 * time.Millisecond}, func(c *canvas) {
+				c.fill(corner, 9, 9, 9, 4)
+				c.lost += 20
+				c.fill(corner, 9, 9, 9, 0)
+				for range 5 {
+					c.fill(frame.Region{}, 0, 0, 0, 1)
+				}
+			}, -1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCanvas(t)
+			_, seen, err := c.ask(func() { tc.play(c) }, tc.ask)
+			switch {
+			case tc.want < 0 && !errors.Is(err, errNever):
+				t.Errorf("seen in frame %d, %v", seen.Frame, err)
+			case tc.want >= 0 && (err != nil || seen.Frame != tc.want):
+				t.Errorf("seen in frame %d, %v; want %d", seen.Frame, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestScreenSaysWhereTheGreenIs(t *testing.T) {
+	c := newCanvas(t)
+	_, seen, err := c.ask(func() { c.fill(below, 0, 255, 0, 5) }, controller.Condition{Kind: controller.Green})
+	if err != nil || seen.Region != below {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+func TestScreenTellsWhichOfSeveral(t *testing.T) {
+	c := newCanvas(t)
+	which, _, err := c.ask(func() { c.fill(everywhere, 255, 0, 0, 3) },
+		controller.Condition{Kind: controller.Still, For: time.Second}, controller.Condition{Kind: controller.Red})
+	if err != nil || which != 1 {
+		t.Errorf("%d, %v", which, err)
+	}
+}
+
+func TestScreenRefusesPlacesThatAreNotThere(t *testing.T) {
+	c := newCanvas(t)
+	_, _, err := c.ask(func() { c.fill(corner, 1, 1, 1, 1) },
+		controller.Condition{Kind: controller.Changed, Region: frame.Region{X: 60, Width: 9, Height: 9}})
+	if err == nil || !strings.Contains(err.Error(), "does not lie on a screen of 64x48") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestScreenEnds(t *testing.T) {
+	for behind, want := range map[bool]string{false: "the recording has ended", true: ErrNotWatched.Error()} {
+		c := newCanvas(t)
+		c.screen.End(0, behind)
+		if _, _, err := c.screen.Await(t.Context(), nil, controller.Condition{Kind: controller.Red}); err == nil ||
+			err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// TestScreenAnswersFirst: an answer that is there counts, whatever ended meanwhile.
+func TestScreenAnswersFirst(t *testing.T) {
+	for range 20 { // a choice by chance would go wrong in one of them
+		c := newCanvas(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, seen, err := c.screen.Await(ctx, func() {
+			c.fill(everywhere, 255, 0, 0, 1)
+			c.screen.End(1, true)
+			cancel()
+		}, controller.Condition{Kind: controller.Red})
+		if err != nil || seen.Frame != 0 {
+			t.Fatalf("frame %d, %v", seen.Frame, err)
+		}
+	}
+}
+
+// stuck is a screen that does not get on with its first frame.
+type stuck struct {
+	*Watcher
+	back chan struct{}
+}
+
+func (s stuck) Frame(*frame.Step, timeline.Time) { <-s.back }
+
+// TestScreenGivenUp: whoever waits for what is no longer seen learns it while the recording goes
+// on.
+func TestScreenGivenUp(t *testing.T) {
+	q, _ := url.ParseQuery("size=64x64&fps=240&frames=2400&pace=realtime")
+	src, err := synth.Open("page", q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s := stuck{New(), make(chan struct{})}
+	var asked error
+	_, err = recorder.Record(ctx, src, filepath.Join(t.TempDir(), "a.eid"), recorder.Options{
+		Watch: s, RingBytes: 32 * (64*64*4 + 4096),
+		Started: func(ctx context.Context, _ func(timeline.Event)) error {
+			_, _, asked = s.Await(ctx, nil, controller.Condition{Kind: controller.Red})
+			close(s.back)
+			stop()
+			return nil
+		},
+	})
+	if err != nil || !errors.Is(asked, ErrNotWatched) {
+		t.Errorf("%v; who waited was told %v", err, asked)
+	}
+}

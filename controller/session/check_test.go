@@ -1,0 +1,117 @@
+package session
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+func TestCheckBeforeTheStart(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "a page.html")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here := local{device.Description{Name: "local", Source: device.Virtual, Browsers: []string{"chromium", "firefox"}}}
+	away := described{device.Description{Name: "phone", Source: "v4l2:0", Input: device.Input{Kind: device.InputADB}}}
+	address := func(a string) *suite.Test {
+		return &suite.Test{Name: "x", URL: a, Sync: suite.Sync{Still: time.Second}}
+	}
+	steps := &suite.Test{Name: "x", URL: blankPage, Sync: suite.Sync{Still: time.Second}, Steps: []suite.Step{
+		{Action: suite.Loop{Times: 2, Steps: []suite.Step{{Action: suite.Load{URL: "file:///nonexistent.html"}}}}},
+	}}
+	event := address("http://a.example/")
+	event.Sync = suite.Sync{Event: "foo"}
+	for name, tc := range map[string]struct {
+		test *suite.Test
+		on   Variant
+		want string // "": it can be run
+	}{
+		"file": {address("file://" + strings.ReplaceAll(there, " ", "%20")), Variant{Device: here},
+			""},
+		"no file": {address("file:///nonexistent.html"), Variant{Device: here},
+			"file:///nonexistent.html cannot be loaded: no such file or directory"},
+		"no file, with power": {address("file:///nonexistent.html"), Variant{Device: &Powered{Device: here}},
+			"no such file"},
+		"no file, of a step": {steps, Variant{Device: here}, "no such file"},
+		"file of another":    {address("file:///nonexistent.html"), Variant{Device: away}, ""},
+		"browser":            {address("http://a.example/"), Variant{here, "firefox"}, ""},
+		"no browser": {address("http://a.example/"), Variant{here, "opera"},
+			`device local has no browser "opera"`},
+		"an event that is none": {event, Variant{Device: here}, `the event "foo", which nothing in it makes`},
+	} {
+		err := Check(tc.test, tc.on)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// TestReach: a server that answers is reached, whatever it says; a port that nobody has, and a name
+// that is nobody's, are not.
+func TestReach(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		case "/none":
+			http.NotFound(w, r)
+		}
+	}))
+	defer plain.Close()
+	secret := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secret.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := "http://" + l.Addr().String() + "/"
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		plain.URL + "/": "", plain.URL + "/away": "", plain.URL + "/none": "answers 404 Not Found",
+		secret.URL: "does not trust the certificate",
+	} {
+		note, err := reach(t.Context(), address, nil)
+		if err != nil || want == "" && note != "" || !strings.Contains(note, want) {
+			t.Errorf("%s: %q, %v; want %q", address, note, err, want)
+		}
+	}
+	if _, err := reach(t.Context(), gone, nil); err == nil ||
+		!strings.Contains(err.Error(), "the address could not be reached: "+gone+": ") {
+		t.Errorf("error %v", err)
+	}
+	// What others' tests do not reach is not asked for by the rig either, which would tell how it
+	// answers.
+	if note, err := reach(t.Context(), plain.URL+"/none", &device.Outside{}); note != "" ||
+		!errors.Is(err, device.ErrInside) {
+		t.Errorf("a service of this machine: %q, %v", note, err)
+	}
+}
+
+// TestUnreachedPage: on this machine it is an error of the run; of other machines only that nothing
+// is known is told.
+func TestUnreachedPage(t *testing.T) {
+	o := options(t, &scene{name: "d"})
+	s := &session{Options: o, log: slog.New(slog.DiscardHandler), record: Record{Environment: report.Environment{}}}
+	s.Test.URL = "http://127.0.0.1:1/"
+	if err := s.reached(t.Context()); err != nil || len(s.record.Notes) != 1 ||
+		!strings.Contains(s.record.Notes[0], "not known here") {
+		t.Errorf("on another machine: %v, %q", err, s.record.Notes)
+	}
+	s.Device = local{device.Description{Name: "local", Source: device.Virtual}}
+	if err := s.reached(t.Context()); err == nil || !strings.Contains(err.Error(), "could not be reached") {
+		t.Errorf("on this machine: %v", err)
+	}
+}

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// TestEndsWithAnEventOfThePage: what a page tells of itself is an event like others, and the rig
+// shows red after it.
+func TestEndsWithAnEventOfThePage(t *testing.T) {
+	d := local{device.Local()}
+	needBrowsers(t, "chromium")
+	o := options(t, d)
+	o.Test = readTest(t, "name: told\npage: /framerate.html\nend: event content-end\ntimeout: 1m\nwindow: 640x360\nmeasures: [fps]\n")
+	record, found, err := Run(t.Context(), o)
+	if err != nil || record.State != Passed {
+		t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
+	}
+	if n := count(t, o.Dir, "page", "content-end"); n != 1 {
+		t.Errorf("the page told %d times of its content's end", n)
+	}
+	if n := count(t, o.Dir, controller.EventSource, controller.Ended); n != 1 {
+		t.Errorf("the content has ended %d times", n)
+	}
+	if w := found.Results.Windows; len(w) != 1 {
+		t.Errorf("%d windows", len(w))
+	}
+}
+
+func TestEndThatCannotCome(t *testing.T) {
+	for text, want := range map[string]string{
+		"url: http://a.example/\nend: event done\n":                                                       `the event "done", which nothing in it makes: a mark step does, and there are begin, launch, navigation, ping, pong`,
+		"page: /load.html\nend: event done\n":                                                             "content-end, green",
+		"url: http://a.example/\nend: event done\nsteps: [{mark: before}]\n":                              "there are before, begin",
+		"url: http://a.example/\nend: event done\nsteps: [{repeat: {times: 2, steps: [{mark: done}]}}]\n": "",
+		"url: http://a.example/\nend: event navigation\n":                                                 "",
+		"page: /load.html\nend: event content-end\n":                                                      "",
+	} {
+		test, err := suite.Parse("test.yaml", []byte("name: a\n"+text), suite.Known{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = checkEnd(test)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

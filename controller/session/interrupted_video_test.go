@@ -1,0 +1,34 @@
+package session
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+)
+
+// TestInterruptedWhileTheVideoIsWritten: what was measured counts, and a part of a video is not
+// left where it would pass for all.
+func TestInterruptedWhileTheVideoIsWritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		frames int
+		whole  bool
+	}{"before its first frame": {0, false}, "in the middle": {3, false}, "behind its last frame": {atTheEnd, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, dir := interrupted(t, &stopsAt{phase: "writing the video", frames: tc.frames})
+			results, err := report.Read(filepath.Join(dir, report.FileName))
+			if err != nil || (results.Video != nil) != tc.whole || len(results.Windows[0].Pictures) == 0 {
+				t.Fatalf("%+v, %v", results, err)
+			}
+			if tc.whole {
+				wantMissing(t, r, dir)
+				wantFiles(t, dir, runfolder.VideoFile, results.Video.Map)
+				return
+			}
+			wantMissing(t, r, dir, lacksVideo)
+			wantFiles(t, dir)
+		})
+	}
+}

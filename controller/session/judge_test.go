@@ -1,0 +1,170 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/screen"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/site"
+)
+
+// TestRefusedMeasures: a run that measured nothing of what it was made for has failed, with the
+// measure's own sentence; one that measured a part counts.
+func TestRefusedMeasures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		measures []string
+		want     State
+		note     bool
+	}{
+		"all":  {[]string{"response"}, Failed, false},
+		"some": {[]string{"fps", "response"}, Passed, true},
+		"none": {[]string{"fps"}, Passed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, &scene{name: "d", uri: paced})
+			o.Test.Measures, o.NoPictures = tc.measures, true
+			record, found, err := Run(t.Context(), o)
+			if err != nil || record.State != tc.want || found == nil {
+				t.Fatalf("%+v, %v", record, err)
+			}
+			if failed := strings.HasPrefix(record.Reason, "nothing was measured: response: "); failed != (tc.want == Failed) {
+				t.Errorf("reason %q", record.Reason)
+			}
+			noted := slices.ContainsFunc(record.Notes,
+				func(n string) bool { return strings.HasPrefix(n, "response was not measured: ") })
+			if noted != tc.note {
+				t.Errorf("notes %q", record.Notes)
+			}
+		})
+	}
+}
+
+// TestUnfinished: what the recorder was too busy for is made again; what the device or the test did
+// is a failure, and so is what was stopped.
+func TestUnfinished(t *testing.T) {
+	busy := fmt.Errorf("wait for green: %w", screen.ErrNotWatched)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, tc := range []struct {
+		ctx  context.Context
+		err  error
+		want State
+	}{{t.Context(), busy, Rejected}, {t.Context(), errors.Join(busy, errors.New("and the stage")), Rejected},
+		{t.Context(), fmt.Errorf("no green: %w", errUnheard), Rejected},
+		{t.Context(), errors.New("the browser ended"), Failed}, {stopped, busy, Failed}} {
+		if got := unfinished(tc.ctx, tc.err); got != tc.want {
+			t.Errorf("%v: %s", tc.err, got)
+		}
+	}
+}
+
+// TestUnheard: a browser that has not asked for the page was not heard to go there; one that has,
+// or has ended, failed by itself.
+func TestUnheard(t *testing.T) {
+	unseen := fmt.Errorf("the test: %w", &controller.UnseenError{Waited: "the green to go", For: time.Minute})
+	for name, tc := range map[string]struct {
+		err    error
+		asks   bool
+		looked int
+		want   bool
+	}{
+		"lost":           {unseen, false, 0, true},
+		"asked":          {unseen, true, 0, false},
+		"looked up":      {unseen, false, 1, false},
+		"another reason": {errors.New("the browser ended"), false, 0, false},
+		"all is well":    {nil, false, 0, false},
+	} {
+		played, err := site.New(site.Options{Playlist: []string{"framerate"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.asks {
+			played.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", played.Start(), nil))
+		}
+		s := session{pages: &pages{site: played}}
+		if tc.looked > 0 {
+			s.fall = &har.Waterfall{Lookups: make([]har.Lookup, tc.looked)}
+		}
+		got := s.unheard(tc.err)
+		if errors.Is(got, errUnheard) != tc.want || !tc.want && got != tc.err || tc.want && !errors.Is(got, tc.err) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestNotWatchedIsNoError: a run that the recorder was too busy for is told of in the log as one
+// that does not count, in one line, and in its results; one that has failed is an error.
+func TestNotWatchedIsNoError(t *testing.T) {
+	busy := fmt.Errorf("wait for red: %w", screen.ErrNotWatched)
+	for state, why := range map[State]error{Rejected: busy, Failed: errors.New("the cable came out")} {
+		o := options(t, &scene{name: "d", uri: brief, spoils: why})
+		o.NoPictures = true
+		record, found, err := Run(t.Context(), o)
+		if err != nil || record.State != state || record.Reason != why.Error() || found == nil {
+			t.Fatalf("%+v, %v", record, err)
+		}
+		want := map[State]string{Rejected: "level=WARN msg=\"the run does not count\" reason=",
+			Failed: "level=ERROR msg=\"the run has failed\" reason="}[state]
+		log := string(content(t, o.Dir, LogFile))
+		if n := strings.Count(log, want); n != 1 || strings.Contains(log, "level=ERROR") != (state == Failed) {
+			t.Errorf("%s: the log has %q %d times:\n%s", state, want, n, log)
+		}
+		note := map[State]string{Rejected: "the run does not count: ", Failed: "the run has failed: "}[state] +
+			why.Error()
+		if notes := found.Results.Notes; !slices.Contains(notes, note) {
+			t.Errorf("%s: the results say %q, not %q", state, notes, note)
+		}
+	}
+}
+
+// TestTooManyLost: a run counts with as many frames lost as may be, of all its windows together,
+// and with one more it is told what to do.
+func TestTooManyLost(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lost   []uint64 // of windows of 95 frames each
+		most   float64
+		state  State
+		reason string
+	}{
+		"none":           {[]uint64{0}, 0, Passed, ""},
+		"as many as may": {[]uint64{5}, 0.05, Passed, ""},
+		"one more": {[]uint64{6}, 0.05, Rejected,
+			"the capture lost 6 of 101 frames of what is measured, 5.9 %: more than 5 %; " +
+				"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
+		"of two windows": {[]uint64{1, 9}, 0.05, Passed, ""},
+		"none may be": {[]uint64{0, 1}, 0, Rejected,
+			"the capture lost 1 of 191 frames of what is measured, 0.5 %: more than 0 %; " +
+				"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be"},
+		"all may be": {[]uint64{5000}, 1, Passed, ""},
+	} {
+		var log bytes.Buffer
+		s := &session{Options: Options{Test: sceneTest(), MaxLost: tc.most},
+			log: slog.New(slog.NewTextHandler(&log, nil)), found: &runfolder.Found{}}
+		for _, n := range tc.lost {
+			w := report.Window{Start: 0, End: 94, Results: []analyze.Result{{Measure: "fps", State: analyze.Bounded}}}
+			w.Times.Lost = []report.Loss{{Frames: n / 2}, {Frames: n - n/2}}
+			s.found.Results.Windows = append(s.found.Results.Windows, w)
+		}
+		s.judge()
+		if s.record.State != tc.state || s.record.Reason != tc.reason {
+			t.Errorf("%s: %s, %q", name, s.record.State, s.record.Reason)
+		}
+		if told := strings.Contains(log.String(), "the run does not count"); told != (tc.state == Rejected) {
+			t.Errorf("%s: the log has %q", name, &log)
+		}
+	}
+}

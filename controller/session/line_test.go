@@ -1,0 +1,227 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/link"
+)
+
+// onLine is a run at work on a line that is not there, and what is told of it.
+type onLine struct {
+	*session
+	remote *Remote
+
+	mu     sync.Mutex
+	was    []link.Conditions
+	refuse error
+	events []timeline.Event
+}
+
+func newOnLine() *onLine {
+	cable, _ := link.ProfileNamed("cable")
+	o := &onLine{remote: &Remote{}}
+	o.session = &session{Options: Options{Remote: o.remote}, log: slog.New(slog.DiscardHandler)}
+	o.line = cable.Conditions
+	o.set = func(c link.Conditions) error {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.was = append(o.was, c)
+		return o.refuse
+	}
+	return o
+}
+
+func (o *onLine) emit(e timeline.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.events = append(o.events, e)
+}
+
+// TestLineFromOutside: while a run is at work its line is changed from outside as a step changes
+// it, with its event and its note; before and after nothing is.
+func TestLineFromOutside(t *testing.T) {
+	o := newOnLine()
+	slow := suite.Line{Profile: "3g"}
+	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) {
+		t.Errorf("before the run: %v", err)
+	}
+	leave := o.attend(o.emit)
+	before := timeline.Monotonic().Now()
+	now, err := o.remote.ChangeLine(slow, "ci")
+	after := timeline.Monotonic().Now()
+	if err != nil || now.Text != "3g: 1600kbit down, 768kbit up, RTT 300ms" ||
+		now.Conditions.RTT() != 300*time.Millisecond || o.line.Down.Rate != 1600*link.Kbit {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if now.At.Earliest < before || now.At.Latest > after || now.At.Earliest > now.At.Latest {
+		t.Errorf("changed in %v, which is not in %d to %d", now.At, before, after)
+	}
+	lossy := suite.Percent(1)
+	step, err := o.changeLine()(suite.Line{Loss: &lossy})
+	if err != nil || step != "1600kbit down, 768kbit up, RTT 300ms, 1 % lost" {
+		t.Errorf("a step after it: %q, %v", step, err)
+	}
+	if now, err = o.remote.ChangeLine(suite.Line{RTT: 50 * time.Millisecond}, "ci"); err != nil ||
+		now.Text != "1600kbit down, 768kbit up, RTT 50ms, 1 % lost" {
+		t.Errorf("after the step: %+v, %v", now, err)
+	}
+	leave()
+	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) || len(o.was) != 3 {
+		t.Errorf("after the run: %v, and the line was changed %d times", err, len(o.was))
+	}
+	if len(o.events) != 2 {
+		t.Fatalf("%+v", o.events)
+	}
+	for i, want := range []string{`{"conditions":"3g: 1600kbit down, 768kbit up, RTT 300ms","by":"ci"}`,
+		`{"conditions":"1600kbit down, 768kbit up, RTT 50ms, 1 % lost","by":"ci"}`} {
+		e := o.events[i]
+		if e.Source != controller.EventSource || e.Kind != controller.LineChanged || string(e.Data) != want ||
+			e.Validate() != nil {
+			t.Errorf("event %+v, want %s", e, want)
+		}
+	}
+	if e := o.events[0]; e.At < before || e.At > after {
+		t.Errorf("the event is at %d, which is not in %d to %d", e.At, before, after)
+	}
+	want := []string{"client ci changed the network: 3g: ", "the test changed the network: 1600kbit",
+		"client ci changed the network: 1600kbit"}
+	if len(o.record.Notes) != len(want) {
+		t.Fatalf("notes %q", o.record.Notes)
+	}
+	for i, n := range o.record.Notes {
+		if !strings.HasPrefix(n, want[i]) {
+			t.Errorf("note %q, want %q", n, want[i])
+		}
+	}
+}
+
+// TestLineRefused: a change that cannot be had leaves the line as it was, and no event; one that is
+// not a line is not tried.
+func TestLineRefused(t *testing.T) {
+	o := newOnLine()
+	defer o.attend(o.emit)()
+	if _, err := o.remote.ChangeLine(suite.Line{Profile: "cabel"}, "ci"); err == nil || len(o.was) != 0 {
+		t.Errorf("a network that there is none of: %v, tried %d times", err, len(o.was))
+	}
+	o.refuse = errors.New("it rains")
+	if _, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "ci"); err == nil ||
+		!strings.Contains(err.Error(), "it rains") {
+		t.Errorf("a line that cannot be had: %v", err)
+	}
+	cable, _ := link.ProfileNamed("cable")
+	if len(o.was) != 2 || o.was[1].RTT() != cable.Conditions.RTT() || o.line.RTT() != cable.Conditions.RTT() {
+		t.Errorf("the line was %+v and is %+v", o.was, o.line)
+	}
+	if len(o.events)+len(o.record.Notes) > 0 {
+		t.Errorf("told of what was not: %+v, %q", o.events, o.record.Notes)
+	}
+}
+
+// TestLineWithoutNetwork: who has no line, or nobody outside, has nothing that could be changed.
+func TestLineWithoutNetwork(t *testing.T) {
+	o := newOnLine()
+	o.set = nil
+	leave := o.attend(o.emit)
+	if _, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) ||
+		o.changeLine() != nil {
+		t.Errorf("%v", err)
+	}
+	leave()
+	o = newOnLine()
+	o.Remote = nil
+	o.attend(o.emit)()
+}
+
+// TestLineTooOften: what somebody outside can put into a recording is bounded.
+func TestLineTooOften(t *testing.T) {
+	o := newOnLine()
+	defer o.attend(o.emit)()
+	var err error
+	for i := range MostFromOutside + 1 {
+		if _, err = o.remote.ChangeLine(suite.Line{RTT: time.Duration(i+1) * time.Millisecond}, "ci"); err != nil &&
+			i < MostFromOutside {
+			t.Fatalf("change %d: %v", i+1, err)
+		}
+	}
+	if !errors.Is(err, ErrOften) || len(o.events) != MostFromOutside {
+		t.Errorf("%v, %d events", err, len(o.events))
+	}
+	if n := len(o.record.Notes); n != mostChangesNoted || !strings.Contains(o.record.Notes[n-1], "more often") {
+		t.Errorf("notes %q", o.record.Notes)
+	}
+	if _, err := o.changeLine()(suite.Line{Profile: "3g"}); err != nil {
+		t.Errorf("a step of the test: %v", err)
+	}
+}
+
+// TestLineAtOnce: steps and several clients change the line at once: each change begins with what
+// the one before has left, none is lost, and none is at work when the run is over.
+func TestLineAtOnce(t *testing.T) {
+	o := newOnLine()
+	leave := o.attend(o.emit)
+	lossy := suite.Percent(3)
+	var all sync.WaitGroup
+	for i, l := range []suite.Line{{RTT: 40 * time.Millisecond}, {Down: 2_000_000}, {Up: 1_000_000}} {
+		all.Go(func() {
+			for range 50 {
+				if _, err := o.remote.ChangeLine(l, fmt.Sprint(i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	step := o.changeLine()
+	for range 50 {
+		if _, err := step(suite.Line{Loss: &lossy}); err != nil {
+			t.Error(err)
+		}
+		o.note("the page says: nothing")
+	}
+	all.Wait()
+	if c := o.line; c.RTT() != 40*time.Millisecond || c.Down.Rate != 2*link.Mbit || c.Up.Rate != link.Mbit ||
+		c.Down.Loss != 0.03 {
+		t.Errorf("the line is %+v", c)
+	}
+	if len(o.was) != 200 || len(o.events) != 150 || len(o.record.Notes) != mostChangesNoted+50 {
+		t.Errorf("%d changes, %d events, %d notes", len(o.was), len(o.events), len(o.record.Notes))
+	}
+
+	begun, free := make(chan struct{}), make(chan struct{})
+	o.set = func(link.Conditions) error {
+		close(begun)
+		<-free
+		return nil
+	}
+	changed := make(chan error, 1)
+	go func() {
+		_, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "late")
+		changed <- err
+	}()
+	<-begun
+	over := make(chan int, 1)
+	go func() {
+		leave()
+		over <- len(o.events) // nobody writes them any more
+	}()
+	close(free)
+	if err := <-changed; err != nil {
+		t.Error(err)
+	}
+	if n := <-over; n != 151 {
+		t.Errorf("the run ended with %d events", n)
+	}
+	var by struct{ By string }
+	if err := json.Unmarshal(o.events[150].Data, &by); err != nil || by.By != "late" {
+		t.Errorf("%s, %v", o.events[150].Data, err)
+	}
+}

@@ -1,0 +1,340 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// colours serves pages of one colour each, /0f3c7d, and writes down which were asked for.
+type colours struct {
+	*httptest.Server
+	script string // of each page
+	mu     sync.Mutex
+	asked  []string
+}
+
+func serveColours(t *testing.T) *colours {
+	c := &colours{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if len(name) != 6 {
+			http.NotFound(w, r) // an icon
+			return
+		}
+		if r.Method == http.MethodGet { // the run itself asks whether it could be reached
+			c.mu.Lock()
+			c.asked = append(c.asked, name)
+			c.mu.Unlock()
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>%s</title><style>html { background: #%[1]s }</style><script>%s</script>`,
+			name, c.script)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *colours) seen() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.asked)
+}
+
+var background = regexp.MustCompile(`background: #([0-9a-f]{3,6})`)
+
+// colourOf goes to a page and returns what it is full of.
+func colourOf(address string) (rgb uint32, err error) {
+	r, err := http.Get(address)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Body.Close() // was only read
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return 0, err
+	}
+	m := background.FindStringSubmatch(string(body))
+	if m == nil {
+		return 0, fmt.Errorf("%s has no colour", address)
+	}
+	text := m[1]
+	if len(text) == 3 {
+		text = string([]byte{text[0], text[0], text[1], text[1], text[2], text[2]})
+	}
+	v, err := strconv.ParseUint(text, 16, 32)
+	return uint32(v), err
+}
+
+// readTest reads a test file of this text.
+func readTest(t *testing.T, text string) *suite.Test {
+	t.Helper()
+	test, err := suite.Parse("test.yaml", []byte(text), suite.Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return test
+}
+
+// needProgram skips a test on a developer's machine where a program is missing; the build machine
+// has it.
+func needProgram(t *testing.T, err error) {
+	t.Helper()
+	var missing *device.MissingError
+	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
+		t.Skipf("%v: nothing is played", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// needBrowsers skips a test with -short, and on a developer's machine where a display or one of the
+// browsers is not installed. With CI=true both must be there.
+func needBrowsers(t *testing.T, browsers ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("browsers take long to start; all that is ours ran in them without -short")
+	}
+	programs := []string{"Xvfb"}
+	for _, b := range browsers {
+		programs = append(programs, map[string]string{"chromium": "chromium", "firefox": "firefox-esr"}[b])
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skipf("%v: nothing is started", err)
+		}
+	}
+}
+
+// TestLoadsByTheAddressBar goes to two addresses, one after the other, as a user does. The first
+// page is busy when the address bar is reached, so the browser opens the bar later: the address
+// must be typed when the bar is seen to be open. What is measured is below the bars.
+func TestLoadsByTheAddressBar(t *testing.T) {
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			d := theLocalDevice(t)
+			needBrowsers(t, browser)
+			server := serveColours(t)
+			server.script = `addEventListener("keydown", e => { if (e.key === "Control") { const over = performance.now() + 2000; while (performance.now() < over); } });`
+			o := options(t, d)
+			o.Browser = browser
+			o.Test = readTest(t, fmt.Sprintf(`name: two
+url: about:blank
+end: still 1s
+timeout: 4m
+window: 800x600
+measures: [fps, loadhist]
+steps:
+  - load: %[1]s/2040c0
+  - wait: {colour: "#2040c0", timeout: 1m}
+  - load: %[1]s/8020a0
+  - wait: {colour: "#8020a0", timeout: 1m}
+`, server.URL))
+			record, found, err := Run(t.Context(), o)
+			if err != nil || record.State != Passed {
+				t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
+			}
+			if got := server.seen(); !slices.Equal(got, []string{"2040c0", "8020a0"}) {
+				t.Errorf("asked for %q", got)
+			}
+			if record.Area[1] < 20 || record.Area[0] != 0 || record.Area[2] != 800 ||
+				record.Area[1]+record.Area[3] != 600 {
+				t.Errorf("the content is at %v: there is no room for an address bar above it, or it is not all that is below", record.Area)
+			}
+			if env := found.Results.Environment[report.EnvInput]; env != "x11, system" {
+				t.Errorf("input %q", env)
+			}
+			if n := count(t, o.Dir, controller.EventSource, controller.Navigation); n != 2 {
+				t.Errorf("%d events of navigation", n)
+			}
+		})
+	}
+}
+
+// count returns how many events of a kind a run's recording has.
+func count(t *testing.T, dir, source, kind string) (n int) {
+	t.Helper()
+	r, err := recording.Open(filepath.Join(dir, runfolder.RecordingFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, e := range r.Events() {
+		if e.Source == source && e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// TestInputOfTheBrowser: by WebDriver BiDi a page is clicked, typed into and left, and everything
+// that comes of it says how real that is.
+func TestInputOfTheBrowser(t *testing.T) {
+	d, err := devices(t, "local: {source: x11, input: webdriver, browsers: [firefox]}\n").Find("local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	needBrowsers(t, "firefox")
+	server := serveColours(t)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>keys</title><style>html { background: #2040c0 }</style><script>
+let clicked = false;
+addEventListener("click", e => clicked = e.clientX === 400 && e.clientY === 300);
+addEventListener("keydown", e => { if (clicked && e.key === "q") document.documentElement.style.background = "#8020a0" });
+</script>`)
+	}))
+	defer page.Close()
+	o := options(t, d)
+	o.Test = readTest(t, fmt.Sprintf(`name: page
+url: %s/
+end: still 1s
+timeout: 2m
+window: 800x600
+measures: [fps]
+steps:
+  - wait: {colour: "#2040c0", timeout: 30s}
+  - click: [400, 300]
+  - text: q
+  - wait: {colour: "#8020a0", timeout: 30s}
+  - load: %s/10a0a0
+  - wait: {colour: "#10a0a0", timeout: 30s}
+`, page.URL, server.URL))
+	record, found, err := Run(t.Context(), o)
+	if err != nil || record.State != Passed {
+		t.Fatalf("%s: %s, %v", record.State, record.Reason, err)
+	}
+	if record.Input == nil || record.Input.Realism != input.Page ||
+		!strings.Contains(record.Input.Note, "less realistic") {
+		t.Errorf("run.json says of the input %+v", record.Input)
+	}
+	if env := found.Results.Environment[report.EnvInput]; !strings.HasPrefix(env, "webdriver, page: less realistic") {
+		t.Errorf("the results say of the input %q", env)
+	}
+	html, err := os.ReadFile(filepath.Join(o.Dir, runfolder.PageFile))
+	if err != nil || !strings.Contains(string(html), "webdriver, page: less realistic") {
+		t.Errorf("the report does not say how real the input is: %v", err)
+	}
+	var kept Record
+	raw, err := os.ReadFile(filepath.Join(o.Dir, RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &kept); err != nil ||
+		!strings.HasPrefix(kept.Environment[report.EnvInput], "webdriver, page") {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if got := server.seen(); !slices.Equal(got, []string{"10a0a0"}) {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+// TestBrowserThatTakesNoInput says what else there is.
+func TestBrowserThatTakesNoInput(t *testing.T) {
+	d := local{device.Local()}
+	d.Input = device.Input{Kind: device.InputWebdriver}
+	needBrowsers(t, "chromium")
+	o := options(t, d)
+	o.Browser = "chromium"
+	record, _, err := Run(t.Context(), o)
+	if err != nil || record.State != Failed || !strings.Contains(record.Reason, "take firefox") {
+		t.Errorf("%s: %s, %v", record.State, record.Reason, err)
+	}
+}
+
+// TestForeignTest records a test that goes to a service of this machine by name, and then types the
+// address of a file of this machine. The user's own test sees both. A foreign test sees the service
+// if the rig's owner allows it, and never the file. The green page, which is the run's own, is seen
+// in all runs. The device's tests try all ways to services and files in both browsers; here the run
+// must ask for the same.
+func TestForeignTest(t *testing.T) {
+	if os.Geteuid() == 0 && device.SandboxWarning() == "" {
+		t.Error("root has no sandbox, and there is no warning")
+	}
+	for _, tc := range []struct {
+		browser, name      string
+		foreign, allowed   bool
+		visible, invisible []string // colours that are waited for, and not
+	}{
+		{"chromium", "own", false, false, []string{"2040c0", "8020a0"}, nil},
+		{"chromium", "foreign", true, false, nil, []string{"2040c0"}},
+		{"firefox", "allowed", true, true, []string{"2040c0"}, []string{"8020a0"}},
+	} {
+		t.Run(tc.browser+"/"+tc.name, func(t *testing.T) {
+			needBrowsers(t, tc.browser)
+			file := filepath.Join(t.TempDir(), "secret.html")
+			if err := os.WriteFile(file, []byte(`<!doctype html><style>html { background: #8020a0 }</style>`),
+				0o600); err != nil {
+				t.Fatal(err)
+			}
+			service := serveColours(t)
+			o := options(t, theLocalDevice(t))
+			o.Browser, o.Foreign, o.AllowLoopback, o.NoPictures = tc.browser, tc.foreign, tc.allowed, true
+			patience := map[string]string{"2040c0": "1m", "8020a0": "1m"}
+			for _, colour := range tc.invisible {
+				patience[colour] = "10s"
+			}
+			o.Test = readTest(t, fmt.Sprintf(`name: typed
+url: about:blank
+end: still 1s
+timeout: 5m
+window: 800x600
+places: screen
+measures: [fps]
+steps:
+  - load: %s/2040c0
+  - wait: {colour: "#2040c0", in: 800x400+0+150, timeout: %s}
+  - wait: {still: 500ms, timeout: 1m}
+  - key: Control+L
+  - wait: {change: 800x80+0+0, timeout: 1m}
+  - sleep: 500ms
+  - text: "file://%s\n"
+  - wait: {colour: "#8020a0", in: 800x400+0+150, timeout: %s}
+`, strings.Replace(service.URL, "127.0.0.1", "localhost", 1), patience["2040c0"], file, patience["8020a0"]))
+			record, _, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (record.State == Passed) != (tc.invisible == nil) {
+				t.Errorf("%s: %s", record.State, record.Reason)
+			}
+			warned := slices.ContainsFunc(record.Notes,
+				func(n string) bool { return strings.Contains(n, "without its sandbox") })
+			if want := tc.browser == "chromium" && device.SandboxWarning() != ""; warned != want {
+				t.Errorf("notes are %q; want a warning of the sandbox: %v", record.Notes, want)
+			}
+			for _, colour := range tc.invisible {
+				if !strings.Contains(record.Reason, colour) {
+					t.Errorf("%s: %s; want that %s was not seen", record.State, record.Reason, colour)
+				}
+			}
+			if reached := len(service.seen()) > 0; reached != slices.Contains(tc.visible, "2040c0") {
+				t.Errorf("the service was asked for %q", service.seen())
+			}
+		})
+	}
+}

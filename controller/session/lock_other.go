@@ -1,0 +1,27 @@
+//go:build !unix
+
+package session
+
+import "os"
+
+// tryLock takes what the system gives: a file that is open cannot be removed, so the one who can
+// make it anew is alone.
+func tryLock(path string) (*Lock, error) {
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return nil, &BusyError{}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return nil, &BusyError{}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Lock{f}
+	l.note()
+	return l, nil
+}
+
+func ownFolder(string) error { return nil }
+
+func sharedTemp() string { return os.TempDir() }

@@ -1,0 +1,244 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/serve"
+)
+
+// archived is a site that answers from an archive, at every name of a run's own network.
+type archived struct {
+	name     string
+	replayer *replay.Replayer
+	names    map[string]came
+}
+
+// readArchive reads the archive that a test names.
+func readArchive(t *suite.Test) (*replay.Archive, error) {
+	if t.Dir == nil {
+		return nil, fmt.Errorf("test %s replays %s, and is in no folder in which that could be", t.Name,
+			t.Network.Replay)
+	}
+	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
+}
+
+// openArchive has the archive that a test names, which was read, answer as sites.
+func openArchive(t *suite.Test, read *replay.Archive) (a *archived, err error) {
+	o := replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: replay.CacheBusters()}}
+	if t.Network.Determinism > 0 {
+		o.Determinism = &replay.Determinism{Seed: uint64(t.Network.Determinism)}
+	}
+	a = &archived{name: t.Network.Replay, names: namesOf(read)}
+	if a.replayer, err = replay.NewReplayer(read, o); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// serveArchive answers for every site.
+func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Archive) (err error) {
+	if p.archive, err = openArchive(t, read); err != nil {
+		return err
+	}
+	if p.server, err = serve.New(p.options(t.Network, p.archive.replayer)); err != nil {
+		return err
+	}
+	l, _, err := p.listen.connections(pagePort)
+	if err == nil {
+		p.server.HTTP(l)
+		err = p.openSecure()
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
+	}
+	p.serving.Go(func() error {
+		if err := p.server.Run(ctx); err != nil {
+			return fmt.Errorf("replay %s: %w", p.archive.name, err)
+		}
+		return nil
+	})
+	return nil
+}
+
+// openSecure opens the door of the sites that have TLS.
+func (p *pages) openSecure() error {
+	if p.protocol == suite.HTTP3 {
+		c, _, err := p.listen.packets(securePort)
+		if err == nil {
+			p.server.QUIC(c)
+		}
+		return err
+	}
+	l, _, err := p.listen.connections(securePort)
+	if err == nil {
+		p.server.HTTPS(l)
+	}
+	return err
+}
+
+// came is how what an archive has of a name came: all or a part of it by TLS, or without.
+type came struct{ secure, plain bool }
+
+// namesOf are the names of an archive, in lower case.
+func namesOf(a *replay.Archive) map[string]came {
+	names := map[string]came{}
+	for _, e := range a.Exchanges {
+		u, err := url.Parse(e.URL)
+		if err != nil {
+			continue
+		}
+		name := nameOf(u)
+		c := names[name]
+		if u.Scheme == "https" || u.Scheme == "wss" {
+			c.secure = true
+		} else {
+			c.plain = true
+		}
+		names[name] = c
+	}
+	return names
+}
+
+// nameOf is the name in an address, as names are told apart.
+func nameOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
+
+// secureNames are the names at which all that an archive has came by HTTPS, in lower case.
+func secureNames(a *replay.Archive) map[string]bool {
+	names := map[string]bool{}
+	for name, c := range namesOf(a) {
+		names[name] = c.secure && !c.plain
+	}
+	return names
+}
+
+// checkArchiveIn says why a browser would not ask for all of an archive by the protocol by which
+// alone it is served. Firefox asks by TCP wherever no name says that HTTP/3 is spoken, and a name
+// at which something came without TLS cannot say so: browsers would ask for that by HTTPS, too.
+// Chromium is told to ask by nothing else.
+func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
+	if a == nil || t.Network.Protocol != suite.HTTP3 || browser != "firefox" {
+		return nil
+	}
+	var both []string
+	for name, c := range namesOf(a) {
+		if c.secure && c.plain {
+			both = append(both, name)
+		}
+	}
+	if len(both) == 0 {
+		return nil
+	}
+	slices.Sort(both)
+	which := both[0]
+	if more := len(both) - 1; more > 0 {
+		which = fmt.Sprintf("%s and %d more", which, more)
+	}
+	return fmt.Errorf("test %s replays %s by h3 in Firefox, and the archive has answers of %s by http:// beside those by https://, so no HTTPS record can say there that h3 is spoken: Firefox would ask by TCP, where nobody answers; take Chromium, or h2, or an archive without what came by http:// there: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
+}
+
+// answered says that what the test loaded is not in the archive: the browser was shown a page that
+// says so.
+func (s *session) answered(addresses []string) error {
+	if s.pages == nil || s.pages.archive == nil {
+		return nil // it did not come to that
+	}
+	a := s.pages.archive
+	misses := a.replayer.Fidelity().Misses
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil {
+			return err
+		}
+		want := asAsked(u)
+		if i := slices.IndexFunc(misses, func(m replay.Miss) bool { return m.URL == want }); i >= 0 {
+			return fmt.Errorf("%s does not answer for %s: %s", a.name, address, misses[i].Why)
+		}
+		if !s.asked(u) {
+			return fmt.Errorf("no request to %s reached %s: the browser did not load %s, and what was seen is a page of its own", u.Host, a.name, address)
+		}
+	}
+	return nil
+}
+
+// asked reports whether anything was asked for at the name of an address, or that is not known. By
+// which path browsers write in their own way.
+func (s *session) asked(u *url.URL) bool {
+	name := nameOf(u)
+	// others are asked for by another name
+	ascii := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
+	if s.fall == nil || s.unnoted || !ascii {
+		return true
+	}
+	return slices.ContainsFunc(s.fall.Requests, func(r har.Request) bool {
+		v, err := url.Parse(r.Served.URL)
+		return err == nil && nameOf(v) == name
+	})
+}
+
+// asAsked is how a server is asked for an address, which people write in several ways.
+func asAsked(u *url.URL) string {
+	v := *u
+	v.Fragment, v.RawFragment, v.User = "", "", nil
+	v.Host = strings.ToLower(v.Host)
+	if port := map[string]string{"http": ":80", "https": ":443"}[v.Scheme]; port != "" {
+		v.Host = strings.TrimSuffix(v.Host, port)
+	}
+	if v.Path == "" {
+		v.Path = "/"
+	}
+	return v.String()
+}
+
+// Replayed is how well an archive has answered a run.
+type Replayed struct {
+	Archive  string  `json:"archive"`
+	Exact    int     `json:"exact"`             // requests that were answered as they had been recorded
+	Loose    int     `json:"loose"`             // by one that is like them
+	Missed   int     `json:"missed"`            // not at all
+	Fidelity float64 `json:"fidelity_fraction"` // of requests that were answered
+	Misses   []Miss  `json:"misses"`            // the first of them
+}
+
+// Miss is a request that an archive has no answer to.
+type Miss struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Count   int    `json:"count"`
+	Why     string `json:"why"`
+	Nearest string `json:"nearest,omitempty"`
+}
+
+// mostMisses is how many run.json has.
+const mostMisses = 100
+
+// tellReplayed notes how well the archive has answered.
+func (s *session) tellReplayed() {
+	if s.pages.archive == nil {
+		return
+	}
+	f := s.pages.archive.replayer.Fidelity()
+	told := &Replayed{Archive: s.pages.archive.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed,
+		Fidelity: f.Score(), Misses: []Miss{}}
+	for _, m := range f.Misses[:min(len(f.Misses), mostMisses)] {
+		told.Misses = append(told.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500),
+			cut(m.Nearest, 2000)})
+	}
+	s.record.Network.Replay = told
+	if f.Missed > 0 {
+		first := f.Misses[0]
+		s.note("%s had no answer to %d of %d requests, the first of them %s %s: %s", told.Archive, f.Missed, f.Requests,
+			first.Method, cut(first.URL, 200), cut(first.Why, 200))
+	}
+	for _, n := range f.Notes {
+		s.log.Warn("the archive", "note", n)
+	}
+}

@@ -1,0 +1,542 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// scene is a device whose screen shows a scripted scene, whatever is done to it.
+type scene struct {
+	name   string
+	uri    string
+	fails  error               // of Open
+	acted  func(s *sceneStage) // what follows from input; nil: there is none
+	note   string              // of its input
+	closes func()              // what happens meanwhile
+	spoils error               // of Close
+	opened []string            // browsers, in order
+	closed int
+}
+
+func (s *scene) Name() string { return s.name }
+
+func (s *scene) Open(_ context.Context, w Wanted) (Stage, error) {
+	s.opened = append(s.opened, w.Browser)
+	if s.fails != nil {
+		return nil, s.fails
+	}
+	return &sceneStage{scene: s, ended: make(chan struct{})}, nil
+}
+
+type sceneStage struct {
+	*scene
+	ended chan struct{}
+}
+
+func (s *sceneStage) Launch(context.Context, string) (timeline.Interval, error) {
+	return timeline.At(timeline.Monotonic().Now()), nil
+}
+
+func (s *sceneStage) Load(context.Context, string) (timeline.Interval, error) {
+	return timeline.Interval{}, errors.ErrUnsupported
+}
+func (s *sceneStage) Ended() <-chan struct{}      { return s.ended }
+func (s *sceneStage) Err() error                  { return errors.New("killed") }
+func (s *sceneStage) Source() string              { return s.uri }
+func (s *sceneStage) Painter() controller.Painter { return nil }
+func (s *sceneStage) About() report.Environment   { return report.Environment{report.EnvDUT: s.name} }
+
+func (s *sceneStage) Input() input.Driver {
+	if s.acted == nil {
+		return nil
+	}
+	return sceneHand{s}
+}
+
+func (s *sceneStage) Close() error {
+	if s.closes != nil {
+		s.closes()
+	}
+	s.closed++
+	return s.spoils
+}
+
+// sceneHand is a scene's input.
+type sceneHand struct{ *sceneStage }
+
+func (h sceneHand) Do(context.Context, timeline.Time, ...input.Action) (timeline.Interval, error) {
+	h.acted(h.sceneStage)
+	return timeline.At(timeline.Monotonic().Now()), nil
+}
+func (h sceneHand) Release(context.Context) error { return nil }
+func (h sceneHand) Info() input.Info {
+	return input.Info{Driver: "scene", Realism: input.System, Note: h.note}
+}
+func (h sceneHand) Close() error { return nil }
+
+// typed is a step that follows when the content was seen to begin.
+var typed = suite.Step{Action: suite.Text{Text: "a"}, Line: 1}
+
+type untold struct{}
+
+func (untold) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }
+
+// Green, content and red stand for two seconds each or more: of each a machine that stands still
+// for one and a half sees as much as a run needs.
+const (
+	paced = "synth:page?size=160x90&fps=12&frames=24&markers=1&pace=realtime"
+	brief = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
+)
+
+func sceneTest() *suite.Test {
+	return &suite.Test{Name: "scene", URL: "http://scene.example/", Sync: suite.Sync{Markers: true},
+		Measures: []string{"fps"}, Timeout: 2 * time.Minute}
+}
+
+func options(t *testing.T, d Device) Options {
+	return Options{Test: sceneTest(), Device: d, Dir: filepath.Join(t.TempDir(), "run"), Program: "test", Seed: 1,
+		MaxLost: 1, NoVideo: true, Told: untold{}}
+}
+
+func TestRunFolder(t *testing.T) {
+	d := &scene{name: "scripted", uri: paced}
+	o := options(t, d)
+	began := time.Now()
+	record, found, err := Run(t.Context(), o)
+	within := time.Since(began)
+	if err != nil || record.State != Passed || found == nil || len(found.Results.Windows) != 1 {
+		t.Fatalf("%+v, %v", record, err)
+	}
+	if d.closed != 1 {
+		t.Errorf("the device was closed %d times", d.closed)
+	}
+	for _, name := range []string{RecordFile, LogFile, runfolder.RecordingFile, report.FileName, runfolder.PageFile,
+		runfolder.PicturesDir} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	var kept Record
+	raw, err := os.ReadFile(filepath.Join(o.Dir, RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &kept); err != nil || kept.State != Passed ||
+		kept.Environment[report.EnvDUT] != "scripted" || !slices.Equal(kept.Area, []int{0, 0, 160, 90}) {
+		t.Errorf("%s, %v", raw, err)
+	}
+	r, err := recording.Open(filepath.Join(o.Dir, runfolder.RecordingFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.Recording != found.Results.Recording.ID || !isOf(&kept, r, nil) {
+		t.Errorf("it is of recording %q, want %q", kept.Recording, found.Results.Recording.ID)
+	}
+	defer r.Close()
+	if took, shown := time.Duration(record.ElapsedNS), time.Duration(found.Results.Recording.DurationNS); shown <= 0 ||
+		took < shown || took > within || kept.ElapsedNS != record.ElapsedNS {
+		t.Errorf("a run of %v with a recording of %v says that it took %v", within, shown, took)
+	}
+	for _, m := range r.Metadata() {
+		if m.Name == runfolder.MetadataName && !strings.Contains(string(m.Value), `"dut":"scripted"`) {
+			t.Errorf("the recording says it was made on %s", m.Value)
+		}
+	}
+	if env := found.Results.Environment; env[report.EnvDUT] != "scripted" || env[report.EnvRigOS] == "" {
+		t.Errorf("environment %v", env)
+	}
+	var kinds []string
+	for _, e := range r.Events() {
+		if e.Source == controller.EventSource {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	if want := []string{controller.Launching, controller.GreenSeen, controller.Began, controller.Ended}; !slices.Equal(
+		kinds, want) {
+		t.Errorf("events %q, want %q", kinds, want)
+	}
+	if _, _, err := Run(t.Context(), o); !errors.Is(err, os.ErrExist) {
+		t.Errorf("the same folder again: %v", err)
+	}
+}
+
+func TestFailedRunKeepsWhatThereIs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		device  *scene
+		timeout time.Duration
+		want    string
+		frames  bool
+	}{
+		"device missing": {&scene{name: "d", fails: errors.New("no such thing")}, 0, "no such thing", false},
+		"what it asks gives up": {&scene{name: "d", fails: fmt.Errorf("dial: %w", context.Canceled)},
+			0, "dial: context canceled", false},
+		"browser crashes": {&scene{name: "d", uri: "synth:page?size=160x90&frames=1000&markers=1&pace=realtime",
+			acted: func(s *sceneStage) { close(s.ended) }}, 0, "the browser ended in the middle of the run: killed",
+			true},
+		"page never turns red": {&scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime"},
+			2 * time.Second, "the test did not end within 2s", true},
+		"recording ends": {&scene{name: "d", uri: "synth:page?size=160x90&frames=30&pace=realtime"}, 0,
+			"the recording ended before the test did: source ended", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, tc.device)
+			if tc.device.acted != nil {
+				o.Test.Steps = []suite.Step{typed}
+			}
+			if tc.timeout > 0 {
+				o.Test.Timeout = tc.timeout
+			}
+			record, _, err := Run(t.Context(), o)
+			if err != nil || record.State != Failed || !strings.Contains(record.Reason, tc.want) {
+				t.Errorf("%+v, %v", record, err)
+			}
+			raw, err := os.ReadFile(filepath.Join(o.Dir, RecordFile))
+			if err != nil || !strings.Contains(string(raw), `"state": "failed"`) {
+				t.Errorf("%s, %v", raw, err)
+			}
+			if !tc.frames {
+				return
+			}
+			for _, file := range []string{runfolder.RecordingFile, filepath.Join(runfolder.PicturesDir, lastFrameFile),
+				report.FileName} {
+				if _, err := os.Stat(filepath.Join(o.Dir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+			if v, err := recording.Verify(t.Context(), filepath.Join(o.Dir, runfolder.RecordingFile),
+				nil); err != nil || len(v.Problems) > 0 {
+				t.Errorf("the recording: %v, %v", v.Problems, err)
+			}
+		})
+	}
+}
+
+func TestInterruptedRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	d := &scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime",
+		acted: func(*sceneStage) { cancel() }}
+	o := options(t, d)
+	o.Test.Steps = []suite.Step{typed}
+	record, _, err := Run(ctx, o)
+	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" || d.closed != 1 {
+		t.Errorf("%+v, %v", record, err)
+	}
+	if _, err := recording.Open(filepath.Join(o.Dir, runfolder.RecordingFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedAtTheEnd: a run that is stopped once all was played does not count, warm-up or
+// not.
+func TestInterruptedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := options(t, &scene{name: "d", uri: brief, closes: cancel})
+	o.Bare, o.WarmUp = true, true
+	record, _, err := Run(ctx, o)
+	if !errors.Is(err, context.Canceled) || record.State != Failed || record.Reason != "interrupted" {
+		t.Errorf("%+v, %v", record, err)
+	}
+}
+
+func setOptions(t *testing.T, variants ...Variant) SetOptions {
+	test := sceneTest()
+	return SetOptions{Test: test, Variants: variants, Repeat: 3, Dir: filepath.Join(t.TempDir(), "set"),
+		Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Told: untold{}}
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
+	o := setOptions(t, Variant{d, "a"}, Variant{d, "b"})
+	o.WarmUp = 1
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 8 {
+		t.Fatalf("%d runs, %v", len(set.Made), err)
+	}
+	for i := range 4 {
+		block := []string{d.opened[2*i], d.opened[2*i+1]}
+		slices.Sort(block)
+		if !slices.Equal(block, []string{"a", "b"}) {
+			t.Errorf("block %d has %v", i, block)
+		}
+	}
+	for _, name := range []string{"d-a/run-01", "d-b/run-03", "d-a/warm-up/run-01", SetFile} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := set.Counts()[Passed]; n != 6 || len(set.Of(0)) != 3 || len(set.Of(1)) != 3 {
+		t.Errorf("%d runs count", n)
+	}
+}
+
+// TestRetries: whatever is lost is too much here, and every run is said to have lost something.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
+	o := setOptions(t, Variant{d, ""})
+	o.Repeat, o.Retries, o.MaxLost = 2, 3, -1
+	set, err := RunSet(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for _, m := range set.Made {
+		if m.Record.State != Rejected {
+			t.Errorf("%s is %s", m.Dir, m.Record.State)
+		}
+		dirs = append(dirs, m.Dir)
+	}
+	if want := []string{"rejected/run-01.1", "rejected/run-01.2", "rejected/run-01.3", "rejected/run-01.4",
+		"rejected/run-02.1"}; !slices.Equal(dirs, want) {
+		t.Errorf("runs %q, want %q", dirs, want)
+	}
+}
+
+// TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has
+// the next number.
+func TestRejectedNextToEarlier(t *testing.T) {
+	t.Parallel()
+	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
+	earlier := filepath.Join(o.Dir+"-rejected", "run-01.1", "log.txt")
+	if err := os.MkdirAll(filepath.Dir(earlier), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 2 || set.Made[0].Dir != filepath.Join("..", "set-rejected", "run-01.2") ||
+		set.Made[1].Dir != "." {
+		t.Fatalf("%d runs, %v", len(set.Made), err)
+	}
+	for _, file := range []string{earlier, filepath.Join(o.Dir, set.Made[0].Dir, RecordFile),
+		filepath.Join(o.Dir, RecordFile)} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestCooldownBeforeARetry: the pause comes before each further attempt, too; here it is long, and
+// cut short.
+func TestCooldownBeforeARetry(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
+	o.Retries, o.MaxLost, o.Cooldown = 3, -1, time.Hour
+	o.Ran = func(*Made) { cancel() }
+	if set, err := RunSet(ctx, o); !errors.Is(err, context.Canceled) || len(set.Made) != 1 {
+		t.Errorf("%d runs, %v", len(set.Made), err)
+	}
+}
+
+// TestWarmUpThatFails: it is no run of the set, and still why the set has ended.
+func TestWarmUpThatFails(t *testing.T) {
+	t.Parallel()
+	o := setOptions(t, Variant{&scene{name: "d", fails: errors.New("missing")}, ""})
+	o.WarmUp = 1
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 1 || set.Counts()[Failed] != 0 || len(set.Failed()) != 1 {
+		t.Errorf("%d runs, %v", len(set.Made), err)
+	}
+}
+
+func TestSetGivesUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		device *scene
+		runs   int
+	}{
+		"what can't begin":     {&scene{name: "d", fails: errors.New("missing")}, 1},
+		"what fails each time": {&scene{name: "d", uri: "synth:page?size=96x64&frames=10&pace=realtime"}, mostFailures},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := setOptions(t, Variant{tc.device, ""})
+			o.Repeat = 10
+			set, err := RunSet(t.Context(), o)
+			if err != nil || len(set.Made) != tc.runs || set.Counts()[Failed] != tc.runs {
+				t.Errorf("%d runs, %v", len(set.Made), err)
+			}
+		})
+	}
+}
+
+func TestUntilFail(t *testing.T) {
+	t.Parallel()
+	d := &scene{name: "d", uri: brief}
+	o := setOptions(t, Variant{d, ""})
+	o.UntilFail, o.Repeat = true, 1
+	n := 0
+	o.Ran = func(m *Made) {
+		if n++; n == 2 {
+			d.uri = "synth:nothing"
+		}
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 3 || set.Counts()[Failed] != 1 ||
+		set.Made[2].Dir != filepath.Join("failed", "run-03.1") {
+		t.Errorf("%d runs, %v", len(set.Made), err)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	first, err := Take(t.Context(), "dut/7", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	if _, err := Take(t.Context(), "dut/7", false); !errors.As(err, &busy) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("device dut/7 is in use by process %d", os.Getpid())) {
+		t.Errorf("error %v", err)
+	}
+	if other, err := Take(t.Context(), "dut-8", false); err != nil || other.Close() != nil {
+		t.Errorf("another device: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Take(ctx, "dut/7", true); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		l, err := Take(t.Context(), "dut/7", true)
+		got <- errors.Join(err, l.Close())
+	}()
+	if err := errors.Join(first.Close(), first.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("who waits: %v", err)
+	}
+}
+
+// TestLockFolderIsOne: what a shell has in its environment, and cron has not, makes no second
+// folder.
+func TestLockFolderIsOne(t *testing.T) {
+	t.Setenv(LockVariable, "")
+	want := lockFolder()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	if got := lockFolder(); got != want {
+		t.Errorf("%s, and without an environment %s", got, want)
+	}
+	mine := t.TempDir()
+	t.Setenv(LockVariable, mine)
+	if got := lockFolder(); got != mine {
+		t.Errorf("%s, want %s", got, mine)
+	}
+}
+
+func TestLockFolderOfSomebodyElse(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("EIDETICKER_LOCK_DIR", dir)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Take(t.Context(), "d", false); err == nil ||
+		!strings.Contains(err.Error(), "not a folder of this user alone") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "my page.html")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"https://example.org/a?b": "https://example.org/a?b",
+		"http://localhost:80/":    "http://localhost:80/",
+		"example.org":             "https://example.org",
+		"example.org/news":        "https://example.org/news",
+		"example.org:8443/x":      "https://example.org:8443/x",
+		"localhost:8000/x":        "http://localhost:8000/x",
+		"192.0.2.1":               "http://192.0.2.1",
+		file:                      "file://" + strings.ReplaceAll(file, " ", "%20"),
+	} {
+		if got, err := Address(text); err != nil || got != want {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "framerat", "javascript:alert(1)", "https://", "no such.html", "a b.example",
+		"--flag", "data:text/html,x", "ftp://example.org/"} {
+		if got, err := Address(text); err == nil {
+			t.Errorf("%q is taken for %q", text, got)
+		}
+	}
+}
+
+// TestRedPage: where a device cannot be painted on, the content is followed by a page that is red.
+func TestRedPage(t *testing.T) {
+	p, err := servePages(t.Context(),
+		&suite.Test{URL: "https://a.example/?x=1&y=\"2\"", Sync: suite.Sync{Still: time.Second}}, nil, t.TempDir(),
+		onHost(loopback))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for address, want := range map[string]string{p.green: `href="https://a.example/?x=1&amp;y=&#34;2&#34;"`,
+		p.red: "background: #f00"} {
+		r, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		_ = r.Body.Close() // was only read
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s is %s, %v; want %s", address, body, err, want)
+		}
+	}
+	s := &session{pages: p, stage: &sceneStage{scene: &scene{}}}
+	if err := s.painter().Red(t.Context()); !errors.Is(err, errors.ErrUnsupported) { // what this device's Load says
+		t.Errorf("error %v", err)
+	}
+	if err := s.painter().Green(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestGreenLinkGoesWhereTheTestDoes: a browser without an address bar is led by the green page, to
+// the test's address, and nowhere else.
+func TestGreenLinkGoesWhereTheTestDoes(t *testing.T) {
+	l := greenLink{to: "http://a.example/x"}
+	if _, err := l.follow(t.Context(), nil, "http://other.example/"); err == nil ||
+		!strings.Contains(err.Error(), "no address bar") {
+		t.Errorf("another address: %v", err)
+	}
+	// without a hand
+	if _, err := l.follow(t.Context(), nil, "http://a.example/x"); !errors.Is(err, errors.ErrUnsupported) ||
+		strings.Contains(err.Error(), "address bar") {
+		t.Errorf("its own: %v", err)
+	}
+	if _, err := l.follow(t.Context(), nil, "http://a.example/x"); err == nil ||
+		!strings.Contains(err.Error(), "address bar") {
+		t.Errorf("once more: %v", err)
+	}
+}

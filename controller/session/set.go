@@ -1,0 +1,346 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// Variant is a browser on a device.
+type Variant struct {
+	Device  Device
+	Browser string // "": the device's first
+}
+
+// Name is how folders and tables call it.
+func (v Variant) Name() string {
+	switch {
+	case v.Browser == "":
+		return v.Device.Name()
+	case v.Device.Name() == "local":
+		return v.Browser
+	}
+	return v.Device.Name() + "-" + v.Browser
+}
+
+// SetOptions are repeats of a test.
+type SetOptions struct {
+	Test      *suite.Test
+	Variants  []Variant // at least one
+	Names     []string  // of the variants, where the same one is there twice; nil: their own
+	Repeat    int       // at least 1
+	WarmUp    int
+	Cooldown  time.Duration
+	Retries   int // runs more in all, for those whose capture was not good enough
+	UntilFail bool
+	Seed      uint64
+	Dir       string // of the set; with one run of one variant, the run folder itself
+	Program   string
+	MaxLost   float64
+	NoVideo   bool
+	// NoPictures leaves out what is only for people to look at, the video too.
+	NoPictures bool
+	Told       runfolder.Told
+	// Foreign keeps browsers of this machine from its files and its services: the test is somebody
+	// else's.
+	Foreign bool
+	// AllowLoopback lets it reach what this machine serves all the same.
+	AllowLoopback bool
+	// Look is how somebody looks on at the runs on a device. Nil is nobody.
+	Look func(Device) Look
+	// Remote changes the network of the run at work from outside. Nil is nobody.
+	Remote *Remote
+	Labels
+	// Ran is told of each run when it has ended. Nil is nobody.
+	Ran func(*Made)
+}
+
+// name is what folders call a variant.
+func (o *SetOptions) name(variant int) string {
+	if o.Names != nil {
+		return o.Names[variant]
+	}
+	return o.Variants[variant].Name()
+}
+
+// Made is a run of a set.
+type Made struct {
+	Variant int
+	Dir     string // within the set's folder
+	Record  *Record
+	Found   *runfolder.Found // nil where nothing was measured
+}
+
+// Set is what repeats came to.
+type Set struct {
+	Dir    string
+	Single bool // one run in Dir itself
+	Dirs   []string
+	Made   []*Made // in the order in which they were made
+}
+
+// SetFile is in the folder of a set.
+const SetFile = "set.json"
+
+// setJSON is the content of set.json.
+type setJSON struct {
+	Schema   string    `json:"schema"`
+	Version  int       `json:"version"`
+	Test     string    `json:"test"`
+	Seed     uint64    `json:"seed"`
+	Repeat   int       `json:"repeat"`
+	WarmUp   int       `json:"warm_up"`
+	Variants []string  `json:"variants"`
+	Runs     []runJSON `json:"runs"` // in the order in which they were made
+}
+
+type runJSON struct {
+	Dir     string `json:"dir"`
+	Variant string `json:"variant"`
+	State   State  `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+	Attempt int    `json:"attempt"`
+	Block   int    `json:"block"`
+	Place   int    `json:"place"`
+	WarmUp  bool   `json:"warm_up,omitempty"`
+}
+
+// mostFailures is how many runs in a row may fail before a set gives up: what fails so often will
+// not mend itself.
+const mostFailures = 3
+
+// RunSet makes the runs of a set, one after another, in blocks of random order; none where [Check]
+// says why not. The set is valid on an error too; runs that failed are no error.
+func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
+	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 &&
+		!o.UntilFail}}
+	for i := range o.Variants {
+		dir := o.Dir
+		if len(o.Variants) > 1 {
+			dir = filepath.Join(dir, o.name(i))
+		}
+		s.set.Dirs = append(s.set.Dirs, dir)
+	}
+	if err := Check(o.Test, o.Variants...); err != nil {
+		return s.set, err
+	}
+	return s.set, s.run(ctx)
+}
+
+// setRun is a set at work.
+type setRun struct {
+	SetOptions
+	set     *Set
+	retried int
+	failed  int // in a row
+}
+
+func (s *setRun) run(ctx context.Context) error {
+	plan := controller.Plan{Variants: len(s.Variants), WarmUps: s.WarmUp, Repeats: s.Repeat, Seed: s.Seed}
+	if s.UntilFail {
+		plan.Repeats = max(s.Repeat, suite.MaxRuns)
+	}
+	for turn := range plan.Turns() {
+		if len(s.set.Made) > 0 {
+			if err := pause(ctx, s.Cooldown); err != nil {
+				return err
+			}
+		}
+		over, err := s.turn(ctx, turn)
+		if err != nil || over {
+			return errors.Join(err, s.write())
+		}
+	}
+	return s.write()
+}
+
+// turn makes one run of the plan, again where its capture was not good enough and there may be
+// more.
+func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err error) {
+	for attempt := 1; ; attempt++ {
+		m, err := s.attempt(ctx, turn, attempt)
+		if m != nil {
+			s.set.Made = append(s.set.Made, m)
+			if s.Ran != nil {
+				s.Ran(m)
+			}
+		}
+		if err != nil {
+			return true, err
+		}
+		if !s.set.Single {
+			if err := s.write(); err != nil {
+				return true, err
+			}
+		}
+		switch m.Record.State {
+		case Failed:
+			s.failed++
+			return s.UntilFail || s.failed >= mostFailures || s.hopeless(m), nil
+		case Rejected:
+			if s.retried++; s.retried <= s.Retries {
+				if err := pause(ctx, s.Cooldown); err != nil {
+					return true, err
+				}
+				continue
+			}
+		}
+		s.failed = 0
+		return false, nil
+	}
+}
+
+// hopeless says that another run would fail in the same way.
+func (s *setRun) hopeless(m *Made) bool { return m.Record.Frames == 0 }
+
+func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int) (*Made, error) {
+	v := s.Variants[turn.Variant]
+	base := s.set.Dirs[turn.Variant]
+	name := fmt.Sprintf("run-%02d", turn.Repeat+1)
+	dir := filepath.Join(base, name)
+	switch {
+	case s.set.Single:
+		dir = base
+	case turn.WarmUp:
+		dir = filepath.Join(base, warmUpDir, name)
+	}
+	record, found, err := Run(ctx, Options{
+		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program,
+		Seed:    s.Seed + uint64(len(s.set.Made)),
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Foreign: s.Foreign,
+		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Told: s.Told, Look: s.look(v.Device), Remote: s.Remote,
+		Labels:  s.Labels,
+		Attempt: attempt, Retried: attempt - 1, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
+	})
+	if record == nil {
+		return nil, err
+	}
+	if record.State != Passed {
+		aside, moved := s.putAside(dir, base, name, attempt, record.State)
+		dir, err = aside, errors.Join(err, moved)
+	}
+	rel, relErr := filepath.Rel(s.set.Dir, dir)
+	if relErr != nil {
+		rel = dir
+	}
+	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
+}
+
+func (s *setRun) look(d Device) Look {
+	if s.Look == nil {
+		return Look{}
+	}
+	return s.Look(d)
+}
+
+// Folders of runs that do not count, where comparisons do not look.
+const (
+	rejectedDir = "rejected"
+	failedDir   = "failed"
+	warmUpDir   = "warm-up"
+)
+
+// putAside moves a run that does not count out of the way of the next attempt. A single run stays,
+// if there is none. What earlier runs left there, or a warm-up of the same number, keeps its name.
+func (s *setRun) putAside(dir, base, name string, attempt int, state State) (string, error) {
+	if s.set.Single && (state == Failed || s.retried >= s.Retries) {
+		return dir, nil
+	}
+	into := map[State]string{Rejected: rejectedDir, Failed: failedDir}[state]
+	if s.set.Single {
+		base = dir + "-" + into // beside it: the folder itself is the next attempt's
+		into = ""
+	}
+	aside := filepath.Join(base, into)
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return dir, err
+	}
+	target, err := freeName(aside, name, attempt)
+	if err != nil {
+		return dir, err
+	}
+	if err := os.Rename(dir, target); err != nil {
+		return dir, err
+	}
+	return target, nil
+}
+
+// freeName is NAME.n in a folder, of the first number from n on that is not taken.
+func freeName(dir, name string, n int) (string, error) {
+	for ; ; n++ {
+		path := filepath.Join(dir, fmt.Sprintf("%s.%d", name, n))
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// write writes set.json.
+func (s *setRun) write() error {
+	if s.set.Single {
+		return nil
+	}
+	out := setJSON{Schema: "eideticker.set", Version: 1, Test: s.Test.Name, Seed: s.Seed, Repeat: s.Repeat,
+		WarmUp: s.WarmUp, Runs: []runJSON{}}
+	for i := range s.Variants {
+		out.Variants = append(out.Variants, s.name(i))
+	}
+	for _, m := range s.set.Made {
+		r := m.Record
+		out.Runs = append(out.Runs, runJSON{filepath.ToSlash(m.Dir), s.name(m.Variant), r.State, r.Reason, r.Attempt,
+			r.Block, r.Place, r.WarmUp})
+	}
+	raw, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.set.Dir, 0o755); err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(s.set.Dir, SetFile), append(raw, '\n'))
+}
+
+// Counts are how many runs there are of each state, without warm-ups.
+func (s *Set) Counts() map[State]int {
+	counts := map[State]int{}
+	for _, m := range s.Made {
+		if !m.Record.WarmUp {
+			counts[m.Record.State]++
+		}
+	}
+	return counts
+}
+
+// Failed returns the runs that failed, warm-ups too: one of them may be why a set has ended.
+func (s *Set) Failed() []*Made {
+	return slices.DeleteFunc(slices.Clone(s.Made), func(m *Made) bool { return m.Record.State != Failed })
+}
+
+// Of returns the runs of a variant that count.
+func (s *Set) Of(variant int) []*Made {
+	return slices.DeleteFunc(slices.Clone(s.Made), func(m *Made) bool {
+		return m.Variant != variant || m.Record.State != Passed || m.Record.WarmUp
+	})
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

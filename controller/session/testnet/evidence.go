@@ -1,0 +1,76 @@
+package testnet
+
+import (
+	"sync"
+	"time"
+
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/netsim/dns"
+	"github.com/eideticker/eideticker/netsim/har"
+	"github.com/eideticker/eideticker/netsim/link"
+)
+
+// queries are what was asked of a network's names.
+type queries struct {
+	mu  sync.Mutex
+	all []dns.Query
+}
+
+// mostQueries is more than any page asks for.
+const mostQueries = 10_000
+
+func (q *queries) add(one dns.Query) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.all) < mostQueries {
+		q.all = append(q.all, one)
+	}
+}
+
+// delays are the shortest that a network had, one way each.
+type delays struct {
+	mu       sync.Mutex
+	known    bool
+	up, down time.Duration
+}
+
+func (d *delays) had(c link.Conditions) {
+	up, down := har.Delays(c)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.known {
+		d.known, d.up, d.down = true, up, down
+	}
+	d.up, d.down = min(d.up, up), min(d.down, down)
+}
+
+// Set changes the conditions of the line, from the next packet on.
+func (n *Network) Set(c link.Conditions) error {
+	if err := n.Line.Set(c); err != nil {
+		return err
+	}
+	n.delays.had(c)
+	return nil
+}
+
+// Evidence is what names and line have seen since a time, for a waterfall. What servers have seen
+// is theirs to tell.
+func (n *Network) Evidence(since timeline.Time) har.Evidence {
+	var e har.Evidence
+	for _, f := range n.Line.Flows() {
+		if f.Opened >= since {
+			e.Flows = append(e.Flows, f)
+		}
+	}
+	n.queries.mu.Lock()
+	for _, q := range n.queries.all {
+		if q.At >= since {
+			e.Names = append(e.Names, q)
+		}
+	}
+	n.queries.mu.Unlock()
+	n.delays.mu.Lock()
+	e.Up, e.Down = n.delays.up, n.delays.down
+	n.delays.mu.Unlock()
+	return e
+}

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// unreached names the rig that a connection to has failed, without the path, which nobody has
+// typed.
+func (c *Client) unreached(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	var unknown *tls.CertificateVerificationError
+	if errors.As(err, &unknown) {
+		err = fmt.Errorf("%w; if the rig has made its certificate itself, give the fingerprint that eideticker serve prints, by EIDETICKER_FINGERPRINT or --fingerprint", err)
+	}
+	return fmt.Errorf("talk to the rig at %s: %w", c.base.Host, err)
+}
+
+// status is what an answer says that was not wanted. A page of somebody in between is no sentence.
+func (c *Client) status(res *http.Response, text []byte) error {
+	e := &StatusError{Status: res.StatusCode}
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	switch {
+	case kind == "text/plain":
+		e.What = sentence(text)
+	case res.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" &&
+		strings.Contains(string(text), "HTTPS server"):
+		// what came was written before anything was asked
+		e.What = "connections are encrypted, and its address is https://" + c.base.Host
+	}
+	return e
+}
+
+// sentence is a text on one line, of which no more is taken than a sentence has.
+func sentence(text []byte) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(text[:min(len(text), maxSentence)]), "")))
+}

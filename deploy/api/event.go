@@ -1,0 +1,73 @@
+package api
+
+// EventMethod is the method of the notifications that carry events.
+const EventMethod = "event"
+
+// Event is something that has happened. Beside the first three fields it has the one that its kind
+// names, and job the phase's too.
+type Event struct {
+	Seq        uint64  `json:"seq" doc:"one more than that of the event before, over restarts too higher than all before"`
+	TimeWallNS int64   `json:"time_wall_ns"`
+	Kind       string  `json:"kind" doc:"\"job\", \"phase\", \"run\", \"device\", \"log\", \"record\", \"store\""`
+	Job        *Job    `json:"job,omitempty" doc:"a job was queued, has begun, made a run, or ended"`
+	Phase      *Phase  `json:"phase,omitempty" doc:"how far a job is; job_id says which"`
+	JobID      string  `json:"job_id,omitempty" doc:"of phase, run and record"`
+	Run        *Made   `json:"run,omitempty" doc:"a run of a job is over"`
+	Device     *Device `json:"device,omitempty" doc:"what a device is at has changed"`
+	Log        *Log    `json:"log,omitempty"`
+	Record     *Record `json:"record,omitempty" doc:"how a recording is going, twice a second"`
+	Store      *Change `json:"store,omitempty" doc:"a run was added, changed or deleted"`
+}
+
+// Log is a line of the daemon's log.
+type Log struct {
+	Level   string            `json:"level" doc:"\"info\", \"warn\", \"error\""`
+	Message string            `json:"message"`
+	Fields  map[string]string `json:"fields,omitempty"`
+}
+
+// Record is how a recording is going.
+type Record struct {
+	Device string `json:"device"`
+	Capture
+}
+
+// Change is one of the store.
+type Change struct {
+	ID   string `json:"id" doc:"of a run or a set; empty where folders were changed by hand, of which there may be several"`
+	What string `json:"what" doc:"\"added\", \"changed\", \"deleted\""`
+	Why  string `json:"why,omitempty" doc:"\"retention\" where the rig deleted it to make room, \"by hand\" where the rig has found folders that others had changed"`
+}
+
+// SubscribeParams are those of subscribe.
+type SubscribeParams struct {
+	// FromSeq is a pointer, since 0 is all there are.
+	FromSeq *uint64  `json:"from_seq,omitempty" doc:"number of the last event that the client has: those after it come first; only new ones if not given"`
+	Kinds   []string `json:"kinds,omitempty" doc:"only these; all if not given"`
+}
+
+// Subscribed is the result of subscribe.
+type Subscribed struct {
+	Seq    uint64 `json:"seq" doc:"of the latest event there is"`
+	Missed bool   `json:"missed" doc:"events after from_seq are gone, or it is above all numbers that the rig has given: ask for the state of things anew"`
+}
+
+// PreviewParams are those of preview.start.
+type PreviewParams struct {
+	Device string `json:"device"`
+}
+
+// PreviewStarted is the result of preview.start.
+type PreviewStarted struct {
+	Device   string `json:"device"`
+	MaxWidth int    `json:"max_width_px"`
+	MaxRate  int    `json:"max_pictures_per_s"`
+}
+
+// PictureInfo stands as JSON in the comment segment of a preview's JPEG.
+type PictureInfo struct {
+	Device     string `json:"device"`
+	TimeWallNS int64  `json:"time_wall_ns" doc:"when the frame was taken"`
+	Width      int    `json:"width_px" doc:"of the screen, not of the picture"`
+	Height     int    `json:"height_px"`
+}

@@ -1,0 +1,153 @@
+package api
+
+import "encoding/json"
+
+// StartParams are those of run.start. One of Test, URL and Upload says what is run.
+type StartParams struct {
+	Test   string  `json:"test,omitempty" doc:"name of a test of the suite"`
+	URL    string  `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until nothing changes any more"`
+	Upload *Upload `json:"upload,omitempty" doc:"a test file of the caller's own"`
+
+	Devices  []string `json:"devices,omitempty" doc:"devices to run on, in turns; \"local\" if none is given"`
+	Browsers []string `json:"browsers,omitempty" doc:"browsers to run, in turns; the device's first if none is given"`
+
+	Repeat     int      `json:"repeat,omitempty" limit:"1 to 10000" doc:"runs that count, of each browser on each device; the test's own number if not given, else 1"`
+	WarmUp     *int     `json:"warm_up,omitempty" limit:"0 to 10000" doc:"runs before them that do not count"`
+	CooldownNS int64    `json:"cooldown_ns,omitempty" limit:"0 to 24 h" doc:"pause between runs"`
+	Retries    *int     `json:"retries,omitempty" limit:"0 to 10000" doc:"runs more in all, for those whose capture was not good enough; as many as runs count if not given"`
+	MaxLost    *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"part of the frames that a run may lack of what is measured, and still count; 0.05 if not given"`
+	UntilFail  bool     `json:"until_fail,omitempty" doc:"run again and again until a run fails"`
+	Seed       uint64   `json:"seed,omitempty" doc:"same order of turns as a job of that seed; chosen if 0"`
+	NoVideo    bool     `json:"no_video,omitempty" doc:"make no video"`
+
+	Label    string `json:"label,omitempty" limit:"128 bytes" doc:"what the runs are found by"`
+	Branch   string `json:"branch,omitempty" limit:"128 bytes" doc:"of what is tested"`
+	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of what is tested"`
+
+	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"what the runs are held against when all are made: name of a baseline, or ID of a run or a set. If not given, the baseline that has runs of the test by the same browser on the same device, where there is just one such. What came of it is the runs' verdict"`
+
+	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
+}
+
+// Upload is a test file with what it needs. It sees nothing of the rig's own files.
+type Upload struct {
+	Test  string            `json:"test" doc:"name of the test file among the files, such as my-test.yaml"`
+	Files map[string]string `json:"files" limit:"32 files, 1 MiB together, a test file 64 KiB; plain names without folders" doc:"contents by name"`
+}
+
+// Job is something that a rig has been asked to do.
+type Job struct {
+	ID    string `json:"job" doc:"also the ID of the run or the set that it makes"`
+	Kind  string `json:"kind" doc:"\"run\", \"record\" or \"analyze\""`
+	State string `json:"state" doc:"\"queued\", \"running\", \"ok\", \"failed\", \"cancelled\", \"interrupted\""`
+	// Reason is a sentence.
+	Reason   string   `json:"reason,omitempty" doc:"why it failed, or what it waits for"`
+	Owner    string   `json:"owner" doc:"name of the token that asked for it"`
+	Test     string   `json:"test"`
+	Label    string   `json:"label,omitempty"`
+	Devices  []string `json:"devices"`
+	Browsers []string `json:"browsers"`
+	Position int      `json:"position" doc:"in the queue, from 1; 0 where it does not wait"`
+
+	QueuedWallNS  int64 `json:"queued_wall_ns"`
+	StartedWallNS int64 `json:"started_wall_ns" doc:"0: not yet"`
+	EndedWallNS   int64 `json:"ended_wall_ns" doc:"0: not yet"`
+
+	Seed   uint64     `json:"seed"`
+	Done   int        `json:"runs_done" doc:"runs that are over, of whatever state"`
+	Total  int        `json:"runs_total" doc:"as planned; retries come on top; 0 unknown"`
+	Phase  *Phase     `json:"phase,omitempty" doc:"what it is at"`
+	Runs   []Made     `json:"runs" doc:"those that are over; the last 200"`
+	Params *StartView `json:"params,omitempty" doc:"what was asked for, of a job of kind run"`
+}
+
+// StartView is what a job tells of its parameters.
+type StartView struct {
+	Repeat    int  `json:"repeat"`
+	WarmUp    int  `json:"warm_up"`
+	Retries   int  `json:"retries"`
+	UntilFail bool `json:"until_fail"`
+	NoVideo   bool `json:"no_video"`
+}
+
+// Made is a run of a job that is over.
+type Made struct {
+	Run     string `json:"run" doc:"its ID"`
+	Variant string `json:"variant" doc:"browser and device"`
+	State   string `json:"state" doc:"\"ok\", \"rejected\" or \"failed\""`
+	Reason  string `json:"reason,omitempty"`
+	WarmUp  bool   `json:"warm_up,omitempty"`
+}
+
+// Phase is a part of a job.
+type Phase struct {
+	Name       string `json:"name"`
+	Run        string `json:"run,omitempty" doc:"\"2 of 6\", where a job makes several runs"`
+	Done       int    `json:"done" doc:"in the phase's own unit, mostly frames"`
+	Total      int    `json:"total" doc:"0 unknown"`
+	EstimateNS int64  `json:"estimate_ns" doc:"time that is left of the phase; 0 unknown"`
+	SinceNS    int64  `json:"since_ns" doc:"time since it began"`
+}
+
+// JobID names a job.
+type JobID struct {
+	Job string `json:"job"`
+}
+
+// Jobs is the result of job.list.
+type Jobs struct {
+	Jobs []Job `json:"jobs" doc:"that wait or are at work, in order; then those that ended, latest first, 200 at most"`
+}
+
+// RecordParams are those of record.start.
+type RecordParams struct {
+	Device      string `json:"device"`
+	DurationNS  int64  `json:"duration_ns,omitempty" limit:"0 to 24 h" doc:"0: until record.stop, at most 24 h"`
+	KeepLastNS  int64  `json:"keep_last_ns,omitempty" limit:"1 s to 10 min" doc:"keep only the last so many, until record.keepLast saves them; jobs interrupt it, and it goes on after them"`
+	Label       string `json:"label,omitempty" limit:"128 bytes"`
+	Reservation string `json:"reservation,omitempty" doc:"key of the device's reservation, where there is one"`
+}
+
+// StopParams are those of record.stop.
+type StopParams struct {
+	Device string `json:"device"`
+}
+
+// KeepParams are those of record.keepLast.
+type KeepParams struct {
+	Device string `json:"device"`
+	Label  string `json:"label,omitempty" limit:"128 bytes"`
+}
+
+// Recorded is the result of record.stop and record.keepLast.
+type Recorded struct {
+	Run string `json:"run" doc:"ID of the recording; empty where the last seconds were kept and are dropped"`
+}
+
+// AnalyzeParams are those of analyze.start.
+type AnalyzeParams struct {
+	Run       string   `json:"run" doc:"whose recording is measured; its results are replaced"`
+	Measures  []string `json:"measures,omitempty" doc:"empty: all that apply"`
+	Tolerance *int     `json:"tolerance,omitempty" limit:"0 to 255" doc:"by how much a sample may differ and count as equal"`
+	Region    []int    `json:"region_px,omitempty" limit:"x, y, width, height" doc:"part of the screen; the content if not given"`
+	From      int      `json:"from_frame,omitempty" doc:"with to_frame: what is measured instead of what markers bound"`
+	To        int      `json:"to_frame,omitempty" doc:"not included"`
+	NoVideo   bool     `json:"no_video,omitempty"`
+}
+
+// CompareParams are those of compare.
+type CompareParams struct {
+	Base      string  `json:"base" doc:"ID of a run or a set, or the name of a baseline"`
+	With      string  `json:"with" doc:"the same, of what is held against it"`
+	Threshold float64 `json:"threshold,omitempty" limit:"0 to 10" doc:"smaller differences are of no interest: 0.03 is 3 %; those of the test that the rig has of that name, and else each measure has its own, if not given"`
+	Primary   string  `json:"primary,omitempty" doc:"measure that decides, such as fps.framerate; that of the test if not given"`
+}
+
+// Compared is the result of compare.
+type Compared struct {
+	Base       string          `json:"base" doc:"ID of what was compared"`
+	With       string          `json:"with"`
+	Outcome    string          `json:"outcome" doc:"\"passed\", \"regressed\" or \"inconclusive\""`
+	Sentence   string          `json:"sentence" doc:"why, in words; empty where it passed"`
+	Comparison json.RawMessage `json:"comparison" doc:"what eideticker compare --json prints"`
+}

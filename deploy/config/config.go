@@ -1,0 +1,208 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// MaxFile is how large a configuration may be.
+const MaxFile = 1 << 20
+
+// Config is a rig's configuration.
+type Config struct {
+	Listen  string   `toml:"listen"`
+	DataDir string   `toml:"data_dir"`
+	Devices string   `toml:"devices"`
+	Suite   []string `toml:"suite"`
+
+	Access Access `toml:"access"`
+	TLS    TLS    `toml:"tls"`
+	Store  Store  `toml:"store"`
+	Runs   Runs   `toml:"runs"`
+	Limits Limits `toml:"limits"`
+	Log    Log    `toml:"log"`
+}
+
+// Access says who may ask.
+type Access struct {
+	Token string   `toml:"token"` // auto, always
+	Hosts []string `toml:"hosts"`
+}
+
+// TLS says how connections are encrypted.
+type TLS struct {
+	Mode string `toml:"mode"` // auto, off, self, files
+	Cert string `toml:"cert"`
+	Key  string `toml:"key"`
+}
+
+// Store says what is kept of runs.
+type Store struct {
+	MaxBytes  Bytes    `toml:"max_bytes"`
+	MinFree   Bytes    `toml:"min_free"`
+	MaxAge    Duration `toml:"max_age"`
+	MaxUpload Bytes    `toml:"max_upload"`
+}
+
+// Runs says how jobs are done.
+type Runs struct {
+	QuarantineAfter int                 `toml:"quarantine_after"`
+	Parallel        int                 `toml:"parallel"`
+	AllowLoopback   bool                `toml:"allow_loopback"`
+	KeepLast        map[string]Duration `toml:"keep_last"`
+}
+
+// Limits bound what clients can take.
+type Limits struct {
+	Connections int     `toml:"connections"`
+	CallsPerS   float64 `toml:"calls_per_s"`
+}
+
+// Log says what is logged.
+type Log struct {
+	Level  string `toml:"level"`  // debug, info, warn, error
+	Format string `toml:"format"` // text, json
+}
+
+// Default is the configuration of a rig that nobody has configured.
+func Default() Config {
+	return Config{
+		Listen: "127.0.0.1:8430", DataDir: dataDir(), Suite: []string{},
+		Access: Access{Token: "auto", Hosts: []string{}},
+		TLS:    TLS{Mode: "auto"},
+		Store:  Store{MinFree: 5 << 30, MaxUpload: 64 << 30},
+		Runs:   Runs{QuarantineAfter: 5, KeepLast: map[string]Duration{}},
+		Limits: Limits{Connections: 512, CallsPerS: 50},
+		Log:    Log{Level: "info", Format: "text"},
+	}
+}
+
+// dataDir is where a service keeps what it has, which systemd tells, or where a user's programs do.
+func dataDir() string {
+	if dir, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":"); dir != "" {
+		return dir
+	}
+	state := os.Getenv("XDG_STATE_HOME")
+	if home, err := os.UserHomeDir(); state == "" && err == nil {
+		state = filepath.Join(home, ".local", "state")
+	}
+	if state == "" {
+		return "/var/lib/eideticker"
+	}
+	return filepath.Join(state, "eideticker")
+}
+
+// Load reads a configuration from a file, "" for none, and from the environment.
+func Load(file string, environ func(string) string) (Config, error) {
+	c := Default()
+	if file != "" {
+		st, err := os.Stat(file)
+		if err == nil && !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
+			err = errors.New("it is no regular file")
+		}
+		if err == nil && st.Size() > MaxFile {
+			err = fmt.Errorf("it has %d bytes, at most %d are read", st.Size(), MaxFile)
+		}
+		if err != nil {
+			return c, fmt.Errorf("read configuration %s: %w", file, err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return c, fmt.Errorf("read configuration %s: %w", file, err)
+		}
+		if err := c.decode(file, string(text)); err != nil {
+			return c, err
+		}
+	}
+	for name, to := range map[string]*string{
+		"EIDETICKER_LISTEN": &c.Listen, "EIDETICKER_DATA_DIR": &c.DataDir, "EIDETICKER_DEVICES": &c.Devices,
+		"EIDETICKER_LOG_LEVEL": &c.Log.Level,
+	} {
+		if v := environ(name); v != "" {
+			*to = v
+		}
+	}
+	return c, c.checked(file)
+}
+
+// Parse reads a configuration's text. The file's name is for messages, and what relative paths
+// begin at.
+func Parse(file, text string) (Config, error) {
+	c := Default()
+	if err := c.decode(file, text); err != nil {
+		return c, err
+	}
+	return c, c.checked(file)
+}
+
+// checked is Check with an error that names the file, if there is one.
+func (c *Config) checked(file string) error {
+	err := c.Check()
+	if err != nil && file != "" {
+		return &Error{file, 0, err.Error()}
+	}
+	return err
+}
+
+func (c *Config) decode(file, text string) error {
+	if len(text) > MaxFile {
+		return fmt.Errorf("%s: it has %d bytes, at most %d are read", file, len(text), MaxFile)
+	}
+	md, err := toml.Decode(text, c)
+	var wrong toml.ParseError
+	switch {
+	case errors.As(err, &wrong):
+		return &Error{file, wrong.Position.Line, wrong.Message}
+	case err != nil:
+		return &Error{file, 0, err.Error()}
+	}
+	if unknown := md.Undecoded(); len(unknown) > 0 {
+		return unknownKey(file, text, unknown[0])
+	}
+	for _, path := range []*string{&c.DataDir, &c.Devices, &c.TLS.Cert, &c.TLS.Key} {
+		*path = beside(file, *path)
+	}
+	for i := range c.Suite {
+		c.Suite[i] = beside(file, c.Suite[i])
+	}
+	return nil
+}
+
+// beside makes a relative path one that begins at the folder of the file that it stands in.
+func beside(file, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// Duration is a time such as 30s or 720h; days can be written as 30d.
+type Duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	s := strings.TrimSpace(string(text))
+	if days, is := strings.CutSuffix(s, "d"); is {
+		n, err := time.ParseDuration(days + "h")
+		if err != nil || n < 0 || n > 100*365*time.Hour {
+			return fmt.Errorf("%q is no time, want one such as 30s, 12h or 30d", s)
+		}
+		*d = Duration(24 * n)
+		return nil
+	}
+	n, err := time.ParseDuration(s)
+	if s == "0" {
+		n, err = 0, nil
+	}
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is no time, want one such as 30s, 12h or 30d", s)
+	}
+	*d = Duration(n)
+	return nil
+}

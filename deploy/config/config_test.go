@@ -1,0 +1,185 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shipped is the file that the package of a box installs.
+const shipped = "../box/eideticker.toml"
+
+func TestShippedFile(t *testing.T) {
+	c, err := Load(shipped, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.DataDir, want.Devices = "/var/lib/eideticker", filepath.Join(filepath.Dir(shipped), "devices.yaml")
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("%+v\nwant the defaults, and a box's folders, %+v", c, want)
+	}
+}
+
+// What stands behind a # in the shipped file is a configuration too, and names every key there is.
+func TestShippedFileHasAllKeys(t *testing.T) {
+	text, err := os.ReadFile(shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if rest, is := strings.CutPrefix(line, "#"); is && strings.Contains(rest, " = ") &&
+			!strings.HasPrefix(rest, " ") {
+			line = rest
+		}
+		b.WriteString(line)
+	}
+	c, err := Parse("eideticker.toml", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys() {
+		name := key[strings.LastIndex(key, ".")+1:]
+		if !strings.Contains(b.String(), "\n"+name+" = ") && !strings.Contains(b.String(), "\n["+key+"]") {
+			t.Errorf("the shipped file does not show %s", key)
+		}
+	}
+	want := Default()
+	c.DataDir, c.Devices, c.Access.Hosts, c.Runs.KeepLast = want.DataDir, want.Devices, want.Access.Hosts,
+		want.Runs.KeepLast
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("the defaults that the file shows are %+v\nwant %+v", c, want)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, want string
+		line             int
+	}{
+		{"unknown key", "listen = \"127.0.0.1:1\"\nlisen = 3\n", `unknown key "lisen"; perhaps listen?`, 2},
+		{"unknown key of a table", "[store]\n\nmax_byte = \"3GiB\"\n",
+			`unknown key "store.max_byte"; perhaps store.max_bytes?`, 3},
+		{"unknown table", "[stores]\nmax_bytes = \"3GiB\"\n", `unknown key "stores"; perhaps store?`, 1},
+		{"no TOML", "listen = \n", "", 1},
+		{"wrong type", "[limits]\nconnections = \"many\"\n", "line 2", 0},
+		{"bad size", "[store]\nmin_free = \"a lot\"\n", `"a lot" is no size`, 2},
+		{"bad time", "[store]\nmax_age = \"soon\"\n", `"soon" is no time`, 2},
+		{"negative time", "[store]\nmax_age = \"-3h\"\n", "is no time", 2},
+		{"no address", "listen = \"rig:http\"\n", "want an address and a port", 0},
+		{"no port", "listen = \"127.0.0.1\"\n", "want an address and a port", 0},
+		{"tokens in the open", "listen = \"0.0.0.0:80\"\n[tls]\nmode = \"off\"\n",
+			"tokens would go over the network as they are", 0},
+		{"names of a proxy that make everybody admin", "[access]\nhosts = [\"rig.example.org\"]\n",
+			`access.token must be "always"`, 0},
+		{"certificate without key", "[tls]\ncert = \"a.pem\"\n", "go together", 0},
+		{"unknown mode", "[tls]\nmode = \"on\"\n", "want one of auto, off, self, files", 0},
+		{"host with a port", "[access]\nhosts = [\"rig:80\"]\n", "without a port", 0},
+		{"too many", "[limits]\nconnections = 100000\n", "want 1 to 10000", 0},
+		{"not a number", "[limits]\ncalls_per_s = nan\n", "want 1 to 100000", 0},
+		{"too short", "[runs.keep_last]\na = \"1ms\"\n", "want 1s to 10m", 0},
+		{"log level", "[log]\nlevel = \"loud\"\n", "want one of debug, info, warn, error", 0},
+		{"huge", strings.Repeat("# much\n", 1<<18), "at most", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Parse("a.toml", tc.text)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), "a.toml:") {
+				t.Fatalf("%v, want %q", err, tc.want)
+			}
+			var wrong *Error
+			if errors.As(err, &wrong) && wrong.Line != tc.line {
+				t.Errorf("line %d, want %d: %v", wrong.Line, tc.line, err)
+			}
+		})
+	}
+}
+
+func TestWhatFollows(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		token      bool
+		encrypted  string
+	}{
+		{"nothing", "", false, "off"},
+		{"loopback of six", "listen = \"[::1]:1\"", false, "off"},
+		{"loopback with tokens", "[access]\ntoken = \"always\"", true, "off"},
+		{"all", "listen = \":1\"", true, "self"},
+		{"one", "listen = \"192.0.2.1:1\"", true, "self"},
+		{"files", "listen = \"192.0.2.1:1\"\n[tls]\ncert = \"c\"\nkey = \"k\"", true, "files"},
+		{"behind a proxy on the same machine", "[access]\nhosts = [\"rig.example.org\"]\ntoken = \"always\"", true,
+			"off"},
+		{"behind a proxy", "listen = \"192.0.2.1:1\"\naccess = {hosts = [\"rig.example.org\"]}\ntls = {mode = \"off\"}",
+			true, "off"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := Parse("a.toml", tc.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.NeedsToken() != tc.token || c.Encrypted() != tc.encrypted {
+				t.Errorf("token %v, encrypted %q", c.NeedsToken(), c.Encrypted())
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	c, err := Load("", func(name string) string { return map[string]string{"EIDETICKER_LISTEN": "127.0.0.1:9"}[name] })
+	if err != nil || c.Listen != "127.0.0.1:9" {
+		t.Errorf("%q, %v", c.Listen, err)
+	}
+	named := filepath.Join(t.TempDir(), "named.toml")
+	if err := os.WriteFile(named, []byte("[access]\nhosts = [\"rig.example.org\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// the environment goes before the file
+	for listen, refused := range map[string]bool{"": true, "127.0.0.1:9": true, ":9": false} {
+		if _, err := Load(named, func(name string) string {
+			return map[string]string{"EIDETICKER_LISTEN": listen}[name]
+		}); (err != nil) != refused {
+			t.Errorf("hosts and listen %q: %v", listen, err)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none.toml"), os.Getenv); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	var d Duration
+	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "30d": 720 * time.Hour, "0": 0,
+		"1.5d": 36 * time.Hour} {
+		if err := d.UnmarshalText([]byte(text)); err != nil || time.Duration(d) != want {
+			t.Errorf("%s: %v, %v", text, time.Duration(d), err)
+		}
+	}
+}
+
+// FuzzParse: whatever stands in a file is taken within bounds, or refused by an error that names
+// the file.
+func FuzzParse(f *testing.F) {
+	text, err := os.ReadFile(shipped)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add("listen = \"127.0.0.1:1\"\nlisen = 3\n")
+	f.Add("[runs.keep_last]\na = \"30s\"\n[limits]\ncalls_per_s = nan")
+	f.Add("a.b.c = {d = [1, 2]}\n[[x]]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse("a.toml", text)
+		switch {
+		case err == nil:
+			if err := c.Check(); err != nil {
+				t.Errorf("taken, though %v", err)
+			}
+		case !strings.HasPrefix(err.Error(), "a.toml"):
+			t.Errorf("the error does not name the file: %v", err)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package daemontest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/built"
+)
+
+// Main runs the tests of a package whose rigs take devices, and ends the program: the locks of
+// devices are kept apart from those of other programs.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "eideticker-test-*")
+	if err == nil {
+		err = errors.Join(os.Setenv(session.LockVariable, dir), built.Media())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir) // of tests that are over
+	os.Exit(code)
+}

@@ -1,0 +1,167 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/daemon"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+)
+
+// A device on which runs fail again and again gets no more, also not after a restart, until
+// somebody says so.
+func TestQuarantine(t *testing.T) {
+	dir := t.TempDir()
+	d := daemontest.New("a")
+	change := func(o *daemon.Options) { o.QuarantineAfter = 2 }
+	r := daemontest.Start(t, dir, daemontest.Devices{d}, change)
+	d.Break(errors.New("the cable is loose"))
+	free := d.Hold()
+	var ids []string
+	for range 3 {
+		ids = append(ids, r.Scene("ci", api.StartParams{Devices: []string{"a"}}).ID)
+	}
+	free()
+	r.Ended(ids[1])
+	if u := r.Devices()[0]; u.State != "quarantined" ||
+		!strings.Contains(u.Quarantine, "2 runs in a row have failed") ||
+		!strings.Contains(u.Quarantine, "the cable is loose") {
+		t.Fatalf("%+v", u)
+	}
+	if j, _ := r.Job(ids[2]); j.State != "queued" || !strings.Contains(j.Reason, "quarantine") {
+		t.Errorf("%+v", j)
+	}
+	if _, err := r.Daemon.Start(t.Context(), "ci", api.StartParams{Test: "scene", Devices: []string{"a"}}); code(
+		err) != api.Unavailable {
+		t.Errorf("a job for a device under quarantine: %v", err)
+	}
+	r.Stop()
+	d.Break(nil)
+	r = daemontest.Start(t, dir, daemontest.Devices{d}, change)
+	if u := r.Devices()[0]; u.State != "quarantined" {
+		t.Fatalf("after a restart: %+v", u)
+	}
+	if j, err := r.Job(ids[2]); err != nil || j.State != "queued" {
+		t.Errorf("after a restart: %+v, %v", j, err)
+	}
+	if _, err := r.Quarantine(api.QuarantineParams{Device: "a", Lift: true}); err != nil {
+		t.Fatal(err)
+	}
+	if j := r.Ended(ids[2]); j.State != "ok" {
+		t.Errorf("%+v", j)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
+	hour := int64(time.Hour)
+	mine, err := r.Reserve("me", false, api.ReserveParams{Device: "a", ForNS: hour, Note: "new cable"})
+	if err != nil || mine.Key == "" {
+		t.Fatal(err)
+	}
+	if _, err := r.Reserve("you", false, api.ReserveParams{Device: "a", ForNS: hour}); code(err) != api.Busy {
+		t.Errorf("reserved twice: %v", err)
+	}
+	if _, err := r.Reserve("you", false, api.ReserveParams{Device: "a", Release: true}); code(err) != api.Forbidden {
+		t.Errorf("released by somebody else: %v", err)
+	}
+	yours := r.Scene("you", api.StartParams{Devices: []string{"a"}})
+	if j := r.Ended(r.Scene("me", api.StartParams{Devices: []string{"a"}, Reservation: mine.Key}).ID); j.State != "ok" {
+		t.Errorf("%+v", j)
+	}
+	if j, _ := r.Job(yours.ID); j.State != "queued" || !strings.Contains(j.Reason, "reserved for me") {
+		t.Errorf("%+v", j)
+	}
+	if _, err := r.Daemon.Start(t.Context(), "you", api.StartParams{Test: "scene", Devices: []string{"a"},
+		Reservation: "guess"}); code(err) != api.InvalidParams {
+		t.Errorf("a wrong key: %v", err)
+	}
+	if _, err := r.Reserve("me", false, api.ReserveParams{Device: "a", ForNS: int64(time.Millisecond),
+		Key: mine.Key}); err != nil {
+		t.Error(err) // it ends by itself
+	}
+	if j := r.Ended(yours.ID); j.State != "ok" {
+		t.Errorf("%+v", j)
+	}
+}
+
+// A run from the shell and the daemon keep each other from a device.
+func TestOtherProgramHasDevice(t *testing.T) {
+	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("shared")}, nil)
+	lock, err := session.Take(t.Context(), "shared", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := r.Scene("ci", api.StartParams{Devices: []string{"shared"}})
+	r.Until("the job to say what it waits for", func() bool {
+		j, _ := r.Job(j.ID)
+		return strings.Contains(j.Reason, "in use by process")
+	})
+	if u := r.Devices()[0]; u.State != "elsewhere" {
+		t.Errorf("%+v", u)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if j = r.Ended(j.ID); j.State != "ok" {
+		t.Errorf("%+v", j)
+	}
+	if lock, err = session.Take(t.Context(), "shared", false); err != nil {
+		t.Errorf("the daemon has not given the device back: %v", err)
+	}
+	lock.Close()
+}
+
+// switchable is a device whose switch notes what is done.
+func switchable(t *testing.T) (d *daemontest.Device, done func() string) {
+	file := filepath.Join(t.TempDir(), "log")
+	said := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + file} }
+	d = daemontest.New("a")
+	d.About.Power = device.Power{On: said("on"), Off: said("off")}
+	return d, func() string {
+		b, _ := os.ReadFile(file) // not there: nothing was done
+		return string(b)
+	}
+}
+
+// A device that is switched off and on again is on in the end, also if the client goes away
+// meanwhile, or the rig is told to end.
+func TestPowerCycle(t *testing.T) {
+	for name, leave := range map[string]func(r *daemontest.Rig, hangUp func()){
+		"the client has": func(_ *daemontest.Rig, hangUp func()) { hangUp() },
+		"the rig has":    func(r *daemontest.Rig, _ func()) { r.Stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, done := switchable(t)
+			r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
+			ctx, hangUp := context.WithCancel(t.Context())
+			defer hangUp()
+			answer := make(chan error, 1)
+			go func() {
+				_, err := r.Power(ctx, api.PowerParams{Device: "a", Do: "cycle"})
+				answer <- err
+			}()
+			r.Until("the device to be off", func() bool { return done() == "off\n" })
+			if j := r.Scene("ci", api.StartParams{Devices: []string{"a"}}); !strings.Contains(j.Reason, "switched") {
+				t.Errorf("a job for a device that is off: %+v", j)
+			}
+			leave(r, hangUp)
+			if name != "the rig has" { // Stop waits by itself
+				if err := <-answer; err != nil {
+					t.Error(err)
+				}
+			}
+			if got := done(); got != "off\non\n" {
+				t.Errorf("what was done: %q", got)
+			}
+		})
+	}
+}

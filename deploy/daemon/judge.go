@@ -1,0 +1,185 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/deploy/store"
+)
+
+// baseline is what runs are held against.
+type baseline struct {
+	name string // by which it was asked for; empty: its ID
+	id   string // of a run or a folder of runs
+}
+
+// checkBaseline says what is wrong with a baseline that a client names. It is looked up again when
+// the runs are there, since the name may be another run's then.
+func (d *Daemon) checkBaseline(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	base, err := d.baselineNamed(ctx, name)
+	if err == nil {
+		_, err = d.store.Path(base.id)
+	}
+	return StoreError(err)
+}
+
+// baselineNamed returns what a name stands for, which is an ID or that of a baseline.
+func (d *Daemon) baselineNamed(ctx context.Context, name string) (baseline, error) {
+	id, err := d.store.Baseline(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return baseline{id: name}, store.CheckID(name)
+	}
+	return baseline{name, id}, err
+}
+
+// judge holds the runs of each variant of a set against their baseline, and keeps with them what
+// comes of it. The set is complete without: what goes wrong is told in the log.
+func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
+	for i, dir := range set.Dirs {
+		id, err := d.store.ID(dir)
+		if err == nil {
+			err = d.judgeVariant(j, o, id, o.Variants[i])
+		}
+		if err != nil && j.context.Err() == nil {
+			d.log.Warn("the runs could not be held against a baseline", "job", j.ID, "variant", o.Variants[i].Name(),
+				"error", err)
+		}
+	}
+}
+
+func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session.Variant) error {
+	like := store.Query{Test: o.Test.Name, Device: v.Device.Name(), Browser: v.Browser, State: session.Passed,
+		Limit: store.MaxLimit}
+	base, err := d.baselineOf(j.context, j.start.Baseline, like)
+	if err != nil || base.id == "" {
+		return err
+	}
+	_, end := o.Told.Phase("holding the runs against their baseline", 0)
+	defer end()
+	return d.holdAgainst(j.context, id, base, o.Test)
+}
+
+// baselineOf returns the baseline of runs. Where a client has named none it is the one that has
+// runs of the same test by the same browser on the same device, if there is one such; of several
+// nobody knows which is meant.
+func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) (baseline, error) {
+	if name != "" {
+		base, err := d.baselineNamed(ctx, name)
+		if err != nil {
+			return base, err
+		}
+		folder, err := d.part(ctx, base.id, like)
+		base.id = cmp.Or(folder, base.id)
+		return base, err
+	}
+	all, err := d.store.Baselines()
+	if err != nil {
+		return baseline{}, err
+	}
+	var found baseline
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		folder, err := d.part(ctx, all[name], like)
+		switch {
+		case err != nil:
+			return baseline{}, err
+		case folder == "" || folder == found.id:
+		case found.id != "":
+			return baseline{}, fmt.Errorf("baselines %s and %s both have such runs: name one of them", found.name, name)
+		default:
+			found = baseline{name, folder}
+		}
+	}
+	return found, nil
+}
+
+// part returns the folder in a baseline that has runs like those that are wanted: itself, or that
+// of one of its browsers and devices. Empty is that there are none.
+func (d *Daemon) part(ctx context.Context, base string, like store.Query) (string, error) {
+	like.Set = base
+	page, err := d.store.List(ctx, like)
+	// no browser is the device's first, not any
+	at := slices.IndexFunc(page.Runs, func(r store.Run) bool { return r.Counts() && r.Browser == like.Browser })
+	if err != nil || at < 0 {
+		return "", err
+	}
+	if end := strings.LastIndexByte(page.Runs[at].ID, '~'); end > len(base) {
+		return page.Runs[at].ID[:end], nil
+	}
+	return base, nil
+}
+
+// holdAgainst compares the runs in a folder with a baseline, as compare does for the test, and
+// keeps the verdict on its primary value.
+func (d *Daemon) holdAgainst(ctx context.Context, id string, base baseline, t *suite.Test) error {
+	release, err := d.store.Use(base.id)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var sets [2]*compare.Set
+	for i, of := range []string{base.id, id} {
+		dir, err := d.store.Path(of)
+		if err != nil {
+			return err
+		}
+		if sets[i], err = compare.Load(ctx, dir); err != nil {
+			return err
+		}
+		sets[i].Path = filepath.Base(dir)
+		compare.SetThresholds(sets[i], t.Thresholds)
+	}
+	c, err := compare.Compare(sets[0], sets[1], compare.Options{Primary: t.Primary})
+	var none *compare.PrimaryError
+	if errors.As(err, &none) { // what the test looks at first was not measured
+		c, err = compare.Compare(sets[0], sets[1], compare.Options{})
+	}
+	if err != nil {
+		return err
+	}
+	p := c.Primary
+	v := &store.Verdict{
+		Verdict: p.Verdict, Primary: p.Key.String(), Sentence: p.Sentence(), Baseline: base.name, Base: base.id,
+		JudgedWallNS: d.now().UnixNano(),
+	}
+	if err := d.store.SetVerdict(context.WithoutCancel(ctx), id, v); err != nil {
+		return err
+	}
+	d.log.Info("runs were held against their baseline", "run", id, "verdict", string(v.Verdict), "primary", v.Primary,
+		"baseline", cmp.Or(base.name, base.id), "found", v.Sentence)
+	return nil
+}
+
+// judgeAgain holds runs of which one was measured anew against what they were held against before.
+// Where that cannot be, the old verdict is not theirs any more.
+func (d *Daemon) judgeAgain(ctx context.Context, run, test string) {
+	folder, v, err := d.store.Judged(run)
+	if err != nil || folder == "" {
+		return
+	}
+	t := &suite.Test{Name: test}
+	if known, e := d.Test(test); e == nil {
+		t = known // with its thresholds
+	}
+	if v != nil {
+		err = d.holdAgainst(ctx, folder, baseline{v.Baseline, v.Base}, t)
+	}
+	if v == nil || err != nil {
+		d.log.Warn("the verdict on runs is taken away: one was measured anew, and they could not be held against their baseline", "run", folder, "error", err)
+		err = d.store.SetVerdict(context.WithoutCancel(ctx), folder, nil)
+	}
+	if err != nil {
+		d.log.Warn("a verdict stays that is not true any more", "run", folder, "error", err)
+	}
+}

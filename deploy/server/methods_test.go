@@ -1,0 +1,236 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/session"
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+)
+
+// user is a client that notes which methods have done what it asked for.
+type user struct {
+	*served
+	conn *websocket.Conn
+	done map[string]bool
+}
+
+// do calls a method, which must succeed.
+func (u *user) do(method string, params, result any) {
+	u.t.Helper()
+	raw, err := json.Marshal(params)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	r := talk(u.t, u.conn, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, raw))
+	if r.Error != nil {
+		u.t.Fatalf("%s: %+v", method, r.Error)
+	}
+	if result != nil {
+		if err := json.Unmarshal(r.Result, result); err != nil {
+			u.t.Fatalf("%s: %v", method, err)
+		}
+	}
+	u.done[method] = true
+}
+
+// TestEveryMethod: each method there is does by websocket what it is for.
+func TestEveryMethod(t *testing.T) {
+	plug := filepath.Join(t.TempDir(), "on")
+	d := daemontest.New("local")
+	d.About.Power = device.Power{On: []string{"touch", plug}, Off: []string{"rm", plug}}
+	s := serveRig(t, daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil), func(o *Options) {
+		o.Sources = func() (json.RawMessage, error) { return json.RawMessage(`{"devices": []}`), nil }
+		o.Compare = func(_ context.Context, base, with string, o CompareOptions) (*api.Compared, error) {
+			_, errBase := os.Stat(filepath.Join(base, session.SetFile))
+			_, errWith := os.Stat(filepath.Join(with, session.SetFile))
+			return &api.Compared{Outcome: "passed", Sentence: fmt.Sprintf("%v %s", o.Threshold, o.Primary)},
+				errors.Join(errBase, errWith)
+		}
+	})
+	u := &user{s, s.socket(), map[string]bool{}}
+	u.looks()
+	sets := u.measures(d)
+	u.finds(sets)
+	u.switches(plug)
+	u.records()
+	u.do("run.delete", api.RunID{Run: sets[0]}, nil)
+	if _, err := s.Store.Path(sets[0]); err == nil {
+		t.Error("what was deleted is still there")
+	}
+	u.done["network.set"] = true // by TestSetNetwork: a line takes a system and rights that not everybody has
+	for _, m := range api.Methods() {
+		if !u.done[m.Name] {
+			t.Errorf("%s was never called with success", m.Name)
+		}
+	}
+}
+
+// looks asks what there is.
+func (u *user) looks() {
+	var status api.Status
+	if u.do("rig.status", api.Empty{}, &status); status.State != "running" || status.Clients != 1 {
+		u.t.Errorf("%+v", status)
+	}
+	var sources struct{ Devices []any }
+	if u.do("sources.list", api.Empty{}, &sources); sources.Devices == nil {
+		u.t.Error("no sources")
+	}
+	u.do("suite.list", api.Empty{}, nil)
+	var test api.Test
+	if u.do("suite.get", api.TestName{Test: "scene"}, &test); test.Text == "" {
+		u.t.Errorf("%+v", test)
+	}
+	u.do("subscribe", api.SubscribeParams{}, nil)
+	u.do("preview.start", api.PreviewParams{Device: "local"}, nil)
+	for kind := 0; kind != websocket.BinaryMessage; {
+		var err error
+		if kind, _, err = u.conn.ReadMessage(); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	u.do("preview.stop", api.Empty{}, nil)
+	u.do("unsubscribe", api.Empty{}, nil)
+}
+
+// measures makes two sets of two runs, and ends a job before it begins.
+func (u *user) measures(d *daemontest.Device) (sets [2]string) {
+	all := 1.0
+	start := api.StartParams{Test: "scene", Repeat: 2, NoVideo: true, MaxLost: &all, Seed: 1}
+	var job api.Job
+	for i := range sets {
+		u.do("run.start", start, &job)
+		if sets[i] = u.Ended(job.ID).ID; job.ID != sets[i] {
+			u.t.Errorf("%s became %s", job.ID, sets[i])
+		}
+		if u.do("job.get", api.JobID{Job: job.ID}, &job); job.State != "ok" || job.Done != 2 {
+			u.t.Errorf("%+v", job)
+		}
+	}
+	defer d.Hold()()
+	u.do("run.start", start, &job)
+	u.do("run.cancel", api.JobID{Job: job.ID}, nil)
+	if job = u.Ended(job.ID); job.State != "cancelled" {
+		u.t.Errorf("%+v", job)
+	}
+	var jobs api.Jobs
+	if u.do("job.list", api.Empty{}, &jobs); len(jobs.Jobs) != 3 {
+		u.t.Errorf("%+v", jobs)
+	}
+	return sets
+}
+
+// finds looks sets and their runs up, holds them against each other, and keeps them.
+func (u *user) finds(sets [2]string) {
+	var runs api.Runs
+	if u.do("run.list", api.ListParams{Set: sets[1]}, &runs); runs.Total != 2 {
+		u.t.Fatalf("%+v", runs)
+	}
+	run := api.RunID{Run: runs.Runs[0].ID}
+	u.do("run.get", run, nil)
+	var found api.Sets
+	if u.do("set.list", api.ListParams{Test: "scene"}, &found); found.Total < 2 {
+		u.t.Errorf("%+v", found)
+	}
+	var trend api.Trend
+	if u.do("trend", api.TrendParams{Test: "scene", Measure: "fps", Value: "framerate"}, &trend); len(
+		trend.Points) != 2 {
+		u.t.Errorf("%+v", trend)
+	}
+	u.do("baseline.set", api.Baseline{Name: "release", ID: sets[0]}, nil)
+	var base api.Baselines
+	if u.do("baseline.list", api.Empty{}, &base); len(base.Baselines) != 1 || base.Baselines[0].ID != sets[0] {
+		u.t.Errorf("%+v", base)
+	}
+	var compared api.Compared
+	u.do("compare", api.CompareParams{Base: "release", With: sets[1], Threshold: 0.5, Primary: "fps.framerate"},
+		&compared)
+	if compared.Base != sets[0] || compared.With != sets[1] || compared.Sentence != "0.5 fps.framerate" {
+		u.t.Errorf("%+v", compared)
+	}
+	u.do("baseline.set", api.Baseline{Name: "release"}, nil)
+	u.do("run.pin", api.PinParams{Run: sets[0], Pinned: true}, nil)
+	if e := u.call("run.delete", api.RunID{Run: sets[0]}, nil); e == nil || e.Code != api.Conflict {
+		u.t.Errorf("a set that is pinned: %+v", e)
+	}
+	u.do("run.pin", api.PinParams{Run: sets[0]}, nil)
+	var job api.Job
+	u.do("analyze.start", api.AnalyzeParams{Run: run.Run, NoVideo: true}, &job)
+	if job = u.Ended(job.ID); job.State != "ok" {
+		u.t.Errorf("%+v", job)
+	}
+}
+
+// switches does to the device what admins do.
+func (u *user) switches(plug string) {
+	var d api.Device
+	for _, step := range []struct {
+		do string
+		on bool
+	}{{"on", true}, {"off", false}, {"on", true}} {
+		if u.do("device.power", api.PowerParams{Device: "local", Do: step.do}, &d); d.State != "free" || !d.Power {
+			u.t.Errorf("%+v", d)
+		}
+		if _, err := os.Stat(plug); step.on != (err == nil) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			u.t.Errorf("switched %s: %v", step.do, err)
+		}
+	}
+	if e := u.call("device.power", api.PowerParams{Device: "local", Do: "off"}, nil); e != nil {
+		u.t.Errorf("%+v", e)
+	}
+	if e := u.call("device.power", api.PowerParams{Device: "local", Do: "off"}, nil); e == nil || e.Code != api.Failed {
+		u.t.Errorf("a command that fails: %+v", e)
+	}
+	var key api.Reserved
+	if u.do("device.reserve", api.ReserveParams{Device: "local", ForNS: 1e9 * 60}, &key); key.Key == "" {
+		u.t.Errorf("%+v", key)
+	}
+	u.do("device.reserve", api.ReserveParams{Device: "local", Release: true}, nil)
+	if u.do("device.quarantine", api.QuarantineParams{Device: "local", Reason: "new cable"},
+		&d); d.State != "quarantined" {
+		u.t.Errorf("%+v", d)
+	}
+	if e := u.call("run.start", api.StartParams{Test: "scene"}, nil); e == nil || e.Code != api.Unavailable {
+		u.t.Errorf("a device under quarantine: %+v", e)
+	}
+	u.do("device.quarantine", api.QuarantineParams{Device: "local", Lift: true}, nil)
+	var list api.DeviceList
+	if u.do("device.list", api.Empty{}, &list); len(list.Devices) != 1 || list.Devices[0].State != "free" {
+		u.t.Errorf("%+v", list)
+	}
+}
+
+// records makes a recording, and saves last seconds.
+func (u *user) records() {
+	shown := func() {
+		u.t.Helper()
+		before := u.Figures().Captured["local"]
+		u.Until("frames", func() bool { return u.Figures().Captured["local"] > before+60 })
+	}
+	var recorded api.Recorded
+	u.do("record.start", api.RecordParams{Device: "local"}, nil)
+	shown()
+	if e := u.call("record.start", api.RecordParams{Device: "local"}, nil); e == nil || e.Code != api.Busy {
+		u.t.Errorf("a device that records: %+v", e)
+	}
+	if u.do("record.stop", api.StopParams{Device: "local"}, &recorded); recorded.Run == "" {
+		u.t.Error("a recording that was stopped is no run")
+	}
+	u.Until("the device to be free", func() bool { return u.Devices()[0].State == "free" })
+	u.do("record.start", api.RecordParams{Device: "local", KeepLastNS: 1e9}, nil)
+	shown()
+	if u.do("record.keepLast", api.KeepParams{Device: "local"}, &recorded); recorded.Run == "" {
+		u.t.Error("last seconds that were kept are no run")
+	}
+	u.do("record.stop", api.StopParams{Device: "local"}, nil)
+}

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/eideticker/eideticker/deploy/api"
+)
+
+// TestNetworkParams: what a line is to be is looked at word by word, and who has written it
+// otherwise is told how.
+func TestNetworkParams(t *testing.T) {
+	s := serve(t, nil)
+	for params, want := range map[string]string{
+		`{}`:                                              "network.set needs the parameter job",
+		`{"job": "x"}`:                                    "network.set needs the parameter network",
+		`{"job": "x", "network": {}}`:                     "network.set: network says nothing: want a profile, or rtt, down, up, loss",
+		`{"job": "x", "network": null}`:                   "network.set: network says nothing: want a profile, or rtt, down, up, loss",
+		`{"job": "x", "network": "3g"}`:                   "network.set takes for network a value of type object, not string",
+		`{"job": "x", "network": {"rrt": "40ms"}}`:        `network.set has no parameter "rrt"; perhaps rtt?`,
+		`{"job": "x", "network": {"loss": 0.1}}`:          "network.set takes for network.loss a value of type string, not number",
+		`{"job": "x", "network": {"replay": "site.zip"}}`: `network.set has no parameter "replay"`,
+		`{"job": "x", "network": {"profile": "3 g"}}`:     `network.set: profile "3 g": want a name such as cable`,
+		`{"job": "x", "network": {"up": "500Kb"}}`:        `network.set: up: "500Kb" is no rate: is 500kbit meant?`,
+		`{"job": "x", "network": {"down": "200Gbit"}}`:    "network.set: down: a rate of 200Gbit is not between 1kbit and 100Gbit",
+	} {
+		e := s.call("network.set", json.RawMessage(params), nil)
+		if e == nil || e.Code != api.InvalidParams || e.Message != want {
+			t.Errorf("%s: %+v, want %s", params, e, want)
+		}
+	}
+	job := s.scene()
+	e := s.call("network.set", api.NetworkParams{Job: job, Network: api.Conditions{Profile: "3g"}}, nil)
+	if e == nil || e.Code != api.Conflict || e.Message != "job "+job+" has ended already" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/deploy/api"
+	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
+)
+
+// TestBodyThatNeverComes: a connection on which a request begins and does not go on is closed, also
+// where the answer is known without the rest.
+func TestBodyThatNeverComes(t *testing.T) {
+	s := serve(t, func(o *Options) { o.Needed = true })
+	if real := s.api.HTTP().ReadTimeout; real != bodyTime {
+		t.Errorf("a request with its body may take %v, want %v", real, bodyTime)
+	}
+	hurried := s.hurried(300*time.Millisecond, time.Second)
+	for _, request := range []string{
+		"POST /api/v1/login HTTP/1.1\r\nContent-Type: application/json",
+		"POST /api/v1/rpc HTTP/1.1\r\nContent-Type: application/json",
+		"POST /api/v1/runs HTTP/1.1\r\nContent-Type: text/plain",
+		"POST /healthz HTTP/1.1",
+	} {
+		closed(t, hurried.raw(request+"\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"), request)
+	}
+}
+
+// TestAnswersMayTakeTime: the time that a request has to come is not that of its answer, by a call
+// with a body and by a request without one.
+func TestAnswersMayTakeTime(t *testing.T) {
+	const readTime = 4 * time.Second // a machine may stand still for less
+	wait := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(readTime + time.Second):
+			return errors.New("it took its time")
+		}
+	}
+	s := serve(t, func(o *Options) {
+		o.Compare = func(ctx context.Context, _, _ string, _ CompareOptions) (*api.Compared, error) {
+			return nil, wait(ctx)
+		}
+		o.Page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, wait(r.Context())) })
+	})
+	run := s.scene()
+	hurried := s.hurried(readTime, readTime)
+	var both sync.WaitGroup
+	defer both.Wait()
+	both.Go(func() {
+		if res, text := hurried.ask("GET", "/", ""); res.StatusCode != 200 || text != "it took its time" {
+			t.Errorf("%d %s", res.StatusCode, text)
+		}
+	})
+	if e := hurried.call("compare", api.CompareParams{Base: run, With: run}, nil); e == nil ||
+		!strings.Contains(e.Message, "it took its time") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestConnectionsOfOneAddress: who has as many connections as one may have gets no more, and one
+// again when another one has ended. Websockets are counted by themselves.
+func TestConnectionsOfOneAddress(t *testing.T) {
+	s := serve(t, nil)
+	s.api.each = 3
+	h := httptest.NewUnstartedServer(nil)
+	h.Config = s.api.HTTP()
+	h.Start()
+	t.Cleanup(h.Close)
+	open := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", h.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if err := c.SetDeadline(time.Now().Add(daemontest.Patience)); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	get := func(c net.Conn) error {
+		if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return err
+		}
+		var answer [12]byte
+		if _, err := io.ReadFull(c, answer[:]); err != nil {
+			return err
+		}
+		if string(answer[:]) != "HTTP/1.1 200" {
+			return fmt.Errorf("%s", answer[:])
+		}
+		return nil
+	}
+	var all []net.Conn
+	for range 3 {
+		c := open()
+		all = append(all, c)
+		if err := get(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := get(open()); err == nil {
+		t.Error("there is a fourth")
+	}
+	all[0].Close()
+	s.Until("there is room again", func() bool { return get(open()) == nil })
+}
+
+// TestSlowUploads: what comes slower than is put up with is refused, however steadily it comes;
+// what comes in time may take long.
+func TestSlowUploads(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		bytes int
+		each  time.Duration
+		want  error
+	}{
+		{"a byte a minute", 1, time.Minute, errSlow},
+		{"half of it", leastSpeed / 2, time.Second, errSlow},
+		{"as fast as it must", leastSpeed, time.Second, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			now := time.Unix(1_000_000, 0)
+			s := &steadily{ResponseController: http.NewResponseController(httptest.NewRecorder()), r: zeros{},
+				now: func() time.Time { return now }}
+			var err error
+			for range 1000 {
+				if _, err = s.Read(make([]byte, tc.bytes)); err != nil {
+					break
+				}
+				now = now.Add(tc.each)
+			}
+			if !errors.Is(err, tc.want) {
+				t.Errorf("%v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestTokensThatCannotBeRead: that is no fault of who asks, who is not told where they are.
+func TestTokensThatCannotBeRead(t *testing.T) {
+	s := serve(t, func(o *Options) { o.Needed = true })
+	s.loud()
+	// as what nobody can read: root could read a file of any rights
+	if err := os.Mkdir(s.tokens.path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, ask := range []func() (*http.Response, string){
+		func() (*http.Response, string) {
+			return s.ask("POST", "/api/v1/rpc", askStatus, "Authorization", "Bearer eid_x")
+		},
+		func() (*http.Response, string) { return s.ask("POST", "/api/v1/login", `{"token": "eid_x"}`) },
+	} {
+		for range 10 { // it is no guess
+			res, text := ask()
+			if res.StatusCode != 500 || strings.Contains(text, s.Dir) ||
+				!strings.Contains(text, "cannot read its tokens") || res.Header.Get("WWW-Authenticate") != "" {
+				t.Fatalf("%d %s", res.StatusCode, text)
+			}
+		}
+	}
+	s.logged(s.tokens.path)
+}
+
+// TestTokenIsLookedAtTwice: calls look at the token of a websocket, and so do pings meanwhile; the
+// race detector looks on.
+func TestTokenIsLookedAtTwice(t *testing.T) {
+	s := serve(t, func(o *Options) {
+		o.Needed, o.Log = true, slog.New(slog.DiscardHandler)
+		o.times = times{write: usualTimes.write, ping: time.Millisecond, quiet: usualTimes.quiet}
+	})
+	secret, err := s.tokens.Add("one", api.View, 0, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := s.socket("Authorization", "Bearer "+secret)
+	for range 200 {
+		if r := talk(t, conn, askStatus); r.Error != nil {
+			t.Fatal(r.Error)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+// Package runweb serves the files of a run folder to browsers, for whoever has decided that they
+// may have them.
+//
+// A folder may come from anywhere: nothing in it is run, nothing outside it is reached, nothing is
+// listed, and nothing hidden is told.
+package runweb
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// Headers keep what is served from other pages, and from being taken for something else. They stand
+// in every answer, errors too.
+func Headers(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// Policy lets files that a browser might take for a page do nothing.
+const Policy = "sandbox; default-src 'none'; img-src data:; media-src 'self'; style-src 'unsafe-inline'"
+
+// File serves a regular file that is not hidden, with ranges, so that videos seek. Everything else
+// is not found. [os.Root] keeps links from leading out.
+func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
+	if Hidden(name) {
+		http.NotFound(w, r)
+		return
+	}
+	st, err := root.Stat(name) // before it is opened: a pipe would wait
+	if err != nil || !st.Mode().IsRegular() {
+		http.NotFound(w, r)
+		return
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer f.Close() // was only read
+	w.Header().Set("Content-Type", ContentType(name))
+	w.Header().Set("Content-Security-Policy", Policy)
+	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
+	http.ServeContent(w, r, name, st.ModTime(), f)
+}
+
+// Hidden reports whether a path is none of a file that is shown: not a clean one below the folder,
+// with a part that begins with a point, or that of the secrets of TLS.
+func Hidden(name string) bool {
+	return !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") ||
+		strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile)
+}
+
+// ContentType is by the ending alone, the same on every machine. What a browser would run is text.
+func ContentType(name string) string {
+	switch path.Ext(name) {
+	case ".png":
+		return "image/png"
+	case ".svg":
+		return "image/svg+xml"
+	case ".mp4":
+		return "video/mp4"
+	case ".json", ".har":
+		return "application/json"
+	case ".txt", ".html", ".csv":
+		return "text/plain; charset=utf-8"
+	}
+	return "application/octet-stream"
+}

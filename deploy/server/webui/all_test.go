@@ -1,0 +1,84 @@
+package webui
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
+)
+
+// shownPage is a page of the rig: when it is there, and what is done then.
+type shownPage struct{ name, address, ready, then string }
+
+// allPages are all that there are, of runs that are made for them.
+func (p *played) allPages() []shownPage {
+	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
+		p.makeRun("20261121-201531-framerate-k7f3", uneven)
+	p.more = overALine
+	load := p.makeRun("20261121-201531-load-k7f5", smooth)
+	p.more = nil
+	tears := p.makeRun("20261121-201532-tearing-k7f4", torn)
+	return []shownPage{
+		{"rig", "#/rig", `document.querySelector('.live')?.width === 640 && document.querySelector('.capture') !== null`, ""},
+		{"tests", "#/tests?test=load", `document.querySelector('form.start') !== null`, ""},
+		{"runs", "#/runs?trend=framerate/fps.framerate",
+			`document.querySelector('.row-run') !== null && document.querySelector('.trend-chart canvas') !== null`,
+			""},
+		{"run", "#/runs/" + tears.id + "?frame=36",
+			`document.querySelector('canvas.exact')?.dataset.frame === '36' && document.querySelectorAll('.chart .uplot').length >= 4`, ""},
+		{"run-results", "#/runs/" + tears.id + "?frame=36", `document.querySelectorAll('.chart .uplot').length >= 4`,
+			`document.querySelector('.evidence').scrollIntoView({block: 'center'})`},
+		{"run-network", "#/runs/" + load.id,
+			`document.querySelector('.waterfall img')?.naturalWidth > 0 && document.querySelector('.network') !== null`,
+			`document.querySelector('.network').scrollIntoView({block: 'center'})`},
+		{"compare", "#/compare?a=" + one.id + "&b=" + other.id + "&step=2",
+			`document.querySelector('.outcome') !== null && document.querySelector('.difference')?.getAttribute('aria-label')?.includes('differ')`, ""},
+		{"help", "#/runs", `document.querySelector('.row-run') !== null`, `document.getElementById('help').click()`},
+		{"device", "#/rig", `document.querySelector('.device .row button') !== null`,
+			`document.querySelectorAll('.tab')[1].click()`},
+		{"reserve", "#/rig", `document.querySelector('.device .row button') !== null`,
+			`[...document.querySelectorAll('.device button')].find((b) => b.textContent === 'Reserve …').click()`},
+		{"nothing", "#/runs/no-such-run", `document.querySelector('.refusal') !== null`, ""},
+	}
+}
+
+// TestAllPages looks at every page, light and dark, on a desk and on a phone: everything has a
+// name, contrast, and room.
+func TestAllPages(t *testing.T) {
+	p, b := serve(t)
+	p.manyRuns(300)
+	pages := p.allPages()
+	audit, err := os.ReadFile("testdata/audit.js")
+	p.check(err)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1400} {
+			b.Look(scheme, width)
+			for _, page := range pages {
+				name := fmt.Sprintf("%s-%s-%d", page.name, scheme, width)
+				b.open(page.address)
+				b.await(name, page.ready)
+				if page.then != "" {
+					b.Do(chromedp.Evaluate[chromedp.Void](page.then))
+				}
+				b.drawn()
+				for _, problem := range browsertest.Eval[[]string](b.Tab, string(audit)) {
+					t.Errorf("%s: %s", name, problem)
+				}
+				b.picture(name)
+			}
+		}
+	}
+	b.Log("the choice of colours is kept")
+	b.Look("light", 1400)
+	b.open("#/runs")
+	b.await("the page is there", `document.querySelector('.row-run') !== null`)
+	for range 2 {
+		b.click("#theme") // as the system has it, light, dark
+	}
+	b.open("#/rig")
+	b.await("it is dark", `getComputedStyle(document.body).backgroundColor === 'rgb(18, 22, 28)'`)
+	b.Quiet()
+}

@@ -1,0 +1,113 @@
+package webui
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/eideticker/eideticker/analyze/report/browsertest"
+)
+
+// patience bounds how long a browser may take; no result depends on it.
+const patience = 8 * time.Minute
+
+// tab is a page of a rig in a real browser.
+type tab struct {
+	*browsertest.Tab
+	base string // address of the rig; all requests must go there
+}
+
+func newTab(t *testing.T, base string) *tab {
+	t.Helper()
+	return &tab{browsertest.NewTab(t, patience, func(url string) bool {
+		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank"
+	}), base}
+}
+
+// open goes to an address of the page, such as #/runs, as if it was typed.
+func (b *tab) open(address string) {
+	b.Helper()
+	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(b.base+"/"+address))
+}
+
+// await waits until a script is true.
+func (b *tab) await(what, script string) {
+	b.Helper()
+	b.awaitFor(patience/8, what, script)
+}
+
+// longAwait waits as long as a test on a rig may take.
+func (b *tab) longAwait(what, script string) {
+	b.Helper()
+	b.awaitFor(patience/2, what, script)
+}
+
+func (b *tab) awaitFor(limit time.Duration, what, script string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Ctx, limit)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
+	// it was asked of the page before, which has just gone
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Cannot find context") {
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
+	}
+	if err != nil {
+		text := browsertest.Eval[string](b.Tab, `location.hash + ' ' + document.body.innerText.slice(0, 1500)`)
+		b.Quiet()
+		b.Fatalf("%s: %v; the page shows %s", what, err, text)
+	}
+}
+
+// click clicks what a selector finds.
+func (b *tab) click(selector string) {
+	b.Helper()
+	b.stands(selector)
+	b.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// stands waits until what a selector finds is in sight, with nothing over it, and stays where it
+// is: nobody clicks what still moves.
+func (b *tab) stands(selector string) {
+	b.Helper()
+	b.await(selector+" stands still", fmt.Sprintf(`(e => {
+		e?.scrollIntoView({block: 'center'});
+		const r = e?.getBoundingClientRect() ?? {};
+		const [x, y] = [r.left + r.width / 2, r.top + r.height / 2];
+		const before = window.stood;
+		window.stood = {e, x, y};
+		const top = e && document.elementFromPoint(x, y);
+		return Boolean(top) && (e.contains(top) || top.contains(e)) && before?.e === e && before.x === x && before.y === y;
+	})(document.querySelector(%q))`, selector))
+}
+
+// drawn waits until the page is on the screen as it is now: what is fitted to its room has been.
+func (b *tab) drawn() {
+	b.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.drawn = 0`))
+	b.await("it is drawn", `++window.drawn > 2`) // each picture of the page looks once
+}
+
+// press presses keys, one after another.
+func (b *tab) press(keys string) {
+	b.Helper()
+	b.Do(chromedp.KeyEvent(keys))
+}
+
+// picture keeps a picture of the page in the folder that EIDETICKER_PICTURES names, where somebody
+// wants to look at it.
+func (b *tab) picture(name string) {
+	b.Helper()
+	dir := os.Getenv("EIDETICKER_PICTURES")
+	if dir == "" {
+		return
+	}
+	p, err := chromedp.Run(b.Ctx, chromedp.CaptureScreenshot())
+	b.Check(err)
+	b.Check(os.WriteFile(filepath.Join(dir, name+".png"), p, 0o644))
+}

@@ -1,0 +1,896 @@
+// Written by `go test -run TestTypes -update` from the program's own types.
+
+export interface Recording {
+  id: string;
+  name: string;
+  file: string;
+  frames: number;
+  lost: number;
+  width_px: number;
+  height_px: number;
+  pixel_format: string;
+  period_ns: number;
+  started_wall_ns: number;
+  duration_ns: number;
+  own_clock: boolean;
+  unclosed: boolean;
+}
+
+export interface Settings {
+  region: number[];
+  masks: number[][];
+  tolerance: number;
+  min_pixels: number;
+  strict: boolean;
+  measures: string[];
+}
+
+export interface Value {
+  name: string;
+  unit: string;
+  value: number;
+  low: number;
+  high: number;
+  state: string;
+  better: string;
+  threshold: number;
+  frames: number[];
+  note?: string;
+}
+
+export interface Series {
+  name: string;
+  unit: string;
+  holds: boolean;
+  frames: number[];
+  values: number[];
+}
+
+export interface Evidence {
+  kind: string;
+  frame: number;
+  rows: number[];
+  region: number[];
+  text: string;
+}
+
+export interface Result {
+  measure: string;
+  version: number;
+  state: string;
+  refusal?: string;
+  values: Value[];
+  series: Series[];
+  evidence: Evidence[];
+  warnings: string[];
+  detail?: any;
+}
+
+export interface Noise {
+  frames: number;
+  pattern_frames?: number;
+  tolerance: number;
+  min_pixels: number;
+  false_rate: number;
+  smallest_pixels: number;
+  smallest_levels: number;
+  columns: number;
+  tiles: number[];
+}
+
+export interface T0 {
+  at_ns: number;
+  uncertainty_ns: number;
+  source: string;
+}
+
+export interface Loss {
+  before_frame: number;
+  frames: number;
+  cause: string;
+}
+
+export interface FrameTimes {
+  first_frame: number;
+  time_ns: number[];
+  earliest_ns: number[];
+  latest_ns: number[];
+  lost: Loss[];
+}
+
+export interface Span {
+  value: number;
+  low: number;
+  high: number;
+}
+
+export interface Check {
+  what: string;
+  unit: string;
+  measured: Span;
+  drawn: Span;
+  claimed?: number;
+  agrees: boolean;
+  unchecked?: boolean;
+  frames: number[];
+  note?: string;
+}
+
+export interface Picture {
+  kind: string;
+  file: string;
+  data?: string;
+  text: string;
+  measure: string;
+  frame: number;
+}
+
+export interface Window {
+  name: string;
+  kind: string;
+  green_frame: number;
+  start_frame: number;
+  end_frame: number;
+  red_frame: number;
+  start_ns: number;
+  end_ns: number;
+  region: number[];
+  masks: number[][];
+  tolerance: number;
+  min_pixels: number;
+  noise?: Noise;
+  t0?: T0;
+  frame_times: FrameTimes;
+  results: Result[];
+  claims: {[name: string]: number};
+  checks: Check[];
+  pictures: Picture[];
+  warnings: string[];
+}
+
+export interface Request {
+  method: string;
+  url: string;
+  status: number;
+  protocol: string;
+  priority: string;
+  reused: boolean;
+  begin_ns: number;
+  name_ns: number;
+  connect_ns: number;
+  tls_ns: number;
+  wait_ns: number;
+  load_ns: number;
+  exact: boolean;
+  wire_bytes: number;
+  body_bytes: number;
+  decoded_bytes: number;
+}
+
+export interface Network {
+  profile: string;
+  rtt_asked_ns: number;
+  rtt_ns: number;
+  down_asked_bits_per_second: number;
+  down_bits_per_second: number;
+  up_asked_bits_per_second: number;
+  up_bits_per_second: number;
+  loss_asked_fraction: number;
+  loss_fraction: number;
+  requests: number;
+  missed: number;
+  names_refused: number;
+  connections: number;
+  bytes_up: number;
+  bytes_down: number;
+  file: string;
+  list: Request[];
+}
+
+export interface Video {
+  file: string;
+  map: string;
+}
+
+export interface Results {
+  schema: string;
+  version: number;
+  recording: Recording;
+  environment: {[name: string]: string};
+  settings: Settings;
+  quality: Result;
+  windows: Window[];
+  network?: Network;
+  video?: Video;
+  pictures: Picture[];
+  retried_runs: number;
+  notes: string[];
+}
+
+export interface Info {
+  driver: string;
+  device: string;
+  realism: string;
+  latency_ns: number;
+  note?: string;
+}
+
+export interface AskedDuration {
+  asked: number;
+  got: number;
+}
+
+export interface AskedRate {
+  asked: number;
+  got: number;
+}
+
+export interface AskedFloat64 {
+  asked: number;
+  got: number;
+}
+
+export interface Miss {
+  method: string;
+  url: string;
+  count: number;
+  why: string;
+  nearest?: string;
+}
+
+export interface Replayed {
+  archive: string;
+  exact: number;
+  loose: number;
+  missed: number;
+  fidelity_fraction: number;
+  misses: Miss[];
+}
+
+export interface SessionNetwork {
+  profile?: string;
+  protocol?: string;
+  key_log?: string;
+  seed: number;
+  rtt_ns: AskedDuration;
+  down_bits_per_second: AskedRate;
+  up_bits_per_second: AskedRate;
+  loss_fraction: AskedFloat64;
+  probe_packets: number;
+  requests: number;
+  missed: number;
+  names_refused: number;
+  connections: number;
+  bytes_up: number;
+  bytes_down: number;
+  replay?: Replayed;
+}
+
+export interface Answer {
+  kinds: string[];
+  region_px?: number[];
+  colour?: string;
+  limit_ns?: number;
+}
+
+export interface Measured {
+  t0?: string;
+  still_ns?: number;
+  end_event?: string;
+  cadence_fps?: number;
+  disjoint?: boolean;
+  response: Answer;
+}
+
+export interface Record {
+  schema: string;
+  version: number;
+  test: string;
+  test_file?: string;
+  address?: string;
+  device: string;
+  browser: string;
+  label?: string;
+  branch?: string;
+  revision?: string;
+  set?: string;
+  state: string;
+  reason?: string;
+  attempt: number;
+  block: number;
+  place: number;
+  warm_up?: boolean;
+  seed: number;
+  started_wall_ns: number;
+  elapsed_ns: number;
+  program: string;
+  environment: {[name: string]: string};
+  input: Info | null;
+  network: SessionNetwork | null;
+  area_px: number[];
+  pings: number;
+  missed_pings: number;
+  recording_id?: string;
+  frames: number;
+  lost_frames: number;
+  window_frames: number;
+  window_lost_frames: number;
+  checks: number;
+  checks_failed: string[];
+  checks_not_made: string[];
+  measured_by?: Measured;
+  notes: string[];
+}
+
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface Slot {
+  frame: number;
+  sequence: number;
+  time_ns: number;
+  held?: boolean;
+}
+
+export interface Cut {
+  slot: number;
+  skipped: number;
+}
+
+export interface Map {
+  version: number;
+  width: number;
+  height: number;
+  rate_num: number;
+  rate_den: number;
+  content: Box;
+  slots: Slot[];
+  cuts: Cut[];
+}
+
+export interface Phase {
+  name: string;
+  run?: string;
+  done: number;
+  total: number;
+  estimate_ns: number;
+  since_ns: number;
+}
+
+export interface Made {
+  run: string;
+  variant: string;
+  state: string;
+  reason?: string;
+  warm_up?: boolean;
+}
+
+export interface StartView {
+  repeat: number;
+  warm_up: number;
+  retries: number;
+  until_fail: boolean;
+  no_video: boolean;
+}
+
+export interface Job {
+  job: string;
+  kind: string;
+  state: string;
+  reason?: string;
+  owner: string;
+  test: string;
+  label?: string;
+  devices: string[];
+  browsers: string[];
+  position: number;
+  queued_wall_ns: number;
+  started_wall_ns: number;
+  ended_wall_ns: number;
+  seed: number;
+  runs_done: number;
+  runs_total: number;
+  phase?: Phase;
+  runs: Made[];
+  params?: StartView;
+}
+
+export interface Reservation {
+  owner: string;
+  note?: string;
+  until_wall_ns: number;
+}
+
+export interface Signal {
+  width_px: number;
+  height_px: number;
+  pixel_format: string;
+  period_ns: number;
+}
+
+export interface Capture {
+  frames: number;
+  lost_frames: number;
+  bytes: number;
+  ring_fill: number;
+  encoding_share: number;
+  elapsed_ns: number;
+}
+
+export interface Device {
+  name: string;
+  about?: string;
+  source: string;
+  input: string;
+  browsers: string[];
+  power: boolean;
+  state: string;
+  job?: string;
+  quarantine?: string;
+  failures_in_row: number;
+  reserved?: Reservation;
+  signal?: Signal;
+  capture?: Capture;
+}
+
+export interface Log {
+  level: string;
+  message: string;
+  fields?: {[name: string]: string};
+}
+
+export interface ApiRecord {
+  device: string;
+  frames: number;
+  lost_frames: number;
+  bytes: number;
+  ring_fill: number;
+  encoding_share: number;
+  elapsed_ns: number;
+}
+
+export interface Change {
+  id: string;
+  what: string;
+  why?: string;
+}
+
+export interface Event {
+  seq: number;
+  time_wall_ns: number;
+  kind: string;
+  job?: Job;
+  phase?: Phase;
+  job_id?: string;
+  run?: Made;
+  device?: Device;
+  log?: Log;
+  record?: ApiRecord;
+  store?: Change;
+}
+
+export interface RecordedEvent {
+  at_ns: number;
+  uncertainty_ns: number;
+  source: string;
+  kind: string;
+  data?: any;
+}
+
+export interface RecordedEvents {
+  events: RecordedEvent[];
+}
+
+export interface Empty {
+}
+
+export interface Space {
+  used_bytes: number;
+  free_bytes: number;
+  max_bytes: number;
+  runs: number;
+}
+
+export interface Status {
+  program: string;
+  host: string;
+  now_wall_ns: number;
+  started_wall_ns: number;
+  state: string;
+  seq: number;
+  role: string;
+  owner: string;
+  devices: Device[];
+  jobs: Job[];
+  store: Space;
+  clients: number;
+}
+
+export interface Test {
+  name: string;
+  about: string;
+  standard: boolean;
+  measures: string[];
+  repeat: number;
+  text?: string;
+}
+
+export interface TestProblem {
+  file: string;
+  line: number;
+  column: number;
+  problem: string;
+}
+
+export interface Tests {
+  tests: Test[];
+  problems: TestProblem[];
+}
+
+export interface TestName {
+  test: string;
+}
+
+export interface Upload {
+  test: string;
+  files: {[name: string]: string};
+}
+
+export interface StartParams {
+  test?: string;
+  url?: string;
+  upload?: Upload;
+  devices?: string[];
+  browsers?: string[];
+  repeat?: number;
+  warm_up?: number;
+  cooldown_ns?: number;
+  retries?: number;
+  max_lost?: number;
+  until_fail?: boolean;
+  seed?: number;
+  no_video?: boolean;
+  label?: string;
+  branch?: string;
+  revision?: string;
+  baseline?: string;
+  reservation?: string;
+}
+
+export interface JobID {
+  job: string;
+}
+
+export interface Conditions {
+  profile?: string;
+  rtt?: string;
+  down?: string;
+  up?: string;
+  loss?: string;
+}
+
+export interface NetworkParams {
+  job: string;
+  network: Conditions;
+}
+
+export interface Line {
+  job: string;
+  conditions: string;
+  rtt_ns: number;
+  down_bits_per_second: number;
+  up_bits_per_second: number;
+  loss_fraction: number;
+  at_ns: number;
+  uncertainty_ns: number;
+}
+
+export interface Jobs {
+  jobs: Job[];
+}
+
+export interface ListParams {
+  text?: string;
+  test?: string;
+  device?: string;
+  browser?: string;
+  label?: string;
+  branch?: string;
+  revision?: string;
+  state?: string;
+  verdict?: string;
+  set?: string;
+  from_wall_ns?: number;
+  to_wall_ns?: number;
+  limit?: number;
+  cursor?: string;
+}
+
+export interface ApiValue {
+  measure: string;
+  name: string;
+  unit: string;
+  window?: string;
+  value: number;
+  low: number;
+  high: number;
+  state: string;
+}
+
+export interface RunInfo {
+  run: string;
+  set: string;
+  test: string;
+  device: string;
+  browser: string;
+  browser_version: string;
+  label: string;
+  branch: string;
+  revision: string;
+  state: string;
+  reason?: string;
+  started_wall_ns: number;
+  elapsed_ns: number;
+  frames: number;
+  lost_frames: number;
+  bytes: number;
+  pinned: boolean;
+  verdict: string;
+  base?: string;
+  warm_up: boolean;
+  values: ApiValue[];
+}
+
+export interface Runs {
+  runs: RunInfo[];
+  next: string;
+  total: number;
+}
+
+export interface RunID {
+  run: string;
+}
+
+export interface File {
+  name: string;
+  bytes: number;
+}
+
+export interface RunDetail {
+  run: string;
+  set: string;
+  test: string;
+  device: string;
+  browser: string;
+  browser_version: string;
+  label: string;
+  branch: string;
+  revision: string;
+  state: string;
+  reason?: string;
+  started_wall_ns: number;
+  elapsed_ns: number;
+  frames: number;
+  lost_frames: number;
+  bytes: number;
+  pinned: boolean;
+  verdict: string;
+  base?: string;
+  warm_up: boolean;
+  values: ApiValue[];
+  environment: {[name: string]: string};
+  files: File[];
+}
+
+export interface Deleted {
+  run: string;
+}
+
+export interface PinParams {
+  run: string;
+  pinned: boolean;
+}
+
+export interface SetInfo {
+  set: string;
+  test: string;
+  label: string;
+  branch: string;
+  revision: string;
+  started_wall_ns: number;
+  runs: number;
+  ok: number;
+  failed: number;
+  rejected: number;
+  devices: string[];
+  browsers: string[];
+  verdicts: string[];
+  counting: number;
+  bytes: number;
+  pinned: number;
+}
+
+export interface Sets {
+  sets: SetInfo[];
+  next: string;
+  total: number;
+}
+
+export interface TrendParams {
+  test: string;
+  device?: string;
+  browser?: string;
+  branch?: string;
+  measure: string;
+  value: string;
+  window?: string;
+  from_wall_ns?: number;
+  to_wall_ns?: number;
+  limit?: number;
+}
+
+export interface Point {
+  id: string;
+  started_wall_ns: number;
+  runs: number;
+  device: string;
+  browser: string;
+  median: number;
+  interval: boolean;
+  low: number;
+  high: number;
+  verdict: string;
+  reason?: string;
+  before?: string;
+  label: string;
+  revision: string;
+}
+
+export interface Trend {
+  unit: string;
+  better: string;
+  points: Point[];
+}
+
+export interface CompareParams {
+  base: string;
+  with: string;
+  threshold?: number;
+  primary?: string;
+}
+
+export interface Compared {
+  base: string;
+  with: string;
+  outcome: string;
+  sentence: string;
+  comparison: any;
+}
+
+export interface Baseline {
+  name: string;
+  id: string;
+}
+
+export interface Baselines {
+  baselines: Baseline[];
+}
+
+export interface AnalyzeParams {
+  run: string;
+  measures?: string[];
+  tolerance?: number;
+  region_px?: number[];
+  from_frame?: number;
+  to_frame?: number;
+  no_video?: boolean;
+}
+
+export interface RecordParams {
+  device: string;
+  duration_ns?: number;
+  keep_last_ns?: number;
+  label?: string;
+  reservation?: string;
+}
+
+export interface StopParams {
+  device: string;
+}
+
+export interface Recorded {
+  run: string;
+}
+
+export interface KeepParams {
+  device: string;
+  label?: string;
+}
+
+export interface DeviceList {
+  devices: Device[];
+}
+
+export interface ReserveParams {
+  device: string;
+  for_ns: number;
+  note?: string;
+  key?: string;
+  release?: boolean;
+}
+
+export interface Reserved {
+  device: string;
+  key: string;
+  owner: string;
+  note?: string;
+  until_wall_ns: number;
+}
+
+export interface QuarantineParams {
+  device: string;
+  reason?: string;
+  lift?: boolean;
+}
+
+export interface PowerParams {
+  device: string;
+  do: string;
+}
+
+export interface SubscribeParams {
+  from_seq?: number;
+  kinds?: string[];
+}
+
+export interface Subscribed {
+  seq: number;
+  missed: boolean;
+}
+
+export interface PreviewParams {
+  device: string;
+}
+
+export interface PreviewStarted {
+  device: string;
+  max_width_px: number;
+  max_pictures_per_s: number;
+}
+
+export interface Methods {
+  'rig.status': {params: Empty; result: Status};
+  'sources.list': {params: Empty; result: any};
+  'suite.list': {params: Empty; result: Tests};
+  'suite.get': {params: TestName; result: Test};
+  'run.start': {params: StartParams; result: Job};
+  'run.cancel': {params: JobID; result: Job};
+  'network.set': {params: NetworkParams; result: Line};
+  'job.list': {params: Empty; result: Jobs};
+  'job.get': {params: JobID; result: Job};
+  'run.list': {params: ListParams; result: Runs};
+  'run.get': {params: RunID; result: RunDetail};
+  'run.delete': {params: RunID; result: Deleted};
+  'run.pin': {params: PinParams; result: PinParams};
+  'set.list': {params: ListParams; result: Sets};
+  'trend': {params: TrendParams; result: Trend};
+  'compare': {params: CompareParams; result: Compared};
+  'baseline.list': {params: Empty; result: Baselines};
+  'baseline.set': {params: Baseline; result: Baselines};
+  'analyze.start': {params: AnalyzeParams; result: Job};
+  'record.start': {params: RecordParams; result: Job};
+  'record.stop': {params: StopParams; result: Recorded};
+  'record.keepLast': {params: KeepParams; result: Recorded};
+  'device.list': {params: Empty; result: DeviceList};
+  'device.reserve': {params: ReserveParams; result: Reserved};
+  'device.quarantine': {params: QuarantineParams; result: Device};
+  'device.power': {params: PowerParams; result: Device};
+  'subscribe': {params: SubscribeParams; result: Subscribed};
+  'unsubscribe': {params: Empty; result: Empty};
+  'preview.start': {params: PreviewParams; result: PreviewStarted};
+  'preview.stop': {params: Empty; result: Empty};
+}

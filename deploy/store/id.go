@@ -1,0 +1,40 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ErrID is wrapped by what is said of an ID that cannot be one.
+var ErrID = errors.New("not the ID of a run or a set")
+
+// MaxID is how many bytes an ID may have.
+const MaxID = 400
+
+var idParts = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(~[A-Za-z0-9_-][A-Za-z0-9._-]*){0,4}$`)
+
+// CheckID says what is wrong with an ID from outside: one is a path below the folder of runs, with
+// "~" for "/". No part begins with a point: such folders are hidden, and hold what is being made.
+func CheckID(id string) error {
+	if len(id) > MaxID || !idParts.MatchString(id) {
+		return fmt.Errorf("%.80q is %w", id, ErrID)
+	}
+	return nil
+}
+
+// pathOf is where an ID's folder is below the data directory, with slashes.
+func pathOf(id string) string { return runsDir + "/" + strings.ReplaceAll(id, "~", "/") }
+
+// topOf is the folder below the folder of runs that an ID lies in.
+func topOf(id string) string {
+	top, _, _ := strings.Cut(id, "~")
+	return top
+}
+
+// within says that an ID is that of a folder or of one in it.
+func within(id, folder string) bool { return id == folder || strings.HasPrefix(id, folder+"~") }
+
+// above is the ID of the folder in which another one lies; empty for one below runs/.
+func above(id string) string { return id[:max(0, strings.LastIndexByte(id, '~'))] }

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// Retain deletes runs, the oldest first, until the policy is kept, and returns their IDs. Runs stay
+// that are pinned, are or belong to a baseline, are in use, are being made, or cannot be read:
+// nobody knows what those are. Where the policy cannot be kept for these, the log says so.
+//
+// A run of the last hour is not deleted for free space: on a disk that others fill, runs would go
+// as they come. Age is by the wall clock: where that was set back, runs of the time before are too
+// young for a while, and stay.
+func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err error) {
+	if _, err := s.Baselines(); err != nil {
+		return nil, err
+	}
+	kept := map[string]int{}
+	from := int64(0)
+	for {
+		if err := ctx.Err(); err != nil {
+			return deleted, err
+		}
+		why, least, err := s.exceeded(ctx, p)
+		if err != nil {
+			return deleted, err
+		}
+		id, key, started, err := s.oldest(ctx, from, kept)
+		if err != nil {
+			return deleted, err
+		}
+		if why == "" && (id == "" || p.MaxAge <= 0 || time.Since(started) <= p.MaxAge) {
+			return deleted, nil
+		}
+		if id != "" && why != "" && time.Since(started) < least { // and so are all after it
+			s.Log.Error("the policy for old runs cannot be kept: all that may be deleted is too new", "why", why,
+				"kept", fmt.Sprint(kept))
+			return deleted, nil
+		}
+		if id == "" {
+			s.Log.Warn("the policy for old runs cannot be kept: no run is left that may be deleted", "why", why, "kept",
+				fmt.Sprint(kept))
+			return deleted, nil
+		}
+		from = key
+		switch err := s.Delete(ctx, id); {
+		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, ErrInUse), errors.Is(err, ErrPinned):
+			kept["in use"]++
+		case err != nil:
+			return deleted, err
+		default:
+			s.Log.Info("an old run was deleted", "id", id, "started", started, "why", why)
+			deleted = append(deleted, id)
+		}
+	}
+}
+
+// leastAge is that of runs that are deleted for free space.
+const leastAge = time.Hour
+
+// exceeded says what of a policy is not kept, apart from the age of runs, and how old runs must be
+// to be deleted for it.
+func (s *Store) exceeded(ctx context.Context, p Policy) (why string, least time.Duration, err error) {
+	if p.MaxBytes <= 0 && p.MinFree <= 0 {
+		return "", 0, nil
+	}
+	used, free, err := s.Space()
+	if err != nil {
+		return "", 0, err
+	}
+	switch {
+	case p.MaxBytes > 0 && used > p.MaxBytes:
+		return fmt.Sprintf("runs have %d bytes, and may have %d by store.max_bytes", used, p.MaxBytes), 0, nil
+	case p.MinFree > 0 && free < p.MinFree:
+		return tooLittle(free, p.MinFree), leastAge, nil
+	}
+	return "", 0, nil
+}
+
+func tooLittle(free, least int64) string {
+	return fmt.Sprintf("%d bytes are free on the disk, and %d are to stay free by store.min_free", free, least)
+}
+
+// Room says that there is less free on the disk than runs are to leave, as ErrNoSpace.
+func (s *Store) Room(p Policy) error {
+	free, err := staging.FreeBytes(s.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil // writing tells
+	}
+	if err == nil && free < p.MinFree {
+		err = fmt.Errorf("%w: %s", ErrNoSpace, tooLittle(free, p.MinFree))
+	}
+	return err
+}
+
+// oldest returns the first run behind a key that may be deleted, and counts those before it that
+// may not.
+func (s *Store) oldest(ctx context.Context, from int64, kept map[string]int) (id string, key int64, started time.Time,
+	err error) {
+	err = s.with(ctx, func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, "SELECT key, "+runColumns+" FROM runs WHERE key > ? ORDER BY key", from)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() // its errors are those of Err
+		for rows.Next() {
+			var r Run
+			if err := r.scan(rows, &key); err != nil {
+				return err
+			}
+			why := s.keeps(&r)
+			if why == "" {
+				id, started = r.ID, r.Started
+				return nil
+			}
+			kept[why]++
+		}
+		return rows.Err()
+	})
+	return id, key, started, err
+}
+
+// keeps says why a run stays; empty: it may go.
+func (s *Store) keeps(r *Run) string {
+	switch {
+	case r.Pinned:
+		return "pinned"
+	case r.State == Unreadable:
+		return "unreadable"
+	case s.placed.has(topOf(r.ID)), s.uses.has(r.ID), r.State == session.Running:
+		return "in use"
+	case s.baselines.keep(r.ID):
+		return "baselines"
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package runzip
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/codec/recording"
+	"github.com/eideticker/eideticker/controller/session"
+)
+
+// Sum tells folders apart by what their runs are: where each lies in the folder, what its run.json
+// and its results.json say, and which recording it has, by the identity that its writer has given
+// it, its size and its end, which has checksums of the rest. What is drawn of these does not count,
+// nor do pins and verdicts, which are of one rig. So a run that was measured anew is another one.
+// Content is what Look or Verify has found.
+func Sum(dir string, c *Content) (string, error) {
+	all := sha256.New()
+	for _, run := range slices.Sorted(slices.Values(c.Runs)) {
+		fmt.Fprintf(all, "%q\n", run)
+		at := filepath.Join(dir, filepath.FromSlash(run))
+		for _, name := range []string{session.RecordFile, report.FileName} {
+			if err := sumFile(all, filepath.Join(at, name)); err != nil {
+				return "", err
+			}
+		}
+		if err := sumRecording(all, filepath.Join(at, runfolder.RecordingFile)); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// openFile opens what is a file: to open a pipe is to wait for who writes into it.
+func openFile(path string) (*os.File, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", filepath.Base(path))
+	}
+	return os.Open(path)
+}
+
+// sumFile adds a file's own sum, or that there is none.
+func sumFile(to io.Writer, path string) error {
+	return summed(to, path, func(f *os.File) (io.Reader, error) { return f, nil })
+}
+
+// endBytes are those of a recording's end that count.
+const endBytes = 64 << 10
+
+// sumRecording adds which recording a file is, and the sum of its end; or that there is none.
+func sumRecording(to io.Writer, path string) error {
+	return summed(to, path, func(f *os.File) (io.Reader, error) {
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		r, err := recording.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close() // was only read
+		fmt.Fprintf(to, "%x %d %d\n", r.Info().ID, r.Frames(), st.Size())
+		return io.NewSectionReader(f, max(0, st.Size()-endBytes), endBytes), nil
+	})
+}
+
+// summed adds the sum of what counts of a file, or that there is none.
+func summed(to io.Writer, path string, counts func(*os.File) (io.Reader, error)) error {
+	f, err := openFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = fmt.Fprintln(to, "none")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // was only read
+	r, err := counts(f)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, r); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "%x\n", sum.Sum(nil))
+	return err
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eideticker/eideticker/analyze/compare"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/deploy/config/spelling"
+)
+
+// Verdict is what runs came to that were held against a baseline when they had all been made. It
+// stands in a file of their folder, which goes along where the folder goes, and says what was so
+// then: it stays as it is when the baseline becomes another one, or is deleted.
+type Verdict struct {
+	Schema  string `json:"schema"`
+	Version int    `json:"version"`
+
+	Verdict  stats.Verdict `json:"verdict"`            // of the primary value
+	Primary  string        `json:"primary"`            // window, measure and value
+	Sentence string        `json:"sentence"`           // what was found of it
+	Baseline string        `json:"baseline,omitempty"` // the name by which the base was asked for; empty: by its ID
+	// ID of the run or the folder of runs that they were held against
+	Base string `json:"base"`
+	// JudgedWallNS is when.
+	JudgedWallNS int64 `json:"judged_wall_ns"`
+}
+
+const (
+	verdictSchema   = "eideticker.verdict"
+	verdictVersion  = 1
+	maxVerdictBytes = 1 << 16
+)
+
+// ErrVerdict is what a word is that no comparison comes to.
+var ErrVerdict = errors.New("no verdict")
+
+// checkVerdict takes one that a comparison can come to, and none.
+func checkVerdict(v stats.Verdict) error {
+	var known []string
+	for _, k := range compare.Verdicts() {
+		if v == k || v == "" {
+			return nil
+		}
+		known = append(known, string(k))
+	}
+	err := fmt.Errorf("%.40q is %w: there are %s", v, ErrVerdict, strings.Join(known, ", "))
+	if meant := spelling.Nearest(string(v), known); meant != "" {
+		err = fmt.Errorf("%w; perhaps %s?", err, meant)
+	}
+	return err
+}
+
+// SetVerdict keeps what the runs in a folder came to; without one, what was kept is taken away.
+func (s *Store) SetVerdict(ctx context.Context, id string, v *Verdict) error {
+	if err := s.there(id); err != nil {
+		return err
+	}
+	s.change.Lock()
+	defer s.change.Unlock()
+	if err := s.begin(ctx, topOf(id)); err != nil {
+		return fmt.Errorf("keep the verdict on %s: %w", id, err)
+	}
+	s.at("verdict noted")
+	changed := s.writeVerdict(id, v)
+	s.at("verdict written")
+	if err := errors.Join(changed, s.end(ctx, topOf(id))); err != nil {
+		return fmt.Errorf("keep the verdict on %s: %w", id, told(err))
+	}
+	s.at("verdict indexed")
+	return nil
+}
+
+func (s *Store) writeVerdict(id string, v *Verdict) error {
+	if v == nil {
+		return s.mark(path.Join(pathOf(id), verdictFile), false)
+	}
+	if v.Verdict == "" {
+		return errors.New("it says nothing")
+	}
+	if err := checkVerdict(v.Verdict); err != nil {
+		return err
+	}
+	whole := *v
+	whole.Schema, whole.Version = verdictSchema, verdictVersion
+	raw, err := json.MarshalIndent(whole, "", "  ")
+	if err != nil {
+		return err
+	}
+	return staging.WriteFile(filepath.Join(s.path(id), verdictFile), append(raw, '\n'), 0o640)
+}
+
+// Judged returns the verdict that a run or a folder of runs was given, and the ID of the folder in
+// which it stands; nil if there is none.
+func (s *Store) Judged(id string) (folder string, v *Verdict, err error) {
+	if err := s.there(id); err != nil {
+		return "", nil, err
+	}
+	for folder = id; folder != ""; folder = above(folder) {
+		if _, err := s.root.Lstat(path.Join(pathOf(folder), verdictFile)); err == nil {
+			return folder, s.readVerdict(folder), nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+	}
+	return "", nil, nil
+}
+
+// readVerdict returns nil for what is no verdict, which the log tells: the runs can be read all the
+// same.
+func (s *Store) readVerdict(id string) *Verdict {
+	v, err := s.decodeVerdict(id)
+	if err != nil {
+		s.Log.Warn("a verdict on runs cannot be read, and is passed over", "id", id, "file", verdictFile, "why", err)
+		return nil
+	}
+	return v
+}
+
+func (s *Store) decodeVerdict(id string) (*Verdict, error) {
+	f, err := s.openFile(id, verdictFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // was only read
+	var v Verdict
+	if err := json.NewDecoder(io.LimitReader(f, maxVerdictBytes)).Decode(&v); err != nil {
+		return nil, err
+	}
+	switch {
+	case v.Schema != verdictSchema || v.Version != verdictVersion:
+		return nil, fmt.Errorf("schema is %.40q version %d, want %q %d", v.Schema, v.Version, verdictSchema,
+			verdictVersion)
+	case !slices.Contains(compare.Verdicts(), v.Verdict):
+		return nil, fmt.Errorf("%.40q is %w", v.Verdict, ErrVerdict)
+	}
+	if err := CheckID(v.Base); err != nil {
+		return nil, err
+	}
+	return &v, nil
+}
