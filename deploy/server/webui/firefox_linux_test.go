@@ -118,8 +118,19 @@ func (f *firefox) check(err error) {
 	}
 }
 
-// call has the browser do a command. What it tells meanwhile is noted.
+// call has the browser do a command and fails the test if it cannot.
 func (f *firefox) call(method string, params map[string]any) json.RawMessage {
+	f.Helper()
+	result, refusal := f.try(method, params)
+	if refusal != "" {
+		f.Fatalf("%s: %s", method, refusal)
+	}
+	return result
+}
+
+// try has the browser do a command and returns its result, or its error message. Events that arrive
+// meanwhile are noted.
+func (f *firefox) try(method string, params map[string]any) (result json.RawMessage, refusal string) {
 	f.Helper()
 	f.calls++
 	f.check(f.conn.WriteJSON(map[string]any{"id": f.calls, "method": method, "params": params}))
@@ -142,9 +153,9 @@ func (f *firefox) call(method string, params map[string]any) json.RawMessage {
 		case said.Type == "event" && said.Method == "network.beforeRequestSent" && !f.own(said.Params.Request.URL):
 			f.problems = append(f.problems, "request of "+said.Params.Request.URL)
 		case said.Type == "error":
-			f.Fatalf("%s: %s", method, said.Message)
+			return nil, said.Message
 		case said.Type == "success" && said.ID == f.calls:
-			return said.Result
+			return said.Result, ""
 		}
 	}
 }
@@ -189,11 +200,16 @@ func (f *firefox) await(what, script string) {
 	}
 }
 
-// open goes to an address of the page, such as #/runs, as if it was typed.
+// open goes to an address of the page, such as #/runs, as if it was typed. The page may set its own
+// address before its load event, which Firefox reports as an interrupted navigation. The document
+// stays, so callers await what it shows.
 func (f *firefox) open(address string) {
 	f.Helper()
 	for _, url := range []string{"about:blank", f.base + "/" + address} {
-		f.call("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+		_, refusal := f.try("browsingContext.navigate", map[string]any{"context": f.page, "url": url, "wait": "complete"})
+		if refusal != "" && !strings.Contains(refusal, "interrupted an unfinished navigation") {
+			f.Fatalf("open %s: %s", url, refusal)
+		}
 	}
 }
 
