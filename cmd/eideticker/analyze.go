@@ -22,32 +22,32 @@ import (
 
 type analyzeCmd struct {
 	File      string         `arg:"" name:"file" complete:"files" help:"A recording."`
-	Measures  []string       `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality; all that apply if none is named."`
+	Measures  []string       `arg:"" optional:"" name:"measure" help:"fps loadhist speedindex heatmap tearing checkerboard windowopen response scroll strip quality (default: all that apply)."`
 	Output    string         `short:"o" placeholder:"DIR" complete:"files" help:"Write a run folder: results.json, report.html, video and pictures."`
-	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Only this part of the picture; auto is where the green was, or all."`
-	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"A part of the picture that does not count; may be given several times."`
-	Tolerance string         `default:"0" placeholder:"N|auto" help:"Differences of up to N in R, G and B do not count; auto calibrates on the held green, and on --calibrate."`
-	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: frames that hold a pattern of greys and texture, such as synth:pattern; B not included."`
-	Frames    frameRange     `placeholder:"A:B" help:"Only frames from A, B not included."`
-	Window    string         `enum:"auto,markers,all" default:"auto" help:"markers: between green and red, and nothing else. all: everything. auto: markers if there are any."`
-	Still     *time.Duration `placeholder:"3s" help:"The content ends before it stands still for so long, or with the red if that comes first."`
-	Event     string         `placeholder:"KIND" help:"The content ends with the last event of this kind, or with the red if that comes first."`
-	Limit     *time.Duration `placeholder:"20s" help:"The content ends after so long, or with the red if that comes first."`
-	T0        string         `name:"t0" placeholder:"KIND" help:"Load figures count from the last event of this kind, by default navigation, launch or input; start is the window's first frame."`
-	Variants  []string       `placeholder:"NAME" help:"Only these variants of load figures: pixel histogram perceptual contentful script."`
-	Cadence   *float64       `placeholder:"FPS" help:"How many frames a second the content draws: fps then tells what was dropped."`
-	Images    []int          `placeholder:"FRAME" help:"Frames that show the disjoint images of tearing, each whole; they are looked for otherwise, and what is found is suspected."`
-	Disjoint  bool           `help:"The content is made of disjoint images, whichever these are: tearing that is found is certain."`
-	Checker   []string       `placeholder:"RRGGBB" help:"Colour, or two, of what is not drawn yet; any grid of two colours otherwise."`
-	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid, pixels."`
-	Answer    string         `placeholder:"WxH+X+Y" help:"Where response expects the answer; anywhere otherwise."`
-	AnswerIs  string         `placeholder:"RRGGBB" help:"The colour that the answer has; any change otherwise."`
-	Ping      []string       `placeholder:"KIND" help:"Kinds of the events that response counts from; ping and input otherwise."`
-	Delay     *time.Duration `placeholder:"33ms" help:"What the card adds to a frame's time: response takes it off. What the card's certificate says otherwise."`
-	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"By how much that delay may be off."`
-	ScanOut   *time.Duration `placeholder:"16ms" help:"What the signal takes from its first row to its last: response counts to the row of the answer. What the card says otherwise."`
-	Strict    bool           `help:"Fail if a frame is missing in what is measured."`
-	Force     bool           `help:"Overwrite what is in DIR."`
+	Region    string         `placeholder:"WxH+X+Y|auto" default:"auto" help:"Measure only this region; auto is the content region, or the whole picture (default: auto)."`
+	Mask      []string       `sep:"none" placeholder:"WxH+X+Y" help:"Ignore this region; repeatable."`
+	Tolerance string         `default:"0" placeholder:"N|auto" help:"Ignore differences up to N in R, G and B; auto calibrates on the green marker and --calibrate (default: 0)."`
+	Calibrate frameRange     `placeholder:"A:B" help:"With --tolerance auto: calibrate on frames A to B, B excluded, of a still test pattern such as synth:pattern."`
+	Frames    frameRange     `placeholder:"A:B" help:"Measure only frames A to B, B excluded."`
+	Window    string         `enum:"auto,markers,all" default:"auto" help:"Measure between markers, or all frames; auto uses markers if there are any (default: auto)."`
+	Still     *time.Duration `placeholder:"3s" help:"End the content before it is still for this long, or at the red marker."`
+	Event     string         `placeholder:"KIND" help:"End the content at the last event of this kind, or at the red marker."`
+	Limit     *time.Duration `placeholder:"20s" help:"End the content after this time, or at the red marker."`
+	T0        string         `name:"t0" placeholder:"KIND" help:"Count load figures from the last event of this kind; start is the window's first frame (default: navigation, launch or input)."`
+	Variants  []string       `placeholder:"NAME" help:"Select variants of load figures: pixel histogram perceptual contentful script."`
+	Cadence   *float64       `placeholder:"FPS" help:"Count dropped frames of content that draws this many frames per second."`
+	Images    []int          `placeholder:"FRAME" help:"Frames that each show one disjoint image whole, for tearing (default: search; results are suspected)."`
+	Disjoint  bool           `help:"State that the content consists of disjoint images, so that tearing is exact."`
+	Checker   []string       `placeholder:"RRGGBB" help:"One or two colours of undrawn areas (default: any grid of two colours)."`
+	Cell      *int           `placeholder:"N" help:"Side of a cell of that grid in pixels."`
+	Answer    string         `placeholder:"WxH+X+Y" help:"Region in which response expects the answer (default: anywhere)."`
+	AnswerIs  string         `placeholder:"RRGGBB" help:"Colour of the answer (default: any change)."`
+	Ping      []string       `placeholder:"KIND" help:"Kinds of events from which response counts (default: ping, input)."`
+	Delay     *time.Duration `placeholder:"33ms" help:"Subtract this capture delay from response times (default: the delay in the certificate)."`
+	Within    time.Duration  `name:"delay-within" placeholder:"2ms" help:"Uncertainty of --delay."`
+	ScanOut   *time.Duration `placeholder:"16ms" help:"Time of the signal from first to last row; response counts to the answer's row (default: as the card reports)."`
+	Strict    bool           `help:"Fail if a measured window lacks a frame."`
+	Force     bool           `help:"Overwrite results in DIR."`
 	JSON      bool           `help:"Print the results as one JSON object."`
 }
 
@@ -58,9 +58,10 @@ func (analyzeCmd) Help() string {
   eideticker analyze run.eid fps tearing --frames 120:600 --json
   eideticker analyze run.eid -o out/run --strict
 
-Measures what is between green and red, each window on its own; without such markers all that was recorded. Each number stands with its bounds. What cannot be measured says why; the others still come out.
+Each window from green to red is measured; without markers, the whole recording. Values have bounds.
+A measure without a value states the reason.
 
-The recording of a run is measured as its test said, in run.json beside it, where no flag says otherwise.`
+For the recording of a run, the defaults come from its test, which run.json beside it contains.`
 }
 
 func (c analyzeCmd) Run(e *env) error {

@@ -17,13 +17,13 @@ import (
 )
 
 type certifyCmd struct {
-	Source   string        `arg:"" complete:"v4l2: x11:" help:"What is to be certified, as a URI that record takes."`
-	Output   string        `required:"" placeholder:"OUTPUT" complete:"x11: v4l2:" help:"What the source is connected to: x11:DISPLAY[?region=WxH+X+Y] or v4l2:DEVICE."`
-	Duration time.Duration `short:"t" default:"10s" help:"How long to play."`
-	Folder   string        `short:"o" placeholder:"FOLDER" complete:"files" help:"Keep the recording, the certificate and a picture of the worst frame there."`
-	Size     string        `placeholder:"WxH" help:"Size of what is played on an X display; all of it if not given."`
-	FPS      string        `name:"fps" placeholder:"N" help:"Pictures a second, for outputs that can choose."`
-	Store    string        `env:"EIDETICKER_CERTIFICATES" placeholder:"FOLDER" complete:"files" help:"Where certificates are kept; with the user's settings if not given."`
+	Source   string        `arg:"" complete:"v4l2: x11:" help:"Source to certify, as a URI that record accepts."`
+	Output   string        `required:"" placeholder:"OUTPUT" complete:"x11: v4l2:" help:"Output to which the source is connected: x11:DISPLAY[?region=WxH+X+Y] or v4l2:DEVICE."`
+	Duration time.Duration `short:"t" default:"10s" help:"Play for this long (default: 10s)."`
+	Folder   string        `short:"o" placeholder:"FOLDER" complete:"files" help:"Write recording, certificate and a picture of the worst frame into this folder."`
+	Size     string        `placeholder:"WxH" help:"Size of the picture on an X display (default: the whole display)."`
+	FPS      string        `name:"fps" placeholder:"N" help:"Pictures per second, for outputs with a choice."`
+	Store    string        `env:"EIDETICKER_CERTIFICATES" placeholder:"FOLDER" complete:"files" help:"Folder of certificates (default: in the user's settings)."`
 	JSON     bool          `help:"Print the certificate as one JSON object."`
 }
 
@@ -33,9 +33,9 @@ func (certifyCmd) Help() string {
   eideticker certify v4l2:/dev/video0 --output x11::0
   eideticker certify 'x11::9?fps=60' --output x11::9 -t 5s -o evidence
 
-Plays numbered pictures on an output that the source is connected to, records the source, and says what the way between them
-repeats, drops, reorders, scales, cuts off, subsamples, recolours, and by how much it delays. The certificate is kept by device and
-mode; recordings say whether their source has one. Run it once per card, cable and adapter. The exit code is 1 where the path fails.`
+Connect the output to the source. The certificate reports repeated, dropped and reordered frames, the delay, and
+scaled, cropped, subsampled or recoloured pictures. It is stored by device and mode, and recordings refer to it.
+Certify each card, cable and adapter once. The exit code is 1 if the path fails.`
 }
 
 func (c certifyCmd) Run(e *env) error {

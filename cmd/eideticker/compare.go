@@ -16,16 +16,16 @@ import (
 )
 
 type compareCmd struct {
-	Base             string   `placeholder:"A" complete:"files" help:"What to compare with; the same as naming it first."`
-	Runs             []string `arg:"" name:"runs" complete:"files" help:"A, the base, and B: a run folder, a results.json, or a folder of run folders each."`
-	Threshold        fraction `placeholder:"3%" help:"Smaller differences are of no interest; each measure has its own otherwise."`
-	Primary          string   `placeholder:"MEASURE" help:"Measure to show first, such as fps.framerate: the run closest to its median is shown for all, and it alone decides about exit code 4."`
-	FailOnRegression bool     `help:"Exit with 3 if a measure got worse, and with 4 if that cannot be told."`
+	Base             string   `placeholder:"A" complete:"files" help:"Base of the comparison; the same as naming it first."`
+	Runs             []string `arg:"" name:"runs" complete:"files" help:"A (the base) and B, each a run folder, a results.json, or a folder of run folders."`
+	Threshold        fraction `placeholder:"3%" help:"Ignore smaller differences (default: set per measure)."`
+	Primary          string   `placeholder:"MEASURE" help:"Show this measure first, such as fps.framerate. Only it decides about exit code 4."`
+	FailOnRegression bool     `help:"Exit with 3 if a measure regressed, or with 4 if the result is inconclusive."`
 	JSON             bool     `help:"Print one JSON object."`
 	JUnit            string   `name:"junit" placeholder:"FILE" complete:"files" help:"Write a test case per measure as JUnit XML."`
 	Perfherder       string   `placeholder:"FILE" complete:"files" help:"Write B's values as Perfherder JSON."`
-	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write the difference of the heat maps, the first frames that differ and a video of both runs into this folder."`
-	Force            bool     `help:"Overwrite what an earlier comparison left in DIR."`
+	Output           string   `short:"o" placeholder:"DIR" complete:"files" help:"Write heat map differences, the first different frames and a video of both runs into this folder."`
+	Force            bool     `help:"Overwrite an earlier comparison in DIR."`
 }
 
 func (compareCmd) Help() string {
@@ -36,14 +36,17 @@ func (compareCmd) Help() string {
   eideticker compare before/results.json after/results.json
   eideticker compare monday/run-3 tuesday/run-1 -o difference
 
-A and B are sets of runs or single runs. A measure of two sets has regressed or improved if Holm-adjusted p is below 0.05 over
-all measures and the difference is at least its threshold; it is unchanged if the 95 % interval of the difference lies within the
-threshold, and inconclusive otherwise: then it says how many more runs would do. Below 6 runs each nothing else can be said.
+A and B are sets of runs or single runs. Each measure of two sets gets a verdict:
+
+  regressed, improved   Holm-adjusted p is below 0.05, and the difference reaches the threshold
+  unchanged             the 95 % interval of the difference is within the threshold
+  inconclusive          otherwise, and below 6 runs per set; the needed number of runs is estimated
+
 Single runs are compared by the bounds of their values, without statistics.
 
-With --fail-on-regression the exit code is 3 if any measure has regressed, which single runs never have: where they differ it is 4.
-Otherwise it is 4 if a measure is inconclusive: the one that --primary names, or any. Measures without a better direction never
-decide, nor does what is only suspected.`
+With --fail-on-regression the exit code is 3 if any measure regressed. Otherwise it is 4 if a measure, or the one of
+--primary, is inconclusive. Single runs that differ also give 4. Suspected values and measures without a better
+direction are not considered.`
 }
 
 // fraction is a threshold on the command line: 3% or 0.03.

@@ -13,10 +13,10 @@ import (
 )
 
 type demoCmd struct {
-	Tests   []string `arg:"" optional:"" name:"test" help:"Standard tests and test pages, by their names, in place of the demo's own choice."`
-	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" complete:"files" help:"Folder for what the demo makes; what an earlier one left there is overwritten."`
-	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"auto takes the first that is installed."`
-	Serve   bool     `help:"Show the runs then in the web page of a rig, on this machine, until Ctrl-C."`
+	Tests   []string `arg:"" optional:"" name:"test" help:"Names of standard tests or test pages (default: eight tests)."`
+	Output  string   `short:"o" default:"out/demo" placeholder:"DIR" complete:"files" help:"Write results into this folder; overwrite an earlier demo (default: out/demo)."`
+	Browser string   `enum:"auto,chromium,firefox" default:"auto" help:"Browser to run; auto uses the first that is installed (default: auto)."`
+	Serve   bool     `help:"Afterwards serve the runs as a rig on this machine until Ctrl-C."`
 	JSON    bool     `help:"Print the summary as one JSON object."`
 }
 
@@ -27,11 +27,12 @@ func (demoCmd) Help() string {
   eideticker demo --serve
   eideticker demo -o /tmp/demo pingpong typing hover
 
-Runs eight tests, six of them of the standard suite, once each, as run does: starts a virtual X display and a browser on it, has the browser play a page between green and red, turns the wheel and clicks where the test says so, by the display's own pointer, and records the display. Then it measures each recording, and holds the numbers against what the page drew, which is known from the code in each of its pictures and from the page's own account. It ends with 1 if one of them is not as it was drawn. It needs neither a screen nor root, and takes away what it started.
+Runs eight tests once each in a browser on a virtual X display. The measured values are compared with the content
+that the pages drew. The exit code is 1 if a value differs. The demo needs neither a screen nor root.
 
-Where it may make lines, which takes root, one page is loaded over "cable" and "3g" too: each of its runs has a waterfall under filmstrip and load curve, all on the frames' axis of time. Elsewhere the demo says so, and goes on without.
+With root, one page is also loaded over the links cable and 3g, for a waterfall of its requests.
 
-The folder is one that serve takes as --data-dir.`
+Serve the folder later with eideticker serve --data-dir.`
 }
 
 func (c demoCmd) Run(e *env) error {

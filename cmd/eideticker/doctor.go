@@ -13,8 +13,8 @@ import (
 )
 
 type doctorCmd struct {
-	Dir      string        `placeholder:"DIR" complete:"files" help:"Folder on the disk that recordings go to; on a box its data folder, where you may write to that, otherwise this folder."`
-	DiskTime time.Duration `default:"3s" placeholder:"30s" help:"How long to write to that disk: many are fast for some seconds only."`
+	Dir      string        `placeholder:"DIR" complete:"files" help:"Folder for recordings (default: a box's data folder if writable, else the current folder)."`
+	DiskTime time.Duration `default:"3s" placeholder:"30s" help:"Time of the disk test; many disks are fast only for seconds (default: 3s)."`
 	JSON     bool          `help:"Print one JSON object."`
 }
 
@@ -24,7 +24,9 @@ func (doctorCmd) Help() string {
   eideticker doctor --dir /recordings
   eideticker doctor --disk-time 1m --json
 
-Looks at capture devices and their signal, the buses they are on, the disk, memory, privileges, clock and processors, at what hands there are, and at the service of a box, and says what to do where something is amiss. It writes to the folder for three seconds, or for --disk-time, using no more than a tenth of its free space, and leaves nothing there. The exit code is 1 if something fails: what is plugged in cannot be recorded as it is.`
+Checks capture devices, their signal and bus, disk, memory, privileges, clock, processors, input drivers, and the service
+of a box. Each problem has a suggestion. The disk test uses at most a tenth of the free space and removes its file.
+The exit code is 1 if a check fails.`
 }
 
 // doctorJSON is what doctor --json prints.

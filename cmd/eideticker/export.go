@@ -13,13 +13,13 @@ import (
 
 type exportCmd struct {
 	File     string     `arg:"" name:"file" complete:"files" help:"A recording."`
-	Output   string     `short:"o" required:"" placeholder:"OUT" complete:"files" help:"Where to. Its ending says what: .raw .y4m .png .mp4 .json .csv .trace.json .eid"`
-	Frames   frameRange `placeholder:"A:B" help:"Only frames from A, B not included."`
-	Region   string     `placeholder:"WxH+X+Y" help:"Only this part of each picture (.raw .y4m .png .mp4 .eid)."`
-	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint this part of each picture over; may be given several times (.raw .y4m .png .mp4 .eid)."`
-	NoEvents bool       `help:"Leave out events, which may hold what was typed (.json .trace.json .eid)."`
-	Results  string     `placeholder:"FILE" complete:"files" help:"A results.json of the same recording, for a column of each of its series (.csv)."`
-	Force    bool       `help:"Overwrite what exists."`
+	Output   string     `short:"o" required:"" placeholder:"OUT" complete:"files" help:"Output file; its ending selects the format: .raw .y4m .png .mp4 .json .csv .trace.json .eid"`
+	Frames   frameRange `placeholder:"A:B" help:"Export only frames A to B, B excluded."`
+	Region   string     `placeholder:"WxH+X+Y" help:"Export only this region (.raw .y4m .png .mp4 .eid)."`
+	Redact   []string   `placeholder:"WxH+X+Y" sep:"none" help:"Paint over this region; repeatable (.raw .y4m .png .mp4 .eid)."`
+	NoEvents bool       `help:"Omit events, which may contain typed text (.json .trace.json .eid)."`
+	Results  string     `placeholder:"FILE" complete:"files" help:"Add a column per series of this results.json (.csv)."`
+	Force    bool       `help:"Overwrite existing files."`
 	JSON     bool       `help:"Print the result as one JSON object."`
 }
 
@@ -30,19 +30,19 @@ func (exportCmd) Help() string {
   eideticker export desk.eid -o 'pictures/%06d.png' --frames 0:60 --region 640x360+0+0
   eideticker export desk.eid -o share.eid --frames 120:600 --redact 400x40+80+60 --no-events
 
-OUT's ending says what is written:
+The ending of OUT selects the format:
 
-  .raw         the frames' bytes as they were captured, one after the other
+  .raw         bytes of the frames as captured
   .y4m         the same with a header, for YUV formats
-  .png         a picture per frame; a %06d in OUT is its number, or else the number is added
-  .mp4         a video; missing frames are shown as such
+  .png         one picture per frame; its number replaces %06d in OUT, or is added
+  .mp4         video; missing frames are marked
   .json        events, gaps and metadata
-  .csv         a line per frame: number, time, what changed, and with --results the series of its measures
+  .csv         one line per frame: number, time, changes; with --results also series of measures
   .trace.json  frames, gaps and events over time, for ui.perfetto.dev and chrome://tracing
   .eid         a recording of the chosen frames
 
-What is painted over is grey in every frame; nothing of it is left in OUT. The region grows to whole blocks of pixels that share
-their chroma. Events and metadata stay as they are, unless --no-events leaves the events out.`
+Redacted regions are grey in every frame, and OUT holds none of their pixels. Regions grow to whole chroma blocks.
+Redaction does not change events and metadata. Omit events with --no-events.`
 }
 
 // job is what all kinds of export work on.

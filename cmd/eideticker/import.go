@@ -16,8 +16,8 @@ import (
 
 type importCmd struct {
 	Video  string `arg:"" name:"video" complete:"files" help:"A video file, or a folder of pictures such as ms_000920.png."`
-	Output string `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"The recording."`
-	FPS    string `name:"fps" placeholder:"N" help:"Pictures in a second, such as 25 or 59.94, where their names have no times; 60 if not given."`
+	Output string `short:"o" required:"" placeholder:"FILE.eid" complete:"files" help:"Recording to write."`
+	FPS    string `name:"fps" placeholder:"N" help:"Pictures per second, such as 59.94, if names have no times (default: 60)."`
 	Force  bool   `help:"Overwrite the file if it exists."`
 	JSON   bool   `help:"Print the result as one JSON object."`
 }
@@ -28,8 +28,8 @@ func (importCmd) Help() string {
   eideticker import screencast.mp4 -o screencast.eid
   eideticker import frames/ -o frames.eid
 
-Each frame keeps the time that the file gives it, and pictures the time in their names: ms_000920.png was on the screen at 920 ms. Other
-pictures follow each other in the order of the numbers in their names.`
+Frames keep the times of the file. Pictures keep the time in their name: ms_000920.png is at 920 ms.
+Other pictures are sorted by the numbers in their names.`
 }
 
 // otherEndings are those under which a recording would be taken for something else.

@@ -31,32 +31,32 @@ const (
 
 // cli is the command line: kong reads commands and flags from the fields' tags.
 type cli struct {
-	Sources    sourcesCmd    `cmd:"" help:"List displays, scenes and kinds of files that can be recorded."`
+	Sources    sourcesCmd    `cmd:"" help:"List displays, scenes and file kinds that can be recorded."`
 	Record     recordCmd     `cmd:"" help:"Record a source into a file."`
-	Info       infoCmd       `cmd:"" help:"Tell what is in a recording."`
+	Info       infoCmd       `cmd:"" help:"Print format, frames, losses and size of a recording."`
 	Verify     verifyCmd     `cmd:"" help:"Check every byte of a recording and decode every frame."`
 	Repair     repairCmd     `cmd:"" help:"Close a recording that a crash left open, in place."`
-	Analyze    analyzeCmd    `cmd:"" help:"Measure what was seen: framerate, load, tearing and more."`
+	Analyze    analyzeCmd    `cmd:"" help:"Measure a recording: framerate, load, tearing and more."`
 	Export     exportCmd     `cmd:"" help:"Write frames, pictures, video or numbers from a recording."`
 	Import     importCmd     `cmd:"" help:"Make a recording from a video file or a folder of pictures."`
-	Report     reportCmd     `cmd:"" help:"Make the page of a run: video beside graphs, every number with its frames."`
+	Report     reportCmd     `cmd:"" help:"Write the HTML report of a run: video, graphs, values."`
 	View       viewCmd       `cmd:"" help:"Show a run in the browser."`
 	Suite      suiteCmd      `cmd:"" help:"List, show and check test files."`
-	Run        runCmd        `cmd:"" help:"Run a test on a device, or load a page, and measure what was seen."`
-	Compare    compareCmd    `cmd:"" help:"Say whether runs differ from others, by how much, and how sure that is."`
-	Serve      serveCmd      `cmd:"" help:"Serve this rig to clients and browsers: runs, recordings, results."`
-	Push       pushCmd       `cmd:"" help:"Send a run to a rig, where others find it."`
+	Run        runCmd        `cmd:"" help:"Run a test on a device, or load a page, and measure it."`
+	Compare    compareCmd    `cmd:"" help:"Compare two sets of runs and print a verdict per measure."`
+	Serve      serveCmd      `cmd:"" help:"Serve this machine as a rig, with API and web page."`
+	Push       pushCmd       `cmd:"" help:"Send a run to a rig."`
 	Pull       pullCmd       `cmd:"" help:"Get a run from a rig."`
-	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display, and show what was seen."`
-	Netsim     netsimCmd     `cmd:"" help:"Run programs behind a line that is as slow as asked, and measure what lines do."`
-	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures on an output and say what a source makes of them."`
-	Doctor     doctorCmd     `cmd:"" help:"Find out whether this box is fit to record, and what to do where not."`
+	Demo       demoCmd       `cmd:"" help:"Record a real browser on a virtual display and measure it."`
+	Netsim     netsimCmd     `cmd:"" help:"Simulate links; serve, record and replay sites."`
+	Certify    certifyCmd    `cmd:"" help:"Play numbered pictures and report how a capture path changes them."`
+	Doctor     doctorCmd     `cmd:"" help:"Check whether this machine is fit to record, and suggest fixes."`
 	Bench      removedBench  `cmd:"" hidden:"" passthrough:"" help:"Removed."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCmd    `cmd:"" help:"Print the version of the program."`
 }
 
-const about = "Records what a screen shows: every frame, every bit, and what was lost and why."
+const about = "Record and measure what a screen shows: every frame exactly, every loss with its cause."
 
 // env is what a command gets of the world.
 type env struct {

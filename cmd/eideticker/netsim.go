@@ -14,17 +14,16 @@ import (
 
 // netsimCmd is the test network on its own.
 type netsimCmd struct {
-	Link    netsimLinkCmd    `cmd:"" help:"Run a program behind a line that is as slow as asked."`
-	Serve   netsimServeCmd   `cmd:"" help:"Serve a folder by HTTP/1.1, 2 and 3, here or at the other end of a line."`
-	Record  netsimRecordCmd  `cmd:"" help:"Record a real site into an archive, as a proxy or behind the names of a network."`
-	Replay  netsimReplayCmd  `cmd:"" help:"Answer from an archive as the sites did, and list what was not in it."`
-	Certify netsimCertifyCmd `cmd:"" help:"Measure what lines really do, beside what was asked of them."`
+	Link    netsimLinkCmd    `cmd:"" help:"Run a program behind a link."`
+	Serve   netsimServeCmd   `cmd:"" help:"Serve a folder over HTTP/1.1, 2 and 3, here or behind a link."`
+	Record  netsimRecordCmd  `cmd:"" help:"Record a site into an archive, as a proxy or in a test network."`
+	Replay  netsimReplayCmd  `cmd:"" help:"Replay an archive, and list requests that it lacks."`
+	Certify netsimCertifyCmd `cmd:"" help:"Measure links and compare them with the requested figures."`
 }
 
 func (netsimCmd) Help() string {
-	return `A line is as fast, as far away and as lossy as asked: every packet waits in a
-queue, takes its time, and may be lost, as on a real one. It takes root, and
-stands between two networks of this machine that nothing else sees.
+	return `A link has a rate, a delay and a loss. It needs Linux and root. Without them, use
+--stream, which shapes TCP connections to local ports.
 
 Examples:
 
@@ -37,14 +36,14 @@ Examples:
 
 // lineFlags say what a line is like: a profile, and what differs from it.
 type lineFlags struct {
-	RTT    *time.Duration `name:"rtt" placeholder:"TIME" help:"Round trip, half of it each way, such as 40ms."`
+	RTT    *time.Duration `name:"rtt" placeholder:"TIME" help:"Round-trip time, such as 40ms; half of it each way."`
 	Down   rateFlag       `placeholder:"RATE" help:"Rate to the device, such as 5Mbit."`
 	Up     rateFlag       `placeholder:"RATE" help:"Rate from the device."`
-	Loss   *percentFlag   `placeholder:"PERCENT" help:"Packets lost each way, such as 0.1%."`
-	Burst  float64        `placeholder:"N" help:"Packets lost in a row, on average."`
-	Jitter time.Duration  `placeholder:"TIME" help:"Each way takes up to so much more or less."`
-	Queue  byteSize       `placeholder:"SIZE" help:"What waits for the line at most, each way; 256KiB if not given."`
-	Seed   *uint64        `placeholder:"N" help:"Same seed, same packets lost; chosen and printed if not given."`
+	Loss   *percentFlag   `placeholder:"PERCENT" help:"Packet loss each way, such as 0.1%."`
+	Burst  float64        `placeholder:"N" help:"Average number of packets lost in a row."`
+	Jitter time.Duration  `placeholder:"TIME" help:"Vary the delay of each way by up to this time."`
+	Queue  byteSize       `placeholder:"SIZE" help:"Queue size each way (default: 256KiB)."`
+	Seed   *uint64        `placeholder:"N" help:"Seed of packet losses (default: random, printed)."`
 }
 
 // rateFlag is a rate on the command line, as in test files.

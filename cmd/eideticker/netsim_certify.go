@@ -12,18 +12,18 @@ import (
 )
 
 type netsimCertifyCmd struct {
-	Profile []string `arg:"" optional:"" help:"Profiles to measure; all of them if none is given."`
+	Profile []string `arg:"" optional:"" help:"Profiles to measure (default: all)."`
 	lineFlags
 	Exact  bool `hidden:""`
-	Stream bool `help:"Measure the line that takes no privileges, and is approximate."`
+	Stream bool `help:"Measure stream links, which are approximate and need no root."`
 	Netem  bool `hidden:""`
-	Quick  bool `help:"Only the probe that is made before a run, not how fast downloads are."`
+	Quick  bool `help:"Only probe the link, as before a run; do not download."`
 	JSON   bool `help:"Print one JSON object."`
 }
 
 func (netsimCertifyCmd) Help() string {
-	return `Each line is made, probed through itself, and downloaded over by one connection
-and by 32. It exits with 1 if a line does not do what was asked of it.
+	return `Each link is probed, and then carries a download over one and over 32 connections.
+The exit code is 1 if a link misses its figures.
 
 Examples:
 

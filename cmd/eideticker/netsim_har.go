@@ -13,7 +13,7 @@ import (
 
 // harFlags are those of commands that serve.
 type harFlags struct {
-	HAR string `name:"har" placeholder:"FILE" complete:"files" help:"Write what was asked for and when, as HAR 1.2: at the device, where there is a line."`
+	HAR string `name:"har" placeholder:"FILE" complete:"files" help:"Write requests as HAR 1.2, with times at the device if there is a link."`
 }
 
 // begin opens the file: what keeps it from being written is told before anything is served.

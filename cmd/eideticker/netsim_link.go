@@ -16,17 +16,17 @@ import (
 )
 
 type netsimLinkCmd struct {
-	Profile string `default:"cable" placeholder:"NAME" help:"Line to begin with; cable if not given."`
+	Profile string `default:"cable" placeholder:"NAME" help:"Network profile (default: cable)."`
 	lineFlags
-	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"What is sent to this port of any host goes to that address of this machine's own network; may be given several times."`
-	Stream  bool          `help:"Approximate, without root, on any system: ports of this machine, forwarded over the line; a program is optional and runs as any other."`
+	Forward []forwardFlag `sep:"none" placeholder:"PORT=HOST:PORT" help:"Forward this port of every host to an address in this machine's network; repeatable."`
+	Stream  bool          `help:"Use a stream link: forward local TCP ports, without root, on any system."`
 	Netem   bool          `hidden:""`
-	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --."`
+	Command []string      `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --."`
 }
 
 func (netsimLinkCmd) Help() string {
-	return `The program sees a network with nothing but the line. Every name leads to the
-rig at its other end, where --forward says what is there.
+	return `The program runs in a test network. Every name resolves to the far end of the
+link. Map its ports to servers with --forward.
 
 Examples:
 
@@ -35,11 +35,10 @@ Examples:
   eideticker netsim link --rtt 100ms --down 1Mbit --up 1Mbit -- sh
   eideticker netsim link --stream --profile 3g --forward 9000=localhost:8080
 
-The last one takes no root: http://localhost:9000 is then the server at port 8080,
-over a line that is approximate: what connects by TCP is slowed down, connection by
-connection, and nothing else; a connect itself seems to take no time, but what is
-sent first comes as late as if it had. Port 0 is any that is free. It goes on until
-Ctrl-C.
+The last example needs no root: http://localhost:9000 reaches port 8080 through a
+stream link, until Ctrl-C. A stream link is approximate. It shapes each TCP
+connection: connecting takes no time, and the first data is delayed instead.
+Port 0 selects a free port.
 
 ` + profileTable()
 }

@@ -22,21 +22,22 @@ import (
 
 type netsimRecordCmd struct {
 	Output   string `short:"o" required:"" placeholder:"ARCHIVE" complete:"files" help:"Archive to write."`
-	Proxy    string `placeholder:"ADDR" help:"Be an HTTP proxy at this address, such as localhost:8899; port 0 is any."`
-	DNS      bool   `name:"dns" help:"Be every site: all names of a network, in which the program behind -- runs, lead here."`
-	Profile  string `default:"none" placeholder:"NAME" help:"Line of that network, see netsim link."`
-	Insecure bool   `help:"Record sites also whose certificate is none to trust, and mark them."`
-	Force    bool   `help:"Overwrite an archive that is there."`
+	Proxy    string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899; port 0 selects a free port."`
+	DNS      bool   `name:"dns" help:"Run the program in a test network, where every name resolves to the recorder."`
+	Profile  string `default:"none" placeholder:"NAME" help:"Network profile, see netsim link (default: none)."`
+	Insecure bool   `help:"Also record sites with untrusted certificates, and mark them."`
+	Force    bool   `help:"Overwrite an existing archive."`
 	JSON     bool   `help:"Print one JSON object."`
 	authorityFlags
 	lineFlags
-	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end recording ends."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; recording ends with it."`
 }
 
 func (netsimRecordCmd) Help() string {
-	return `Until Ctrl-C, or the program's end. The browser has to trust the authority that
-is printed; a program behind -- has its file in SSL_CERT_FILE and its like, and
-Chromium takes --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI.
+	return `Recording ends with Ctrl-C or with the program. The browser must trust the printed
+certificate authority. Programs after -- find its file in SSL_CERT_FILE and similar
+variables. Start Chromium with
+--ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI.
 
 Examples:
 
@@ -45,13 +46,13 @@ Examples:
   eideticker netsim record --dns -o site.zip -- sh -c 'chromium \
       --ignore-certificate-errors-spki-list=$EIDETICKER_AUTHORITY_SPKI https://site.example/'
 
-Requests and responses are kept as they are, with cookies and passwords.
-A proxy at an address that other machines reach refuses the addresses of this one.`
+The archive contains cookies and passwords. A proxy that other machines can reach
+refuses requests to addresses of this machine.`
 }
 
 // authorityFlags are of commands that have certificates made.
 type authorityFlags struct {
-	Authority string `placeholder:"DIR" help:"Folder of the authority that makes certificates; made at first use, among the program's own data if not given."`
+	Authority string `placeholder:"DIR" help:"Folder of the certificate authority, made at first use (default: in the program's data)."`
 }
 
 func (f *authorityFlags) open() (*serve.Authority, error) {

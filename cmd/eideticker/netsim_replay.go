@@ -15,34 +15,34 @@ import (
 )
 
 type netsimReplayCmd struct {
-	Archive string `arg:"" complete:"files" help:"Archive of netsim record, a HAR, or an archive of Web Page Replay (.wprgo)."`
-	List    bool   `help:"Only tell what is in it."`
-	Export  string `placeholder:"FILE.har" complete:"files" help:"Only write it as a HAR."`
-	Force   bool   `help:"Overwrite a HAR that is there."`
+	Archive string `arg:"" complete:"files" help:"Archive of netsim record, HAR, or Web Page Replay archive (.wprgo)."`
+	List    bool   `help:"Only list the contents."`
+	Export  string `placeholder:"FILE.har" complete:"files" help:"Only write the contents as HAR."`
+	Force   bool   `help:"Overwrite an existing HAR."`
 
-	Proxy   string `placeholder:"ADDR" help:"Be an HTTP proxy at this address, such as localhost:8899."`
-	HTTP    string `name:"http" placeholder:"ADDR" help:"Be the sites at this address, for http."`
-	HTTPS   string `name:"https" placeholder:"ADDR" help:"Be the sites at this address, for https."`
-	Profile string `default:"none" placeholder:"NAME" help:"Line of the network in which the program behind -- runs, see netsim link."`
+	Proxy   string `placeholder:"ADDR" help:"Serve as an HTTP proxy at this address, such as localhost:8899."`
+	HTTP    string `name:"http" placeholder:"ADDR" help:"Serve the sites over HTTP at this address."`
+	HTTPS   string `name:"https" placeholder:"ADDR" help:"Serve the sites over HTTPS at this address."`
+	Profile string `default:"none" placeholder:"NAME" help:"Network profile for the program, see netsim link (default: none)."`
 
-	Think       string   `enum:"recorded,none" default:"recorded" help:"Wait as long as the sites did, and send bodies when they did (recorded), or all at once (none)."`
-	Determinism *uint64  `placeholder:"SEED" help:"Give pages a clock and a chance of their own, the same each time: Date, performance.now, Math.random."`
-	Crypto      bool     `help:"With --determinism: crypto.getRandomValues too."`
-	Ignore      []string `placeholder:"NAME" help:"Query parameter that does not count, with * for any letters; those that keep caches away are known."`
-	Near        bool     `help:"Answer a URL that was not recorded by the one of the same path that has most query parameters in common."`
-	Header      []string `placeholder:"NAME" help:"Header field of requests that counts, beside those that sites name themselves (Vary)."`
-	Body        bool     `help:"Answer no request with a body that was not recorded."`
+	Think       string   `enum:"recorded,none" default:"recorded" help:"Delay responses as recorded, or send them at once: none (default: recorded)."`
+	Determinism *uint64  `placeholder:"SEED" help:"Make Date, performance.now and Math.random repeatable in pages."`
+	Crypto      bool     `help:"With --determinism: also make crypto.getRandomValues repeatable."`
+	Ignore      []string `placeholder:"NAME" help:"Ignore this query parameter; * matches any letters. Known cache-busters are always ignored."`
+	Near        bool     `help:"Answer unrecorded URLs with the same path's URL that shares most query parameters."`
+	Header      []string `placeholder:"NAME" help:"Also match this request header; headers in Vary always match."`
+	Body        bool     `help:"Do not answer requests with unrecorded bodies."`
 	JSON        bool     `help:"Print one JSON object."`
 	harFlags
 	authorityFlags
 	lineFlags
-	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end replaying ends."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; replay ends with it."`
 }
 
 func (netsimReplayCmd) Help() string {
-	return `A program behind -- runs in a network of its own, where every name leads to the
-replay, over a line as slow as asked; or goes through --proxy. See netsim record
-for certificates. What was asked for and is not in the archive is listed at the end.
+	return `A program after -- runs in a test network, where every name resolves to the replay,
+or uses --proxy. See netsim record for certificates. Requests that the archive
+lacks are listed at the end.
 
 Examples:
 

@@ -15,27 +15,27 @@ import (
 )
 
 type netsimServeCmd struct {
-	Dir     string   `arg:"" placeholder:"DIR" complete:"files" help:"Folder of pages, which is read into memory once."`
-	HTTP    string   `name:"http" default:"localhost:8080" placeholder:"ADDR" help:"Where to serve without TLS, on this machine; off: nowhere."`
-	HTTPS   string   `name:"https" default:"localhost:8443" placeholder:"ADDR" help:"Where to serve with TLS, and HTTP/3; off: nowhere."`
-	NoQUIC  bool     `name:"no-http3" help:"Do not speak HTTP/3."`
-	NoH2    bool     `name:"no-http2" help:"Do not speak HTTP/2."`
-	Timing  string   `placeholder:"FILE" complete:"files" help:"When responses come: YAML, see below."`
-	Name    []string `placeholder:"NAME" help:"Name that there is, or *.NAME for all below it; may be given several times. All if not given."`
-	KeyLog  string   `placeholder:"FILE" complete:"files" help:"Write the secrets of TLS there, for those who look at packets."`
-	Profile string   `placeholder:"NAME" help:"Line to serve over: to the program behind --, or with --stream."`
-	Stream  bool     `help:"Approximate the line in this program, for browsers of this machine; it takes no rights, and shapes TCP alone."`
+	Dir     string   `arg:"" placeholder:"DIR" complete:"files" help:"Folder of pages, read once."`
+	HTTP    string   `name:"http" default:"localhost:8080" placeholder:"ADDR" help:"Address for HTTP, or off (default: localhost:8080)."`
+	HTTPS   string   `name:"https" default:"localhost:8443" placeholder:"ADDR" help:"Address for HTTPS and HTTP/3, or off (default: localhost:8443)."`
+	NoQUIC  bool     `name:"no-http3" help:"Disable HTTP/3."`
+	NoH2    bool     `name:"no-http2" help:"Disable HTTP/2."`
+	Timing  string   `placeholder:"FILE" complete:"files" help:"YAML file with response times, see above."`
+	Name    []string `placeholder:"NAME" help:"Resolve only this name, or *.NAME for subdomains; repeatable (default: all names)."`
+	KeyLog  string   `placeholder:"FILE" complete:"files" help:"Write TLS secrets to this file, for packet analysers."`
+	Profile string   `placeholder:"NAME" help:"Network profile, for a program after -- or with --stream."`
+	Stream  bool     `help:"Use a stream link for browsers of this machine: TCP only, approximate, without root."`
 	JSON    bool     `help:"Print one JSON object at the end."`
-	Force   bool     `help:"Overwrite a HAR that is there."`
+	Force   bool     `help:"Overwrite an existing HAR."`
 	harFlags
 	authorityFlags
 	lineFlags
-	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments, behind --, with whose end serving ends."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"Program and its arguments after --; serving ends with it."`
 }
 
 func (netsimServeCmd) Help() string {
-	return `Until Ctrl-C, or the program's end. A program behind -- runs in a network of its
-own, where every name leads to the pages, over a line as slow as asked.
+	return `Serving ends with Ctrl-C or with the program. A program after -- runs in a test
+network, where every name resolves to the pages.
 
 Examples:
 
@@ -44,28 +44,28 @@ Examples:
   eideticker netsim serve site/ --profile 3g --har load.har -- curl https://page.test/
   eideticker netsim serve site/ --https 192.0.2.1:443 --timing slow.yaml
 
-Timing, of which the first entry that fits counts (* are any letters):
+Timing: the first matching entry applies (* matches any letters):
 
   timing:
     - url: /slow.js                # or cdn.test/*.js
       latency: 200ms               # before the head of the response
       first-byte: 50ms             # from then to the first byte of its body
-      chunks:                      # up to which byte is sent when, after the head
+      chunks:                      # bytes sent up to a time after the head
         - {to: 10KiB, at: 100ms}
         - {to: 50KiB, at: 400ms}
-      cache-control: max-age=60    # not sent by itself
-      etag: false                  # is sent by itself
-      last-modified: true          # is not
+      cache-control: max-age=60    # default: not sent
+      etag: false                  # default: sent
+      last-modified: true          # default: not sent
     - url: /events                 # server-sent events
       events: [{at: 1s, event: tick, id: "1", data: hello}]
     - url: /socket                 # a websocket
       websocket: {echo: true, sends: [{at: 1s, text: hello}], close: 10s}
 
-Certificates come from an authority that is made at first use. Devices trust it
-once they have its file, which is printed, and is at /` + serve.AuthorityFile + `:
+The first use makes a certificate authority. Install its file on test devices. The
+path is printed, and the file is served at /` + serve.AuthorityFile + `:
 
   Chromium   Settings > Privacy and security > Security > Manage certificates >
-             Authorities > Import; or, without changing anything,
+             Authorities > Import; or, without changes,
              chromium --user-data-dir=$(mktemp -d) \
                  --ignore-certificate-errors-spki-list=HASH
              and for HTTP/3 --origin-to-force-quic-on=HOST:PORT
@@ -73,13 +73,13 @@ once they have its file, which is printed, and is at /` + serve.AuthorityFile + 
              Import; for HTTP/3, in about:config,
              network.http.http3.disable_when_third_party_roots_found = false
   Android    open the file; or Settings > Security > Encryption & credentials >
-             Install a certificate > CA certificate. Chrome trusts it; apps do
-             only if they say so, and Firefox with Settings > About Firefox,
-             tap the logo seven times, Secret Settings > Use third party CA
-  programs   behind -- have it in SSL_CERT_FILE and its like
+             Install a certificate > CA certificate. Chrome trusts it. Apps must
+             opt in. In Firefox: Settings > About Firefox, tap the logo seven
+             times, Secret Settings > Use third party CA
+  programs   after -- find it in SSL_CERT_FILE and similar variables
 
-Whoever has the key beside that file can pretend to be any site to such a device:
-use devices that are for tests.`
+The key beside that file can impersonate any site to these devices. Use devices
+for tests only.`
 }
 
 // servedJSON is what netsim serve --json prints.

@@ -17,9 +17,9 @@ import (
 
 type pullCmd struct {
 	rigAccess
-	ID     string `arg:"" name:"id" help:"ID of a run or a set, as the rig lists it, or the name of a baseline."`
+	ID     string `arg:"" name:"id" help:"ID of a run or set on the rig, or name of a baseline."`
 	Rig    string `required:"" placeholder:"URL" help:"Address of the rig, such as https://rig-3:8430."`
-	Output string `short:"o" required:"" placeholder:"DIR" complete:"files" help:"Folder of the run or the set, which must not be there."`
+	Output string `short:"o" required:"" placeholder:"DIR" complete:"files" help:"New folder of the run or set."`
 	JSON   bool   `help:"Print one JSON object."`
 }
 
@@ -29,7 +29,7 @@ func (pullCmd) Help() string {
   eideticker pull 20261121-201530-framerate-k7f2 --rig https://rig-3:8430 -o runs/rig-3
   eideticker pull release --rig https://rig-3:8430 -o runs/release
 
-Gets a run from a rig, with its recording. What came is looked at, and every frame held against its source, before the folder is there.`
+All files are checked and every frame is verified before the folder appears.`
 }
 
 // pullJSON is what pull --json prints.

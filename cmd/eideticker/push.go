@@ -11,7 +11,7 @@ import (
 
 type pushCmd struct {
 	rigAccess
-	Dir  string `arg:"" name:"run-dir" complete:"files" help:"The folder of a run, or of a set of runs."`
+	Dir  string `arg:"" name:"run-dir" complete:"files" help:"Folder of a run or a set."`
 	Rig  string `required:"" placeholder:"URL" help:"Address of the rig, such as https://rig-3:8430."`
 	JSON bool   `help:"Print one JSON object."`
 }
@@ -22,8 +22,7 @@ func (pushCmd) Help() string {
   eideticker push out/framerate-20261121-201530 --rig http://localhost:8430
   eideticker push runs/nightly --rig https://rig-3:8430 --token-file ~/.config/eideticker/rig-3.token
 
-Sends a run to a rig, where others find it. The rig looks at all of it, and holds every frame against its source, before it takes it in. What is hidden in the folder
-stays here.`
+The rig checks all files and verifies every frame before it accepts the run. Hidden files are not sent.`
 }
 
 // pushJSON is what push --json prints.

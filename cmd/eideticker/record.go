@@ -16,15 +16,15 @@ import (
 )
 
 type recordCmd struct {
-	Source   []string       `short:"s" required:"" sep:"none" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"What to record, as a URI; eideticker sources lists what there is. Up to four, each with an -o."`
-	Output   []string       `short:"o" required:"" sep:"none" placeholder:"FILE.eid" complete:"files" help:"The recording; with several sources one for each, in the same order."`
-	Duration *time.Duration `short:"t" placeholder:"30s" help:"How long; without it until Ctrl-C or the source's end."`
-	Ring     byteSize       `placeholder:"4GiB" help:"Memory between source and disk, for each source. Chosen by the source's rate if not given."`
-	FPS      string         `name:"fps" placeholder:"N" help:"Frames a second, for sources that can choose."`
-	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes that capture devices offer to what is plugged in, and no others, such as 1920x1080@60,1280x720@60."`
-	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor for the thread that captures; with several sources one for all or one for each."`
-	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until told to stop, then keep what was last."`
-	Analyze  []string       `placeholder:"all|MEASURE,..." help:"Measure what is between green and red, and print it as soon as the red comes."`
+	Source   []string       `short:"s" required:"" sep:"none" placeholder:"SOURCE" complete:"x11: raw: y4m: video: synth:" help:"Source to record, as a URI; eideticker sources lists them. Up to four, each with an -o."`
+	Output   []string       `short:"o" required:"" sep:"none" placeholder:"FILE.eid" complete:"files" help:"Recording to write; one per source, in the same order."`
+	Duration *time.Duration `short:"t" placeholder:"30s" help:"Stop after this time (default: at Ctrl-C or the source's end)."`
+	Ring     byteSize       `placeholder:"4GiB" help:"Memory between each source and the disk (default: chosen by the source's rate)."`
+	FPS      string         `name:"fps" placeholder:"N" help:"Frames per second, for sources with a choice."`
+	EDID     string         `name:"edid" placeholder:"MODES" help:"Modes that capture devices offer to the DUT, such as 1920x1080@60,1280x720@60."`
+	CPU      []int          `name:"cpu" placeholder:"N" help:"Processor of the capture thread; one for all sources or one for each."`
+	KeepLast *time.Duration `placeholder:"30s" help:"Record in a circle until Ctrl-C, then keep this much of the end."`
+	Analyze  []string       `placeholder:"all|MEASURE,..." help:"Measure each window as soon as its red marker comes."`
 	Force    bool           `help:"Overwrite the file if it exists."`
 	JSON     bool           `help:"Print the result as one JSON object."`
 }
@@ -37,9 +37,11 @@ func (recordCmd) Help() string {
   eideticker record -s x11::9 -o run.eid --analyze fps,speedindex
   eideticker record -s v4l2:/dev/video0 --edid 1920x1080@60,1280x720@60 -o phone.eid
 
-Ctrl-C ends a recording cleanly; a second one ends the program at once. Frames that could not be kept are counted and recorded as gaps.
-Several sources are recorded on one clock and end together with Ctrl-C; one that fails leaves the others at work, and the exit code is 1.
---edid is set only where a device offers something else, since the device under test takes it for a hot plug, and it stays set.`
+Press Ctrl-C to end the recording, and twice to end the program at once. Lost frames are counted and recorded as gaps.
+
+Several sources share one clock and end together. If one fails, the others continue, and the exit code is 1.
+
+--edid is written only if it differs from the present modes. The DUT sees a hot plug, and the modes stay set.`
 }
 
 // mostSources is how many may be recorded at once.

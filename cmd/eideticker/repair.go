@@ -16,8 +16,8 @@ func (repairCmd) Help() string {
 
   eideticker repair desk.eid
 
-Works in place. It never removes a valid byte, and leaves a complete recording as it is.
-It verifies a recording that it repaired, and lists the problems that are left. The exit code is 1 if there are any.`
+Valid bytes are never removed, and complete recordings are not changed. A repaired recording is verified.
+Remaining problems are listed, and the exit code is then 1.`
 }
 
 // repairJSON is what repair --json prints.

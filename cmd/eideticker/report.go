@@ -11,9 +11,9 @@ import (
 )
 
 type reportCmd struct {
-	Dir        string `arg:"" name:"dir" complete:"files" help:"A run folder: with results.json, and video and pictures where there are any."`
-	SingleFile bool   `help:"Put video and pictures into the page, so that it can be shared as one file."`
-	Output     string `short:"o" placeholder:"FILE" complete:"files" help:"The page; report.html in the run folder if not given."`
+	Dir        string `arg:"" name:"dir" complete:"files" help:"Run folder with results.json, and perhaps video and pictures."`
+	SingleFile bool   `help:"Embed video and pictures, to share one file."`
+	Output     string `short:"o" placeholder:"FILE" complete:"files" help:"Page to write (default: report.html in the run folder)."`
 	Force      bool   `help:"Overwrite FILE."`
 }
 
@@ -23,7 +23,7 @@ func (reportCmd) Help() string {
   eideticker report out/run
   eideticker report out/run --single-file -o shared.html
 
-Writes the page anew from results.json and the files beside it. It needs no server and no network.`
+Writes the page again from results.json and the files beside it. Open it without a server.`
 }
 
 func (c reportCmd) Run(e *env) error {

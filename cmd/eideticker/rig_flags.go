@@ -12,8 +12,8 @@ import (
 
 // rigAccess says how to reach a rig, for commands that do.
 type rigAccess struct {
-	TokenFile   string `placeholder:"FILE" complete:"files" help:"File with the token of this rig; otherwise the token is what EIDETICKER_TOKEN holds."`
-	Fingerprint string `placeholder:"SHA256" env:"EIDETICKER_FINGERPRINT" help:"Fingerprint of the certificate that the rig made for itself, as eideticker serve prints it."`
+	TokenFile   string `placeholder:"FILE" complete:"files" help:"File with the rig's token (default: the token in EIDETICKER_TOKEN)."`
+	Fingerprint string `placeholder:"SHA256" env:"EIDETICKER_FINGERPRINT" help:"Fingerprint of the rig's own TLS certificate, as eideticker serve prints it."`
 }
 
 // maxTokenBytes bounds a file with a token.

@@ -18,35 +18,35 @@ import (
 
 type runCmd struct {
 	suiteFolders
-	Test     string         `arg:"" name:"test|url" complete:"files" help:"A test of the suite by its name, a test file, or what to load: an address, a file, a host."`
-	Device   []string       `short:"d" placeholder:"NAME" help:"Device to run on, local if none is given; several take turns."`
-	Devices  string         `placeholder:"FILE" complete:"files" help:"File of devices; otherwise the one that EIDETICKER_DEVICES names, else devices.yaml here, in the user's or in the system's configuration."`
+	Test     string         `arg:"" name:"test|url" complete:"files" help:"Name of a test, a test file, or a URL, file or host to load."`
+	Device   []string       `short:"d" placeholder:"NAME" help:"Device to run on; several take turns (default: local)."`
+	Devices  string         `placeholder:"FILE" complete:"files" help:"File of devices (default: EIDETICKER_DEVICES, else devices.yaml here or in the configuration)."`
 	Browser  []string       `short:"b" placeholder:"NAME" help:"Browser to run, such as chromium or firefox; several take turns."`
-	Repeat   *int           `short:"n" placeholder:"N" help:"Runs that count, of each browser on each device; the test's own number if not given, else 1."`
-	WarmUp   *int           `name:"warm-up" placeholder:"N" help:"Runs before them that do not count."`
-	Cooldown *time.Duration `placeholder:"5s" help:"Pause between runs; 0s for none, whatever the test says."`
-	Retries  *int           `placeholder:"N" help:"Runs more in all, for those whose capture was not good enough; one for each run that counts if neither this nor the test says."`
-	MaxLost  fraction       `placeholder:"5%" help:"Frames that a run may lack of what is measured, and still count."`
+	Repeat   *int           `short:"n" placeholder:"N" help:"Measured runs per browser and device (default: as in the test, else 1)."`
+	WarmUp   *int           `name:"warm-up" placeholder:"N" help:"Unmeasured runs before the measured ones."`
+	Cooldown *time.Duration `placeholder:"5s" help:"Pause between runs (default: as in the test)."`
+	Retries  *int           `placeholder:"N" help:"Total retries after rejected runs (default: as in the test, else one per measured run)."`
+	MaxLost  fraction       `placeholder:"5%" help:"Reject a run that lost a larger share of its measured frames."`
 	// UntilFail is for hunting what fails once in a hundred times.
-	UntilFail bool   `help:"Run again and again until a run fails, and keep that."`
-	Seed      uint64 `placeholder:"N" help:"Same order of turns, same pauses between pings as a run that printed it; chosen and printed if not given."`
-	Network   string `placeholder:"PROFILE" help:"Line between the browser and the test's page, such as cable or 3g, in place of what the test says; eideticker netsim link --help lists them."`
-	Power     string `placeholder:"on|cycle" help:"Switch the devices' power: on before the first run and off after the last, or off and on before each. Left alone if not given."`
-	Wait      bool   `help:"Wait while a device is in use by another run; refused otherwise."`
-	Output    string `short:"o" placeholder:"DIR" complete:"files" help:"Folder of the run or the set, which must not be there; out/TEST-DATE-TIME if not given."`
-	NoVideo   bool   `help:"Make no video, which takes longer than all the rest."`
+	UntilFail bool   `help:"Repeat until a run fails, and keep that run."`
+	Seed      uint64 `placeholder:"N" help:"Seed for the order of turns and the pauses between pings (default: random, printed)."`
+	Network   string `placeholder:"PROFILE" help:"Network profile, such as 3g; eideticker netsim link --help lists them (default: as in the test)."`
+	Power     string `placeholder:"on|cycle" help:"Switch power on before the first run and off after the last, or cycle it before each (default: unchanged)."`
+	Wait      bool   `help:"Wait for a device that is in use (default: fail)."`
+	Output    string `short:"o" placeholder:"DIR" complete:"files" help:"New folder of the run or set (default: out/TEST-DATE-TIME)."`
+	NoVideo   bool   `help:"Do not make a video."`
 
-	Rig string `placeholder:"URL" help:"Have a rig make the runs, and keep them: the address that eideticker serve prints."`
+	Rig string `placeholder:"URL" help:"Run on the rig at this address, which eideticker serve prints."`
 	rigAccess
-	Baseline    string `placeholder:"NAME" help:"With --rig: hold the runs against this baseline of the rig, or against a run or a set there."`
-	Reservation string `placeholder:"KEY" help:"Of the rig's devices, where they are reserved."`
-	Label       string `placeholder:"TEXT" help:"What the runs are found by."`
-	Branch      string `placeholder:"TEXT" help:"Of what is tested."`
-	Revision    string `placeholder:"TEXT" help:"Of what is tested."`
+	Baseline    string `placeholder:"NAME" help:"With --rig: compare with this baseline, run or set of the rig."`
+	Reservation string `placeholder:"KEY" help:"Key of the reservation of the rig's devices."`
+	Label       string `placeholder:"TEXT" help:"Label by which runs are found."`
+	Branch      string `placeholder:"TEXT" help:"Branch of the tested software."`
+	Revision    string `placeholder:"TEXT" help:"Revision of the tested software."`
 
-	Threshold        fraction `placeholder:"3%" help:"With two browsers or devices, or a baseline: smaller differences are of no interest; each measure has its own otherwise."`
+	Threshold        fraction `placeholder:"3%" help:"In a comparison, ignore smaller differences (default: set per measure)."`
 	Primary          string   `placeholder:"MEASURE" help:"Value to show first and to compare by, such as fps.framerate."`
-	FailOnRegression bool     `help:"With two browsers or devices, or a baseline: exit with 3 if the second is worse than the first in a measure, or the runs than the baseline, and with 4 if that cannot be told."`
+	FailOnRegression bool     `help:"In a comparison, exit with 3 if a measure regressed, or with 4 if the result is inconclusive."`
 	JSON             bool     `help:"Print one JSON object."`
 }
 
@@ -61,12 +61,13 @@ func (runCmd) Help() string {
   eideticker run framerate --rig https://rig.example.org:8430 --token-file ~/.rig-token --label nightly
   eideticker run framerate --rig https://rig.example.org:8430 --repeat 6 --baseline release --fail-on-regression
 
-Runs a test on a device, the way a user would: starts the browser with a new profile, records what the screen shows from green to red, sends the test's
-input at the level of the system, and measures the recording. A run ends in a folder with recording, results, page, pictures, video and a log; several runs end
-in a folder of such, which compare takes as a set.
+Each run starts the browser with a new user data folder, sends the input and records from green to red.
+Its folder contains recording, results, report, pictures, video and log. Several runs form a set for compare.
 
-Several browsers or devices take turns in blocks of random order, never one after the other. A run whose capture lost too many frames is kept, marked,
-counted, and made again. A run that fails keeps what was recorded; the exit code is 1 then.`
+Several browsers or devices take turns in random blocks. A run that lost too many frames is rejected, kept and repeated.
+A failed run keeps its recording, and the exit code is 1.
+
+--threshold, --primary and --fail-on-regression need two browsers, two devices or a baseline.`
 }
 
 func (c runCmd) Run(e *env) error {

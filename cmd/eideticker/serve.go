@@ -26,8 +26,8 @@ import (
 )
 
 type serveCmd struct {
-	Start serveStartCmd `cmd:"" default:"withargs" help:"Serve this rig until Ctrl-C: what serve does without another word."`
-	Token serveTokenCmd `cmd:"" help:"Make, list and remove tokens, by which clients are known."`
+	Start serveStartCmd `cmd:"" default:"withargs" help:"Serve this rig until Ctrl-C; the same as serve alone."`
+	Token serveTokenCmd `cmd:"" help:"Add, list and remove tokens of clients."`
 }
 
 // Help is that of serve without another word, which is serve start.
@@ -39,22 +39,24 @@ func (serveCmd) Help() string {
   eideticker serve token add --role run ci
   eideticker serve token list
 
-It takes these flags, which serve start --help describes:
+serve start --help describes these flags:
 
   eideticker serve [--config FILE] [--listen ADDRESS:PORT] [--data-dir DIR] [--devices FILE] [--suite DIR]...
 
-Runs tests that clients ask for, records, keeps runs, and shows all of it in the browser. On the loopback, the default, everybody on this machine may do everything. On any other
-address clients need a token, and connections are encrypted: with a certificate of the rig's own, whose fingerprint is printed, if none is given.
+The rig runs tests for clients, stores runs and shows them in the browser. On the loopback, the default, every user of
+this machine has all rights. On other addresses clients need a token and TLS. Without a configured TLS certificate
+the rig makes its own and prints the fingerprint.
 
-Ctrl-C ends it: what is at work is closed and says that it was interrupted, and what waits goes on at the next start. A second Ctrl-C does not wait.`
+Press Ctrl-C to end: the running job is marked as interrupted, and queued jobs continue at the next start. A second
+Ctrl-C does not wait.`
 }
 
 func (serveStartCmd) Help() string { return serveCmd{}.Help() }
 
 // serveConfig is the flags that say how a rig is set up.
 type serveConfig struct {
-	Config  string `placeholder:"FILE" complete:"files" help:"Configuration in TOML; everything has a default."`
-	DataDir string `placeholder:"DIR" complete:"files" help:"Folder of runs, index and secrets, in place of the configuration's."`
+	Config  string `placeholder:"FILE" complete:"files" help:"TOML configuration; every key has a default."`
+	DataDir string `placeholder:"DIR" complete:"files" help:"Folder of runs, index and secrets; overrides the configuration."`
 }
 
 // load reads the configuration. Flags go before the environment, and that before the file.
@@ -73,9 +75,9 @@ func (s serveConfig) load(listen, devices string) (config.Config, error) {
 
 type serveStartCmd struct {
 	serveConfig
-	Listen  string   `placeholder:"ADDRESS:PORT" help:"Where to listen, in place of the configuration's; 127.0.0.1:8430 if nothing is said."`
-	Devices string   `placeholder:"FILE" complete:"files" help:"File of devices, in place of the configuration's."`
-	Suite   []string `placeholder:"DIR" complete:"files" help:"Folder of test files beside the standard ones; may be given several times."`
+	Listen  string   `placeholder:"ADDRESS:PORT" help:"Address to listen on; overrides the configuration (default: 127.0.0.1:8430)."`
+	Devices string   `placeholder:"FILE" complete:"files" help:"File of devices; overrides the configuration."`
+	Suite   []string `placeholder:"DIR" complete:"files" help:"Folder with more test files; repeatable."`
 }
 
 func (c serveStartCmd) Run(e *env) error {

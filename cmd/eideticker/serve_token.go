@@ -9,16 +9,16 @@ import (
 )
 
 type serveTokenCmd struct {
-	Add    tokenAddCmd    `cmd:"" help:"Make a token and print it: it is seen this once."`
-	List   tokenListCmd   `cmd:"" help:"List the tokens there are."`
-	Remove tokenRemoveCmd `cmd:"" help:"Take a token's rights away, at once."`
+	Add    tokenAddCmd    `cmd:"" help:"Add a token and print it. It is shown only once."`
+	List   tokenListCmd   `cmd:"" help:"List all tokens."`
+	Remove tokenRemoveCmd `cmd:"" help:"Remove a token at once."`
 }
 
 type tokenAddCmd struct {
 	serveConfig
-	Name  string        `arg:"" help:"Whom it is for: jobs and the log call its owner so."`
-	Role  string        `enum:"view,run,admin" default:"run" help:"view sees everything, run starts and ends jobs too, admin may do everything."`
-	Valid time.Duration `placeholder:"720h" help:"For how long it is valid; for ever if not given."`
+	Name  string        `arg:"" help:"Name of the owner, shown in jobs and logs."`
+	Role  string        `enum:"view,run,admin" default:"run" help:"view may read; run may also start and cancel jobs; admin may do everything (default: run)."`
+	Valid time.Duration `placeholder:"720h" help:"Validity of the token (default: unlimited)."`
 }
 
 func (tokenAddCmd) Help() string {
@@ -26,7 +26,7 @@ func (tokenAddCmd) Help() string {
 
   eideticker serve token add --role run --valid 2160h ci
 
-Only a hash of the token is kept. A rig that runs takes it at once.`
+Only a hash of the token is stored. A running rig accepts it at once.`
 }
 
 func (c tokenAddCmd) Run(e *env) error {
@@ -83,7 +83,7 @@ func (c tokenListCmd) Run(e *env) error {
 
 type tokenRemoveCmd struct {
 	serveConfig
-	Name string `arg:"" help:"Whose token."`
+	Name string `arg:"" help:"Name of the owner."`
 }
 
 func (tokenRemoveCmd) Help() string { return "Example:\n\n  eideticker serve token remove ci" }

@@ -14,16 +14,16 @@ import (
 )
 
 type suiteCmd struct {
-	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"list: the tests there are. show: one of them, as its file stands. check: whether test files are good. schema: the JSON Schema of test files, for editors."`
+	Do string `arg:"" name:"list|show|check|schema" enum:"list,show,check,schema" help:"list: list tests. show: print a test file. check: check test files. schema: print the JSON Schema of test files."`
 	// Names are files too, so that a shell offers them.
-	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"A test's name, or a test file; for list and check also folders of such."`
+	Names []string `arg:"" optional:"" name:"name" complete:"files" help:"Name of a test, or a test file; for list and check also a folder."`
 	suiteFolders
 	JSON bool `help:"Print one JSON object."`
 }
 
 // suiteFolders is the flag of commands that find tests by name.
 type suiteFolders struct {
-	Suite []string `placeholder:"DIR" complete:"files" help:"Folder of test files beside the standard ones; may be given several times. The folder suite, where there is one, if not given."`
+	Suite []string `placeholder:"DIR" complete:"files" help:"Folder with more test files; repeatable (default: suite, if it exists)."`
 }
 
 func (suiteCmd) Help() string {
@@ -34,8 +34,8 @@ func (suiteCmd) Help() string {
   eideticker suite check my-test.yaml
   eideticker suite schema > test.schema.json
 
-Tests are YAML files. What is wrong with one is told with its line, its column and what was perhaps meant; the exit code is 1 then. An editor that knows YAML
-helps to write one whose first line is
+Tests are YAML files. Errors have line, column and perhaps a suggestion; the exit code is then 1.
+For completion in editors, begin a test with this line:
 
   # yaml-language-server: $schema=test.schema.json`
 }

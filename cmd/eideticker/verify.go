@@ -16,7 +16,7 @@ func (verifyCmd) Help() string {
 
   eideticker verify desk.eid
 
-Reads every byte, decodes every frame and holds it against the hash of what was captured. The exit code is 1 if anything is wrong.`
+Each decoded frame is compared with its source hash. The exit code is 1 if anything is wrong.`
 }
 
 // verifyJSON is what verify --json prints.

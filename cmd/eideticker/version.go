@@ -17,7 +17,8 @@ func (versionCmd) Help() string {
 
   eideticker version --json
 
-The second line is the path of eideticker-media, which encodes and decodes video. EIDETICKER_MEDIA names another one.`
+The second line is the path of eideticker-media, which encodes and decodes video. Set EIDETICKER_MEDIA to use another
+one.`
 }
 
 // versionJSON is what version --json prints.

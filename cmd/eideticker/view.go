@@ -21,9 +21,9 @@ import (
 )
 
 type viewCmd struct {
-	Path   string `arg:"" name:"file|dir" complete:"files" help:"A recording, or a run folder as analyze -o writes it."`
-	NoOpen bool   `help:"Only print the address; open no browser."`
-	Port   uint16 `help:"Serve on this port, such as one that SSH forwards; any free one if not given."`
+	Path   string `arg:"" name:"file|dir" complete:"files" help:"A recording or a run folder."`
+	NoOpen bool   `help:"Print the address and do not open a browser."`
+	Port   uint16 `help:"Port to serve on (default: a free port)."`
 }
 
 func (viewCmd) Help() string {
@@ -32,7 +32,8 @@ func (viewCmd) Help() string {
   eideticker view run.eid
   eideticker view out/run --no-open --port 8080
 
-Shows the page in the browser until Ctrl-C. A recording is analysed first, into a folder that is removed at the end. Only this machine is served, only files of that folder, and only who knows the address.`
+The page is served until Ctrl-C, to this machine only, at an address with a secret. A recording is analysed first,
+into a temporary folder.`
 }
 
 func (c viewCmd) Run(e *env) error {

@@ -38,15 +38,15 @@ var profiles = []Profile{
 	{"lte", "a good mobile network", even(12*Mbit, 12*Mbit, 70*time.Millisecond), fromWebPageTest},
 	{"4g", "a mobile network", even(9*Mbit, 9*Mbit, 170*time.Millisecond), fromWebPageTest},
 	{"cable", "a television cable", even(5*Mbit, 1*Mbit, 28*time.Millisecond), fromWebPageTest},
-	{"satellite", "a satellite that stands still in the sky", even(25*Mbit, 3*Mbit, 600*time.Millisecond), fromOrbit},
+	{"satellite", "a geostationary satellite", even(25*Mbit, 3*Mbit, 600*time.Millisecond), fromOrbit},
 	{"dsl", "a slow telephone line", even(1500*Kbit, 384*Kbit, 50*time.Millisecond), fromWebPageTest},
 	{"3g-fast", "an older mobile network on a good day", even(1600*Kbit, 768*Kbit, 150*time.Millisecond),
 		fromWebPageTest},
 	{"3g", "an older mobile network", even(1600*Kbit, 768*Kbit, 300*time.Millisecond), fromWebPageTest},
 	{"3g-slow", "an older mobile network far from its mast", even(400*Kbit, 400*Kbit, 400*time.Millisecond),
 		fromWebPageTest},
-	{"2g", "the mobile network of the nineties", even(280*Kbit, 256*Kbit, 800*time.Millisecond), fromWebPageTest},
-	{"dial", "a modem that whistles", even(49*Kbit, 30*Kbit, 120*time.Millisecond), fromWebPageTest},
+	{"2g", "a mobile network of the nineties", even(280*Kbit, 256*Kbit, 800*time.Millisecond), fromWebPageTest},
+	{"dial", "a dial-up modem", even(49*Kbit, 30*Kbit, 120*time.Millisecond), fromWebPageTest},
 }
 
 // even is a line whose round trip takes as long there as back.
