@@ -36,10 +36,18 @@ type Lock struct{ file *os.File }
 // lockAgain is how often a device that is in use is tried.
 const lockAgain = 200 * time.Millisecond
 
+// Locks is a folder of locks. The empty one is the usual folder.
+type Locks string
+
+// Take locks a device in the usual folder.
+func Take(ctx context.Context, device string, wait bool) (*Lock, error) {
+	return Locks("").Take(ctx, device, wait)
+}
+
 // Take locks a device, and with wait waits until it is free or ctx ends. Otherwise a device that is
 // in use is a *BusyError.
-func Take(ctx context.Context, device string, wait bool) (*Lock, error) {
-	path, err := lockPath(device)
+func (in Locks) Take(ctx context.Context, device string, wait bool) (*Lock, error) {
+	path, err := in.path(device)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +84,11 @@ func lockFolder() string {
 	return filepath.Join(sharedTemp(), "eideticker-"+strconv.Itoa(os.Geteuid()))
 }
 
-func lockPath(device string) (string, error) {
-	dir := lockFolder()
+func (in Locks) path(device string) (string, error) {
+	dir := string(in)
+	if dir == "" {
+		dir = lockFolder()
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("lock device %s: %w", device, err)
 	}

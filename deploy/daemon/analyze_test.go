@@ -21,6 +21,7 @@ import (
 )
 
 func TestAnalyze(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	id := r.Ended(r.Scene("ci", api.StartParams{Devices: []string{"a"}}).ID).ID
 	// The run had a network of its own, of which its recording does not tell.

@@ -131,7 +131,8 @@ func New(o Options) (*Daemon, error) {
 		if err != nil {
 			return nil, err
 		}
-		u := &unit{device: dev, about: about, preview: newPreview(about.Name, d.now)}
+		u := &unit{device: dev, about: about, preview: newPreview(about.Name, d.now),
+			hold: hold{locks: o.Store.Locks}}
 		d.units = append(d.units, u)
 		d.named[about.Name] = u
 	}

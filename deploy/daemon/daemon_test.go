@@ -66,6 +66,7 @@ func events(t *testing.T, d *daemon.Daemon) (all []api.Event) {
 }
 
 func TestJob(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	j := r.Scene("ci", api.StartParams{Devices: []string{"a"}, Label: "nightly", Branch: "main", Revision: "abc"})
 	if j.State != "queued" || j.Position != 1 || j.Total != 1 {

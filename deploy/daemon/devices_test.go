@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
-	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/daemon"
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
@@ -19,6 +18,7 @@ import (
 // A device on which runs fail again and again gets no more, also not after a restart, until
 // somebody says so.
 func TestQuarantine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := daemontest.New("a")
 	change := func(o *daemon.Options) { o.QuarantineAfter = 2 }
@@ -61,6 +61,7 @@ func TestQuarantine(t *testing.T) {
 }
 
 func TestReserve(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	hour := int64(time.Hour)
 	mine, err := r.Reserve("me", false, api.ReserveParams{Device: "a", ForNS: hour, Note: "new cable"})
@@ -95,8 +96,9 @@ func TestReserve(t *testing.T) {
 
 // A run from the shell and the daemon keep each other from a device.
 func TestOtherProgramHasDevice(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("shared")}, nil)
-	lock, err := session.Take(t.Context(), "shared", false)
+	lock, err := r.Store.Locks.Take(t.Context(), "shared", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestOtherProgramHasDevice(t *testing.T) {
 	if j = r.Ended(j.ID); j.State != "ok" {
 		t.Errorf("%+v", j)
 	}
-	if lock, err = session.Take(t.Context(), "shared", false); err != nil {
+	if lock, err = r.Store.Locks.Take(t.Context(), "shared", false); err != nil {
 		t.Errorf("the daemon has not given the device back: %v", err)
 	}
 	lock.Close()
@@ -135,11 +137,13 @@ func switchable(t *testing.T) (d *daemontest.Device, done func() string) {
 // A device that is switched off and on again is on in the end, also if the client goes away
 // meanwhile, or the rig is told to end.
 func TestPowerCycle(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(r *daemontest.Rig, hangUp func()){
 		"the client has": func(_ *daemontest.Rig, hangUp func()) { hangUp() },
 		"the rig has":    func(r *daemontest.Rig, _ func()) { r.Stop() },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d, done := switchable(t)
 			r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
 			ctx, hangUp := context.WithCancel(t.Context())

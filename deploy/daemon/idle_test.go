@@ -44,6 +44,7 @@ const (
 // A source that is gone is tried again and again, which is told once, and who looks on sees it when
 // it is back.
 func TestSourceComesBack(t *testing.T) {
+	t.Parallel()
 	r, f, failures := fickle(t)
 	p, leave, err := r.Preview("a")
 	if err != nil {
@@ -78,6 +79,7 @@ func TestSourceComesBack(t *testing.T) {
 // Of a source that is gone no runs come, however often it is tried to keep its last seconds; what
 // was kept when it went is a recording.
 func TestKeepLastOfSourceThatGoes(t *testing.T) {
+	t.Parallel()
 	r, f, _ := fickle(t)
 	if _, err := r.Record(t.Context(), "me",
 		api.RecordParams{Device: "a", KeepLastNS: int64(time.Second)}); err != nil {

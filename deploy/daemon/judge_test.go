@@ -48,6 +48,10 @@ func logged(t *testing.T, r *daemontest.Rig, line string) (n int) {
 // Runs that have all been made are held against their baseline: the one that is named, or the only
 // one that has runs like them.
 func TestVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("7 runs in real time")
+	}
+	t.Parallel()
 	d := daemontest.New("a")
 	d.Scene = fast
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -92,6 +96,10 @@ func TestVerdict(t *testing.T) {
 
 // A set that is worse than its baseline is found as such.
 func TestRegression(t *testing.T) {
+	if testing.Short() {
+		t.Skip("12 runs in real time")
+	}
+	t.Parallel()
 	d := daemontest.New("a")
 	d.Scene = fast
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -113,6 +121,10 @@ func TestRegression(t *testing.T) {
 // Of a set of several browsers each is held against the same one in the baseline, and all of its
 // runs say what came of it.
 func TestVerdictsOfSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8 runs in real time")
+	}
+	t.Parallel()
 	d := daemontest.New("a")
 	d.Scene = fast
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -141,6 +153,7 @@ func TestVerdictsOfSet(t *testing.T) {
 // A run that is measured anew is held anew against what it was held against; where that has gone,
 // the old verdict goes too.
 func TestVerdictIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("a")
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
 	base, _ := judged(t, r, api.StartParams{})
@@ -182,6 +195,7 @@ func TestVerdictIsMadeAnew(t *testing.T) {
 
 // A baseline that there is not is refused when the job is sent.
 func TestBaselineIsRefused(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	for name, want := range map[string]api.Code{"none": api.NotFound, "../x": api.InvalidParams,
 		strings.Repeat("x", 500): api.InvalidParams} {

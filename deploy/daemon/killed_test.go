@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +34,7 @@ const (
 // the way, as kill -9 does.
 func killed() int {
 	ctx, dir, point := context.Background(), os.Getenv(killDir), os.Getenv(killVariable)
-	s, err := store.Open(ctx, store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	s, err := store.Open(ctx, daemontest.StoreOptions(dir))
 	if err != nil {
 		return told(err)
 	}
@@ -98,6 +97,7 @@ func told(err error) int {
 // again: nothing on the disk is lost, the run says that it was interrupted, its recording can be
 // read, what waited is done, and the device can be used.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		point     string
 		began     bool // the first job had begun
@@ -115,6 +115,7 @@ func TestKilled(t *testing.T) {
 		{"ending", true, true},
 	} {
 		t.Run(strings.ReplaceAll(tc.point, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && tc.point != "queued" && tc.point != "recorded" {
 				return
 			}
@@ -181,11 +182,13 @@ func afterKill(t *testing.T, r *daemontest.Rig, id string, recording bool) {
 // TestKilledKeepingLast kills a rig that keeps the last second of its device: what had reached the
 // disk is a recording when it is started again, and nothing else is left.
 func TestKilledKeepingLast(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		point string
 		turn  int
 	}{{"recording", 1}, {"recording", 2}, {"recording", 6}, {"recorded", 1}} {
 		t.Run(fmt.Sprint(tc.point, tc.turn), func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			kill(t, dir, tc.point, tc.turn)
 			files, err := filepath.Glob(filepath.Join(dir, "runs", "*", runfolder.RecordingFile+"*"))

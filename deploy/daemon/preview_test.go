@@ -15,6 +15,7 @@ import (
 // What a device shows can be looked at while it has nothing to do, while it is recorded, and then
 // again.
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	p, leave, err := r.Preview("a")
 	if err != nil {

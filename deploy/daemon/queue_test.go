@@ -20,6 +20,7 @@ import (
 // The owners of jobs take turns, however many one of them has queued, and a set's runs are in a
 // folder of its own.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("a")
 	free := d.Hold()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -67,6 +68,7 @@ func TestTurns(t *testing.T) {
 
 // Jobs on different devices go on at once, and one that needs both waits for both.
 func TestDevicesAtOnce(t *testing.T) {
+	t.Parallel()
 	a, b := daemontest.New("a"), daemontest.New("b")
 	freeA, freeB := a.Hold(), b.Hold()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{a, b}, nil)
@@ -90,6 +92,7 @@ func TestDevicesAtOnce(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("a")
 	d.Scene = daemontest.Stuck
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{d}, nil)
@@ -121,6 +124,7 @@ func TestCancel(t *testing.T) {
 
 // TestCancelWhilePicturesAreDrawn: what was recorded and measured by then counts.
 func TestCancelWhilePicturesAreDrawn(t *testing.T) {
+	t.Parallel()
 	at, cancelled := make(chan struct{}), make(chan struct{})
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, func(o *daemon.Options) {
 		o.Point = func(name string) {
@@ -150,6 +154,7 @@ func TestCancelWhilePicturesAreDrawn(t *testing.T) {
 // A daemon that is told to end closes the run that it is at, and the next one takes up what waits.
 // Fault: jobs that have ended are unknown after a restart.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := daemontest.New("a")
 	d.Scene = daemontest.Stuck
@@ -190,6 +195,10 @@ func TestRestart(t *testing.T) {
 // What waited over a restart is kept from retention while it is being made, as what was queued
 // since.
 func TestRestartAndRetention(t *testing.T) {
+	if testing.Short() {
+		t.Skip("4 runs in real time")
+	}
+	t.Parallel()
 	dir := t.TempDir()
 	d := daemontest.New("a")
 	free := d.Hold()
@@ -209,6 +218,7 @@ func TestRestartAndRetention(t *testing.T) {
 // The numbers of events rise over a restart also if the clock was set back meanwhile, or the file
 // that says how far they are is broken.
 func TestNumbersOfEvents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var last uint64
 	for i, ago := range []time.Duration{0, time.Hour, time.Minute, 0} {
@@ -237,6 +247,7 @@ func TestNumbersOfEvents(t *testing.T) {
 
 // The queue is bounded, for one owner and for all.
 func TestFullQueue(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("a")
 	free := d.Hold()
 	defer free()
@@ -259,6 +270,7 @@ func TestFullQueue(t *testing.T) {
 // What waits is bounded in bytes too, so that the file in which it is kept can be read again,
 // whatever is in the uploads.
 func TestQueueOfUploads(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := daemontest.New("a")
 	free := d.Hold()
@@ -314,6 +326,7 @@ func TestQueueOfUploads(t *testing.T) {
 // A rig that was killed after a job's end was kept, and before the queue was, has the job once: as
 // it ended. No more ended jobs are taken up than a rig keeps.
 func TestEndedAndAtWork(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var ended strings.Builder
 	for i := range 300 {
@@ -341,6 +354,7 @@ func TestEndedAndAtWork(t *testing.T) {
 
 // What was kept and cannot be read is put aside, and the rig starts.
 func TestBrokenQueue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"jobs.json": "{\"waiting\": [", "devices.json": "\x00",
 		"ended.json": "[]", ".ended.json.7": "", ".jobs.json.1234": "{", ".devices.json.5": "",

@@ -16,6 +16,7 @@ import (
 // Folders that somebody puts among the runs, or takes away, are noticed when no job is at work; a
 // job that begins meanwhile is not waited for.
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("a")
 	due, over := make(chan time.Time), make(chan struct{})
 	var mu sync.Mutex

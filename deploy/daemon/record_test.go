@@ -33,6 +33,7 @@ func recorded(t *testing.T, r *daemontest.Rig, name string) {
 }
 
 func TestRecordings(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a"), {About: device.Local()}}, nil)
 	start := func(p api.RecordParams) (api.Job, error) { return r.Record(t.Context(), "me", p) }
 	j, err := start(api.RecordParams{Device: "a", Label: "by hand"})
@@ -85,6 +86,7 @@ func TestRecordings(t *testing.T) {
 // Recordings count among what is done at once, and so does by itself of how many devices the last
 // seconds are kept.
 func TestRecordingsAtOnce(t *testing.T) {
+	t.Parallel()
 	devices := daemontest.Devices{daemontest.New("a"), daemontest.New("b"), daemontest.New("c"), daemontest.New("d")}
 	one := func(o *daemon.Options) { o.Parallel = 1 }
 	r := daemontest.Start(t, t.TempDir(), devices, one)
@@ -127,6 +129,7 @@ func TestRecordingsAtOnce(t *testing.T) {
 
 // The last seconds are kept until they are asked for, which jobs interrupt.
 func TestKeepLast(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, func(o *daemon.Options) {
 		o.KeepLast = map[string]time.Duration{"a": time.Second}
 	})
@@ -192,6 +195,7 @@ func span(t *testing.T, r *recording.Reader) (first, last time.Time) {
 // On a disk with less free than is to stay nothing is begun that fills it, and what was deleted
 // anyhow makes room first.
 func TestDiskIsFull(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := daemontest.New("a")
 	r := daemontest.Start(t, dir, daemontest.Devices{d}, nil)
@@ -227,6 +231,7 @@ func TestDiskIsFull(t *testing.T) {
 // Who asks for the last seconds when they are just being dropped for a job is told so, and what is
 // asked for after it is not held up by that.
 func TestKeepLastTooLate(t *testing.T) {
+	t.Parallel()
 	at, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, func(o *daemon.Options) {
@@ -266,6 +271,7 @@ func TestKeepLastTooLate(t *testing.T) {
 
 // Who waits for the last seconds that are dropped meanwhile is told so.
 func TestKeepLastDropped(t *testing.T) {
+	t.Parallel()
 	at, wished, goOn, asked := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, func(o *daemon.Options) {

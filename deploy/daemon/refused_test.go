@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a"), daemontest.New("b")}, nil)
 	files := func(test string) *api.Upload {
 		return &api.Upload{Test: "t.yaml", Files: map[string]string{"t.yaml": test}}
@@ -123,6 +124,7 @@ func TestWhatIsRefused(t *testing.T) {
 
 // TestNumbersOutOfRange: what is wrong with a number is said in the words of the interface.
 func TestNumbersOutOfRange(t *testing.T) {
+	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
 	n := func(i int) *int { return &i }
 	most := 1.5
@@ -144,6 +146,7 @@ func TestNumbersOutOfRange(t *testing.T) {
 // TestUploadsAreForeign: browsers that play a test that came with a job, or an address, are kept
 // from files and services of the rig; the rig's own tests may have them.
 func TestUploadsAreForeign(t *testing.T) {
+	t.Parallel()
 	device := daemontest.New("a")
 	device.Fail = errors.New("that is enough")
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil)

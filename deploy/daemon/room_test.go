@@ -18,6 +18,7 @@ import (
 // recorded can be read, the job, its run, the log and events say why, and the last seconds are kept
 // again when there is room.
 func TestDiskFillsUp(t *testing.T) {
+	t.Parallel()
 	var full atomic.Bool
 	stuck := daemontest.New("runs")
 	stuck.Scene = daemontest.Stuck

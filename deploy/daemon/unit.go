@@ -108,6 +108,7 @@ func (u *unit) wire() api.Device {
 // hold is the lock of a device, which jobs, reservations and who looks at it share within this
 // program. Other programs see it taken from the first to the last of them.
 type hold struct {
+	locks  session.Locks
 	mu     sync.Mutex
 	users  int
 	lock   *session.Lock
@@ -137,7 +138,7 @@ func (h *hold) take(ctx context.Context, name string, told func(busy *session.Bu
 	}
 	h.taking = make(chan struct{})
 	h.mu.Unlock()
-	lock, err := take(ctx, name, told)
+	lock, err := take(ctx, h.locks, name, told)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	close(h.taking)
@@ -148,14 +149,14 @@ func (h *hold) take(ctx context.Context, name string, told func(busy *session.Bu
 	return err
 }
 
-func take(ctx context.Context, name string, told func(*session.BusyError)) (*session.Lock, error) {
-	lock, err := session.Take(ctx, name, false)
+func take(ctx context.Context, locks session.Locks, name string, told func(*session.BusyError)) (*session.Lock, error) {
+	lock, err := locks.Take(ctx, name, false)
 	busy, is := asBusy(err)
 	if !is || told == nil {
 		return lock, err
 	}
 	told(busy)
-	return session.Take(ctx, name, true)
+	return locks.Take(ctx, name, true)
 }
 
 // release lets go. The last user gives the device back.

@@ -50,7 +50,7 @@ func (s *Store) recover(ctx context.Context, r *Run) (did bool, err error) {
 	if s.placed.has(topOf(r.ID)) {
 		return false, nil
 	}
-	lock, err := session.Take(ctx, r.Device, false)
+	lock, err := s.Locks.Take(ctx, r.Device, false)
 	var busy *session.BusyError
 	if errors.As(err, &busy) {
 		s.Log.Info("a run may be made by another program", "id", r.ID, "device", r.Device, "by", busy.Holder())

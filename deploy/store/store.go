@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 	// MaxUpload bounds what Receive takes, packed and unpacked; 0 is DefaultUpload. MinFree is what
 	// an upload leaves free on the disk.
 	MaxUpload, MinFree int64
+	// Locks has the locks of devices; empty: the usual folder.
+	Locks session.Locks
 
 	step func(name string) // of what changes files, for tests that kill the program there
 }

@@ -2,6 +2,7 @@ package daemontest
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -10,9 +11,18 @@ import (
 	"github.com/eideticker/eideticker/deploy/built"
 )
 
+// atOnce is the number of parallel tests, unless -parallel states it. Rigs mostly wait for scenes,
+// so more run at a time than there are processors.
+const atOnce = "8"
+
 // Main runs the tests of a package whose rigs take devices, and ends the program: the locks of
 // devices are kept apart from those of other programs.
 func Main(m *testing.M) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set(atOnce) // a number
+	}
 	dir, err := os.MkdirTemp("", "eideticker-test-*")
 	if err == nil {
 		err = errors.Join(os.Setenv(session.LockVariable, dir), built.Media())

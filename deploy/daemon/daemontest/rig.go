@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,6 +28,13 @@ type Rig struct {
 	over chan error
 }
 
+// StoreOptions are those of the tests' stores. A store has its own locks of devices, so that rigs
+// with devices of the same names work at once.
+func StoreOptions(dir string) store.Options {
+	return store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler),
+		Locks: session.Locks(filepath.Join(dir, "locks"))}
+}
+
 // Options are those of the tests' daemons.
 func Options(dir string, s *store.Store, devices Devices) daemon.Options {
 	return daemon.Options{Dir: dir, Store: s, Devices: devices, Suite: Suite(), Known: session.Known(), Program: "test",
@@ -37,7 +45,7 @@ func Options(dir string, s *store.Store, devices Devices) daemon.Options {
 // Stop.
 func Start(t testing.TB, dir string, devices Devices, change func(*daemon.Options)) *Rig {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	s, err := store.Open(context.Background(), StoreOptions(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
