@@ -88,7 +88,7 @@ fuzz:
 
 # Hours, by hand: packages with a longer form of a test, for which EIDETICKER_SOAK is set, and each fuzz target for five minutes.
 soak: deps
-	EIDETICKER_SOAK=1 $(GO) test -count=1 -p 1 -v -timeout 12h $$(git grep -l EIDETICKER_SOAK -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+	EIDETICKER_SOAK=1 $(GO) test -count=1 -p 1 -v -timeout 12h $$(git grep -lE 'EIDETICKER_SOAK|analyzetest.Seeds' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 	@.ci/fuzz 5m ./...
 
 # What this machine can do and our share of it, how fast recordings are analysed, and how exact the test network is; then

@@ -192,7 +192,7 @@ func (p *programme) options() LiveOptions {
 // What was measured while frames came is what is measured in the finished recording, to the last
 // digit.
 func TestLiveIsAsFromTheFile(t *testing.T) {
-	programmes := analyzetest.Seeds(uint64(40))
+	programmes := analyzetest.Seeds(uint64(120))
 	var windows, fed, late, seen int
 	for seed := range programmes {
 		p := newProgramme(t, seed)

@@ -60,6 +60,9 @@ func galleryFolder(t *testing.T) string {
 }
 
 func TestGalleryVideo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short encodes no long videos")
+	}
 	const frames = 150
 	dir := galleryFolder(t)
 	for _, tc := range []struct {
@@ -92,6 +95,9 @@ func TestGalleryVideo(t *testing.T) {
 }
 
 func TestGalleryPair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short encodes no long videos")
+	}
 	const w, h = 1280, 720
 	side := func(title string, frames, first, done int, lost func(int) bool) Side {
 		return Side{

@@ -105,6 +105,7 @@ func (b *tab) click(w *Window, window, chart, n int) {
 }
 
 func TestPageInABrowser(t *testing.T) {
+	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "640x360")
 	for name, o := range map[string]PageOptions{PageName: {}, "single.html": {SingleFile: true}} {
 		if err := WritePage(filepath.Join(dir, name), os.DirFS(dir), r, o); err != nil {
@@ -212,6 +213,7 @@ func (b *tab) marker(r *Results, n int, wants string) {
 // TestPageFitsWindows makes sure that nothing is wider than the page, in all sizes and both colour
 // schemes.
 func TestPageFitsWindows(t *testing.T) {
+	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "640x360")
 	path := filepath.Join(dir, PageName)
 	if err := WritePage(path, os.DirFS(dir), r, PageOptions{}); err != nil {
@@ -256,6 +258,7 @@ func (b *tab) picture(name string) {
 
 // TestHostileNamesInABrowser makes sure that names from outside are text to a browser too.
 func TestHostileNamesInABrowser(t *testing.T) {
+	browsertest.Path(t) // before the run is made
 	dir, r := newRun(t, "320x180")
 	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload=window.evil=3>'"` + "`"
 	r.Recording.Name, r.Notes = evil, []string{evil}

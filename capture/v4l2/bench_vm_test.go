@@ -19,7 +19,7 @@ const peersInside = "/peers"
 
 // TestBenchRig prints what the capture thread costs, see TestCost, beside other programs as far as
 // they are installed. It has a build tag of its own because it takes minutes and asserts nothing
-// more than TestCost does among the other tests.
+// more than TestCost does with its defaults.
 func TestBenchRig(t *testing.T) {
 	files := map[string]string{}
 	for program, pkg := range map[string]string{"v4l2-ctl": "v4l-utils", "ffmpeg": "ffmpeg"} {
@@ -38,7 +38,7 @@ func TestBenchRig(t *testing.T) {
 		MemoryMB: 2048, // the libraries, and the 32 buffers that ffmpeg asks for
 		Timeout:  time.Hour,
 	})
-	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestCost$", Timeout: 45 * time.Minute, Env: []string{
+	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestCost$", Tags: []string{"benchrig"}, Timeout: 45 * time.Minute, Env: []string{
 		"EIDETICKER_COST_FRAMES=100", "EIDETICKER_COST_ROUNDS=3", "EIDETICKER_COST_PEERS=" + peersInside,
 	}})
 }

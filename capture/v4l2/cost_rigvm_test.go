@@ -1,4 +1,4 @@
-//go:build linux && rigvm
+//go:build linux && rigvm && benchrig
 
 package v4l2
 
@@ -26,7 +26,7 @@ import (
 // against the same of other programs on the same device, and against one plain copy of the frame.
 // Each is measured once a round, so that what else the machine does falls on all of them.
 //
-// Here it is a test of the measurement, with few frames. `make bench-rig` measures, see
+// The defaults try the measurement with few frames. `make bench-rig` measures, see
 // TestBenchRig.
 
 // costPlan says how much is measured, and what stands beside it.

@@ -1,4 +1,4 @@
-//go:build linux && rigvm
+//go:build linux && rigvm && benchrig
 
 package v4l2
 

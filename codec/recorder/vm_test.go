@@ -41,7 +41,7 @@ func TestVMKilledWhileRecording(t *testing.T) {
 		Disk:  &rigvm.Disk{Path: filepath.Join(t.TempDir(), "disk")}, Modules: []rigvm.Module{vivid()},
 	}
 	vm := rigvm.Boot(t, cfg)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	recorded := make(chan error, 1)
 	go func() {
