@@ -38,9 +38,12 @@ func TestBenchRig(t *testing.T) {
 		MemoryMB: 2048, // the libraries, and the 32 buffers that ffmpeg asks for
 		Timeout:  time.Hour,
 	})
-	rigvm.RunTests(t, vm, rigvm.Tests{Run: "^TestCost$", Tags: []string{"benchrig"}, Timeout: 45 * time.Minute, Env: []string{
-		"EIDETICKER_COST_FRAMES=100", "EIDETICKER_COST_ROUNDS=3", "EIDETICKER_COST_PEERS=" + peersInside,
-	}})
+	rigvm.RunTests(t, vm, rigvm.Tests{
+		Run: "^TestCost$", Tags: []string{"benchrig"}, Timeout: 45 * time.Minute,
+		Env: []string{
+			"EIDETICKER_COST_FRAMES=100", "EIDETICKER_COST_ROUNDS=3", "EIDETICKER_COST_PEERS=" + peersInside,
+		},
+	})
 }
 
 // addPeer adds a program, its loader and its libraries.

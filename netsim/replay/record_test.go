@@ -274,6 +274,7 @@ func TestRecorderAndSitesThatFail(t *testing.T) {
 // TestRecorderBrokenOff: what a device does not wait for, and what is on its way when recording
 // ends, is kept with the reason.
 func TestRecorderBrokenOff(t *testing.T) {
+	t.Parallel() // it waits
 	for _, by := range []string{"the device", "the recording"} {
 		left := make(chan struct{})
 		s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

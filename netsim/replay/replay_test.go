@@ -151,6 +151,7 @@ func plainSleep(t *testing.T) time.Duration {
 // TestSitesThatTakeTheirTime: how long a device may take none of what is there for it says nothing
 // of how long a site may have nothing for it, although HTTP/2 would reset a stream by it.
 func TestSitesThatTakeTheirTime(t *testing.T) {
+	t.Parallel() // it waits
 	const patience, pause = 3 * time.Second, 3500 * time.Millisecond
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(pause)

@@ -62,6 +62,7 @@ func (x *served) dialTLS(t testing.TB, protocol string) *tls.Conn {
 
 // TestClientsThatTakeNothing are given up, by each protocol, and the witness says why.
 func TestClientsThatTakeNothing(t *testing.T) {
+	t.Parallel() // it waits
 	long := bytes.Repeat([]byte{0}, 64<<20)
 	// in which each has said what it wants, and h3 has its head
 	x := serveIt(t, Options{Stall: 2 * time.Second,
@@ -101,6 +102,7 @@ func TestClientsThatTakeNothing(t *testing.T) {
 
 // TestSlowLines: clients that read all the time, but slowly, get all of what they asked for.
 func TestSlowLines(t *testing.T) {
+	t.Parallel() // it waits
 	const streams, size = 16, 512 << 10
 	long := bytes.Repeat([]byte{0}, size)
 	// all of it takes longer; a machine stands still for less
@@ -204,6 +206,7 @@ func (f *frame2) get(t *testing.T, stream uint32, path string) {
 // TestShutWindows: a client of HTTP/2 that reads but opens no window is given up also where it was
 // sent little, and the connection serves on.
 func TestShutWindows(t *testing.T) {
+	t.Parallel() // it waits
 	// a machine stands still for less
 	x := serveIt(t, Options{Stall: 2 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -291,6 +294,7 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 
 // TestClientsThatAreSlow are given up: in the agreement on TLS, in a head, in a body.
 func TestClientsThatAreSlow(t *testing.T) {
+	t.Parallel() // it waits
 	x := serveIt(t, Options{Patience: 3 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {

@@ -355,6 +355,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestWebSocket(t *testing.T) {
+	t.Parallel() // it waits
 	x := serveIt(t, Options{Handler: pages(t,
 		Rule{Pattern: "/ws", WebSocket: &WebSocket{Echo: true, Sends: []Message{{10 * time.Millisecond, "first"},
 			{20 * time.Millisecond, "second"}}, Close: 5 * time.Second}})})
