@@ -10,6 +10,7 @@ import (
 
 // TestWhoDidIt: the log has who has done what others see, and when jobs begin.
 func TestWhoDidIt(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	run := s.scene()
 	do := func(method string, params any) {

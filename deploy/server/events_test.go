@@ -28,6 +28,7 @@ import (
 // A client that is cut off in the middle of a job goes on where it stopped, and has every event
 // once.
 func TestEventsGoOn(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	from := s.Events().Latest()
 	j := s.Scene("ci", api.StartParams{})
@@ -74,6 +75,7 @@ func talkOnly(t *testing.T, conn *websocket.Conn, message string) (r api.Respons
 
 // The Go client makes a connection anew that breaks.
 func TestClientGoesOn(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	c, err := client.New(s.URL, "")
 	if err != nil {
@@ -116,6 +118,7 @@ func (s *served) cutSockets() {
 }
 
 func TestSubscribe(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	conn := s.socket()
 	for params, want := range map[string]api.Code{
@@ -145,6 +148,7 @@ func TestSubscribe(t *testing.T) {
 // A client that does not read is dropped when what it has not read is gone, and nobody else
 // notices.
 func TestSilentClient(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	// a machine may stand still for less, in the middle of a message to the other one
 	s.api.times.write = 4 * time.Second
@@ -204,9 +208,9 @@ func TestSilentClient(t *testing.T) {
 // EIDETICKER_SOAK there is half an hour of recordings.
 func TestCrowd(t *testing.T) {
 	const clients = 200
-	length, recordings := 10*time.Second, 2
+	length, recordings := 6*time.Second, 2
 	if testing.Short() {
-		length = 2 * time.Second
+		length = time.Second
 	}
 	if os.Getenv("EIDETICKER_SOAK") != "" {
 		length, recordings = time.Minute, 30

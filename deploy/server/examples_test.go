@@ -15,6 +15,7 @@ import (
 
 // TestExamples sends what API.md sends, and gets what stands there. "…" stands for anything.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	d := daemontest.New("local")
 	d.About = device.Local()
 	d.About.About = "a browser on this machine"
@@ -141,6 +142,7 @@ func unlike(at string, want, got any) string {
 
 // Every method is there, and so is its description.
 func TestOpenRPC(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	res, text := s.ask("GET", "/api/v1/openrpc.json", "")
 	var doc struct {

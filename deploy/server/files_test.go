@@ -24,6 +24,7 @@ import (
 )
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.loud()
 	id := s.scene()
@@ -114,6 +115,7 @@ func TestFiles(t *testing.T) {
 // What came with a run is not run: its page is made anew, and what else a browser might take for a
 // page is text, or may do nothing.
 func TestHostilePages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	id := s.scene()
 	dir, err := s.Store.Path(id)
@@ -143,6 +145,7 @@ func TestHostilePages(t *testing.T) {
 
 // A frame's picture is the frame that was captured, pixel by pixel.
 func TestFrameIsExact(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	id := s.scene()
 	dir, err := s.Store.Path(id)
@@ -182,6 +185,7 @@ func TestFrameIsExact(t *testing.T) {
 
 // Runs go from one rig to another, and what is none is refused.
 func TestPushAndDelete(t *testing.T) {
+	t.Parallel()
 	a, b := serve(t, nil), serve(t, nil)
 	id := a.scene()
 	_, packed := a.ask("GET", "/api/v1/runs/"+id+"/zip", "")
@@ -239,6 +243,7 @@ func TestPushAndDelete(t *testing.T) {
 
 // Everything about runs, once through.
 func TestRuns(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) {
 		o.Compare = nil
 		o.Sources = func() (json.RawMessage, error) { return json.RawMessage(`{"devices": []}`), nil }
@@ -301,6 +306,7 @@ func TestRuns(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.scene()
 	res, text := s.ask("GET", "/metrics", "")

@@ -15,6 +15,7 @@ const askStatus = `{"jsonrpc":"2.0","id":1,"method":"rig.status"}`
 
 // Each row of the README's list of threats that is about who asks has rows here.
 func TestWhoMayAsk(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed, o.Place = true, Place{Hosts: []string{"rig.example.org"}} })
 	s.loud()
 	now := time.Now()
@@ -120,6 +121,7 @@ func TestWhoMayAsk(t *testing.T) {
 }
 
 func TestLoopbackNeedsNoToken(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	for host, want := range map[string]int{"localhost:1": 200, "127.0.0.1": 200, "[::1]:80": 200, "192.0.2.1": 421,
 		"rig.example.org": 421, "127.0.0.1.nip.io": 421, "": 200} {
@@ -141,6 +143,7 @@ func TestLoopbackNeedsNoToken(t *testing.T) {
 
 // Fault: a reverse proxy on the same box makes every client an admin.
 func TestForwardedIsNotLocal(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	secret, err := s.tokens.Add("v", api.View, 0, time.Now())
 	if err != nil {
@@ -184,6 +187,7 @@ func TestForwardedIsNotLocal(t *testing.T) {
 // A browser gets a cookie that scripts cannot read and other pages cannot send, and that ends with
 // its token.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed, o.Place = true, Place{Encrypted: true} })
 	s.api.times.ping = 50 * time.Millisecond
 	secret, err := s.tokens.Add("browser", api.Run, 0, time.Now())
@@ -229,6 +233,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestLogout(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
 	secret, err := s.tokens.Add("browser", api.View, 0, time.Now())
 	if err != nil {

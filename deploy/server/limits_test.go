@@ -79,6 +79,7 @@ func TestLimitsAreTold(t *testing.T) {
 // TestLimits: what keeps to a limit is taken, and what is one above is refused with a sentence that
 // has the limit.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) {
 		o.Compare = func(context.Context, string, string, CompareOptions) (*api.Compared, error) {
 			return nil, errors.New("no")
@@ -183,6 +184,7 @@ func TestLimits(t *testing.T) {
 // TestLargestMessage: so large a message is taken, and one byte more is refused by either way, so
 // that the client sees why.
 func TestLargestMessage(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	most := askStatus + strings.Repeat(" ", api.MaxMessage-len(askStatus))
 	if res, text := s.ask("POST", "/api/v1/rpc", most); res.StatusCode != 200 {
@@ -225,6 +227,7 @@ func TestLargestMessage(t *testing.T) {
 
 // TestHeaders: what a request has before its body is bounded too.
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	for size, want := range map[int]int{headerBytes - 1000: 200, headerBytes + 8<<10: 431} {
 		if res, text := s.ask("POST", "/api/v1/rpc", askStatus, "X-Long",

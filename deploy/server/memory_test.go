@@ -17,6 +17,7 @@ import (
 // TestPicturesTakeMemory: a picture of a frame waits for memory, and who asks is told to come again
 // where there is none in time. What was taken is given back, whatever came of it.
 func TestPicturesTakeMemory(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	run := s.scene()
 	path := "/api/v1/runs/" + run + "/frames/"
@@ -57,6 +58,7 @@ func TestPicturesTakeMemory(t *testing.T) {
 // long has its turns; nor is a recording opened by who has no turn yet, since of a long one all
 // frames are in memory.
 func TestPicturesWaitApart(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	run := s.scene()
 	path := "/api/v1/runs/" + run + "/frames/0.png"

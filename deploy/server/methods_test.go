@@ -46,6 +46,7 @@ func (u *user) do(method string, params, result any) {
 
 // TestEveryMethod: each method there is does by websocket what it is for.
 func TestEveryMethod(t *testing.T) {
+	t.Parallel()
 	plug := filepath.Join(t.TempDir(), "on")
 	d := daemontest.New("local")
 	d.About.Power = device.Power{On: []string{"touch", plug}, Off: []string{"rm", plug}}

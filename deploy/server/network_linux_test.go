@@ -88,6 +88,7 @@ func (o *onLine) over() bool {
 // TestSetNetwork: while a test runs on a line a client makes it another one: what then goes over it
 // takes as long as was asked, and the run tells of it.
 func TestSetNetwork(t *testing.T) {
+	t.Parallel()
 	o, free := startOnLine(t, "name: far\npage: /load.html\nmeasures: [fps]\nnetwork: {rtt: 400ms}\ntimeout: 10m\n")
 	if _, err := o.set(api.Conditions{RTT: "1s"}); !conflict(err) ||
 		!strings.Contains(err.Error(), "getting the device ready") {

@@ -10,6 +10,7 @@ import (
 // TestNetworkParams: what a line is to be is looked at word by word, and who has written it
 // otherwise is told how.
 func TestNetworkParams(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	for params, want := range map[string]string{
 		`{}`:                                              "network.set needs the parameter job",

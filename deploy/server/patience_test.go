@@ -22,6 +22,7 @@ import (
 // TestBodyThatNeverComes: a connection on which a request begins and does not go on is closed, also
 // where the answer is known without the rest.
 func TestBodyThatNeverComes(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
 	if real := s.api.HTTP().ReadTimeout; real != bodyTime {
 		t.Errorf("a request with its body may take %v, want %v", real, bodyTime)
@@ -40,6 +41,7 @@ func TestBodyThatNeverComes(t *testing.T) {
 // TestAnswersMayTakeTime: the time that a request has to come is not that of its answer, by a call
 // with a body and by a request without one.
 func TestAnswersMayTakeTime(t *testing.T) {
+	t.Parallel()
 	const readTime = 4 * time.Second // a machine may stand still for less
 	wait := func(ctx context.Context) error {
 		select {
@@ -73,6 +75,7 @@ func TestAnswersMayTakeTime(t *testing.T) {
 // TestConnectionsOfOneAddress: who has as many connections as one may have gets no more, and one
 // again when another one has ended. Websockets are counted by themselves.
 func TestConnectionsOfOneAddress(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.api.each = 3
 	h := httptest.NewUnstartedServer(nil)
@@ -152,6 +155,7 @@ func TestSlowUploads(t *testing.T) {
 
 // TestTokensThatCannotBeRead: that is no fault of who asks, who is not told where they are.
 func TestTokensThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
 	s.loud()
 	// as what nobody can read: root could read a file of any rights
@@ -178,6 +182,7 @@ func TestTokensThatCannotBeRead(t *testing.T) {
 // TestTokenIsLookedAtTwice: calls look at the token of a websocket, and so do pings meanwhile; the
 // race detector looks on.
 func TestTokenIsLookedAtTwice(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) {
 		o.Needed, o.Log = true, slog.New(slog.DiscardHandler)
 		o.times = times{write: usualTimes.write, ping: time.Millisecond, quiet: usualTimes.quiet}

@@ -32,6 +32,7 @@ func subscribed(t *testing.T, conn *websocket.Conn, params string) (out api.Subs
 // TestReplay: who gives the number of the last event that it has gets those after it, first of all
 // and each once; what is gone is told.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	say := func(n int) {
 		for i := range n {
@@ -88,6 +89,7 @@ func TestReplay(t *testing.T) {
 // TestReplayAfterRestart: the numbers of events go on rising when the rig is started anew, so that
 // a client sees that it has missed some.
 func TestReplayAfterRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	before := serveRig(t, daemontest.Start(t, dir, daemontest.Devices{daemontest.New("local")}, nil), nil)
 	before.Daemon.Log().Info("said")
@@ -108,6 +110,7 @@ func TestReplayAfterRestart(t *testing.T) {
 // TestReplayOfTheFuture: a number that the rig has not given yet is that of another rig. Who has it
 // has missed all, and hears what happens from now on.
 func TestReplayOfTheFuture(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.Daemon.Log().Info("said before")
 	conn, latest := s.socket(), s.Events().Latest()
@@ -129,6 +132,7 @@ func TestReplayOfTheFuture(t *testing.T) {
 // TestPreviewOfAnotherDevice: who looks at one screen and then at another one is shown that, though
 // both stand still and have been shown once.
 func TestPreviewOfAnotherDevice(t *testing.T) {
+	t.Parallel()
 	one, other := daemontest.New("one"), daemontest.New("other")
 	for _, d := range []*daemontest.Device{one, other} {
 		d.About.Source = "synth:pattern?size=64x48&fps=20&pace=realtime"
@@ -163,6 +167,7 @@ func TestPreviewOfAnotherDevice(t *testing.T) {
 // TestSlowClient: a client that reads late gets every event, and of the pictures the latest instead
 // of all; another one does not wait for it.
 func TestSlowClient(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.narrow()
 	slow, quick := s.socket(), s.socket()

@@ -75,6 +75,7 @@ var badMessages = []struct {
 }
 
 func TestBadMessages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.loud()
 	conn := s.socket()
@@ -115,6 +116,7 @@ func httpStatus(c api.Code) int {
 }
 
 func TestBatchAndNotification(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	res, text := s.ask("POST", "/api/v1/rpc",
 		`[`+askStatus+`, {"jsonrpc": "2.0", "method": "rig.status"}, {"jsonrpc": "2.0", "id": "b", "method": "no"}, 1]`)
@@ -142,6 +144,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // Messages that are too large, binary, cut off or never come harm nobody else.
 func TestBadConnections(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.loud()
 
@@ -253,6 +256,7 @@ func closed(t *testing.T, conn net.Conn, what string) {
 
 // Calls beyond the limit are refused, and those of others are not.
 func TestTooManyCalls(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(o *Options) { o.CallsPerS = 1; o.Connections = 3 })
 	a, b := s.socket(), s.socket()
 	refused := 0

@@ -18,6 +18,7 @@ import (
 
 // Every way in which a file is asked for has the status that API.md has for it.
 func TestRangesAndConditions(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	run := "/api/v1/runs/" + s.scene() + "/"
 	for _, name := range []string{"run.json", "recording.eid", "report.html", "frames/0.png", "events.json"} {
@@ -65,6 +66,7 @@ func TestRangesAndConditions(t *testing.T) {
 
 // What cannot be read is said, and not where it lies.
 func TestBrokenRecording(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	id := s.scene()
 	dir, err := s.Store.Path(id)
@@ -132,6 +134,7 @@ func packed(t *testing.T, files, size int) string {
 // A run that is not taken is refused with the status that API.md has for it, a sentence, and a line
 // in the log; and the next one is taken.
 func TestPushRefused(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.loud()
 	_, whole := s.ask("GET", "/api/v1/runs/"+s.scene()+"/zip", "")
@@ -170,6 +173,7 @@ func TestPushRefused(t *testing.T) {
 
 // While a run comes in no other one does, and one that breaks off leaves the way free.
 func TestPushOneAtATime(t *testing.T) {
+	t.Parallel()
 	s := serve(t, nil)
 	s.loud()
 	_, whole := s.ask("GET", "/api/v1/runs/"+s.scene()+"/zip", "")
