@@ -83,6 +83,9 @@ func (*board) Info() input.Info {
 // TestRunThroughAnAgent: keys go through a board whose clock is another, and each event has in its
 // bounds when they were sent. Without the token nothing is.
 func TestRunThroughAnAgent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run in real time on a display")
+	}
 	display, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 320, Height: 240})
 	needProgram(t, err)
 	defer display.Close()

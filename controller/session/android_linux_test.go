@@ -162,6 +162,9 @@ steps:
 // TestRunOnAPhone makes a whole run through adb: health, ways to this machine's pages, intents,
 // fingers, the red page, and nothing left in the end.
 func TestRunOnAPhone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run in real time on a display")
+	}
 	p, d := newPocket(t)
 	o := tapped(t, d)
 	record, found, err := Run(t.Context(), o)
@@ -234,6 +237,9 @@ func TestRunOnAPhone(t *testing.T) {
 // TestPhoneLostInARun: it is unplugged while a finger is down. The run fails and says in which
 // step; when the phone is back, the next one finds all as it was.
 func TestPhoneLostInARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a run in real time on a display")
+	}
 	p, d := newPocket(t)
 	p.mu.Lock()
 	p.touched = p.server.Unplug

@@ -39,6 +39,8 @@ func inBox(t *testing.T) bool {
 	if os.Getenv(behindBox) == t.Name() {
 		return true
 	}
+	t.Parallel()
+	takeTurn(t)
 	for _, program := range []string{"dnsmasq", "busybox", "chromium", "Xvfb"} {
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "true" {
 			t.Skip(err)

@@ -11,6 +11,7 @@ import (
 // TestInterruptedWhileTheVideoIsWritten: what was measured counts, and a part of a video is not
 // left where it would pass for all.
 func TestInterruptedWhileTheVideoIsWritten(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		frames int
 		whole  bool

@@ -24,6 +24,7 @@ import (
 // TestRefusedMeasures: a run that measured nothing of what it was made for has failed, with the
 // measure's own sentence; one that measured a part counts.
 func TestRefusedMeasures(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		measures []string
 		want     State
@@ -109,25 +110,29 @@ func TestUnheard(t *testing.T) {
 // TestNotWatchedIsNoError: a run that the recorder was too busy for is told of in the log as one
 // that does not count, in one line, and in its results; one that has failed is an error.
 func TestNotWatchedIsNoError(t *testing.T) {
+	t.Parallel()
 	busy := fmt.Errorf("wait for red: %w", screen.ErrNotWatched)
 	for state, why := range map[State]error{Rejected: busy, Failed: errors.New("the cable came out")} {
-		o := options(t, &scene{name: "d", uri: brief, spoils: why})
-		o.NoPictures = true
-		record, found, err := Run(t.Context(), o)
-		if err != nil || record.State != state || record.Reason != why.Error() || found == nil {
-			t.Fatalf("%+v, %v", record, err)
-		}
-		want := map[State]string{Rejected: "level=WARN msg=\"the run does not count\" reason=",
-			Failed: "level=ERROR msg=\"the run has failed\" reason="}[state]
-		log := string(content(t, o.Dir, LogFile))
-		if n := strings.Count(log, want); n != 1 || strings.Contains(log, "level=ERROR") != (state == Failed) {
-			t.Errorf("%s: the log has %q %d times:\n%s", state, want, n, log)
-		}
-		note := map[State]string{Rejected: "the run does not count: ", Failed: "the run has failed: "}[state] +
-			why.Error()
-		if notes := found.Results.Notes; !slices.Contains(notes, note) {
-			t.Errorf("%s: the results say %q, not %q", state, notes, note)
-		}
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			o := options(t, &scene{name: "d", uri: brief, spoils: why})
+			o.NoPictures = true
+			record, found, err := Run(t.Context(), o)
+			if err != nil || record.State != state || record.Reason != why.Error() || found == nil {
+				t.Fatalf("%+v, %v", record, err)
+			}
+			want := map[State]string{Rejected: "level=WARN msg=\"the run does not count\" reason=",
+				Failed: "level=ERROR msg=\"the run has failed\" reason="}[state]
+			log := string(content(t, o.Dir, LogFile))
+			if n := strings.Count(log, want); n != 1 || strings.Contains(log, "level=ERROR") != (state == Failed) {
+				t.Errorf("%s: the log has %q %d times:\n%s", state, want, n, log)
+			}
+			note := map[State]string{Rejected: "the run does not count: ", Failed: "the run has failed: "}[state] +
+				why.Error()
+			if notes := found.Results.Notes; !slices.Contains(notes, note) {
+				t.Errorf("%s: the results say %q, not %q", state, notes, note)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -20,10 +21,19 @@ import (
 // be killed.
 const killedRun, killedPage = "SESSION_TEST_KILLED_RUN", "SESSION_TEST_KILLED_PAGE"
 
+// atOnce is the number of parallel tests, unless -parallel states it. Scenes and lines mostly wait,
+// so more tests run at a time than there are processors. [takeTurn] bounds those with browsers.
+const atOnce = "12"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(killedRun); dir != "" {
 		runToBeKilled(dir)
 		return
+	}
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set(atOnce) // a number
 	}
 	if err := built.Media(); err != nil {
 		log.Fatal(err)

@@ -130,14 +130,25 @@ func needBrowsers(t *testing.T, browsers ...string) {
 	}
 }
 
+// turns bounds the parallel tests with a browser.
+var turns = make(chan struct{}, 2)
+
+// takeTurn waits until the test may start a browser. It has its turn until its end.
+func takeTurn(t *testing.T) {
+	turns <- struct{}{}
+	t.Cleanup(func() { <-turns })
+}
+
 // TestLoadsByTheAddressBar goes to two addresses, one after the other, as a user does. The first
 // page is busy when the address bar is reached, so the browser opens the bar later: the address
 // must be typed when the bar is seen to be open. What is measured is below the bars.
 func TestLoadsByTheAddressBar(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
+			t.Parallel()
 			d := theLocalDevice(t)
 			needBrowsers(t, browser)
+			takeTurn(t)
 			server := serveColours(t)
 			server.script = `addEventListener("keydown", e => { if (e.key === "Control") { const over = performance.now() + 2000; while (performance.now() < over); } });`
 			o := options(t, d)
@@ -285,7 +296,9 @@ func TestForeignTest(t *testing.T) {
 		{"firefox", "allowed", true, true, []string{"2040c0"}, []string{"8020a0"}},
 	} {
 		t.Run(tc.browser+"/"+tc.name, func(t *testing.T) {
+			t.Parallel()
 			needBrowsers(t, tc.browser)
+			takeTurn(t)
 			file := filepath.Join(t.TempDir(), "secret.html")
 			if err := os.WriteFile(file, []byte(`<!doctype html><style>html { background: #8020a0 }</style>`),
 				0o600); err != nil {

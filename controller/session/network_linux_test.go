@@ -25,6 +25,7 @@ import (
 // TestRunOnNetwork: on a network of its own a page comes as late as round trips make it: one for
 // its name, one to connect and one for the page at least, before anything of it can be seen.
 func TestRunOnNetwork(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a network of its own takes root")
 	}
@@ -39,46 +40,51 @@ func TestRunOnNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, browser := range browsers {
-		dir := filepath.Join(t.TempDir(), "run")
-		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: dir,
-			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.State != Passed || r.Network == nil || r.Network.RTT.Asked != rtt || r.Network.RTT.Got < rtt ||
-			r.Network.Down.Got == 0 {
-			t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
-		}
-		if len(r.ChecksFailed) > 0 || r.Checks == 0 {
-			t.Errorf("%s: of %d checks %v failed", browser, r.Checks, r.ChecksFailed)
-		}
-		file, err := report.Read(filepath.Join(dir, "results.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := file.Environment[report.EnvNetwork]; got != "4Mbit down, 1Mbit up, RTT 400ms" {
-			t.Errorf("%s: results say of the network: %q", browser, got)
-		}
-		i := slices.IndexFunc(file.Windows[0].Results, func(r analyze.Result) bool { return r.Measure == "speedindex" })
-		if i < 0 {
-			t.Fatalf("%s: no speed index was measured", browser)
-		}
-		first, ok := file.Windows[0].Results[i].Find("first_visual_change")
-		if !ok || first.High < 3*rtt.Seconds()*1e3 {
-			t.Errorf("%s: the page is first seen after %v ms (%v to %v), which is less than three round trips", browser,
-				first.Value, first.Low, first.High)
-		}
-		if keep := os.Getenv("EIDETICKER_KEEP"); keep != "" { // to look at
-			if err := os.CopyFS(filepath.Join(keep, browser), os.DirFS(dir)); err != nil {
-				t.Error(err)
+		t.Run(browser, func(t *testing.T) {
+			t.Parallel()
+			takeTurn(t)
+			dir := filepath.Join(t.TempDir(), "run")
+			r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: dir,
+				Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		t.Logf("%s: first seen after %.0f ms; %+v", browser, first.Value, *r.Network)
-		theWaterfall(t, browser, dir, r, file, rtt)
-		log, err := os.ReadFile(filepath.Join(dir, LogFile))
-		if err != nil || !strings.Contains(string(log), "name=page.test type=A result=answered") {
-			t.Errorf("%s: the log does not say that the page's name was asked for (%v)", browser, err)
-		}
+			if r.State != Passed || r.Network == nil || r.Network.RTT.Asked != rtt || r.Network.RTT.Got < rtt ||
+				r.Network.Down.Got == 0 {
+				t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
+			}
+			if len(r.ChecksFailed) > 0 || r.Checks == 0 {
+				t.Errorf("%s: of %d checks %v failed", browser, r.Checks, r.ChecksFailed)
+			}
+			file, err := report.Read(filepath.Join(dir, "results.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := file.Environment[report.EnvNetwork]; got != "4Mbit down, 1Mbit up, RTT 400ms" {
+				t.Errorf("%s: results say of the network: %q", browser, got)
+			}
+			i := slices.IndexFunc(file.Windows[0].Results,
+				func(r analyze.Result) bool { return r.Measure == "speedindex" })
+			if i < 0 {
+				t.Fatalf("%s: no speed index was measured", browser)
+			}
+			first, ok := file.Windows[0].Results[i].Find("first_visual_change")
+			if !ok || first.High < 3*rtt.Seconds()*1e3 {
+				t.Errorf("%s: the page is first seen after %v ms (%v to %v), which is less than three round trips",
+					browser, first.Value, first.Low, first.High)
+			}
+			if keep := os.Getenv("EIDETICKER_KEEP"); keep != "" { // to look at
+				if err := os.CopyFS(filepath.Join(keep, browser), os.DirFS(dir)); err != nil {
+					t.Error(err)
+				}
+			}
+			t.Logf("%s: first seen after %.0f ms; %+v", browser, first.Value, *r.Network)
+			theWaterfall(t, browser, dir, r, file, rtt)
+			log, err := os.ReadFile(filepath.Join(dir, LogFile))
+			if err != nil || !strings.Contains(string(log), "name=page.test type=A result=answered") {
+				t.Errorf("%s: the log does not say that the page's name was asked for (%v)", browser, err)
+			}
+		})
 	}
 }
 

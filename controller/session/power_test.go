@@ -50,6 +50,10 @@ func (s *shelf) switched(t *testing.T) string {
 
 // TestRunsSwitchPower: a set switches its device as it was asked to, and waits until it is there.
 func TestRunsSwitchPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2 runs in real time")
+	}
+	t.Parallel()
 	for use, want := range map[PowerUse]string{PowerOn: "on off", PowerCycle: "off on off on"} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()

@@ -19,22 +19,34 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// TestRunByProtocol: a page of the rig's own comes by the protocol that was asked for, and by
-// nothing else, is measured like any other, and its waterfall tells of TLS.
-func TestRunByProtocol(t *testing.T) {
+// TestRunsWithTLS makes runs whose servers have certificates. Afterwards no authority is left.
+func TestRunsWithTLS(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a network of its own takes root")
 	}
 	needBrowsers(t, "chromium", "firefox")
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
+	t.Run("runs", func(t *testing.T) {
+		t.Run("by protocol", byProtocol)
+		t.Run("on an archive", onArchive)
+	})
+	if left, err := filepath.Glob(filepath.Join(tmp, authorityPrefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("authorities are left: %q, %v", left, err)
+	}
+}
+
+// byProtocol: a page of the rig's own comes by the protocol that was asked for, and by nothing
+// else, is measured like any other, and its waterfall tells of TLS.
+func byProtocol(t *testing.T) {
+	t.Parallel()
 	type run struct {
 		browser  string
 		protocol suite.Protocol
 		keys     bool
 		first    bool // the browser is started with the page
 	}
-	// TestRunOnArchive has the other two
+	// onArchive has the other two
 	runs := []run{{"chromium", suite.HTTP2, false, false}, {"firefox", suite.HTTP3, true, true}}
 	if os.Getenv("EIDETICKER_SOAK") != "" {
 		runs = append(runs, run{"chromium", suite.HTTP3, true, false}, run{"firefox", suite.HTTP2, false, false},
@@ -43,6 +55,8 @@ func TestRunByProtocol(t *testing.T) {
 	for _, tc := range runs {
 		t.Run(fmt.Sprintf("%s %s first=%v", tc.browser, strings.ReplaceAll(string(tc.protocol), "/", ""), tc.first),
 			func(t *testing.T) {
+				t.Parallel()
+				takeTurn(t)
 				t0 := "t0: navigation\n"
 				if tc.first {
 					t0 = ""
@@ -69,9 +83,6 @@ func TestRunByProtocol(t *testing.T) {
 				cameBy(t, dir, tc.protocol)
 				theKeys(t, tc.browser, dir, r, tc.keys)
 			})
-	}
-	if left, err := filepath.Glob(filepath.Join(tmp, authorityPrefix+"*")); err != nil || len(left) > 0 {
-		t.Errorf("authorities are left: %q, %v", left, err)
 	}
 }
 

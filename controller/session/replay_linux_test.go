@@ -61,18 +61,14 @@ func shopTest(t *testing.T, dir fs.FS, address, network string) *suite.Test {
 	return test
 }
 
-// TestRunOnArchive: a site that is not there any more is loaded from its archive, by HTTPS and at
-// all its names, over the line that was asked for; and what is not in the archive is told.
-func TestRunOnArchive(t *testing.T) {
-	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
-		t.Skip("a network of its own takes root")
-	}
-	browsers := []string{"chromium", "firefox"}
-	needBrowsers(t, browsers...)
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
+// onArchive: a site that is not there any more is loaded from its archive, by HTTPS and at all its
+// names, over the line that was asked for; and what is not in the archive is told.
+func onArchive(t *testing.T) {
+	t.Parallel()
 	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
-	run := func(browser, address, protocol string) (*Record, string) {
+	run := func(t *testing.T, browser, address, protocol string) (*Record, string) {
+		t.Helper()
+		takeTurn(t)
 		out := filepath.Join(t.TempDir(), "run")
 		test := shopTest(t, dir, address,
 			"{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+
@@ -89,54 +85,57 @@ func TestRunOnArchive(t *testing.T) {
 		runs = append(runs, [2]string{"chromium", "h2"}, [2]string{"firefox", "h3"})
 	}
 	for _, by := range runs {
-		browser, protocol, asked := by[0], by[1], ""
-		if protocol != "h2" {
-			asked = ", protocol: " + protocol
-		}
-		r, out := run(browser, "https://shop.example/", asked)
-		if r.State != Passed || r.Network == nil || r.Network.Replay == nil {
-			t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
-		}
-		if got := r.Network.Replay; got.Archive != "shop.har" || got.Exact != 2 || got.Loose != 0 ||
-			got.Missed != len(got.Misses) {
-			t.Errorf("%s: %+v", browser, got)
-		}
-		for _, m := range r.Network.Replay.Misses {
-			if !strings.HasSuffix(m.URL, "/favicon.ico") {
-				t.Errorf("%s: missed %+v", browser, m)
+		t.Run(strings.Join(by[:], " "), func(t *testing.T) {
+			t.Parallel()
+			browser, protocol, asked := by[0], by[1], ""
+			if protocol != "h2" {
+				asked = ", protocol: " + protocol
 			}
-		}
-		f, err := os.Open(filepath.Join(out, HARFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fall, err := har.Read(f)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		came := map[string]bool{}
-		for _, e := range fall.Log.Entries {
-			if e.Response.Status == 200 && e.Protocol == protocol {
-				came[e.Request.URL] = true
+			r, out := run(t, browser, "https://shop.example/", asked)
+			if r.State != Passed || r.Network == nil || r.Network.Replay == nil {
+				t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
 			}
-		}
-		if !came["https://shop.example/"] || !came["https://cdn.example/a.svg"] {
-			t.Errorf("%s: by %s came %v", browser, protocol, came)
-		}
-		if _, err := os.Stat(filepath.Join(out, "pictures", "waterfall.svg")); err != nil {
-			t.Error(err)
-		}
-		theKeys(t, browser, out, r, browser == "firefox")
+			if got := r.Network.Replay; got.Archive != "shop.har" || got.Exact != 2 || got.Loose != 0 ||
+				got.Missed != len(got.Misses) {
+				t.Errorf("%s: %+v", browser, got)
+			}
+			for _, m := range r.Network.Replay.Misses {
+				if !strings.HasSuffix(m.URL, "/favicon.ico") {
+					t.Errorf("%s: missed %+v", browser, m)
+				}
+			}
+			f, err := os.Open(filepath.Join(out, HARFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fall, err := har.Read(f)
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			came := map[string]bool{}
+			for _, e := range fall.Log.Entries {
+				if e.Response.Status == 200 && e.Protocol == protocol {
+					came[e.Request.URL] = true
+				}
+			}
+			if !came["https://shop.example/"] || !came["https://cdn.example/a.svg"] {
+				t.Errorf("%s: by %s came %v", browser, protocol, came)
+			}
+			if _, err := os.Stat(filepath.Join(out, "pictures", "waterfall.svg")); err != nil {
+				t.Error(err)
+			}
+			theKeys(t, browser, out, r, browser == "firefox")
+		})
 	}
-	r, _ := run("chromium", "https://Closed.example:443", "")
-	if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed ||
-		!strings.Contains(r.Reason, want) {
-		t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)
-	}
-	if left, err := filepath.Glob(filepath.Join(tmp, authorityPrefix+"*")); err != nil || len(left) > 0 {
-		t.Errorf("authorities are left: %q, %v", left, err)
-	}
+	t.Run("closed", func(t *testing.T) {
+		t.Parallel()
+		r, _ := run(t, "chromium", "https://Closed.example:443", "")
+		if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed ||
+			!strings.Contains(r.Reason, want) {
+			t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)
+		}
+	})
 }
 
 // TestSecureNames: names of an archive tell of HTTPS only where nothing came without it, since

@@ -117,6 +117,7 @@ func options(t *testing.T, d Device) Options {
 }
 
 func TestRunFolder(t *testing.T) {
+	t.Parallel()
 	d := &scene{name: "scripted", uri: paced}
 	o := options(t, d)
 	began := time.Now()
@@ -179,6 +180,7 @@ func TestRunFolder(t *testing.T) {
 }
 
 func TestFailedRunKeepsWhatThereIs(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		device  *scene
 		timeout time.Duration
@@ -231,6 +233,7 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 }
 
 func TestInterruptedRun(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d := &scene{name: "d", uri: "synth:page?size=160x90&frames=10000&markers=1&pace=realtime",
@@ -267,6 +270,9 @@ func setOptions(t *testing.T, variants ...Variant) SetOptions {
 }
 
 func TestSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("8 runs in real time")
+	}
 	t.Parallel()
 	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, "a"}, Variant{d, "b"})
@@ -294,6 +300,9 @@ func TestSet(t *testing.T) {
 
 // TestRetries: whatever is lost is too much here, and every run is said to have lost something.
 func TestRetries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("5 runs in real time")
+	}
 	t.Parallel()
 	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, ""})
@@ -318,6 +327,9 @@ func TestRetries(t *testing.T) {
 // TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has
 // the next number.
 func TestRejectedNextToEarlier(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2 runs in real time")
+	}
 	t.Parallel()
 	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
 	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
@@ -367,6 +379,7 @@ func TestWarmUpThatFails(t *testing.T) {
 }
 
 func TestSetGivesUp(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		device *scene
 		runs   int
@@ -375,6 +388,7 @@ func TestSetGivesUp(t *testing.T) {
 		"what fails each time": {&scene{name: "d", uri: "synth:page?size=96x64&frames=10&pace=realtime"}, mostFailures},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := setOptions(t, Variant{tc.device, ""})
 			o.Repeat = 10
 			set, err := RunSet(t.Context(), o)
@@ -386,6 +400,9 @@ func TestSetGivesUp(t *testing.T) {
 }
 
 func TestUntilFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("2 runs in real time")
+	}
 	t.Parallel()
 	d := &scene{name: "d", uri: brief}
 	o := setOptions(t, Variant{d, ""})
