@@ -12,8 +12,11 @@ import (
 // number and a device that this one does not know, is connected, and asks for the state of things
 // anew. It does not try the same for ever.
 func TestConnectsAgain(t *testing.T) {
+	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprintf("strict=%v", strict), func(t *testing.T) {
+			t.Parallel()
+			needsBrowser(t)
 			p := newPlayed(t)
 			p.strict, p.seq = strict, 7
 			server := httptest.NewServer(p)

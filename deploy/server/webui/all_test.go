@@ -48,6 +48,7 @@ func (p *played) allPages() []shownPage {
 // TestAllPages looks at every page, light and dark, on a desk and on a phone: everything has a
 // name, contrast, and room.
 func TestAllPages(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	p.manyRuns(300)
 	pages := p.allPages()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,18 @@ type tab struct {
 	base string // address of the rig; all requests must go there
 }
 
+// needsBrowser skips a test where no Chromium is installed, and with -short.
+func needsBrowser(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("browsers take long to start")
+	}
+	browsertest.Path(t)
+}
+
 func newTab(t *testing.T, base string) *tab {
 	t.Helper()
+	needsBrowser(t)
 	return &tab{browsertest.NewTab(t, patience, func(url string) bool {
 		return strings.HasPrefix(url, base+"/") || strings.HasPrefix(url, "blob:"+base) || url == "about:blank"
 	}), base}
@@ -53,8 +64,7 @@ func (b *tab) awaitFor(limit time.Duration, what, script string) {
 	ctx, cancel := context.WithTimeout(b.Ctx, limit)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
-	// it was asked of the page before, which has just gone
-	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Cannot find context") {
+	for err != nil && ctx.Err() == nil && ofPageBefore(err) {
 		_, err = chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0)))
 	}
 	if err != nil {
@@ -62,6 +72,13 @@ func (b *tab) awaitFor(limit time.Duration, what, script string) {
 		b.Quiet()
 		b.Fatalf("%s: %v; the page shows %s", what, err, text)
 	}
+}
+
+// ofPageBefore reports whether a script was sent to a document that the browser has just replaced.
+func ofPageBefore(err error) bool {
+	return slices.ContainsFunc([]string{"Cannot find context", "Cannot find default execution context",
+		"Execution context was destroyed", "Inspected target navigated or closed"},
+		func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
 // click clicks what a selector finds.

@@ -19,6 +19,7 @@ func (b *tab) stand(at, frameA, frameB int) {
 }
 
 func TestComparePage(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
 		p.makeRun("20261121-201531-framerate-k7f3", uneven)
@@ -59,6 +60,7 @@ func TestComparePage(t *testing.T) {
 // Runs that begin at other times, and lack frames, are held against each other by where they are
 // from their own start.
 func TestCompareOtherStarts(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	one, other := p.makeRun("20261121-201530-framerate-k7f2", smooth),
 		p.makeRun("20261121-201531-framerate-k7f3", uneven)

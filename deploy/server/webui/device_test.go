@@ -34,7 +34,7 @@ type deviceRig struct {
 func serveDevice(t *testing.T, needed bool) (*deviceRig, *tab) {
 	t.Helper()
 	vendored(t, "page/vendor/uPlot.esm.js")
-	browsertest.Path(t)
+	needsBrowser(t)
 	r := &deviceRig{power: filepath.Join(t.TempDir(), "power")}
 	d := daemontest.New("bench")
 	turn := func(to string) []string { return []string{"sh", "-c", `echo "$1" >>"$0"`, r.power, to} }
@@ -116,6 +116,7 @@ func (b *tab) arrives() string {
 
 // A device is watched, recorded, and its last seconds are saved, by the buttons on its page.
 func TestRecordButtons(t *testing.T) {
+	t.Parallel()
 	r, b := serveDevice(t, false)
 	b.open("#/rig")
 	b.await("the live picture is shown",
@@ -172,6 +173,7 @@ func TestRecordButtons(t *testing.T) {
 
 // A device is put under quarantine, switched, and reserved, by the buttons on its page.
 func TestDeviceButtons(t *testing.T) {
+	t.Parallel()
 	r, b := serveDevice(t, false)
 	b.open("#/rig")
 	const text = `(document.querySelector('.device')?.textContent ?? '')`
@@ -254,6 +256,7 @@ func TestDeviceButtons(t *testing.T) {
 // Who comes from elsewhere gives a token, may do what it allows, and nothing more once it was taken
 // away.
 func TestLoginPage(t *testing.T) {
+	t.Parallel()
 	r, b := serveDevice(t, true)
 	secret := func(name string, role api.Role) string {
 		t.Helper()

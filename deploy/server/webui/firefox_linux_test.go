@@ -250,6 +250,7 @@ const keyRight = "\ue014"
 // Every page works in Firefox too: it is shown, and nothing is wrong that the browser would tell
 // of.
 func TestFirefox(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("browsers take long to start; the same pages were shown in Chromium")
 	}

@@ -52,6 +52,7 @@ console.log(JSON.stringify([answer, meanwhile.map((e) => e.seq), left, again]));
 // TestPicturesOfAnotherDevice: a picture that was on its way when another device was chosen is not
 // shown as that one's.
 func TestPicturesOfAnotherDevice(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	b.open("#/rig")
 	b.await("one device is shown", `document.querySelector('.live')?.width === 640`)

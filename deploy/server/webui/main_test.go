@@ -1,9 +1,16 @@
 package webui
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-func TestMain(m *testing.M) { daemontest.Main(m) }
+func TestMain(m *testing.M) {
+	// Browsers wait for the rig at times, so more of them run than there are processors.
+	if err := flag.Set("test.parallel", "3"); err != nil { // before the command line's own is read
+		panic(err)
+	}
+	daemontest.Main(m)
+}

@@ -77,6 +77,7 @@ const evilPath = `<img src=x onerror="window.evil=1">`
 // A run over a line shows its waterfall under the filmstrip, and below it what the line was like
 // and each request, which leads to its frame.
 func TestNetworkOfARun(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	plain := p.makeRun("20261121-201530-framerate-k7f2", smooth)
 	p.more = overALine

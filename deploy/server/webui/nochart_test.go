@@ -34,6 +34,7 @@ func plain(t *testing.T) fs.FS {
 // A program that was built without the chart library shows everything else, and says what is
 // missing where charts would be.
 func TestWithoutChartLibrary(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	p.page = serving(plain(t))
 	w := httptest.NewRecorder()

@@ -105,6 +105,7 @@ func vendored(t *testing.T, path string) {
 }
 
 func TestTypeCheck(t *testing.T) {
+	t.Parallel()
 	const tsc = "node_modules/.bin/tsc"
 	vendored(t, tsc)
 	if out, err := exec.CommandContext(t.Context(), tsc, "--noEmit", "-p", ".").CombinedOutput(); err != nil {

@@ -26,6 +26,7 @@ import (
 // serve starts a played rig and a browser in front of it.
 func serve(t *testing.T) (*played, *tab) {
 	t.Helper()
+	needsBrowser(t)
 	p, base := servePlayed(t)
 	return p, newTab(t, base)
 }
@@ -97,6 +98,7 @@ func (b *tab) endless() {
 }
 
 func TestRunPage(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	m := p.makeRun("20261121-201532-tearing-k7f4", torn)
 	b.open("#/runs/" + m.id)
@@ -121,10 +123,8 @@ func TestRunPage(t *testing.T) {
 		`document.querySelectorAll('.over-marks .shown-row').length > 0 && document.querySelector('.proof.here') !== null`)
 	b.Log("all charts have their cursor at one place")
 	b.await("charts are drawn", `document.querySelectorAll('.chart .uplot').length >= 4`)
-	if n := browsertest.Eval[int](b.Tab,
-		`new Set([...document.querySelectorAll('.chart .chart-cursor')].map((c) => c.style.left)).size`); n != 1 {
-		t.Errorf("cursors stand at %d places", n)
-	}
+	b.await("cursors stand at one place",
+		`new Set([...document.querySelectorAll('.chart .chart-cursor')].map((c) => c.style.left)).size === 1`)
 	b.Log("the filmstrip is among what was found")
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.filmstrips').scrollIntoView({block: 'center'})`))
 	b.await("the filmstrip is a picture", `document.querySelector('.filmstrips img').naturalWidth > 320`)
@@ -177,6 +177,7 @@ func TestRunPage(t *testing.T) {
 
 // Evidence is shown on the frame and in it, whatever it is of.
 func TestCheckerEvidence(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	m := p.makeRun("20261121-201533-checker-k7f5", tiled)
 	b.open("#/runs/" + m.id)
@@ -189,6 +190,7 @@ func TestCheckerEvidence(t *testing.T) {
 }
 
 func TestTestsPage(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	p.manyRuns(30)
 	b.open("#/tests")
@@ -245,6 +247,7 @@ func TestTestsPage(t *testing.T) {
 }
 
 func TestRunsPage(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	p.manyRuns(10_000)
 	b.open("#/runs")
@@ -349,6 +352,7 @@ func TestRunsPage(t *testing.T) {
 
 // TestHostileNames: names from outside are text, whatever they are.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	p, b := serve(t)
 	m := p.makeRun("20261121-201530-framerate-k7f2", smooth)
 	const evil = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload=window.evil=3>'"` + "`${evil}"
