@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,7 +80,7 @@ func (c runCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if why := unsandboxed(os.Geteuid()); why != "" && fromNetwork(o.Test.URL) {
+	if why := device.SandboxWarning(); why != "" && fromNetwork(o.Test.URL) {
 		fmt.Fprintf(e.err, "warning: %s\n", why)
 	}
 	locks, err := c.lock(e, o.Variants)

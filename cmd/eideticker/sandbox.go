@@ -5,14 +5,6 @@ import (
 	"net/url"
 )
 
-// unsandboxed warns a user of whom Chromium has no sandbox; empty for all others.
-func unsandboxed(uid int) string {
-	if uid != 0 {
-		return ""
-	}
-	return "as root, Chromium runs pages without its sandbox; use another user"
-}
-
 // fromNetwork reports whether an address leads to another machine.
 func fromNetwork(address string) bool {
 	u, err := url.Parse(address)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api/fingerprint"
 	"github.com/eideticker/eideticker/deploy/config"
@@ -153,7 +154,7 @@ func (s *rigService) open() (err error) {
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
-	if why := unsandboxed(os.Geteuid()); why != "" {
+	if why := device.SandboxWarning(); why != "" {
 		s.log.Warn(why)
 	}
 	broken, err := s.store.Recover(ctx)

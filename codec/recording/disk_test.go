@@ -354,7 +354,7 @@ func TestLentFrameChanged(t *testing.T) {
 // its checkpoints. (Flushes, which are by the clock and stand still here, add up to 8192 bytes a
 // second.)
 func TestStillScreen(t *testing.T) {
-	f, _ := frame.NewFormat(frame.BGR4, 640, 360)
+	f, _ := frame.NewFormat(frame.BGR4, 320, 180)
 	pix := make([]byte, f.Size())
 	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range pix {
