@@ -115,5 +115,17 @@ func TestHugeGap(t *testing.T) {
 		if err := read.parse(head.append(nil)); (err == nil) != (g.Count == 1<<40) || err == nil && read.gap != g {
 			t.Errorf("%+v is read as %+v, %v", g, read.gap, err)
 		}
+		f := format(t, frame.GREY, 4, 2, 0)
+		w := newWriter(&memDisk{}, testOptions())
+		if err := w.Segment(f, 1, 60); err != nil {
+			t.Fatal(err)
+		}
+		g.At = metaOf(0).Sampled
+		if err := w.Gap(g); (err == nil) != (g.Count == 1<<40) {
+			t.Errorf("%+v is written: %v", g, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

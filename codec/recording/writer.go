@@ -435,8 +435,8 @@ func (w *Writer) Gap(g frame.Gap) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	if g.Count == 0 || !g.At.Valid() {
-		return fmt.Errorf("gap of %d frames at %v", g.Count, g.At)
+	if g.Count == 0 || g.Count > maxGapFrames || g.First > maxGapFirst || !g.At.Valid() { // no reader takes it
+		return fmt.Errorf("record gap of %d frames from %d at %v: out of range", g.Count, g.First, g.At)
 	}
 	j := <-w.jobs
 	head := gapHead{w.number, g}
