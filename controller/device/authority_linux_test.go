@@ -20,6 +20,7 @@ func TestBrowsersTrustTheAuthority(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
+	t.Parallel()
 	authority, err := serve.OpenAuthority(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,7 @@ func TestBrowsersTrustTheAuthority(t *testing.T) {
 			{"nobody", nil, 0},
 		} {
 			t.Run(name+" "+tc.name, func(t *testing.T) {
+				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				major := make(chan int, 100)

@@ -36,6 +36,8 @@ type BrowserOptions struct {
 	// Start starts its program, where that is to be in a network of its own. The program ends with
 	// the thread that did it, if that ends. nil: as programs are started.
 	Start func(*exec.Cmd) error
+
+	profiles string // folder in which its profile is made; "": see profileBase
 }
 
 // Browser is a browser with a new profile that fills a display.
@@ -114,7 +116,11 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
 	}
-	if b.profile, err = newProfile(profileBase(), kind.files); err != nil {
+	profiles := o.profiles
+	if profiles == "" {
+		profiles = profileBase()
+	}
+	if b.profile, err = newProfile(profiles, kind.files); err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind.name, err)
 	}
 	if policy != "" && kind.name == "firefox" {

@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -271,6 +272,10 @@ func TestMain(m *testing.M) {
 		hold()
 		return
 	}
+	// Browsers wait for their pages most of the time, so more of them run than there are processors.
+	if err := flag.Set("test.parallel", "3"); err != nil { // before the command line's own is read
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -327,6 +332,7 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 // TestStoppedDisplayIsPutAway: a display on a machine that stands still for longer than programs
 // are given to end takes its socket with it all the same.
 func TestStoppedDisplayIsPutAway(t *testing.T) {
+	t.Parallel()
 	d, err := StartDisplay(t.Context(), DisplayOptions{Width: 64, Height: 64})
 	need(t, err)
 	defer d.Close()

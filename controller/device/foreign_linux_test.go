@@ -23,9 +23,11 @@ func TestForeignTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
+	t.Parallel()
 	for _, k := range kinds() {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) {
+				t.Parallel()
 				path, err := find(k.pkg, k.programs...)
 				need(t, err)
 				reachesServices(t, k, path, foreign)

@@ -62,8 +62,10 @@ func TestBrowsersAskNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
+	t.Parallel()
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			path, err := find(k.pkg, k.programs...)
 			need(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -376,15 +376,18 @@ const frame = to => new Promise(done => { const f = document.createElement("ifra
 const socket = to => new Promise(done => { try { const s = new WebSocket(to); s.onopen = s.onerror = s.onclose = done; } catch { done(); } });
 const worker = () => new Promise(done => { const w = new Worker(URL.createObjectURL(new Blob(["fetch('http://127.0.0.1:%s/worker', {mode: 'no-cors'}).catch(() => 0).then(() => postMessage(0))"]))); w.onmessage = w.onerror = done; });
 const later = () => new Promise(done => setTimeout(done, 5000)); // for datagrams: their sender hears nothing
+const kept = []; // a connection that is not kept may be collected before it has sent
 const servers = async () => {
 	const p = new RTCPeerConnection({iceServers: here.flatMap(host => [
 		{urls: "stun:" + host + ":" + stun}, {urls: ["turn:" + host + ":" + turn, "turn:" + host + ":" + turnTCP + "?transport=tcp"], username: "u", credential: "p"},
 	])});
+	kept.push(p);
 	p.createDataChannel("x");
 	await p.setLocalDescription(await p.createOffer());
 };
 const peers = async () => {
 	const a = new RTCPeerConnection(), b = new RTCPeerConnection();
+	kept.push(a, b);
 	a.createDataChannel("x");
 	await a.setLocalDescription(await a.createOffer());
 	await b.setRemoteDescription(a.localDescription);
@@ -393,7 +396,9 @@ const peers = async () => {
 	for (const host of here) await a.addIceCandidate({candidate: "candidate:1 1 udp 2122260223 " + host + " " + peer + " typ host", sdpMid: "0", sdpMLineIndex: 0});
 };
 const webTransport = () => Promise.all(here.map(host => new WebTransport("https://" + host + ":" + transport + "/").ready));
-for (const send of [servers, peers, webTransport]) (async () => send())().catch(() => 0);
+const sends = () => { for (const send of [servers, peers, webTransport]) (async () => send())().catch(() => 0); };
+sends();
+setInterval(sends, 5000); // browsers give up on a busy machine
 Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	fetch("http://" + host + "/fetch/" + i, {mode: "no-cors"}).catch(() => 0),
 	frame("http://" + host + "/frame/" + i), socket("ws://" + host + "/socket/" + i),
@@ -504,7 +509,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	goTo(page.URL+"/try", "/try")
 	await("/tried")
 	if !foreign {
-		sending, enough := context.WithTimeout(ctx, time.Minute)
+		sending, enough := context.WithTimeout(ctx, 3*time.Minute)
 		defer enough()
 		for _, way := range append(slices.Clone(datagramWays), "turnTCP") {
 			if !reaches(sending, "/"+way) {
