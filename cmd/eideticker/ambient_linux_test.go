@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eideticker/eideticker/capture/video/media"
+	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/built"
 )
 
@@ -24,6 +25,7 @@ func TestRightsStay(t *testing.T) {
 		}
 		t.Skip("it takes root to start a program with capabilities")
 	}
+	t.Parallel()
 	program, err := built.Program()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +92,7 @@ func asNobody(t *testing.T, test string, caps ...uintptr) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+test+"$", "-test.v")
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), aloneEnv+"=1", "TMPDIR=/tmp", "HOME=/")
+	cmd.Env = append(os.Environ(), aloneEnv+"=1", "TMPDIR=/tmp", "HOME=/", session.LockVariable+"=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: "+test) {
 		t.Errorf("%v:\n%s", err, out)

@@ -17,6 +17,7 @@ import (
 // a signal, and a webcam.
 func TestVMDoctor(t *testing.T) {
 	rigvm.Need(t)
+	t.Parallel()
 	program, err := built.Program()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 // random and must come back too. Most formats come in large sizes with EIDETICKER_SOAK only: a
 // packed and a planar one stand for them.
 func TestRawComesBack(t *testing.T) {
+	t.Parallel()
 	sizes := [][2]int{{1, 1}, {2, 2}, {342, 190}, {1366, 768}, {4096, 2160}}
 	for _, pixel := range frame.PixelFormats() {
 		for _, size := range sizes {
@@ -62,6 +63,7 @@ func refused(t *testing.T, pixel frame.PixelFormat) {
 
 // TestY4MComesBack does the same for streams whose header and frame lines have all that Y4M knows.
 func TestY4MComesBack(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		colour   string
 		divX     int // of the chroma planes; 0 for none

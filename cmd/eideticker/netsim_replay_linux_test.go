@@ -166,6 +166,7 @@ func TestBrowsersAreRecordedAndReplayed(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a packet link takes root")
 	}
+	t.Parallel()
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) { recordedAndReplayed(t, name) })
 	}

@@ -13,7 +13,10 @@ import (
 // Runs on a rig are held against a baseline of it, those of each browser against its own, and the
 // exit code says what came of it.
 func TestRunOnRigBaseline(t *testing.T) {
-	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	if testing.Short() {
+		t.Skip("it plays a scene 13 times in real time; TestRunOnRig plays some")
+	}
+	t.Parallel()
 	device := daemontest.New("local")
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil)
 	address := answering(t, rig, nil)

@@ -20,7 +20,7 @@ import (
 
 // A run on a rig ends as one on this machine: the same table, the same exit codes.
 func TestRunOnRig(t *testing.T) {
-	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	t.Parallel()
 	device := daemontest.New("local")
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{device}, nil)
 	address := answering(t, rig, nil)
@@ -106,7 +106,7 @@ func runOn(t *testing.T, address string, args ...string) (code int, out, errOut 
 
 // A job that somebody ends between two runs fails, whatever the runs have come to that it has made.
 func TestRunOnRigCancelled(t *testing.T) {
-	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	t.Parallel()
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
 	address := answering(t, rig, nil)
 	over := make(chan struct{})
@@ -171,10 +171,11 @@ func forgetful(next http.Handler, knows int) http.Handler {
 
 // Of a job that made more runs than it tells of, all are judged.
 func TestRunOnRigManyRuns(t *testing.T) {
-	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
-	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
+	t.Parallel()
 	for knows, name := range []string{"after a restart", "the last one"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
 			address := answering(t, rig, func(next http.Handler) http.Handler { return forgetful(next, knows) })
 			code, out, errOut := runOn(t, address, "scene", "--max-lost", "100%", "--repeat", "3", "--json")
 			var told runSetJSON

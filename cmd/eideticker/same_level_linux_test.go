@@ -204,6 +204,9 @@ func sceneOptions(dir string, repeat int) session.SetOptions {
 
 // TestSameOverRuns makes one comparison of real runs, and counts it from its folder.
 func TestSameOverRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays a scene 12 times in real time")
+	}
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "same")
 	options := []session.SetOptions{sceneOptions(dir, stats.FewestRuns)}
@@ -232,6 +235,9 @@ func TestSameOverRuns(t *testing.T) {
 
 // TestSameInterrupted: what was made is told, and nothing is said of what was not.
 func TestSameInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays a scene three times in real time")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -33,12 +34,33 @@ func TestMain(m *testing.M) {
 	if err := built.Media(); err != nil {
 		log.Fatal(err)
 	}
-	testscript.Main(m, map[string]func(){"eideticker": main})
+	// Scripts and runs wait most of the time, so more of them run than there are processors.
+	if err := flag.Set("test.parallel", "6"); err != nil { // before the command line's own is read
+		log.Fatal(err)
+	}
+	testscript.Main(locked{m}, map[string]func(){"eideticker": main})
+}
+
+// locked runs tests with locks of devices of their own: other programs may use this machine.
+type locked struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (m locked) Run() int {
+	dir, err := os.MkdirTemp("", "eideticker-test-*")
+	if err == nil {
+		err = os.Setenv(session.LockVariable, dir)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	return m.M.Run()
 }
 
 // TestScripts runs testdata/script/*.txtar: one per command or fault, in the words that a user
 // would type.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		WorkdirRoot:         t.TempDir(), // the library's own is left behind where only some scripts run

@@ -19,7 +19,7 @@ import (
 // TestRigCompares: a rig holds two of its sets against each other, and one against a baseline, as
 // eideticker compare does.
 func TestRigCompares(t *testing.T) {
-	t.Setenv("EIDETICKER_LOCK_DIR", t.TempDir())
+	t.Parallel()
 	rig := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("local")}, nil)
 	tokens, err := server.OpenTokens(rig.Dir)
 	if err != nil {
