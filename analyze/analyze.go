@@ -80,7 +80,7 @@ func Values(measure string) []string {
 func CheckNames(names []string) error {
 	for _, name := range names {
 		if name != QualityName && !slices.Contains(Names(), name) {
-			return fmt.Errorf("no measure is called %q: there are %s and %s", name, strings.Join(Names(), " "),
+			return fmt.Errorf("unknown measure %q; known: %s and %s", name, strings.Join(Names(), " "),
 				QualityName)
 		}
 	}

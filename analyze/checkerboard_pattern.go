@@ -53,7 +53,7 @@ func choosePattern(c *Case) (*pattern, error) {
 	o := &c.Options.Checkerboard
 	for _, colour := range o.Colours {
 		if colour > 0xffffff {
-			return nil, fmt.Errorf("%#x is no colour: 0xRRGGBB is wanted", colour)
+			return nil, fmt.Errorf("%#x is not a colour: 0xRRGGBB is wanted", colour)
 		}
 	}
 	switch {

@@ -369,7 +369,7 @@ func TestCheckerboardRefusals(t *testing.T) {
 		{"other side", "checker", CheckerboardOptions{Cell: 12}, "no checkerboard"},
 		{"colour never appears", "page", CheckerboardOptions{Colours: []uint32{0xff00ff}}, ""},
 		{"grid never appears", "page", CheckerboardOptions{Colours: []uint32{0xff00ff, 0xff0000}, Cell: 8}, ""},
-		{"no colour", "page", CheckerboardOptions{Colours: []uint32{1 << 24}}, "0x1000000 is no colour"},
+		{"no colour", "page", CheckerboardOptions{Colours: []uint32{1 << 24}}, "0x1000000 is not a colour"},
 		{"three colours", "page", CheckerboardOptions{Colours: []uint32{1, 2, 3}}, "3 colours"},
 		{"twice the same", "page", CheckerboardOptions{Colours: []uint32{1, 1}}, "two different"},
 		{"large cells", "page", CheckerboardOptions{Cell: 65}, "2 to 64"},

@@ -81,7 +81,7 @@ func Variants() []string { return []string{"pixel", "histogram", "perceptual", "
 func CheckVariants(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Variants(), name) {
-			return fmt.Errorf("no variant of load figures is called %q: there are %s", name,
+			return fmt.Errorf("unknown variant of load figures %q; known: %s", name,
 				strings.Join(Variants(), " "))
 		}
 	}

@@ -71,7 +71,7 @@ func TestDeclaredValuesAreMeasured(t *testing.T) {
 		}
 	}
 	if got := Values("nonsense"); got != nil {
-		t.Errorf("what is no measure has the values %v", got)
+		t.Errorf("what is not a measure has the values %v", got)
 	}
 }
 

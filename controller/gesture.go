@@ -52,7 +52,7 @@ func (r *run) gesture(s suite.Step) ([]input.Timed, error) {
 		}
 		return r.Gestures.Script(a.Text, r.area())
 	}
-	return nil, fmt.Errorf("%s is no input", s.Verb())
+	return nil, fmt.Errorf("%s is not an input", s.Verb())
 }
 
 // at is where a point lies on the screen.

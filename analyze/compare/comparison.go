@@ -49,7 +49,7 @@ type PrimaryError struct {
 }
 
 func (e *PrimaryError) Error() string {
-	return fmt.Sprintf("no measure of both is called %q: there are %s", e.Name, strings.Join(e.There, ", "))
+	return fmt.Sprintf("unknown measure of both %q; known: %s", e.Name, strings.Join(e.There, ", "))
 }
 
 var errNothingToCompare = errors.New("no value is common to A and B; analyze both with the same measures")

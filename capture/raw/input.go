@@ -23,7 +23,7 @@ type input struct {
 func openInput(scheme, path string) (*input, error) {
 	in := &input{f: os.Stdin, uri: scheme + ":" + path, ctx: context.Background()}
 	if path == "" {
-		return nil, fmt.Errorf("%s: no file is named; use - for standard input", in.uri)
+		return nil, fmt.Errorf("%s: no file given; use - for standard input", in.uri)
 	}
 	if path != "-" {
 		f, err := os.Open(path)
@@ -40,7 +40,7 @@ func openInput(scheme, path string) (*input, error) {
 	switch {
 	case st.IsDir():
 		in.Close()
-		return nil, fmt.Errorf("%s: this is a folder; the source reads one file", in.uri)
+		return nil, fmt.Errorf("%s: is a folder; give one file", in.uri)
 	case st.Mode().IsRegular():
 		if in.start, err = in.f.Seek(0, io.SeekCurrent); err != nil {
 			in.Close()

@@ -59,7 +59,7 @@ func rawParams(params url.Values) (frame.Format, capture.Rational, error) {
 		return frame.Format{}, capture.Rational{}, err
 	}
 	if !params.Has("size") || !params.Has("format") {
-		return fail(errors.New("raw frames don't say what they are: add ?size=1920x1080&format=BGR4"))
+		return fail(errors.New("size and format are needed: add ?size=1920x1080&format=BGR4"))
 	}
 	width, height, err := frame.ParseSize(params.Get("size"))
 	if err != nil {

@@ -137,8 +137,8 @@ func TestRawPipe(t *testing.T) {
 		want   []string // of the error
 	}{
 		{"whole", 45 * 7, 7, nil},
-		{"ends inside a frame", 45*7 + 44, 7, []string{"inside frame 7", "after 44 of its 45 bytes", "7 whole frames"}},
-		{"ends inside the first", 1, 0, []string{"inside frame 0"}},
+		{"ends inside a frame", 45*7 + 44, 7, []string{"in frame 7", "after 44 of its 45 bytes", "7 whole frames"}},
+		{"ends inside the first", 1, 0, []string{"in frame 0"}},
 		{"empty", 0, 0, []string{"before the first frame"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestRawFileCutMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := capturetest.Play(t, s)
-	wantError(t, g.Err, "cut while it was read", "4 of 10 frames")
+	wantError(t, g.Err, "truncated while it was read", "4 of 10 frames")
 	if len(g.Frames) != 4 {
 		t.Errorf("%d frames", len(g.Frames))
 	}

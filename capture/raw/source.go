@@ -50,7 +50,7 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 		case err != io.EOF:
 			return capture.UnlessEnded(ctx, fmt.Errorf("%s: %w", s.info.URI, err))
 		case s.info.Frames != 0:
-			return fmt.Errorf("%s: the file was cut while it was read: it ends after %d of %d frames: %w", s.info.URI,
+			return fmt.Errorf("%s: the file was truncated while it was read, after %d of %d frames: %w", s.info.URI,
 				n, s.info.Frames, io.ErrUnexpectedEOF)
 		case n == 0:
 			return fmt.Errorf("%s: the input ends before the first frame: %w", s.info.URI, io.ErrUnexpectedEOF)
@@ -64,7 +64,7 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 func readFrame(r io.Reader, n uint64, dst []byte) error {
 	got, err := io.ReadFull(r, dst)
 	if err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("the input ends inside frame %d, after %d of its %d bytes; the %d whole frames before it were delivered: %w", n, got, len(dst), n, err)
+		return fmt.Errorf("the input ends in frame %d, after %d of its %d bytes; %d whole frames were delivered: %w", n, got, len(dst), n, err)
 	}
 	return err
 }

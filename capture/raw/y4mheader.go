@@ -128,7 +128,7 @@ func checkLine(line, magic string) error {
 	}
 	for i := range len(line) {
 		if line[i] < ' ' || line[i] > '~' {
-			return fmt.Errorf("offset %d: byte 0x%02x does not belong into a line of parameters", i, line[i])
+			return fmt.Errorf("offset %d: byte 0x%02x is not allowed in a line of parameters", i, line[i])
 		}
 	}
 	return nil

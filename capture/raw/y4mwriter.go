@@ -31,14 +31,14 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 	pixel, tag, ok := planarOf(f.Pixel)
 	switch {
 	case !ok && f.Pixel.Depth() > 8:
-		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and only 8-bit Y4M is written; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
+		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M has 8 bits; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
 	case !ok:
-		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M holds only YUV and grey, to which RGB can't be turned without loss; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
+		return nil, fmt.Errorf("write Y4M: frames are %v (%s), and Y4M needs YUV or grey; export to .raw, .png or .mp4", f.Pixel, f.Pixel.About())
 	}
 	y := &Y4MWriter{w: w, format: f, order: f.Pixel.String(), lines: []string{frameMagic}}
 	if header == "" {
 		if periodNum <= 0 || periodDen <= 0 {
-			return nil, fmt.Errorf("write Y4M: it has one frame rate for all frames, and that of these is not known or varies")
+			return nil, fmt.Errorf("write Y4M: the frame rate is unknown or varies")
 		}
 		ranged := "LIMITED"
 		if f.Range == frame.FullRange {

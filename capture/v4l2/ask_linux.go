@@ -35,10 +35,10 @@ func newDevice(n node, path string) (*device, error) {
 	}
 	switch {
 	case d.caps&(capVideoCapture|capVideoCaptureMplane) == 0:
-		return nil, fmt.Errorf("%w: %s (%s) is %s, not one that captures; eideticker sources lists those", ErrNoDevice,
+		return nil, fmt.Errorf("%w: %s (%s) is %s, not a capture device; eideticker sources lists them", ErrNoDevice,
 			path, d.card, kindOf(d.caps))
 	case d.caps&capStreaming == 0:
-		return nil, fmt.Errorf("%w: %s (%s) has no streaming buffers, only read(2), which tells no times and no losses",
+		return nil, fmt.Errorf("%w: %s (%s) has no streaming buffers, only read(2), without times and losses",
 			ErrNoDevice, path, d.card)
 	}
 	return d, nil
@@ -49,10 +49,10 @@ func (d *device) identify() error {
 	var c capability
 	if err := d.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
 		if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists those that there are", ErrNoDevice,
+			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists capture devices", ErrNoDevice,
 				d.path)
 		}
-		return fmt.Errorf("ask %s what it is: %w", d.path, err)
+		return fmt.Errorf("query %s: %w", d.path, err)
 	}
 	d.driver, d.card, d.bus = text(c.driver[:]), text(c.card[:]), text(c.busInfo[:])
 	d.caps = c.capabilities
@@ -126,14 +126,14 @@ func (d *device) getFormat() (format, error) {
 	if d.multi {
 		f := formatMulti{typ: typeCaptureMplane}
 		if err := d.ioctl(vidiocGFmt, unsafe.Pointer(&f)); err != nil {
-			return format{}, fmt.Errorf("ask %s for its format: %w", d.path, err)
+			return format{}, fmt.Errorf("read the format of %s: %w", d.path, err)
 		}
 		return f.pix.normal()
 	}
 	f := formatSingle{typ: typeCapture}
 	f.pix.priv = pixFormatPrivMagic
 	if err := d.ioctl(vidiocGFmt, unsafe.Pointer(&f)); err != nil {
-		return format{}, fmt.Errorf("ask %s for its format: %w", d.path, err)
+		return format{}, fmt.Errorf("read the format of %s: %w", d.path, err)
 	}
 	return f.pix.normal()
 }

@@ -149,7 +149,7 @@ func (c colourNumbers) apply(f *frame.Format) error {
 	case encodingBT2020:
 		f.Matrix = frame.BT2020
 	default:
-		return fmt.Errorf("%w: its colours are coded as %s, for which recordings have no name; set the device to BT.601, BT.709 or BT.2020, or record RGB",
+		return fmt.Errorf("%w: unknown colour coding %s; set the device to BT.601, BT.709, BT.2020 or RGB",
 			ErrUnsupported, nameIn(encodingNames[:], c.encoding))
 	}
 	return nil

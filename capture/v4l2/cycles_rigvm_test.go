@@ -83,7 +83,7 @@ func TestBadInput(t *testing.T) {
 		{"metadata", metadata, "", ErrNoDevice, []string{"a metadata node"}},
 		{"no such input", hdmi, "input=7", nil, []string{"no input 7", "0 (HDMI"}},
 		{"a format that it has not", hdmi, "format=ABCD", nil, []string{"no format ABCD", "YUYV", "BGR4"}},
-		{"a format that cannot be recorded", hdmi, "format=HSV3", ErrUnsupported, []string{"HSV3", "no name", "YUYV"}},
+		{"a format that cannot be recorded", hdmi, "format=HSV3", ErrUnsupported, []string{"HSV3", "unknown format", "YUYV"}},
 		{"another size than the signal's", hdmi, "size=320x240", nil, []string{"640x480p59.94", "scaled", "320x240"}},
 		{"no signal", hdmiMulti, "wait=0s", nil, []string{"no"}},
 		{"a size that a camera has not", camera, "size=333x222", nil, []string{"333x222", "320x180", "640x360"}},

@@ -49,13 +49,13 @@ func (d *device) offer(modes []Mode) error {
 	r := edidRequest{pad: in.index, blocks: uint32(len(want) / edidBlock), edid: unsafe.Pointer(&want[0])}
 	if err := d.ioctl(vidiocSEdid, unsafe.Pointer(&r)); err != nil {
 		if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("set the EDID of %s: %w; leave edid= out", d.path, errNoEDID)
+			return fmt.Errorf("set the EDID of %s: %w; omit edid=", d.path, errNoEDID)
 		}
 		return d.explain("set the EDID of "+d.path, err)
 	}
 	have, err := d.readEDID()
 	if err == nil && !sameEDID(have, want) {
-		err = errors.New("it reads back otherwise")
+		err = errors.New("reads back differently")
 	}
 	if err != nil {
 		return fmt.Errorf("set the EDID of %s: %w", d.path, err)

@@ -9,7 +9,7 @@ var (
 	ErrBusy       = errors.New("in use by another program")
 	ErrNoCable    = errors.New("no cable, or the device at its other end is off")
 	ErrNoSignal   = errors.New("no signal")
-	ErrNoLock     = errors.New("there is a signal, but the receiver finds no lock on it")
+	ErrNoLock     = errors.New("signal without lock")
 	ErrOutOfRange = errors.New("the signal is out of the receiver's range")
 	ErrProtected  = errors.New("the signal is protected (HDCP), and the card does not show it")
 	// interlaced, compressed, of an unknown matrix: the error says which

@@ -25,7 +25,7 @@ func (s *source) mend(ctx context.Context, why error) error {
 	cause := causeOf(why)
 	switch {
 	case cause == frame.DeviceGone && !s.count.any:
-		return fmt.Errorf("%w: it went away before its first frame (%w)", ErrNoDevice, why)
+		return fmt.Errorf("%w: lost before its first frame (%w)", ErrNoDevice, why)
 	case errors.Is(why, errStalled):
 		// A driver that does as it is told, but for frames: a USB device, say, whose input sleeps.
 		// That may last.

@@ -105,7 +105,7 @@ func (m Mode) timing() (timing, error) {
 	}
 	if t.clock < 1 || t.clock > maxDTDClock || t.width > maxDTDSide || t.height > maxDTDSide || t.hfp > maxDTDPorch*2 ||
 		t.vbp+t.vfp+t.vs > maxDTDSide {
-		return t, fmt.Errorf("an EDID cannot name it: at most %dx%d and a pixel clock of 655 MHz", maxDTDSide,
+		return t, fmt.Errorf("not possible in an EDID: at most %dx%d and a pixel clock of 655 MHz", maxDTDSide,
 			maxDTDSide)
 	}
 	return t, nil
@@ -139,16 +139,16 @@ func (m Mode) cvt() (timing, error) {
 		clockStep             = 25 // units of 10 kHz
 	)
 	if m.Width < 64 || m.Height < 64 || m.Width%2 != 0 || m.Width > maxDTDSide || m.Height > maxDTDSide {
-		return timing{}, fmt.Errorf("want an even width, and 64x64 to %dx%d", maxDTDSide, maxDTDSide)
+		return timing{}, fmt.Errorf("must have an even width, and be 64x64 to %dx%d", maxDTDSide, maxDTDSide)
 	}
 	period := m.Period.Duration(1).Nanoseconds()
 	if period < 2*leastVBlank || period > 1e9/10 {
-		return timing{}, fmt.Errorf("want 10 to 1000 frames a second")
+		return timing{}, fmt.Errorf("must be 10 to 1000 frames per second")
 	}
 	vSync := cvtSync(m.Width, m.Height)
 	line := (period - leastVBlank) / int64(m.Height)
 	if line < 1 {
-		return timing{}, fmt.Errorf("its lines are too many for the time")
+		return timing{}, fmt.Errorf("too many lines for the time")
 	}
 	vBlank := max(int(leastVBlank/line)+1, vFront+vSync+leastVBack)
 	pixels := int64(m.Width+hBlank) * int64(m.Height+vBlank)

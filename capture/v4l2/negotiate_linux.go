@@ -170,10 +170,10 @@ func (d *device) recordable(f formatDesc, all []formatDesc) error {
 		return nil
 	}
 	if f.flags&fmtFlagCompressed != 0 {
-		return fmt.Errorf("%w: %v is compressed, and what was lost in that is not in the picture any more; %s has %s",
+		return fmt.Errorf("%w: %v is compressed with loss; %s has %s",
 			ErrUnsupported, frame.PixelFormat(f.fourcc), d.path, formatList(all))
 	}
-	return fmt.Errorf("%w: recordings have no name for the format %v (%s); %s has %s",
+	return fmt.Errorf("%w: unknown format %v (%s); %s has %s",
 		ErrUnsupported, frame.PixelFormat(f.fourcc), f.about, d.path, formatList(all))
 }
 
@@ -185,10 +185,10 @@ func (d *device) noneRecordable(all []formatDesc) error {
 		}
 	}
 	if len(all) > 0 && compressed == len(all) {
-		return fmt.Errorf("%w: %s (%s) delivers compressed pictures only (%s), in which detail is lost; use a card, or a USB 3 port, that gives uncompressed ones",
+		return fmt.Errorf("%w: %s (%s) only delivers lossy formats (%s); use a card or port with uncompressed formats",
 			ErrUnsupported, d.path, d.card, formatList(all))
 	}
-	return fmt.Errorf("%w: none of the formats of %s (%s) can be recorded: it has %s", ErrUnsupported, d.path, d.card,
+	return fmt.Errorf("%w: no recordable format in %s (%s), which has %s", ErrUnsupported, d.path, d.card,
 		formatList(all))
 }
 
@@ -313,7 +313,7 @@ func wholeFrame(f frame.Format) run {
 // gather copies a frame whose planes lie apart.
 func gather(d format, planes []frame.Plane) ([]run, error) {
 	if len(planes) != len(d.planes) {
-		return nil, fmt.Errorf("%w: %v comes in %d pieces of memory, and has %d planes", ErrUnsupported,
+		return nil, fmt.Errorf("%w: %v has %d memory pieces, but %d planes", ErrUnsupported,
 			frame.PixelFormat(d.fourcc), len(d.planes), len(planes))
 	}
 	var runs []run

@@ -48,7 +48,7 @@ func openNode(path string) (*file, error) {
 		return nil, pathError(path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
-		return nil, fmt.Errorf("%w: %s is not a device node; eideticker sources lists those that there are",
+		return nil, fmt.Errorf("%w: %s is not a device node; eideticker sources lists capture devices",
 			ErrNoDevice, path)
 	}
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -64,7 +64,7 @@ func openNode(path string) (*file, error) {
 func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return fmt.Errorf("%w: %s (%w); eideticker sources lists those that there are", ErrNoDevice, path, err)
+		return fmt.Errorf("%w: %s (%w); eideticker sources lists capture devices", ErrNoDevice, path, err)
 	case errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("open %s: %w%s", path, ErrBusy, heldBy(path))
 	}

@@ -148,7 +148,7 @@ func TestSilence(t *testing.T) {
 		t.Fatalf("frames %+v", p.metas)
 	}
 	checkKinds(t, p, "signal lost", "signal back", "signal lost", "signal back")
-	if !strings.Contains(string(p.events[0].Data), "no frames come") {
+	if !strings.Contains(string(p.events[0].Data), "no more frames") {
 		t.Errorf("told %s", p.events[0].Data)
 	}
 }
@@ -268,7 +268,7 @@ func TestUserPtrFallsBack(t *testing.T) {
 		change func(f *fakeDriver)
 		reason string
 	}{
-		{"a ring of few slots", func(f *fakeDriver) { f.later = 3 }, "none to spare"},
+		{"a ring of few slots", func(f *fakeDriver) { f.later = 3 }, "too small for userptr"},
 		{"buffers larger than slots", func(f *fakeDriver) { f.padding = 3 * 4096 }, "slots have"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestUserPtrFallsBack(t *testing.T) {
 	t.Run("not at first", func(t *testing.T) {
 		f := newFake(t)
 		f.frames(2)
-		if _, err := f.run("memory=userptr", 3, true); err == nil || !strings.Contains(err.Error(), "none to spare") {
+		if _, err := f.run("memory=userptr", 3, true); err == nil || !strings.Contains(err.Error(), "too small for userptr") {
 			t.Errorf("it ended with %v", err)
 		}
 	})

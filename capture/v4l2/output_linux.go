@@ -83,7 +83,7 @@ func (o *Output) open(width, height int) error {
 func (o *Output) setTimings(width, height int) error {
 	t := new(dvTimings)
 	if err := o.file.ioctl(vidiocGDVTimings, unsafe.Pointer(t)); err != nil {
-		return fmt.Errorf("ask %s for its mode: %w; only outputs with DV timings (HDMI, DVI) can be played on", o.path,
+		return fmt.Errorf("read the mode of %s: %w; only outputs with DV timings (HDMI, DVI) can play", o.path,
 			err)
 	}
 	if width > 0 {
@@ -120,7 +120,7 @@ func (o *Output) findTimings(width, height int) (*dvTimings, error) {
 func (o *Output) setFormat() error {
 	f := &formatSingle{typ: typeOutput}
 	if err := o.file.ioctl(vidiocGFmt, unsafe.Pointer(f)); err != nil {
-		return fmt.Errorf("ask %s for its format: %w", o.path, err)
+		return fmt.Errorf("read the format of %s: %w", o.path, err)
 	}
 	for _, p := range []frame.PixelFormat{frame.BGR4, frame.XR24, frame.BGR3, frame.RGB3, frame.YUYV} {
 		want := *f
@@ -146,7 +146,7 @@ func (o *Output) setFormat() error {
 		o.info.Format = format
 		return nil
 	}
-	return fmt.Errorf("%s takes none of the formats BGR4, XR24, BGR3, RGB3 and YUYV", o.path)
+	return fmt.Errorf("%s supports none of BGR4, XR24, BGR3, RGB3 and YUYV", o.path)
 }
 
 func (o *Output) mapBuffers() error {
@@ -160,7 +160,7 @@ func (o *Output) mapBuffers() error {
 	for i := range int(r.count) {
 		o.arg = buffer{index: uint32(i), typ: typeOutput, memory: memoryMMAP}
 		if err := o.file.ioctl(vidiocQuerybuf, unsafe.Pointer(&o.arg)); err != nil {
-			return fmt.Errorf("ask %s for buffer %d: %w", o.path, i, err)
+			return fmt.Errorf("query %s: buffer %d: %w", o.path, i, err)
 		}
 		if n := int(o.arg.length); n < o.layout.Size || n > frame.MaxBytes {
 			return fmt.Errorf("%s has a buffer of %d bytes for frames of %d", o.path, n, o.layout.Size)
@@ -220,7 +220,7 @@ func (o *Output) give(pix []byte) error {
 	o.arg = buffer{index: uint32(i), typ: typeOutput, memory: memoryMMAP, field: fieldNone,
 		bytesused: uint32(o.layout.Size)}
 	if err := o.file.ioctl(vidiocQbuf, unsafe.Pointer(&o.arg)); err != nil {
-		return fmt.Errorf("give %s a frame: %w", o.path, err)
+		return fmt.Errorf("send a frame to %s: %w", o.path, err)
 	}
 	return nil
 }

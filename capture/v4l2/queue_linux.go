@@ -94,7 +94,7 @@ func (q *queue) request(count uint32) (uint32, error) {
 	r := requestbuffers{count: count, typ: q.d.bufType(), memory: q.kernelMemory()}
 	err := q.d.ioctl(vidiocReqbufs, unsafe.Pointer(&r))
 	if errors.Is(err, unix.EINVAL) && q.memory == memUserPtr && count > 0 {
-		return 0, fmt.Errorf("%s does not take memory of ours (userptr: %w); use memory=mmap", q.d.path, err)
+		return 0, fmt.Errorf("%s does not support user memory (userptr: %w); use memory=mmap", q.d.path, err)
 	}
 	if err != nil {
 		return 0, q.d.explain(fmt.Sprintf("get %d buffers from %s", count, q.d.path), err)
@@ -253,7 +253,7 @@ func (q *queue) streamOn() error {
 	typ := int32(q.d.bufType())
 	if err := q.d.ioctl(vidiocStreamOn, unsafe.Pointer(&typ)); err != nil {
 		if errors.Is(err, unix.ENOSPC) {
-			return fmt.Errorf("start the stream of %s: %w: the USB bus has no room for this mode; use another port or controller, or a smaller mode", q.d.path, err)
+			return fmt.Errorf("start the stream of %s: %w: no USB bandwidth for this mode; use another port or a smaller mode", q.d.path, err)
 		}
 		return q.d.explain("start the stream of "+q.d.path, err)
 	}

@@ -121,7 +121,7 @@ func (d *device) queryTimings() (Timings, error) {
 func (t *dvTimings) decode() (Timings, error) {
 	b := &t.bt
 	if t.typ != timingsBT656 {
-		return Timings{}, fmt.Errorf("the driver reports timings of type %d, which nobody knows", t.typ)
+		return Timings{}, fmt.Errorf("the driver reports unknown timings of type %d", t.typ)
 	}
 	u := Timings{
 		Width: int(b.width), Height: int(b.height), Interlaced: b.interlaced != 0,
@@ -143,7 +143,7 @@ func (t *dvTimings) decode() (Timings, error) {
 	const slower = timingsReducedFPS | timingsDetectsReducedFPS
 	u.Period = framePeriod(uint64(u.TotalWidth)*uint64(u.TotalHeight), u.PixelClock, b.flags&slower == slower)
 	if u.Period.Num == 0 {
-		return Timings{}, fmt.Errorf("the driver reports %dx%d at a pixel clock of %d Hz, which is no frame rate",
+		return Timings{}, fmt.Errorf("the driver reports %dx%d at a pixel clock of %d Hz, which is not a frame rate",
 			u.TotalWidth, u.TotalHeight, u.PixelClock)
 	}
 	return u, nil
@@ -222,9 +222,9 @@ func (d *device) setTimings() (*Timings, error) {
 	// over.
 	switch err := d.ioctl(vidiocSDVTimings, unsafe.Pointer(&t)); {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
-		return nil, fmt.Errorf("%w: %s sees %v and does not take it (%w)", ErrOutOfRange, d.path, want, err)
+		return nil, fmt.Errorf("%w: %s detects %v, but does not support it (%w)", ErrOutOfRange, d.path, want, err)
 	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA):
-		return nil, fmt.Errorf("%w: %s sees %v and cannot be set to it (%w)", ErrUnsupported, d.path, want, err)
+		return nil, fmt.Errorf("%w: %s detects %v, but cannot be set to it (%w)", ErrUnsupported, d.path, want, err)
 	case err != nil:
 		return nil, d.explain(fmt.Sprintf("set %s to the signal's timings, %v", d.path, want), err)
 	}

@@ -82,7 +82,7 @@ func openWith(ctx context.Context, target string, params url.Values, open func(s
 	}
 	if target == "" {
 		return nil, &frame.ParamsError{
-			Err: errors.New("v4l2: no device given, want v4l2:/dev/video0; eideticker sources lists those that there are")}
+			Err: errors.New("v4l2: no device; use v4l2:/dev/video0, eideticker sources lists devices")}
 	}
 	s := &source{path: target, set: set, uri: name + frame.Query(params, paramNames()...), clock: timeline.Monotonic(),
 		open: open, seek: seek}
@@ -198,7 +198,7 @@ func (q *queue) trySlot(size int) (err error) {
 	slot, _ := ring.TryAcquire() // a new ring has one
 	err = q.giveTwice(q.place(slot), 0)
 	if err != nil && !errors.Is(err, unix.ENODEV) {
-		err = fmt.Errorf("%s does not take the ring's memory (userptr: %w); use memory=mmap", q.d.path, err)
+		err = fmt.Errorf("%s does not support the ring's memory (userptr: %w); use memory=mmap", q.d.path, err)
 	}
 	return errors.Join(err, q.release())
 }
@@ -206,11 +206,11 @@ func (q *queue) trySlot(size int) (err error) {
 // checkUserPtr refuses formats that the driver cannot put into a slot of the ring by itself.
 func (s *setup) checkUserPtr(path string) error {
 	if len(s.driver.planes) > 1 {
-		return fmt.Errorf("%w: %s delivers %v in %d pieces of memory, which do not go into one slot of the ring (userptr); use memory=mmap",
+		return fmt.Errorf("%w: %s delivers %v in %d memory pieces, which the ring does not support (userptr); use memory=mmap",
 			ErrUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
 	}
 	if slot, want := ringbuf.BytesFor(3, s.size)/3, s.driver.planes[0].bytes; want > slot {
-		return fmt.Errorf("%w: %s wants buffers of %d bytes for frames of %d, and the ring's slots have %d (userptr); use memory=mmap",
+		return fmt.Errorf("%w: %s needs buffers of %d bytes for frames of %d, but ring slots have %d (userptr); use memory=mmap",
 			ErrUnsupported, path, want, s.size, slot)
 	}
 	return nil

@@ -274,7 +274,7 @@ func TestRefusals(t *testing.T) {
 			f.formats = []formatDesc{{uint32(0x47504a4d), fmtFlagCompressed, "Motion-JPEG"}}
 			f.pix.pixelformat = 0x47504a4d
 		},
-			ErrUnsupported, []string{"compressed pictures only (MJPG)"}},
+			ErrUnsupported, []string{"lossy formats (MJPG)"}},
 		{"compressed, asked for", "format=MJPG", func(f *fakeDriver) {
 			f.formats = append(f.formats, formatDesc{uint32(0x47504a4d), fmtFlagCompressed, "Motion-JPEG"})
 		}, ErrUnsupported, []string{"MJPG is compressed", "BGR4 YUYV"}},
@@ -299,7 +299,7 @@ func TestRefusals(t *testing.T) {
 			ErrNoSignal, nil},
 		{"timings that the receiver does not take", "",
 			func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, ErrOutOfRange,
-			[]string{"16x8p60", "does not take it"}},
+			[]string{"16x8p60", "does not support it"}},
 		{"timings that cannot be set", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.ENOTTY} },
 			ErrUnsupported, []string{"16x8p60", "cannot be set to it"}},
 		{"a receiver that is busy", "",

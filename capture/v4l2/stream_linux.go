@@ -21,7 +21,7 @@ import (
 // Why a stretch of frames ended; mend decides what comes next.
 var (
 	errSignal  = errors.New("the signal has changed")
-	errStalled = errors.New("no frames come any more")
+	errStalled = errors.New("no more frames")
 	errEOS     = errors.New("the driver has ended the stream")
 	errReset   = errors.New("another program has set the device to another format")
 )
@@ -73,10 +73,10 @@ func (s *source) placement(ring *capture.Ring) (memory, int, error) {
 	switch {
 	case why != nil:
 	case ring.SlotSize() < s.now.driver.planes[0].bytes:
-		why = fmt.Errorf("the driver wants buffers of %d bytes and the ring's slots have %d; use memory=mmap",
+		why = fmt.Errorf("the driver needs buffers of %d bytes, but ring slots have %d; use memory=mmap",
 			s.now.driver.planes[0].bytes, ring.SlotSize())
 	case count < 2:
-		why = fmt.Errorf("a ring of %d slots has none to spare for the driver (userptr); give it more memory or use memory=mmap", ring.Slots())
+		why = fmt.Errorf("a ring of %d slots is too small for userptr; enlarge it or use memory=mmap", ring.Slots())
 	default:
 		return memUserPtr, count, nil
 	}
@@ -383,7 +383,7 @@ const mostHints = 8
 func (st *stream) whatFailed() error {
 	var c capability
 	if err := st.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
-		return fmt.Errorf("ask %s after an error: %w", st.path, err)
+		return fmt.Errorf("query %s after an error: %w", st.path, err)
 	}
 	st.hints++ // before a frame that comes makes it 0
 	if err := st.drain(0); err != nil || st.hints <= mostHints {

@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/capture"
 )
 
-var errElsewhere = fmt.Errorf("capture devices are recorded on Linux only, on processors of 64 bits: %w",
+var errElsewhere = fmt.Errorf("capture devices need 64-bit Linux: %w",
 	errors.ErrUnsupported)
 
 // Open captures on Linux only.

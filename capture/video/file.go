@@ -88,13 +88,13 @@ func (f *file) start() error {
 	}
 	if !d.Opened {
 		if f.ending.cut != "" {
-			return fmt.Errorf("the file is cut short, and what is left can't be decoded: %s: %w", f.ending.cut,
+			return fmt.Errorf("the file is truncated, and the rest cannot be decoded: %s: %w", f.ending.cut,
 				io.ErrUnexpectedEOF)
 		}
-		return errors.New("no video that can be decoded: FFmpeg does not know the format, or the file is empty or damaged")
+		return errors.New("no decodable video: unknown format, or an empty or damaged file")
 	}
 	if !(d.Width >= 1 && d.Height >= 1 && d.Width <= frame.MaxSide && d.Height <= frame.MaxSide) {
-		return fmt.Errorf("frames of %gx%g can't be recorded", d.Width, d.Height)
+		return fmt.Errorf("frames of %gx%g cannot be recorded", d.Width, d.Height)
 	}
 	var err error
 	if f.info.Format, err = frame.NewFormat(frame.BGR3, int(d.Width), int(d.Height)); err != nil {
@@ -115,9 +115,9 @@ func (f *file) start() error {
 	case err != nil:
 		return err
 	case !more && f.ending.cut != "":
-		return fmt.Errorf("the file is cut short before its first frame: %s: %w", f.ending.cut, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file is truncated before its first frame: %s: %w", f.ending.cut, io.ErrUnexpectedEOF)
 	case !more:
-		return errors.New("no frame of it can be decoded")
+		return errors.New("no frame can be decoded")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (f *file) deliver(ctx context.Context, ring *capture.Ring, n uint64, at tim
 	format := f.info.Format
 	if int64(f.next.Width) != int64(format.Width) || int64(f.next.Height) != int64(format.Height) ||
 		f.media.Rest() != int64(format.Size()) {
-		return fmt.Errorf("%s: frame %d is %dx%d (%d bytes) and those before are %dx%d; a recording of a file has one size: cut the file there", f.info.URI, n, f.next.Width, f.next.Height, f.media.Rest(), format.Width, format.Height)
+		return fmt.Errorf("%s: frame %d is %dx%d (%d bytes), earlier frames are %dx%d; a recording has one size, so split the file", f.info.URI, n, f.next.Width, f.next.Height, f.media.Rest(), format.Width, format.Height)
 	}
 	slot, err := ring.Acquire(ctx)
 	if err != nil {
@@ -253,7 +253,7 @@ func (f *file) end(n uint64, last timeline.Time, events func(timeline.Event)) er
 		of = fmt.Sprintf(" of about %.0f", f.frames)
 	}
 	if f.ending.cut != "" {
-		return fmt.Errorf("%s: the file is cut short: %s; %d frames%s were delivered: %w", f.info.URI, f.ending.cut, n,
+		return fmt.Errorf("%s: the file is truncated: %s; %d frames%s were delivered: %w", f.info.URI, f.ending.cut, n,
 			of, io.ErrUnexpectedEOF)
 	}
 	if f.ending.whole {
@@ -263,7 +263,7 @@ func (f *file) end(n uint64, last timeline.Time, events func(timeline.Event)) er
 	if missing := f.frames - float64(n); f.fps > 0 && missing > 0 {
 		rest := time.Duration((f.frames/f.fps - time.Duration(last).Seconds()) * float64(time.Second))
 		if rest > f.stamps.longest+500*time.Millisecond {
-			return fmt.Errorf("%s: the file seems to be cut short: %d frames%s were delivered, and %v are missing at the end: %w", f.info.URI, n, of, rest.Round(time.Millisecond), io.ErrUnexpectedEOF)
+			return fmt.Errorf("%s: the file seems truncated: %d frames%s were delivered, and %v are missing at the end: %w", f.info.URI, n, of, rest.Round(time.Millisecond), io.ErrUnexpectedEOF)
 		}
 	}
 	return nil

@@ -200,7 +200,7 @@ func TestCutFiles(t *testing.T) {
 						t.Errorf("cut at %d: error %v, want %q", cut, err, want)
 					}
 				}
-				if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "cut short") {
+				if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "truncated") {
 					t.Errorf("cut at %d of %d: error %v", cut, len(data), err)
 				}
 			}
@@ -222,9 +222,9 @@ func TestFileRefuses(t *testing.T) {
 		data []byte
 		want []string
 	}{
-		{"empty", nil, []string{"no video"}},
-		{"text", []byte("#EXTM3U\nfile:///etc/passwd\n"), []string{"no video"}},
-		{"without its index", data[:len(data)/2], []string{"cut short", `"mdat"`}},
+		{"empty", nil, []string{"no decodable video"}},
+		{"text", []byte("#EXTM3U\nfile:///etc/passwd\n"), []string{"no decodable video"}},
+		{"without its index", data[:len(data)/2], []string{"truncated", `"mdat"`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "in")

@@ -26,7 +26,7 @@ func Open(path string, params url.Values) (capture.Source, error) {
 		}
 		return openPictures(path, params.Get("fps"))
 	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: neither a file nor a folder; frames from a pipe go through the sources raw and y4m",
+		return nil, fmt.Errorf("%s: neither a file nor a folder; for pipes, use the sources raw and y4m",
 			uri)
 	}
 	if err := frame.CheckParams(uri, params); err != nil {

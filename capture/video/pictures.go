@@ -55,7 +55,7 @@ func (p *pictures) list() error {
 		}
 	}
 	if len(p.names) == 0 {
-		return fmt.Errorf("the folder holds no pictures (%s)", strings.Join(endings(), " "))
+		return fmt.Errorf("no pictures in the folder (%s)", strings.Join(endings(), " "))
 	}
 	slices.SortFunc(p.names, natural)
 	return nil
@@ -115,12 +115,12 @@ func (p *pictures) stamp(fps string) error {
 		return nil
 	}
 	if fps != "" {
-		return &frame.ParamsError{Err: fmt.Errorf("the pictures have times in their names (%s): leave fps out",
+		return &frame.ParamsError{Err: fmt.Errorf("the names of the pictures have times (%s): omit fps",
 			p.names[0])}
 	}
 	for n, name := range p.names {
 		if _, ok := milliseconds(name); !ok {
-			return fmt.Errorf("%s has no time in its name, and others are named like ms_000920.png: name all of them so, or none", name)
+			return fmt.Errorf("%s has no time in its name, but others are like ms_000920.png; name all of them so, or none", name)
 		}
 		if n > 0 && p.times[n] <= p.times[n-1] {
 			return fmt.Errorf("%s and %s have the same time in their names", p.names[n-1], name)
@@ -203,7 +203,7 @@ func (p *pictures) read(dst []byte, name string) error {
 	}
 	f := p.info.Format
 	if c.Width != f.Width || c.Height != f.Height {
-		return fmt.Errorf("%s was changed while it was read: it is %dx%d now", name, c.Width, c.Height)
+		return fmt.Errorf("%s changed while it was read: it is %dx%d now", name, c.Width, c.Height)
 	}
 	file, err := os.Open(filepath.Join(p.dir, name))
 	if err != nil {
@@ -216,7 +216,7 @@ func (p *pictures) read(dst []byte, name string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Bounds().Dx() != f.Width || m.Bounds().Dy() != f.Height {
-		return fmt.Errorf("%s: it is not of the size that its head says", name)
+		return fmt.Errorf("%s: its size differs from its header", name)
 	}
 	toBGR(dst, m)
 	return nil

@@ -131,7 +131,7 @@ func TestFolderRefuses(t *testing.T) {
 			save(t, dir+"/ms_01.png", small)
 		}, "", []string{"ms_1.png", "ms_01.png", "same time"}},
 		{"rate and times", func(dir string) { save(t, dir+"/ms_1.png", small) }, "fps=9",
-			[]string{"ms_1.png", "leave fps out"}},
+			[]string{"ms_1.png", "omit fps"}},
 		{"bad rate", func(dir string) { save(t, dir+"/a.png", small) }, "fps=x", []string{`"x"`}},
 		{"unknown parameter", func(dir string) { save(t, dir+"/a.png", small) }, "rate=9", []string{`"rate"`, "fps"}},
 		{"not what its name says", func(dir string) { os.WriteFile(dir+"/a.png", []byte("GIF89a"), 0o600) }, "",

@@ -51,7 +51,7 @@ func (s *stamps) next(position float64) (timeline.Time, error) {
 		s.good, s.since = at, 0
 	} else {
 		if s.period == 0 {
-			return 0, errors.New("it has no time of its own that lies after the frame before, and the file does not say how many frames there are in a second")
+			return 0, errors.New("no time after the previous frame, and the file has no frame rate")
 		}
 		s.made++
 		s.since++

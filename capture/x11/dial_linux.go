@@ -24,12 +24,12 @@ const patience = 5 * time.Second
 func parseDisplay(s string) (display.Address, error) {
 	if s == "" {
 		if s = os.Getenv("DISPLAY"); s == "" {
-			return display.Address{}, errors.New("no display is named and DISPLAY is not set; " + advice(":9"))
+			return display.Address{}, errors.New("no display given, and DISPLAY is not set; " + advice(":9"))
 		}
 	}
 	a, err := display.Parse(s)
 	if err == nil && a.Host != "" {
-		err = fmt.Errorf("display %q is reached over the network, and pictures are taken through shared memory: name a display of this machine as :N", s)
+		err = fmt.Errorf("display %q: network displays have no shared memory; use a local display, as :N", s)
 	}
 	return a, err
 }
@@ -74,7 +74,7 @@ func connect(a display.Address) (*connection, error) {
 	x, err := xgb.NewConnNet(socket)
 	if err != nil {
 		socket.Close()
-		return nil, fmt.Errorf("the X server at display :%s does not let us in: %w", a.Number, err)
+		return nil, fmt.Errorf("the X server at display :%s refuses the connection: %w", a.Number, err)
 	}
 	socket.SetDeadline(time.Time{})
 	c := &connection{Conn: x, net: socket, setup: xproto.Setup(x)}

@@ -112,7 +112,7 @@ func TestAuthority(t *testing.T) {
 	t.Setenv("XAUTHORITY", path)
 	server.open(t, "")
 	t.Setenv("XAUTHORITY", "/dev/null")
-	if _, err := Open(server.display, nil); err == nil || !strings.Contains(err.Error(), "does not let us in") {
+	if _, err := Open(server.display, nil); err == nil || !strings.Contains(err.Error(), "refuses the connection") {
 		t.Errorf("without the cookie: %v", err)
 	}
 }

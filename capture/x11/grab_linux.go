@@ -56,7 +56,7 @@ func newGrabber(c *connection, region frame.Region, cursor bool) (*grabber, erro
 		}
 		if err != nil {
 			g.seg.close()
-			return nil, fmt.Errorf("ask for the cursor's picture (add cursor=0 to leave it out): %w", err)
+			return nil, fmt.Errorf("read the cursor's picture: %w; omit the cursor with cursor=0", err)
 		}
 		g.cursor = g.newRequest([]byte{opcode, 4, 1, 0}) // GetCursorImage has no parameters
 	}
@@ -129,7 +129,7 @@ func isX[E error](err error) bool {
 func (g *grabber) explain(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("the X server has gone: %w", io.ErrUnexpectedEOF)
+		return fmt.Errorf("the X server ended: %w", io.ErrUnexpectedEOF)
 	case isX[xproto.MatchError](err):
 		geo, err := xproto.GetGeometry(g.c.Conn, xproto.Drawable(g.c.screen.Root)).Reply()
 		if err == nil {
@@ -140,7 +140,7 @@ func (g *grabber) explain(err error) error {
 }
 
 func (g *grabber) resized(width, height int) error {
-	return fmt.Errorf("%w from %dx%d to %dx%d, and a recording has one size: start again", ErrResized,
+	return fmt.Errorf("%w from %dx%d to %dx%d; start again, a recording has one size", ErrResized,
 		g.c.screen.WidthInPixels, g.c.screen.HeightInPixels, width, height)
 }
 

@@ -32,7 +32,7 @@ func newSegment(c *xgb.Conn, size int) (*segment, error) {
 	}
 	if err != nil {
 		seg.close()
-		return nil, fmt.Errorf("the X server can't use our shared memory (does it run as another user, or in a container of its own?): %w", err)
+		return nil, fmt.Errorf("the X server cannot use shared memory; is it another user's or in a container? %w", err)
 	}
 	return seg, nil
 }

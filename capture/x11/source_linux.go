@@ -102,7 +102,7 @@ func start(c *connection, set settings) (*source, error) {
 		set.region = frame.Region{Width: width, Height: height}
 	}
 	if !set.region.In(width, height) {
-		return nil, fmt.Errorf("region %v does not lie on the screen, which is %dx%d", set.region, width, height)
+		return nil, fmt.Errorf("region %v is outside the screen, which is %dx%d", set.region, width, height)
 	}
 	format, err := frame.NewFormat(frame.BGR4, set.region.Width, set.region.Height)
 	if err != nil {

@@ -232,7 +232,7 @@ func TestServerDies(t *testing.T) {
 	l.Release()
 	server.stop()
 	err = <-ran
-	if err == nil || !strings.Contains(err.Error(), "X server has gone") ||
+	if err == nil || !strings.Contains(err.Error(), "X server ended") ||
 		!strings.Contains(err.Error(), server.display) {
 		t.Errorf("error %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Open captures X displays on Linux only.
 func Open(display string, params url.Values) (capture.Source, error) {
-	return nil, fmt.Errorf("x11:%s: X displays are captured on Linux only: %w", display, errors.ErrUnsupported)
+	return nil, fmt.Errorf("x11:%s: X displays need Linux: %w", display, errors.ErrUnsupported)
 }
 
 // Displays finds none here.

@@ -210,11 +210,11 @@ func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
 		return s, nil
 	}
 	if c.Calibrate.given {
-		return s, usagef("--calibrate says on what to calibrate, and --tolerance %s that nothing is calibrated: give --tolerance auto", c.Tolerance)
+		return s, usagef("--calibrate needs --tolerance auto, and not --tolerance %s", c.Tolerance)
 	}
 	n, err := strconv.ParseUint(c.Tolerance, 10, 8)
 	if err != nil {
-		return s, usagef("--tolerance %s: want a number from 0 to 255, or auto", c.Tolerance)
+		return s, usagef("--tolerance %s: must be a number from 0 to 255, or auto", c.Tolerance)
 	}
 	s.Tolerance = int(n)
 	return s, nil
@@ -223,7 +223,7 @@ func (c analyzeCmd) settings() (s runfolder.Settings, err error) {
 // windowSettings say where a window ends, if that is not left to the red.
 func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 	if c.Frames.given && c.Window != "auto" {
-		return usagef("--frames and --window %s do not go together: each says what is measured", c.Window)
+		return usagef("--frames and --window %s exclude each other", c.Window)
 	}
 	ends := 0
 	for _, f := range []struct {
@@ -235,7 +235,7 @@ func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 			continue
 		}
 		if ends++; *f.given <= 0 {
-			return usagef("%s %v is no time at all", f.name, *f.given)
+			return usagef("%s %v must be positive", f.name, *f.given)
 		}
 		*f.to = *f.given
 	}
@@ -243,7 +243,7 @@ func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 		ends++
 	}
 	if ends > 1 {
-		return usagef("--still, --limit and --event do not go together: each says where the content ends")
+		return usagef("--still, --limit and --event exclude each other")
 	}
 	return nil
 }
@@ -252,11 +252,11 @@ func (c analyzeCmd) windowSettings(s *runfolder.Settings) error {
 func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 	for _, m := range s.Masks {
 		if !within(r, m) {
-			return usagef("--mask %v lies outside of every frame", m)
+			return usagef("--mask %v is outside every frame", m)
 		}
 	}
 	if c.Answer != "" && !within(r, s.Response.Region) {
-		return usagef("--answer %v lies outside of every frame", s.Response.Region)
+		return usagef("--answer %v is outside every frame", s.Response.Region)
 	}
 	for _, n := range c.Images {
 		if n < 0 || n >= r.Frames() {
@@ -268,7 +268,7 @@ func (c analyzeCmd) fits(s *runfolder.Settings, r *recording.Reader) error {
 	}
 	kinds := runfolder.EventKinds(r)
 	if !slices.Contains(kinds, c.T0) {
-		return usagef("--t0 %s: no such event is in the recording, which has %s", c.T0, runfolder.KindsText(kinds))
+		return usagef("--t0 %s: the recording has no such event; it has %s", c.T0, runfolder.KindsText(kinds))
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func (c analyzeCmd) nothingMeasured(r *report.Results) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("analyze %s: nothing could be measured of %s", c.File, strings.Join(c.Measures, ", "))
+	return fmt.Errorf("analyze %s: no value for %s", c.File, strings.Join(c.Measures, ", "))
 }
 
 // measureSettings are those of single measures.
@@ -298,12 +298,12 @@ func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 	s.Tearing.Images, s.Tearing.Disjoint, s.Response.Kinds = c.Images, c.Disjoint, c.Ping
 	if c.Cadence != nil {
 		if s.FPS.Cadence = *c.Cadence; !(s.FPS.Cadence > 0 && s.FPS.Cadence <= frame.MaxRate) {
-			return usagef("--cadence %v: want frames a second", *c.Cadence)
+			return usagef("--cadence %v: must be frames per second", *c.Cadence)
 		}
 	}
 	if c.Cell != nil {
 		if s.Checkerboard.Cell = *c.Cell; *c.Cell < 1 || *c.Cell > frame.MaxSide {
-			return usagef("--cell %d: want a side in pixels", *c.Cell)
+			return usagef("--cell %d: must be a side in pixels", *c.Cell)
 		}
 	}
 	for _, text := range c.Checker {
@@ -314,7 +314,7 @@ func (c analyzeCmd) measureSettings(s *runfolder.Settings) error {
 		s.Checkerboard.Colours = append(s.Checkerboard.Colours, colour)
 	}
 	if len(c.Checker) > 2 {
-		return usagef("--checker has %d colours: want one, or the two of a grid", len(c.Checker))
+		return usagef("--checker has %d colours: give one or two", len(c.Checker))
 	}
 	if c.AnswerIs != "" {
 		v, err := parseColour(c.AnswerIs)
@@ -342,11 +342,11 @@ func (c analyzeCmd) path(s *runfolder.Settings) error {
 	for name, d := range map[string]*time.Duration{"--delay": c.Delay, "--delay-within": &c.Within,
 		"--scan-out": c.ScanOut} {
 		if d != nil && (*d < 0 || *d > 10*time.Second) {
-			return usagef("%s %v: want a time from 0 to 10s", name, *d)
+			return usagef("%s %v: must be between 0 and 10s", name, *d)
 		}
 	}
 	if c.Within > 0 && c.Delay == nil {
-		return usagef("--delay-within %v says how well --delay is known: give that too", c.Within)
+		return usagef("--delay-within %v needs --delay", c.Within)
 	}
 	r := &s.Response
 	if s.OwnDelay = c.Delay != nil; s.OwnDelay {
@@ -363,7 +363,7 @@ func parseColour(text string) (uint32, error) {
 	digits := strings.TrimPrefix(text, "#")
 	v, err := strconv.ParseUint(digits, 16, 32)
 	if err != nil || len(digits) != 6 {
-		return 0, usagef("%q is no colour: want RRGGBB, such as ff8000", text)
+		return 0, usagef("colour %q: must be RRGGBB, such as ff8000", text)
 	}
 	return uint32(v), nil
 }

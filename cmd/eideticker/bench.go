@@ -6,5 +6,5 @@ type removedBench struct {
 }
 
 func (removedBench) Run() error {
-	return usagef("bench: this command was removed; run make bench in the source, and doctor for this box")
+	return usagef("bench: this command was removed; use make bench in the source, or eideticker doctor")
 }

@@ -44,7 +44,7 @@ func (c certifyCmd) Run(e *env) error {
 		return err
 	}
 	if c.Duration < minCertify || c.Duration > maxCertify {
-		return usagef("-t %v: play %v to %v", c.Duration, minCertify, maxCertify)
+		return usagef("-t %v: must be between %v and %v", c.Duration, minCertify, maxCertify)
 	}
 	store, err := c.store()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c certifyCmd) Run(e *env) error {
 	}
 	defer src.Close()
 	if !certify.Needed(src.Info()) {
-		return usagef("%s is no path that could be certified: want v4l2: or x11:", c.Source)
+		return usagef("certify %s: the source must be v4l2: or x11:", c.Source)
 	}
 	o.Source = src.Info()
 	out, err := certify.OpenOutput(c.Output, o)
@@ -118,7 +118,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 	}
 	path := filepath.Join(folder, "recording.eid")
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s is evidence of another time: choose another folder, or move it away", path)
+		return fmt.Errorf("%s is from an earlier certification: choose another folder, or move it", path)
 	}
 	mode := out.Mode()
 	what := fmt.Sprintf("playing %dx%d on %s", mode.Width, mode.Height, mode.URI)
@@ -156,7 +156,7 @@ func (c certifyCmd) certify(e *env, src capture.Source, out certify.Output, stor
 func (c certifyCmd) failure(rep *certify.Report) error {
 	switch {
 	case !rep.Tells():
-		return fmt.Errorf("%s cannot be certified: it does not show what was played, and no certificate is kept",
+		return fmt.Errorf("certify %s: the source does not show the played pictures; no certificate is stored",
 			c.Source)
 	case rep.Verdict == certify.Fail:
 		return fmt.Errorf("%s fails: %s", c.Source, strings.Join(failed(rep), ", "))

@@ -62,10 +62,10 @@ func (f *fraction) UnmarshalText(text []byte) error {
 		v /= 100
 	}
 	if err != nil || math.IsNaN(v) || v < 0 || v > 10 {
-		return fmt.Errorf("%q is no threshold, want one such as 3%%", text)
+		return fmt.Errorf("threshold %q: must be a percentage such as 3%%", text)
 	}
 	if !percent && v >= 1 {
-		return fmt.Errorf("%q would be %s %%: write %s%% or %s", text, wording.Number(100*v), wording.Number(v),
+		return fmt.Errorf("threshold %q means %s %%: write %s%% or %s", text, wording.Number(100*v), wording.Number(v),
 			wording.Number(v/100))
 	}
 	*f = fraction{v, true}
@@ -140,7 +140,7 @@ func compareSets(a, b *compare.Set, threshold fraction, primary string) (*compar
 	var none *compare.PrimaryError
 	if errors.As(err, &none) {
 		if near := spelling.Nearest(none.Name, none.There); near != "" {
-			err = fmt.Errorf("%w; perhaps %s is meant", err, near)
+			err = fmt.Errorf("%w; did you mean %s?", err, near)
 		}
 		err = usageError{err}
 	}
@@ -179,7 +179,7 @@ func (c compareCmd) paths() (a, b string, err error) {
 		runs = append([]string{c.Base}, runs...)
 	}
 	if len(runs) != 2 {
-		return "", "", usagef("compare takes two runs or sets of runs, A and B, and got %d", len(runs))
+		return "", "", usagef("compare needs two runs or sets of runs, A and B, not %d", len(runs))
 	}
 	return runs[0], runs[1], nil
 }

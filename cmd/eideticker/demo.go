@@ -81,7 +81,7 @@ func (d *demo) run() (err error) {
 	}
 	if err := d.make(); err != nil {
 		if d.ctx.Err() != nil {
-			return errors.New("demo interrupted; display and browser are gone")
+			return errors.New("demo: interrupted; display and browser were stopped")
 		}
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -113,7 +113,7 @@ func findDemoTests(names []string) (tests []*suite.Test, err error) {
 		if err != nil {
 			p, notOurs := site.Find(name)
 			if notOurs != nil {
-				return nil, fmt.Errorf("%w; the demo runs standard tests, which eideticker suite list shows, and test pages", err)
+				return nil, fmt.Errorf("%w; give a test of eideticker suite list, or a test page", err)
 			}
 			t = session.PageTest(p)
 		}

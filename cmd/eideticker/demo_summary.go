@@ -196,14 +196,14 @@ func (s *demoSummary) verdict() error {
 	}
 	switch {
 	case !s.Verified:
-		return fmt.Errorf("demo: what was recorded cannot be read back: %s", strings.Join(s.Problems, ", "))
+		return fmt.Errorf("demo: cannot read a recording: %s", strings.Join(s.Problems, ", "))
 	case len(wrong) > 0:
-		return fmt.Errorf("demo: not measured as it was drawn: %s; %s has the frames", strings.Join(wrong, ", "),
+		return fmt.Errorf("demo: values differ from the drawn content: %s; %s lists the frames", strings.Join(wrong, ", "),
 			s.Summary)
 	case len(ended) > 0:
 		return errors.New("demo: " + strings.Join(ended, "; "))
 	case len(unknown) > 0:
-		return fmt.Errorf("demo: nothing is known of what was drawn in %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("demo: unknown drawn content in %s", strings.Join(unknown, ", "))
 	}
 	return nil
 }

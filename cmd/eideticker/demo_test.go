@@ -62,7 +62,7 @@ func TestDemoVerdict(t *testing.T) {
 		end               func(*session.Made)
 	}{
 		{"as drawn", "", "", func(*session.Made) {}},
-		{"wrong", "not measured as it was drawn: load: unique frames; ", "DIFFERS", func(m *session.Made) {
+		{"wrong", "values differ from the drawn content: load: unique frames; ", "DIFFERS", func(m *session.Made) {
 			check(m).Agrees, m.Record.ChecksFailed = false, []string{"unique frames"}
 		}},
 		{"not checked", "", "not to be checked", func(m *session.Made) {
@@ -75,7 +75,7 @@ func TestDemoVerdict(t *testing.T) {
 		{"rejected", "load does not count: too much is lost", "rejected: too much is lost", func(m *session.Made) {
 			m.Record.State, m.Record.Reason = session.Rejected, "too much is lost"
 		}},
-		{"untold", "nothing is known of what was drawn in load", "", func(m *session.Made) {
+		{"untold", "unknown drawn content in load", "", func(m *session.Made) {
 			m.Record.Checks, m.Found.Results.Windows = 0, nil
 		}},
 	} {
@@ -123,7 +123,7 @@ func TestDemoVerifies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := d.run(); err == nil || !strings.Contains(err.Error(), "cannot be read back") ||
+	if err := d.run(); err == nil || !strings.Contains(err.Error(), "cannot read a recording") ||
 		!strings.Contains(out.String(), "problem ") {
 		t.Errorf("%v\n%s", err, &out)
 	}
@@ -279,7 +279,7 @@ func TestDemoServeOfAWrongNumber(t *testing.T) {
 	out.line(t, "http:")
 	stop()
 	if err := <-over; err == nil || errors.Is(err, context.Canceled) ||
-		!strings.Contains(err.Error(), "not measured as it was drawn") {
+		!strings.Contains(err.Error(), "values differ from the drawn content") {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func openDirect(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|unix.O_DIRECT, 0o644)
 	if errors.Is(err, unix.EINVAL) {
-		return nil, fmt.Errorf("%w: this filesystem refuses O_DIRECT", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this filesystem does not support O_DIRECT", errors.ErrUnsupported)
 	}
 	return f, err
 }

@@ -10,5 +10,5 @@ import (
 
 // openDirect is for Linux.
 func openDirect(string) (*os.File, error) {
-	return nil, fmt.Errorf("%w: O_DIRECT is Linux's", errors.ErrUnsupported)
+	return nil, fmt.Errorf("%w: O_DIRECT needs Linux", errors.ErrUnsupported)
 }

@@ -47,7 +47,7 @@ func lookPath(name string) (string, error) {
 
 func (c doctorCmd) Run(e *env) error {
 	if c.DiskTime < doctor.LeastDiskTime || c.DiskTime > doctor.MostDiskTime {
-		return usagef("--disk-time %v: write for %v to %v", c.DiskTime, doctor.LeastDiskTime, doctor.MostDiskTime)
+		return usagef("--disk-time %v: must be between %v and %v", c.DiskTime, doctor.LeastDiskTime, doctor.MostDiskTime)
 	}
 	box, err := c.look(e)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/doctor"
 )
 
-var errUnfit = errors.New("doctor: something fails, see above")
+var errUnfit = errors.New("doctor: a check failed, see above")
 
 // printFindings prints them group by group: level, what was looked at, what was found, and below
 // that what to do.

@@ -84,7 +84,7 @@ func (c exportCmd) kind() (exportKind, error) {
 		func(k exportKind) bool { return strings.HasSuffix(strings.ToLower(c.Output), k.ending) })
 	if i < 0 {
 		return exportKind{}, usagef(
-			"cannot tell from %q what to write: OUT ends in .raw .y4m .png .mp4 .json .csv .trace.json or .eid",
+			"OUT %q: must end in .raw .y4m .png .mp4 .json .csv .trace.json or .eid",
 			c.Output)
 	}
 	k := kinds[i]
@@ -96,7 +96,7 @@ func (c exportCmd) kind() (exportKind, error) {
 		{"--no-events", c.NoEvents, k.events}, {"--results", c.Results != "", k.series},
 	} {
 		if f.given && !f.goes {
-			return k, usagef("%s does not go with %s", f.flag, k.ending)
+			return k, usagef("%s cannot be used with %s", f.flag, k.ending)
 		}
 	}
 	return k, nil
@@ -117,7 +117,7 @@ func (c exportCmd) Run(e *env) error {
 	}
 	defer j.reader.Close() // was only read
 	if recorder.SameFile(c.File, c.Output) {
-		return usagef("%s is what is read: choose another name for OUT", c.Output)
+		return usagef("%s is the input: choose another name for OUT", c.Output)
 	}
 	if j.from, j.to, err = c.Frames.in(j.reader.Frames()); err != nil {
 		return err
@@ -189,13 +189,13 @@ func (j *job) layout() (*frame.Layout, error) {
 	var found *frame.Layout
 	for _, s := range j.segments() {
 		if found != nil && found.Format != s.Layout.Format {
-			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d: choose frames of one format with --frames",
+			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d; select frames of one format with --frames",
 				j.from, j.to, found.Format, s.Layout.Format, s.First)
 		}
 		found = s.Layout
 	}
 	if found == nil {
-		return nil, errors.New("there are no frames to export")
+		return nil, errors.New("no frames to export")
 	}
 	return found, nil
 }

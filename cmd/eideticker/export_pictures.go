@@ -67,11 +67,11 @@ func pictureNames(out string, single bool) (func(n int) string, error) {
 	switch verbs := len(number.FindAllString(out, -1)); {
 	case verbs == 1 && len(percent.FindAllString(out, -1)) == 1:
 		if strings.Contains(filepath.Dir(out), "%") {
-			return nil, usagef("the number in %q belongs in the file's name, not in the folder's", out)
+			return nil, usagef("the number in %q must be in the file's name, not in the folder's", out)
 		}
 		return func(n int) string { return fmt.Sprintf(out, n) }, nil
 	case strings.Contains(out, "%"):
-		return nil, usagef("%q is no pattern for names, want one number in it, such as pictures/%%06d.png", out)
+		return nil, usagef("name pattern %q: must have one number, such as pictures/%%06d.png", out)
 	case single:
 		return func(int) string { return out }, nil
 	}

@@ -39,10 +39,10 @@ func otherEndings() []string {
 
 func (c importCmd) Run(e *env) error {
 	if recorder.SameFile(c.Video, c.Output) {
-		return usagef("%s is what is read: choose another name for the recording", c.Output)
+		return usagef("%s is the input: choose another name for the recording", c.Output)
 	}
 	if ending := strings.ToLower(filepath.Ext(c.Output)); slices.Contains(otherEndings(), ending) {
-		return usagef("%s would be a recording, and %s is the ending of something else: name it %s.eid", c.Output,
+		return usagef("recording %s: must not end in %s; name it %s.eid", c.Output,
 			ending, strings.TrimSuffix(c.Output, filepath.Ext(c.Output)))
 	}
 	params := url.Values{}
@@ -57,7 +57,7 @@ func (c importCmd) Run(e *env) error {
 	if err != nil {
 		if r, notRecording := recording.Open(c.Video); notRecording == nil {
 			r.Close() // was only read
-			return fmt.Errorf("%s is a recording already: eideticker analyze measures it, and eideticker export makes another of its frames", c.Video)
+			return fmt.Errorf("import %s: already a recording; use eideticker analyze or eideticker export", c.Video)
 		}
 		return err
 	}

@@ -112,7 +112,7 @@ func plainly(err error) error {
 	case missing && strings.Contains(err.Error(), ` but got "EOL"`):
 		return fmt.Errorf("%s has no value", flag)
 	case missing && strings.Contains(err.Error(), "(short flag)") && strings.HasPrefix(flag, "--frames"):
-		return fmt.Errorf("%s: frames are counted from 0; want A:B with A below B", flag)
+		return fmt.Errorf("%s: must be A:B with A below B; frames count from 0", flag)
 	}
 	return err
 }

@@ -102,9 +102,9 @@ func checkProfile(name string) error {
 	for _, p := range link.Profiles() {
 		names = append(names, p.Name)
 	}
-	text := fmt.Sprintf("there is no profile %q, but %s", name, strings.Join(names, ", "))
+	text := fmt.Sprintf("unknown profile %q; known: %s", name, strings.Join(names, ", "))
 	if near := spelling.Nearest(name, names); near != "" {
-		text += fmt.Sprintf("; perhaps %s is meant", near)
+		text += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return usagef("%s", text)
 }

@@ -103,7 +103,7 @@ func (c netsimCertifyCmd) Run(e *env) error {
 	}
 	for _, l := range lines {
 		if len(l.Off) > 0 {
-			return errors.New("not every line does what was asked of it")
+			return errors.New("a link missed its figures")
 		}
 	}
 	return nil

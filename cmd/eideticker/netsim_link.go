@@ -64,17 +64,17 @@ type forwardFlag struct{ port, address string }
 func (f *forwardFlag) UnmarshalText(text []byte) error {
 	port, address, ok := strings.Cut(string(text), "=")
 	if _, err := net.LookupPort("tcp", port); !ok || err != nil {
-		return fmt.Errorf("%q is no PORT=HOST:PORT", text)
+		return fmt.Errorf("forward %q: must be PORT=HOST:PORT", text)
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("%q is no PORT=HOST:PORT: %w", text, err)
+		return fmt.Errorf("forward %q: must be PORT=HOST:PORT: %w", text, err)
 	}
 	*f = forwardFlag{port, address}
 	return nil
 }
 
 // errNetem rejects a flag of the first version.
-var errNetem = usagef("--netem was removed; leave it out, or use tc-netem(8)")
+var errNetem = usagef("--netem was removed; use tc-netem(8)")
 
 func (c netsimLinkCmd) Run(e *env) (err error) {
 	if len(c.Command) > 0 && c.Command[0] == "--" {
@@ -84,9 +84,9 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 	case c.Netem:
 		return errNetem
 	case c.Stream && len(c.Forward) == 0:
-		return usagef("--stream takes --forward PORT=HOST:PORT: what is slowed down is what goes through a port")
+		return usagef("--stream needs --forward PORT=HOST:PORT")
 	case !c.Stream && len(c.Command) == 0:
-		return usagef("no program is given to run behind the line; sh is one")
+		return usagef("link needs a program after --, such as sh")
 	}
 	conditions, err := c.conditions(c.Profile)
 	if err != nil {

@@ -151,16 +151,16 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	c.Command = programOf(c.Command)
 	switch {
 	case c.DNS == (c.Proxy != ""):
-		return usagef("say either --proxy, and where, or --dns")
+		return usagef("give either --proxy ADDR or --dns")
 	case c.DNS && len(c.Command) == 0:
-		return usagef("with --dns the browser runs in a network of its own: say which program, behind --")
+		return usagef("--dns needs a program after --")
 	}
 	conditions, err := c.conditions(c.Profile)
 	if err != nil {
 		return err
 	}
 	if !c.DNS && (c.Profile != "none" || c.lineFlags != (lineFlags{})) {
-		return usagef("a proxy has no line: --profile and its like go with --dns")
+		return usagef("a proxy has no link: --profile and link figures need --dns")
 	}
 	authority, err := c.authorityFlags.open()
 	if err != nil {
@@ -196,7 +196,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 	} else {
 		l, err := net.Listen("tcp", c.Proxy)
 		if err != nil {
-			return fmt.Errorf("be a proxy: %w; --proxy says where else", err)
+			return fmt.Errorf("listen as a proxy: %w; choose another address with --proxy", err)
 		}
 		entrances = append(entrances, replay.Entrance{Listener: l, Door: replay.AsProxy})
 		b.env = proxied(b.env, l.Addr())

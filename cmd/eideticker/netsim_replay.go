@@ -57,22 +57,22 @@ func (c netsimReplayCmd) Run(e *env) error {
 	at := c.Proxy != "" || c.HTTP != "" || c.HTTPS != ""
 	switch {
 	case c.List && c.Export != "":
-		return usagef("say either --list or --export")
+		return usagef("--list and --export exclude each other")
 	case (c.List || c.Export != "") && (at || len(c.Command) > 0):
-		return usagef("with --list or --export nothing is replayed")
+		return usagef("--list and --export do not replay; omit the replay's flags and program")
 	case !c.List && c.Export == "" && !at && len(c.Command) == 0:
-		return usagef("say where to replay: a program behind --, --proxy, or --http and --https")
+		return usagef("replay needs a program after --, --proxy, or --http and --https")
 	case c.HAR != "" && (c.List || c.Export != "" || c.Proxy != ""):
-		return usagef("--har tells of what is asked of sites: it goes with a program behind --, or with --http and --https")
+		return usagef("--har needs a program after --, or --http and --https")
 	case c.Crypto && c.Determinism == nil:
-		return usagef("--crypto goes with --determinism")
+		return usagef("--crypto needs --determinism")
 	}
 	conditions, err := c.conditions(c.Profile)
 	if err != nil {
 		return err
 	}
 	if at && (c.Profile != "none" || c.lineFlags != (lineFlags{})) {
-		return usagef("addresses of this machine have no line: --profile and its like go with a program behind --")
+		return usagef("--profile and link figures need a program after --")
 	}
 	a, err := replay.Open(c.Archive, replay.DefaultLimits())
 	if err != nil {
@@ -131,7 +131,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return errors.Join(fmt.Errorf("replay %s: %w; --%s says where else", door.scheme, err, door.scheme),
+			return errors.Join(fmt.Errorf("replay %s: %w; choose another address with --%s", door.scheme, err, door.scheme),
 				s.Close())
 		}
 		door.add(l)
@@ -144,7 +144,7 @@ func (c netsimReplayCmd) here(e *env, r *replay.Replayer, b *behind, authority *
 	if c.Proxy != "" {
 		l, err := net.Listen("tcp", c.Proxy)
 		if err != nil {
-			return errors.Join(fmt.Errorf("be a proxy: %w; --proxy says where else", err), s.Close())
+			return errors.Join(fmt.Errorf("listen as a proxy: %w; choose another address with --proxy", err), s.Close())
 		}
 		fmt.Fprintf(e.err, "replaying at the proxy http://%s\n", l.Addr())
 		b.env = proxied(b.env, l.Addr())

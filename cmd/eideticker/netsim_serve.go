@@ -107,9 +107,9 @@ func (c netsimServeCmd) Run(e *env) (err error) {
 	lined := c.Profile != "" || c.lineFlags != (lineFlags{})
 	switch {
 	case over && c.Stream:
-		return usagef("a program behind -- has an exact line: leave out --stream")
+		return usagef("a program after -- has an exact link: omit --stream")
 	case lined && !over && !c.Stream:
-		return usagef("say what is at the other end of the line: a program behind --, or --stream for browsers of this machine")
+		return usagef("a link needs a program after --, or --stream for browsers of this machine")
 	}
 	if c.Profile == "" {
 		c.Profile = "none"
@@ -228,7 +228,7 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		l, err := net.Listen("tcp", door.address)
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve %s: %w; --%s says where else, or off", door.scheme, err, door.scheme)
+			return nil, ended, fmt.Errorf("serve %s: %w; choose another address with --%s, or off", door.scheme, err, door.scheme)
 		}
 		door.add(through(l))
 		urls = append(urls, fmt.Sprintf("%s://%s/", door.scheme, l.Addr()))
@@ -237,7 +237,7 @@ func (c netsimServeCmd) here(s *serve.Server, conditions link.Conditions) (urls 
 		}
 		p, err := net.ListenPacket("udp", l.Addr().String())
 		if err != nil {
-			return nil, ended, fmt.Errorf("serve HTTP/3: %w; --https says where else, and --no-http3 does without", err)
+			return nil, ended, fmt.Errorf("serve HTTP/3: %w; choose another address with --https, or use --no-http3", err)
 		}
 		s.QUIC(p)
 	}

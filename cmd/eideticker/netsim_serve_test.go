@@ -125,12 +125,12 @@ func TestNetsimPortTaken(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"serve", filepath.Dir(page), "--http", at, "--https", "off"}, "; --http says where else, or off"},
-		{[]string{"serve", filepath.Dir(page), "--http", "off", "--https", at}, "; --https says where else, or off"},
-		{[]string{"record", "-o", filepath.Join(dir, "b.zip"), "--proxy", at}, "; --proxy says where else"},
-		{[]string{"replay", archive, "--http", at}, "; --http says where else"},
-		{[]string{"replay", archive, "--https", at}, "; --https says where else"},
-		{[]string{"replay", archive, "--proxy", at}, "; --proxy says where else"},
+		{[]string{"serve", filepath.Dir(page), "--http", at, "--https", "off"}, "; choose another address with --http, or off"},
+		{[]string{"serve", filepath.Dir(page), "--http", "off", "--https", at}, "; choose another address with --https, or off"},
+		{[]string{"record", "-o", filepath.Join(dir, "b.zip"), "--proxy", at}, "; choose another address with --proxy"},
+		{[]string{"replay", archive, "--http", at}, "; choose another address with --http"},
+		{[]string{"replay", archive, "--https", at}, "; choose another address with --https"},
+		{[]string{"replay", archive, "--proxy", at}, "; choose another address with --proxy"},
 	} {
 		args := slices.Concat([]string{"netsim"}, tc.args, []string{"--authority", filepath.Join(dir, "authority")})
 		var out, told bytes.Buffer

@@ -60,7 +60,7 @@ func scalar(n ast.Node, want string) (string, error) {
 	case *ast.IntegerNode, *ast.FloatNode:
 		return n.GetToken().Value, nil
 	}
-	return "", placed(n, fmt.Errorf("want %s", want))
+	return "", placed(n, fmt.Errorf("must be %s", want))
 }
 
 func (w *timingWait) UnmarshalYAML(n ast.Node) error {
@@ -70,7 +70,7 @@ func (w *timingWait) UnmarshalYAML(n ast.Node) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return placed(n, fmt.Errorf("%.100q is no time: want one such as 20ms", text))
+		return placed(n, fmt.Errorf("time %.100q: must be such as 20ms", text))
 	}
 	*w = timingWait(d)
 	return nil
@@ -139,7 +139,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // parseTiming reads it strictly. Errors begin with line and column, where they are of one.
 func parseTiming(text []byte) ([]serve.Rule, error) {
 	if len(text) > mostTiming {
-		return nil, fmt.Errorf(" it has more than %d bytes", mostTiming)
+		return nil, fmt.Errorf(" larger than %d bytes", mostTiming)
 	}
 	var file timingFile
 	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
@@ -154,7 +154,7 @@ func parseTiming(text []byte) ([]serve.Rule, error) {
 		return nil, fmt.Errorf(" %s", oneLine(err.Error()))
 	}
 	if len(file.Timing) == 0 {
-		return nil, errors.New(" there is no timing: want a list under that key")
+		return nil, errors.New(" no timing: must be a list under that key")
 	}
 	var rules []serve.Rule
 	for i, r := range file.Timing {

@@ -50,7 +50,7 @@ func (c pullCmd) Run(e *env) error {
 	}
 	defer rig.Close()
 	if _, err := os.Lstat(c.Output); err == nil {
-		return fmt.Errorf("%s is there already: choose another folder with -o", c.Output)
+		return fmt.Errorf("%s exists: choose another folder with -o", c.Output)
 	}
 	folder, err := staging.Begin(c.Output)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {
 	defer from.Close() // was only read
 	n, err := io.Copy(io.MultiWriter(file, moved), io.LimitReader(from, runzip.MostBytes+1))
 	if err == nil && n > runzip.MostBytes {
-		err = fmt.Errorf("the rig sends over %s", bytesText(runzip.MostBytes))
+		err = fmt.Errorf("the rig sends more than %s", bytesText(runzip.MostBytes))
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func TestPushAndPull(t *testing.T) {
 			t.Errorf("%s has come back as %q, was %q", dir, is, was)
 		}
 		if code, _, errOut := r.ask(t, "pull", id, "-o", back); code != exitFailure ||
-			!strings.Contains(errOut, "is there already") {
+			!strings.Contains(errOut, "exists: choose another folder") {
 			t.Errorf("over another folder: %d, %s", code, errOut)
 		}
 	}

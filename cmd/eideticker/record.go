@@ -74,14 +74,14 @@ func (c recordCmd) Run(e *env) error {
 func (c recordCmd) check() error {
 	switch n := len(c.Source); {
 	case n != len(c.Output):
-		return usagef("-s is given %d times and -o %d times: each source needs a file of its own", n, len(c.Output))
+		return usagef("%d sources with -s, but %d files with -o: each source needs its own file", n, len(c.Output))
 	case n > mostSources:
-		return usagef("%d sources are more than the %d that can be recorded at once", n, mostSources)
+		return usagef("%d sources: at most %d can be recorded at once", n, mostSources)
 	case len(c.CPU) > 1 && len(c.CPU) != n:
 		return usagef("--cpu has %d numbers for %d sources: give one for all, or one for each", len(c.CPU), n)
 	}
 	if len(c.Analyze) > 0 && c.KeepLast != nil {
-		return usagef("--analyze does not go with --keep-last, of which it is known only in the end what is kept: analyze the file then")
+		return usagef("--analyze cannot be used with --keep-last: analyze the file afterwards")
 	}
 	if _, err := c.measures(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c recordCmd) check() error {
 	for i, source := range c.Source {
 		for _, other := range c.Source[:i] {
 			if recorder.SameDevice(source, other) {
-				return usagef("%s is given twice: a device can be recorded once at a time", source)
+				return usagef("%s is given twice: a device can be recorded only once at a time", source)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (c recordCmd) check() error {
 	for i, path := range c.Output {
 		for _, other := range c.Output[:i] {
 			if samePlace(path, other) {
-				return usagef("%s is given twice: each source needs a file of its own", path)
+				return usagef("%s is given twice: each source needs its own file", path)
 			}
 		}
 		if recorder.ReadsStandardInput(c.Source[i]) {
@@ -126,7 +126,7 @@ func (c recordCmd) checkEDID() error {
 		return usagef("--edid: %w", err)
 	}
 	if !slices.ContainsFunc(c.Source, recorder.IsDevice) {
-		return usagef("--edid goes with capture devices, and no source is one: want v4l2:")
+		return usagef("--edid needs a capture device as a source: v4l2:")
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func positive(flag string, d *time.Duration) (time.Duration, error) {
 	case d == nil:
 		return 0, nil
 	case *d <= 0:
-		return 0, usagef("%s %v is no time at all: leave it out, or give one such as 30s", flag, *d)
+		return 0, usagef("%s %v must be positive", flag, *d)
 	}
 	return *d, nil
 }
@@ -231,7 +231,7 @@ func (c recordCmd) uri(source string) (string, error) {
 func (c recordCmd) withFPS(source string) (string, error) {
 	scheme, _, _ := strings.Cut(source, ":")
 	if scheme == "y4m" || scheme == "video" {
-		return "", usagef("--fps does not go with %s: its frames bring times of their own", scheme)
+		return "", usagef("--fps cannot be used with %s: its frames have their own times", scheme)
 	}
 	if _, _, err := frame.ParseRate(c.FPS); err != nil {
 		return "", usagef("--fps: %w", err)

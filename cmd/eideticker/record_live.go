@@ -43,7 +43,7 @@ func (c recordCmd) measures() ([]string, error) {
 	}
 	names, err := measureNames(strings.Fields(strings.Join(c.Analyze, " ")))
 	if err != nil {
-		return nil, usagef("--analyze: %w; all stands for those that apply", err)
+		return nil, usagef("--analyze: %w; all selects every measure that applies", err)
 	}
 	return names, nil
 }

@@ -46,7 +46,7 @@ func refuseOutputs(inputs []recorder.Input) error {
 	for _, in := range inputs {
 		for _, other := range inputs {
 			if recorder.Reads(other.Source.Info().URI, in.Path) {
-				return usagef("%s is what is read: choose another name for the recording", in.Path)
+				return usagef("%s is the input: choose another name for the recording", in.Path)
 			}
 		}
 		if len(inputs) == 1 {

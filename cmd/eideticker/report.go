@@ -60,7 +60,7 @@ func (c reportCmd) path() (string, error) {
 			return "", err
 		}
 		if !beside {
-			return "", usagef("%s is not in %s, where the video and the pictures are: add --single-file to put them into the page", c.Output, c.Dir)
+			return "", usagef("%s is outside %s, which has video and pictures; embed them with --single-file", c.Output, c.Dir)
 		}
 	}
 	return c.Output, refuseExisting(c.Output, c.Force)
@@ -81,7 +81,7 @@ type runDir struct {
 // openRun opens a run folder and reads its results.
 func openRun(dir string) (*runDir, error) {
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
-		return nil, fmt.Errorf("%s is a file and no run folder; make one of a recording with: eideticker analyze FILE.eid -o DIR", dir)
+		return nil, fmt.Errorf("%s is a file, not a run folder; make one with: eideticker analyze FILE.eid -o DIR", dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -91,7 +91,7 @@ func openRun(dir string) (*runDir, error) {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, err)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: no run folder; make one with: eideticker analyze FILE.eid -o DIR", err)
+			err = fmt.Errorf("%w: not a run folder; make one with: eideticker analyze FILE.eid -o DIR", err)
 		}
 		return nil, errors.Join(err, root.Close())
 	}

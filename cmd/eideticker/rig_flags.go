@@ -49,7 +49,7 @@ func (a rigAccess) token() (string, error) {
 	defer f.Close() // was only read
 	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
 	if err == nil && len(b) > maxTokenBytes {
-		err = errors.New("it is too long for a token")
+		err = errors.New("too long for a token")
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the token in %s: %w", a.TokenFile, err)

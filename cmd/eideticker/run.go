@@ -74,7 +74,7 @@ func (c runCmd) Run(e *env) error {
 		return c.onRig(e)
 	}
 	if c.Baseline != "" {
-		return usagef("--baseline is one of a rig's, and goes with --rig: eideticker compare holds runs of this machine against others")
+		return usagef("--baseline needs --rig; on this machine use eideticker compare")
 	}
 	o, err := c.options(e)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 		return o, err
 	}
 	if c.FailOnRegression && len(o.Variants) != 2 {
-		return o, usagef("--fail-on-regression compares two: give two browsers or two devices")
+		return o, usagef("--fail-on-regression needs two browsers or two devices")
 	}
 	o.UntilFail, o.NoVideo, o.Program, o.Told = c.UntilFail, c.NoVideo, program(), e
 	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
@@ -144,7 +144,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	o.Dir = filepath.Clean(o.Dir)
 	o.Labels.Set = filepath.Base(o.Dir)
 	if err := refuseExisting(o.Dir, false); err != nil {
-		return o, fmt.Errorf("%s is there already: choose another folder with -o", o.Dir)
+		return o, fmt.Errorf("%s exists: choose another folder with -o", o.Dir)
 	}
 	return o, nil
 }
@@ -208,7 +208,7 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 		browsers = []string{""}
 	}
 	if len(devices)*len(browsers) > api.MaxVariants {
-		return nil, usagef("%d devices times %d browsers: at most %d take turns", len(devices), len(browsers),
+		return nil, usagef("%d devices times %d browsers: at most %d can take turns", len(devices), len(browsers),
 			api.MaxVariants)
 	}
 	there, err := session.FindDevices(c.Devices)
@@ -231,7 +231,7 @@ func (c runCmd) variants() (all []session.Variant, err error) {
 		for _, b := range browsers {
 			v := session.Variant{Device: d, Browser: b}
 			if slices.ContainsFunc(all, func(o session.Variant) bool { return o.Name() == v.Name() }) {
-				return nil, usagef("%s is given twice; to compare something with itself, make two sets", v.Name())
+				return nil, usagef("%s is given twice; to compare it with itself, make two sets", v.Name())
 			}
 			all = append(all, v)
 		}

@@ -26,5 +26,5 @@ func (c runCmd) test() (*suite.Test, error) {
 	if none.Near != "" {
 		return nil, usageError{none}
 	}
-	return nil, usagef("%w, no such file, and no address; eideticker suite list shows the tests", none)
+	return nil, usagef("%w, no such file and not an address; eideticker suite list shows the tests", none)
 }

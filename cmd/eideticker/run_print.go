@@ -39,17 +39,17 @@ func (r *testRun) verdict(cmp *compare.Comparison) error {
 	failed := r.set.Failed()
 	if r.alone() {
 		if len(failed) > 0 {
-			return fmt.Errorf("the run failed: %s", r.set.Made[len(r.set.Made)-1].Record.Reason)
+			return fmt.Errorf("run failed: %s", r.set.Made[len(r.set.Made)-1].Record.Reason)
 		}
 		if last := r.set.Made[len(r.set.Made)-1].Record; last.State == session.Rejected {
-			return fmt.Errorf("the run does not count: %s", last.Reason)
+			return fmt.Errorf("run rejected: %s", last.Reason)
 		}
 		return nil
 	}
 	lossy := len(failed) == 0 && r.set.Counts()[session.Rejected] > 0 && r.ctx.Err() == nil
 	for i, v := range r.options.Variants {
 		if n, want := len(r.set.Of(i)), r.options.Repeat; lossy && n < want && !r.options.UntilFail {
-			return fmt.Errorf("%s of %s count, and not %d: the others were captured too badly, see --retries and --max-lost", plural(n, "run"), v.Name(), want)
+			return fmt.Errorf("%s of %s accepted, not %d: the others lost too many frames; see --retries and --max-lost", plural(n, "run"), v.Name(), want)
 		}
 	}
 	if len(failed) > 0 {

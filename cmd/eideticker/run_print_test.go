@@ -59,9 +59,9 @@ func TestTellsOfALossyRun(t *testing.T) {
 		"the fourth time": {[]*session.Made{lossy(), lossy(), lossy(), madeIn(".", session.Passed, "")}, "ok",
 			"3 times; the earlier ones are in out/scene-rejected", ""},
 		"never": {[]*session.Made{lossy(), madeIn(".", session.Rejected, tooLossy)}, "rejected",
-			"once; the earlier ones are in out/scene-rejected", "the run does not count: " + tooLossy},
+			"once; the earlier ones are in out/scene-rejected", "run rejected: " + tooLossy},
 		"and another fault": {[]*session.Made{lossy(), madeIn(".", session.Failed, "no such thing")}, "failed",
-			"once; the earlier ones are in out/scene-rejected", "the run failed: no such thing"},
+			"once; the earlier ones are in out/scene-rejected", "run failed: no such thing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
@@ -95,7 +95,7 @@ func TestTellsOfLossyRunsOfASet(t *testing.T) {
 	if want := "a rejected/run-01.2: rejected: " + tooLossy + "\n"; strings.Count(errOut.String(), want) != 1 {
 		t.Errorf("while it ran it said\n%s", &errOut)
 	}
-	const want = "1 run of a count, and not 2: the others were captured too badly, see --retries and --max-lost"
+	const want = "1 run of a accepted, not 2: the others lost too many frames; see --retries and --max-lost"
 	if err := r.tell(); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -22,25 +22,25 @@ func TestRunRefusedBeforeTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"run framerate --primary fps.nonsense":            "--primary fps.nonsense: fps.nonsense is no value of fps: there are framerate, ",
-		"run framerate --primary fps.framrate":            "--primary fps.framrate: fps.framrate is no value of fps; perhaps fps.framerate is meant",
-		"run framerate --primary speedindex.index":        "--primary speedindex.index: speedindex is not measured here: there are fps",
-		"run load --primary speedindex.index":             "speedindex.index is no value of speedindex: there are first_visual_change, ",
-		"run load --rig x:1 --primary fps.framrate":       "--primary fps.framrate: fps.framrate is no value of fps; perhaps fps.framerate is meant",
-		"run event.yaml --rig x:1 --primary response.p50": "--primary response.p50: response.p50 is no value of response: there are latency_p50, ",
-		"run framerate --rig x:1 --primary fsp.framerate": "--primary fsp.framerate: fsp is not measured here; perhaps fps is meant",
+		"run framerate --primary fps.nonsense":            "--primary fps.nonsense: fps.nonsense is not a value of fps; known: framerate, ",
+		"run framerate --primary fps.framrate":            "--primary fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
+		"run framerate --primary speedindex.index":        "--primary speedindex.index: no measure speedindex here; known: fps",
+		"run load --primary speedindex.index":             "speedindex.index is not a value of speedindex; known: first_visual_change, ",
+		"run load --rig x:1 --primary fps.framrate":       "--primary fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
+		"run event.yaml --rig x:1 --primary response.p50": "--primary response.p50: response.p50 is not a value of response; known: latency_p50, ",
+		"run framerate --rig x:1 --primary fsp.framerate": "--primary fsp.framerate: no measure fsp here; did you mean fps?",
 		"run file:///nonexistent.html":                    "cannot be loaded: no such file",
-		"run framerate --repeat 0":                        "--repeat is 0, want 1 to 10000",
-		"run framerate --max-lost 700%":                   "--max-lost is 700%, want 0% to 100%",
-		"run framerate -b opera":                          `device local has no browser "opera": there are chromium, firefox`,
-		"run event.yaml":                                  `the event "foo", which nothing in it makes`,
-		"suite show nosuch":                               `there is no test "nosuch"`,
-		"run framerate --rig x -n 0":                      "--repeat is 0, want 1 to 10000",
-		"run framerate --primary taering.torn":            "taering is not measured here; perhaps tearing is meant",
-		"run framerate --cooldown 9999h":                  "--cooldown is 9999h0m0s, want 0s to 24h0m0s",
-		"run framerate --warm-up=-1":                      "--warm-up is -1, want 0 to 10000",
-		"run framerate --rig x --retries 10001":           "--retries is 10001, want 0 to 10000",
-		"run framerate --rig x --max-lost 101%":           "--max-lost is 101%, want 0% to 100%",
+		"run framerate --repeat 0":                        "--repeat is 0: must be 1 to 10000",
+		"run framerate --max-lost 700%":                   "--max-lost is 700%: must be 0% to 100%",
+		"run framerate -b opera":                          `device local has no browser "opera"; known: chromium, firefox`,
+		"run event.yaml":                                  `no step makes the event "foo"`,
+		"suite show nosuch":                               `unknown test "nosuch"`,
+		"run framerate --rig x -n 0":                      "--repeat is 0: must be 1 to 10000",
+		"run framerate --primary taering.torn":            "no measure taering here; did you mean tearing?",
+		"run framerate --cooldown 9999h":                  "--cooldown is 9999h0m0s: must be 0s to 24h0m0s",
+		"run framerate --warm-up=-1":                      "--warm-up is -1: must be 0 to 10000",
+		"run framerate --rig x --retries 10001":           "--retries is 10001: must be 0 to 10000",
+		"run framerate --rig x --max-lost 101%":           "--max-lost is 101%: must be 0% to 100%",
 	} {
 		var out, errOut bytes.Buffer
 		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &out, &errOut); code != exitUsage ||
@@ -83,10 +83,10 @@ func TestRunRefusesUnknownValues(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	for says, want := range map[string]string{
-		"primary: fps.nonsense":            "test.yaml:4:10: primary: fps.nonsense is no value of fps: there are drawn_frames, ",
-		"primary: fps.framrate":            "test.yaml:4:10: primary: fps.framrate is no value of fps: is fps.framerate meant?",
-		"thresholds: {fps.framrate: 3%}":   "test.yaml:4:28: threshold of fps.framrate: fps.framrate is no value of fps: is fps.framerate meant?",
-		"primary: quality.stored_frame":    "test.yaml:4:10: primary: quality is not measured here: there are fps",
+		"primary: fps.nonsense":            "test.yaml:4:10: primary: fps.nonsense is not a value of fps; known: drawn_frames, ",
+		"primary: fps.framrate":            "test.yaml:4:10: primary: fps.framrate is not a value of fps; did you mean fps.framerate?",
+		"thresholds: {fps.framrate: 3%}":   "test.yaml:4:28: threshold of fps.framrate: fps.framrate is not a value of fps; did you mean fps.framerate?",
+		"primary: quality.stored_frame":    "test.yaml:4:10: primary: no measure quality here; known: fps",
 		"primary: fps.unchanged_p95\nx: 1": `test.yaml:5:1: a test has no key "x"`, // the value is one
 	} {
 		if err := os.WriteFile("test.yaml", []byte("name: x\npage: /framerate.html\nmeasures: fps\n"+says+"\n"),
@@ -154,8 +154,8 @@ func TestSuiteCheckTellsWhatIsNoUse(t *testing.T) {
 		code int
 		want string
 	}{
-		"empty":     {exitFailure, "empty: there is no test file in it"},
-		"link.yaml": {exitOK, "ok  link.yaml, link; it cannot be run: test link asks for a network, on which pages of the rig's own are served"},
+		"empty":     {exitFailure, "empty: no test files"},
+		"link.yaml": {exitOK, "ok  link.yaml, link; it cannot be run: test link: a network needs a built-in page or an archive"},
 	} {
 		var out, errOut bytes.Buffer
 		if code := run(t.Context(), []string{"suite", "check", file}, strings.NewReader(""), &out,

@@ -65,13 +65,13 @@ func (c runCmd) startParams() (api.StartParams, error) {
 	}
 	switch {
 	case c.Devices != "" || len(c.Suite) > 0:
-		return p, usagef("--devices and --suite are of this machine, and the rig has its own")
+		return p, usagef("--devices and --suite cannot be used with --rig, which has its own")
 	case c.Network != "":
-		return p, usagef("--network is of runs on this machine: have a test file say network, and give the rig that")
+		return p, usagef("--network cannot be used with --rig; set network in a test file")
 	case c.Output != "":
-		return p, usagef("the runs stay on the rig, and no -o is needed: eideticker pull gets them")
+		return p, usagef("-o cannot be used with --rig, which stores the runs; use eideticker pull")
 	case c.FailOnRegression && c.Baseline == "" && len(c.Device)*max(1, len(c.Browser)) != 2 && len(c.Browser) != 2:
-		return p, usagef("--fail-on-regression compares two: give two browsers or two devices, or a --baseline of the rig")
+		return p, usagef("--fail-on-regression needs two browsers, two devices, or a --baseline of the rig")
 	}
 	asked := c.numbers()
 	if err := asked.Check(); err != nil {
@@ -111,7 +111,7 @@ func (c runCmd) startParams() (api.StartParams, error) {
 // uploadOf takes a test file along, with the recordings of a hand that it names.
 func uploadOf(file string, t *suite.Test) (*api.Upload, error) {
 	if t.Network.Replay != "" {
-		return nil, usagef("%s replays the archive %s, which is not sent along: put both into a folder of tests that the rig has, and run %s by its name", file, t.Network.Replay, t.Name)
+		return nil, usagef("%s: the archive %s is not sent to the rig; put both into the rig's suite, then run %s", file, t.Network.Replay, t.Name)
 	}
 	name := filepath.Base(file)
 	u := &api.Upload{Test: name, Files: map[string]string{name: string(t.Text)}}

@@ -30,7 +30,7 @@ func (r *remoteRun) against(ctx context.Context, t *testRun) error {
 		}
 		got, err := r.compare(ctx, runs[0].Dir)
 		if err != nil {
-			return fmt.Errorf("hold the runs of %s against %s: %w", v.Name(), r.cmd.Baseline, err)
+			return fmt.Errorf("compare the runs of %s with %s: %w", v.Name(), r.cmd.Baseline, err)
 		}
 		if _, err := fmt.Fprintf(out, "%s against %s: %s\n", clean(v.Name()), clean(r.cmd.Baseline),
 			clean(cmp.Or(got.Sentence, got.Outcome))); err != nil {

@@ -48,7 +48,7 @@ func (r *remoteRun) outcome(told error, made int) error {
 	var verdict verdictError
 	switch {
 	case told == nil && j.State == "ok" && made == 0:
-		return errors.New("the job has made no run")
+		return errors.New("the job made no run")
 	case j.EndedWallNS == 0 || j.State == "ok":
 		return told
 	case told != nil && j.State == "failed" && !errors.As(told, &verdict):
@@ -128,7 +128,7 @@ func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made
 	place := strings.TrimPrefix(strings.TrimPrefix(id, r.job.ID), "~")
 	rel := filepath.FromSlash(strings.ReplaceAll(place, "~", "/"))
 	if rel != "" && !filepath.IsLocal(rel) {
-		return nil, session.Variant{}, fmt.Errorf("%q is no ID of a run", id)
+		return nil, session.Variant{}, fmt.Errorf("invalid run ID %q", id)
 	}
 	into := filepath.Join(dir, rel)
 	if err := os.MkdirAll(into, 0o755); err != nil {

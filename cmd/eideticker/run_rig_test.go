@@ -43,7 +43,7 @@ func TestRunOnRig(t *testing.T) {
 		!strings.Contains(out, "95 % interval") || !strings.Contains(out, "2 count") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, errOut)
 	}
-	if code, _, errOut = ran("scenery"); code != exitUsage || !strings.Contains(errOut, "no test") {
+	if code, _, errOut = ran("scenery"); code != exitUsage || !strings.Contains(errOut, "unknown test") {
 		t.Errorf("exit code %d\n%s", code, errOut)
 	}
 	if code, _, errOut = ran("file:///etc/passwd"); code != exitUsage || !strings.Contains(errOut, "http") {
@@ -202,7 +202,7 @@ func TestOutcome(t *testing.T) {
 		code int
 	}{
 		{"well", api.Job{State: "ok", EndedWallNS: 1}, nil, 2, "", exitOK},
-		{"nothing made", api.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job has made no run", exitFailure},
+		{"nothing made", api.Job{State: "ok", EndedWallNS: 1}, nil, 0, "the job made no run", exitFailure},
 		{"worse", api.Job{State: "ok", EndedWallNS: 1}, worse, 2, "it is slower", exitRegression},
 		{"at work", api.Job{State: "running"}, nil, 2, "", exitOK}, // whoever leaves it has said why
 		{"a run failed", api.Job{State: "failed", Reason: "1 of 3 runs failed: the cable is loose", Done: 3,

@@ -34,7 +34,7 @@ func TestVerdictOfASet(t *testing.T) {
 		"one failed": {t.Context(), false, []*session.Made{lossy, passed, broken},
 			"1 of 3 runs failed: no such thing"},
 		"some lost too much": {t.Context(), false, []*session.Made{passed, lossy},
-			"1 run of a count, and not 2: the others were captured too badly, see --retries and --max-lost"},
+			"1 run of a accepted, not 2: the others lost too many frames; see --retries and --max-lost"},
 		"stopped before the second": {stopped, false, []*session.Made{lossy, passed}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,11 +60,11 @@ func TestExportsOfSeveralFormats(t *testing.T) {
 	}{
 		{"a.raw", "", "frames 0:20 change from 16x8"},
 		{"a.y4m", "", "frames 0:20 change from 16x8"},
-		{"a.png", "", "at 15: choose frames of one format with --frames"},
-		{"a.mp4", "", "at 15: choose frames of one format with --frames"},
+		{"a.png", "", "at 15; select frames of one format with --frames"},
+		{"a.mp4", "", "at 15; select frames of one format with --frames"},
 		{"b.raw", "0:15", ""}, // one format at two rates
-		{"b.y4m", "0:15", "frames 0:15 change from 60 to 50 frames a second at 10: choose frames of one rate with --frames"},
-		{"b.mp4", "0:15", "frames 0:15 change from 60 to 50 frames a second at 10"},
+		{"b.y4m", "0:15", "frames 0:15 change from 60 to 50 frames/s at 10; select frames of one rate with --frames"},
+		{"b.mp4", "0:15", "frames 0:15 change from 60 to 50 frames/s at 10"},
 		{"c.y4m", "0:10", ""}, // a mode without frames lies between
 		{"d.y4m", "15:20", ""},
 		{"e.eid", "3:18", ""},

@@ -55,14 +55,14 @@ func compareFolders(ctx context.Context, base, with string, o server.CompareOpti
 // withoutFolders tells what went wrong by the IDs of runs, which are the names of their folders.
 func withoutFolders(err error, dir string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("it took too long")
+		return errors.New("timeout")
 	}
 	if why := withoutPath(err); why != err {
 		return fmt.Errorf("the runs cannot be read: %w", why)
 	}
 	if _, e := os.Stat(filepath.Join(dir, report.FileName)); errors.Is(e, fs.ErrNotExist) &&
 		strings.Contains(err.Error(), report.FileName) {
-		return fmt.Errorf("%s has no results: analyze.start makes them of a recording", filepath.Base(dir))
+		return fmt.Errorf("%s has no results; make them with analyze.start", filepath.Base(dir))
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), filepath.Dir(dir)+string(filepath.Separator), ""))
 }

@@ -193,12 +193,12 @@ func TestServeRefused(t *testing.T) {
 		code         int
 		want         string
 	}{
-		{"unknown key", "lisen = \"x\"\n", nil, exitUsage, ":1: unknown key \"lisen\"; perhaps listen?"},
+		{"unknown key", "lisen = \"x\"\n", nil, exitUsage, ":1: unknown key \"lisen\"; did you mean listen?"},
 		{"open tokens", "listen = \"0.0.0.0:0\"\n[tls]\nmode = \"off\"\n", nil, exitUsage,
-			"tokens would go over the network"},
+			"tokens would be sent in clear"},
 		{"a proxy whose clients are admin", "[access]\nhosts = [\"rig.example.org\"]\n", nil, exitUsage,
 			`access.token must be "always"`},
-		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "want an address and a port"},
+		{"bad address", "", []string{"--listen", "nowhere"}, exitUsage, "must be an address and a port"},
 		{"no devices file", "devices = \"none.yaml\"\n", nil, exitFailure, "none.yaml"},
 		{"no certificate", "[tls]\ncert = \"none.pem\"\nkey = \"none.pem\"\n", nil, exitFailure, "none.pem"},
 		{"keep what has no display", "[runs.keep_last]\nlocal = \"30s\"\n", nil, exitFailure, "only while a test runs"},

@@ -31,7 +31,7 @@ Only a hash of the token is stored. A running rig accepts it at once.`
 
 func (c tokenAddCmd) Run(e *env) error {
 	if c.Valid < 0 {
-		return usagef("--valid is %v, want a time that is over 0", c.Valid)
+		return usagef("--valid %v must be positive", c.Valid)
 	}
 	tokens, err := c.tokens()
 	if err != nil {

@@ -77,7 +77,7 @@ func (f suiteFolders) sources() ([]suite.Source, error) {
 func folder(dir string) (suite.Source, error) {
 	st, err := os.Stat(dir)
 	if err == nil && !st.IsDir() {
-		err = fmt.Errorf("%s is no folder", dir)
+		err = fmt.Errorf("%s is not a folder", dir)
 	}
 	return suite.Source{Name: filepath.ToSlash(dir), FS: os.DirFS(dir)}, err
 }
@@ -144,7 +144,7 @@ func (c suiteCmd) tests() (all []*suite.Test, err error) {
 			}
 			found, e := suite.Tests(session.Known(), s)
 			if len(found) == 0 && e == nil && c.Do == "check" {
-				e = fmt.Errorf("%s: there is no test file in it: they end in .yaml or .yml", name)
+				e = fmt.Errorf("%s: no test files; they end in .yaml or .yml", name)
 			}
 			all, err = append(all, found...), errors.Join(err, e)
 			continue
@@ -265,7 +265,7 @@ func printTests(w io.Writer, tests []*suite.Test) error {
 // show prints a test as its file stands, with its comments.
 func (c suiteCmd) show(e *env) error {
 	if len(c.Names) != 1 {
-		return usagef("suite show takes the name of one test")
+		return usagef("suite show needs the name of one test")
 	}
 	t, err := c.find(c.Names[0])
 	if err != nil {
@@ -274,7 +274,7 @@ func (c suiteCmd) show(e *env) error {
 		case !errors.As(err, &missing):
 			return err
 		case missing.Near == "":
-			return usagef("%w; eideticker suite list shows those there are", err)
+			return usagef("%w; eideticker suite list shows all tests", err)
 		}
 		return usageError{err}
 	}

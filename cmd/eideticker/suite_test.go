@@ -50,7 +50,7 @@ func TestStandardSuite(t *testing.T) {
 		"checkerboard-pan", "zoom", "scroll", "typing", "pingpong", "hover",
 	} {
 		if !slices.Contains(names, name) {
-			t.Errorf("there is no test %s", name)
+			t.Errorf("unknown test %s", name)
 		}
 	}
 	for _, name := range []string{"framerate", "load", "tearing-dom", "tearing-video", "checkerboard",
@@ -140,7 +140,7 @@ func follow(t *testing.T, block string) (commands int) {
 		line, into, redirected := strings.Cut(line, " > ")
 		args := strings.Fields(line)
 		if args[0] != "eideticker" {
-			t.Fatalf("%s is no command of ours", line)
+			t.Fatalf("%s is not a command of ours", line)
 		}
 		commands++
 		if args[1] == "run" {

@@ -20,7 +20,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 		return err
 	}
 	if size < 1 {
-		return fmt.Errorf("%q is no size, want one such as 512MiB or 4GiB", text)
+		return fmt.Errorf("size %q: must be such as 512MiB or 4GiB", text)
 	}
 	*b = byteSize(size)
 	return nil
@@ -40,7 +40,7 @@ func (f *frameRange) UnmarshalText(text []byte) error {
 	to, errB := parseFrame(b, 0)
 	*f = frameRange{from: from, to: to, open: b == "", given: true}
 	if !ok || errA != nil || errB != nil || (!f.open && to <= from) {
-		return fmt.Errorf("%q is no range of frames, want A:B with A below B; B is not included", s)
+		return fmt.Errorf("frames %q: must be A:B with A below B; B is excluded", s)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		to = n
 	}
 	if n == 0 {
-		return 0, 0, usagef("--frames %d:%d: the recording has no frames; eideticker analyze FILE quality says why",
+		return 0, 0, usagef("--frames %d:%d: the recording has no frames; eideticker analyze FILE quality states why",
 			from, to)
 	}
 	if from >= n || to > n {
@@ -71,7 +71,7 @@ func (f frameRange) in(n int) (from, to int, err error) {
 		if f.open {
 			end = ""
 		}
-		return 0, 0, usagef("frames %d:%s are not in the recording, which has frames 0:%d", f.from, end, n)
+		return 0, 0, usagef("frames %d:%s are outside the recording, which has frames 0:%d", f.from, end, n)
 	}
 	return from, to, nil
 }
@@ -87,7 +87,7 @@ func measureNames(given []string) (names []string, err error) {
 			}
 			if err := analyze.CheckNames([]string{name}); err != nil {
 				if near := spelling.Nearest(name, known); near != "" {
-					return nil, fmt.Errorf("%w; perhaps %s is meant", err, near)
+					return nil, fmt.Errorf("%w; did you mean %s?", err, near)
 				}
 				return nil, err
 			}
@@ -102,21 +102,21 @@ func checkValue(name string, measures []string) error {
 	measure, value, dotted := strings.Cut(name, ".")
 	if !slices.Contains(measures, measure) {
 		if near := spelling.Nearest(measure, measures); near != "" {
-			return fmt.Errorf("%s is not measured here; perhaps %s is meant", measure, near)
+			return fmt.Errorf("no measure %s here; did you mean %s?", measure, near)
 		}
-		return fmt.Errorf("%s is not measured here: there are %s", measure, strings.Join(measures, ", "))
+		return fmt.Errorf("no measure %s here; known: %s", measure, strings.Join(measures, ", "))
 	}
 	values := analyze.Values(measure)
 	if !dotted || slices.Contains(values, value) {
 		return nil
 	}
 	if near := spelling.Nearest(value, values); near != "" {
-		return fmt.Errorf("%s is no value of %s; perhaps %s.%s is meant", name, measure, measure, near)
+		return fmt.Errorf("%s is not a value of %s; did you mean %s.%s?", name, measure, measure, near)
 	}
 	const most = 24 // load figures have many
 	there := strings.Join(values[:min(len(values), most)], ", ")
 	if more := len(values) - most; more > 0 {
 		there += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("%s is no value of %s: there are %s", name, measure, there)
+	return fmt.Errorf("%s is not a value of %s; known: %s", name, measure, there)
 }

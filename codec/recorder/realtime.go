@@ -88,7 +88,7 @@ func CheckCPUs(cpus []int) error {
 	}
 	for _, c := range cpus {
 		if !slices.Contains(allowed, c) {
-			return fmt.Errorf("processor %d is not one of those that this program may use: %v", c, allowed)
+			return fmt.Errorf("processor %d is not available to this program: %v", c, allowed)
 		}
 	}
 	return nil

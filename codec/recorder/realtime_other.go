@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-var errNoRealTime = fmt.Errorf("real time is asked for on Linux only: %w", errors.ErrUnsupported)
+var errNoRealTime = fmt.Errorf("real time needs Linux: %w", errors.ErrUnsupported)
 
 func favourThread() error          { return errNoRealTime }
 func pinThread([]int) error        { return errNoRealTime }

@@ -61,7 +61,7 @@ func newRolling(path string, o recording.Options, window time.Duration) (*rollin
 		return nil, fmt.Errorf("look for parts of %s: %w", path, err)
 	}
 	if len(left) > 0 && !o.Force {
-		return nil, fmt.Errorf("record to %s: %s is left from an earlier recording; move it away, or overwrite it with --force: %w", path, left[0], fs.ErrExist)
+		return nil, fmt.Errorf("record to %s: %s is left from an earlier recording; move it, or use --force: %w", path, left[0], fs.ErrExist)
 	}
 	for _, old := range left {
 		if err := os.Remove(old); err != nil {
@@ -247,7 +247,7 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 		parts = append(parts, r.part(n))
 	}
 	if failed != nil {
-		return r.left(res), fmt.Errorf("%w; what was recorded last is in %s", failed, strings.Join(parts, " and "))
+		return r.left(res), fmt.Errorf("%w; the end of the recording is in %s", failed, strings.Join(parts, " and "))
 	}
 	kept, err := assemble(context.Background(), r.path, r.options, r.window, parts, nil)
 	if err != nil {

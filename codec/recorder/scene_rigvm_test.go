@@ -179,7 +179,7 @@ func see(name string) act {
 // stalled is the reason of a signal that counts as lost because the machine that emulates ours had
 // other things to do. It may come at any time, and is no part of any row; neither is that it is
 // over.
-const stalled = "no frames come any more"
+const stalled = "no more frames"
 
 // accounted is what a source of V4L2 is.
 type accounted interface {

@@ -94,7 +94,7 @@ func (r *recorder) leave() error {
 	}
 	if n := s.ring.Stats().Leased(); n > 0 {
 		// The memory is leaked: giving it back would end the process at the next look at it.
-		return fmt.Errorf("record %s: %d frames were not given back to the ring: this is a bug of the program", r.path,
+		return fmt.Errorf("record %s: %d frames were not released to the ring: this is a bug of the program", r.path,
 			n)
 	}
 	return s.memory.Close()

@@ -159,7 +159,7 @@ func parseQuery(s string) (url.Values, error) {
 		case err != nil:
 			return nil, fmt.Errorf("parameter %s: %w", name, err)
 		case !ok || name == "" || value == "":
-			return nil, fmt.Errorf("%q is no parameter, want NAME=VALUE", pair)
+			return nil, fmt.Errorf("unknown parameter %q, want NAME=VALUE", pair)
 		case query.Has(name):
 			return nil, fmt.Errorf("parameter %s is given twice", name)
 		}

@@ -40,7 +40,7 @@ func TestBadURI(t *testing.T) {
 		{"empty", "", "known are v4l2 x11 raw y4m video synth"},
 		{"unknown scheme", "ftp:x", `unknown scheme "ftp", known are v4l2 x11 raw y4m video synth`},
 		{"a file without a scheme", "clip.y4m", `unknown scheme "clip.y4m"`},
-		{"no capture device", "v4l2:", "no device given"},
+		{"no capture device", "v4l2:", "no device"},
 		{"a capture device's memory", "v4l2:/dev/video0?memory=tape", "mmap userptr dmabuf"},
 		{"a capture device's modes", "v4l2:/dev/video0?edid=1080p", "want WxH@RATE"},
 		{"no target", "raw", "want raw:FILE"},

@@ -342,7 +342,7 @@ func TestLentFrameChanged(t *testing.T) {
 		}
 		err = w.WriteFrame(pix, metaOf(i), nil)
 	}
-	if err == nil || !strings.Contains(err.Error(), "changed while it was being recorded") {
+	if err == nil || !strings.Contains(err.Error(), "changed while it was recorded") {
 		t.Errorf("writing went on: %v", err)
 	}
 	if cerr := w.Close(); cerr == nil {

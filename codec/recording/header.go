@@ -70,16 +70,16 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 		return h, fmt.Errorf("%w: shorter than a header of %d bytes", ErrNotRecording, headerSize)
 	}
 	if !bytes.Equal(b[:8], fileMagic[:]) {
-		return h, fmt.Errorf("%w: it does not start with its signature", ErrNotRecording)
+		return h, fmt.Errorf("%w: wrong signature", ErrNotRecording)
 	}
 	if le.Uint32(b[headerSize-4:]) != checksum(b[:headerSize-4]) {
 		return h, &CorruptError{0, "file header fails its checksum"}
 	}
 	if v := le.Uint16(b[10:]); v > formatVersion {
-		return h, fmt.Errorf("%w: it is format version %d, this program reads up to %d", ErrVersion, v, formatVersion)
+		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", ErrVersion, v, formatVersion)
 	}
 	if c := le.Uint16(b[12:]); c != codecRowDelta {
-		return h, fmt.Errorf("%w: its codec has id %d, this program knows rowdelta+lz4 (%d)", ErrVersion,
+		return h, fmt.Errorf("%w: codec %d, this program reads rowdelta+lz4 (%d)", ErrVersion,
 			c, codecRowDelta)
 	}
 	copy(h.id[:], b[16:])

@@ -283,7 +283,7 @@ func (r *Reader) addFrame(h recordHeader, head []byte, interval int32, headAt ui
 		return err
 	}
 	if len(r.segments) == 0 {
-		return errors.New("stands before the first segment")
+		return errors.New("before the first segment")
 	}
 	if f.segment != r.segment {
 		return fmt.Errorf("belongs to segment %d, and the last one found is segment %d", f.segment, r.segment)

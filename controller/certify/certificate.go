@@ -235,7 +235,7 @@ func readCertificate(path string) (Filed, error) {
 		return Filed{}, err
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxCertificate {
-		return Filed{}, fmt.Errorf("%s is no certificate", path)
+		return Filed{}, fmt.Errorf("%s is not a certificate", path)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

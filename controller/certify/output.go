@@ -61,7 +61,7 @@ func OpenOutput(uri string, o OutputOptions) (Output, error) {
 		switch {
 		case pair == "" && rawQuery == "":
 		case !ok || name == "" || value == "" || query.Has(name):
-			return nil, fmt.Errorf("%w %q: %q is no parameter, want NAME=VALUE, each name once", ErrOutput, uri, pair)
+			return nil, fmt.Errorf("%w %q: unknown parameter %q, want NAME=VALUE, each name once", ErrOutput, uri, pair)
 		default:
 			query.Set(name, value) // a plus is a plus: regions are written with it
 		}

@@ -28,7 +28,7 @@ func ParseAccessPoint(s string) (a AccessPoint, err error) {
 	}
 	m := accessPoint.FindStringSubmatch(s)
 	if m == nil {
-		return a, fmt.Errorf("access-point %q: want NAME?passphrase=/FILE, and then &channel=36 and &country=DE where they are needed", strict.Clip(s))
+		return a, fmt.Errorf("access-point %q: must be NAME?passphrase=/FILE, optionally with &channel=36 and &country=DE", strict.Clip(s))
 	}
 	a = AccessPoint{SSID: m[1], Passphrase: m[2], Country: m[4]}
 	if m[3] != "" {
@@ -39,7 +39,7 @@ func ParseAccessPoint(s string) (a AccessPoint, err error) {
 
 func checkAccessPoint(s string) error {
 	if s == "" {
-		return fmt.Errorf("access-point is empty: leave it out where a device has a cable")
+		return fmt.Errorf("access-point is empty; omit it for a device with a cable")
 	}
 	_, err := ParseAccessPoint(s)
 	return err

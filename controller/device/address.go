@@ -15,5 +15,5 @@ func checkURL(s string) error {
 	case "http", "https", "file", "data", "about":
 		return nil
 	}
-	return fmt.Errorf("start browser: %q is no http, https, file, data or about address", s)
+	return fmt.Errorf("start browser: %q is not an http, https, file, data or about address", s)
 }

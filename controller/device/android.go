@@ -60,7 +60,7 @@ func Package(browser string) (string, error) {
 	for name := range packages {
 		names = append(names, name)
 	}
-	return "", fmt.Errorf("%q is no browser of Android's that is known here, and no package%s", strict.Clip(browser),
+	return "", fmt.Errorf("%q is not a browser of Android's that is known here, and no package%s", strict.Clip(browser),
 		strict.Meant(browser, names))
 }
 
@@ -87,7 +87,7 @@ func (a *Android) Start(ctx context.Context, browser, address string) (timeline.
 	if a.about.Profile == Fresh {
 		said, err := a.shell.Run(ctx, "pm clear "+p)
 		if err == nil && strings.TrimSpace(said) != "Success" {
-			err = fmt.Errorf("it says %q", strict.Clip(strings.TrimSpace(said)))
+			err = fmt.Errorf("unexpected answer %q", strict.Clip(strings.TrimSpace(said)))
 		}
 		if err != nil {
 			return timeline.Interval{}, fmt.Errorf("clear the data of %s: %w", p, err)
@@ -116,7 +116,7 @@ func (a *Android) View(ctx context.Context, browser, address string) (timeline.I
 		err = startError(said)
 	}
 	if err != nil {
-		return timeline.Interval{}, fmt.Errorf("have %s show %s: %w", browser, strict.Clip(address), err)
+		return timeline.Interval{}, fmt.Errorf("show in %s: %s: %w", browser, strict.Clip(address), err)
 	}
 	return told, nil
 }

@@ -205,11 +205,11 @@ func TestAndroidStart(t *testing.T) {
 			[]string{"pm path com.android.chrome"}, "start chrome: device phone has no com.android.chrome"},
 		{"not cleared", fresh, func(p *phone) { p.says["pm clear com.android.chrome"] = "Failed\n" },
 			[]string{"pm path com.android.chrome", "am force-stop com.android.chrome", "pm clear com.android.chrome"},
-			`clear the data of com.android.chrome: it says "Failed"`},
+			`clear the data of com.android.chrome: unexpected answer "Failed"`},
 		{"not started", kept, func(p *phone) {
 			p.says[viewIt] = "Starting: Intent { act=android.intent.action.VIEW dat=http://10.0.0.1:8080/... pkg=com.android.chrome }\nError: Activity not started, unable to resolve Intent\n"
 		}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt},
-			"have chrome show http://10.0.0.1:8080/a?b='c'&d: Activity not started, unable to resolve Intent"},
+			"show in chrome: http://10.0.0.1:8080/a?b='c'&d: Activity not started, unable to resolve Intent"},
 		{"only brought to the front", kept, func(p *phone) {
 			p.says[viewIt] = "Starting: Intent { }\nWarning: Activity not started, intent has been delivered to currently running top-most instance.\n"
 		}, []string{"pm path com.android.chrome", "am force-stop com.android.chrome", viewIt}, ""},
@@ -237,7 +237,7 @@ func TestAndroidStart(t *testing.T) {
 		}
 	}
 	if _, err := NewAndroid(p, kept, nil).Start(t.Context(), "chrme", address); err == nil ||
-		!strings.Contains(err.Error(), "is chrome meant?") {
+		!strings.Contains(err.Error(), "did you mean chrome?") {
 		t.Errorf("error %v", err)
 	}
 	if len(p.ran) != 0 {

@@ -71,7 +71,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		display = o.Display.Name()
 	}
 	if o.Remote && kind.endpoint == "" {
-		return nil, fmt.Errorf("start %s: it takes WebDriver BiDi through another program alone, which is not started here: take firefox: %w", kind.name, errors.ErrUnsupported)
+		return nil, fmt.Errorf("start %s: WebDriver BiDi needs another program, which is not supported: %w; use firefox", kind.name, errors.ErrUnsupported)
 	}
 	s, err := openScreen(display)
 	if err != nil {
@@ -229,7 +229,7 @@ func (b *Browser) Close() error {
 	b.process.close()
 	<-b.done
 	if _, err := os.Lstat(b.profile.dir); err == nil {
-		return fmt.Errorf("profile folder %s could not be removed", b.profile.dir)
+		return fmt.Errorf("profile folder %s cannot be removed", b.profile.dir)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (d Description) running(asked string) (string, error) {
 	case asked == "" && len(named) < len(d.Browsers):
 		return Running, nil
 	case len(named) > 1:
-		return "", fmt.Errorf("device %s starts no browsers, and which of %s runs cannot be told; %s", d.Name,
+		return "", fmt.Errorf("device %s: cannot tell which of %s runs; %s", d.Name,
 			strings.Join(named, ", "), nothingStarts)
 	}
 	return "", fmt.Errorf("device %s starts no browser %q: %s", d.Name, strict.Clip(asked), nothingStarts)

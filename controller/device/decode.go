@@ -36,7 +36,7 @@ func Read(path string, known Known) ([]Description, error) {
 	if st, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
-		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func keys() map[string]func(r *reader, d *Description, n ast.Node) error {
 func (r *reader) device(p strict.Pair) (Description, error) {
 	d := blank(p.Key)
 	if !deviceName.MatchString(p.Key) {
-		return d, r.Errorf(p.At, "device %q: want letters, digits, dots, dashes and underscores, at most 64",
+		return d, r.Errorf(p.At, "device %q: must be letters, digits, dots, dashes and underscores, at most 64",
 			strict.Clip(p.Key))
 	}
 	n, err := r.Resolve(p.Value)
@@ -163,14 +163,14 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 	case ownDisplay && (d.Input.Kind != InputX11 && d.Input.Kind != InputNone && d.Input.Kind != InputWebdriver ||
 		d.Input.Target != ""):
 		return r.Errorf(given["input"].Value,
-			"input %s does not reach the virtual display that source: x11 makes for each run: want x11, webdriver or none", d.Input)
+			"input %s does not reach a virtual display: must be x11, webdriver or none", d.Input)
 	case d.Input.Kind == InputWebdriver && !ownDisplay:
 		return r.Errorf(given["input"].Value,
-			"input webdriver is that of a browser on a virtual display: want source: x11")
+			"input webdriver needs source: x11")
 	case d.ADB != "" && d.Input.Kind == InputADB:
-		return r.Errorf(given["adb"].At, "input says already which device it is by adb: leave this key out")
+		return r.Errorf(given["adb"].At, "input already names the adb device; omit this key")
 	case d.ADB != "" && ownDisplay:
-		return r.Errorf(given["adb"].At, "a virtual display is no Android device")
+		return r.Errorf(given["adb"].At, "a virtual display is not an Android device")
 	case d.Profile == Fresh && !android:
 		return r.Errorf(given["profile"].At,
 			"whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
@@ -195,7 +195,7 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 		switch {
 		case b == "chromium" && d.Input.Kind == InputWebdriver:
 			return r.Errorf(r.element(given["browsers"].Value, i),
-				"chromium takes WebDriver BiDi through another program alone, which is not started here: want firefox")
+				"chromium does not support WebDriver BiDi; use firefox")
 		case !slices.Contains(there, b):
 			return r.Errorf(r.element(given["browsers"].Value, i), "browser %q cannot be started on this machine%s",
 				strict.Clip(b), strict.Meant(b, there))
@@ -234,7 +234,7 @@ func (r *reader) scalar(n ast.Node, what string) (string, error) {
 	}
 	s, _, ok := strict.Text(n)
 	if !ok {
-		return "", r.Errorf(n, "%s is %s: want text", what, strict.Kind(n))
+		return "", r.Errorf(n, "%s is %s: must be text", what, strict.Kind(n))
 	}
 	return s, nil
 }
@@ -259,7 +259,7 @@ func whole(unit string, low, high int, field func(*Description) *int) func(*read
 		s, _, _ := strict.Text(n)
 		v, err := strconv.Atoi(s)
 		if err != nil || n.Type() != ast.IntegerType || v < low || v > high {
-			return r.Errorf(n, "want a whole number of %s, %d to %d", unit, low, high)
+			return r.Errorf(n, "must be a whole number of %s, %d to %d", unit, low, high)
 		}
 		*field(d) = v
 		return nil
@@ -268,7 +268,7 @@ func whole(unit string, low, high int, field func(*Description) *int) func(*read
 
 func checkAbout(s string) error {
 	if len(s) > maxForm {
-		return fmt.Errorf("about: want at most %d bytes", maxForm)
+		return fmt.Errorf("about: must be at most %d bytes", maxForm)
 	}
 	return nil
 }
@@ -278,14 +278,14 @@ var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
 func checkInterface(s string) error {
 	if !interfaceName.MatchString(s) {
-		return fmt.Errorf("network %q: want the name of this machine's interface, such as eth3", strict.Clip(s))
+		return fmt.Errorf("network %q: must be the name of an interface of this machine, such as eth3", strict.Clip(s))
 	}
 	return nil
 }
 
 func checkSerial(s string) error {
 	if !serialNumber.MatchString(s) {
-		return fmt.Errorf("adb %q: want a serial number as adb devices lists it, or any", strict.Clip(s))
+		return fmt.Errorf("adb %q: must be a serial number as adb devices lists it, or any", strict.Clip(s))
 	}
 	return nil
 }
@@ -294,7 +294,7 @@ func checkProfile(s string) error {
 	if p := Profile(s); p == Kept || p == Fresh {
 		return nil
 	}
-	return fmt.Errorf("profile %q: want fresh, which clears all data of the browser before each run, or kept",
+	return fmt.Errorf("profile %q: must be fresh, which clears all data of the browser before each run, or kept",
 		strict.Clip(s))
 }
 
@@ -309,10 +309,10 @@ func (r *reader) source(d *Description, n ast.Node) error {
 		return r.Errorf(n, "source %q is too long", strict.Clip(s))
 	case s == Virtual:
 	case !uri:
-		return r.Errorf(n, "source %q: want x11, a virtual display for each run, or a source such as v4l2:/dev/video0",
+		return r.Errorf(n, "source %q: must be x11, a virtual display for each run, or a source such as v4l2:/dev/video0",
 			strict.Clip(s))
 	case r.known.Sources != nil && !slices.Contains(r.known.Sources, scheme):
-		return r.Errorf(n, "no source is called %q%s", strict.Clip(scheme), strict.Meant(scheme, r.known.Sources))
+		return r.Errorf(n, "unknown source %q%s", strict.Clip(scheme), strict.Meant(scheme, r.known.Sources))
 	}
 	d.Source = s
 	return nil
@@ -333,7 +333,7 @@ var browserName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 func (r *reader) browsers(d *Description, n ast.Node) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		return r.Errorf(n, "browsers is %s: want a list, such as [chromium, firefox]", strict.Kind(n))
+		return r.Errorf(n, "browsers is %s: must be a list, such as [chromium, firefox]", strict.Kind(n))
 	}
 	if len(list.Values) > MaxBrowsers {
 		return r.Errorf(list.Values[MaxBrowsers], "more than %d browsers", MaxBrowsers)
@@ -345,9 +345,9 @@ func (r *reader) browsers(d *Description, n ast.Node) error {
 		}
 		switch {
 		case !browserName.MatchString(s):
-			return r.Errorf(e, "browser %q: want a name such as chrome, or an Android package", strict.Clip(s))
+			return r.Errorf(e, "browser %q: must be a name such as chrome, or an Android package", strict.Clip(s))
 		case slices.Contains(d.Browsers, s):
-			return r.Errorf(e, "browser %s stands here twice", s)
+			return r.Errorf(e, "browser %s is given twice", s)
 		}
 		d.Browsers = append(d.Browsers, s)
 	}
@@ -355,7 +355,7 @@ func (r *reader) browsers(d *Description, n ast.Node) error {
 }
 
 func (r *reader) addressBar(d *Description, n ast.Node) error {
-	const want = "want keys such as Control+L, or a place of the screen in pixels such as [540, 160]"
+	const want = "must be keys such as Control+L, or a place of the screen in pixels such as [540, 160]"
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
 		s, err := r.scalar(n, "address-bar")
@@ -377,7 +377,7 @@ func (r *reader) addressBar(d *Description, n ast.Node) error {
 		s, _, _ := strict.Text(e)
 		v, err := strconv.ParseUint(s, 10, 31)
 		if err != nil || e.Type() != ast.IntegerType || v > input.MaxPlace {
-			return r.Errorf(e, "address-bar: want pixels, 0 to %d", input.MaxPlace)
+			return r.Errorf(e, "address-bar: must be pixels, 0 to %d", input.MaxPlace)
 		}
 		place[i] = int(v)
 	}
@@ -400,7 +400,7 @@ func (r *reader) power(d *Description, n ast.Node) error {
 		return err
 	}
 	if len(pairs) != 1 || pairs[0].Key != "command" {
-		return r.Errorf(n, "power: want gpio:17, or {command: {on: …, off: …}}")
+		return r.Errorf(n, "power: must be gpio:17, or {command: {on: …, off: …}}")
 	}
 	if n, err = r.Resolve(pairs[0].Value); err != nil {
 		return err
@@ -445,7 +445,7 @@ func (r *reader) words(n ast.Node, what string) ([]string, error) {
 			return nil, err
 		}
 		if strings.ContainsAny(s, "'\"`$&|;<>\\*?") {
-			return nil, r.Errorf(n, "%s: no shell reads this: write a list of words, such as [uhubctl, --action, \"on\"], or a script", what)
+			return nil, r.Errorf(n, "%s: must be a list of words, such as [uhubctl, --action, \"on\"], or a script; no shell reads it", what)
 		}
 		words = strings.Fields(s)
 	}
@@ -460,14 +460,14 @@ func checkWords(words []string) error {
 	for _, w := range words {
 		size += len(w)
 		if strings.ContainsRune(w, 0) {
-			return errors.New("a zero byte is in no word")
+			return errors.New("a word contains a zero byte")
 		}
 	}
 	switch {
 	case len(words) == 0 || words[0] == "":
-		return errors.New("want a program and its arguments")
+		return errors.New("must be a program and its arguments")
 	case len(words) > 100 || size > 4<<10:
-		return errors.New("want at most 100 words, of 4 KiB")
+		return errors.New("must be at most 100 words, of 4 KiB")
 	}
 	return nil
 }

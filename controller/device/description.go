@@ -157,7 +157,7 @@ func ParseInput(s string) (Input, error) {
 	forms := inputForms()
 	i := slices.IndexFunc(forms, func(f inputForm) bool { return string(f.kind) == kind })
 	if i < 0 {
-		return Input{}, fmt.Errorf("%q is no input%s", strict.Clip(s), meantInput(kind))
+		return Input{}, fmt.Errorf("%q is not an input%s", strict.Clip(s), meantInput(kind))
 	}
 	f := forms[i]
 	in := Input{Kind: f.kind, Target: target, Params: params}
@@ -166,11 +166,11 @@ func ParseInput(s string) (Input, error) {
 		return in, fmt.Errorf("%q: %s takes no parameters", strict.Clip(s), kind)
 	case target == "" && f.bare && (f.kind != InputHID || asked): // a gadget is set up as the parameters say
 		if colon && params == "" {
-			return in, fmt.Errorf("%q ends in a colon: is %s meant?", strict.Clip(s), kind)
+			return in, fmt.Errorf("%q ends in a colon; did you mean %s?", strict.Clip(s), kind)
 		}
 		return in, nil
 	case f.target == nil || !f.target.MatchString(target):
-		return in, fmt.Errorf("%q: want %s", strict.Clip(s), f.form)
+		return in, fmt.Errorf("%q: must be %s", strict.Clip(s), f.form)
 	}
 	return in, nil
 }
@@ -181,9 +181,9 @@ func meantInput(kind string) string {
 		names, forms = append(names, string(f.kind)), append(forms, f.form)
 	}
 	if near := strict.Nearest(kind, names); near != "" {
-		return fmt.Sprintf(": is %s meant?", near)
+		return fmt.Sprintf("; did you mean %s?", near)
 	}
-	return ": there are " + strings.Join(forms, ", ")
+	return "; known: " + strings.Join(forms, ", ")
 }
 
 // Android is the serial number by which adb knows the device, and whether it is there by adb at

@@ -35,7 +35,7 @@ func StartDisplay(ctx context.Context, o DisplayOptions) (*Display, error) {
 		o.Width, o.Height = 1280, 720
 	}
 	if o.Width < 16 || o.Height < 16 || o.Width > 1<<14 || o.Height > 1<<14 {
-		return nil, fmt.Errorf("start display: size %dx%d, want 16x16 to 16384x16384", o.Width, o.Height)
+		return nil, fmt.Errorf("start display: size %dx%d: must be 16x16 to 16384x16384", o.Width, o.Height)
 	}
 	path, err := find("xvfb", "Xvfb")
 	if err != nil {
@@ -95,11 +95,11 @@ func readNumber(ctx context.Context, r *os.File) (string, error) {
 		return "", context.Cause(ctx)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the X server did not say its display number: %w", err)
+		return "", fmt.Errorf("read the display number of the X server: %w", err)
 	}
 	line = strings.TrimSpace(line)
 	if _, err := strconv.ParseUint(line, 10, 16); err != nil {
-		return "", fmt.Errorf("the X server gave %q for its display number", line)
+		return "", fmt.Errorf("read the display number of the X server: unexpected %q", line)
 	}
 	return line, nil
 }

@@ -20,14 +20,14 @@ const endpointAgain = 20 * time.Millisecond
 // once it does. It listens on the loopback, so whoever runs programs on this machine can reach it.
 func (b *Browser) Endpoint(ctx context.Context) (string, error) {
 	if b.endpoint == "" {
-		return "", fmt.Errorf("%s takes no WebDriver BiDi: %w", b.name, errors.ErrUnsupported)
+		return "", fmt.Errorf("%s does not support WebDriver BiDi: %w", b.name, errors.ErrUnsupported)
 	}
 	again := time.NewTicker(endpointAgain)
 	defer again.Stop()
 	for {
 		raw, err := os.ReadFile(filepath.Join(b.profile.dir, b.endpoint))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("where %s listens for WebDriver BiDi: %w", b.name, err)
+			return "", fmt.Errorf("find the WebDriver BiDi port of %s: %w", b.name, err)
 		}
 		// The file is written where it stands: what is not whole yet is read again.
 		if address, ok := parseEndpoint(raw); ok {

@@ -97,7 +97,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string {
 	if near := strict.Nearest(e.Name, e.Names); near != "" {
-		return fmt.Sprintf("no device %q: is %s meant?", strict.Clip(e.Name), near)
+		return fmt.Sprintf("no device %q; did you mean %s?", strict.Clip(e.Name), near)
 	}
 	where := "no devices.yaml is here, so there is"
 	if e.File != "" {

@@ -74,11 +74,11 @@ func silent(policies []string, names ...string) error {
 		for _, name := range found {
 			text, err := os.ReadFile(name)
 			if err != nil {
-				return fmt.Errorf("policies of this machine go before ours, and cannot be read: %w", err)
+				return fmt.Errorf("read this machine's policies, which override ours: %w", err)
 			}
 			for _, ours := range names {
 				if strings.Contains(string(text), ours) {
-					return fmt.Errorf("%s has %s, which goes before ours", name, ours)
+					return fmt.Errorf("%s has %s, which overrides ours", name, ours)
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func merged(base, over string) (string, error) {
 func keptFirefox(path, folder, policy string, policies []string) (string, error) {
 	for _, name := range policies {
 		if _, err := os.Lstat(name); err == nil {
-			return "", fmt.Errorf("start Firefox with a policy: %s goes before ours", name)
+			return "", fmt.Errorf("start Firefox with a policy: %s overrides ours", name)
 		}
 	}
 	program, err := filepath.EvalSymlinks(path)
@@ -115,7 +115,7 @@ func keptFirefox(path, folder, policy string, policies []string) (string, error)
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(from, "libxul.so")); err != nil {
-		return "", fmt.Errorf("start Firefox with a policy: %s is no program of Firefox but what starts one: %w", path,
+		return "", fmt.Errorf("start Firefox with a policy: %s is a launcher, not Firefox itself: %w", path,
 			errors.ErrUnsupported)
 	}
 	ours := filepath.Join(folder, "distribution")

@@ -225,6 +225,6 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 	}
 	if _, err := keptFirefox(script, filepath.Join(dir, "program"), foreignFirefox, nil); !errors.Is(err,
 		errors.ErrUnsupported) {
-		t.Errorf("what is no program of Firefox is started: %v", err)
+		t.Errorf("what is not a program of Firefox is started: %v", err)
 	}
 }

@@ -86,11 +86,11 @@ func holdLine(chip string, line int, high bool) (*os.File, error) {
 func gpioError(errno unix.Errno) error {
 	switch errno {
 	case unix.EINVAL:
-		return fmt.Errorf("%w: the chip has no such line, or the kernel is older than 5.10", errno)
+		return fmt.Errorf("%w: unknown line of the chip, or a kernel older than 5.10", errno)
 	case unix.EBUSY:
-		return fmt.Errorf("%w: another program or driver has the line", errno)
+		return fmt.Errorf("%w: the line is in use by another program or driver", errno)
 	case unix.ENOTTY:
-		return fmt.Errorf("%w: it is no GPIO chip", errno)
+		return fmt.Errorf("%w: not a GPIO chip", errno)
 	}
 	return errno
 }

@@ -27,7 +27,7 @@ type Outside struct {
 }
 
 // ErrInside says that an address is one of this machine's.
-var ErrInside = errors.New("it is an address of this machine, which is not allowed")
+var ErrInside = errors.New("address of this machine, which is not allowed")
 
 // DialContext connects as net.Dialer does, to what is outside. The error wraps [ErrInside] where
 // something is not.
@@ -61,7 +61,7 @@ func (o *Outside) check(address string, interfaces func() ([]net.Addr, error)) e
 	}
 	if !inside {
 		if inside, err = routedHere(ip); err != nil {
-			return fmt.Errorf("connect to %s: ask whether it is on this machine: %w", to, err)
+			return fmt.Errorf("connect to %s: find out whether it is on this machine: %w", to, err)
 		}
 	}
 	if inside {
@@ -122,23 +122,23 @@ func parseRoute6(line string) (to netip.Prefix, here bool, err error) {
 	const local, anycast = 1 << 31, 1 << 20
 	fields := strings.Fields(line)
 	if len(fields) != 10 {
-		return to, false, fmt.Errorf("the kernel's route %.200q is not one of ten fields", line)
+		return to, false, fmt.Errorf("kernel route %.200q: must have ten fields", line)
 	}
 	var destination [16]byte
 	if n, err := hex.Decode(destination[:], []byte(fields[0][:min(len(fields[0]), 32)])); err != nil || n != 16 {
-		return to, false, fmt.Errorf("the kernel's route %.200q leads to no address", line)
+		return to, false, fmt.Errorf("kernel route %.200q: no address", line)
 	}
 	bits, err := strconv.ParseUint(fields[1], 16, 8)
 	if err != nil {
-		return to, false, fmt.Errorf("the kernel's route %.200q: %w", line, err)
+		return to, false, fmt.Errorf("kernel route %.200q: %w", line, err)
 	}
 	flags, err := strconv.ParseUint(fields[8], 16, 32)
 	if err != nil {
-		return to, false, fmt.Errorf("the kernel's route %.200q: %w", line, err)
+		return to, false, fmt.Errorf("kernel route %.200q: %w", line, err)
 	}
 	to = netip.PrefixFrom(netip.AddrFrom16(destination), int(bits))
 	if !to.IsValid() {
-		return to, false, fmt.Errorf("the kernel's route %.200q leads to no network", line)
+		return to, false, fmt.Errorf("kernel route %.200q: no network", line)
 	}
 	return to, flags&(local|anycast) != 0, nil
 }

@@ -35,7 +35,7 @@ func parseGPIO(s string) (Power, error) {
 	m := gpioForm.FindStringSubmatch(s)
 	if m == nil {
 		return Power{}, fmt.Errorf(
-			"%q: want gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
+			"%q: must be gpio:17, gpio:/dev/gpiochip1:17, each with ?active=low where low is on, or {command: {on: …, off: …}}", strict.Clip(s))
 	}
 	p := Power{Chip: m[1], Low: m[3] != ""}
 	if p.Chip == "" {
@@ -57,7 +57,7 @@ func (p Power) Switch(ctx context.Context, on bool) (release func() error, err e
 	release = func() error { return nil }
 	switch {
 	case !p.Given():
-		return release, fmt.Errorf("the device's entry says nothing of power: %w", errors.ErrUnsupported)
+		return release, fmt.Errorf("no power entry for the device: %w", errors.ErrUnsupported)
 	case p.Chip != "":
 		line, err := holdLine(p.Chip, p.Line, on != p.Low)
 		if err != nil {
@@ -91,7 +91,7 @@ func (p Power) Cycle(ctx context.Context, off time.Duration) (release func() err
 }
 
 func runPower(ctx context.Context, words []string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, powerTimeout, fmt.Errorf("it did not end within %v", powerTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, powerTimeout, fmt.Errorf("timeout after %v", powerTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var said limited

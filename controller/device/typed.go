@@ -35,7 +35,7 @@ const (
 // returns when Enter was sent: that is when it was told to go.
 func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error) {
 	if address == "" || len(address) > 8<<10 || strings.ContainsFunc(address, unicode.IsControl) {
-		return timeline.Interval{}, fmt.Errorf("address %q: want one line of at most 8 KiB", strict.Clip(address))
+		return timeline.Interval{}, fmt.Errorf("address %q: must be one line of at most 8 KiB", strict.Clip(address))
 	}
 	clock := t.Clock
 	if clock == nil {

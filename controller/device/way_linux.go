@@ -193,7 +193,7 @@ func socksAsked(c io.ReadWriter) (string, error) {
 	}
 	if !strings.Contains(string(methods), string([]byte{socksNoLogin})) {
 		_, err := c.Write([]byte{socksVersion, socksNoMethod})
-		return "", errors.Join(errors.New("SOCKS client wants to log in"), err)
+		return "", errors.Join(errors.New("SOCKS client asks for a login"), err)
 	}
 	if _, err := c.Write([]byte{socksVersion, socksNoLogin}); err != nil {
 		return "", err

@@ -104,7 +104,7 @@ func (a TouchUp) Validate() error   { return checkTouch(a.Finger, 0, 0) }
 
 func (b Button) validate() error {
 	if b < Left || b > Forward {
-		return fmt.Errorf("button %d: there are %d to %d", b, Left, Forward)
+		return fmt.Errorf("button %d: must be %d to %d", b, Left, Forward)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func checkPlace(x, y float64) error {
 
 func checkTouch(finger int, x, y float64) error {
 	if finger < 0 || finger >= MaxFingers {
-		return fmt.Errorf("finger %d: there are 0 to %d", finger, MaxFingers-1)
+		return fmt.Errorf("finger %d: must be 0 to %d", finger, MaxFingers-1)
 	}
 	return checkPlace(x, y)
 }

@@ -28,13 +28,13 @@ func TestParseChord(t *testing.T) {
 		{"dead_acute", "DeadAcute", ""},
 		{"Shift+deadgrave", "ShiftLeft DeadGrave", ""},
 		{"Multi_key", "Compose", ""},
-		{"dead_acut", "", "is DeadAcute meant?"},
+		{"dead_acut", "", "did you mean DeadAcute?"},
 		{"", "", "is 0 keys"},
 		{"Control+", "", "called Plus"},
-		{"Contrl", "", "no key"},
-		{"Arrow", "", "is ArrowDown meant?"},
+		{"Contrl", "", "unknown key"},
+		{"Arrow", "", "did you mean ArrowDown?"},
 		{"a+b+c+d+e+f+g", "", "from 1 to 6"},
-		{"\x00", "", "no key"},
+		{"\x00", "", "unknown key"},
 	} {
 		keys, err := ParseChord(tc.in)
 		got := strings.Trim(fmt.Sprint(keys), "[]")

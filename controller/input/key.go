@@ -52,7 +52,7 @@ func (k Key) Validate() error {
 	if r, ok := k.Rune(); ok && unicode.IsPrint(r) {
 		return nil
 	}
-	return fmt.Errorf("no key is called %.40q", string(k))
+	return fmt.Errorf("unknown key %.40q", string(k))
 }
 
 // Modifier reports whether a key changes what others mean.
@@ -94,9 +94,9 @@ func ParseKey(name string) (Key, error) {
 		return k, nil
 	}
 	if near := nearestKey(low); near != "" {
-		return "", fmt.Errorf("no key is called %.40q: is %s meant?", name, near)
+		return "", fmt.Errorf("unknown key %.40q; did you mean %s?", name, near)
 	}
-	return "", fmt.Errorf("no key is called %.40q", name)
+	return "", fmt.Errorf("unknown key %.40q", name)
 }
 
 // nearestKey finds a name that begins like another one, or that it lies within.

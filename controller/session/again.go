@@ -258,7 +258,7 @@ func (e *Earlier) open(ctx context.Context, name string, read func(io.Reader) er
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", name)
+		return fmt.Errorf("%s is not a file", name)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -226,7 +226,7 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 				0o644)
 		}), "no times on a recording's clock", false},
 		"a folder": {damage(func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) }),
-			"network.har is no file", true},
+			"network.har is not a file", true},
 		"of another recording": {damage(func(path string) error {
 			raw, err := os.ReadFile(path)
 			id := regexp.MustCompile(`"_recording": "[0-9a-f]{32}"`)

@@ -281,7 +281,7 @@ func TestPhoneThatIsRefused(t *testing.T) {
 			"the device does not trust this machine: unlock it and allow debugging"},
 		"two": {serial + "\tdevice\nPHONE2\tdevice\n", well,
 			"several devices are attached: name one, as adb:SERIAL, of PHONE1, PHONE2"},
-		"none": {"", well, "no device is attached"},
+		"none": {"", well, "no usable device is attached"},
 		"hot": {serial + "\tdevice\n", strings.Replace(well, "temperature: 287", "temperature: 455", 1),
 			"not fit for a run: its battery has 45.5 °C, more than 40 °C"},
 	} {

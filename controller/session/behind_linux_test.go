@@ -212,7 +212,7 @@ func TestNobodyBehindTheInterface(t *testing.T) {
 		"name: far\npage: /load.html\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 100ms}\n"),
 		time.Millisecond
 	record, _, err := Run(t.Context(), o)
-	const want = "no device at eth3 has asked for an address: is it on, and is it on this network? it did not within 1ms"
+	const want = "no device at eth3 has requested an address; is it on, and in this network? timeout after 1ms"
 	if err != nil || record.State != Failed || record.Reason != want {
 		t.Errorf("%s: %q, %v, want %q", record.State, record.Reason, err, want)
 	}
@@ -278,13 +278,13 @@ func TestADBBesideTheInterface(t *testing.T) {
 			err := controlledBeside(t.Context(), d)
 			if strings.Contains(serial, "._tcp") { // nobody knows how that comes
 				if err == nil || !errors.Is(err, errors.ErrUnsupported) ||
-					!strings.Contains(err.Error(), "device phone has its adb, "+serial+", found by name") {
+					!strings.Contains(err.Error(), "device phone: adb "+serial+" may use the interface") {
 					t.Errorf("adb %q: %v", serial, err)
 				}
 				continue
 			}
 			if (err != nil) != beside || err != nil &&
-				!strings.Contains(err.Error(), "device phone has its adb, "+serial+", by the interface lo itself") {
+				!strings.Contains(err.Error(), "device phone: its adb, "+serial+" is reached by the interface lo") {
 				t.Errorf("adb %q: %v", serial, err)
 			}
 		}
@@ -299,9 +299,9 @@ func TestTheOnlyADBBesideTheInterface(t *testing.T) {
 		serial + "\tdevice\n":                                   "",
 		byHand + "\tdevice\n":                                   "",
 		byHand + "\tdevice\n127.0.0.1:5555\toffline\n":          "",
-		"127.0.0.1:5555\tdevice\n":                              "device phone has its adb, 127.0.0.1:5555, by the interface lo itself",
-		"adb-R58M123ABC-abc123._adb-tls-connect._tcp\tdevice\n": "device phone has its adb, adb-R58M123ABC-abc123._adb-tls-connect._tcp, found by name",
-		"":                          "device phone: adb: no device is attached that can be used: there is none",
+		"127.0.0.1:5555\tdevice\n":                              "device phone: its adb, 127.0.0.1:5555 is reached by the interface lo",
+		"adb-R58M123ABC-abc123._adb-tls-connect._tcp\tdevice\n": "device phone: adb adb-R58M123ABC-abc123._adb-tls-connect._tcp may use the interface",
+		"":                          "device phone: adb: no usable device is attached; known: none",
 		serial + "\tunauthorized\n": "allow debugging",
 		serial + "\tdevice\n" + byHand + "\tdevice": "device phone: adb: several devices are attached: name one",
 	} {

@@ -48,7 +48,7 @@ func TestCheckBeforeTheStart(t *testing.T) {
 		"browser":            {address("http://a.example/"), Variant{here, "firefox"}, ""},
 		"no browser": {address("http://a.example/"), Variant{here, "opera"},
 			`device local has no browser "opera"`},
-		"an event that is none": {event, Variant{Device: here}, `the event "foo", which nothing in it makes`},
+		"an event that is none": {event, Variant{Device: here}, `no step makes the event "foo"`},
 	} {
 		err := Check(tc.test, tc.on)
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -89,7 +89,7 @@ func TestReach(t *testing.T) {
 		}
 	}
 	if _, err := reach(t.Context(), gone, nil); err == nil ||
-		!strings.Contains(err.Error(), "the address could not be reached: "+gone+": ") {
+		!strings.Contains(err.Error(), "unreachable address: "+gone+": ") {
 		t.Errorf("error %v", err)
 	}
 	// What others' tests do not reach is not asked for by the rig either, which would tell how it
@@ -111,7 +111,7 @@ func TestUnreachedPage(t *testing.T) {
 		t.Errorf("on another machine: %v, %q", err, s.record.Notes)
 	}
 	s.Device = local{device.Description{Name: "local", Source: device.Virtual}}
-	if err := s.reached(t.Context()); err == nil || !strings.Contains(err.Error(), "could not be reached") {
+	if err := s.reached(t.Context()); err == nil || !strings.Contains(err.Error(), "unreachable address") {
 		t.Errorf("on this machine: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func (d described) Host() (string, error) {
 	}
 	host, ok := reachable(all)
 	if !ok {
-		return "", fmt.Errorf("device %s: network %s has no address: is it up?", d.Name(), d.Network)
+		return "", fmt.Errorf("device %s: network %s has no address; is it up?", d.Name(), d.Network)
 	}
 	return host, nil
 }
@@ -78,7 +78,7 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, goes: w.Goes,
 		wanted: w}
 	limited, cancel := context.WithTimeoutCause(ctx, readyTimeout,
-		fmt.Errorf("it did not become ready within %v", readyTimeout))
+		fmt.Errorf("not ready within %v", readyTimeout))
 	defer cancel()
 	if err := s.open(limited); err != nil {
 		return nil, errors.Join(fmt.Errorf("device %s: %w", d.Name(), err), s.Close())
@@ -154,7 +154,7 @@ func (s *describedStage) healthy(ctx context.Context) error {
 
 // ErrUnfit says that a device answers, and that a run on it would measure something else than it is
 // meant to.
-var ErrUnfit = errors.New("it is not fit for a run")
+var ErrUnfit = errors.New("not fit for a run")
 
 // intents says that the browser is one that intents reach.
 func (s *describedStage) intents() bool {
@@ -191,7 +191,7 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 		return browser.Told(), nil
 	case s.onDisplay() && s.wanted.Foreign:
 		return timeline.Interval{},
-			fmt.Errorf("device %s has a browser that was not started by the rig, and may read this machine's files and what it serves: tests of others are not played in it: %w", s.device.Name, errors.ErrUnsupported)
+			fmt.Errorf("device %s has a browser of its own, which may read local files; untrusted tests need a virtual display: %w", s.device.Name, errors.ErrUnsupported)
 	case s.intents():
 		s.started = true
 		return s.android.Start(ctx, s.name, address)
@@ -221,7 +221,7 @@ func (s *describedStage) Load(ctx context.Context, address string) (timeline.Int
 func (s *describedStage) typed(ctx context.Context, address string) (timeline.Interval, error) {
 	if s.input == nil {
 		return timeline.Interval{},
-			fmt.Errorf("device %s has neither a browser that could be started nor an input to type with: %w",
+			fmt.Errorf("device %s has neither a browser to start nor an input to type with: %w",
 				s.device.Name, errors.ErrUnsupported)
 	}
 	t := device.Typed{Input: s.input, Bar: s.device.AddressBar, Touch: s.device.Input.Kind == device.InputADB,

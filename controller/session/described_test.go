@@ -60,7 +60,7 @@ virtual: {source: x11, input: x11, browsers: [firefox]}
 		t.Fatal(err)
 	}
 	if _, err := FindDevices(bad); err == nil ||
-		err.Error() != bad+`:1:17: no source is called "vl42": is v4l2 meant?` {
+		err.Error() != bad+`:1:17: unknown source "vl42"; did you mean v4l2?` {
 		t.Errorf("error %v", err)
 	}
 }

@@ -33,9 +33,9 @@ func TestEndsWithAnEventOfThePage(t *testing.T) {
 
 func TestEndThatCannotCome(t *testing.T) {
 	for text, want := range map[string]string{
-		"url: http://a.example/\nend: event done\n":                                                       `the event "done", which nothing in it makes: a mark step does, and there are begin, launch, navigation, ping, pong`,
+		"url: http://a.example/\nend: event done\n":                                                       `no step makes the event "done"; use a mark step, or one of begin, launch, navigation, ping, pong`,
 		"page: /load.html\nend: event done\n":                                                             "content-end, green",
-		"url: http://a.example/\nend: event done\nsteps: [{mark: before}]\n":                              "there are before, begin",
+		"url: http://a.example/\nend: event done\nsteps: [{mark: before}]\n":                              "one of before, begin",
 		"url: http://a.example/\nend: event done\nsteps: [{repeat: {times: 2, steps: [{mark: done}]}}]\n": "",
 		"url: http://a.example/\nend: event navigation\n":                                                 "",
 		"page: /load.html\nend: event content-end\n":                                                      "",

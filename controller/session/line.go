@@ -106,8 +106,8 @@ type attended struct {
 
 // Errors of a Remote.
 var (
-	ErrNoRun = errors.New("no run is at work whose network could be changed")
-	ErrOften = fmt.Errorf("the network of the run was changed %d times from outside, and is not changed more often",
+	ErrNoRun = errors.New("no running job has a network that can be changed")
+	ErrOften = fmt.Errorf("the network of the run was changed %d times, which is the limit",
 		MostFromOutside)
 )
 

@@ -152,7 +152,7 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 	if err != nil && !errors.Is(err, moves) {
 		return err
 	}
-	same := errors.New("the bar looks as before")
+	same := errors.New("the address bar looks as before")
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	looking, reached := make(chan struct{}), make(chan error, 1)
@@ -218,7 +218,7 @@ func (l *greenLink) follow(ctx context.Context, hand input.Driver, address strin
 	}
 	if to, err := Address(l.to); err != nil || to != asked || l.left {
 		return timeline.Interval{},
-			fmt.Errorf("the browser fills the screen and has no address bar: it goes to the address of the test alone: %w", errors.ErrUnsupported)
+			fmt.Errorf("the browser fills the screen and has no address bar: it only loads the test's address: %w", errors.ErrUnsupported)
 	}
 	l.left = true
 	if hand == nil {

@@ -70,10 +70,10 @@ func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
 		return nil, nil
 	}
 	if t.Network.Replay == "" && (t.Page == "" || len(loaded(t.Steps)) > 0) {
-		return nil, fmt.Errorf("test %s asks for a network, on which pages of the rig's own are served, and goes to an address beyond it: name a page, or an archive to replay, or leave the network out", t.Name)
+		return nil, fmt.Errorf("test %s: a network needs a built-in page or an archive, not a live address", t.Name)
 	}
 	if i := slices.IndexFunc(addresses(t), func(a string) bool { return strings.HasPrefix(a, "file:") }); i >= 0 {
-		return nil, fmt.Errorf("test %s asks for a network, and goes to the file %s, which is on none", t.Name,
+		return nil, fmt.Errorf("test %s: a network cannot serve the file %s", t.Name,
 			addresses(t)[i])
 	}
 	if t.Network.Replay != "" {
@@ -91,13 +91,13 @@ func checkNetworkOn(t *suite.Test, d device.Description) error {
 	case !t.Network.Given():
 		return nil
 	case d.Source != device.Virtual && onThisMachine(d):
-		return fmt.Errorf("test %s asks for a network, and browsers on a display that is there already, as that of device %s, have this machine's: take a virtual display: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network needs a virtual display, and device %s has an existing one: %w", t.Name, d.Name, errors.ErrUnsupported)
 	case d.Source != device.Virtual && d.Network == "":
-		return fmt.Errorf("test %s asks for a network, and device %s has one of its own: say by which interface of this machine it is fed, such as network: eth3, behind which there is nothing else: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network needs an interface of this machine for device %s, such as network: eth3: %w", t.Name, d.Name, errors.ErrUnsupported)
 	case t.Network.Replay != "" && d.Source != device.Virtual:
-		return fmt.Errorf("test %s replays an archive, whose servers only browsers that this machine starts for a run believe: take a virtual display instead of device %s: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: an archive needs a virtual display instead of device %s: %w", t.Name, d.Name, errors.ErrUnsupported)
 	case d.Input.Kind == device.InputWebdriver:
-		return fmt.Errorf("test %s asks for a network, on which a browser is not reached by WebDriver: take another input: %w", t.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network cannot be used with the input webdriver: %w", t.Name, errors.ErrUnsupported)
 	}
 	return checkProtocolOn(t, d)
 }
@@ -126,7 +126,7 @@ func (s *session) openNetwork(ctx context.Context) (*testnet.Network, error) {
 	}
 	n, err := testnet.Open(o)
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
-		return nil, fmt.Errorf("%w: no run is made over one; without network: in its test it takes nothing either", err)
+		return nil, fmt.Errorf("%w; omit network: in the test to run without a link", err)
 	}
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 		serial = found.Serial
 	}
 	if strings.Contains(serial, "._tcp") {
-		return fmt.Errorf("device %s has its adb, %s, found by name on some network, and perhaps behind the interface %s itself, which it has to itself during a test of a network: say the cable's serial, or host:port by another interface: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
+		return fmt.Errorf("device %s: adb %s may use the interface %s, which the test network needs; give a serial, or host:port: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
 	}
 	if _, port, err := net.SplitHostPort(serial); err != nil {
 		return nil // by a cable
@@ -230,7 +230,7 @@ func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, 
 	if zone == "" {
 		addresses, err := net.DefaultResolver.LookupIP(ctx, "ip", host)
 		if err != nil {
-			return fmt.Errorf("find out where %s is: %w", host, err)
+			return fmt.Errorf("resolve %s: %w", host, err)
 		}
 		for _, a := range own {
 			n, ok := a.(*net.IPNet)
@@ -238,7 +238,7 @@ func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, 
 		}
 	}
 	if through {
-		return fmt.Errorf("device %s has %s, by the interface %s itself, which it has to itself during a test of a network: reach it by another one: %w", d.Name, what, d.Network, errors.ErrUnsupported)
+		return fmt.Errorf("device %s: %s is reached by the interface %s, which the test network needs; use another interface: %w", d.Name, what, d.Network, errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ const joinTimeout = 2 * time.Minute
 // joined waits until the device is on the network that is the run's own.
 func (s *session) joined(ctx context.Context) error {
 	limit := cmp.Or(s.join, joinTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("timeout after %v", limit))
 	defer cancel()
 	lease, err := s.network.Await(ctx)
 	if err != nil {

@@ -209,14 +209,14 @@ func TestNetworksRefused(t *testing.T) {
 		on   device.Description
 	}{
 		"": {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, here},
-		"and goes to an address beyond it": {&suite.Test{Name: "x", URL: "http://a.example/",
+		"not a live address": {&suite.Test{Name: "x", URL: "http://a.example/",
 			Sync: suite.Sync{Still: 1}, Network: cable}, here},
-		"goes to an address beyond it: name": {&suite.Test{Name: "x", Page: "/load.html", Network: cable,
+		"a network needs a built-in page": {&suite.Test{Name: "x", Page: "/load.html", Network: cable,
 			Steps: []suite.Step{{Action: suite.Load{URL: "http://a.example/"}}}}, here},
-		"device phone has one of its own":    {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, away},
-		"of device shown, have this machine": {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, shown},
-		"not reached by WebDriver":           {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, byPage},
-		"no network is called": {&suite.Test{Name: "x", Page: "/load.html",
+		"needs an interface of this machine for device phone": {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, away},
+		"device shown has an existing one":                    {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, shown},
+		"cannot be used with the input webdriver":             {&suite.Test{Name: "x", Page: "/load.html", Network: cable}, byPage},
+		"unknown network": {&suite.Test{Name: "x", Page: "/load.html",
 			Network: suite.Network{Profile: "cabel"}}, here},
 		"a rate of 1bit": {&suite.Test{Name: "x", Page: "/load.html",
 			Network: suite.Network{Down: 1}}, here},
@@ -250,7 +250,7 @@ func TestNetworkOfADevice(t *testing.T) {
 		"[fe80::1%lo]:7070": false, "192.0.2.1:7070": true, "[fe80::1%eth9]:7070": true} {
 		board.Input = device.Input{Kind: device.InputAgent, Target: target}
 		if err := controlledBeside(t.Context(), board); (err == nil) != beside || err != nil &&
-			!strings.Contains(err.Error(), "device board has its input, agent:"+target+", by the interface lo itself") {
+			!strings.Contains(err.Error(), "device board: its input, agent:"+target+" is reached by the interface lo") {
 			t.Errorf("%s: %v", target, err)
 		}
 	}

@@ -79,7 +79,7 @@ func (e *RangeError) Error() string { return e.In(e.Name, func(v any) string { r
 
 // In is the sentence in the words of who has asked: what he calls the number, and how he writes it.
 func (e *RangeError) In(name string, write func(any) string) string {
-	return fmt.Sprintf("%s is %s, want %s to %s", name, write(e.Is), write(e.Low), write(e.High))
+	return fmt.Sprintf("%s is %s: must be %s to %s", name, write(e.Is), write(e.Low), write(e.High))
 }
 
 // NewSeed chooses the seed of a set: short, so that people can type it.

@@ -48,14 +48,14 @@ func TestNumbersThatCannotBe(t *testing.T) {
 	length := func(d time.Duration) *time.Duration { return &d }
 	part := func(p float64) *float64 { return &p }
 	for want, asked := range map[string]Numbers{
-		"repeat is 0, want 1 to 10000":                      {Repeat: number(0)},
-		"repeat is 10001, want 1 to 10000":                  {Repeat: number(suite.MaxRuns + 1)},
-		"warm-up is -1, want 0 to 10000":                    {WarmUp: number(-1)},
-		"retries is 10001, want 0 to 10000":                 {Retries: number(suite.MaxRuns + 1)},
-		"cooldown is -1ns, want 0s to 24h0m0s":              {Cooldown: length(-1)},
-		"cooldown is 24h0m0.000000001s, want 0s to 24h0m0s": {Cooldown: length(suite.MaxDuration + 1)},
-		"max-lost is 1.5, want 0 to 1":                      {MaxLost: part(1.5)},
-		"max-lost is NaN, want 0 to 1":                      {MaxLost: part(math.NaN())},
+		"repeat is 0: must be 1 to 10000":                      {Repeat: number(0)},
+		"repeat is 10001: must be 1 to 10000":                  {Repeat: number(suite.MaxRuns + 1)},
+		"warm-up is -1: must be 0 to 10000":                    {WarmUp: number(-1)},
+		"retries is 10001: must be 0 to 10000":                 {Retries: number(suite.MaxRuns + 1)},
+		"cooldown is -1ns: must be 0s to 24h0m0s":              {Cooldown: length(-1)},
+		"cooldown is 24h0m0.000000001s: must be 0s to 24h0m0s": {Cooldown: length(suite.MaxDuration + 1)},
+		"max-lost is 1.5: must be 0 to 1":                      {MaxLost: part(1.5)},
+		"max-lost is NaN: must be 0 to 1":                      {MaxLost: part(math.NaN())},
 	} {
 		_, err := NewSet(&suite.Test{}, []Variant{{}}, asked)
 		var out *RangeError

@@ -23,7 +23,7 @@ const reachTimeout = 30 * time.Second
 
 // reach connects to a browser that has been started.
 func (h *pageHand) reach(ctx context.Context, b *device.Browser) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("it took longer than %v", reachTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("timeout after %v", reachTimeout))
 	defer cancel()
 	endpoint, err := b.Endpoint(ctx)
 	if err != nil {

@@ -102,7 +102,7 @@ func checkEnd(t *suite.Test) error {
 		return nil
 	}
 	slices.Sort(there)
-	return fmt.Errorf("the test ends with the event %q, which nothing in it makes: a mark step does, and there are %s",
+	return fmt.Errorf("end: no step makes the event %q; use a mark step, or one of %s",
 		t.Sync.Event, strings.Join(slices.Compact(there), ", "))
 }
 
@@ -188,9 +188,9 @@ func pageAt(path string) (string, error) {
 		}
 	}
 	if strings.Contains(path, "?") {
-		return "", fmt.Errorf("page %q: the test pages take no query", path)
+		return "", fmt.Errorf("page %q: test pages take no query", path)
 	}
-	return "", fmt.Errorf("no test page is at %q", path)
+	return "", fmt.Errorf("unknown test page %q", path)
 }
 
 // greenPage covers the window with a link to where the test goes.
@@ -279,7 +279,7 @@ func Address(text string) (string, error) {
 		switch u.Scheme {
 		case "http", "https":
 			if u.Host == "" {
-				return "", fmt.Errorf("%q names no host", text)
+				return "", fmt.Errorf("%q has no host", text)
 			}
 			return u.String(), nil
 		case "file":
@@ -296,12 +296,12 @@ func Address(text string) (string, error) {
 	host, _, _ := strings.Cut(text, "/")
 	u, err := url.Parse("https://" + text)
 	if err != nil || u.Hostname() == "" || strings.ContainsAny(text, " \t\n\\<>\"") {
-		return "", fmt.Errorf("%q is no address, no file and no host", text)
+		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
 	}
 	if name := u.Hostname(); name == "localhost" || net.ParseIP(name) != nil {
 		u.Scheme = "http" // nobody has a certificate for these
 	} else if !strings.Contains(host, ".") {
-		return "", fmt.Errorf("%q is no address, no file and no host", text)
+		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
 	}
 	return u.String(), nil
 }

@@ -52,7 +52,7 @@ func switchPower(ctx context.Context, d device.Description, use PowerUse, pause 
 	case PowerCycle:
 		release, err = d.Power.Cycle(ctx, pause)
 	default:
-		return func() error { return nil }, fmt.Errorf("power %q: there are on, off and cycle", use)
+		return func() error { return nil }, fmt.Errorf("power %q: must be on, off or cycle", use)
 	}
 	if err != nil {
 		err = fmt.Errorf("device %s: %w", d.Name, err)
@@ -79,11 +79,11 @@ type Powered struct {
 func WithPower(d Device, use PowerUse) (*Powered, error) {
 	s, ok := d.(switchable)
 	if !ok || !s.describe().Power.Given() {
-		return nil, fmt.Errorf("device %s cannot be switched: its entry says nothing of power: %w", d.Name(),
+		return nil, fmt.Errorf("device %s cannot be switched: no power entry: %w", d.Name(),
 			errors.ErrUnsupported)
 	}
 	if use != PowerOn && use != PowerCycle {
-		return nil, fmt.Errorf("power %q: runs take on and cycle", use)
+		return nil, fmt.Errorf("power %q: must be on or cycle", use)
 	}
 	return &Powered{Device: d, about: s.describe(), use: use, pause: powerPause, boot: bootLimit, again: bootAgain}, nil
 }

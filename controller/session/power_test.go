@@ -106,7 +106,7 @@ func TestPowerThatCannotBe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := WithPower(newShelf(t, 0), PowerOff); err == nil ||
-		!strings.Contains(err.Error(), "runs take on and cycle") {
+		!strings.Contains(err.Error(), "must be on or cycle") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -125,11 +125,11 @@ func TestPowerOfADevice(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if _, err := all.Power(t.Context(), "phone", "up"); err == nil ||
-		!strings.Contains(err.Error(), "there are on, off and cycle") {
+		!strings.Contains(err.Error(), "must be on, off or cycle") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := all.Power(t.Context(), "local", PowerOn); err == nil ||
-		!strings.Contains(err.Error(), "device local: the device's entry says nothing of power") {
+		!strings.Contains(err.Error(), "device local: no power entry for the device") {
 		t.Errorf("error %v", err)
 	}
 	var unknown *device.UnknownError

@@ -51,7 +51,7 @@ func (p *pages) secure(t *suite.Test, dir string) (err error) {
 		return err
 	}
 	if p.keys, err = os.OpenFile(filepath.Join(dir, KeyLogFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
-		return fmt.Errorf("keep the keys of TLS: %w", err)
+		return fmt.Errorf("keep the TLS keys: %w", err)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func checkProtocolOn(t *suite.Test, d device.Description) error {
 	case t.Network.Protocol == "":
 		return nil
 	case d.Source != device.Virtual:
-		return fmt.Errorf("test %s asks for %s, and servers with TLS of a run's own are believed only by browsers that this machine starts for it: take a virtual display instead of device %s, or leave the protocol out: %w", t.Name, t.Network.Protocol, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s asks for %s, which device %s cannot use: its browser does not trust the run's servers: %w", t.Name, t.Network.Protocol, d.Name, errors.ErrUnsupported)
 	}
 	return nil
 }

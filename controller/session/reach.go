@@ -53,7 +53,7 @@ func (s *session) reached(ctx context.Context) error {
 // reach asks for an address as a browser of this machine does, which perhaps goes outside alone,
 // and returns what is to be said of the answer.
 func reach(ctx context.Context, address string, outside *device.Outside) (note string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer came within %v", answerTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("timeout after %v", answerTimeout))
 	defer cancel()
 	// which changes nothing at the server
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
@@ -81,7 +81,7 @@ func reach(ctx context.Context, address string, outside *device.Outside) (note s
 		if errors.As(err, &of) {
 			err = of.Err
 		}
-		return "", fmt.Errorf("the address could not be reached: %s: %w", address, err)
+		return "", fmt.Errorf("unreachable address: %s: %w", address, err)
 	}
 	_ = answer.Body.Close() // it has none
 	if answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusMethodNotAllowed &&

@@ -11,7 +11,7 @@ import (
 const maxRecordBytes = 4 << 20
 
 // ErrVersion is wrapped where a run.json is of another version of the schema.
-var ErrVersion = errors.New("another version of run.json's schema")
+var ErrVersion = errors.New("another version of the run.json schema")
 
 // ReadRecord reads a run.json from anywhere.
 func ReadRecord(from io.Reader) (*Record, error) {
@@ -20,7 +20,7 @@ func ReadRecord(from io.Reader) (*Record, error) {
 		return nil, fmt.Errorf("read %s: %w", RecordFile, err)
 	}
 	if len(raw) > maxRecordBytes {
-		return nil, fmt.Errorf("read %s: over %d MiB, which no run writes", RecordFile, maxRecordBytes>>20)
+		return nil, fmt.Errorf("read %s: larger than %d MiB", RecordFile, maxRecordBytes>>20)
 	}
 	r, err := decodeRecord(raw)
 	if err != nil {
@@ -40,7 +40,7 @@ func decodeRecord(raw []byte) (*Record, error) {
 	}
 	switch {
 	case head.Schema != Schema:
-		return nil, fmt.Errorf("schema is %.40q, want %q", head.Schema, Schema)
+		return nil, fmt.Errorf("schema is %.40q: must be %q", head.Schema, Schema)
 	case head.Version != Version:
 		return nil, fmt.Errorf("%w: the file has version %d, this program reads %d", ErrVersion, head.Version, Version)
 	}
@@ -52,7 +52,7 @@ func decodeRecord(raw []byte) (*Record, error) {
 	case Running, Passed, Failed, Rejected:
 		return &r, nil
 	}
-	return nil, fmt.Errorf("state is %.40q, want %s, %s, %s or %s", r.State, Running, Passed, Failed, Rejected)
+	return nil, fmt.Errorf("state is %.40q: must be %s, %s, %s or %s", r.State, Running, Passed, Failed, Rejected)
 }
 
 // Write writes run.json into a run folder, so that it is there as a whole or not at all.

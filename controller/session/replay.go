@@ -25,7 +25,7 @@ type archived struct {
 // readArchive reads the archive that a test names.
 func readArchive(t *suite.Test) (*replay.Archive, error) {
 	if t.Dir == nil {
-		return nil, fmt.Errorf("test %s replays %s, and is in no folder in which that could be", t.Name,
+		return nil, fmt.Errorf("test %s replays %s, but has no folder", t.Name,
 			t.Network.Replay)
 	}
 	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
@@ -142,7 +142,7 @@ func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
 	if more := len(both) - 1; more > 0 {
 		which = fmt.Sprintf("%s and %d more", which, more)
 	}
-	return fmt.Errorf("test %s replays %s by h3 in Firefox, and the archive has answers of %s by http:// beside those by https://, so no HTTPS record can say there that h3 is spoken: Firefox would ask by TCP, where nobody answers; take Chromium, or h2, or an archive without what came by http:// there: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
+	return fmt.Errorf("test %s: %s has answers of %s over http://, so Firefox cannot use h3; use Chromium or h2: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
 }
 
 // answered says that what the test loaded is not in the archive: the browser was shown a page that
@@ -160,10 +160,10 @@ func (s *session) answered(addresses []string) error {
 		}
 		want := asAsked(u)
 		if i := slices.IndexFunc(misses, func(m replay.Miss) bool { return m.URL == want }); i >= 0 {
-			return fmt.Errorf("%s does not answer for %s: %s", a.name, address, misses[i].Why)
+			return fmt.Errorf("%s has no answer for %s: %s", a.name, address, misses[i].Why)
 		}
 		if !s.asked(u) {
-			return fmt.Errorf("no request to %s reached %s: the browser did not load %s, and what was seen is a page of its own", u.Host, a.name, address)
+			return fmt.Errorf("no request to %s reached %s: the browser did not load %s and shows a page of its own", u.Host, a.name, address)
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func onArchive(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
 		t.Parallel()
 		r, _ := run(t, "chromium", "https://Closed.example:443", "")
-		if want := "shop.har does not answer for https://Closed.example:443: it was not recorded"; r.State != Failed ||
+		if want := "shop.har has no answer for https://Closed.example:443: it was not recorded"; r.State != Failed ||
 			!strings.Contains(r.Reason, want) {
 			t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)
 		}
@@ -165,7 +165,7 @@ func TestArchiveIsChecked(t *testing.T) {
 	here := Variant{Device: theLocalDevice(t)}
 	chromium, firefox := Variant{Device: here.Device, Browser: "chromium"},
 		Variant{Device: here.Device, Browser: "firefox"}
-	const cannot = "by h3 in Firefox, and the archive has answers of shop.example by http://"
+	const cannot = "has answers of shop.example over http://, so Firefox cannot use h3"
 	phone := Variant{Device: described{Description: device.Description{Name: "phone", Source: "v4l2:/dev/video0",
 		Network: "eth3"}}}
 	for name, tc := range map[string]struct {
@@ -176,18 +176,18 @@ func TestArchiveIsChecked(t *testing.T) {
 		"good": {"https://shop.example/", "{replay: shop.har}", here, ""},
 		"cut":  {"https://shop.example/", "{replay: cut.har}", here, "read cut.har: "},
 		"something else": {"https://shop.example/", "{replay: notes.txt}", here,
-			"read notes.txt: it is neither an archive of a site"},
+			"read notes.txt: neither a site archive"},
 		"a device": {"https://shop.example/", "{replay: shop.har}", phone,
-			"take a virtual display instead of device phone"},
+			"needs a virtual display instead of device phone"},
 		"a file": {"file:///etc/hostname", "{replay: shop.har}", here,
-			"goes to the file file:///etc/hostname, which is on none"},
+			"cannot serve the file file:///etc/hostname"},
 		"h3, Firefox, by both": {"https://shop.example/", "{replay: both.har, protocol: h3}", firefox,
-			"test shop replays both.har " + cannot},
+			"test shop: both.har " + cannot},
 		"h3, Firefox, by TLS alone": {"https://shop.example/", "{replay: shop.har, protocol: h3}", firefox, ""},
 		"h3, Firefox, one without":  {"https://shop.example/", "{replay: other.har, protocol: h3}", firefox, ""},
 		"h3, Chromium, by both":     {"https://shop.example/", "{replay: both.har, protocol: h3}", chromium, ""},
 		"h2, Firefox, by both":      {"https://shop.example/", "{replay: both.har, protocol: h2}", firefox, ""},
-		"nothing to replay":         {"https://shop.example/", "cable", here, "name a page, or an archive to replay"},
+		"nothing to replay":         {"https://shop.example/", "cable", here, "needs a built-in page or an archive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

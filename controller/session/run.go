@@ -159,7 +159,7 @@ func (e *EndError) Error() string { return e.Why.Error() }
 func (e *EndError) Unwrap() error { return e.Why }
 
 // errUnheard says that the browser has not done what it was told by input, as a person would see.
-var errUnheard = errors.New("the browser was told to go to the page, and has not asked for it")
+var errUnheard = errors.New("the browser did not request the page")
 
 // unheard adds to why a run failed that the page was never asked for, where its network has not
 // seen that the browser tried.
@@ -360,7 +360,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		return err
 	}
 	wait := reportTimeout + reportTrips*s.line.RTT()
-	late := time.AfterFunc(wait, func() { cancel(fmt.Errorf("nothing came within %v of its red", wait)) })
+	late := time.AfterFunc(wait, func() { cancel(fmt.Errorf("timeout %v after the red marker", wait)) })
 	defer late.Stop()
 	if err := <-told; err != nil { // it was seen all the same
 		s.note("the page told nothing of itself: %v", err)

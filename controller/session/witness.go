@@ -148,7 +148,7 @@ func (s *session) whyUnseen(err error) error {
 	if s.byTCP == "" {
 		return err
 	}
-	why := fmt.Errorf("the browser asked for %s by TCP, not by QUIC, by which alone h3 is served: make the run again, or take h2", s.byTCP)
+	why := fmt.Errorf("the browser requested %s over TCP, not QUIC; repeat the run, or use h2", s.byTCP)
 	if err == nil {
 		return why
 	}

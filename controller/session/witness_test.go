@@ -75,7 +75,7 @@ func TestAskedByTCP(t *testing.T) {
 		s.byTCP = askedByTCP(tc.protocol, tc.names, tc.seen)
 		want := ""
 		if tc.want != "" {
-			want = "the browser asked for " + tc.want + " by TCP, not by QUIC"
+			want = "the browser requested " + tc.want + " over TCP, not QUIC"
 		}
 		failed := errors.New("the screen did not change")
 		if err := s.whyUnseen(failed); !errors.Is(err, failed) ||

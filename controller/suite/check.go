@@ -31,7 +31,7 @@ var (
 // what places are counted from.
 func (t *Test) check(known *Known) error {
 	if !names.MatchString(t.Name) {
-		return problem(at("name"), "name %q: want letters, digits, dots, dashes and underscores, at most 100",
+		return problem(at("name"), "name %q: must be letters, digits, dots, dashes and underscores, at most 100",
 			strict.Clip(t.Name))
 	}
 	if strings.HasSuffix(t.Name, ".yaml") || strings.HasSuffix(t.Name, ".yml") {
@@ -70,16 +70,16 @@ func (t *Test) checkPage(known *Known) error {
 	}
 	where, _, _ := strings.Cut(t.Page, "?")
 	if strings.Contains(t.Page, "://") {
-		return problem(at("page"), "page %q is none of the test network's: is url meant?", strict.Clip(t.Page))
+		return problem(at("page"), "page %q is none of the test network's; did you mean url?", strict.Clip(t.Page))
 	}
 	if !strings.HasPrefix(where, "/") {
 		hint := near("/"+where+".html", known.Pages...)
-		return problem(at("page"), "page %q: want a path that begins with /%s", strict.Clip(t.Page), hint)
+		return problem(at("page"), "page %q: must be a path that begins with /%s", strict.Clip(t.Page), hint)
 	}
 	if u, err := url.Parse(t.Page); err != nil || u.Host != "" || len(t.Page) > maxLine ||
 		strings.ContainsFunc(t.Page, notInLine) || strings.ContainsAny(t.Page, ` "<>\#`) ||
 		slices.Contains(strings.Split(u.Path, "/"), "..") {
-		return problem(at("page"), "page %q is no path", strict.Clip(t.Page))
+		return problem(at("page"), "page: invalid path %q", strict.Clip(t.Page))
 	}
 	if known.Pages != nil && !slices.Contains(known.Pages, where) {
 		return problem(at("page"), "there is no page %s%s", strict.Clip(where), near(where, known.Pages...))
@@ -98,7 +98,7 @@ const (
 func (t *Test) checkPlaces(*Known) error {
 	w := t.Window
 	if w != (Size{}) && (min(w.Width, w.Height) < minSide || max(w.Width, w.Height) > maxSide) {
-		return problem(at("window"), "window %dx%d: want %dx%[3]d to %[4]dx%[4]d", w.Width, w.Height, minSide, maxSide)
+		return problem(at("window"), "window %dx%d: must be %dx%[3]d to %[4]dx%[4]d", w.Width, w.Height, minSide, maxSide)
 	}
 	room := Size{maxSide, maxSide}
 	if w != (Size{}) && t.Places != Screen {
@@ -127,12 +127,12 @@ const maxLine = 8 << 10
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxLine || strings.ContainsFunc(s, notInLine) || strings.Contains(s, " ") {
-		return fmt.Errorf("is no address")
+		return fmt.Errorf("is not an address")
 	}
 	switch u.Scheme {
 	case "http", "https":
 		if u.Host == "" {
-			return fmt.Errorf("has no host: want one such as https://example.org/")
+			return fmt.Errorf("has no host; use one such as https://example.org/")
 		}
 	case "file":
 		if u.Host != "" || !strings.HasPrefix(u.Path, "/") {
@@ -144,9 +144,9 @@ func checkURL(s string) error {
 		}
 	default:
 		if names.MatchString(strings.SplitN(s, "/", 2)[0]) && strings.Contains(s, ".") {
-			return fmt.Errorf("has no scheme: is https://%s meant?", strict.Clip(s))
+			return fmt.Errorf("has no scheme; did you mean https://%s?", strict.Clip(s))
 		}
-		return fmt.Errorf("want http://, https://, file:// or about:blank")
+		return fmt.Errorf("must be http://, https://, file:// or about:blank")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func notInLine(c rune) bool { return unicode.IsControl(c) || c == utf8.RuneError
 // checkLine wants something that is typed into an address bar.
 func checkLine(s string) error {
 	if s == "" || len(s) > maxLine || strings.ContainsFunc(s, notInLine) {
-		return fmt.Errorf("%q: want an address in one line of at most %d KiB", strict.Clip(s), maxLine>>10)
+		return fmt.Errorf("%q: must be an address in one line of at most %d KiB", strict.Clip(s), maxLine>>10)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func checkText(s string) error {
 
 func checkKind(s string) error {
 	if !kinds.MatchString(s) {
-		return fmt.Errorf("%q is no kind of event: want letters, digits, dots, dashes and underscores, at most 64",
+		return fmt.Errorf("%q is not a kind of event: must be letters, digits, dots, dashes and underscores, at most 64",
 			strict.Clip(s))
 	}
 	return nil
@@ -181,12 +181,12 @@ func (t *Test) checkMeasures(known *Known) error {
 	for i, m := range t.Measures {
 		switch {
 		case known.Measures != nil && !slices.Contains(known.Measures, m):
-			return problem(at("measures", i), "no measure is called %q%s", strict.Clip(m),
+			return problem(at("measures", i), "unknown measure %q%s", strict.Clip(m),
 				strict.Meant(m, known.Measures))
 		case !kinds.MatchString(m):
-			return problem(at("measures", i), "measure %q: want a name", strict.Clip(m))
+			return problem(at("measures", i), "measure %q: must be a name", strict.Clip(m))
 		case slices.Contains(t.Measures[:i], m):
-			return problem(at("measures", i), "measure %s stands here twice", m)
+			return problem(at("measures", i), "measure %s is given twice", m)
 		}
 	}
 	if t.Primary != "" {
@@ -215,16 +215,16 @@ func (t *Test) checkValue(name string, known *Known) error {
 		there = t.Measures
 	}
 	if !kinds.MatchString(m) || dotted && !kinds.MatchString(value) {
-		return fmt.Errorf("%q: want a measure, or one of its values such as fps.framerate", strict.Clip(name))
+		return fmt.Errorf("%q: must be a measure, or one of its values such as fps.framerate", strict.Clip(name))
 	}
 	if there != nil && !slices.Contains(there, m) {
-		return fmt.Errorf("%s is not measured here%s", strict.Clip(m), strict.Meant(m, there))
+		return fmt.Errorf("no measure %s here%s", strict.Clip(m), strict.Meant(m, there))
 	}
 	if values, ok := known.Values[m]; dotted && ok && !slices.Contains(values, value) {
 		if n := strict.Nearest(value, values); n != "" {
-			return fmt.Errorf("%s is no value of %s: is %s.%s meant?", strict.Clip(name), m, m, n)
+			return fmt.Errorf("%s is not a value of %s; did you mean %s.%s?", strict.Clip(name), m, m, n)
 		}
-		return fmt.Errorf("%s is no value of %s%s", strict.Clip(name), m, strict.Meant(value, values))
+		return fmt.Errorf("%s is not a value of %s%s", strict.Clip(name), m, strict.Meant(value, values))
 	}
 	return nil
 }
@@ -235,22 +235,22 @@ func (t *Test) checkNetwork(known *Known) error {
 	case n.Replay != "" && t.URL == "":
 		return problem(at("network", "replay"), "an archive is replayed for a url, and the test has none")
 	case n.Replay == "" && n.Determinism != 0:
-		return problem(at("network", "determinism"), "determinism is of the pages of an archive: want replay too")
+		return problem(at("network", "determinism"), "determinism needs replay")
 	case n.Protocol != "" && t.Page == "" && n.Replay == "":
 		return problem(at("network", "protocol"),
-			"protocol is of pages of the rig's own and of archives, and the test has a url: want a page, or an archive to replay")
+			"protocol needs a page or an archive, not a url")
 	case n.KeyLog && n.Protocol == "" && n.Replay == "":
 		return problem(at("network", "key-log"),
-			"there are no keys without TLS: want a protocol, or an archive to replay")
+			"key-log needs a protocol or an archive")
 	}
 	if n.Profile == "" {
 		return nil
 	}
 	if !kinds.MatchString(n.Profile) {
-		return problem(at("network", "profile"), "profile %q: want a name such as cable", strict.Clip(n.Profile))
+		return problem(at("network", "profile"), "profile %q: must be a name such as cable", strict.Clip(n.Profile))
 	}
 	if known.Networks != nil && !slices.Contains(known.Networks, n.Profile) {
-		return problem(at("network", "profile"), "no network is called %q%s", strict.Clip(n.Profile),
+		return problem(at("network", "profile"), "unknown network %q%s", strict.Clip(n.Profile),
 			strict.Meant(n.Profile, known.Networks))
 	}
 	return nil
@@ -261,7 +261,7 @@ const maxRTT = time.Minute
 
 func (n *Network) check(known *Known) error {
 	if *n == (Network{}) {
-		return problem(nil, "network says nothing: want a profile, or rtt, down, up, loss, or a protocol, or an archive to replay")
+		return problem(nil, "network is empty: give a profile, or rtt, down, up, loss, or a protocol, or an archive to replay")
 	}
 	if n.Replay != "" {
 		if err := checkBeside(n.Replay, "archive", "replay", known.Dir); err != nil {
@@ -276,9 +276,9 @@ func (n *Network) short() string { return "profile" }
 func (l *Line) check(*Known) error {
 	switch {
 	case *l == (Line{}):
-		return problem(nil, "network says nothing: want a profile, or rtt, down, up, loss")
+		return problem(nil, "network is empty: give a profile, or rtt, down, up, loss")
 	case l.Profile != "" && !kinds.MatchString(l.Profile):
-		return problem(at("profile"), "profile %q: want a name such as cable", strict.Clip(l.Profile))
+		return problem(at("profile"), "profile %q: must be a name such as cable", strict.Clip(l.Profile))
 	}
 	return l.checkFigures()
 }
@@ -286,9 +286,9 @@ func (l *Line) check(*Known) error {
 func (l Line) checkFigures() error {
 	switch {
 	case l.RTT > maxRTT:
-		return problem(at("rtt"), "rtt: want at most %v", maxRTT)
+		return problem(at("rtt"), "rtt: must be at most %v", maxRTT)
 	case l.Loss != nil && *l.Loss > 100:
-		return problem(at("loss"), "loss: want at most 100%%")
+		return problem(at("loss"), "loss: must be at most 100%%")
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (t *Test) checkSync(*Known) error {
 	}
 	if t.URL == blankPage && t.Sync.Markers {
 		return problem(at("sync"),
-			"%s draws no green and no red: want {end: still 3s}, {end: event NAME} or {end: 20s}", blankPage)
+			"%s has no markers; use {end: still 3s}, {end: event NAME} or {end: 20s}", blankPage)
 	}
 	for what, d := range map[string]time.Duration{"still": t.Sync.Still, "limit": t.Sync.Limit} {
 		if d >= t.Timeout {
@@ -321,7 +321,7 @@ const blankPage = "about:blank"
 
 // ParseSync reads "markers", "still 3s", "event NAME" or "20s".
 func ParseSync(s string) (Sync, error) {
-	const want = "want markers, still 3s, event NAME or 20s"
+	const want = "must be markers, still 3s, event NAME or 20s"
 	word, rest, _ := strings.Cut(s, " ")
 	switch {
 	case s == "markers":
@@ -347,7 +347,7 @@ func ParseSync(s string) (Sync, error) {
 		if hint == "" && s != "" && '0' <= s[0] && s[0] <= '9' {
 			return Sync{}, err
 		}
-		return Sync{}, fmt.Errorf("%q is no end of the content: %s%s", strict.Clip(s), want, hint)
+		return Sync{}, fmt.Errorf("%q is not an end of the content: %s%s", strict.Clip(s), want, hint)
 	}
 	if d == 0 {
 		return Sync{}, fmt.Errorf("want more than none")

@@ -52,7 +52,7 @@ func (t *Test) checkLines(s Step, known *Known) error {
 		}
 	case Line:
 		if !t.Network.Given() {
-			return errors.New("the step changes a network, and the test has none: want network: cable, say, beside steps")
+			return errors.New("the test has no network to change; add network: cable beside steps")
 		}
 		return a.checkKnown(known)
 	}
@@ -135,7 +135,7 @@ func (t *Text) check(*Known) error {
 
 func (w *Wheel) check(*Known) error {
 	if w.X == 0 && w.Y == 0 {
-		return problem(nil, "wheel does not turn: want y, detents down, or x")
+		return problem(nil, "wheel needs y (detents down) or x")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (p *Pinch) check(*Known) error {
 
 func (t *Touch) check(*Known) error {
 	if len(t.Fingers) == 0 || len(t.Fingers) > input.MaxFingers {
-		return problem(at("fingers"), "%d fingers: want 1 to %d", len(t.Fingers), input.MaxFingers)
+		return problem(at("fingers"), "%d fingers: must be 1 to %d", len(t.Fingers), input.MaxFingers)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (r *Replay) check(*Known) error {
 
 func (r *Recorded) check(known *Known) error {
 	if !(r.Weight > 0) {
-		return problem(at("weight"), "weight is %g: want more than 0", r.Weight)
+		return problem(at("weight"), "weight is %g: must be positive", r.Weight)
 	}
 	if err := checkBeside(r.File, "recording", "file", known.Dir); err != nil || known.Dir == nil {
 		return err
@@ -190,7 +190,7 @@ func (r *Recorded) check(known *Known) error {
 // known.
 func checkBeside(name, what, key string, dir fs.FS) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, notInLine) || strings.Contains(name, `\`) {
-		return problem(at(key), "%s %q: want a file's name, in the folder of the test or below it", what,
+		return problem(at(key), "%s %q: must be a file's name, in the folder of the test or below it", what,
 			strict.Clip(name))
 	}
 	if dir == nil {
@@ -220,7 +220,7 @@ func (w *Wait) check(*Known) error {
 	}
 	switch {
 	case sights != 1:
-		return problem(nil, "wait: want one of change, colour and still")
+		return problem(nil, "wait: must be one of change, colour and still")
 	case w.Change != nil && w.In != (Wait{}).In:
 		return problem(at("in"), "change says itself where: in belongs to colour and still")
 	case w.Still >= w.Timeout:
@@ -232,7 +232,7 @@ func (w *Wait) check(*Known) error {
 func (e *Expect) check(*Known) error {
 	switch {
 	case (e.Change == nil) == (e.Colour == nil):
-		return problem(nil, "expect: want one of change and colour")
+		return problem(nil, "expect: must be one of change and colour")
 	case e.Change != nil && e.In != (Expect{}).In:
 		return problem(at("in"), "change says itself where: in belongs to colour")
 	}
@@ -244,5 +244,5 @@ func (p *Ping) check(*Known) error {
 	case Key, Text, Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch:
 		return nil
 	}
-	return problem(at("do"), "%s gives the device no input that it could answer: want a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
+	return problem(at("do"), "%s is not an input; use a key, text, click, tap, move, hover, drag, wheel, swipe, pinch or touch", p.Do.Verb())
 }

@@ -63,16 +63,16 @@ func (r *reader) scalar(v reflect.Value, n ast.Node, what string) (done bool, er
 	}
 	s, quoted, ok := strict.Text(n)
 	if !ok {
-		return true, r.Errorf(n, "%s is %s: want %s", what, strict.Kind(n), want)
+		return true, r.Errorf(n, "%s is %s: must be %s", what, strict.Kind(n), want)
 	}
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode:
 		if quoted && v.CanInt() && v.Type() != reflect.TypeFor[time.Duration]() && v.Type() != reflect.TypeFor[Rate]() {
-			return true, r.Errorf(n, "%s is text: want %s, without quotes", what, want)
+			return true, r.Errorf(n, "%s is text: must be %s, without quotes", what, want)
 		}
 	default:
 		if v.Type() == reflect.TypeFor[string]() {
-			return true, r.Errorf(n, "%s is %s: want %s, so write %q in quotes", what, strict.Kind(n), want, s)
+			return true, r.Errorf(n, "%s is %s: must be %s, so write %q in quotes", what, strict.Kind(n), want, s)
 		}
 	}
 	if err := parse(s); err != nil {
@@ -85,7 +85,7 @@ func (r *reader) slice(v reflect.Value, n ast.Node, what string) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
 		if _, _, scalar := strict.Text(n); !scalar || v.Type().Elem() == reflect.TypeFor[Step]() {
-			return r.Errorf(n, "%s is %s: want a list", what, strict.Kind(n))
+			return r.Errorf(n, "%s is %s: must be a list", what, strict.Kind(n))
 		}
 		list = &ast.SequenceNode{Values: []ast.Node{n}} // one stands for a list of one
 	}
@@ -190,15 +190,15 @@ func (r *reader) field(v reflect.Value, f field, p strict.Pair) error {
 	switch {
 	case v.Type() == reflect.TypeFor[time.Duration]():
 		if d := v.Int(); low != "" && d == 0 {
-			return r.Errorf(p.Value, "%s: want more than none", p.Key)
+			return r.Errorf(p.Value, "%s: must be positive", p.Key)
 		}
 	case v.CanInt():
 		if n := v.Int(); n < number(low, math.MinInt64) || n > number(high, math.MaxInt64) {
-			return r.Errorf(p.Value, "%s is %d: want %s to %s", p.Key, n, low, high)
+			return r.Errorf(p.Value, "%s is %d: must be %s to %s", p.Key, n, low, high)
 		}
 	case v.CanFloat() && low != "":
 		if n := v.Float(); !(n >= float64(number(low, 0)) && n <= float64(number(high, 0))) {
-			return r.Errorf(p.Value, "%s is %g: want %s to %s", p.Key, n, low, high)
+			return r.Errorf(p.Value, "%s is %g: must be %s to %s", p.Key, n, low, high)
 		}
 	}
 	return nil

@@ -120,9 +120,9 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if e.Near != "" {
-		return fmt.Sprintf("there is no test %q: is %s meant?", strict.Clip(e.Name), e.Near)
+		return fmt.Sprintf("unknown test %q; did you mean %s?", strict.Clip(e.Name), e.Near)
 	}
-	return fmt.Sprintf("there is no test %q", strict.Clip(e.Name))
+	return fmt.Sprintf("unknown test %q", strict.Clip(e.Name))
 }
 
 // Find returns the test with a name. If there is none, but a file of that name that is no good, its

@@ -48,5 +48,5 @@ func (l Line) checkKnown(known *Known) error {
 	if l.Profile == "" || known.Networks == nil || slices.Contains(known.Networks, l.Profile) {
 		return nil
 	}
-	return fmt.Errorf("no network is called %q%s", strict.Clip(l.Profile), strict.Meant(l.Profile, known.Networks))
+	return fmt.Errorf("unknown network %q%s", strict.Clip(l.Profile), strict.Meant(l.Profile, known.Networks))
 }

@@ -42,7 +42,7 @@ func Read(fsys fs.FS, name string, known Known) (*Test, error) {
 	return Parse(name, text, known)
 }
 
-var errIrregular = errors.New("it is no regular file")
+var errIrregular = errors.New("it is not a regular file")
 
 // Parse reads a test file's text. The file's name is for messages alone. Errors are *Error.
 func Parse(file string, text []byte, known Known) (*Test, error) {

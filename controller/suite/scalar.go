@@ -60,7 +60,7 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 func parseInt(s string) (int, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no whole number", strict.Clip(s))
+		return 0, fmt.Errorf("invalid whole number %q", strict.Clip(s))
 	}
 	return int(n), nil
 }
@@ -75,7 +75,7 @@ func parseBool(s string) (bool, error) {
 func parseFloat(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("%q is no number", strict.Clip(s))
+		return 0, fmt.Errorf("invalid number %q", strict.Clip(s))
 	}
 	return f, nil
 }
@@ -88,10 +88,10 @@ var unitWords = regexp.MustCompile(
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || s == "0" {
-		return 0, fmt.Errorf("%q is no duration%s", strict.Clip(s), meantDuration(s))
+		return 0, fmt.Errorf("invalid duration %q%s", strict.Clip(s), meantDuration(s))
 	}
 	if d < 0 || d > MaxDuration {
-		return 0, fmt.Errorf("%s: want 0s to %s", s, "24h")
+		return 0, fmt.Errorf("%s: must be 0s to %s", s, "24h")
 	}
 	return d, nil
 }
@@ -100,7 +100,7 @@ func ParseDuration(s string) (time.Duration, error) {
 func meantDuration(s string) string {
 	t := strings.ReplaceAll(strings.TrimSpace(s), " ", "")
 	if len(t) > 40 {
-		return ": want a number and a unit, such as 5s or 250ms"
+		return ": must be a number and a unit, such as 5s or 250ms"
 	}
 	if m := unitWords.FindStringSubmatchIndex(t); m != nil {
 		unit := "s"
@@ -121,9 +121,9 @@ func meantDuration(s string) string {
 		t = strings.ToLower(t)
 	}
 	if _, err := time.ParseDuration(t); err == nil {
-		return fmt.Sprintf(": is %s meant?", t)
+		return fmt.Sprintf("; did you mean %s?", t)
 	}
-	return ": want a number and a unit, such as 5s or 250ms"
+	return ": must be a number and a unit, such as 5s or 250ms"
 }
 
 // all is how a region is written that is none in particular.
@@ -149,11 +149,11 @@ func ParsePercent(s string) (Percent, error) {
 	f, err := parseFloat(strings.TrimSpace(t))
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no percentage: want one such as 0.1%%", strict.Clip(s))
+		return 0, fmt.Errorf("invalid percentage %q: must be one such as 0.1%%", strict.Clip(s))
 	case !ok:
-		return 0, fmt.Errorf("%q has no unit: is %s%% meant?", strict.Clip(s), strict.Clip(s))
+		return 0, fmt.Errorf("%q has no unit; did you mean %s%%?", strict.Clip(s), strict.Clip(s))
 	case f < 0 || f > 1000:
-		return 0, fmt.Errorf("%s: want 0%% to 1000%%", strict.Clip(s))
+		return 0, fmt.Errorf("%s: must be 0%% to 1000%%", strict.Clip(s))
 	}
 	return Percent(f), nil
 }
@@ -180,18 +180,18 @@ func ParseRate(s string) (Rate, error) {
 			break
 		}
 		if f *= float64(u.bits); !(f >= 1 && f <= 1e12) {
-			return 0, fmt.Errorf("%s: want 1bit to 1000Gbit", strict.Clip(s))
+			return 0, fmt.Errorf("%s: must be 1bit to 1000Gbit", strict.Clip(s))
 		}
 		return Rate(math.Round(f)), nil
 	}
-	return 0, fmt.Errorf("%q is no rate%s", strict.Clip(s), meantRate(s))
+	return 0, fmt.Errorf("invalid rate %q%s", strict.Clip(s), meantRate(s))
 }
 
 // rateWords is what people write for rates: a number, a scale, and bits or bytes.
 var rateWords = regexp.MustCompile(`(?i)^ *([0-9.]+) *([kmg]?)(i?)(bits?|bytes?|bps|b)?(?:/s|ps)? *$`)
 
 func meantRate(s string) string {
-	const want = ": want a number and a unit, such as 5Mbit or 500kbit"
+	const want = ": must be a number and a unit, such as 5Mbit or 500kbit"
 	m := rateWords.FindStringSubmatch(s)
 	if m == nil {
 		return want
@@ -208,7 +208,7 @@ func meantRate(s string) string {
 	if r < 1 {
 		return want
 	}
-	return fmt.Sprintf(": is %s meant?", r)
+	return fmt.Sprintf("; did you mean %s?", r)
 }
 
 // String formats as ParseRate reads it, in the largest unit that leaves a whole number.
@@ -229,7 +229,7 @@ var hexColour = regexp.MustCompile(`^#?[0-9a-fA-F]{6}$`)
 // ParseColour reads "#00ff00"; the # may be left out.
 func ParseColour(s string) (Colour, error) {
 	if !hexColour.MatchString(s) {
-		return Colour{}, fmt.Errorf(`%q is no colour: want one such as "#00ff00"`, strict.Clip(s))
+		return Colour{}, fmt.Errorf(`invalid colour %q: must be one such as "#00ff00"`, strict.Clip(s))
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 16, 32)
 	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
@@ -247,7 +247,7 @@ var usualKeys = []string{
 
 func parseChord(s string) (Chord, error) {
 	keys, err := input.ParseChord(s)
-	if err == nil || strings.Contains(err.Error(), " meant?") {
+	if err == nil || strings.Contains(err.Error(), "did you mean ") {
 		return keys, err
 	}
 	for name := range strings.SplitSeq(s, "+") {
@@ -280,7 +280,7 @@ func parseButton(s string) (input.Button, error) {
 			return b, nil
 		}
 	}
-	return 0, fmt.Errorf("no button is called %q%s", strict.Clip(s), strict.Meant(s, buttons))
+	return 0, fmt.Errorf("unknown button %q%s", strict.Clip(s), strict.Meant(s, buttons))
 }
 
 func parseCoordinate(s string) (Coordinate, error) {
@@ -288,12 +288,12 @@ func parseCoordinate(s string) (Coordinate, error) {
 	f, err := strconv.ParseFloat(t, 64)
 	switch {
 	case err != nil:
-		return Coordinate{}, fmt.Errorf(`%q is no place: want pixels such as 300, or a percentage such as "50%%"`,
+		return Coordinate{}, fmt.Errorf(`invalid place %q: must be pixels such as 300, or a percentage such as "50%%"`,
 			strict.Clip(s))
 	case percent && !(f >= 0 && f <= 100):
-		return Coordinate{}, fmt.Errorf("%s: want 0%% to 100%%", strict.Clip(s))
+		return Coordinate{}, fmt.Errorf("%s: must be 0%% to 100%%", strict.Clip(s))
 	case !(f >= 0 && f <= input.MaxPlace):
-		return Coordinate{}, fmt.Errorf("%s: want 0 to %d pixels", strict.Clip(s), input.MaxPlace)
+		return Coordinate{}, fmt.Errorf("%s: must be 0 to %d pixels", strict.Clip(s), input.MaxPlace)
 	}
 	return Coordinate{f, percent}, nil
 }
@@ -323,7 +323,7 @@ func parseProtocol(s string) (Protocol, error) {
 	meant := map[string]Protocol{"http": HTTP1, "http1": HTTP1, "http1.1": HTTP1, "h1": HTTP1, "http2": HTTP2,
 		"h2c": HTTP2, "http3": HTTP3, "quic": HTTP3}
 	if p, ok := meant[strings.ReplaceAll(strings.ToLower(strict.Clip(s)), "/", "")]; ok {
-		return "", fmt.Errorf("%q is none of http/1.1, h2 and h3: is %s meant?", strict.Clip(s), p)
+		return "", fmt.Errorf("%q is none of http/1.1, h2 and h3; did you mean %s?", strict.Clip(s), p)
 	}
 	return "", fmt.Errorf("%q is none of http/1.1, h2 and h3", strict.Clip(s))
 }
@@ -331,7 +331,7 @@ func parseProtocol(s string) (Protocol, error) {
 // near is meant without a list.
 func near(s string, there ...string) string {
 	if n := strict.Nearest(s, there); n != "" {
-		return fmt.Sprintf(": is %s meant?", n)
+		return fmt.Sprintf("; did you mean %s?", n)
 	}
 	return ""
 }
@@ -342,7 +342,7 @@ func parseTolerance(s string) (Tolerance, error) {
 	}
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err != nil {
-		return Tolerance{}, fmt.Errorf("%q: want 0 to 255, or auto", strict.Clip(s))
+		return Tolerance{}, fmt.Errorf("%q: must be 0 to 255, or auto", strict.Clip(s))
 	}
 	return Tolerance{N: int(n)}, nil
 }

@@ -77,12 +77,12 @@ func TestFind(t *testing.T) {
 		"second":    "",
 		"deep":      "",
 		"framerate": "",
-		"deeper":    `there is no test "deeper": is deep meant?`,
-		"third":     `there is no test "third"`,
-		"c":         `mine/deep/c.yaml:3:18: recording "../b.touch": want a file's name, in the folder of the test or below it`,
+		"deeper":    `unknown test "deeper"; did you mean deep?`,
+		"third":     `unknown test "third"`,
+		"c":         `mine/deep/c.yaml:3:18: recording "../b.touch": must be a file's name, in the folder of the test or below it`,
 		"broken":    "mine/broken.yaml:1:7: not YAML: sequence end token ']' not found",
 		"again":     "mine/again.yaml: its name, framerate, is that of standard/framerate.yaml too: names of tests are unique",
-		"frst":      `there is no test "frst": is first meant?`,
+		"frst":      `unknown test "frst"; did you mean first?`,
 	} {
 		test, err := Find(name, Known{}, Standard(), mine)
 		switch {

@@ -135,9 +135,9 @@ func (s *Step) read(r *reader, n ast.Node) error {
 	}
 	hint := strict.Meant(p.Key, verbNames())
 	if w, ok := otherWords[p.Key]; ok {
-		hint = fmt.Sprintf(": is %s meant?", w)
+		hint = fmt.Sprintf("; did you mean %s?", w)
 	}
-	return r.Errorf(p.At, "no step is called %q%s", strict.Clip(p.Key), hint)
+	return r.Errorf(p.At, "unknown step %q%s", strict.Clip(p.Key), hint)
 }
 
 // only reads an action that is one value.
@@ -151,7 +151,7 @@ func (l *Launch) read(r *reader, n ast.Node) error {
 		return err
 	}
 	if s != "browser" {
-		return r.Errorf(n, "launch: %q cannot be launched: is browser meant?", strict.Clip(s))
+		return r.Errorf(n, "launch: %q cannot be launched; did you mean browser?", strict.Clip(s))
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (m *Mark) read(r *reader, n ast.Node) error {
 func (p *Point) read(r *reader, n ast.Node) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) != 2 {
-		return r.Errorf(n, `a point is two numbers: want one such as [300, 400] or ["50%%", "50%%"]`)
+		return r.Errorf(n, `a point is two numbers: must be one such as [300, 400] or ["50%%", "50%%"]`)
 	}
 	for i, c := range []*Coordinate{&p.X, &p.Y} {
 		if err := r.value(reflect.ValueOf(c).Elem(), list.Values[i], []string{"x", "y"}[i]); err != nil {
@@ -219,7 +219,7 @@ func (s *Sync) read(r *reader, n ast.Node) error {
 		case err != nil:
 			return err
 		case len(pairs) != 1 || pairs[0].Key != "end":
-			return r.Errorf(n, "sync: want markers, or {end: still 3s}, {end: event NAME} or {end: 20s}")
+			return r.Errorf(n, "sync: must be markers, or {end: still 3s}, {end: event NAME} or {end: 20s}")
 		}
 		if n, err = r.Resolve(pairs[0].Value); err != nil {
 			return err
@@ -227,7 +227,7 @@ func (s *Sync) read(r *reader, n ast.Node) error {
 	}
 	t, _, ok := strict.Text(n)
 	if !ok {
-		return r.Errorf(n, "the end of the content is %s: want markers, still 3s, event NAME or 20s", strict.Kind(n))
+		return r.Errorf(n, "the end of the content is %s: must be markers, still 3s, event NAME or 20s", strict.Kind(n))
 	}
 	var err error
 	if *s, err = ParseSync(t); err != nil {

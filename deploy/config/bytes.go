@@ -23,7 +23,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	}[strings.ToLower(strings.TrimSpace(s[i:]))]
 	n, err := strconv.ParseFloat(s[:i], 64)
 	if !ok || err != nil || n*unit > math.MaxInt64/2 {
-		return fmt.Errorf("%q is no size, want one such as 512MiB or 4GiB", s)
+		return fmt.Errorf("invalid size %q, want one such as 512MiB or 4GiB", s)
 	}
 	*b = Bytes(n * unit)
 	return nil

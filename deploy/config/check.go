@@ -45,7 +45,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf(`access.token must be "always" with access.hosts on the loopback: clients of a proxy would be admin`)
 	}
 	if _, loopback := c.Loopback(); !loopback && c.TLS.Mode == "off" && len(c.Access.Hosts) == 0 {
-		return fmt.Errorf("listen is %q and tls.mode is \"off\": tokens would go over the network as they are; set access.hosts to the name by which a proxy that encrypts reaches this rig, or tls.mode to \"self\"", c.Listen)
+		return fmt.Errorf("listen %q with tls.mode \"off\": tokens would be sent in clear; set access.hosts, or tls.mode to \"self\"", c.Listen)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (c *Config) Address() (netip.AddrPort, error) {
 	}
 	at, parsed := netip.ParseAddrPort(net.JoinHostPort(host, port))
 	if err != nil || parsed != nil {
-		return at, fmt.Errorf("listen is %q, want an address and a port such as 127.0.0.1:8430 or [::]:8430", c.Listen)
+		return at, fmt.Errorf("listen %q: must be an address and a port such as 127.0.0.1:8430 or [::]:8430", c.Listen)
 	}
 	return at, nil
 }
@@ -95,7 +95,7 @@ func (a Access) check() error {
 	}
 	for _, h := range a.Hosts {
 		if h == "" || len(h) > 253 || strings.ContainsAny(h, "/:@ ") || strings.ToLower(h) != h {
-			return fmt.Errorf("access.hosts has %.80q, want names in small letters, without a port", h)
+			return fmt.Errorf("access.hosts has %.80q: names must be lower-case, without a port", h)
 		}
 	}
 	return nil
@@ -106,31 +106,31 @@ func (t TLS) check() error {
 		return err
 	}
 	if (t.Cert == "") != (t.Key == "") || t.Mode == "files" && t.Cert == "" {
-		return fmt.Errorf("tls.cert and tls.key go together: give both files")
+		return fmt.Errorf("tls.cert and tls.key: both files are needed")
 	}
 	return nil
 }
 
 func (s Store) check() error {
 	if s.MaxUpload < 1<<20 {
-		return fmt.Errorf("store.max_upload is %d bytes: no run fits, want at least 1MiB", s.MaxUpload)
+		return fmt.Errorf("store.max_upload is %d bytes: must be at least 1MiB", s.MaxUpload)
 	}
 	if s.MaxAge > 0 && time.Duration(s.MaxAge) < time.Minute {
-		return fmt.Errorf("store.max_age is %v: runs would go at once, want at least 1m", time.Duration(s.MaxAge))
+		return fmt.Errorf("store.max_age is %v: must be at least 1m", time.Duration(s.MaxAge))
 	}
 	return nil
 }
 
 func (r Runs) check() error {
 	if r.QuarantineAfter < 0 || r.QuarantineAfter > 1000 {
-		return fmt.Errorf("runs.quarantine_after is %d, want 0 to 1000; 0 is never", r.QuarantineAfter)
+		return fmt.Errorf("runs.quarantine_after is %d: must be 0 to 1000; 0 is never", r.QuarantineAfter)
 	}
 	if r.Parallel < 0 || r.Parallel > 256 {
-		return fmt.Errorf("runs.parallel is %d, want 0 to 256; 0 is as many as there are devices", r.Parallel)
+		return fmt.Errorf("runs.parallel is %d: must be 0 to 256; 0 is the number of devices", r.Parallel)
 	}
 	for name, d := range r.KeepLast {
 		if t := time.Duration(d); t < time.Second || t > 10*time.Minute {
-			return fmt.Errorf("runs.keep_last.%s is %v, want 1s to 10m", name, t)
+			return fmt.Errorf("runs.keep_last.%s is %v: must be 1s to 10m", name, t)
 		}
 	}
 	return nil
@@ -138,10 +138,10 @@ func (r Runs) check() error {
 
 func (l Limits) check() error {
 	if l.Connections < 1 || l.Connections > 10_000 {
-		return fmt.Errorf("limits.connections is %d, want 1 to 10000", l.Connections)
+		return fmt.Errorf("limits.connections is %d: must be 1 to 10000", l.Connections)
 	}
 	if !(l.CallsPerS >= 1 && l.CallsPerS <= 100_000) {
-		return fmt.Errorf("limits.calls_per_s is %v, want 1 to 100000", l.CallsPerS)
+		return fmt.Errorf("limits.calls_per_s is %v: must be 1 to 100000", l.CallsPerS)
 	}
 	return nil
 }
@@ -157,14 +157,14 @@ func oneOf(key, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("%s is %.80q, want one of %s", key, value, strings.Join(known, ", "))
+	return fmt.Errorf("%s is %.80q: must be one of %s", key, value, strings.Join(known, ", "))
 }
 
 // unknownKey says where a key stands that means nothing, and which one was perhaps meant.
 func unknownKey(file, text string, key toml.Key) error {
 	problem := fmt.Sprintf("unknown key %.200q", key.String())
 	if near := spelling.Nearest(key.String(), keys()); near != "" {
-		problem += fmt.Sprintf("; perhaps %s?", near)
+		problem += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return &Error{file, lineOf(text, key), problem}
 }

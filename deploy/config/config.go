@@ -104,10 +104,10 @@ func Load(file string, environ func(string) string) (Config, error) {
 	if file != "" {
 		st, err := os.Stat(file)
 		if err == nil && !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
-			err = errors.New("it is no regular file")
+			err = errors.New("not a regular file")
 		}
 		if err == nil && st.Size() > MaxFile {
-			err = fmt.Errorf("it has %d bytes, at most %d are read", st.Size(), MaxFile)
+			err = fmt.Errorf("%d bytes are more than %d", st.Size(), MaxFile)
 		}
 		if err != nil {
 			return c, fmt.Errorf("read configuration %s: %w", file, err)
@@ -152,7 +152,7 @@ func (c *Config) checked(file string) error {
 
 func (c *Config) decode(file, text string) error {
 	if len(text) > MaxFile {
-		return fmt.Errorf("%s: it has %d bytes, at most %d are read", file, len(text), MaxFile)
+		return fmt.Errorf("%s: %d bytes are more than %d", file, len(text), MaxFile)
 	}
 	md, err := toml.Decode(text, c)
 	var wrong toml.ParseError
@@ -191,7 +191,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	if days, is := strings.CutSuffix(s, "d"); is {
 		n, err := time.ParseDuration(days + "h")
 		if err != nil || n < 0 || n > 100*365*time.Hour {
-			return fmt.Errorf("%q is no time, want one such as 30s, 12h or 30d", s)
+			return fmt.Errorf("invalid time %q, want one such as 30s, 12h or 30d", s)
 		}
 		*d = Duration(24 * n)
 		return nil
@@ -201,7 +201,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		n, err = 0, nil
 	}
 	if err != nil || n < 0 {
-		return fmt.Errorf("%q is no time, want one such as 30s, 12h or 30d", s)
+		return fmt.Errorf("invalid time %q, want one such as 30s, 12h or 30d", s)
 	}
 	*d = Duration(n)
 	return nil

@@ -16,7 +16,7 @@ func TestConfigurationFromAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Load(path, func(string) string { return "" }); err == nil ||
-		!strings.Contains(err.Error(), "no regular file") {
+		!strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -41,19 +41,19 @@ func settings(p api.AnalyzeParams, name string) (s runfolder.Settings, err error
 	known := append(analyze.Names(), analyze.QualityName)
 	for _, m := range p.Measures {
 		if !slices.Contains(known, m) {
-			return s, api.Errorf(api.InvalidParams, "there is no measure %.80q; there are %v", m, known)
+			return s, api.Errorf(api.InvalidParams, "unknown measure %.80q; known: %v", m, known)
 		}
 	}
 	if p.Tolerance != nil {
 		s.Tolerance = *p.Tolerance
 	}
 	if s.Tolerance < 0 || s.Tolerance > 255 {
-		return s, api.Errorf(api.InvalidParams, "tolerance is %d, want 0 to 255", s.Tolerance)
+		return s, api.Errorf(api.InvalidParams, "tolerance is %d: must be 0 to 255", s.Tolerance)
 	}
 	if p.From != 0 || p.To != 0 {
 		if p.From < 0 || p.To <= p.From {
 			return s, api.Errorf(api.InvalidParams,
-				"from_frame %d and to_frame %d: want from 0 on, and the second above the first", p.From, p.To)
+				"from_frame %d and to_frame %d: must be 0 or more, and ascending", p.From, p.To)
 		}
 	}
 	if p.Region != nil {

@@ -189,7 +189,7 @@ func (d *Daemon) uploaded(u *api.Upload) (*suite.Test, error) {
 		return nil, api.Errorf(api.InvalidParams, "upload has %d bytes, at most %d are taken", total, api.MaxUpload)
 	}
 	if _, there := u.Files[u.Test]; !there || !suite.IsFile(u.Test) {
-		return nil, api.Errorf(api.InvalidParams, "upload: %.80q is no test file among its files", u.Test)
+		return nil, api.Errorf(api.InvalidParams, "upload: %.80q is not a test file among its files", u.Test)
 	}
 	known := d.options.Known
 	known.Dir = fs.FS(files)
@@ -211,7 +211,7 @@ func (d *Daemon) uploaded(u *api.Upload) (*suite.Test, error) {
 func checkFileName(name string) error {
 	if !fs.ValidPath(name) || path.Base(name) != name || name == "." || strings.HasPrefix(name, ".") ||
 		strings.Contains(name, `\`) {
-		return fmt.Errorf("%.80q is no plain name of a file", name)
+		return fmt.Errorf("%.80q is not a plain name of a file", name)
 	}
 	return checkText("the name of a file", name)
 }
@@ -248,7 +248,7 @@ func (d *Daemon) checkAddress(address string) error {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return fmt.Errorf("%.80q is no address that begins with http:// or https:// and a host", address)
+		return fmt.Errorf("%.80q is not an address that begins with http:// or https:// and a host", address)
 	}
 	if d.options.AllowLoopback {
 		return nil

@@ -20,7 +20,7 @@ func (d *Daemon) unit(name string) (*unit, error) {
 	if err != nil {
 		return nil, api.Errorf(api.NotFound, "%v", err)
 	}
-	return nil, api.Errorf(api.NotFound, "there is no device %.80q", name)
+	return nil, api.Errorf(api.NotFound, "unknown device %.80q", name)
 }
 
 // Devices returns what all devices are at.
@@ -56,7 +56,7 @@ func (d *Daemon) Reserve(owner string, admin bool, p api.ReserveParams) (api.Res
 		return api.Reserved{}, err
 	}
 	if length := time.Duration(p.ForNS); !p.Release && (length <= 0 || length > api.MaxReservation) {
-		return api.Reserved{}, api.Errorf(api.InvalidParams, "for_ns is %d, want over 0 and at most %d", p.ForNS,
+		return api.Reserved{}, api.Errorf(api.InvalidParams, "for_ns is %d: must be over 0 and at most %d", p.ForNS,
 			api.MaxReservation)
 	}
 	d.mu.Lock()
@@ -148,7 +148,7 @@ func (d *Daemon) Power(ctx context.Context, p api.PowerParams) (api.Device, erro
 		return api.Device{}, err
 	}
 	if !slices.Contains([]string{"on", "off", "cycle"}, p.Do) {
-		return api.Device{}, api.Errorf(api.InvalidParams, "do is %.80q, want on, off or cycle", p.Do)
+		return api.Device{}, api.Errorf(api.InvalidParams, "do is %.80q: must be on, off or cycle", p.Do)
 	}
 	if !u.about.Power.Given() {
 		return api.Device{}, api.Errorf(api.Conflict, "devices.yaml does not say how device %s is switched", p.Device)

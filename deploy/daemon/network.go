@@ -37,7 +37,7 @@ func (d *Daemon) remote(id string, may func(owner string) bool) (*session.Remote
 	j := d.find(id)
 	switch {
 	case j == nil:
-		return nil, api.Errorf(api.NotFound, "there is no job %.80q", id)
+		return nil, api.Errorf(api.NotFound, "unknown job %.80q", id)
 	case !may(j.Owner):
 		return nil, api.Errorf(api.Forbidden, "job %s is of %s: only its owner and admins may change its network", id,
 			j.Owner)

@@ -38,8 +38,8 @@ func TestNetworkRefused(t *testing.T) {
 		code    api.Code
 		want    string
 	}{
-		{"none", slow, api.NotFound, `there is no job "none"`},
-		{strings.Repeat("a", 300), slow, api.NotFound, "there is no job"},
+		{"none", slow, api.NotFound, `unknown job "none"`},
+		{strings.Repeat("a", 300), slow, api.NotFound, "unknown job"},
 		{"waits", slow, api.Conflict, "job waits has not begun"},
 		{"begins", slow, api.Conflict,
 			`job begins records no run right now, it is before, between or after them, at "waiting for its devices"`},
@@ -50,15 +50,15 @@ func TestNetworkRefused(t *testing.T) {
 		{"records", slow, api.Conflict, "job records runs no test, and has no network"},
 		{"measures", slow, api.Conflict, "job measures runs no test, and has no network"},
 		{"over", slow, api.Conflict, "job over has ended already"},
-		{"between", api.Conditions{}, api.InvalidParams, "network says nothing"},
-		{"none", api.Conditions{Profile: "cabel"}, api.InvalidParams, `no network is called "cabel": is cable meant?`},
-		{"between", api.Conditions{RTT: "40"}, api.InvalidParams, `rtt: "40" is no duration`},
-		{"between", api.Conditions{RTT: "2m"}, api.InvalidParams, "rtt: want at most 1m0s"},
-		{"between", api.Conditions{Down: "5 MB/s"}, api.InvalidParams, `down: "5 MB/s" is no rate: is 40Mbit meant?`},
+		{"between", api.Conditions{}, api.InvalidParams, "network is empty"},
+		{"none", api.Conditions{Profile: "cabel"}, api.InvalidParams, `unknown network "cabel"; did you mean cable?`},
+		{"between", api.Conditions{RTT: "40"}, api.InvalidParams, `rtt: invalid duration "40"`},
+		{"between", api.Conditions{RTT: "2m"}, api.InvalidParams, "rtt: must be at most 1m0s"},
+		{"between", api.Conditions{Down: "5 MB/s"}, api.InvalidParams, `down: invalid rate "5 MB/s"; did you mean 40Mbit?`},
 		{"between", api.Conditions{Up: "1bit"}, api.InvalidParams,
 			"up: a rate of 1bit is not between 1kbit and 100Gbit"},
-		{"between", api.Conditions{Loss: "0.1"}, api.InvalidParams, `loss: "0.1" has no unit: is 0.1% meant?`},
-		{"between", api.Conditions{Loss: "101%"}, api.InvalidParams, "loss: want at most 100%"},
+		{"between", api.Conditions{Loss: "0.1"}, api.InvalidParams, `loss: "0.1" has no unit; did you mean 0.1%?`},
+		{"between", api.Conditions{Loss: "101%"}, api.InvalidParams, "loss: must be at most 100%"},
 		{"between", api.Conditions{Profile: strings.Repeat("a", 1<<20)}, api.InvalidParams, "…"},
 	} {
 		_, err := d.SetNetwork("ci", func(owner string) bool { return owner == "ci" },

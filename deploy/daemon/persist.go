@@ -271,7 +271,7 @@ func (d *Daemon) replan(j *job) error {
 	switch {
 	case j.Kind == kindRun && j.start != nil:
 		if !filepath.IsLocal(j.ID) || filepath.Base(j.ID) != j.ID {
-			return fmt.Errorf("%q is no name of a job", j.ID)
+			return fmt.Errorf("%q is not a name of a job", j.ID)
 		}
 		j.start.Reservation = ""
 		plan, err := d.plan(j.start)

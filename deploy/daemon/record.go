@@ -71,9 +71,9 @@ func checkTimes(p *api.RecordParams) error {
 	length, last := time.Duration(p.DurationNS), time.Duration(p.KeepLastNS)
 	switch {
 	case length < 0 || length > api.MaxRecording:
-		return api.Errorf(api.InvalidParams, "duration_ns is %d, want 0 to %d", p.DurationNS, api.MaxRecording)
+		return api.Errorf(api.InvalidParams, "duration_ns is %d: must be 0 to %d", p.DurationNS, api.MaxRecording)
 	case last != 0 && (last < api.MinKeepLast || last > api.MaxKeepLast):
-		return api.Errorf(api.InvalidParams, "keep_last_ns is %d, want %d to %d", p.KeepLastNS, api.MinKeepLast,
+		return api.Errorf(api.InvalidParams, "keep_last_ns is %d: must be %d to %d", p.KeepLastNS, api.MinKeepLast,
 			api.MaxKeepLast)
 	case last != 0 && length != 0:
 		return api.Errorf(api.InvalidParams, "give one of duration_ns and keep_last_ns")

@@ -129,11 +129,11 @@ func TestNumbersOutOfRange(t *testing.T) {
 	n := func(i int) *int { return &i }
 	most := 1.5
 	for want, p := range map[string]api.StartParams{
-		"repeat is -1, want 1 to 10000":                            {Repeat: -1},
-		"warm_up is -1, want 0 to 10000":                           {WarmUp: n(-1)},
-		"retries is 10001, want 0 to 10000":                        {Retries: n(10_001)},
-		"cooldown_ns is 172800000000000, want 0 to 86400000000000": {CooldownNS: int64(48 * time.Hour)},
-		"max_lost is 1.5, want 0 to 1":                             {MaxLost: &most},
+		"repeat is -1: must be 1 to 10000":                            {Repeat: -1},
+		"warm_up is -1: must be 0 to 10000":                           {WarmUp: n(-1)},
+		"retries is 10001: must be 0 to 10000":                        {Retries: n(10_001)},
+		"cooldown_ns is 172800000000000: must be 0 to 86400000000000": {CooldownNS: int64(48 * time.Hour)},
+		"max_lost is 1.5: must be 0 to 1":                             {MaxLost: &most},
 	} {
 		p.Test, p.Devices = "scene", []string{"a"}
 		if _, err := r.Daemon.Start(t.Context(), "me", p); code(err) != api.InvalidParams ||

@@ -201,7 +201,7 @@ func (d *Daemon) Cancel(id string, may func(owner string) bool) (api.Job, error)
 	j := d.find(id)
 	switch {
 	case j == nil:
-		return api.Job{}, api.Errorf(api.NotFound, "there is no job %.80q", id)
+		return api.Job{}, api.Errorf(api.NotFound, "unknown job %.80q", id)
 	case !may(j.Owner):
 		return api.Job{}, api.Errorf(api.Forbidden, "job %s is of %s: only its owner and admins may end it", id,
 			j.Owner)
@@ -261,7 +261,7 @@ func (d *Daemon) Job(id string) (api.Job, error) {
 	if j := d.find(id); j != nil {
 		return j.wire(), nil
 	}
-	return api.Job{}, api.Errorf(api.NotFound, "there is no job %.80q", id)
+	return api.Job{}, api.Errorf(api.NotFound, "unknown job %.80q", id)
 }
 
 // Jobs returns those that wait and are at work, in the order in which they begin, and those that

@@ -33,7 +33,7 @@ func parseUdev(text string) (all []udevRule, err error) {
 		for token := range strings.SplitSeq(line, ", ") {
 			m := udevToken.FindStringSubmatch(token)
 			if m == nil {
-				err = errors.Join(err, fmt.Errorf("line %d: %q is no part of a rule", i+1, token))
+				err = errors.Join(err, fmt.Errorf("line %d: %q is not a part of a rule", i+1, token))
 				continue
 			}
 			p := udevPart{m[1], m[2], m[3], m[4]}

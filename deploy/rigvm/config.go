@@ -111,7 +111,7 @@ var (
 // two.
 func (m Module) check() error {
 	if !moduleName.MatchString(m.Name) {
-		return fmt.Errorf("%q is no name of a kernel module", m.Name)
+		return fmt.Errorf("%q is not a name of a kernel module", m.Name)
 	}
 	for _, o := range m.Options {
 		if !moduleOption.MatchString(o) {

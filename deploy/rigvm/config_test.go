@@ -22,7 +22,7 @@ func TestConfig(t *testing.T) {
 		{"disk too small", Config{Disk: &Disk{Path: "x", MB: 1}}, "8 to 65536 MB"},
 		{"two kernel parameters in one", Config{KernelParams: []string{"a b"}}, `"a b" is not one word`},
 		{"relative path", Config{Files: map[string]string{"x": "/y"}}, `path "x" in the guest`},
-		{"module", Config{Modules: []Module{{Name: "a b"}}}, `"a b" is no name`},
+		{"module", Config{Modules: []Module{{Name: "a b"}}}, `"a b" is not a name`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Start(t.Context(), tc.cfg)

@@ -30,7 +30,7 @@ func (vm *VM) Put(ctx context.Context, host, guest string) error {
 	defer f.Close()
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", host)
+		err = fmt.Errorf("%s is not a regular file", host)
 	}
 	if err == nil {
 		err = vm.put(ctx, f, guest, info.Mode())

@@ -86,7 +86,7 @@ func (vm *VM) putModule(ctx context.Context, in string, content []byte) error {
 // Unload unloads one module, which must not be in use.
 func (vm *VM) Unload(ctx context.Context, name string) error {
 	if !moduleName.MatchString(name) {
-		return fmt.Errorf("unload module: %q is no name of one", name)
+		return fmt.Errorf("unload module: %q is not a name of one", name)
 	}
 	if _, err := vm.do(ctx, wire.Call{Op: wire.Unload, Path: strings.ReplaceAll(name, "-", "_")}, nil,
 		nil); err != nil {

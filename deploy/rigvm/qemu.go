@@ -61,7 +61,7 @@ func (d *Disk) blockdev() string {
 func (d *Disk) make(ctx context.Context) error {
 	if info, err := os.Stat(d.Path); err == nil {
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("disk %s is no file", d.Path)
+			return fmt.Errorf("disk %s is not a file", d.Path)
 		}
 		return d.check()
 	} else if !errors.Is(err, os.ErrNotExist) {

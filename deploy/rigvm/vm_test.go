@@ -214,7 +214,7 @@ func testFiles(t *testing.T, vm *VM) {
 		{"not in the guest", vm.Get(ctx, "/nonsense", host), fs.ErrNotExist, "copy /nonsense out of the VM"},
 		{"a folder of the guest", vm.Get(ctx, "/tmp", host), syscall.EISDIR, "/tmp"},
 		{"not on the host", vm.Put(ctx, "/nonsense", "/tmp/x"), fs.ErrNotExist, "/nonsense"},
-		{"a folder of the host", vm.Put(ctx, t.TempDir(), "/tmp/x"), nil, "no regular file"},
+		{"a folder of the host", vm.Put(ctx, t.TempDir(), "/tmp/x"), nil, "not a regular file"},
 		{"not writable in the guest", vm.WriteFile(ctx, "/proc/version", []byte("x"), 0o600), nil, "/proc/version"},
 		{"longer than the bound", func() error {
 			_, err := vm.ReadFile(ctx, "/dev/zero")
@@ -264,8 +264,8 @@ func testModules(t *testing.T, vm *VM) {
 	}{
 		{"no such module", Module{Name: "nonsense"}, "load module nonsense: find module nonsense in kernel " +
 			vm.Kernel()},
-		{"not a name", Module{Name: "../x"}, "no name of a kernel module"},
-		{"an option for modprobe", Module{Name: "-r"}, "no name of a kernel module"},
+		{"not a name", Module{Name: "../x"}, "not a name of a kernel module"},
+		{"an option for modprobe", Module{Name: "-r"}, "not a name of a kernel module"},
 		{"no such option", Module{Name: "vivid", Options: []string{"nonsense=1"}},
 			`module vivid has no option "nonsense"; it has`},
 		{"two options in one", Module{Name: "vivid", Options: []string{"n_devs=1 x=2"}},
@@ -410,8 +410,8 @@ func TestVMThatDoesNotStart(t *testing.T) {
 			"context deadline exceeded"},
 		{"QEMU refuses", 0, Config{Devices: []string{"-device", "nonsense"}},
 			"'nonsense' is not a valid device model name"},
-		{"disk is no file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "has no ext4 file system"},
-		{"disk is a folder", 0, Config{Disk: &Disk{Path: t.TempDir()}}, "is no file"},
+		{"disk is not a file system", 0, Config{Disk: &Disk{Path: script(t, "")}}, "has no ext4 file system"},
+		{"disk is a folder", 0, Config{Disk: &Disk{Path: t.TempDir()}}, "is not a file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before := snapshot(t)

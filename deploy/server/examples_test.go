@@ -105,7 +105,7 @@ func unlike(at string, want, got any) string {
 	case map[string]any:
 		g, is := got.(map[string]any)
 		if !is {
-			return at + " is no object"
+			return at + " is not an object"
 		}
 		for k := range g {
 			if _, there := w[k]; !there {

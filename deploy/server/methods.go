@@ -209,7 +209,7 @@ func query(p api.ListParams) (store.Query, error) {
 		To: at(p.ToWallNS), Limit: p.Limit, Cursor: p.Cursor, Values: true,
 	}
 	if p.Limit < 0 || p.Limit > api.MaxLimit {
-		return q, api.Errorf(api.InvalidParams, "limit is %d, want 1 to %d", p.Limit, api.MaxLimit)
+		return q, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to %d", p.Limit, api.MaxLimit)
 	}
 	for _, text := range []string{p.Text, p.Test, p.Device, p.Browser, p.Label, p.Branch, p.Revision, p.State,
 		p.Verdict, p.Set, p.Cursor} {
@@ -363,7 +363,7 @@ func (s *Server) sets(ctx context.Context, _ *call, p api.ListParams) (api.Sets,
 
 func (s *Server) trend(ctx context.Context, _ *call, p api.TrendParams) (api.Trend, error) {
 	if p.Limit < 0 || p.Limit > store.MaxPoints {
-		return api.Trend{}, api.Errorf(api.InvalidParams, "limit is %d, want 1 to %d", p.Limit, store.MaxPoints)
+		return api.Trend{}, api.Errorf(api.InvalidParams, "limit is %d: must be 1 to %d", p.Limit, store.MaxPoints)
 	}
 	if p.Test == "" || p.Measure == "" || p.Value == "" {
 		return api.Trend{}, api.Errorf(api.InvalidParams, "needs a test, a measure and a value")
@@ -396,7 +396,7 @@ func (s *Server) compare(ctx context.Context, _ *call, p api.CompareParams) (*ap
 		return nil, api.Errorf(api.Failed, "this rig does not compare")
 	}
 	if !(p.Threshold >= 0 && p.Threshold <= 10) {
-		return nil, api.Errorf(api.InvalidParams, "threshold is %v, want 0 to 10", p.Threshold)
+		return nil, api.Errorf(api.InvalidParams, "threshold is %v: must be 0 to 10", p.Threshold)
 	}
 	var ids, dirs [2]string
 	for i, name := range []string{p.Base, p.With} {

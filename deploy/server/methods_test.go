@@ -225,7 +225,7 @@ func (u *user) records() {
 		u.t.Errorf("a device that records: %+v", e)
 	}
 	if u.do("record.stop", api.StopParams{Device: "local"}, &recorded); recorded.Run == "" {
-		u.t.Error("a recording that was stopped is no run")
+		u.t.Error("a recording that was stopped is not a run")
 	}
 	u.Until("the device to be free", func() bool { return u.Devices()[0].State == "free" })
 	u.do("record.start", api.RecordParams{Device: "local", KeepLastNS: 1e9}, nil)

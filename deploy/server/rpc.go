@@ -69,7 +69,7 @@ func decodeParams(raw json.RawMessage, into any) error {
 		name = strings.TrimSuffix(name, `"`)
 		text := fmt.Sprintf("has no parameter %.80q", name)
 		if near := spelling.Nearest(name, fieldNames(into)); near != "" {
-			text += "; perhaps " + near + "?"
+			text += "; did you mean " + near + "?"
 		}
 		return &api.Error{Code: api.InvalidParams, Message: text}
 	}
@@ -263,9 +263,9 @@ func unknown(name string) error {
 	for _, m := range api.Methods() {
 		names = append(names, m.Name)
 	}
-	text := fmt.Sprintf("there is no method %.80q", name)
+	text := fmt.Sprintf("unknown method %.80q", name)
 	if near := spelling.Nearest(name, names); near != "" {
-		text += "; perhaps " + near + "?"
+		text += "; did you mean " + near + "?"
 	}
 	return &api.Error{Code: api.UnknownMethod, Message: text}
 }

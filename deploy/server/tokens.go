@@ -155,10 +155,10 @@ var reserved = []string{localOwner, "configuration"}
 // Add makes a token. What it returns is not kept anywhere: it is seen this once.
 func (t *Tokens) Add(name string, role api.Role, valid time.Duration, now time.Time) (string, error) {
 	if !tokenName.MatchString(name) || slices.Contains(reserved, name) {
-		return "", fmt.Errorf("%.80q is no name of a token: want letters, digits and . _ @ -, at most 64, and neither of %v", name, reserved)
+		return "", fmt.Errorf("%.80q is not a name of a token: must be letters, digits and . _ @ -, at most 64, and neither of %v", name, reserved)
 	}
 	if !slices.Contains(api.Roles(), role) {
-		return "", fmt.Errorf("%.80q is no role: want one of %v", role, api.Roles())
+		return "", fmt.Errorf("invalid role %.80q: must be one of %v", role, api.Roles())
 	}
 	unlock, err := t.lock()
 	if err != nil {
@@ -188,7 +188,7 @@ func (t *Tokens) Remove(name string) error {
 	defer unlock()
 	kept := slices.DeleteFunc(slices.Clone(t.list), func(o Token) bool { return o.Name == name })
 	if len(kept) == len(t.list) {
-		return fmt.Errorf("there is no token %.80q", name)
+		return fmt.Errorf("unknown token %.80q", name)
 	}
 	return t.write(kept)
 }

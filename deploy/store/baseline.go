@@ -109,7 +109,7 @@ func (s *Store) Baseline(_ context.Context, name string) (id string, err error) 
 // name any more.
 func (s *Store) SetBaseline(_ context.Context, name, id string) error {
 	if !baselineName.MatchString(name) {
-		return fmt.Errorf("%.80q is no name of a baseline: letters, digits and ._- are, 64 at most", name)
+		return fmt.Errorf("%.80q is not a name of a baseline: letters, digits and ._- are, 64 at most", name)
 	}
 	s.change.Lock()
 	defer s.change.Unlock()

@@ -43,7 +43,7 @@ func (s *Store) PlaceAgain(id string) error {
 		return err
 	}
 	if id != topOf(id) {
-		return fmt.Errorf("place %s again: that is no folder of its own", id)
+		return fmt.Errorf("place %s again: that is not a folder of its own", id)
 	}
 	s.change.Lock()
 	defer s.change.Unlock()

@@ -203,7 +203,7 @@ func (s *Store) readRecording(r *Run) error {
 		return err
 	}
 	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", runfolder.RecordingFile)
+		return fmt.Errorf("%s is not a file", runfolder.RecordingFile)
 	}
 	rec, err := recording.Open(filepath.Join(s.dir, filepath.FromSlash(pathOf(r.ID)), runfolder.RecordingFile))
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Store) openFile(id, name string) (*os.File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a file", name)
 	}
 	return s.root.Open(file)
 }

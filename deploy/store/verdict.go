@@ -42,7 +42,7 @@ const (
 )
 
 // ErrVerdict is what a word is that no comparison comes to.
-var ErrVerdict = errors.New("no verdict")
+var ErrVerdict = errors.New("not a verdict")
 
 // checkVerdict takes one that a comparison can come to, and none.
 func checkVerdict(v stats.Verdict) error {
@@ -53,9 +53,9 @@ func checkVerdict(v stats.Verdict) error {
 		}
 		known = append(known, string(k))
 	}
-	err := fmt.Errorf("%.40q is %w: there are %s", v, ErrVerdict, strings.Join(known, ", "))
+	err := fmt.Errorf("%.40q is %w; known: %s", v, ErrVerdict, strings.Join(known, ", "))
 	if meant := spelling.Nearest(string(v), known); meant != "" {
-		err = fmt.Errorf("%w; perhaps %s?", err, meant)
+		err = fmt.Errorf("%w; did you mean %s?", err, meant)
 	}
 	return err
 }

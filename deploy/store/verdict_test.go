@@ -91,7 +91,7 @@ func TestBadVerdicts(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := put(t, s, run(0, 60))
 	if _, err := s.List(background, Query{Verdict: "regresed"}); !errors.Is(err, ErrVerdict) ||
-		!strings.Contains(err.Error(), "perhaps regressed?") {
+		!strings.Contains(err.Error(), "did you mean regressed?") {
 		t.Errorf("list: %v", err)
 	}
 	if _, err := s.Sets(background, Query{Verdict: "worse"}); !errors.Is(err, ErrVerdict) {

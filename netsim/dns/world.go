@@ -48,7 +48,7 @@ func (w *World) index() (*names, error) {
 		}
 		base, wild := strings.CutPrefix(name, "*.")
 		if _, ok := dns.IsDomainName(base); !ok || base == "" || len(base) > mostName {
-			return nil, fmt.Errorf("%q is no name of a host", name)
+			return nil, fmt.Errorf("%q is not a name of a host", name)
 		}
 		if wild {
 			n.below[dns.CanonicalName(base)] = true

@@ -124,7 +124,7 @@ func (f *File) Validate() error {
 
 func (e *Entry) validate() error {
 	if e.Started.IsZero() || e.Started.Year() < 1 || e.Started.Year() > 9999 {
-		return errors.New("startedDateTime is no time")
+		return errors.New("startedDateTime is not a time")
 	}
 	t := &e.Timings
 	if err := times(e.Time, t.Blocked, t.DNS, t.Connect, t.Send, t.Wait, t.Receive, t.SSL); err != nil {

@@ -106,7 +106,7 @@ func (p *Picture) check() error {
 	}
 	for _, c := range p.Curve {
 		if math.IsNaN(c.Share) {
-			return fmt.Errorf("%w: a share that is no number", ErrPicture)
+			return fmt.Errorf("%w: a share that is not a number", ErrPicture)
 		}
 	}
 	return nil

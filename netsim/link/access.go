@@ -35,14 +35,14 @@ func (a *AccessPoint) narrow() bool { return a.channel() <= 13 }
 func (a *AccessPoint) Check() error {
 	switch c := a.channel(); {
 	case a.SSID == "" || len(a.SSID) > mostSSID || !utf8.ValidString(a.SSID) || strings.ContainsAny(a.SSID, "\x00\r\n"):
-		return fmt.Errorf("%q is no name of a wireless network: it has 1 to %d bytes, all in one line", a.SSID,
+		return fmt.Errorf("%q is not a name of a wireless network: it has 1 to %d bytes, all in one line", a.SSID,
 			mostSSID)
 	case len(a.Passphrase) < 8 || len(a.Passphrase) > 63 ||
 		strings.ContainsFunc(a.Passphrase, func(r rune) bool { return r < ' ' || r > '~' }):
 		return errors.New("the passphrase of a wireless network has 8 to 63 letters of ASCII")
 	case a.Country != "" && (len(a.Country) != 2 ||
 		strings.ContainsFunc(a.Country, func(r rune) bool { return r < 'A' || r > 'Z' })):
-		return fmt.Errorf("%q is no country, such as DE", a.Country)
+		return fmt.Errorf("invalid country %q, such as DE", a.Country)
 	case c < 1 || c > 165 || c > 13 && c < 36:
 		return fmt.Errorf("channel %d is not between 1 and 13 or 36 and 165", c)
 	}

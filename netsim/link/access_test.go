@@ -12,13 +12,13 @@ func TestAccessPoints(t *testing.T) {
 	}{
 		{AccessPoint{SSID: "rig", Passphrase: "correct horse"}, ""},
 		{AccessPoint{SSID: "rig\"; rm", Passphrase: "correct horse", Channel: 36, Country: "DE"}, ""},
-		{AccessPoint{Passphrase: "correct horse"}, "no name of a wireless network"},
-		{AccessPoint{SSID: "a\nb", Passphrase: "correct horse"}, "no name of a wireless network"},
-		{AccessPoint{SSID: strings.Repeat("x", 33), Passphrase: "correct horse"}, "no name of a wireless network"},
+		{AccessPoint{Passphrase: "correct horse"}, "not a name of a wireless network"},
+		{AccessPoint{SSID: "a\nb", Passphrase: "correct horse"}, "not a name of a wireless network"},
+		{AccessPoint{SSID: strings.Repeat("x", 33), Passphrase: "correct horse"}, "not a name of a wireless network"},
 		{AccessPoint{SSID: "rig", Passphrase: "short"}, "8 to 63 letters"},
 		{AccessPoint{SSID: "rig", Passphrase: "correct\nhorse"}, "8 to 63 letters"},
 		{AccessPoint{SSID: "rig", Passphrase: "correct horse", Channel: 14}, "channel 14"},
-		{AccessPoint{SSID: "rig", Passphrase: "correct horse", Country: "de"}, "no country"},
+		{AccessPoint{SSID: "rig", Passphrase: "correct horse", Country: "de"}, "invalid country"},
 	} {
 		err := tc.a.Check()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {

@@ -88,7 +88,7 @@ func (d *Direction) Check() error {
 	case d.Delay < 0 || d.Delay > MostDelay:
 		return fmt.Errorf("a delay of %v is not between 0 and %v", d.Delay, MostDelay)
 	case d.Jitter < 0 || d.Jitter > d.Delay:
-		return fmt.Errorf("jitter of %v is not between 0 and the delay, %v: nothing arrives before it was sent",
+		return fmt.Errorf("jitter of %v: must be between 0 and the delay, %v",
 			d.Jitter, d.Delay)
 	case d.Queue != 0 && (d.Queue < LeastQueue || d.Queue > MostQueue):
 		return fmt.Errorf("a queue of %d bytes is not between %d and %d", d.Queue, LeastQueue, MostQueue)

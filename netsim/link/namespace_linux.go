@@ -164,7 +164,7 @@ func (n *Namespace) Dial(ctx context.Context, network, address string) (c net.Co
 		return nil, err
 	}
 	if net.ParseIP(host) == nil {
-		return nil, fmt.Errorf("dial %s in a namespace: it is no address", address)
+		return nil, fmt.Errorf("dial %s in a namespace: it is not an address", address)
 	}
 	err = n.Do(func() (err error) { c, err = new(net.Dialer).DialContext(ctx, network, address); return err })
 	return c, err

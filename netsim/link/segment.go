@@ -54,7 +54,7 @@ var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 // Check says what cannot be.
 func (o *SegmentOptions) Check() error {
 	if !interfaceName.MatchString(o.Interface) {
-		return fmt.Errorf("%q is no name of an interface, such as eth3", o.Interface)
+		return fmt.Errorf("%q is not a name of an interface, such as eth3", o.Interface)
 	}
 	if o.AccessPoint != nil {
 		return o.AccessPoint.Check()

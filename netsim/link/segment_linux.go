@@ -185,7 +185,7 @@ func findInterface(h *netlink.Handle, name string) (netlink.Link, error) {
 	if len(names) > 0 {
 		there = strings.Join(names, ", ")
 	}
-	return nil, fmt.Errorf("there is no interface %s on this machine, but %s: %w", name, there, os.ErrNotExist)
+	return nil, fmt.Errorf("no interface %s on this machine; known: %s: %w", name, there, os.ErrNotExist)
 }
 
 // examine refuses an interface that this machine needs itself.
@@ -291,7 +291,7 @@ func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	}
 	n, err := parseNote(l.Attrs().Alias)
 	if err != nil {
-		return nil, fmt.Errorf("give the interface %s back what it had: %w; remove it with: ip link set %[1]s alias ''",
+		return nil, fmt.Errorf("restore the interface %s: %w; remove its note with: ip link set %[1]s alias ''",
 			name, err)
 	}
 	what := "give the interface " + name + " back what it had"
@@ -364,7 +364,7 @@ func (s *Segment) settle() error {
 	for _, set := range settings {
 		if err := os.WriteFile("/proc/sys/net/"+set[0], []byte(set[1]), 0); err != nil {
 			if errors.Is(err, unix.EROFS) {
-				return fmt.Errorf("have the namespace forward packets: %w; a service needs ProtectKernelTunables=false",
+				return fmt.Errorf("enable forwarding in the namespace: %w; a service needs ProtectKernelTunables=false",
 					err)
 			}
 			return refused("have the namespace forward packets", err)
@@ -429,7 +429,7 @@ func (s *Segment) Await(ctx context.Context) (Lease, error) {
 	case <-ends[1]:
 		return Lease{}, s.serving[1].why()
 	case <-ctx.Done():
-		return Lease{}, fmt.Errorf("no device at %s has asked for an address: is it on, and is it on this network? %w",
+		return Lease{}, fmt.Errorf("no device at %s has requested an address; is it on, and in this network? %w",
 			s.options.Interface, context.Cause(ctx))
 	}
 }

@@ -336,9 +336,9 @@ func TestSegmentsRefused(t *testing.T) {
 		o          SegmentOptions
 		do, undo   []string
 	}{
-		{"no such", "there is no interface eth9 on this machine, but eth3", SegmentOptions{Interface: "eth9"}, nil,
+		{"no such", "no interface eth9 on this machine; known: eth3", SegmentOptions{Interface: "eth9"}, nil,
 			nil},
-		{"no name", `"eth 3" is no name`, SegmentOptions{Interface: "eth 3"}, nil, nil},
+		{"no name", `"eth 3" is not a name`, SegmentOptions{Interface: "eth 3"}, nil, nil},
 		{"loopback", "it is the loopback", SegmentOptions{Interface: "lo"}, nil, nil},
 		{"default route", "it is this machine's way to all other networks, and taking it would cut the machine off",
 			SegmentOptions{}, []string{"route", "add", "default", "via", "192.168.77.254"},
@@ -394,7 +394,7 @@ func TestSegmentServantDies(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("a millisecond was long enough"))
 	defer cancel()
 	if _, err := s.Await(ctx); err == nil ||
-		!strings.Contains(err.Error(), "no device at eth3 has asked for an address") ||
+		!strings.Contains(err.Error(), "no device at eth3 has requested an address") ||
 		!strings.Contains(err.Error(), "long enough") {
 		t.Errorf("without a device: %v", err)
 	}
@@ -402,7 +402,7 @@ func TestSegmentServantDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Await(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "dnsmasq, which serves the device's network, has ended (signal: killed)") {
+		!strings.Contains(err.Error(), "dnsmasq, which serves the device's network, ended (signal: killed)") {
 		t.Errorf("without dnsmasq: %v", err)
 	}
 	if err := s.Close(); err == nil {

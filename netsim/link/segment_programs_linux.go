@@ -117,7 +117,7 @@ func (s *Segment) serve(ctx context.Context, cmd *exec.Cmd, configuration, ready
 		return nil, errors.Join(context.Cause(ctx), v.close())
 	case <-timer.C:
 		_ = v.close()
-		return nil, fmt.Errorf("%s did not begin to serve within %v: %s", v.name, startTimeout, v.last())
+		return nil, fmt.Errorf("%s not ready within %v: %s", v.name, startTimeout, v.last())
 	}
 }
 
@@ -170,7 +170,7 @@ func (v *servant) why() error {
 	if v.err != nil {
 		how = v.err.Error()
 	}
-	return fmt.Errorf("%s, which serves the device's network, has ended (%s): %s", v.name, how, last)
+	return fmt.Errorf("%s, which serves the device's network, ended (%s): %s", v.name, how, last)
 }
 
 // close ends it. It is an error if it had ended before.

@@ -204,10 +204,10 @@ func (e *Exchange) check(l Limits) error {
 	}
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return fmt.Errorf("%.200q is no URL of a site", e.URL)
+		return fmt.Errorf("%.200q is not a URL of a site", e.URL)
 	}
 	if !token(e.Method) || len(e.Method) > 64 {
-		return fmt.Errorf("%.100q is no method", e.Method)
+		return fmt.Errorf("invalid method %.100q", e.Method)
 	}
 	if e.Status != 0 && (e.Status < 100 || e.Status > 999) {
 		return fmt.Errorf("%d is no status", e.Status)
@@ -244,7 +244,7 @@ func (f Fields) check(l Limits) error {
 	for _, h := range f {
 		sum += len(h.Name) + len(h.Value)
 		if !token(h.Name) {
-			return fmt.Errorf("%.100q is no name of a header field", h.Name)
+			return fmt.Errorf("%.100q is not a name of a header field", h.Name)
 		}
 		if strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 			return fmt.Errorf("the header field %.100q has characters that none may have", h.Name)
@@ -281,7 +281,7 @@ func token(s string) bool {
 	return s != ""
 }
 
-var errNoFile = errors.New("it is no file")
+var errNoFile = errors.New("it is not a file")
 
 // Open reads an archive, a HAR or an archive of Web Page Replay, whichever the file is.
 func Open(path string, l Limits) (*Archive, error) {
@@ -320,7 +320,7 @@ func OpenIn(folder fs.FS, name string, l Limits) (*Archive, error) {
 	defer opened.Close()
 	f, ok := opened.(seekable)
 	if !ok {
-		return nil, fmt.Errorf("read %s: %w: it cannot be read from any place on", name, errors.ErrUnsupported)
+		return nil, fmt.Errorf("read %s: %w: not seekable", name, errors.ErrUnsupported)
 	}
 	a, err := read(f, l)
 	if err != nil {
@@ -360,5 +360,5 @@ func read(f seekable, l Limits) (*Archive, error) {
 	case bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("{")):
 		return ImportHAR(bufio.NewReader(f), l)
 	}
-	return nil, errors.New("it is neither an archive of a site, nor a HAR, nor an archive of Web Page Replay")
+	return nil, errors.New("neither a site archive, nor a HAR, nor a Web Page Replay archive")
 }

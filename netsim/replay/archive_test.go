@@ -232,7 +232,7 @@ func TestArchivesRefused(t *testing.T) {
 		file []byte
 		want string // of the error
 	}{
-		"another zip":     {stored("readme.txt", "hello"), "no archive of a site"},
+		"another zip":     {stored("readme.txt", "hello"), "not a site archive"},
 		"another version": {stored("archive.json", `{"format":"eideticker replay","version":2}`), "version 2"},
 		"nothing":         {nil, "end is missing"},
 		"a bomb": {
@@ -255,14 +255,14 @@ func TestArchivesRefused(t *testing.T) {
 		"no body": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_body":{"sha256":"` +
 			strings.Repeat("0", 64) + `","bytes":5}}`), "body is not there"},
 		"no URL": {exchange(`{"number":1,"method":"GET","url":"file:///etc/passwd"}`),
-			"no URL of a site"},
+			"not a URL of a site"},
 		"a password": {exchange(`{"number":1,"method":"GET","url":"http://me:secret@a/"}`),
-			"no URL of a site"},
-		"a method": {exchange(`{"number":1,"method":"GET /","url":"http://a/"}`), "no method"},
+			"not a URL of a site"},
+		"a method": {exchange(`{"number":1,"method":"GET /","url":"http://a/"}`), "invalid method"},
 		"a split response": {
 			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X","a\r\nSet-Cookie: b"]]}`), "characters that none may have"},
 		"a split name": {
-			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X: y\r\nZ","a"]]}`), "no name of a header"},
+			exchange(`{"number":1,"method":"GET","url":"http://a/","status":200,"response_header":[["X: y\r\nZ","a"]]}`), "not a name of a header"},
 		"an absurd header": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[["X","` +
 			long(300<<10) + `"]]}`), "longer than"},
 		"too many fields": {exchange(`{"number":1,"method":"GET","url":"http://a/","response_header":[` +
@@ -274,7 +274,7 @@ func TestArchivesRefused(t *testing.T) {
 		"chunks of nothing": {exchange(`{"number":1,"method":"GET","url":"http://a/","chunks":[[5,0]]}`),
 			"do not add up"},
 		"a status":             {exchange(`{"number":1,"method":"GET","url":"http://a/","status":99999}`), "no status"},
-		"sizes behind entries": {streamed(t), "packed anew"},
+		"sizes behind entries": {streamed(t), "packed again"},
 	} {
 		_, err := readBack(tc.file)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -413,7 +413,7 @@ func TestOpenKnowsKinds(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
-	if _, err := Open(dir, DefaultLimits()); err == nil || !strings.Contains(err.Error(), "no file") {
+	if _, err := Open(dir, DefaultLimits()); err == nil || !strings.Contains(err.Error(), "it is not a file") {
 		t.Errorf("a folder: %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func postedHAR(b *har.Body) ([]byte, error) {
 		return text, nil
 	}
 	if mediaType(b.MIMEType) != "application/x-www-form-urlencoded" {
-		return nil, fmt.Errorf("its request has a form as %.60s, of which the HAR has not the bytes", b.MIMEType)
+		return nil, fmt.Errorf("the HAR lacks the bytes of a form of %.60s", b.MIMEType)
 	}
 	var parts []string
 	for _, one := range b.Params {

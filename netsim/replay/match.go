@@ -265,7 +265,7 @@ func (a *asked) fit(e *Exchange) (found, string) {
 	conditional := etag != "" || modified != ""
 	if e.Status == http.StatusNotModified {
 		if !conditional {
-			return f, "only that it had not changed was recorded, which is no answer to who does not have it"
+			return f, "only that it had not changed was recorded, which is not an answer to who does not have it"
 		}
 		return f, ""
 	}

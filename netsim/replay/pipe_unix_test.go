@@ -17,11 +17,11 @@ func TestOpenAndPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(filepath.Join(dir, "site.zip"), DefaultLimits()); err == nil ||
-		!strings.Contains(err.Error(), "it is no file") {
+		!strings.Contains(err.Error(), "it is not a file") {
 		t.Error(err)
 	}
 	if _, err := OpenIn(os.DirFS(dir), "site.zip", DefaultLimits()); err == nil ||
-		!strings.Contains(err.Error(), "it is no file") {
+		!strings.Contains(err.Error(), "it is not a file") {
 		t.Error(err)
 	}
 }

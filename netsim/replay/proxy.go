@@ -179,7 +179,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if proxy, _ := r.Context().Value(proxyKey{}).(bool); !proxy || r.ProtoMajor != 1 {
-		http.Error(w, "eideticker: this is no proxy", http.StatusMethodNotAllowed)
+		http.Error(w, "eideticker: this is not a proxy", http.StatusMethodNotAllowed)
 		return
 	}
 	host, _, err := net.SplitHostPort(r.Host)

@@ -78,10 +78,10 @@ func (a *Archive) sort() {
 func (a *Archive) begin(e *entry) error {
 	var info infoWire
 	if e.name != "archive.json" || strictly(e.text, &info) != nil || info.Format != formatName {
-		return errors.New("it is a zip file, but no archive of a site")
+		return errors.New("a zip file, but not a site archive")
 	}
 	if info.Version != formatVersion {
-		return fmt.Errorf("it is of version %d of the format, and only %d is known here", info.Version, formatVersion)
+		return fmt.Errorf("format version %d, this program reads %d", info.Version, formatVersion)
 	}
 	a.Info = Info{sentence(info.Writer), info.Created, info.Clock, info.Seed}
 	return nil
@@ -179,7 +179,7 @@ func (s *scanner) next() (*entry, error) {
 	nameLen, extraLen := int64(binary.LittleEndian.Uint16(head[26:])), int64(binary.LittleEndian.Uint16(head[28:]))
 	switch {
 	case flags&^(1<<11|3<<1) != 0: // all but UTF-8 names and the effort of deflate
-		return nil, errors.New("an entry is encrypted, or has its size behind it: it was packed anew by another program")
+		return nil, errors.New("an entry is encrypted, or packed again by another program")
 	case nameLen == 0 || nameLen > mostName:
 		return nil, fmt.Errorf("a name of %d bytes is none of an archive", nameLen)
 	case extraLen > 1000:

@@ -75,7 +75,7 @@ func NewReplayer(a *Archive, o ReplayerOptions) (*Replayer, error) {
 	}
 	for _, pattern := range o.Rules.Ignore {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("%q is no pattern of a query parameter", pattern)
+			return nil, fmt.Errorf("%q is not a pattern of a query parameter", pattern)
 		}
 	}
 	r := &Replayer{options: o, archive: a, match: newMatch(a, o.Rules), stall: stall,

@@ -145,7 +145,7 @@ func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
 }
 
 // notWebSocket is why a websocket is not replayed.
-const notWebSocket = "a websocket: what its ends say to each other is no answer to a request"
+const notWebSocket = "a websocket: what its ends say to each other is not an answer to a request"
 
 func readBody(r io.Reader, most int64, p *pool) (Body, error) {
 	b, err := io.ReadAll(io.LimitReader(r, most+1))

@@ -115,7 +115,7 @@ func (a *Authority) load(path string) error {
 	if info, err := f.Stat(); err != nil {
 		return err
 	} else if secretShown(info) {
-		return fmt.Errorf("%s can be read by others, and who has it can pretend to be any site to devices that trust it: chmod 600 it, or delete it and make devices trust a new one", path)
+		return fmt.Errorf("%s is readable by others, who could impersonate any site; chmod 600 it, or delete it to make a new one", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
 	if err != nil {
@@ -143,12 +143,12 @@ func (a *Authority) parse(path string, data []byte) (err error) {
 	}
 	switch {
 	case a.key == nil || a.root == nil:
-		return fmt.Errorf("%s has no key and certificate of ours: delete it, and a new one is made", path)
+		return fmt.Errorf("%s has no key and certificate of this program; delete it to make a new one", path)
 	case !a.root.IsCA || !a.key.PublicKey.Equal(a.root.PublicKey):
-		return fmt.Errorf("%s has a key and a certificate that are not of one piece: delete it, and a new one is made",
+		return fmt.Errorf("key and certificate in %s do not match; delete it to make a new one",
 			path)
 	case a.now().After(a.root.NotAfter.Add(-leafLife)):
-		return fmt.Errorf("the certificate in %s ends on %s: delete it, and make devices trust the new one that is made", path, a.root.NotAfter.Format(time.DateOnly))
+		return fmt.Errorf("the certificate in %s ended on %s; delete it to make a new one, and install that on devices", path, a.root.NotAfter.Format(time.DateOnly))
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	address, notAddress := netip.ParseAddr(name)
 	if notAddress != nil && !hostNameValid(name) {
-		return nil, fmt.Errorf("%.300q is no name of a host", name)
+		return nil, fmt.Errorf("%.300q is not a name of a host", name)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -87,7 +87,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer rw.over()
 	if s.options.Hosts != nil && !s.options.Hosts(hostName(r.Host)) {
-		refuse(rw, http.StatusMisdirectedRequest, fmt.Errorf("%q is no name that this server has", hostName(r.Host)))
+		refuse(rw, http.StatusMisdirectedRequest, fmt.Errorf("%q is not a name that this server has", hostName(r.Host)))
 	} else {
 		s.options.Handler.ServeHTTP(rw, r)
 	}

@@ -262,7 +262,7 @@ func TestAuthority(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, authorityKeyFile), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAuthority(dir); err == nil || !strings.Contains(err.Error(), "can be read by others") {
+	if _, err := OpenAuthority(dir); err == nil || !strings.Contains(err.Error(), "is readable by others") {
 		t.Errorf("a key that all can read: %v", err)
 	}
 }

@@ -323,7 +323,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("%.40q is neither GET nor HEAD, and pages take nothing else",
+		refuse(w, http.StatusMethodNotAllowed, fmt.Errorf("method %.40q is not supported: pages need GET or HEAD",
 			r.Method))
 		return
 	}

@@ -143,7 +143,7 @@ func TestPagesAnswer(t *testing.T) {
 		{"above", "GET", "/../pages.go", nil, 404, nil, "there is no file for \"/../pages.go\"\n"},
 		{"hidden", "GET", "/.git/config", nil, 404, nil, "there is no file for \"/.git/config\"\n"},
 		{"post", "POST", "/", nil, 405, map[string]string{"Allow": "GET, HEAD"},
-			"\"POST\" is neither GET nor HEAD, and pages take nothing else\n"},
+			"method \"POST\" is not supported: pages need GET or HEAD\n"},
 		{"cached", "GET", "/text.html", []string{"If-None-Match", tag}, 304,
 			map[string]string{"Cache-Control": "max-age=60"}, ""},
 		{"cached otherwise", "GET", "/text.html", []string{"If-None-Match", packedTag}, 200,

@@ -242,7 +242,7 @@ func TestUnknownHost(t *testing.T) {
 			b, _ := io.ReadAll(r.Body)
 			r.Body.Close()
 			if r.StatusCode != status || status == 421 &&
-				string(b) != "\"other.test\" is no name that this server has\n" {
+				string(b) != "\"other.test\" is not a name that this server has\n" {
 				t.Errorf("%s, %s: %d %s", protocol, host, r.StatusCode, b)
 			}
 		}

@@ -241,7 +241,7 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, errNonce)
 	case said.Entry < 0 || said.Entry >= len(s.playlist) || len(said.Reason) > maxText ||
 		!utf8.ValidString(said.Reason):
-		refuse(w, http.StatusBadRequest, errors.New("this is no page's failure"))
+		refuse(w, http.StatusBadRequest, errors.New("this is not a page's failure"))
 	default:
 		s.failed(said.Entry, said.Reason)
 		sendJSON(w, struct{}{})

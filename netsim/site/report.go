@@ -224,7 +224,7 @@ func (w *wire) checkAnswers(p Page) error {
 		i, drew := slices.BinarySearch(w.IDs, a.ID)
 		switch {
 		case !isName(a.Kind):
-			return fmt.Errorf("report answers %.60q, which is no event", a.Kind)
+			return fmt.Errorf("report answers %.60q, which is not an event", a.Kind)
 		case !drew:
 			return fmt.Errorf("report answers with picture %d, which was not drawn", a.ID)
 		case a.At < 0, a.At < last-eventSlack, a.At > w.Times[i]+eventSlack:

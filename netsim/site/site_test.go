@@ -100,7 +100,7 @@ func TestServesOnlyItsTable(t *testing.T) {
 		{"GET", "/tearing.png?page=load&image=0&width=64&height=64", 400, "no image 0"},
 		{"GET", "/tearing.png?page=other&image=0&width=64&height=64", 404, "no test page"},
 		{"GET", "/tearing.png?page=tearing-dom&image=0&width=5000&height=64", 400, "64 to 4096"},
-		{"GET", "/tearing.png?page=tearing-dom&image=0&width=64", 400, "no number"},
+		{"GET", "/tearing.png?page=tearing-dom&image=0&width=64", 400, "invalid number"},
 		{"GET", "/gallery.html", 200, `"path":"/gallery/47.png"`},
 		{"GET", "/gallery/1.png", 200, "PNG"},
 		{"GET", "/gallery/47.png", 200, "PNG"},
@@ -270,7 +270,7 @@ func TestRefusesReports(t *testing.T) {
 		{"clock of another run", func(m map[string]any) {
 			m["clock"] = []any{map[string]any{"before_us": 0, "now_ns": "12", "after_us": 1}}
 		}, 400, "not answered in this run"},
-		{"clock is no number", func(m map[string]any) {
+		{"clock is not a number", func(m map[string]any) {
 			m["clock"] = []any{map[string]any{"before_us": 0, "now_ns": "1e9", "after_us": 1}}
 		}, 400, "not answered in this run"},
 		{"answered before asked", func(m map[string]any) { m["clock"].([]map[string]any)[0]["after_us"] = -1 }, 400,

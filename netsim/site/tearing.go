@@ -139,7 +139,7 @@ func serveTearing(w http.ResponseWriter, q url.Values) {
 	var numbers [3]int
 	for k, name := range []string{"image", "width", "height"} {
 		if numbers[k], err = strconv.Atoi(q.Get(name)); err != nil {
-			refuse(w, http.StatusBadRequest, fmt.Errorf("%s %q is no number", name, q.Get(name)))
+			refuse(w, http.StatusBadRequest, fmt.Errorf("%s: invalid number %q", name, q.Get(name)))
 			return
 		}
 	}

@@ -262,7 +262,7 @@ func TestAnswersArrive(t *testing.T) {
 		{"out of order", "scroll", func(at []int64) []any {
 			return []any{answer("wheel", at[1], 2), answer("wheel", at[1]-eventSlack-1, 2)}
 		}, "out of order"},
-		{"no event", "scroll", func(at []int64) []any { return []any{answer("<b>", at[0], 1)} }, "no event"},
+		{"no event", "scroll", func(at []int64) []any { return []any{answer("<b>", at[0], 1)} }, "not an event"},
 		{"too many", "scroll", func(at []int64) []any {
 			all := make([]any, maxAnswers+1)
 			for i := range all {

@@ -39,7 +39,7 @@ func (f *Folder) begin() error {
 	st, err := os.Stat(f.path)
 	switch {
 	case err == nil && !st.IsDir():
-		return errors.New("it is there and is no folder")
+		return errors.New("it is there and is not a folder")
 	case err == nil:
 		if err := writable(f.path); err != nil {
 			return err

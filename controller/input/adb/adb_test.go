@@ -45,9 +45,9 @@ func TestWire(t *testing.T) {
 			"FAIL0059device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set\nTry 'adb kill-server' x", "",
 			"allow debugging"},
 		{"another program", "host:version", "000chost:version", "HTTP/1.1 400 Bad Request", "",
-			"no answer of an adb server"},
+			"not an answer of an adb server"},
 		{"cut off", "host:version", "000chost:version", "OK", "", "no answer to"},
-		{"no length", "host:devices", "000chost:devices", "OKAYzzzz", "", "no length"},
+		{"no length", "host:devices", "000chost:devices", "OKAYzzzz", "", "invalid length"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			other := &canned{}
@@ -75,8 +75,8 @@ func TestChoosesADevice(t *testing.T) {
 		{"A\tdevice\nB\tunauthorized\n", "", "A", ""},
 		{"B\tunauthorized\n", "", "", "allow debugging"},
 		{"B\toffline\n", "B", "", "offline"},
-		{"", "", "", "there is none"},
-		{"A\tdevice\n", "C", "", `no device "C" is attached: there are A (device)`},
+		{"", "", "", "known: none"},
+		{"A\tdevice\n", "C", "", `no device "C" is attached; known: A (device)`},
 	} {
 		f := adbtest.New(t, tc.attached)
 		d, err := server(f).Find(t.Context(), tc.serial)

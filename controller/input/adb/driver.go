@@ -115,7 +115,7 @@ func (d *Driver) choose(ctx context.Context, o Options) error {
 		why = errors.Join(why, fmt.Errorf("%s: %w", w.name, err))
 	}
 	if why == nil {
-		why = fmt.Errorf("no way is called %q: there are uinput, evdev and input", o.Way)
+		why = fmt.Errorf("no way is called %q; known: uinput, evdev, input", o.Way)
 	}
 	return why
 }

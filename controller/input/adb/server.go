@@ -104,7 +104,7 @@ func (c *conn) status(request string) error {
 		}
 		return &RefusedError{Reason: why}
 	}
-	return fmt.Errorf("adb: %q is no answer of an adb server", status)
+	return fmt.Errorf("adb: %q is not an answer of an adb server", status)
 }
 
 // text reads an answer of text.
@@ -115,7 +115,7 @@ func (c *conn) text() (string, error) {
 	}
 	n, err := strconv.ParseUint(string(digits[:]), 16, 16)
 	if err != nil {
-		return "", fmt.Errorf("adb: %q is no length", digits)
+		return "", fmt.Errorf("adb: invalid length %q", digits)
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(c.r, b); err != nil {
@@ -191,9 +191,9 @@ func choose(all []Attached, serial string) (string, error) {
 	case len(ready) == 1:
 		return ready[0], nil
 	case serial != "":
-		return "", fmt.Errorf("adb: no device %q is attached: %s", serial, listed(all))
+		return "", fmt.Errorf("adb: no device %q is attached; %s", serial, listed(all))
 	case len(ready) == 0:
-		return "", errors.New("adb: no device is attached that can be used: " + listed(all))
+		return "", errors.New("adb: no usable device is attached; " + listed(all))
 	}
 	return "", fmt.Errorf("adb: several devices are attached: name one, as adb:SERIAL, of %s",
 		strings.Join(ready, ", "))
@@ -201,11 +201,11 @@ func choose(all []Attached, serial string) (string, error) {
 
 func listed(all []Attached) string {
 	if len(all) == 0 {
-		return "there is none"
+		return "known: none"
 	}
 	var names []string
 	for _, a := range all {
 		names = append(names, a.Serial+" ("+a.State+")")
 	}
-	return "there are " + strings.Join(names, ", ")
+	return "known: " + strings.Join(names, ", ")
 }

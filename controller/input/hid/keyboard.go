@@ -90,7 +90,7 @@ func (k *Keyboard) Set(usage uint8, down bool) error {
 	}
 	// The first four usages are no keys: they say that something is wrong with the keyboard.
 	if usage < 4 || usage > lastKey {
-		return fmt.Errorf("usage %#x is no key of this keyboard: %w", usage, errors.ErrUnsupported)
+		return fmt.Errorf("usage %#x is not a key of this keyboard: %w", usage, errors.ErrUnsupported)
 	}
 	held := slices.Contains(k.keys, usage)
 	switch {

@@ -103,7 +103,7 @@ func Parse(path string, params url.Values) (Options, error) {
 		parsers["mm"] = o.parseMM
 	} else {
 		if !nodePath.MatchString(path) || strings.Contains(path, "..") {
-			return o, fmt.Errorf("%.80q is no node below /dev", path)
+			return o, fmt.Errorf("%.80q is not a node below /dev", path)
 		}
 		o.Node = path
 		parsers["as"] = func(v string) error {
@@ -182,7 +182,7 @@ func (o *Options) parseMM(v string) error {
 	o.WidthMM, errW = strconv.Atoi(w)
 	o.HeightMM, errH = strconv.Atoi(h)
 	if !ok || errW != nil || errH != nil || o.WidthMM < 1 || o.HeightMM < 1 {
-		return fmt.Errorf("%.40q is no size in millimetres like 68x150", v)
+		return fmt.Errorf("%.40q is not a size in millimetres like 68x150", v)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (o *Options) validate() error {
 		return errors.New("no keyboard, no mouse and no touch screen leave nothing to plug in")
 	}
 	if o.UDC != "" && !udcName.MatchString(o.UDC) {
-		return fmt.Errorf("%.80q is no name of a port", o.UDC)
+		return fmt.Errorf("%.80q is not a name of a port", o.UDC)
 	}
 	return nil
 }

@@ -114,5 +114,5 @@ func (a action) unpack() (input.Action, error) {
 	case touchUp:
 		return input.TouchUp{Finger: a.Finger}, nil
 	}
-	return nil, fmt.Errorf("no action is called %.40q", a.Do)
+	return nil, fmt.Errorf("unknown action %.40q", a.Do)
 }

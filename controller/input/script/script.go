@@ -72,7 +72,7 @@ func (p *parser) command(name string, words []string) error {
 	wanted := map[string]int{"tap": 4, "drag": 6, "pinch": 10, "sleep": 1, "keydown": 1, "keyup": 1}
 	n, ok := wanted[name]
 	if !ok {
-		return fmt.Errorf("no command is called %.40q: there are tap, drag, pinch, sleep, keydown and keyup", name)
+		return fmt.Errorf("unknown command %.40q; known: tap, drag, pinch, sleep, keydown and keyup", name)
 	}
 	if len(words) != n {
 		return fmt.Errorf("%s has %d words behind it, want %d", name, len(words), n)
@@ -84,7 +84,7 @@ func (p *parser) command(name string, words []string) error {
 	for _, w := range words {
 		i, err := strconv.Atoi(w)
 		if err != nil || i < 0 || i > input.MaxPlace && name != "sleep" || i > int(MaxDuration/time.Millisecond) {
-			return fmt.Errorf("%s: %.20q is no number from 0 to %d", name, w, input.MaxPlace)
+			return fmt.Errorf("%s: %.20q is not a number from 0 to %d", name, w, input.MaxPlace)
 		}
 		v = append(v, i)
 	}

@@ -39,14 +39,14 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"tap 1 2 3":                          "line 1: tap has 3 words behind it, want 4",
-		"sleep 1\nswipe 1 2":                 `line 2: no command is called "swipe"`,
-		"tap a 2 3 4":                        `"a" is no number`,
-		"tap -1 2 3 4":                       `"-1" is no number`,
+		"sleep 1\nswipe 1 2":                 `line 2: unknown command "swipe"`,
+		"tap a 2 3 4":                        `"a" is not a number`,
+		"tap -1 2 3 4":                       `"-1" is not a number`,
 		"tap 1 2 0 4":                        "tap 0 times",
 		"drag 1 2 3 4 0 10":                  "0 steps",
 		"keydown 9999":                       "no key of a keyboard has the number 9999",
-		"keyup Entre":                        "no key is called",
-		"sleep 99999999":                     "no number",
+		"keyup Entre":                        "unknown key",
+		"sleep 99999999":                     "not a number",
 		strings.Repeat("sleep 3000000\n", 2): "line 2: the script is longer",
 	} {
 		_, err := Parse(in, 0, 0)

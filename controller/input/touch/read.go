@@ -113,7 +113,7 @@ func (r *reader) reach(axis, least, most string) error {
 func (r *reader) stamped(text string) error {
 	m := eventLine.FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("%.80q is no event: want what getevent -lt prints", text)
+		return fmt.Errorf("%.80q is not an event: want what getevent -lt prints", text)
 	}
 	if m[3] != "" && r.node != "" && m[3] != r.node {
 		return nil
@@ -156,7 +156,7 @@ func event(typ, code, value string) (e evdev.Event, known bool, err error) {
 	}
 	v, err := strconv.ParseUint(value, 16, 32)
 	if err != nil {
-		return e, false, fmt.Errorf("%.20q is no value: want eight hexadecimal digits", value)
+		return e, false, fmt.Errorf("invalid value %.20q: want eight hexadecimal digits", value)
 	}
 	e.Value = int32(uint32(v))
 	return e, true, nil

@@ -106,7 +106,7 @@ const mtReport = 2
 func (h *hand) axis(e evdev.Event) error {
 	if e.Code == evdev.AbsMTSlot {
 		if e.Value < 0 || e.Value >= input.MaxFingers {
-			return fmt.Errorf("finger %d: there are 0 to %d", e.Value, input.MaxFingers-1)
+			return fmt.Errorf("finger %d: must be 0 to %d", e.Value, input.MaxFingers-1)
 		}
 		h.slot = int(e.Value)
 		return nil

@@ -95,7 +95,7 @@ func TestReadErrors(t *testing.T) {
 		{"off the glass", at("[ 1.000000] EV_ABS ABS_MT_POSITION_X ffffffff"), "x:2: place -1"},
 		{"lost events", at("[ 1.000000] EV_SYN SYN_DROPPED 00000000"), "x:2: events were lost"},
 		{"protocol A", at("[ 1.000000] EV_SYN SYN_MT_REPORT 00000000"), "x:2: this glass speaks the older protocol"},
-		{"no value", at("[ 1.000000] EV_ABS ABS_MT_SLOT five"), `x:2: "five" is no value`},
+		{"no value", at("[ 1.000000] EV_ABS ABS_MT_SLOT five"), `x:2: invalid value "five"`},
 		{"a glass without size", "add device 1: /dev/input/event0\n ABS_MT_POSITION_X : value 0, min 0, max 0, fuzz 0",
 			"x:2: places from 0 to 0"},
 		{"too long", at("[ 1.000000] EV_SYN SYN_REPORT 00000000\n[ 9999.000000] 0003 0035 00000001\n[ 9999.000000] EV_SYN SYN_REPORT 0"), "x:4: the recording is longer than 1h"},

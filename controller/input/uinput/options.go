@@ -45,7 +45,7 @@ func parse(path string, params url.Values) (Options, error) {
 	known := []string{"size", "pointer", "layout"}
 	for name, values := range params {
 		if !slices.Contains(known, name) {
-			return o, fmt.Errorf("unknown parameter %.40q: there are %s", name, strings.Join(known, ", "))
+			return o, fmt.Errorf("unknown parameter %.40q; known: %s", name, strings.Join(known, ", "))
 		}
 		if len(values) != 1 {
 			return o, fmt.Errorf("parameter %s is given %d times", name, len(values))

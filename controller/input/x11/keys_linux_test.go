@@ -24,7 +24,7 @@ func TestEveryKey(t *testing.T) {
 	for k := range places {
 		codes, ok := k.Codes()
 		if !ok {
-			t.Fatalf("%s is no key", k)
+			t.Fatalf("%s is not a key", k)
 		}
 		do(t, d, input.KeyDown{Key: k})
 		do(t, d, input.KeyUp{Key: k})

@@ -24,7 +24,7 @@ func (e *Error) Error() string {
 // nearest to, or all of them.
 func Meant(word string, there []string) string {
 	if near := Nearest(word, there); near != "" {
-		return fmt.Sprintf(": is %s meant?", near)
+		return fmt.Sprintf("; did you mean %s?", near)
 	}
 	const most = 24
 	list := slices.Sorted(slices.Values(there))
@@ -32,9 +32,9 @@ func Meant(word string, there []string) string {
 		list = append(list[:most], "…")
 	}
 	if len(list) == 0 {
-		return ": there is none"
+		return "; none are known"
 	}
-	return ": there are " + strings.Join(list, ", ")
+	return "; known: " + strings.Join(list, ", ")
 }
 
 // Nearest returns the word that differs in the fewest letters, if those are few; the first of

@@ -52,7 +52,7 @@ func (r *Reader) Pairs(n ast.Node, what string) (all []Pair, err error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{m}
 	default:
-		return nil, r.Errorf(n, "%s is %s: want keys and values", what, Kind(n))
+		return nil, r.Errorf(n, "%s is %s: must be keys and values", what, Kind(n))
 	}
 	lines := map[string]int{}
 	for _, v := range values {
@@ -61,7 +61,7 @@ func (r *Reader) Pairs(n ast.Node, what string) (all []Pair, err error) {
 		case v.Key.IsMergeKey():
 			return nil, r.Errorf(v.Key, "<< merges nothing here: write the keys out")
 		case !ok:
-			return nil, r.Errorf(v.Key, "%s is no key of %s", v.Key, what)
+			return nil, r.Errorf(v.Key, "%s is not a key of %s", v.Key, what)
 		case lines[key.Value] > 0:
 			return nil, r.Errorf(key, "%s has %s twice: first in line %d", what, key.Value, lines[key.Value])
 		}

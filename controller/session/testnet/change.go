@@ -12,7 +12,7 @@ func Changed(c link.Conditions, l suite.Line) (link.Conditions, error) {
 	if l.Profile != "" {
 		p, ok := link.ProfileNamed(l.Profile)
 		if !ok {
-			return c, fmt.Errorf("no network is called %q", l.Profile)
+			return c, fmt.Errorf("unknown network %q", l.Profile)
 		}
 		c = p.Conditions
 	}

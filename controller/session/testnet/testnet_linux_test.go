@@ -170,7 +170,7 @@ func TestNoSegment(t *testing.T) {
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(),
-		"make the test network: there is no interface eth3 on this machine") {
+		"make the test network: no interface eth3 on this machine") {
 		t.Error(err)
 	}
 }

@@ -41,10 +41,10 @@ func New(address, token string) (*Client, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is no address of a rig: %w", address, err)
+		return nil, fmt.Errorf("%q is not an address of a rig: %w", address, err)
 	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", strings.Trim(base.Path, "/") != "",
 		base.User != nil, base.RawQuery != "", base.Fragment != "":
-		return nil, fmt.Errorf("%q is no address of a rig: want one such as https://rig-3:8430", base.Redacted())
+		return nil, fmt.Errorf("%q is not an address of a rig: want one such as https://rig-3:8430", base.Redacted())
 	case len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("the token is none: it is a word of letters, digits and signs")
 	}

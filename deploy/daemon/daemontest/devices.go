@@ -121,7 +121,7 @@ func (d Devices) Find(name string) (session.Device, error) {
 			return one, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no device %.80q", name)
+	return nil, fmt.Errorf("unknown device %.80q", name)
 }
 
 // Descriptions implements daemon.Devices.

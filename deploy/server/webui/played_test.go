@@ -253,7 +253,7 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		return api.Subscribed{Seq: p.seq, Missed: future}, nil
 	case "preview.start":
 		if params.Device == "gone" {
-			return nil, api.Errorf(api.NotFound, "there is no device %q", params.Device)
+			return nil, api.Errorf(api.NotFound, "unknown device %q", params.Device)
 		}
 		c.preview(params.Device)
 		return api.PreviewStarted{Device: params.Device, MaxWidth: api.PreviewWidth, MaxRate: api.PreviewRate}, nil
@@ -261,7 +261,7 @@ func (p *played) do(c *client, call *api.Request) (any, *api.Error) {
 		c.stop()
 		return api.Empty{}, nil
 	}
-	return nil, api.Errorf(api.UnknownMethod, "there is no method %q", call.Method)
+	return nil, api.Errorf(api.UnknownMethod, "unknown method %q", call.Method)
 }
 
 // list answers run.list; a cursor is how many were told.

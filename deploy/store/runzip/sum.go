@@ -46,7 +46,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", filepath.Base(path))
+		return nil, fmt.Errorf("%s is not a file", filepath.Base(path))
 	}
 	return os.Open(path)
 }

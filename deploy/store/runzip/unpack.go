@@ -128,7 +128,7 @@ func (r *Reader) look(f *zip.File, seen map[string]bool) error {
 	case mode.IsDir() && name != f.Name && f.UncompressedSize64 == 0:
 		return nil // made with the first file in it
 	case !mode.IsRegular() || name != f.Name:
-		return refused("%.80q is no file", f.Name)
+		return refused("%.80q is not a file", f.Name)
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return refused("%.80q is packed by method %d, want 0 or 8", f.Name, f.Method)
 	case f.Flags&1 != 0:

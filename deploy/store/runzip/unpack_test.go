@@ -173,7 +173,7 @@ func TestHostileZips(t *testing.T) {
 		"ends in a point": {packed(t, entry{name: "a./b"}), "not the name"},
 		"twice":           {packed(t, entry{name: "a"}, entry{name: "A"}), "twice"},
 		"a link": {packed(t,
-			entry{"a", "/etc", func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }}), "no file"},
+			entry{"a", "/etc", func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }}), "not a file"},
 		"a device": {packed(t, entry{"a", "", func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o777) }}),
 			"no file"},
 		"many":   {packed(t, many...), "entries"},

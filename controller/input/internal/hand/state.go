@@ -89,7 +89,7 @@ func ParseScreen(s string) (Screen, error) {
 	width, errW := strconv.Atoi(w)
 	height, errH := strconv.Atoi(h)
 	if !ok || errW != nil || errH != nil {
-		return Screen{}, fmt.Errorf("%.40q is no size like 1920x1080", s)
+		return Screen{}, fmt.Errorf("%.40q is not a size like 1920x1080", s)
 	}
 	screen := Screen{width, height}
 	return screen, screen.Validate()
