@@ -79,7 +79,7 @@ func TestAskedByTCP(t *testing.T) {
 		}
 		failed := errors.New("the screen did not change")
 		if err := s.whyUnseen(failed); !errors.Is(err, failed) ||
-			strings.Contains(err.Error(), "by TCP, not by QUIC") != (want != "") ||
+			strings.Contains(err.Error(), "over TCP, not QUIC") != (want != "") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}

@@ -175,7 +175,7 @@ func TestHostileZips(t *testing.T) {
 		"a link": {packed(t,
 			entry{"a", "/etc", func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }}), "not a file"},
 		"a device": {packed(t, entry{"a", "", func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o777) }}),
-			"no file"},
+			"not a file"},
 		"many":   {packed(t, many...), "entries"},
 		"a bomb": {packed(t, entry{name: "a", content: strings.Repeat("\x00", 65<<20)}), "times as many"},
 		"large":  {packed(t, entry{name: "a", content: strings.Repeat("x", 3<<20)}), "over"},
