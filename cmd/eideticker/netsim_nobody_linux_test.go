@@ -27,7 +27,7 @@ func TestNobodyHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const takes = "a packet link takes root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, and /dev/net/tun; a stream link takes nothing, and is approximate: "
+	const takes = "a packet link takes root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN, and /dev/net/tun; a stream link takes nothing, and is approximate"
 	for want, args := range map[string][]string{
 		"--stream --forward PORT=HOST:PORT forwards": {"netsim", "link", "--", "true"},
 		"--stream serves at addresses of this":       {"netsim", "serve", site, "--profile", "3g", "--", "true"},
@@ -35,12 +35,13 @@ func TestNobodyHelper(t *testing.T) {
 			"--", "true"},
 		"--http, --https and --proxy replay at": {"netsim", "replay", archive, "--", "true"},
 		"--stream measures one":                 {"netsim", "certify", "3g"},
-		"no run is made over one": {"run", filepath.Join(dir, "t.yaml"), "-o",
+		"omit network: in the test": {"run", filepath.Join(dir, "t.yaml"), "-o",
 			filepath.Join(dir, "run")},
 	} {
 		var out, told bytes.Buffer
 		if code := run(t.Context(), args, strings.NewReader(""), &out, &told); code != exitFailure ||
-			!strings.Contains(told.String(), takes+want) {
+			!strings.Contains(told.String(), takes) ||
+			!strings.Contains(told.String(), want) {
 			t.Errorf("%q: exit code %d: %s, want %s", args, code, &told, want)
 		}
 	}

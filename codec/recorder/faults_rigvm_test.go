@@ -84,7 +84,7 @@ func faults() []fault {
 				told: events("signal lost", "signal back")}},
 		{name: "no lock, then lock", during: acts(stored(10), set(signalMode, noLock), told("signal lost"),
 			set(signalMode, selected), told("signal back"), stored(20)),
-			want: outcome{reasons: reasons("finds no lock"), lost: missing(frame.SignalLost),
+			want: outcome{reasons: reasons("signal without lock"), lost: missing(frame.SignalLost),
 				told: events("signal lost", "signal back")}},
 		{name: "out of range, then in it", during: acts(stored(10), set(signalMode, outOfRange), told("signal lost"),
 			set(signalMode, selected), told("signal back"), stored(20)),

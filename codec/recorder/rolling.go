@@ -247,7 +247,7 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 		parts = append(parts, r.part(n))
 	}
 	if failed != nil {
-		return r.left(res), fmt.Errorf("%w; the end of the recording is in %s", failed, strings.Join(parts, " and "))
+		return r.left(res), fmt.Errorf("%w; see its latest frames in %s", failed, strings.Join(parts, " and "))
 	}
 	kept, err := assemble(context.Background(), r.path, r.options, r.window, parts, nil)
 	if err != nil {

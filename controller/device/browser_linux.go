@@ -71,7 +71,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 		display = o.Display.Name()
 	}
 	if o.Remote && kind.endpoint == "" {
-		return nil, fmt.Errorf("start %s: WebDriver BiDi needs another program, which is not supported: %w; use firefox", kind.name, errors.ErrUnsupported)
+		return nil, fmt.Errorf("start %s: WebDriver BiDi without a driver program: %w; use firefox", kind.name, errors.ErrUnsupported)
 	}
 	s, err := openScreen(display)
 	if err != nil {

@@ -255,7 +255,7 @@ func TestPhoneLostInARun(t *testing.T) {
 	}
 	o = tapped(t, d)
 	if record, _, err := Run(t.Context(), o); err != nil || record.State != Failed ||
-		!strings.Contains(record.Reason, "device phone: adb: no device is attached") {
+		!strings.Contains(record.Reason, "device phone: adb: no usable device is attached") {
 		t.Errorf("while it is not there: %s: %q, %v", record.State, record.Reason, err)
 	}
 	p.mu.Lock()

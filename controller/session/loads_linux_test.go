@@ -272,7 +272,7 @@ func TestBrowserThatTakesNoInput(t *testing.T) {
 	o := options(t, d)
 	o.Browser = "chromium"
 	record, _, err := Run(t.Context(), o)
-	if err != nil || record.State != Failed || !strings.Contains(record.Reason, "take firefox") {
+	if err != nil || record.State != Failed || !strings.Contains(record.Reason, "use firefox") {
 		t.Errorf("%s: %s, %v", record.State, record.Reason, err)
 	}
 }

@@ -85,7 +85,7 @@ func TestWhatCannotBeIsToldAtOnce(t *testing.T) {
 	base := t.TempDir()
 	file := filepath.Join(base, "file")
 	write(t, file, "")
-	for path, want := range map[string]string{file: "no folder", filepath.Join(file, "run"): "not a directory"} {
+	for path, want := range map[string]string{file: "not a folder", filepath.Join(file, "run"): "not a directory"} {
 		if _, err := Begin(path); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", path, err, want)
