@@ -164,7 +164,7 @@ func ParseInput(s string) (Input, error) {
 	switch {
 	case asked && !f.params:
 		return in, fmt.Errorf("%q: %s takes no parameters", strict.Clip(s), kind)
-	case target == "" && f.bare && (f.kind != InputHID || asked): // a gadget is set up as the parameters say
+	case target == "" && f.bare && (f.kind != InputHID || params != ""): // a gadget is set up as the parameters say
 		if colon && params == "" {
 			return in, fmt.Errorf("%q ends in a colon; did you mean %s?", strict.Clip(s), kind)
 		}

@@ -139,6 +139,8 @@ var bad = []struct {
 		`d.yaml:1:25: input: "gamepad" is not an input; known: x11[:DISPLAY], uinput, hid:/dev/hidgN, adb[:SERIAL], webdriver, windows:HOST:PORT, agent:HOST:PORT, none`, false},
 	{"input without node", "a: {source: \"v4l2:/dev/video0\", input: hid}\n",
 		`d.yaml:1:40: input: "hid": must be hid:/dev/hidgN`, false},
+	{"input without node, asked for nothing", "a: {source: \"v4l2:/dev/video0\", input: \"hid?\"}\n",
+		`d.yaml:1:40: input: "hid?": must be hid:/dev/hidgN`, false},
 	{"input without host", "a: {source: \"v4l2:/dev/video0\", input: windows}\n",
 		`d.yaml:1:40: input: "windows": must be windows:HOST:PORT`, false},
 	{"input without host, with parameters", "a: {source: \"v4l2:/dev/video0\", input: \"windows?token=t\"}\n",

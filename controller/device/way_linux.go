@@ -229,11 +229,15 @@ func socksAsked(c io.ReadWriter) (string, error) {
 	if kind != socksName {
 		ip, _ := netip.AddrFromSlice(b[:size]) // of four or sixteen bytes
 		host = ip.String()
-	} else if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	} else if host == "" || strings.ContainsFunc(host, notOfHost) {
 		return "", errors.Join(fmt.Errorf("SOCKS name %q", host), socksAnswer(c, socksNoHost))
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
+
+// notOfHost reports whether no host name or address has a character. Brackets around an address are
+// net.JoinHostPort's.
+func notOfHost(r rune) bool { return r <= ' ' || r > '~' || r == '[' || r == ']' }
 
 // socksAnswer tells a client how it went. At which address the connection begins is nothing that it
 // needs to know.

@@ -282,6 +282,7 @@ func FuzzSocks(f *testing.F) {
 			strings.Repeat("\x01", 18),
 		"\x05\xff" + strings.Repeat("\x00", 255) + "\x05\x01\x00\x03\xff" + strings.Repeat("a", 257),
 		"\x05\x01\x00\x05\x02\x00\x01", "\x04\x01", "\x05\x01\x00\x05\x01\x00\x03\x03a:b\x00\x50",
+		"\x05\x01\x00\x05\x01\x00\x03\x03[:0\x00\x50", // net.SplitHostPort misses the other bracket
 	} {
 		f.Add([]byte(seed))
 	}
