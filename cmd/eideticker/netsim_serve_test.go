@@ -150,6 +150,7 @@ func FuzzTiming(f *testing.F) {
 	f.Add([]byte("timing: [{url: /e, events: [{at: 1s, data: x}]}, {url: /w, websocket: {echo: true}}]"))
 	f.Add([]byte("timing: &a [*a]"))
 	f.Add([]byte("a: b: c"))
+	f.Add([]byte("timing: ! ")) // the library panics
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rules, err := parseTiming(text)
 		if err != nil && strings.Contains(err.Error(), "\n") {

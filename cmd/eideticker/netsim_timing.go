@@ -136,13 +136,24 @@ func readTiming(path string) ([]serve.Rule, error) {
 // oneLine is a text without its ends of lines.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// decodeTiming decodes the file as it stands. A panic of the YAML library is an error of the file.
+func decodeTiming(text []byte) (file timingFile, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot be read as YAML: %v", p)
+		}
+	}()
+	err = yaml.UnmarshalWithOptions(text, &file, yaml.Strict())
+	return file, err
+}
+
 // parseTiming reads it strictly. Errors begin with line and column, where they are of one.
 func parseTiming(text []byte) ([]serve.Rule, error) {
 	if len(text) > mostTiming {
 		return nil, fmt.Errorf(" larger than %d bytes", mostTiming)
 	}
-	var file timingFile
-	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
+	file, err := decodeTiming(text)
+	if err != nil {
 		if at := (*placedError)(nil); errors.As(err, &at) {
 			return nil, fmt.Errorf("%d:%d: %w", at.line, at.column, at.error)
 		}
