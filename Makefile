@@ -46,7 +46,7 @@ GOTEST = $(GO) build -o out/gotest ./.ci/gotest && out/gotest -vet=off
 
 # What to run before each commit: it starts no browser and no VM.
 check: deps webui lint
-	$(GOTEST) -short -timeout 5m ./... ./.ci/gotest ./.ci/cross
+	$(GOTEST) -short -p 4 -timeout 5m ./... ./.ci/gotest ./.ci/cross
 
 # The whole test suite. Many tests wait for browsers and VMs, so more packages run at a time than there are processors.
 # A package may take longer than the go command's own limit of ten minutes where the machine is busy.
