@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -61,8 +62,9 @@ type Held struct {
 }
 
 // Calibrate looks at held screens, which are of one format. The region and the masks are those of
-// the area that will be measured.
-func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ...Held) (*Noise, error) {
+// the area that will be measured. It returns the cause of ctx's end at the next frame.
+func Calibrate(ctx context.Context, rec Recording, region frame.Region, masks []frame.Region,
+	held ...Held) (*Noise, error) {
 	var c calibration
 	pattern := 0
 	for _, h := range held {
@@ -73,7 +75,7 @@ func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ..
 		if h.Pattern {
 			pattern += h.To - h.From
 		}
-		if err := c.hold(rec, h, region, masks); err != nil {
+		if err := c.hold(ctx, rec, h, region, masks); err != nil {
 			return nil, fmt.Errorf("calibrate on frames %d:%d: %w", h.From, h.To, err)
 		}
 	}
@@ -86,8 +88,12 @@ func Calibrate(rec Recording, region frame.Region, masks []frame.Region, held ..
 }
 
 // hold takes the frames of one held screen.
-func (c *calibration) hold(rec Recording, h Held, region frame.Region, masks []frame.Region) error {
+func (c *calibration) hold(ctx context.Context, rec Recording, h Held, region frame.Region,
+	masks []frame.Region) error {
 	for step, err := range rec.Steps(h.From, h.To) {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -45,7 +47,7 @@ func TestCalibration(t *testing.T) {
 	for _, amplitude := range analyzetest.Some([]int{0, 3, 1, 6}) {
 		t.Run(fmt.Sprint(amplitude), func(t *testing.T) {
 			m := noisy(t, frame.BGR4, amplitude, 60, 300, 4, 4*amplitude+1)
-			n, err := Calibrate(m, frame.Region{}, nil, Held{From: 0, To: 60})
+			n, err := Calibrate(t.Context(), m, frame.Region{}, nil, Held{From: 0, To: 60})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +83,7 @@ func TestCalibrationNeedsAHeldScreen(t *testing.T) {
 			[]Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the one before by 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Calibrate(m, frame.Region{}, nil, c.held...); err == nil ||
+			if _, err := Calibrate(t.Context(), m, frame.Region{}, nil, c.held...); err == nil ||
 				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -115,7 +117,7 @@ func TestCalibrationOnAPattern(t *testing.T) {
 	}
 	w := FramesWindow(m, green+pattern, len(m.pix))
 	unique := func(held ...Held) (*Noise, float64) {
-		n, err := Calibrate(m, frame.Region{}, nil, held...)
+		n, err := Calibrate(t.Context(), m, frame.Region{}, nil, held...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,12 +180,42 @@ func (m renewed) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 // TestCalibrationGoesOverSegments: a signal may begin anew while the pattern is held.
 func TestCalibrationGoesOverSegments(t *testing.T) {
 	m := noisy(t, frame.BGR4, 1, 20, 0, 4, 0)
-	whole, err := Calibrate(m, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
+	whole, err := Calibrate(t.Context(), m, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := Calibrate(renewed{m, 10}, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
+	n, err := Calibrate(t.Context(), renewed{m, 10}, frame.Region{}, nil, Held{From: 0, To: 20, Pattern: true})
 	if err != nil || n.Frames != 20 || n.Pattern != 20 || n.Tolerance != whole.Tolerance {
 		t.Errorf("%+v, %v; in one segment %+v", n, err, whole)
+	}
+}
+
+// stopped calls stop before it yields the frame of a number.
+type stopped struct {
+	*film
+	at   int
+	stop func()
+	read int // the last frame that was yielded
+}
+
+func (s *stopped) Steps(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range s.film.Steps(from, to) {
+			if s.read = step.Number; s.read == s.at {
+				s.stop()
+			}
+			if !yield(step, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestCalibrationStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &stopped{film: noisy(t, frame.BGR4, 1, 20, 0, 4, 0), at: 4, stop: cancel}
+	if _, err := Calibrate(ctx, s, frame.Region{}, nil, Held{From: 0, To: 20}); !errors.Is(err, context.Canceled) ||
+		s.read != s.at {
+		t.Errorf("frame %d was the last, want %d; error %v", s.read, s.at, err)
 	}
 }

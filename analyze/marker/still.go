@@ -1,6 +1,7 @@
 package marker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -45,13 +46,18 @@ var ErrNeverStill = errors.New("never still")
 // their sequence numbers are apart; the frames lost between are taken off, for nobody saw them. A
 // span that reaches into the region counts; one that lies all in a rectangle to be ignored does
 // not.
-func FindStill(seq Sequence, from, to int, o StillOptions) (Still, error) {
+//
+// FindStill returns the cause of ctx's end at the next frame.
+func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) (Still, error) {
 	if o.For <= 0 {
 		return Still{}, fmt.Errorf("find the end of the content: it must be still for some time, not for %v", o.For)
 	}
 	w := stillness{o: o}
 	longest := Still{End: from}
 	for step, err := range seq.Changes(from, to) {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return Still{}, fmt.Errorf("find the end of the content: %w", err)
 		}

@@ -1,6 +1,7 @@
 package marker
 
 import (
+	"context"
 	"errors"
 	"image"
 	"iter"
@@ -120,7 +121,7 @@ func TestFindStill(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := blinks(t, tc.seq, tc.pixel, tc.corner)
-			got, err := FindStill(r, tc.from, len(tc.seq), tc.o)
+			got, err := FindStill(t.Context(), r, tc.from, len(tc.seq), tc.o)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) || tc.o.For > 0 &&
 					!errors.Is(err, ErrNeverStill) {
@@ -135,6 +136,40 @@ func TestFindStill(t *testing.T) {
 				t.Errorf("%d images were asked for", r.images)
 			}
 		})
+	}
+}
+
+// stopping calls stop before it yields the frame of a number.
+type stopping struct {
+	timed
+	at   int
+	stop func()
+	read int // the last frame that was yielded
+}
+
+func (s *stopping) Changes(from, to int) iter.Seq2[*frame.Step, error] {
+	return func(yield func(*frame.Step, error) bool) {
+		for step, err := range s.timed.Changes(from, to) {
+			if s.read = step.Number; s.read == s.at {
+				s.stop()
+			}
+			if !yield(step, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestFindStillStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	seq := make([]uint64, 50)
+	for i := range seq {
+		seq[i] = uint64(i)
+	}
+	s := &stopping{timed: blinks(t, seq, nil, nil), at: 4, stop: cancel}
+	if _, err := FindStill(ctx, s, 0, len(seq), StillOptions{For: time.Hour}); !errors.Is(err, context.Canceled) ||
+		s.read != s.at {
+		t.Errorf("frame %d was the last, want %d; error %v", s.read, s.at, err)
 	}
 }
 

@@ -193,6 +193,41 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// stopsAfter stops at the end of a phase.
+type stopsAfter struct {
+	phase string
+	stop  func()
+}
+
+func (s stopsAfter) Phase(what string, _ int) (func(int), func()) {
+	return func(int) {}, func() {
+		if what == s.phase {
+			s.stop()
+		}
+	}
+}
+
+// TestInterruptedWindows: a run that is stopped before its windows have an end is interrupted. It
+// does not say that they cannot be measured.
+func TestInterruptedWindows(t *testing.T) {
+	s := newScript(t)
+	s.segment(64, 64)
+	s.frames(10, green)
+	s.frames(30, grey)
+	s.frames(10, red)
+	r := s.open()
+	for name, settings := range map[string]Settings{
+		"still": {Still: time.Second}, "calibrate": {AutoTolerance: true},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		settings.Measures = []string{"fps"}
+		_, err := Run(ctx, r, settings, "test", stopsAfter{"looking for green and red", cancel})
+		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "frames") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestOneWindowThatCannotBeMeasured does not take the others with it.
 func TestOneWindowThatCannotBeMeasured(t *testing.T) {
 	s := newScript(t)

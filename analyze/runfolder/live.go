@@ -161,7 +161,7 @@ func (l *Live) measure(j *job) {
 	defer r.Close() // was only read
 	a := &analysis{Settings: l.o.Settings, reader: r, told: unheard{}}
 	w := markerWindow(j.taken.Marker)
-	if err := a.complete(&w); err != nil {
+	if err := a.complete(l.ctx, &w); err != nil {
 		return
 	}
 	o := a.options(&w)

@@ -48,7 +48,12 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 	}
 	whole := found[:0]
 	for _, w := range found {
-		if err := a.complete(&w); err != nil {
+		err := a.complete(ctx, &w)
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+
+		if err != nil {
 			a.passOver(&w, err)
 			continue
 		}
@@ -167,7 +172,7 @@ func (a *analysis) everything() (found []window) {
 }
 
 // complete adds what is the same for all windows: m, T0, and where the code strip lies.
-func (a *analysis) complete(w *window) error {
+func (a *analysis) complete(ctx context.Context, w *window) error {
 	w.Name, w.MinPixels, w.tolerance = a.Name, a.MinPixels, a.Tolerance
 	switch {
 	case a.T0 == FromStart:
@@ -183,15 +188,15 @@ func (a *analysis) complete(w *window) error {
 		a.maskStrip(w)
 	}
 	if a.AutoTolerance {
-		if err := a.calibrate(w); err != nil {
+		if err := a.calibrate(ctx, w); err != nil {
 			return err
 		}
 	}
-	return a.end(w)
+	return a.end(ctx, w)
 }
 
 // calibrate takes τ and m from the held green and a held pattern, as far as there are such.
-func (a *analysis) calibrate(w *window) error {
+func (a *analysis) calibrate(ctx context.Context, w *window) error {
 	var held []analyze.Held
 	if w.Kind == analyze.ByMarkers {
 		held = append(held, analyze.Held{From: w.greenFrom, To: w.Green + 1})
@@ -206,7 +211,7 @@ func (a *analysis) calibrate(w *window) error {
 	if a.Region != nil {
 		region = *a.Region
 	}
-	n, err := analyze.Calibrate(a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
+	n, err := analyze.Calibrate(ctx, a.reader, region, append(slices.Clone(a.Masks), w.masks...), held...)
 	if err != nil {
 		return err
 	}
@@ -235,7 +240,7 @@ func calibratedOn(n *analyze.Noise) string {
 // end moves a window's end forward to where its content ends, for pages that cannot draw the red
 // themselves: before a stillness, with an event or after a time. What comes behind it, down to a
 // red that the rig has loaded, does not count.
-func (a *analysis) end(w *window) error {
+func (a *analysis) end(ctx context.Context, w *window) error {
 	var last int
 	var why string
 	switch {
@@ -248,7 +253,7 @@ func (a *analysis) end(w *window) error {
 		for _, m := range append(slices.Clone(a.Masks), w.masks...) {
 			o.Ignore = append(o.Ignore, rectangle(m))
 		}
-		still, err := marker.FindStill(a.reader, w.Start, w.End+1, o)
+		still, err := marker.FindStill(ctx, a.reader, w.Start, w.End+1, o)
 		if err != nil {
 			return err
 		}
