@@ -22,19 +22,18 @@ type Ring = ringbuf.Ring[frame.Meta]
 
 // Source delivers frames of one format.
 //
-// Its sub-package's Open has negotiated the format when it returns, so Info may be called at once
-// and does not change, but for a [Renegotiator]. A source is used by one goroutine.
+// Open of its sub-package has negotiated the format when it returns. Info may be called at once. It
+// does not change, except for a [Renegotiator]. A source is used by one goroutine.
 type Source interface {
 	// Info says what the source delivers.
 	Info() Info
 
-	// Run writes frames into the ring until ctx ends, the source does, or it fails. It returns nil
-	// in the first two cases, and leaves the ring open.
+	// Run writes frames into the ring until ctx ends, the source ends, or it fails. It returns nil
+	// in the first two cases and leaves the ring open.
 	//
-	// A clocked source uses TryAcquire: a full ring is a loss that the ring counts, and the
-	// sequence number is spent all the same. Any other source waits in Acquire.
-	// Things that happen beside the frames go to events, which never blocks for long and must
-	// not be called after Run has returned.
+	// A clocked source uses TryAcquire. A full ring is a loss that the ring counts, and the frame's
+	// sequence number is spent. Any other source waits in Acquire. Run passes other occurrences to
+	// events. events never blocks for long and must not be called after Run has returned.
 	Run(ctx context.Context, ring *Ring, events func(timeline.Event)) error
 
 	// Close gives up what Open acquired. It is idempotent.
@@ -45,28 +44,30 @@ type Source interface {
 // format than Info's. Everything that came in the old format has been committed by then.
 var ErrFormatChanged = errors.New("the signal changed its format")
 
-// Renegotiator is a source whose signal may change its format while it runs: another mode, another
-// pixel format. Whatever leaves the format as it is (a signal that is lost and comes back, a device
-// that is unplugged and returns) it mends inside Run.
+// Renegotiator is a source whose signal may change its format while it runs: another mode or
+// another pixel format. Run itself handles interruptions that keep the format: a signal that
+// returns, or a device that is plugged in again.
 type Renegotiator interface {
 	Source
 
-	// Renegotiate follows a Run that has returned ErrFormatChanged. It settles on what the signal
-	// is now, waiting for one if need be, and changes Info; the next Run gets a ring that fits it.
-	// Sequence numbers go on where they were: for the time without frames as many are spent as
-	// should have come, at least one, and the next frame's Missed says why. It returns the
-	// context's error when that ends first. For events see Source.Run.
+	// Renegotiate follows a Run that has returned ErrFormatChanged. It negotiates the signal's
+	// current format, waits for a signal if necessary, and changes Info. The next Run gets a ring
+	// that fits it.
+	//
+	// Sequence numbers continue. The time without frames spends as many numbers as frames were due,
+	// at least one, and the next frame's Missed gives the cause. Renegotiate returns the context's
+	// error if that ends first. For events see Source.Run.
 	Renegotiate(ctx context.Context, events func(timeline.Event)) error
 }
 
-// Counter is a source that counts on where it delivers nothing: frames that were dropped after the
-// last that came, or that should have come while the signal was gone at the end.
+// Counter is a source that counts frames which it did not deliver at the end. They were dropped
+// after the last delivered frame, or were due while the signal was gone.
 type Counter interface {
 	Source
 
 	// Counted follows the last Run or Renegotiate. It returns the highest sequence number that is
-	// spent by then, and why frames between the last one that came and this are missing, as far as
-	// the source itself left them out. False is that there never was a frame.
+	// spent by then. why is the cause for which the source itself left out the frames after the
+	// last delivered one. any is false if the source never had a frame.
 	Counted() (last uint64, why frame.Cause, any bool)
 }
 
@@ -118,8 +119,8 @@ func (i Info) Fits(ring *Ring) error {
 	return nil
 }
 
-// UnlessEnded drops an error that only says that the context has ended, which is how a source's Run
-// is told to return.
+// UnlessEnded returns err, or nil if err only says that the context has ended. A source's Run ends
+// that way on request.
 func UnlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

@@ -17,8 +17,8 @@ type Change struct {
 	// Spans cover every sample that looks different, and little else: a span starts and ends with
 	// a difference. In order of rows, then bytes; empty where the two look the same.
 	Spans []Span
-	// Moves are rows that were found elsewhere in the frame before. Their differences
-	// stand in Spans too.
+	// Moves are rows that were found elsewhere in the previous frame. Spans also covers their
+	// differences.
 	Moves []Move
 }
 
@@ -37,7 +37,7 @@ func (l *Layout) View(pix []byte) Image {
 	return Image{l, rows}
 }
 
-// CopyTo writes the image's bytes, padding included, to dst, which must hold Layout.Size bytes.
+// CopyTo writes the image's bytes to dst, padding included. dst must hold Layout.Size bytes.
 func (m Image) CopyTo(dst []byte) {
 	for y, row := range m.Rows {
 		copy(dst[m.Layout.Rows[y].Offset:], row)

@@ -1,19 +1,20 @@
 package frame
 
-// Colour arithmetic between RGB of 8 bits a sample and YCbCr of 8 or 10, in fixed point.
+// Colour arithmetic between 8-bit RGB and YCbCr of 8 or 10 bits, in fixed point.
 //
-// Formula (ITU-R BT.601-7, BT.709-6, BT.2020-2; Kr and Kb stand beside Matrix, Kg = 1 - Kr - Kb):
+// Formula (ITU-R BT.601-7, BT.709-6, BT.2020-2). Kr and Kb are declared beside Matrix.
 //
 //	Y  = Kr·R + Kg·G + Kb·B     Cb = (B - Y) / (2·(1 - Kb))     Cr = (R - Y) / (2·(1 - Kr))
+//	Kg = 1 - Kr - Kb
 //
-// with R, G, B, Y in 0…1 and Cb, Cr in -½…½. In bytes, full range is 255·Y and 128 + 255·C; limited
-// range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C, and
-// limited range four times that of bytes (ITU-T H.273). RGB is always 0…255.
+// R, G, B and Y are in 0…1; Cb and Cr in -½…½. Full range is 255·Y and 128 + 255·C in bytes.
+// Limited range is 16 + 219·Y and 128 + 224·C. With 10 bits, full range is 1023·Y and 512 + 1023·C.
+// Limited range is then four times that of bytes (ITU-T H.273). RGB is always 0…255.
 //
-// Each coefficient is rounded to fracBits bits. A result is the exact value of the formula,
-// computed with an error below 2^-10, rounded to the nearest integer (halves up) and clipped to
-// 0…255, or 0…1023. So it is the correctly rounded value except where the exact one lies within
-// 2^-10 of a half; there it may be the neighbour.
+// Each coefficient is rounded to fracBits bits. The error of a result is below 2^-10 before it is
+// rounded to the nearest integer (halves up) and clipped to 0…255 or 0…1023. The result is
+// therefore correctly rounded unless the exact value is within 2^-10 of a half. There it may be the
+// neighbour.
 
 const (
 	fracBits = 20

@@ -2,13 +2,13 @@ package frame
 
 import "image"
 
-// Converter turns rows of one format into 8-bit RGBA or BGR, for pictures, video and measures
-// that look at colours. RGB formats are only reordered, whatever their range says, so
-// nothing is lost; YUV is converted as colour.go says, and each pixel takes the chroma sample
-// that it shares with its neighbours, without interpolation.
+// Converter turns rows of one format into 8-bit RGBA or BGR for pictures, video and measures of
+// colour. RGB formats are only reordered, whatever their range says, so they lose nothing. YUV is
+// converted as colour.go describes. Each pixel takes the chroma sample that it shares with its
+// neighbours, without interpolation.
 //
-// Alpha is the format's own where it has one, as stored, and 255 elsewhere. A converter is not
-// changed by its use and is safe for several goroutines.
+// Alpha is the stored alpha of formats that have one, and 255 for others. A converter is immutable
+// and safe for several goroutines.
 type Converter struct {
 	layout *Layout
 	yuv    *toRGB   // nil for RGB and for 10 bits
@@ -52,10 +52,10 @@ func (c *Converter) RGBARow(dst []byte, m Image, y, x0, x1 int) { c.row(dst, m, 
 // BGRRow writes pixels x0 ≤ x < x1 of picture line y to dst, (x1-x0)×3 bytes.
 func (c *Converter) BGRRow(dst []byte, m Image, y, x0, x1 int) { c.row(dst, m, y, x0, x1, bgr()) }
 
-// Colours returns pixels x0 ≤ x < x1 of picture line y as 4 bytes each, of which the first three
-// are the colours in an order that is the same for all images of the layout, and the fourth is
-// anything. Where the format has them so already they are returned in place, and must not be
-// changed; else they are written to dst, (x1-x0)×4 bytes.
+// Colours returns pixels x0 ≤ x < x1 of picture line y as 4 bytes each. The first three are the
+// colours, in an order that is the same for all images of the layout. The fourth is arbitrary.
+// Formats that already store pixels so are returned in place and must not be changed. Other formats
+// are written to dst, which has (x1-x0)×4 bytes.
 func (c *Converter) Colours(dst []byte, m Image, y, x0, x1 int) []byte {
 	if t := c.layout.traits; t.family == packedRGB && t.pixelBytes == 4 && max(t.r, t.g, t.b) == 2 {
 		return m.Rows[y][4*x0 : 4*x1 : 4*x1]

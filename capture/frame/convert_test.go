@@ -329,8 +329,8 @@ func BenchmarkConvert(b *testing.B) {
 	}
 }
 
-// TestColours holds pixels in place against converted ones, up to an order of the colours that is
-// the same for a format.
+// TestColours compares pixels in place with converted ones. The order of the colours may differ
+// between formats.
 func TestColours(t *testing.T) {
 	eachFormat(t, func(t *testing.T, l *Layout) {
 		m, c, width := l.View(random(7, l.Size)), NewConverter(l), l.Format.Width

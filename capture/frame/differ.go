@@ -2,12 +2,14 @@ package frame
 
 import "encoding/binary"
 
-// Differ finds the pixels in which two images of one layout differ. Exactly, if its tolerance is 0:
-// any sample differs, where a pixel is its luma and the chroma it shares, and bits that no screen
-// shows do not count. With a tolerance τ, if the greatest difference among R, G and B exceeds τ;
-// YUV is converted as Converter does, alpha does not count.
+// Differ finds the pixels in which two images of one layout differ.
 //
-// It has scratch memory and belongs to one goroutine.
+// With tolerance 0, a pixel differs if any sample differs. A pixel is its luma and the chroma it
+// shares. Bits that no screen shows do not count. With tolerance τ > 0, a pixel differs if the
+// greatest difference among R, G and B exceeds τ. YUV is converted as by Converter, and alpha does
+// not count.
+//
+// A Differ has scratch memory and belongs to one goroutine.
 type Differ struct {
 	layout *Layout
 	tau    int
@@ -46,8 +48,8 @@ func NewDiffer(l *Layout, tolerance int) *Differ {
 // Words returns how many words hold a bit for each pixel of a line.
 func (l *Layout) Words() int { return (l.Format.Width + 63) / 64 }
 
-// Line compares pixels [64·w0, 64·w1) of picture line y, as far as the line goes, and stores a bit
-// for each in dst: bit i of word w stands for pixel 64·(w0+w)+i, and is set where the two differ.
+// Line compares pixels [64·w0, 64·w1) of picture line y, up to the line's end. It stores one bit
+// per pixel in dst. Bit i of word w stands for pixel 64·(w0+w)+i and is set if the two differ.
 func (d *Differ) Line(dst []uint64, y, w0, w1 int, a, b Image) {
 	width := d.layout.Format.Width
 	w := w0
@@ -78,7 +80,7 @@ func (d *Differ) line32(dst []uint64, a, b, next []byte) {
 		switch {
 		case binary.LittleEndian.Uint64(p[:]) == binary.LittleEndian.Uint64(q[:]) && *p == *q:
 			dst[i] = 0
-			continue // what comes next is as what was before it
+			continue // the next words equal the ones before
 		case d.tau > 0:
 			last = beyond64(p, q, d.seen, d.tau)
 		case d.seen&tops != 0:
@@ -119,15 +121,14 @@ func (d *Differ) word(y, x0, x1 int, a, b Image) uint64 {
 	return d.samples(y, x0, x1, a, b)
 }
 
-// Two pixels of 4 bytes in a word of 8, each less than 1<<31: nearly added to them sets the top bit
-// of those that are not zero, and nothing carries from one to the other.
+// Each word of 8 bytes has two pixels of 4 bytes, each less than 1<<31. Adding nearly sets the top
+// bit of the pixels that are not zero. No carry crosses from one pixel to the other.
 const (
 	nearly = 0x7fffffff7fffffff
 	tops   = 0x8000000080000000
 )
 
-// allDiffer64 reports whether 64 pixels of 4 bytes all differ. The top bits of what is seen must be
-// clear.
+// allDiffer64 reports whether 64 pixels of 4 bytes all differ. The top bits of seen must be clear.
 func allDiffer64(a, b *[256]byte, seen uint64) bool {
 	x, y := ^uint64(0), ^uint64(0)
 	for i := 0; i < 256; i += 64 {
@@ -144,7 +145,7 @@ func allDiffer64(a, b *[256]byte, seen uint64) bool {
 	return x&y&tops == tops
 }
 
-// differ64 compares 64 pixels of 4 bytes. The top bits of what is seen must be clear.
+// differ64 compares 64 pixels of 4 bytes. The top bits of seen must be clear.
 func differ64(a, b *[256]byte, seen uint64) uint64 {
 	var found uint64 // pixels of even number in the lower half, the others in the upper one
 	for i := 0; i < 256; i += 32 {
@@ -176,8 +177,7 @@ func differ24(a, b []byte) (bits uint64) {
 	return bits
 }
 
-// differ32 has no branch in its loop: where it is called something differs, and what is next cannot
-// be foretold.
+// differ32 has no branch in its loop, since its callers' pixels differ unpredictably.
 func differ32(a, b []byte, seen uint64) (bits uint64) {
 	const ones = 1<<32 - 1
 	n := len(a) / 8

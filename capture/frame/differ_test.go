@@ -78,8 +78,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// BenchmarkDiffer compares lines of which all differs, also as it is done where there are no
-// vectors.
+// BenchmarkDiffer compares lines whose pixels all differ, with vectors and without.
 func BenchmarkDiffer(b *testing.B) {
 	for _, p := range []PixelFormat{BGR4, BGR3, YUYV, NV12} {
 		for _, tau := range []int{0, 8} {

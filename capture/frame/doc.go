@@ -1,14 +1,13 @@
-// Package frame says what one frame is: its format, where its rows lie, what is
-// known about it, and what changed from the frame before.
+// Package frame describes one frame: its format, the layout of its rows, its metadata and the
+// changes since the previous frame.
 //
-// Bytes are kept as the source delivered them, stride padding and X bytes included; nothing is
-// converted on the way to disk. Where two pixels are asked to be equal, bits that no screen shows
-// (padding, X bytes, the low bits of 10-bit samples) are masked out: see [Layout].
+// Bytes are kept as the source delivered them, with stride padding and X bytes. They are not
+// converted on the way to disk. Comparisons mask the bits that no screen shows: padding, X bytes
+// and the low bits of 10-bit samples. See [Layout].
 //
-// A frame is handled as rows. A packed format has one row of bytes per line; NV12
-// has the luma rows and then the chroma rows; planar formats follow plane by plane.
-// Row numbers run through all planes, so that nothing above this package needs to
-// know how a format is laid out.
+// A frame is handled as rows. A packed format has one row of bytes per line. NV12 has its luma
+// rows, then its chroma rows. Planar formats follow plane by plane. Row numbers run through all
+// planes, so packages above do not depend on a format's layout.
 //
-// The package is used by every stage and imports only capture/timeline.
+// Every stage uses this package. It imports only capture/timeline.
 package frame

@@ -51,8 +51,8 @@ func (l *Layout) Hides() bool {
 	return l.seen != ^uint64(0) || l.Rows[0].Bytes > l.Rows[0].Seen
 }
 
-// Tighten narrows the byte range [start, end) of row y to the bytes that are seen and differ
-// between a and b, both whole rows, and reports whether any is left.
+// Tighten narrows the byte range [start, end) of row y to the visible bytes that differ. a and b
+// are whole rows. It reports whether any byte is left.
 func (l *Layout) Tighten(y int, a, b []byte, start, end int) (int, int, bool) {
 	end = min(end, l.Rows[y].Seen)
 	for start < end && !l.differs(a, b, start) {

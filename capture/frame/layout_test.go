@@ -21,8 +21,8 @@ func TestEveryFormatIsTested(t *testing.T) {
 	}
 }
 
-// The rows of a layout cover the frame's bytes once each, and those that are seen are the
-// ones that pixels are made of.
+// The rows of a layout cover each byte of the frame once. The visible bytes are the bytes of
+// pixels.
 func TestRowsCoverTheFrame(t *testing.T) {
 	eachFormat(t, func(t *testing.T, l *Layout) {
 		if want := literalSize(l.Format); l.Size != want || l.Format.Size() != want {

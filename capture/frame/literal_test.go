@@ -33,8 +33,8 @@ func (s sample) seenBits() []byte {
 	return []byte{0xff}
 }
 
-// literalPixel says which bytes make pixel (x, y), written down from the V4L2 documentation of each
-// format and not from the package's own tables.
+// literalPixel returns the bytes of pixel (x, y). They follow the V4L2 documentation of each
+// format, not the package's own tables.
 func literalPixel(f Format, x, y int) []sample {
 	w, h, s := f.Width, f.Height, f.Stride
 	pick := func(order string) (all []sample) {

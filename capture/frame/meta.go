@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Flags are what is known to be unusual about a frame.
+// Flags mark unusual properties of a frame.
 type Flags uint8
 
 const (
@@ -37,8 +37,8 @@ type Meta struct {
 	// Sequence counts every frame that the source produced, also those that were lost;
 	// a hole in it is a gap. It never goes back within a recording's segment.
 	Sequence uint64
-	// Sampled is when the frame's pixels were on the screen, on the rig's clock (or,
-	// for files, on the file's own: see capture.Info).
+	// Sampled is the interval in which the frame's pixels were on the screen, on the rig's clock.
+	// For files it is on the file's own clock; see capture.Info.
 	Sampled timeline.Interval
 	Flags   Flags
 	// Missed explains the hole in Sequence just before this frame, as far as the source

@@ -33,14 +33,16 @@ const (
 	UYVY PixelFormat = 'U' | 'Y'<<8 | 'V'<<16 | 'Y'<<24 // U Y0 V Y1, 4:2:2
 	YVYU PixelFormat = 'Y' | 'V'<<8 | 'Y'<<16 | 'U'<<24 // Y0 V Y1 U, 4:2:2
 	VYUY PixelFormat = 'V' | 'Y'<<8 | 'U'<<16 | 'Y'<<24 // V Y0 U Y1, 4:2:2
-	Y210 PixelFormat = 'Y' | '2'<<8 | '1'<<16 | '0'<<24 // Y0 U Y1 V, 4:2:2, 10 bits, see below
+	Y210 PixelFormat = 'Y' | '2'<<8 | '1'<<16 | '0'<<24 // Y0 U Y1 V; 4:2:2, 10 bits, see below
 	NV12 PixelFormat = 'N' | 'V'<<8 | '1'<<16 | '2'<<24 // Y plane, then U V pairs, 4:2:0
 	NV16 PixelFormat = 'N' | 'V'<<8 | '1'<<16 | '6'<<24 // Y plane, then U V pairs, 4:2:2
 	NV24 PixelFormat = 'N' | 'V'<<8 | '2'<<16 | '4'<<24 // Y plane, then U V pairs in rows of twice the stride, 4:4:4
-	P010 PixelFormat = 'P' | '0'<<8 | '1'<<16 | '0'<<24 // Y plane, then U V pairs, 4:2:0, 10 bits, see below
-	YU12 PixelFormat = 'Y' | 'U'<<8 | '1'<<16 | '2'<<24 // Y, U, V planes, 4:2:0
-	P422 PixelFormat = '4' | '2'<<8 | '2'<<16 | 'P'<<24 // Y, U, V planes, 4:2:2
-	P444 PixelFormat = '4' | '4'<<8 | '4'<<16 | 'P'<<24 // Y, U, V planes, 4:4:4 (contiguous; V4L2 has it as YM24 only)
+	// Y plane, then U V pairs; 4:2:0, 10 bits, see below
+	P010 PixelFormat = 'P' | '0'<<8 | '1'<<16 | '0'<<24
+	YU12 PixelFormat = 'Y' | 'U'<<8 | '1'<<16 | '2'<<24 // planes Y, U and V; 4:2:0
+	P422 PixelFormat = '4' | '2'<<8 | '2'<<16 | 'P'<<24 // planes Y, U and V; 4:2:2
+	// planes Y, U and V; 4:4:4 (contiguous; V4L2 only has it as YM24)
+	P444 PixelFormat = '4' | '4'<<8 | '4'<<16 | 'P'<<24
 	GREY PixelFormat = 'G' | 'R'<<8 | 'E'<<16 | 'Y'<<24 // Y
 )
 
@@ -164,8 +166,8 @@ func (p PixelFormat) Known() bool { _, ok := p.traits(); return ok }
 // IsRGB reports whether the format's samples are red, green and blue.
 func (p PixelFormat) IsRGB() bool { t, ok := p.traits(); return ok && t.family == packedRGB }
 
-// Subsampling names how many pixels share a colour: "4:4:4", "4:2:2", "4:2:0", and "4:0:0" where a
-// format has none.
+// Subsampling returns how many pixels share a colour: "4:4:4", "4:2:2" or "4:2:0". A format without
+// colour has "4:0:0".
 func (p PixelFormat) Subsampling() string {
 	switch t, _ := p.traits(); {
 	case t.family == greyOnly:
@@ -190,8 +192,8 @@ func (p PixelFormat) Depth() int {
 	return 8
 }
 
-// seen returns the bits that a screen shows of any eight bytes of a row that begin at a multiple of
-// eight, as a little-endian number.
+// seen returns the mask of visible bits of eight bytes of a row, as a little-endian number. The
+// bytes begin at a multiple of eight.
 func (t *layoutOf) seen() uint64 {
 	four := ^uint32(0)
 	if t.hidden >= 0 {

@@ -17,7 +17,7 @@ func (r Region) String() string {
 	return fmt.Sprintf("%dx%d+%d+%d", r.Width, r.Height, r.X, r.Y)
 }
 
-// ErrRegion is wrapped by every error about a region that cannot be, or does not lie in its frame.
+// ErrRegion is wrapped by every error about a region that is invalid or outside its frame.
 var ErrRegion = errors.New("bad region")
 
 // ParseRegion reads "WxH+X+Y", all in pixels, such as "1280x720+0+16".
@@ -61,7 +61,7 @@ func (r Region) In(width, height int) bool {
 // Crop cuts a region out of frames of one format, as bytes: nothing is converted.
 type Crop struct {
 	Layout *Layout // of the cropped frames; without padding
-	Region Region  // what is cut, after snapping
+	Region Region  // the region that is cut, after snapping
 	rows   []cropRow
 	out    [][]byte
 }
@@ -69,9 +69,9 @@ type Crop struct {
 type cropRow struct{ row, start int }
 
 // NewCrop prepares to cut region r out of frames of layout l. The region shrinks to whole chroma
-// blocks: pixels whose chroma is shared with a pixel outside are left out. A block that the
-// picture's own edge cuts short is whole. It fails if the region does not lie in the frame, or if
-// no whole block lies in the region.
+// blocks: a pixel that shares its chroma with a pixel outside is left out. A block at the picture's
+// edge counts as whole. NewCrop fails if the region is not inside the frame or contains no whole
+// block.
 func (l *Layout) NewCrop(r Region) (*Crop, error) {
 	f, t := l.Format, l.traits
 	if !r.In(f.Width, f.Height) {

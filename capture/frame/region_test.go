@@ -56,8 +56,8 @@ func TestRegionIn(t *testing.T) {
 	}
 }
 
-// Every sample of a cropped pixel is that of the pixel it was cut from, and the region that was cut
-// is the largest one of whole blocks.
+// Every sample of a cropped pixel equals that of its original pixel. The cut region is the largest
+// one of whole blocks.
 func TestCrop(t *testing.T) {
 	eachFormat(t, func(t *testing.T, l *Layout) {
 		f := l.Format

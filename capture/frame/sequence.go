@@ -21,8 +21,8 @@ type Step struct {
 	// Change is how the frame differs from the one before it. In the first frame of a segment
 	// everything is changed.
 	Change *Change
-	// Image and Previous are this frame and the one before it. Their Rows are nil where only
-	// changes are read, and those of Previous also in the first frame of a segment.
+	// Image and Previous are this frame and the previous one. Their Rows are nil if only changes
+	// are read. Previous.Rows is also nil in the first frame of a segment.
 	Image, Previous Image
 	// Fill, where it is not nil, brings the rows of Image before the given one; the others may hold
 	// anything until then. Rows of Previous are all there.

@@ -12,14 +12,14 @@ import (
 const (
 	MaxRate   = 100_000 // frames a second
 	maxPeriod = 1_000   // seconds
-	// maxTerms bounds numerator × denominator, so that a whole number of periods in nanoseconds
-	// can be computed in 64 bits (capture.Rational).
+	// maxTerms bounds numerator × denominator. A whole number of periods in nanoseconds then fits
+	// 64 bits (capture.Rational).
 	maxTerms = 18_000_000_000
 )
 
-// ParseRate reads frames a second, as "60", "59.94" or "60000/1001", and returns the period from
-// frame to frame as num/den seconds in lowest terms. The decimals 23.976, 29.97, 47.952, 59.94,
-// 119.88 and 239.76 are taken for what they round, n×1000/1001 (SMPTE ST 2036 and earlier).
+// ParseRate reads frames a second, as "60", "59.94" or "60000/1001". It returns the frame period as
+// num/den seconds in lowest terms. Decimals that round n×1000/1001 are read as that fraction (SMPTE
+// ST 2036 and earlier): 23.976, 29.97, 47.952; 59.94, 119.88, 239.76.
 func ParseRate(s string) (num, den int64, err error) {
 	bad := fmt.Errorf("bad frame rate %q: want frames a second, such as 60, 59.94 or 60000/1001, more than 1/%d and at most %d", s, maxPeriod, MaxRate)
 	if len(s) > 32 || strings.Trim(s, "0123456789./") != "" || strings.Count(s, "/") > 1 {
@@ -46,8 +46,8 @@ type ParamsError struct{ Err error }
 func (e *ParamsError) Error() string { return e.Err.Error() }
 func (e *ParamsError) Unwrap() error { return e.Err }
 
-// CheckParams reports, as a [ParamsError], a parameter of a source that is not among those known,
-// or that is given twice. The source is named as the user would write it.
+// CheckParams returns a [ParamsError] for a parameter that is not in known or is given twice.
+// source is the source's name as the user writes it.
 func CheckParams(source string, params url.Values, known ...string) error {
 	names := make([]string, 0, len(params))
 	for name := range params {
@@ -68,8 +68,8 @@ func CheckParams(source string, params url.Values, known ...string) error {
 	return nil
 }
 
-// Query writes parameters as they stand in a source's URI, in the given order: "?size=8x8&fps=60",
-// or nothing if none is given.
+// Query formats parameters as in a source's URI, in the given order: "?size=8x8&fps=60". It returns
+// "" if no parameter is given.
 func Query(params url.Values, names ...string) string {
 	var given []string
 	for _, name := range names {

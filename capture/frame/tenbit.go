@@ -1,7 +1,7 @@
 package frame
 
-// Samples of 10 bits stand in two bytes, low byte first, in the ten high bits (P010, Y210). They
-// have tables and loops of their own, so that those of 8-bit formats stay as short as they are.
+// A sample of 10 bits has two bytes, low byte first, and uses the ten high bits (P010, Y210). Such
+// samples have their own tables and loops, which keeps those of 8-bit formats short.
 
 // sample10 returns sample i of a row.
 func sample10(row []byte, i int) uint16 {

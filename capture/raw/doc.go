@@ -1,24 +1,24 @@
-// Package raw delivers frames from plain files and pipes: raw bytes, and Y4M. It writes Y4M too.
+// Package raw reads frames from plain files and pipes: raw bytes and Y4M. It also writes Y4M.
 //
-// It stands at the very beginning of the flow, beside the other sources, and is not on a
-// clock: every frame is delivered, and a slow disk slows the reading. Frame n has sequence
-// number n and the time n × period on the file's own clock.
+// It is a source without a clock: every frame is delivered, and a slow disk slows the reading.
+// Frame n has sequence number n and the time n × period on the file's own clock.
 //
-// Frames are read straight into the ring's slots. A regular file is measured before anything is
-// recorded: one that is not made of whole frames is refused by Open. A pipe cannot be measured;
-// when it ends inside a frame, the whole frames before are delivered and Run returns an error that
-// wraps io.ErrUnexpectedEOF.
+// Frames are read directly into the ring's slots. Open rejects a regular file whose size is not a
+// whole number of frames. A pipe has no known size. If it ends inside a frame, the whole frames
+// before are delivered and Run returns an error that wraps io.ErrUnexpectedEOF.
 //
 // # Y4M
 //
-// A stream is one header line, and for each frame a line and the planes without padding. Both lines
-// can carry what pixels don't tell: interlacing, aspect, colour tags. To write the same file again
-// they are kept as metadata [HeaderMetadata]: a JSON string with the header line, followed, if any
-// frame's line is not plain "FRAME", by a line feed and the frames' lines, one for each frame from
-// the first on; the last one also stands for all frames after it. No line feed stands at the end.
+// A stream is one header line, then for each frame a line and the planes without padding. The lines
+// can carry facts that pixels do not: interlacing, aspect and colour tags. They are kept as
+// metadata [HeaderMetadata], so that the same file can be written again.
 //
-// Of a pipe only the first frame's line is known beforehand. Where a later one differs from it an
-// event [FrameLineEvent] is sent.
+// The metadata is a JSON string with the header line. If any frame's line is not plain "FRAME", a
+// line feed and the frames' lines follow, from the first frame on. The last line also applies to
+// all later frames. The string does not end with a line feed.
 //
-// The package starts no goroutine. A source's methods belong to one.
+// Of a pipe, only the first frame's line is known before the run. A later line that differs is sent
+// as an event [FrameLineEvent].
+//
+// The package starts no goroutine. A source's methods belong to one goroutine.
 package raw

@@ -52,8 +52,8 @@ func openInput(scheme, path string) (*input, error) {
 	return in, nil
 }
 
-// Read reads what is there. On a pipe it waits no longer than the context lasts and returns its
-// error then.
+// Read reads the available bytes. On a pipe it waits at most until the context ends and then
+// returns the context's error.
 func (in *input) Read(p []byte) (int, error) {
 	if err := in.ctx.Err(); err != nil {
 		return 0, err

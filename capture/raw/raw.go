@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// OpenRaw opens a file of raw frames, or standard input for "-". The parameters are
+// OpenRaw opens a file of raw frames, or standard input for "-". The parameters are:
 //
 //	size=WxH        pixels, required
 //	format=FOURCC   required; see frame.PixelFormats

@@ -27,7 +27,7 @@ func query(t *testing.T, s string) url.Values {
 	return q
 }
 
-// What is in the file comes out of the ring, for every format, odd size and stride.
+// The ring receives the file's bytes, for every format, odd size and stride.
 func TestRawEveryFormat(t *testing.T) {
 	for _, p := range frame.PixelFormats() {
 		for _, size := range [][2]int{{1, 1}, {3, 5}, {1366, 768}, {16, 6}} {

@@ -74,7 +74,7 @@ func count(in *input, frameBytes int64) (uint64, error) {
 	frames, rest := in.size/frameBytes, in.size%frameBytes
 	switch {
 	case rest != 0:
-		return 0, fmt.Errorf("%s: %d bytes are no whole number of frames: a frame has %d bytes, so there are %d frames and %d bytes left over; check size, format and stride", in.uri, in.size, frameBytes, frames, rest)
+		return 0, fmt.Errorf("%s: %d bytes are not whole frames of %d bytes: %d frames and %d bytes left over; check size, format and stride", in.uri, in.size, frameBytes, frames, rest)
 	case frames == 0:
 		return 0, fmt.Errorf("%s: the file is empty", in.uri)
 	}

@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-// waitReadable cannot wait here: a read from a pipe takes as long as it takes, and the
-// end of the context is seen after it.
+// waitReadable does not wait on this system. A read from a pipe blocks, and the end of the context
+// is noticed after it.
 func waitReadable(ctx context.Context, _ *os.File) error { return ctx.Err() }

@@ -53,7 +53,7 @@ func rewrite(t *testing.T, info capture.Info, g capturetest.Delivered) []byte {
 	return out.Bytes()
 }
 
-// In and out is the same to the byte: header, frame lines, odd sizes, every colour space.
+// Reading and writing keeps every byte: header, frame lines, odd sizes and every colour space.
 func TestY4MRoundTrip(t *testing.T) {
 	lines := map[string][]string{
 		"plain":   {"FRAME", "FRAME", "FRAME"},

@@ -117,7 +117,7 @@ func unreadableColour(value string) string {
 	return "unknown colour space; use one of " + known
 }
 
-// checkLine holds a line against its first word and against what may stand in a line.
+// checkLine checks a line's first word and its characters.
 func checkLine(line, magic string) error {
 	word, _, _ := strings.Cut(line, " ")
 	if word != magic {

@@ -21,9 +21,9 @@ type Y4MWriter struct {
 
 // NewY4MWriter writes a stream header for frames of format f and returns the writer for them.
 //
-// The header is metadata HeaderMetadata of a recording that came from Y4M, as a string, and makes
-// the stream the same again to the byte; it must fit the format. With an empty one the writer makes
-// its own, with a period of num/den seconds from frame to frame.
+// header is metadata HeaderMetadata of a recording that came from Y4M. It must fit the format, and
+// the stream is then the same to the byte. If header is empty, the writer makes its own, with a
+// period of num/den seconds.
 func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, header string) (*Y4MWriter, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("write Y4M: %w", err)
@@ -65,8 +65,7 @@ func NewY4MWriter(w io.Writer, f frame.Format, periodNum, periodDen int64, heade
 	return y, nil
 }
 
-// planarOf returns the format in which a format's samples stand in a stream, and its usual C
-// parameter.
+// planarOf returns the pixel format of a format's samples in a stream, and its usual C parameter.
 func planarOf(p frame.PixelFormat) (frame.PixelFormat, string, bool) {
 	switch p {
 	case frame.YU12, frame.NV12:

@@ -28,7 +28,7 @@ func (c colour) mixed(d colour, t int) colour {
 
 type rect struct{ x, y, w, h int }
 
-// in returns the part of r that lies in s.
+// in returns the part of r that is inside s.
 func (r rect) in(s rect) rect {
 	x0, y0 := max(r.x, s.x), max(r.y, s.y)
 	x1, y1 := min(r.x+r.w, s.x+s.w), min(r.y+r.h, s.y+s.h)

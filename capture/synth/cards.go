@@ -2,8 +2,8 @@ package synth
 
 import "fmt"
 
-// card draws a card of a kind that the random numbers choose at the upper left of r, as wide as
-// r, and returns its height.
+// card draws a card at the upper left of r, as wide as r, and returns its height. The random
+// numbers choose its kind.
 func (p *page) card(c *canvas, r rect, rnd *random) int {
 	pick := rnd.below(16)
 	switch {

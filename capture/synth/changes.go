@@ -1,7 +1,7 @@
 package synth
 
 // differ reports whether two lists of blits paint different frames. Rows that only equal blits
-// touch are equal, so it looks at the others, and only up to the first difference.
+// touch are equal. It compares the other rows, up to the first difference.
 func (g *geometry) differ(a, b []blit) bool {
 	var touched []rect
 	for i := range max(len(a), len(b)) {

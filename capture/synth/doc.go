@@ -1,37 +1,36 @@
-// Package synth is a source that plays scripted scenes whose answers are known.
+// Package synth is a source that plays scripted scenes with known answers.
 //
-// It stands where a capture card would. Every scene is a pure function of a seed and a
-// frame number, and tells its [Truth]: which frames differ from the one before,
-// where a frame is torn, how much of it is a checkerboard, when a ping is
-// answered. The recording carries that as the metadata "synth.truth", so that a
-// measure can be held against what it should have found.
+// It replaces a capture card. Every scene is a pure function of a seed and a frame number, and
+// states its [Truth]: the changed frames, torn frames, checkerboard areas and ping answers. The
+// recording carries it as the metadata "synth.truth", to compare measures with.
 //
-// # How a frame comes about
+// # How a frame is made
 //
-//  1. Open draws what the scene needs into sheets, in the source's own pixel format:
-//     a tall page, the pictures of a video, a caret.
-//  2. For frame n the scene lists blits: which rectangle of which sheet goes where.
-//  3. Playing carries the list out: mostly one large copy of memory, so that a
-//     recorder is measured and not this package.
+//  1. Open draws the scene's parts into sheets, in the source's own pixel format: a tall page, the
+//     pictures of a video, a caret.
+//  2. For frame n the scene lists blits. A blit names a rectangle of a sheet and its place.
+//  3. Playing carries the list out. This is mostly one large copy of memory, so a benchmark
+//     measures the recorder and not this package.
 //
-// The truth about changes comes from the same lists. Two frames are compared only in
-// rows that differing blits touch, and only up to the first difference, which is
-// quick enough for Open; the tests hold it against whole frames.
+// The truth about changes comes from the same lists. Two frames are compared only in rows that
+// differing blits touch, up to the first difference. That is fast enough for Open. The tests
+// compare it with whole frames.
 //
 // # Time
 //
-// With pace=realtime frame n is on the screen from start + n·period on, computed from the
-// rational rate and never summed up. A frame that is drawn late keeps its time, as in a card's
-// buffer; one for which a card would have had no buffer left is missed, its sequence number spent.
-// Without it, frames come as fast as the ring takes them, on a clock of their own that starts at 0.
+// With pace=realtime, frame n is on the screen from start + n·period on. The time is computed from
+// the rational rate and not summed up. A frame that is drawn late keeps its time, as in a card's
+// buffer. A frame for which a card would have had no buffer left is missed, and its sequence number
+// is spent. Without pace=realtime, frames come as fast as the ring takes them. Their clock starts
+// at 0.
 //
 // # Padding
 //
-// Where the stride is longer than a row, byte i of a row's padding is 0xA5 XOR i, in every row
-// of every frame. Alpha is 255 and X is 0, but both are random in the scene noise.
+// If the stride is longer than a row, byte i of a row's padding is 0xA5 XOR i, in every row of
+// every frame. Alpha is 255 and X is 0. Both are random in the scene noise.
 //
 // # Ownership
 //
-// A Source owns its sheets until Close. Run writes only into the slots it acquires, starts
-// no goroutine, and allocates nothing per frame. A Source belongs to one goroutine.
+// A Source owns its sheets until Close. Run writes only into the slots it acquires, starts no
+// goroutine and does not allocate per frame. A Source belongs to one goroutine.
 package synth

@@ -2,8 +2,8 @@ package synth
 
 import "github.com/eideticker/eideticker/capture/frame"
 
-// geometry is how rectangles of pixels lie in the planes of one format. (Package frame
-// knows this too, but for rows of one frame; a sheet may be larger than a frame.)
+// geometry is the layout of rectangles of pixels in the planes of one format. Package frame has
+// this for rows of one frame only, and a sheet may be larger than a frame.
 type geometry struct {
 	format frame.Format
 	layout *frame.Layout

@@ -1,7 +1,7 @@
 package synth
 
-// blit says that a rectangle of a sheet is shown at (dx, dy). All its places and sizes are even,
-// unless it ends at the frame's edge, so that chroma samples are never cut.
+// blit shows a rectangle of a sheet at (dx, dy). Its places and sizes are even, unless it ends at
+// the frame's edge. So chroma samples are never cut.
 type blit struct {
 	from   *sheet
 	shift  int // bytes by which the sheet's planes are moved: for noise, whose bytes mean nothing
@@ -20,7 +20,7 @@ func part(s *sheet, r rect) blit {
 	return blit{from: s, sx: r.x, sy: r.y, dx: r.x, dy: r.y, w: r.w, h: r.h}
 }
 
-// clip cuts off what lies right of or below the frame, and reports whether anything is left.
+// clip cuts off the part right of and below the frame, and reports whether anything is left.
 func (g *geometry) clip(b *blit) bool {
 	b.w = min(b.w, g.format.Width-b.dx, b.from.w-b.sx)
 	b.h = min(b.h, g.format.Height-b.dy, b.from.h-b.sy)

@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Limits of what may be asked for: they bound the memory that is rendered into.
+// Limits of the parameters. They bound the memory for rendering.
 const (
 	maxFrameBytes = 256 << 20
 	maxSide       = 1 << 14 // pixels

@@ -83,7 +83,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever stands in a URI is either refused or a configuration that can be opened.
+// FuzzParse: a URI is either refused or a configuration that can be opened.
 func FuzzParse(f *testing.F) {
 	seeds := []string{"", "size=1x1", "size=8x8&format=NV12&stride=9", "fps=59.94&rate=24", "fps=60/7", "repeats=1,2,3",
 		"size=16384x16384", "frames=9&markers=1&pace=realtime", "a=%zz", "fps=.5", "fps=00/0", "format=ıV1"}

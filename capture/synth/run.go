@@ -90,7 +90,7 @@ func (p *player) due(n uint64) timeline.Time {
 	return p.start.Add(p.info.Period.Duration(n))
 }
 
-// cardBuffers is how many frames wait for a reader that is late, as in the buffers of a capture
+// cardBuffers is the number of frames that wait for a late reader, like the buffers of a capture
 // card's driver.
 const cardBuffers = 8
 

@@ -48,8 +48,8 @@ func (c *cadence) unique(n uint64) uint64 {
 	return u
 }
 
-// buildCadence shows a ball that jumps and a grey patch in the corner, which is the smallest thing
-// that can tell one unique frame from the next, in every format and at every size.
+// buildCadence shows a ball that jumps and a grey patch in the corner. The patch is the smallest
+// mark that distinguishes consecutive unique frames in every format and size.
 func buildCadence(k *kit) (*script, error) {
 	c, cycle, err := k.cadence()
 	if err != nil {

@@ -11,8 +11,8 @@ const (
 	checkerSpread = 60
 )
 
-// buildChecker shows a page whose tiles turn into a checkerboard at two times of a cycle, and are
-// filled in again in a random order.
+// buildChecker shows a page whose tiles turn into a checkerboard twice in a cycle. They are filled
+// in again in a random order.
 func buildChecker(k *kit) (*script, error) {
 	w, h := k.format.Width, k.format.Height
 	page, _, err := k.pageSheet(0, w, h)

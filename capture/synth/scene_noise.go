@@ -11,8 +11,8 @@ const (
 )
 
 // buildNoise makes one buffer of random bytes and cuts it into regions. Frame n comes from another
-// region than frame n−1 and from a random byte within it: no row of one is a row of the other, at
-// any place, and nothing comes back at the same alignment for a long while.
+// region than frame n−1, and from a random byte within it. No row of one frame is a row of the
+// other, and alignments do not repeat for a long time.
 func buildNoise(k *kit) (*script, error) {
 	tight, err := frame.NewFormat(k.format.Pixel, k.format.Width, k.format.Height)
 	if err != nil {

@@ -2,10 +2,11 @@ package synth
 
 import "math"
 
-// The page's timeline, in frames of a cycle of 480. What is drawn is chosen so that a cycle at
-// 1920x1080 costs lossless x264 what pages of browsers do: 31 KB a frame with seed 1, 22 to 25 KB
-// with others (raw frames into ffmpeg -f rawvideo -pix_fmt bgr0 -s 1920x1080 -i - -c:v libx264rgb
-// -preset ultrafast -qp 0).
+// The page's timeline, in frames of a cycle of 480. The content is chosen so that a cycle at
+// 1920x1080 costs lossless x264 as much as browsers' pages. That is 31 KB a frame with seed 1, and
+// 22 to 25 KB with others. To reproduce it, pipe raw frames into this command:
+//
+//	ffmpeg -f rawvideo -pix_fmt bgr0 -s 1920x1080 -i - -c:v libx264rgb -preset ultrafast -qp 0
 const (
 	loadFirst   = 4 // the header; before it there is nothing but paper
 	loadEnd     = 120
@@ -29,8 +30,8 @@ type load struct {
 	spins      Run
 }
 
-// newLoad draws a page of the given height and spreads the appearance of the blocks that the first
-// screen shows over the frames from loadFirst to last.
+// newLoad draws a page of the given height. The blocks of the first screen appear between frames
+// loadFirst and last.
 func (k *kit) newLoad(height int, last, spinnerEnd uint64) (*load, error) {
 	w := k.format.Width
 	doc, blocks, err := k.pageSheet(0, w, height)

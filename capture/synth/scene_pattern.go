@@ -2,9 +2,9 @@ package synth
 
 import "encoding/binary"
 
-// buildPattern holds a picture on which a capture shows the noise that it has: an even grey and a
-// ladder of greys, on which sensors and converters are noisiest, and soft and hard texture with
-// colours, which compression and filters trouble.
+// buildPattern shows a still picture that reveals a capture's noise. Even grey and a ladder of
+// greys reveal noise of sensors and converters. Soft and hard texture with colours reveals
+// compression and filters.
 func buildPattern(k *kit) (*script, error) {
 	s, err := k.drawn(k.format.Width, k.format.Height, func(c *canvas) { c.pattern(k.seed) })
 	if err != nil {
@@ -14,8 +14,8 @@ func buildPattern(k *kit) (*script, error) {
 	return &script{draw: draw, lead: 1, cycle: 1}, nil
 }
 
-// pattern fills the canvas, in quarters: even grey, greys from dark to bright in steps, soft
-// texture in each channel of its own, and lines one to eight pixels wide between colours.
+// pattern fills the quarters of the canvas: even grey, grey steps from dark to bright, soft texture
+// per channel, and lines between colours. The lines are one to eight pixels wide.
 func (c *canvas) pattern(seed uint64) {
 	const steps = 16
 	rnd := newRandom(seed, "pattern")

@@ -4,15 +4,15 @@ import "slices"
 
 // # strip
 //
-// A page that draws the code strip (package analyze/strip has its geometry and its code) and whose
-// frames reach the screen with faults, which are scripted: drawn and never seen, seen twice, behind
-// a later one, or in some rows only. It is drawn here from the definition, with nothing of the code
-// that reads it, so that each checks the other.
+// A page that draws the code strip of package analyze/strip and whose frames have scripted faults.
+// A frame may be drawn and never shown, shown twice, shown out of order, or shown in some rows
+// only. The strip is drawn here from its definition, without the code that reads it. So each checks
+// the other.
 //
-// Ids go on from cycle to cycle, modulo 2²⁴; every third seed begins a little below that. A column
-// at the right changes with the id too: what differs does not hang on the strip alone. Where a
-// strip does not fit into the frame, or its cells would cut pixels that share their chroma, none is
-// drawn and the truth has none.
+// Ids continue from cycle to cycle, modulo 2²⁴; every third seed begins a little below that. A
+// column at the right changes with the id too, so frames do not differ in the strip alone. If the
+// strip does not fit into the frame, or its cells would cut chroma blocks, it is not drawn and the
+// truth omits it.
 
 const (
 	stripFrames = 96 // of a cycle
@@ -131,8 +131,8 @@ func (k *kit) stripPlace() *stripPlace {
 	return p
 }
 
-// draw appends one copy: black, and runs of white on it. There are as many blits for every code,
-// some of nothing, so that no frame needs a longer list than those before it.
+// draw appends one copy: black, and runs of white on it. Every code has the same number of blits,
+// some of them empty. So the list never grows after the first frame.
 func (p *stripPlace) draw(list []blit, black, bright *sheet, y int, cells [stripCells]bool) []blit {
 	list = append(list, whole(black, 0, y))
 	i := 0
@@ -225,8 +225,8 @@ func (t *stripTale) show(id uint32) {
 	}
 }
 
-// tear adds a frame that shows ids from top to bottom, each in at least one copy of the strip and
-// in not all.
+// tear adds a frame that shows ids from top to bottom. Each id is in at least one copy of the strip
+// and not in all.
 func (t *stripTale) tear(ids ...uint32) {
 	f := StripFrame{Rows: []int{}, IDs: ids}
 	gap, copies := 0, 5

@@ -73,7 +73,7 @@ func TestStripTellsItsFaults(t *testing.T) {
 	}
 }
 
-// TestStripFits: where no strip can be, none is told.
+// TestStripFits: where no strip fits, the truth has none.
 func TestStripFits(t *testing.T) {
 	for query, want := range map[string]bool{
 		"size=1920x1080": true, "size=1280x720&format=NV12": true, "size=192x34": true, "size=200x42&format=NV12": true,

@@ -8,8 +8,8 @@ const (
 	tearSteps  = 30 // images in a cycle, a multiple of tearImages
 )
 
-// buildTear shows images in turn. The first frame of an image may still have rows of the one
-// before, or of the two before, at its bottom.
+// buildTear shows images in turn. The first frame of an image may still have rows of one or two
+// earlier images at its bottom.
 func buildTear(k *kit) (*script, error) {
 	var images [tearImages]*sheet
 	w, h := k.format.Width, k.format.Height

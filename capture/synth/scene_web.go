@@ -10,8 +10,8 @@ const (
 	videoWidth  = 1280
 	videoHeight = 720
 
-	// Pictures are a little larger than the video and shown at varying places, so that the loop is
-	// longer than there are pictures. Together they are larger than caches at full size.
+	// Pictures are a little larger than the video and shown at varying places. So the loop is
+	// longer than the number of pictures. Together they exceed the processor's caches at full size.
 	pictures      = 20
 	pictureMargin = 64
 	videoCycle    = pictures * 8
@@ -80,8 +80,8 @@ func grain(seed uint64) []uint32 {
 	return g
 }
 
-// exposure draws picture t of the film. Every pixel is the sum of what its column and its row give,
-// each at most 110 a channel, and at most 16 of noise: no channel overflows into the next.
+// exposure draws picture t of the film. Every pixel is the sum of a column's and a row's value,
+// each at most 110 a channel, and noise up to 16. So no channel overflows into the next.
 func (c *canvas) exposure(t int, noise []uint32, seed uint64) {
 	columns := make([]uint32, c.w)
 	for x := range columns {

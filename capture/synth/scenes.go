@@ -74,7 +74,7 @@ func findScene(name string) (recipe, error) {
 type kit struct {
 	config
 	geo     *geometry
-	mem     *arena // what is played from
+	mem     *arena // the memory that is played from
 	scratch scratch
 	fonts   *fonts
 }

@@ -35,8 +35,8 @@ func (k *kit) newSheet(f frame.Format) (*sheet, error) {
 	return s, err
 }
 
-// drawn returns a sheet that draw has drawn. It must cover the whole canvas, which holds what
-// was drawn before.
+// drawn returns a sheet that draw has painted. draw must cover the whole canvas, which still holds
+// older pixels.
 func (k *kit) drawn(w, h int, draw func(*canvas)) (*sheet, error) {
 	f, err := k.sheetFormat(w, h)
 	if err != nil {

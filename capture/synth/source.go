@@ -21,7 +21,7 @@ type Source struct {
 	geo    *geometry
 	mem    arena
 	script *script
-	list   []blit // what is painted at the moment
+	list   []blit // the blits of the current frame
 	truth  Truth
 	info   capture.Info
 	closed bool
@@ -64,7 +64,7 @@ func Open(scene string, params url.Values) (*Source, error) {
 	return s, nil
 }
 
-// joinClose gives up what was acquired before err happened.
+// joinClose releases mem after err and joins the errors.
 func joinClose(err error, mem *arena) error {
 	if closing := mem.close(); closing != nil {
 		return fmt.Errorf("%w (and then: %w)", err, closing)
@@ -130,8 +130,8 @@ func (s *Source) Info() capture.Info { return s.info }
 func (s *Source) Truth() Truth { return s.truth }
 
 // Render writes frame n, padding included, to dst, which must hold Info().Format.Size() bytes. It
-// shows what a recording of the source has as frame n, needs no order of frames and allocates
-// nothing. After the last frame it repeats that. It panics after Close.
+// equals frame n of a recording of the source. Frames may be rendered in any order, without
+// allocation. After the last frame it repeats that frame. It panics after Close.
 func (s *Source) Render(n uint64, dst []byte) {
 	if s.closed {
 		panic("synth: Render after Close")

@@ -1,6 +1,6 @@
 package synth
 
-// tell completes the truth: what is common to all scenes, and which frames differ.
+// tell completes the truth with the parts that all scenes share and the list of changed frames.
 func (s *Source) tell(scene string) {
 	if s.markers {
 		s.first = markerFrames

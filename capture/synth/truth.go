@@ -11,8 +11,9 @@ const TruthName = "synth.truth"
 // TruthVersion rises with every change of a scene's look or of the meaning of a field.
 const TruthVersion = 1
 
-// Truth says what a scene shows and when. Frame numbers count from the source's first frame, which
-// is 0, markers included, and are the sequence numbers of a recording from its start.
+// Truth describes the content of a scene and its times. Frame numbers count from the source's first
+// frame, which is 0, and include markers. They equal the sequence numbers of a recording from its
+// start.
 //
 // A scene repeats: see Cycle. Loads, tears, tiles and pings are listed for the first cycle only.
 type Truth struct {
@@ -116,7 +117,7 @@ type Tear struct {
 	Images []int  `json:"images"`
 }
 
-// Checker is a page with checkerboards in place of what is not drawn yet.
+// Checker is a page that shows checkerboards in place of areas that are not drawn yet.
 type Checker struct {
 	Cell    int    `json:"cell"`    // side of a checker in pixels; the grid starts at the frame's corner
 	Colours [2]int `json:"colours"` // 0xRRGGBB; the first has the corner

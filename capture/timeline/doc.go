@@ -1,10 +1,8 @@
-// Package timeline is the rig's single clock and the things that happen on it.
+// Package timeline is the rig's single clock and the events on it.
 //
-// Everything that Eideticker records, a frame, an input, a request, a page's
-// claim, carries a time from here, so that any two of them can be compared. The
-// clock is CLOCK_MONOTONIC in integer nanoseconds: it never steps and is the
-// clock in which V4L2 stamps its buffers. No time in this project is a float.
+// Every record carries a time from here: a frame, an input, a request or a page's report. So any
+// two of them can be compared. The clock is CLOCK_MONOTONIC in integer nanoseconds. It never steps,
+// and V4L2 stamps its buffers with it. The project does not use floats for times.
 //
-// The package stands below all others and imports only the standard library and
-// golang.org/x/sys.
+// The package is below all others. It imports only the standard library and golang.org/x/sys.
 package timeline

@@ -12,7 +12,7 @@ import (
 type Event struct {
 	At          Time            // when
 	Uncertainty time.Duration   // it happened within At ± Uncertainty
-	Source      string          // who says so: "input", "netsim", "synth", …
+	Source      string          // the reporter: "input", "netsim" or "synth", for example
 	Kind        string          // what happened, in the source's own words
 	Data        json.RawMessage // details as one JSON value, or nil
 }

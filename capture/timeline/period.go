@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// PeriodFit estimates a source's frame period from (sequence, time) pairs by least
-// squares, because 59.94 Hz is not 60 and single stamps jitter. It keeps sums only,
-// so adding a frame costs nothing and a fit can be resumed. The zero value is empty.
+// PeriodFit estimates a source's frame period from (sequence, time) pairs by least squares. 59.94
+// Hz is not 60, and single stamps jitter. It keeps sums only. So adding a frame has constant cost,
+// and a fit can be resumed. The zero value is empty.
 type PeriodFit struct {
 	n        int64
 	seq0     uint64
@@ -32,8 +32,8 @@ func (f *PeriodFit) Add(seq uint64, t Time) {
 // Frames returns how many frames the fit stands on.
 func (f *PeriodFit) Frames() int64 { return f.n }
 
-// Period returns the fitted time from one sequence number to the next, rounded to
-// the nanosecond, or 0 while fewer than two distinct sequence numbers are known.
+// Period returns the fitted time from one sequence number to the next, rounded to the nanosecond.
+// It returns 0 while fewer than two distinct sequence numbers are known.
 func (f *PeriodFit) Period() time.Duration {
 	p := f.slope()
 	if math.IsNaN(p) || p <= 0 || p > math.MaxInt64/2 {

@@ -8,9 +8,10 @@ import (
 // procs guards that Go's processors are counted and set: the runtime does only either.
 var procs sync.Mutex
 
-// AddProcs has Go run so many more threads at once, or fewer again. A thread that keeps a time and
-// comes back from the kernel waits for one of Go's processors; if others have all of them, and are
-// not run themselves since the machine is busy, it waits for them, whatever its own priority is.
+// AddProcs changes the number of threads that Go runs at once by more, which may be negative. A
+// thread that returns from the kernel waits for one of Go's processors. On a busy machine the
+// threads that hold them may not run, so it waits whatever its own priority is. An extra processor
+// avoids that wait.
 func AddProcs(more int) {
 	procs.Lock()
 	defer procs.Unlock()

@@ -30,7 +30,7 @@ func (i Interval) Mid() Time { return i.Earliest + (i.Latest-i.Earliest)/2 }
 // Width returns how uncertain the instant is.
 func (i Interval) Width() time.Duration { return i.Latest.Sub(i.Earliest) }
 
-// Valid reports whether the interval's ends stand in order.
+// Valid reports whether the interval's ends are in order.
 func (i Interval) Valid() bool { return i.Earliest <= i.Latest }
 
 // String formats the interval as midpoint ± half width, in seconds.
@@ -52,11 +52,11 @@ type monotonic struct{}
 
 func (monotonic) Now() Time { return now() }
 
-// WallOffset returns what must be added to a Time to get nanoseconds since the Unix epoch, and by
-// how much that offset may be wrong: the wall clock is read between two readings of the rig's
-// clock. The offset moves when the wall clock is set or slewed, so a recording samples it more than
-// once. A clock that has a method Wall, of nanoseconds since the Unix epoch, is asked for that too:
-// so a simulated clock brings its own day.
+// WallOffset returns the difference between nanoseconds since the Unix epoch and a Time, and its
+// uncertainty. It reads the wall clock between two readings of the rig's clock. The offset changes
+// when the wall clock is set or slewed, so a recording samples it more than once. If the clock has
+// a method Wall, that is used instead of the system's wall clock. So a simulated clock brings its
+// own day.
 func WallOffset(c Clock) (offset int64, uncertainty time.Duration) {
 	wallNow := func() int64 { return time.Now().UnixNano() }
 	if w, ok := c.(interface{ Wall() int64 }); ok {

@@ -59,7 +59,7 @@ const (
 	bufFlagStampStart         = 0x00010000 // V4L2_BUF_FLAG_TSTAMP_SRC_SOE
 )
 
-// Inputs: videodev2.h, V4L2_IN_ST_*, V4L2_IN_CAP_*, V4L2_INPUT_TYPE_*.
+// Inputs (videodev2.h): V4L2_IN_ST_*, V4L2_IN_CAP_* and V4L2_INPUT_TYPE_*.
 const (
 	inputNoPower    = 0x00000001
 	inputNoSignal   = 0x00000002
@@ -163,8 +163,9 @@ type fract struct {
 	numerator, denominator uint32
 }
 
-// struct v4l2_frmsizeenum, videodev2.h. The union is of struct v4l2_frmsize_discrete (width,
-// height) and struct v4l2_frmsize_stepwise (min, max and step of the width, then of the height).
+// struct v4l2_frmsizeenum, videodev2.h. Its union has struct v4l2_frmsize_discrete (width and
+// height). It also has struct v4l2_frmsize_stepwise (min, max and step of the width, then of the
+// height).
 type frmsizeenum struct {
 	index       uint32
 	pixelFormat uint32
@@ -289,8 +290,7 @@ type buffer struct {
 	timecode  timecode
 	sequence  uint32
 	memory    uint32
-	// The union m: an offset for mmap, a user pointer, a pointer to the planes, or a file
-	// descriptor.
+	// The union m: an offset for mmap, a user pointer, a pointer to planes or a file descriptor.
 	m         uintptr
 	length    uint32 // bytes, or how many planes there are
 	reserved2 uint32
@@ -397,8 +397,8 @@ type enumDVTimings struct {
 	timings  dvTimings
 }
 
-// struct v4l2_dv_timings_cap, videodev2.h, with struct v4l2_bt_timings_cap, packed, in its union of
-// 128 bytes.
+// struct v4l2_dv_timings_cap, videodev2.h. It has struct v4l2_bt_timings_cap, packed, in its union
+// of 128 bytes.
 type dvTimingsCap struct {
 	typ                          uint32
 	pad                          uint32

@@ -12,15 +12,15 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// absence is what was told since the device has been gone.
+// absence holds the reports since the device has been gone.
 type absence struct {
 	reason string // why it could not be opened at the last look, "" if it was not there
 	since  timeline.Time
 	told   []string
 }
 
-// mayPass is how long a reason lasts before it is told: a node is made first and given to its group
-// then.
+// mayPass is the time for which a reason is not reported. A new node exists before it is given to
+// its group.
 const mayPass = time.Second
 
 // tellWhyAway tells why a device that is there again cannot be opened, each reason once.

@@ -234,8 +234,8 @@ func (d *device) enumFormats() ([]formatDesc, error) {
 	return all, nil
 }
 
-// getPeriod returns the time from frame to frame that a device without DV timings is set to, 0/0 if
-// it does not say.
+// getPeriod returns the frame period of a device without DV timings, or 0/0 if the device does not
+// report one.
 func (d *device) getPeriod() capture.Rational {
 	p := streamparm{typ: d.bufType()}
 	if d.ioctl(vidiocGParm, unsafe.Pointer(&p)) != nil || p.capability&capTimePerFrame == 0 {

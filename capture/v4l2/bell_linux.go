@@ -25,8 +25,8 @@ func newBell() (*bell, error) {
 	return &bell{fd: fd}, nil
 }
 
-// ringAtEnd rings when ctx ends. The function returned must be called: it undoes that, and waits
-// for a ring that is under way, so that the bell may be closed after it.
+// ringAtEnd rings when ctx ends. The returned function must be called. It undoes that and waits for
+// a ring that is under way, so the bell may be closed after it.
 func (b *bell) ringAtEnd(ctx context.Context) func() {
 	rung := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

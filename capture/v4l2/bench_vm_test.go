@@ -17,9 +17,8 @@ import (
 // peersInside is where other programs and their libraries are in the VM, in bin and lib.
 const peersInside = "/peers"
 
-// TestBenchRig prints what the capture thread costs, see TestCost, beside other programs as far as
-// they are installed. It has a build tag of its own because it takes minutes and asserts nothing
-// more than TestCost does with its defaults.
+// TestBenchRig prints the cost of the capture thread (see TestCost) beside that of other installed
+// programs. It has its own build tag because it takes minutes and asserts only as much as TestCost.
 func TestBenchRig(t *testing.T) {
 	files := map[string]string{}
 	for program, pkg := range map[string]string{"v4l2-ctl": "v4l-utils", "ffmpeg": "ffmpeg"} {
@@ -31,9 +30,9 @@ func TestBenchRig(t *testing.T) {
 		Modules: []rigvm.Module{{Name: "vivid", Options: []string{"n_devs=1", "node_types=0x1", "num_inputs=1",
 			"input_types=0x3"}}},
 		Files: files,
-		// vivid holds its lock while it draws a frame. With a second processor, who asks for a
-		// frame meanwhile spins on the lock, which no real card's driver would make him do, and
-		// which costs several times what is to be measured.
+		// vivid holds its lock while it draws a frame. With a second processor, a caller that asks
+		// for a frame meanwhile spins on the lock. A real card's driver does not do that, and it
+		// costs several times the measured work.
 		CPUs:     1,
 		MemoryMB: 2048, // the libraries, and the 32 buffers that ffmpeg asks for
 		Timeout:  time.Hour,

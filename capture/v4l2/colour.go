@@ -9,14 +9,14 @@ import (
 // Colour is what a driver says of the meaning of its samples, in V4L2's words; empty where it says
 // nothing. Defaults are resolved as videodev2.h does in V4L2_MAP_*_DEFAULT.
 type Colour struct {
-	Space    string `json:"space"`    // "rec709", "srgb", "bt2020", …
-	Encoding string `json:"encoding"` // "601", "709", "bt2020", …; "" for RGB
+	Space    string `json:"space"`    // for example "rec709", "srgb" or "bt2020"
+	Encoding string `json:"encoding"` // for example "601", "709" or "bt2020"; "" for RGB
 	Range    string `json:"range"`    // "full", "limited"
-	Transfer string `json:"transfer"` // "srgb", "709", "smpte2084" (HDR10), …
+	Transfer string `json:"transfer"` // for example "srgb", "709" or "smpte2084" (HDR10)
 	HDR      bool   `json:"hdr"`      // the transfer function is that of a signal of high dynamic range
 }
 
-// Numbers of videodev2.h: enum v4l2_colorspace, v4l2_ycbcr_encoding, v4l2_quantization,
+// Numbers of videodev2.h: enum v4l2_colorspace, v4l2_ycbcr_encoding, v4l2_quantization and
 // v4l2_xfer_func.
 const (
 	spaceSMPTE240M = 2

@@ -114,10 +114,10 @@ func (s *seqTap) ioctl(request uintptr, arg unsafe.Pointer) error {
 	return err
 }
 
-// vivid writes its count into the picture: at character 14 of a line that begins at pixel 16 of row
-// 16, in letters of 8 by 16 (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). We do not know
-// its font; but each digit must always look the same, no two alike, and those in the picture must
-// be of the number under which the frame is accounted for.
+// vivid writes its count into the picture, in letters of 8 by 16
+// (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). The count is at character 14 of a line
+// that begins at pixel 16 of row 16. The font is unknown. But each digit must always look the same,
+// and no two digits alike. The digits must give the number under which the frame is counted.
 func TestCountInThePicture(t *testing.T) {
 	for _, path := range []string{hdmi, hdmiMulti} {
 		for _, memory := range []string{"mmap", "userptr", "dmabuf"} {

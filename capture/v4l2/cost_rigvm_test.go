@@ -22,14 +22,13 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// What the capture thread costs a frame is measured as processor time, user and system, and held
-// against the same of other programs on the same device, and against one plain copy of the frame.
-// Each is measured once a round, so that what else the machine does falls on all of them.
+// The capture thread's cost per frame is its processor time, user and system. It is compared with
+// other programs on the same device, and with one plain copy of the frame. Each is measured once a
+// round, so other load falls on all of them.
 //
-// The defaults try the measurement with few frames. `make bench-rig` measures, see
-// TestBenchRig.
+// The defaults try the measurement with few frames. `make bench-rig` measures, see TestBenchRig.
 
-// costPlan says how much is measured, and what stands beside it.
+// costPlan states the measurements and the programs that they are compared with.
 type costPlan struct {
 	frames int    // of each, each round
 	rounds int    // the quickest, the median and the slowest are shown
@@ -64,7 +63,7 @@ func costPlanned(t *testing.T) costPlan {
 // way is one way of getting frames, and what it costs.
 type way struct {
 	name    string
-	does    string // what is done with a frame
+	does    string // the work done per frame
 	measure func(frames int) (perFrame time.Duration, err error)
 	rounds  []time.Duration // processor time per frame
 	ours    bool
@@ -110,8 +109,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// costSize opens the device, which also sets it to the signal for the programs beside, and returns
-// the bytes of a frame.
+// costSize opens the device and returns the bytes of a frame. Opening also sets the device to the
+// signal for the other programs.
 func costSize(t *testing.T, fourcc string) int {
 	t.Helper()
 	s, err := Open(t.Context(), hdmi, url.Values{"format": {fourcc}})
@@ -191,8 +190,8 @@ func (w *way) note(t *testing.T, how capturing, c captured, frames int) {
 	}
 }
 
-// pinCount counts how often a driver is given memory under a number under which it has had other
-// memory, or none. What it counts is read between frames by another goroutine.
+// pinCount counts how often a driver is given memory under a number that had other memory, or none,
+// before. Another goroutine reads the count between frames.
 type pinCount struct {
 	node
 	had  [maxBuffers]uintptr
@@ -338,7 +337,7 @@ func (m *meter) keep(n int, lease *ringbuf.Lease[frame.Meta]) {
 	m.kept[at] = lease
 }
 
-// release gives back what is kept, so that the ring's memory may go.
+// release gives back the kept frames, so that the ring's memory may go.
 func (m *meter) release() {
 	for i, lease := range m.kept {
 		if lease != nil {
@@ -365,7 +364,7 @@ func clockOf(id, perThread int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// plainCopies measures what no way that copies can do without: a frame copied from one of as many
+// plainCopies measures the minimum of any way that copies a frame. It copies from one of as many
 // buffers as the driver has into one of as many as the ring has.
 func plainCopies(size, frames int) (perFrame time.Duration, err error) {
 	m, err := ringbuf.Map((defaultBuffers+costSlots)*size, ringbuf.MapOptions{Lock: true, Prefault: true})

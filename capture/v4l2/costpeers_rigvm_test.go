@@ -83,8 +83,7 @@ func peers(dir, fourcc string) []*way {
 func (p peer) perFrame(dir, fourcc string, frames int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), costPatience(frames))
 	defer cancel()
-	// The loader is told where the libraries are: what this machine has of its own is not looked
-	// at.
+	// The loader gets the libraries' folder, so the machine's own libraries are not used.
 	args := append([]string{"--library-path", filepath.Join(dir, "lib"), filepath.Join(dir, "bin", p.program)},
 		p.args(fourcc)...)
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "lib", "ld-linux-x86-64.so.2"), args...)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// writeCosts lays out what was measured. The first way is what the others are held against. The
-// share of a core and the ratio are of the medians: those of the quickest rounds differ more from
-// run to run. Allocations and pins are the most in a round.
+// writeCosts prints the measurements. The others are compared with the first way. The share of a
+// core and the ratio are of the medians, since those of the quickest rounds differ more from run to
+// run. Allocations and pins are the maximum of a round.
 func writeCosts(out io.Writer, title string, ways []*way) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n\n", title); err != nil {
 		return err

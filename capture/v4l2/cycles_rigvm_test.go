@@ -59,7 +59,7 @@ func TestCyclesLeaveNothing(t *testing.T) {
 	}
 }
 
-// What cannot be opened leaves nothing either, and is told in one sentence.
+// A source that cannot be opened leaves nothing either, and its error is one sentence.
 func TestBadInput(t *testing.T) {
 	for _, path := range []string{hdmi, hdmiMulti} {
 		still(t, path)
@@ -146,7 +146,7 @@ func nodesOf(t *testing.T) (output, metadata string) {
 	return output, metadata
 }
 
-// Who may not open a node is told which group may.
+// The error for a node without permission names the group that may open it.
 func TestNoPermission(t *testing.T) {
 	if err := os.Chown(hdmi, 0, 44); err != nil {
 		t.Fatal(err)

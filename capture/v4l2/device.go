@@ -53,11 +53,11 @@ type Input struct {
 	Index   int
 	Name    string   // "HDMI 0"
 	Type    string   // "camera" (which is what receivers are too), "tuner", "touch"
-	Status  []string // what is the matter, decoded: "no power", "no signal", …; empty if nothing
-	Timings bool     // it has DV timings: HDMI, DVI, SDI, VGA
+	Status  []string // the device's problems, decoded: "no power" or "no signal", for example
+	Timings bool     // the input has DV timings: HDMI, DVI or SDI, also VGA
 }
 
-// Signal says what comes in.
+// Signal is the state of the input's signal.
 type Signal uint8
 
 const (
@@ -70,8 +70,8 @@ const (
 	SignalProtected                // ErrProtected
 )
 
-// String is a word for machines and people: "present", "no cable", "no signal", "no lock", "out of
-// range", "protected", "unknown".
+// String returns a word for machines and people: "present", "no cable", "no signal". The others are
+// "no lock", "out of range", "protected" and "unknown".
 func (s Signal) String() string {
 	switch s {
 	case SignalPresent:
@@ -148,7 +148,7 @@ type Current struct {
 type Control struct {
 	ID       uint32
 	Name     string
-	Kind     string // "integer", "boolean", "menu", "bitmask", "button"
+	Kind     string // "integer", "boolean", "menu"; "bitmask", "button"
 	Min, Max int64
 	Step     int64
 	Value    int64

@@ -1,62 +1,63 @@
-// Package v4l2 captures what a capture card receives: HDMI, DVI or USB, through the kernel's V4L2
+// Package v4l2 captures the signal at a capture card (HDMI, DVI or USB) through the kernel's V4L2
 // interface.
 //
-// It stands at the beginning of the flow, beside the other sources, and runs on the signal's clock.
-// Its way is
+// It is a source beside the others and runs on the signal's clock.
 //
-//  1. [List] and [Inspect] find devices and say what they are: formats, inputs, timings, signal.
-//  2. [Open] selects the input, waits for a signal that is stable, sets the device to what the
-//     signal is, and settles on a format. What it cannot record as it is, it refuses with the
-//     reason.
+//  1. [List] and [Inspect] find devices and their formats, inputs, timings and signal.
+//  2. [Open] selects the input, waits for a stable signal, sets the device to it and negotiates a
+//     format. It rejects a signal that cannot be recorded unchanged.
 //  3. Run hands buffers to the driver, takes them back filled, and puts them into the ring.
-//  4. When the signal changes its format, Run returns capture.ErrFormatChanged and Renegotiate does
-//     the second step again.
+//  4. When the signal changes its format, Run returns capture.ErrFormatChanged. Renegotiate then
+//     repeats step 2.
 //
-// # What is never done
+// # No conversion
 //
-// Nothing is converted: a format, a size or a rate that the driver would change is refused, with a
-// list of what it has. A signal that is protected (HDCP) is not worked around. The size of the
-// picture is the size of the signal: cards that could scale are not asked to.
+// A format, size or rate that the driver would change is rejected. The error lists the supported
+// ones. A protected signal (HDCP) is not circumvented. The picture has the size of the signal:
+// cards that could scale are not asked to.
 //
-// What the driver tells of a signal is named: its range and matrix stand in the format; high
-// dynamic range, by its transfer function, in the metadata "v4l2.device", and where that changes in
-// an event "signal described"; a protected signal that the card refuses is an error of its own.
-// V4L2 has no word for a variable refresh rate: frames then come with their own times, and the
-// nominal period is that of the timings. A black picture that a card delivers for a protected
-// signal without saying so is recorded as what it is.
+// A signal's range and matrix are part of the format. High dynamic range, by its transfer function,
+// is in the metadata "v4l2.device". A change of it is an event "signal described". A protected
+// signal that the card refuses has its own error. If a card delivers a black picture for a
+// protected signal without saying so, that picture is recorded.
 //
-// # What may come back is waited for
+// V4L2 does not describe a variable refresh rate. Frames then have their own times, and the nominal
+// period is that of the timings.
 //
-// In the middle of a recording nothing that another signal would mend ends it, however long it
-// takes. There is no signal, or no frames come and the driver does not say why: "signal lost".
-// There is one that is not recorded, or that does not go with the parameters: "signal refused". The
-// device is away: "device gone"; it is back and cannot be opened: "device not usable". Each is told
-// once with its reason, and explains the frames that are missing. Errors of the driver are tried
-// again a few times in a row.
+// # Interruptions
+//
+// A recording does not end because of a signal that may return, however long that takes. Each of
+// these states is one event with its reason. The event explains the missing frames.
+//
+//   - "signal lost": the signal is absent, or frames stop and the driver gives no reason.
+//   - "signal refused": the signal cannot be recorded, or contradicts the parameters.
+//   - "device gone": the device was unplugged.
+//   - "device not usable": the device is back and cannot be opened.
+//
+// Errors of the driver are retried a few times in a row.
 //
 // # Accounting
 //
-// The driver counts frames in 32 bits, also those that it dropped. That count is continued in 64
-// bits over its wrap and over restarts of the stream, where the driver begins anew: for the time
-// without frames as many numbers are spent as frames should have come, and the frame after it says
-// why (see numbering). A frame for which the ring had no slot is counted by the ring. What is
-// missing at the end, with no frame after it, Counted says (see capture.Counter).
+// The driver counts frames in 32 bits, including those that it dropped. The package continues that
+// count in 64 bits, also over restarts of the stream, where the driver begins anew. The time
+// without frames spends as many numbers as frames were due. The next frame carries the cause (see
+// numbering). The ring counts frames for which it had no slot. Counted reports frames that are
+// missing at the end (see capture.Counter).
 //
 // # Time
 //
-// The kernel's stamp is of the start or the end of a frame. Its pixels came within one period from
-// or up to there, so that is the interval in which they were sampled. A stamp that cannot be, one
-// from before the buffer was queued or from the future, is not used; the frame then lies between
-// the last look at an empty queue and its arrival (see stamper).
+// The kernel's stamp marks the start or the end of a frame. The pixels were sampled within one
+// period after or before it. An impossible stamp, from before the buffer was queued or from the
+// future, is not used. The frame's interval is then from the last look at an empty queue to its
+// arrival (see stamper).
 //
 // # Ownership
 //
-// A source belongs to one goroutine. Run starts none. What the driver fills is memory of the driver
-// (mmap, and dmabuf, which is the same memory mapped through the buffer's own file), copied into
-// the ring at once; or slots of the ring (userptr). Close gives all of it back; so does whatever
-// fails.
+// A source belongs to one goroutine. Run starts none. With mmap, the driver fills its own memory,
+// which is copied into the ring at once. dmabuf is the same memory, mapped through the buffer's own
+// file. With userptr, the driver fills slots of the ring. Close returns all memory, and so does
+// every failure.
 //
-// Note: slots of the ring as DMABUF were rejected. The ring would have to be made of memory files
-// and wrapped by /dev/udmabuf, page by page and without huge pages, to get what USERPTR gives
-// already.
+// Note: ring slots as DMABUF were rejected. The ring would need memory files wrapped by
+// /dev/udmabuf, page by page and without huge pages. USERPTR has the same effect.
 package v4l2

@@ -96,7 +96,7 @@ func (e *EDID) detailed(d []byte) {
 		return
 	}
 	t.Period = framePeriod(uint64(t.TotalWidth)*uint64(t.TotalHeight), t.PixelClock, false)
-	if d[17]&0x80 != 0 { // interlaced: what stands there is of one field
+	if d[17]&0x80 != 0 { // interlaced: the size is that of one field
 		t.Interlaced, t.Height = true, t.Height*2
 		t.Period.Num *= 2
 	}

@@ -63,9 +63,9 @@ func (d *device) offer(modes []Mode) error {
 	return nil
 }
 
-// SetEDID has the selected input of a device offer exactly the given modes, the first one
-// preferred. Where it does already nothing happens; else the device under test sees a hot plug.
-// What is set stays until the device loses power.
+// SetEDID makes the selected input of a device offer exactly the given modes, the first one
+// preferred. If the input already does, nothing changes. Otherwise the device under test sees a hot
+// plug. The modes stay until the device loses power.
 func SetEDID(path string, modes []Mode) error {
 	n, err := openNode(path)
 	if err != nil {

@@ -124,7 +124,7 @@ func flipped(b []byte, at int) []byte {
 	return b
 }
 
-// Drivers put the physical address that CEC has into what is set.
+// Drivers insert the physical address of CEC into an EDID that is set.
 func TestSameEDID(t *testing.T) {
 	modes, _ := ParseModes("1920x1080@60,1280x720@50")
 	a, err := MakeEDID(modes)
@@ -176,8 +176,7 @@ func TestFuzzEDIDHasSeeds(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are: what can be read has modes that can be written down, and no more of them
-// than bytes.
+// Modes read from any bytes can be written. Their number is at most that of the bytes.
 func FuzzEDID(f *testing.F) {
 	for _, b := range edidSeeds() {
 		f.Add(b)

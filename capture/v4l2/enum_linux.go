@@ -59,7 +59,7 @@ func (d *device) enumPeriods(fourcc uint32, width, height int) []capture.Rationa
 	return sortPeriods(all)
 }
 
-// sortPeriods orders periods and leaves out what is none, and what is there twice.
+// sortPeriods sorts periods and removes duplicates and invalid ones.
 func sortPeriods(all []capture.Rational) []capture.Rational {
 	all = slices.DeleteFunc(all, func(r capture.Rational) bool { return r.Num <= 0 || r.Den <= 0 })
 	slices.SortFunc(all, func(a, b capture.Rational) int { return int(a.Duration(1) - b.Duration(1)) })
@@ -84,7 +84,7 @@ func (d *device) rateList(fourcc uint32, width, height int) string {
 		names = append(names, rateString(p))
 	}
 	if len(names) == 0 {
-		return "none to choose"
+		return "not selectable"
 	}
 	return strings.Join(names, " ")
 }

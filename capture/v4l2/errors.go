@@ -2,8 +2,7 @@ package v4l2
 
 import "errors"
 
-// What can be the matter with a device or its signal. Errors of this package wrap one of these
-// where it applies.
+// Problems of a device or its signal. Errors of this package wrap one of these if it applies.
 var (
 	ErrNoDevice   = errors.New("no such capture device")
 	ErrBusy       = errors.New("in use by another program")

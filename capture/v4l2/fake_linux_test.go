@@ -325,7 +325,7 @@ func (f *fakeDriver) source(params string) (*source, error) {
 	return s.(*source), nil
 }
 
-// played is what came of a script.
+// played is the result of a script.
 type played struct {
 	metas  []frame.Meta
 	pixels [][]byte
@@ -336,8 +336,8 @@ type played struct {
 	why    frame.Cause
 }
 
-// play opens a source, runs it until its script is over, follows changes of the format, and holds
-// what it leaves.
+// play opens a source and runs it until its script ends. It follows changes of the format and
+// returns the result.
 func (f *fakeDriver) run(params string, slots int, read bool) (p played, err error) {
 	f.t.Helper()
 	s, err := f.source(params)

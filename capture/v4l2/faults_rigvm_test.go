@@ -122,7 +122,7 @@ func TestWrappedTimestamp(t *testing.T) {
 	})
 }
 
-// A signal that goes and comes back leaves a gap with its cause, and is told once each way.
+// A signal that goes and returns leaves a gap with its cause, and one event each way.
 func TestSignalLost(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -375,7 +375,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// Opening waits for a signal as long as it is told.
+// Opening waits for a signal as long as the parameter says.
 func TestOpenWaits(t *testing.T) {
 	still(t, hdmi)
 	set(t, hdmi, signalMode, modeNoSignal)

@@ -25,8 +25,8 @@ type place struct {
 	index  int    // of the node among those of its device, -1 if not known
 }
 
-// after is what is known of a device that has come back. The link stays, which udev may not have
-// made anew yet.
+// after returns the identity of a device that has come back. It keeps the link, which udev may not
+// have made again yet.
 func (id identity) after(before identity) identity {
 	id.link = before.link
 	if id.index < 0 {
@@ -140,8 +140,7 @@ func (f finder) videoNodes() []string {
 	return all
 }
 
-// stableLink returns a name of a node that does not depend on the order in which devices were
-// found, or "".
+// stableLink returns a name of a node that does not depend on the order of detection, or "".
 func (f finder) stableLink(path string) string {
 	target, ok := f.resolve(path)
 	if !ok {
@@ -162,7 +161,7 @@ func (f finder) stableLink(path string) string {
 	return ""
 }
 
-// resolve follows links to what is there.
+// resolve follows links to the node.
 func (f finder) resolve(path string) (string, bool) {
 	target, err := filepath.EvalSymlinks(f.file(path))
 	return f.inside(target), err == nil

@@ -252,7 +252,7 @@ func TestReturnsUnderAnotherNumber(t *testing.T) {
 	}
 }
 
-// Why a device that is back cannot be used is told once, when it has lasted.
+// The reason why a returned device cannot be used is one event, after it has lasted.
 func TestReturnsButNotForUs(t *testing.T) {
 	f := newFake(t)
 	looks := 0

@@ -25,7 +25,7 @@ func timingsSeeds(t testing.TB) [][]byte {
 	return all
 }
 
-// Whatever a driver says of timings: what is believed can be counted with.
+// Timings that are accepted from a driver can be computed with.
 func FuzzTimings(f *testing.F) {
 	for _, b := range timingsSeeds(f) {
 		f.Add(b)

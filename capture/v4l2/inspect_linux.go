@@ -30,8 +30,8 @@ func List() ([]Device, error) {
 	return all, nil
 }
 
-// Inspect asks one device everything. Its error is also for devices that can be asked in part; what
-// is known stands in the Device all the same.
+// Inspect reads all properties of one device. If only some can be read, it returns an error and a
+// Device with those.
 func Inspect(path string) (Device, error) {
 	out := Device{Path: path, Link: stableLink(path), Input: -1, Card: cardOf(path)}
 	n, err := openNode(path)
@@ -68,7 +68,7 @@ func (d *device) inspect(out *Device) error {
 	if now, ok := d.inputNow(); ok {
 		out.Input = int(now.index)
 	}
-	// What a receiver does not say of its signal is no reason not to say the rest.
+	// A receiver that does not report its signal may report the rest.
 	out.Signal, out.Timings, out.SignalErr = d.signal()
 	if errors.Is(out.SignalErr, unix.ENODEV) {
 		return out.SignalErr

@@ -15,9 +15,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// mend does what is needed for the next stretch after one has ended with an error: it waits for the
-// signal or the device, or pauses. It returns capture.ErrFormatChanged where the next frames are of
-// another format, and an error where there will be none.
+// mend prepares the next stretch after one has ended with an error: it waits for the signal or the
+// device, or pauses. It returns capture.ErrFormatChanged if the next frames have another format.
+// Any other error ends the run.
 func (s *source) mend(ctx context.Context, why error) error {
 	if f := (fatal{}); errors.As(why, &f) {
 		return why
@@ -27,8 +27,8 @@ func (s *source) mend(ctx context.Context, why error) error {
 	case cause == frame.DeviceGone && !s.count.any:
 		return fmt.Errorf("%w: lost before its first frame (%w)", ErrNoDevice, why)
 	case errors.Is(why, errStalled):
-		// A driver that does as it is told, but for frames: a USB device, say, whose input sleeps.
-		// That may last.
+		// The driver accepts every request but sends no frames, like a USB device whose input
+		// sleeps. That may last.
 		s.failures = 0
 		s.stalls++
 		s.told.quiet(why)
@@ -125,7 +125,7 @@ func refusal(err error) bool {
 	return errors.Is(err, ErrProtected) || errors.Is(err, ErrUnsupported) || errors.As(err, new(misfit))
 }
 
-// unusable notes why there is no signal to record.
+// unusable records why the signal cannot be recorded.
 func (s *source) unusable(why error) {
 	refused, cause := refusal(why), frame.SignalLost
 	if refused {

@@ -42,9 +42,9 @@ func (c colourNumbers) same(d colourNumbers, rgb bool) bool {
 	return c == d
 }
 
-// misfit is what the signal or the device does not have just now, of what was asked for or can be
-// stored: a size, a format, a rate. When opening that is an error like any other. In the middle of
-// a recording it is waited out: the next signal may fit again.
+// misfit is a requested or necessary size, format or rate that the signal or device does not have
+// now. Open returns it like any other error. During a recording the source waits, since the next
+// signal may fit again.
 type misfit struct{ error }
 
 func (m misfit) Unwrap() error { return m.error }
@@ -131,9 +131,9 @@ func signalError(err error) error {
 	return err
 }
 
-// choose returns the driver's pixel format for what is wanted: of that name, or of several planes
-// with the same content. Nothing wanted is what the device is set to, if that can be recorded, else
-// the first in its list that can.
+// choose returns the driver's pixel format for want: the format of that name, or of several planes
+// with the same content. For an empty want it returns the format to which the device is set. If
+// that cannot be recorded, it returns the first format in the device's list that can.
 func (d *device) choose(want string) (uint32, error) {
 	all, err := d.enumFormats()
 	if err != nil {
@@ -271,8 +271,7 @@ func (d *device) negotiatePeriod(set settings, fourcc uint32, width, height int)
 	return got, nil
 }
 
-// layOut finds the frame format that holds what the driver delivers, byte by byte, and how buffers
-// are put into it.
+// layOut finds the frame format for the driver's bytes, and how buffers are copied into it.
 func (s *setup) layOut() error {
 	d := s.driver
 	pixel, _ := storedAs(d.fourcc)
@@ -280,7 +279,7 @@ func (s *setup) layOut() error {
 	if err != nil {
 		return err
 	}
-	if d.planes[0].stride != 0 { // 0 is what some drivers say where there is no padding
+	if d.planes[0].stride != 0 { // some drivers report 0 for no padding
 		f.Stride = d.planes[0].stride
 	}
 	if err := d.colour.apply(&f); err != nil {
@@ -302,7 +301,7 @@ func (s *setup) layOut() error {
 	return s.fits()
 }
 
-// wholeFrame copies a frame that lies in one piece of memory.
+// wholeFrame copies a frame that is in one piece of memory.
 func wholeFrame(f frame.Format) run {
 	planes := f.Planes()
 	last := planes[len(planes)-1]
@@ -336,7 +335,7 @@ func gather(d format, planes []frame.Plane) ([]run, error) {
 	return runs, nil
 }
 
-// fits makes sure that what is copied lies in the driver's buffers.
+// fits checks that the copied bytes are inside the driver's buffers.
 func (s *setup) fits() error {
 	for _, r := range s.runs {
 		if need, have := r.src+r.stride*(r.rows-1)+r.seen, s.driver.planes[r.plane].bytes; need > have {

@@ -71,7 +71,7 @@ func pathError(path string, err error) error {
 	return fmt.Errorf("open %s: %w", path, err)
 }
 
-// groupAdvice says who may open a node that we may not.
+// groupAdvice names the group that may open a node.
 func groupAdvice(gid uint32) string {
 	name := strconv.Itoa(int(gid))
 	if gid == 0 {

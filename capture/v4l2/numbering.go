@@ -5,17 +5,16 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// numbering makes one count of 64 bits out of the driver's counts of 32, which wrap and begin anew
-// with each stream.
+// numbering makes one 64-bit count out of the driver's 32-bit counts, which wrap and restart with
+// each stream.
 //
-// Within a stream the difference to the count before, taken in 32 bits, is what the count goes on
-// by. A driver whose clock stumbles may count two frames alike and leap over the next number: the
-// second gets the next number, and nothing is missing. One that counts backwards, stands still, or
-// leaps further than the time allows is not believed: the frame then gets the number that its time
-// gives it.
+// Within a stream the count grows by the 32-bit difference to the previous count. A driver with an
+// unsteady clock may count two frames alike and skip the next number. The second frame then gets
+// the next number, and none is missing. A count that goes backwards, repeats or leaps further than
+// the time allows is ignored. The frame then gets the number of its time.
 //
-// The first frame of a later stream gets the number that follows from the time since the last
-// frame, at least one after next, so that the hole is there to be explained.
+// The first frame of a later stream gets the number for the time since the last frame. That is at
+// least one after next, so that there is a hole to explain.
 type numbering struct {
 	period timeline.Time // from frame to frame; 0 where it is not known
 	after  timeline.Time // and from the next frame on
@@ -48,9 +47,9 @@ func (n *numbering) restart(cause frame.Cause) {
 	}
 }
 
-// changed says that what follows is of another format, which explains a hole better than the loss
-// of the signal that comes with it, but not better than a device that was away, or a signal before
-// it that was not recorded.
+// changed records that the next frames have another format. As a cause this replaces the loss of
+// signal that comes with it. It does not replace a device that was away, or an earlier signal that
+// was not recorded.
 func (n *numbering) changed() {
 	if n.missed != frame.DeviceGone && n.missed != frame.SignalRefused {
 		n.missed = frame.NoCause
@@ -84,8 +83,8 @@ func weight(c frame.Cause) int {
 // mostRepeats is how often a count may come in a row before the driver is taken not to count.
 const mostRepeats = 2
 
-// number returns the number of a frame that the driver counts as seq and that was on the screen at
-// about the given time.
+// number returns the number of a frame. seq is the driver's count, and at is about the time at
+// which the frame was on the screen.
 func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
 	before, first := n.last, !n.any
 	switch step := uint64(seq - n.driver); {
@@ -130,9 +129,9 @@ func (n *numbering) leave() {
 // and a driver hands it over when the one after it begins.
 const onItsWay = 2
 
-// counted returns the highest number that is spent at a time after the stream has ended, and why
-// numbers up to it are missing since the last frame. A stream that was cut short in the middle has
-// lost only what should long have come.
+// counted returns the highest number that is spent at a time after the stream's end. why is the
+// cause of the missing numbers since the last frame. A stream that was cut short has lost only the
+// frames that are long overdue.
 func (n *numbering) counted(now timeline.Time) (last uint64, why frame.Cause, any bool) {
 	if !n.any {
 		return 0, frame.NoCause, false

@@ -63,8 +63,7 @@ func TestNumbering(t *testing.T) {
 	}
 }
 
-// A reason stays until a frame is stored, and one that says more takes the place of one that says
-// less.
+// A reason stays until a frame is stored. A more specific one replaces a less specific one.
 func TestReasonsStay(t *testing.T) {
 	n := numbering{period: period60, after: period60}
 	n.number(0, 0)

@@ -168,8 +168,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	}
 }
 
-// What another program sets before buffers are made is not stored as if it were of the format that
-// was settled on.
+// A format that another program sets before buffers are made is not stored as the negotiated one.
 func TestFormatOfAnother(t *testing.T) {
 	small := fakeWidth * fakeHeight
 	for _, tc := range []struct {
@@ -261,7 +260,7 @@ func TestColourChange(t *testing.T) {
 	}
 }
 
-// Where userptr does not go with what the signal has become, frames are copied, which is told once.
+// Where userptr does not fit the new signal, frames are copied, and one event says so.
 func TestUserPtrFallsBack(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -390,8 +389,8 @@ func (f *fakeDriver) overAfter(periods timeline.Time) func() {
 	}
 }
 
-// Numbers that were said to be spent are not given to a frame, and before the first frame there are
-// none.
+// A frame does not get a number that Counted reported as spent. Before the first frame, none is
+// spent.
 func TestCountedThenRun(t *testing.T) {
 	f := newFake(t)
 	s, err := f.source("")

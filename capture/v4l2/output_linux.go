@@ -47,8 +47,8 @@ type OutputInfo struct {
 // outputBuffers are enough for one that is shown, one that waits, and one to fill.
 const outputBuffers = 3
 
-// OpenOutput opens an output in the mode that it is set to, or in the first of its DV timings that
-// has this size if one is given.
+// OpenOutput opens an output in its current mode. If a size is given, it uses the first DV timings
+// of that size.
 func OpenOutput(path string, width, height int) (*Output, error) {
 	f, err := openNode(path)
 	if err != nil {
@@ -178,11 +178,11 @@ func (o *Output) mapBuffers() error {
 // Info describes the output.
 func (o *Output) Info() OutputInfo { return o.info }
 
-// Put sends a frame of Info's format after the one that is shown, waits until it has taken that
-// one's place, and returns between which times it did. The frame stays until the next Put.
+// Put sends a frame of Info's format after the shown one. It waits until the frame has replaced
+// that one, and returns the interval in which that happened. The frame stays until the next Put.
 //
-// A driver gives a buffer back when it has been shown, which is when the one behind it takes its
-// place. So one buffer is kept with the driver, a second is given to it, and the first comes back.
+// A driver returns a buffer after showing it, when the next buffer takes its place. So the driver
+// keeps one buffer, gets a second, and the first comes back.
 func (o *Output) Put(ctx context.Context, pix []byte) (timeline.Interval, error) {
 	if !o.on {
 		// Drivers begin with two.
@@ -225,8 +225,8 @@ func (o *Output) give(pix []byte) error {
 	return nil
 }
 
-// take waits for a buffer that has been shown, and returns the driver's stamp, or 0 where that is
-// on no clock of ours.
+// take waits for a buffer that has been shown. It returns the driver's stamp, or 0 if the stamp is
+// on an unknown clock.
 func (o *Output) take(ctx context.Context) (timeline.Time, error) {
 	const patience = 5 * time.Second
 	end := o.clock.Now().Add(patience)

@@ -33,8 +33,7 @@ type settings struct {
 	wait          time.Duration // for a signal, when opening
 }
 
-// defaultBuffers are as many as a driver needs to run on while one frame is copied and the thread
-// is late by two.
+// defaultBuffers lets a driver continue while one frame is copied and the thread is late by two.
 const (
 	defaultBuffers = 6
 	maxBuffers     = 32 // VIDEO_MAX_FRAME of videodev2.h

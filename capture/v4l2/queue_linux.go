@@ -50,9 +50,9 @@ type filled struct {
 	planes [][]byte // what the driver says it wrote, of each plane; valid until the next call
 }
 
-// newQueue has the driver make count buffers, or prepare for as many of ours as it can tell apart:
-// a buffer whose number it knows to be of the same memory need not be pinned again, which costs
-// more than a copy of a small frame.
+// newQueue makes the driver allocate count buffers, or prepare for as many of the caller's as it
+// can distinguish. A buffer whose number already names the same memory need not be pinned again.
+// Pinning costs more than copying a small frame.
 func newQueue(d *device, m memory, count int, planes int) (*queue, error) {
 	q := &queue{d: d, memory: m, planes: planes}
 	if m == memUserPtr {
@@ -229,7 +229,7 @@ func (q *queue) take(f *filled) (bool, error) {
 			mem = e.slot.Bytes()
 		}
 		used = min(used, len(mem))
-		q.data[p] = mem[min(skip, used):used] // bytesused counts what is skipped, too
+		q.data[p] = mem[min(skip, used):used] // bytesused includes the skipped bytes
 	}
 	f.planes = q.data[:q.planes]
 	return true, nil
@@ -261,8 +261,8 @@ func (q *queue) streamOn() error {
 	return nil
 }
 
-// releaseError says that a stream's end went wrong. It is told also where the stream was to end
-// anyway.
+// releaseError says that a stream ended with an error. It is reported even if the stream was to
+// end.
 type releaseError struct{ error }
 
 func (r releaseError) Unwrap() error { return r.error }
@@ -299,7 +299,7 @@ func (q *queue) release() error {
 		}
 	}
 	if failed == nil || errors.Is(failed, unix.ENODEV) {
-		return nil // what is gone holds nothing
+		return nil // a device that is gone holds no buffer
 	}
 	return releaseError{failed}
 }

@@ -74,7 +74,7 @@ func TestSlotsOfADriverThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// A driver that does not stop is opened anew, which is no loss of the device.
+// A driver that does not stop is opened again, which is not a loss of the device.
 func TestOpenedAnew(t *testing.T) {
 	f := newFake(t)
 	f.frames(2)

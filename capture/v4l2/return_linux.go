@@ -18,7 +18,7 @@ func (s *source) gone() bool {
 	if !s.dev.shut && s.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)) == nil {
 		return false
 	}
-	_ = s.dev.close() // what is gone cannot fail to close in a way that matters
+	_ = s.dev.close() // the device is gone, so an error of close does not matter
 	return true
 }
 

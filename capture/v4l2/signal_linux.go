@@ -149,8 +149,8 @@ func (t *dvTimings) decode() (Timings, error) {
 	return u, nil
 }
 
-// signal says what comes in at the selected input. Timings are nil for devices that have none, and
-// where there is no signal. An error is of the driver, or of timings that cannot be.
+// signal returns the state of the selected input. Timings are nil for devices without them, and
+// without a signal. Errors come from the driver or from impossible timings.
 func (d *device) signal() (Signal, *Timings, error) {
 	in, _ := d.inputNow()
 	t, err := d.queryTimings()
@@ -200,8 +200,8 @@ func statusSignal(status uint32) Signal {
 	return SignalUnknown
 }
 
-// setTimings sets the receiver to the timings that it detects now, nil for devices that have none.
-// The driver's own structure goes back to it, not what was read out of it.
+// setTimings sets the receiver to the timings that it detects now, nil for devices without timings.
+// It returns the driver's own structure unchanged, not the decoded fields.
 func (d *device) setTimings() (*Timings, error) {
 	var t dvTimings
 	switch err := d.ioctl(vidiocQueryDVTimings, unsafe.Pointer(&t)); {

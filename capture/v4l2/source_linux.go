@@ -32,7 +32,7 @@ type source struct {
 	open  func(path string) (node, error)        // openNode, but in tests
 	seek  func(identity, string) (string, error) // where the device is now; see finder
 
-	subscribed bool          // the driver tells of changes of the signal
+	subscribed bool          // the driver reports changes of the signal
 	asked      timeline.Time // when the signal was asked after last
 
 	count numbering
@@ -52,20 +52,21 @@ var (
 )
 
 // Open opens a capture device by its node, such as /dev/video0, or by any link to it. The
-// parameters are
+// parameters are:
 //
-//	input=0                          which connector; as it is selected by default
-//	format=BGR4                      a pixel format by its V4L2 name; by default what the device is set to, if that can be recorded
+//	input=0                          connector (default: the selected one)
+//	format=BGR4                      V4L2 name of a pixel format (default: the device's, if it can be
+//	                                 recorded)
 //	size=1920x1080                   for devices without DV timings; others have the signal's
 //	fps=60                           the same
-//	memory=mmap|userptr|dmabuf       where the driver puts frames; mmap by default
-//	buffers=6                        how many it is given
-//	edid=1920x1080@60,1280x720@60    modes to offer to the device under test, set only if they differ from what is offered
-//	wait=3s                          for a signal
+//	memory=mmap|userptr|dmabuf       memory that the driver fills (default: mmap)
+//	buffers=6                        number of buffers of the driver
+//	edid=1920x1080@60,1280x720@60    modes to offer to the device under test, set only if they differ
+//	                                 from the offered ones
+//	wait=3s                          time to wait for a signal
 //
-// It returns with a signal that is stable, or says what is the matter, as one of this package's
-// errors. The end of ctx ends the wait for a signal, and with it Open; the source that is returned
-// knows nothing of it.
+// Open returns with a stable signal, or with one of this package's errors. The end of ctx ends the
+// wait for a signal and so Open. The returned source does not use ctx.
 func Open(ctx context.Context, target string, params url.Values) (capture.Source, error) {
 	return openWith(ctx, target, params, func(path string) (node, error) { return openNode(path) }, findAgain)
 }
@@ -182,9 +183,9 @@ func (s *source) tryQueue(found *setup) error {
 	return q.release()
 }
 
-// trySlot gives the driver a slot such as a ring has, and releases the queue. A driver whose device
-// needs its memory in one piece takes user pointers by REQBUFS and refuses most of them only when
-// it sees them (EFAULT).
+// trySlot gives the driver a slot like a ring's, and releases the queue. A driver whose device
+// needs contiguous memory accepts user pointers in REQBUFS. It refuses most of them only when it
+// sees them (EFAULT).
 func (q *queue) trySlot(size int) (err error) {
 	memory, err := ringbuf.Map(ringbuf.BytesFor(3, size), ringbuf.MapOptions{})
 	if err != nil {
@@ -285,7 +286,7 @@ func (s *source) Close() error {
 	return nil
 }
 
-// Limits of what is tried again.
+// Limits of retries.
 const (
 	mostFailures = 8
 	firstPause   = 10 * time.Millisecond
@@ -320,8 +321,8 @@ func (s *source) Run(ctx context.Context, ring *capture.Ring, events func(timeli
 	}
 }
 
-// endedWith returns what is left of a stretch's error when the recording was to end: only that its
-// end went wrong.
+// endedWith returns the part of a stretch's error that matters when the recording was to end: an
+// error of the end itself.
 func (s *source) endedWith(err error) error {
 	if failed := (releaseError{}); errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", s.uri, failed)

@@ -11,15 +11,15 @@ import (
 // stamper turns the kernel's stamp of a buffer into the interval in which its pixels were on the
 // screen.
 //
-// A stamp of the end of a frame says that its first pixel came one period before; of the start,
-// that the last one comes one period after. The stamp is in microseconds, cut off. Where the period
-// is not known, a frame began after the one before had ended and after its buffer was queued, and
+// A stamp of a frame's end means that its first pixel came one period before. A stamp of the start
+// means that its last pixel comes one period after. Stamps are truncated to microseconds. Without a
+// known period, a frame began after the previous one had ended and after its buffer was queued. It
 // was over when it was taken back.
 //
-// A frame cannot have ended before its buffer was queued, nor after it was taken back. A stamp
-// outside of these by more than drivers are wrong that compute stamps from a nominal rate, or one
-// that is of an unknown clock, is not used. The frame then ended between the last look at which
-// there was none, or the queueing of its buffer, whichever is later, and its arrival.
+// A frame cannot have ended before its buffer was queued, nor after it was taken back. Drivers that
+// compute stamps from a nominal rate may be off by a small error. A stamp that is further outside,
+// or on an unknown clock, is not used. The frame then ended before its arrival, and after the later
+// of two times: its buffer's queueing, and the last look that found no frame.
 type stamper struct {
 	period timeline.Time // of a frame; 0 where it is not known
 	wrong  bool          // a stamp was not believed
@@ -33,7 +33,7 @@ const (
 	stampSlack = timeline.Time(5 * time.Millisecond)
 )
 
-// arrival is what is known of a frame without its stamp.
+// arrival has the facts about a frame without its stamp.
 type arrival struct {
 	queued timeline.Time // when its buffer was given to the driver
 	empty  timeline.Time // the last look at which no frame was there

@@ -107,8 +107,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// check holds numbers, the reason of the one hole, and that each frame has the bytes that the
-// driver put there.
+// check compares the numbers, the reason of the one hole, and the bytes of each frame with the
+// driver's.
 func (p *played) check(t *testing.T, want []uint64, missed frame.Cause) {
 	t.Helper()
 	var got []uint64
@@ -157,8 +157,8 @@ func TestFullRing(t *testing.T) {
 	}
 }
 
-// What is lost in the ring in the middle is counted before the next frame, and takes no reason from
-// the source.
+// Losses of the ring in the middle are counted before the next frame. They do not change the
+// source's reason.
 func TestRingLossInTheMiddle(t *testing.T) {
 	for _, memory := range []string{"mmap", "userptr"} {
 		t.Run(memory, func(t *testing.T) {
@@ -194,8 +194,8 @@ func TestRingLossInTheMiddle(t *testing.T) {
 	}
 }
 
-// Frames that are short, or that the driver calls damaged, are stored and marked; what is missing
-// is 0.
+// Frames that are short, or that the driver marks as damaged, are stored and marked. Missing bytes
+// are 0.
 func TestDamagedFrames(t *testing.T) {
 	for _, memory := range []string{"mmap", "userptr"} {
 		t.Run(memory, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Why a stretch of frames ended; mend decides what comes next.
+// Reasons for the end of a stretch of frames. mend decides how to continue.
 var (
 	errSignal  = errors.New("the signal has changed")
 	errStalled = errors.New("no more frames")
@@ -170,17 +170,17 @@ func (st *stream) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return st.drain(0) // what came before the end belongs to it
+	return st.drain(0) // frames before the end belong to the stretch
 }
 
-// patience is how long no frame is no reason to ask questions.
+// patience is the time without frames after which the driver is queried.
 func (st *stream) patience() time.Duration {
 	return max(leastPatience, pollPeriods*time.Duration(st.stamp.period))
 }
 
-// drain takes what is filled, at most every buffer once: a driver may fill them faster than they
-// are taken. Frames that were on the screen after a time are not stored, if it is not 0: they are
-// of a signal that has changed.
+// drain takes filled buffers, each at most once, since a driver may fill them faster than they are
+// taken. If after is not 0, frames that were on the screen after it are not stored. They belong to
+// a changed signal.
 func (st *stream) drain(after timeline.Time) error {
 	for range st.q.all {
 		look := st.clock.Now()
@@ -271,8 +271,8 @@ func (st *stream) commitOwn(meta frame.Meta) int {
 	return st.q.place(next)
 }
 
-// copyInPlace moves a frame to the start of the slot that it lies in, which it does already unless
-// the driver has put something before it, and clears what the driver did not fill.
+// copyInPlace moves a frame to the start of its slot, if the driver put something before it. It
+// clears the bytes that the driver did not fill.
 func (s *setup) copyInPlace(slot, data []byte) (whole bool) {
 	n := min(len(data), len(slot))
 	if n > 0 && &slot[0] != &data[0] {
@@ -357,7 +357,7 @@ func (s *source) stillSet() error {
 	return nil
 }
 
-// quiet looks after a signal from which nothing is heard: the driver may not tell of its loss.
+// quiet checks a signal without frames, since the driver may not report its loss.
 func (st *stream) quiet() error {
 	now := st.clock.Now()
 	silent := now.Sub(st.heard) >= st.patience()
@@ -370,16 +370,16 @@ func (st *stream) quiet() error {
 		return st.changed()
 	}
 	st.asked = now
-	return st.stillSet() // drivers tell of other timings, few of other colours
+	return st.stillSet() // drivers report other timings, but few report other colours
 }
 
 // mostHints is how often in a row poll(2) may hint at an error that nothing else knows of.
 const mostHints = 8
 
-// whatFailed finds the reason for an error that poll(2) only hints at. The hint may mean nothing:
-// the kernel also gives it when a signal to this thread comes while poll waits for the device's
-// lock (vb2_fop_poll), which another program's question to the device holds. So a device that
-// answers, and whose queue gives what it has, is waited for again, but not for ever.
+// whatFailed finds the reason for an error that poll(2) only hints at. The hint may be false. The
+// kernel also gives it when this thread gets a signal while poll waits for the device's lock
+// (vb2_fop_poll). Another program's query of the device holds that lock. So a device that answers,
+// and whose queue works, is waited for again, a limited number of times.
 func (st *stream) whatFailed() error {
 	var c capability
 	if err := st.dev.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {

@@ -15,8 +15,9 @@ type Timings struct {
 	PixelClock    uint64 // Hz, as the driver says
 	// TotalWidth and TotalHeight count blanking too.
 	TotalWidth, TotalHeight int
-	// Period is the time of a frame. A clock within 200 millionths of a usual rate (24, 25, 30, 48,
-	// 50, 60, … and these divided by 1.001) is taken for it: receivers measure no better.
+	// Period is the time of a frame. A clock within 200 millionths of a usual rate is rounded to
+	// it, since receivers are not more exact. Usual rates are 24, 25, 30; 48, 50, 60; and further
+	// ones, and these divided by 1.001.
 	Period capture.Rational
 	VIC    int // CTA-861 video identification code, or 0
 }
@@ -71,14 +72,14 @@ func rateString(period capture.Rational) string {
 	return s
 }
 
-// Limits of what is believed of timings.
+// Limits of accepted timings.
 const (
 	maxTotal      = 1 << 16 // pixels, lines
 	maxPixelClock = 1 << 36 // Hz
 )
 
-// bounded reports whether timings are such that a signal can have them: not zero, and within what
-// can be counted with.
+// bounded returns an error unless a signal can have these timings: not zero, and small enough to
+// compute with.
 func (t Timings) bounded() error {
 	switch {
 	case t.Width <= 0 || t.Height <= 0 || t.PixelClock == 0:

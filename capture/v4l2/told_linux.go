@@ -17,7 +17,7 @@ type told struct {
 	events func(timeline.Event) // nil: nobody listens
 	clock  timeline.Clock
 
-	troubles []string // what is the matter with the signal, as told since there was none that could be recorded
+	troubles []string // problems of the signal that were reported since it could not be recorded
 	lost     bool     // "signal lost" is one of these
 	silent   bool     // the driver says that there is a signal, and no frame comes
 	away     bool     // the device
@@ -40,12 +40,12 @@ func (t *told) emit(kind string, data any) {
 	t.events(timeline.Event{At: t.clock.Now(), Source: "v4l2", Kind: kind, Data: b})
 }
 
-// mostTroubles bounds how many reasons are told while there is no signal to record: a driver may
-// have a new one each time.
+// mostTroubles bounds the reasons that are reported while the signal cannot be recorded. A driver
+// may have a new reason each time.
 const mostTroubles = 16
 
-// unusable tells that there is no signal to record, and why. Where the reason changes while there
-// is none, each is told once. A signal that is there and is not recorded is not said to be lost.
+// unusable reports that the signal cannot be recorded, and why. Each new reason is reported once. A
+// signal that is present and not recorded is not reported as lost.
 func (t *told) unusable(why error, refused bool) {
 	reason := why.Error()
 	if slices.Contains(t.troubles, reason) || len(t.troubles) >= mostTroubles {
@@ -91,7 +91,7 @@ func (t *told) usable(s *setup) {
 	t.emit("signal back", data)
 }
 
-// formatChanged tells of the end of a renegotiation, if it came to something else.
+// formatChanged reports the end of a renegotiation, if the format differs.
 func (t *told) formatChanged(from, to capture.Info) {
 	if from.Format == to.Format && from.Period == to.Period {
 		return
@@ -111,7 +111,7 @@ func (t *told) memoryChanged(why error) {
 	t.emit("memory changed", map[string]string{"from": string(memUserPtr), "to": string(memMMAP), "reason": t.fellBack})
 }
 
-// gone and back tell of the device.
+// gone and back report the device's state.
 func (t *told) gone(path string) {
 	if !t.away {
 		t.away = true

@@ -15,16 +15,16 @@ type ending struct {
 // maxBoxes bounds the walk through a file. A fragmented film of ten hours has some 36,000 boxes.
 const maxBoxes = 1 << 20
 
-// cutShort finds out whether a file ends before it should, for formats in which lengths stand
-// before the things they are of. Decoding finds this only roughly: with variable frame rate the
-// number of frames is not known beforehand, and the length told may be that of the sound.
+// cutShort reports whether a file ends too early, for formats that state lengths before their
+// contents. Decoding finds this only roughly: with a variable frame rate, the number of frames is
+// not known beforehand. The stated length may be that of the sound.
 //
 //   - MP4, MOV (ISO/IEC 14496-12): every outermost box has its size.
 //   - Matroska, WebM (RFC 8794, RFC 9559): the segment has its size, unless it was written live.
 //   - AVI: every RIFF chunk has its size.
 //   - MPEG-TS (ISO/IEC 13818-1): the file is made of packets of 188 bytes, or 192 with time codes.
 //
-// Other formats, and what can't be understood, are neither whole nor cut.
+// Other formats and unreadable files are neither whole nor cut.
 func cutShort(r io.ReaderAt, size int64) ending {
 	head := make([]byte, 577)
 	n, _ := r.ReadAt(head, 0)
@@ -95,7 +95,7 @@ func walkRIFF(r io.ReaderAt, size int64) ending {
 	var head [8]byte
 	for at, chunks := int64(0), 0; chunks < maxBoxes; chunks++ {
 		if n, _ := r.ReadAt(head[:], at); n < 8 || string(head[:4]) != "RIFF" {
-			return ending{whole: at > 0} // what comes after the last RIFF chunk is not part of the film
+			return ending{whole: at > 0} // data after the last RIFF chunk is not part of the film
 		}
 		length := 8 + int64(binary.LittleEndian.Uint32(head[4:]))
 		if length > size-at {

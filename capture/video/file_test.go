@@ -244,7 +244,7 @@ func TestFileRefuses(t *testing.T) {
 	}
 }
 
-// Streams without times get them from the rate, and that is told.
+// Streams without times get them from the rate, and an event says so.
 func TestTimesMadeUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h264")
 	ffmpeg(t, "ffmpeg", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=1", "-c:v", "libx264", path)
@@ -263,7 +263,7 @@ func TestTimesMadeUp(t *testing.T) {
 	}
 }
 
-// A rotation is told and not done.
+// A rotation is reported and not applied.
 func TestRotation(t *testing.T) {
 	plain := variable(t, "a.mp4", x264()...)
 	path := filepath.Join(t.TempDir(), "b.mp4")

@@ -42,8 +42,7 @@ func openPictures(dir, fps string) (capture.Source, error) {
 	return p, nil
 }
 
-// list finds the pictures and puts them in order. Files that are no pictures by their names are
-// passed over.
+// list finds the pictures and sorts them. Files without a picture's extension are skipped.
 func (p *pictures) list() error {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {

@@ -1,22 +1,22 @@
-// Package x11 captures what an X display shows, through shared memory (MIT-SHM), on Linux.
+// Package x11 captures an X display through shared memory (MIT-SHM), on Linux.
 //
-// It stands at the beginning of the flow, beside the other sources, and is on the clock: tick n
-// falls at start + n × period, and sequence numbers are tick numbers. A tick that passes by a whole
-// period is missed and leaves a hole, explained by frame.SourceLate; a full ring loses the tick,
-// which the ring counts. An X server does not tell when its picture changed, so a frame's sampling
-// time is the interval from before the request to after the reply: its pixels were on the screen at
-// some moment in between. What appears and vanishes between two ticks is not seen; a capture card
-// would see it.
+// It is a source on the clock: tick n is at start + n × period, and sequence numbers are tick
+// numbers. A tick that is late by a whole period is missed and leaves a hole with the cause
+// frame.SourceLate. With a full ring, the tick is lost and the ring counts it.
 //
-// The server writes the picture into a System V segment, which is marked for removal as soon as
-// both sides have it and so cannot outlive them. From there each frame is copied once, into the
-// ring.
+// An X server does not report when its picture changed. So a frame's sampling time is the interval
+// from before the request to after the reply. Its pixels were on the screen at some moment in
+// between. A picture that appears and vanishes between two ticks is not recorded; a capture card
+// would record it.
 //
-// The pointer is not part of the picture in X. Unless the source is asked to leave it out it is
-// asked for along with the picture (XFixes) and drawn in.
+// The server writes the picture into a System V segment. The segment is marked for removal as soon
+// as both sides have it, so it cannot outlive them. Each frame is copied once, into the ring.
 //
-// A source's methods belong to one goroutine, except that of its connection: the X library runs
-// four goroutines per connection, from Open to Close. Run may be called once.
+// In X, the pointer is not part of the picture. The source requests it with each picture (XFixes)
+// and draws it, unless the parameters leave it out.
+//
+// A source's methods belong to one goroutine. The X library runs four goroutines per connection,
+// from Open to Close. Run may be called once.
 package x11
 
 import "errors"

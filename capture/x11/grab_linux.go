@@ -16,9 +16,9 @@ import (
 
 // grabber takes pictures of one region of a screen.
 //
-// Its two requests are written by hand and their cookies used again, because the library's own
-// calls allocate a request, a cookie, four channels and a reply each time. What is left is the
-// library's envelope around each request and the buffer of its reply.
+// Its two requests are written by hand and reuse their cookies. The library's own calls allocate a
+// request, a cookie, four channels and a reply each time. The library's envelope around each
+// request and the buffer of its reply remain.
 type grabber struct {
 	c      *connection
 	region frame.Region
@@ -65,10 +65,9 @@ func newGrabber(c *connection, region frame.Region, cursor bool) (*grabber, erro
 
 // extension makes an extension's requests available to the library and returns its opcode.
 //
-// Note: the library's Init was rejected. It writes to maps of the whole process while the
-// goroutines of other connections read them, so two sources at once could end the program. What
-// Init adds is to understand the extension's own events and errors, and none of either comes for
-// what is requested here.
+// Note: the library's Init was rejected. It writes to maps of the whole process while goroutines of
+// other connections read them. So two sources at once could end the program. Init adds the
+// extension's own events and errors, which the requests here do not cause.
 func (c *connection) extension(name string) (byte, error) {
 	r, err := xproto.QueryExtension(c.Conn, uint16(len(name)), name).Reply()
 	if err != nil {
@@ -150,8 +149,7 @@ func (g *grabber) watch() error {
 		[]uint32{xproto.EventMaskStructureNotify}).Check()
 }
 
-// sizeChange reads the events that have come, and reports a size that no longer fits what is
-// captured.
+// sizeChange reads the pending events. It reports a size that no longer fits the captured region.
 func (g *grabber) sizeChange() error {
 	for {
 		e, xerr := g.c.PollForEvent()

@@ -24,11 +24,11 @@ type source struct {
 
 var _ capture.Source = (*source)(nil)
 
-// Open connects to a display of this machine, ":9" or ":9.0", or that of the environment for "".
-// The parameters are
+// Open connects to a display of this machine, ":9" or ":9.0". For "" it uses the environment's. The
+// parameters are:
 //
-//	region=WxH+X+Y   what to capture, the whole screen by default
-//	cursor=0         leaves the pointer out; 1 draws it in, which is the default
+//	region=WxH+X+Y   region to capture (default: the whole screen)
+//	cursor=0         leave the pointer out (default: 1, draw it)
 //	fps=60           ticks a second, also 59.94 or 60000/1001
 //
 // Frames are frame.BGR4 without padding.

@@ -173,7 +173,7 @@ func TestBlend(t *testing.T) {
 	if want := []byte{100, 100, 100, 9, 178, 50, 127, 9, 0, 0, 255, 9}; !bytes.Equal(pix, want) {
 		t.Errorf("got %v, want %v", pix, want)
 	}
-	for n := range reply { // a reply that is shorter than it says is no cursor
+	for n := range reply { // a reply that is shorter than it says is not a cursor
 		if _, ok := parseCursor(reply[:n]); ok {
 			t.Errorf("%d bytes were taken for a cursor", n)
 		}
@@ -301,7 +301,7 @@ func resize(t *testing.T, c *client, width, height int) {
 	}
 }
 
-// Our own segments stand in the kernel's list for as long as they are attached, marked for removal.
+// Segments of this process stay in the kernel's list while attached, marked for removal.
 func TestNoSegmentIsLeft(t *testing.T) {
 	server := startServer(t, "320x200x24")
 	s := server.open(t, "")

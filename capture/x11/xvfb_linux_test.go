@@ -124,7 +124,8 @@ func (c *client) fill(colour uint32, x, y, width, height int) {
 		[]xproto.Rectangle{{X: int16(x), Y: int16(y), Width: uint16(width), Height: uint16(height)}}).Check())
 }
 
-// cursor gives the root window a cursor of one colour, hot at (hotX, hotY), and moves the pointer.
+// cursor gives the root window a cursor of one colour and moves the pointer. The cursor's hot spot
+// is (hotX, hotY).
 func (c *client) cursor(size, hotX, hotY, x, y int) {
 	c.t.Helper()
 	pix, err := xproto.NewPixmapId(c.Conn)

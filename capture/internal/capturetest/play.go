@@ -25,8 +25,8 @@ type Delivered struct {
 // Bytes returns all frames, one behind the other.
 func (d Delivered) Bytes() []byte { return bytes.Join(d.Frames, nil) }
 
-// Play runs a source to its end through a ring of three slots, and closes it twice, as it must
-// allow.
+// Play runs a source to its end through a ring of three slots. It closes the source twice, as the
+// contract allows.
 func Play(t testing.TB, s capture.Source) (d Delivered) {
 	t.Helper()
 	size := s.Info().Format.Size()

@@ -23,8 +23,7 @@ const (
 	orientationAuto gocv.VideoCaptureProperties = 49
 )
 
-// Serve decodes a file. It writes the information, the times of the packets, each frame, and the
-// end.
+// Serve decodes a file. It writes the information, the packets' times, the frames and the end.
 func Serve(c *media.Conn, detail json.RawMessage) error {
 	var job media.DecodeJob
 	if err := json.Unmarshal(detail, &job); err != nil {

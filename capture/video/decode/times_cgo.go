@@ -57,11 +57,11 @@ type fileTimes struct {
 	num, den int64
 }
 
-// readTimes reads the times out of a file's packets. There are none where the container has none.
+// readTimes reads the times of a file's packets. It returns none if the container has none.
 //
 // Note: OpenCV 4.6 was rejected for this. Its position is the decoding time of the packet that
-// completed a frame, which is the presentation time by luck, and 0 for the last frames of a stream
-// with B-frames.
+// completed a frame. That equals the presentation time by luck, and is 0 for the last frames of a
+// stream with B-frames.
 func readTimes(path string) fileTimes {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))

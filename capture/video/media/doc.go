@@ -1,17 +1,17 @@
 // Package media starts eideticker-media and exchanges messages with it.
 //
-// Place in the flow: between the program, which is pure Go, and the one that links OpenCV and
-// FFmpeg. capture/video asks it to decode a file, analyze/render to encode a video.
+// The main program is pure Go. eideticker-media links OpenCV and FFmpeg. capture/video asks it to
+// decode a file, and analyze/render asks it to encode a video.
 //
-// Each job has a process of its own, and the process has one job. Both sides write messages to
-// pipes: standard input and standard output of the process. A message is a byte that says its kind,
-// a length of four bytes, and so many bytes. Numbers are little-endian. Each side bounds the length
-// by what it expects, and rejects other kinds.
+// Each job has a process of its own, and a process has one job. Both sides write messages to the
+// process's standard input and output. A message is a byte for its kind, a length of four bytes,
+// and the payload. Numbers are little-endian. Each side bounds the length by the expected size, and
+// rejects other kinds.
 //
 //	decode   J job ▶    ◀ I information, T times of packets, F frames, E end
 //	encode   J job ▶    ◀ I the file is open    D draw, S slot, E end ▶    ◀ E the file is complete
 //
-// X replaces any answer: a [Failure]. The process ends where its standard input ends, so it never
-// outlives the program. It ignores Ctrl-C, which a terminal sends to both: the program decides what
-// becomes of the job.
+// X, a [Failure], replaces any answer. The process ends when its standard input ends, so it never
+// outlives the program. It ignores Ctrl-C, which a terminal sends to both: the program decides
+// about the job.
 package media

@@ -77,8 +77,8 @@ type EncodeJob struct {
 	KeyInterval int `json:"key_interval"`
 }
 
-// DrawHead begins a message of Draw. BGR pixels follow: a picture of FromWidth x FromHeight, which
-// is scaled to the rectangle by the mean of areas if its size is another.
+// DrawHead begins a Draw message. BGR pixels follow: a picture of FromWidth x FromHeight. A picture
+// of another size is scaled to the rectangle by area means.
 type DrawHead struct {
 	X, Y, Width, Height   uint32
 	FromWidth, FromHeight uint32

@@ -1,6 +1,6 @@
-// Package display finds X displays: what a display's name says, where its server listens, and which
-// cookie it asks for. The library that speaks to servers can find them too, but keeps their sockets
-// to itself, and a server that hangs is given up by its socket's deadline only.
+// Package display finds X displays: it parses a display's name, and finds its server's address and
+// cookie. The X library can find them too. But it keeps its sockets to itself, and only a socket's
+// deadline ends the wait for a server that hangs.
 package display
 
 import (
@@ -47,9 +47,9 @@ func Parse(s string) (Address, error) {
 	return a, nil
 }
 
-// Dial connects to the display's server. The connection is one for xgb.NewConnNet: the greeting
-// that the library writes first is replaced by one with the right cookie, since given a socket it
-// does not know which display the socket belongs to. Patience is how long the server may take.
+// Dial connects to the display's server, waiting at most patience. The connection is for
+// xgb.NewConnNet. Given a socket, the library does not know the display, so its greeting lacks the
+// cookie. The connection replaces that greeting by one with the right cookie.
 func (a Address) Dial(patience time.Duration) (net.Conn, error) {
 	network, where := "unix", filepath.Join(SocketDir, "X"+a.Number)
 	if a.Host != "" {

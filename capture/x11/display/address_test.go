@@ -65,8 +65,8 @@ func TestFindCookie(t *testing.T) {
 	}
 }
 
-// TestGreeting: the first write is the greeting with the cookie, whatever was given, and what comes
-// after it is as it was given.
+// TestGreeting: the first write is replaced by the greeting with the cookie. Later writes pass
+// unchanged.
 func TestGreeting(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {

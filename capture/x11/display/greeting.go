@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// greeter writes a greeting in place of what is written to it first.
+// greeter replaces the first write by a greeting.
 type greeter struct {
 	net.Conn
 	display string
@@ -57,7 +57,8 @@ func cookie(ip net.IP, display string) (name, data []byte) {
 	return findCookie(b, ip, display)
 }
 
-// findCookie reads the entries of an Xauthority file (Xau.h): family, address, display, name, data.
+// findCookie reads the entries of an Xauthority file (Xau.h): family, address and display; name and
+// data of the cookie.
 func findCookie(b []byte, ip net.IP, display string) (name, data []byte) {
 	const magic = "MIT-MAGIC-COOKIE-1"
 	const internet, internet6, local, wild = 0, 6, 256, 65535
