@@ -5,27 +5,26 @@ import (
 	"sync/atomic"
 )
 
-// bell lets one goroutine sleep until another has changed something that it waits for.
+// bell lets one goroutine sleep until another has made a change.
 //
-// The sleeper arms the bell, looks once more, and only then waits. The waker makes its
-// change, and only then looks whether the bell is armed. Ordering: these four are atomic
-// operations, and Go gives all of those one total order; whichever of arming and
-// changing comes first in it, the other side's look sees it. So no wake-up is lost.
-// A token left from an earlier round costs the sleeper one more look.
+// The sleeper arms the bell, checks once more, and only then waits. The waker makes its change, and
+// only then checks whether the bell is armed. Ordering: these four are atomic operations, and Go
+// gives atomic operations one total order. Arming and changing are ordered in it, so the check of
+// the later side sees the earlier side. So no wake-up is lost. A token of an earlier round costs
+// the sleeper one more check.
 //
-// What a wake-up costs the capture thread. While nobody sleeps it is one atomic load per
-// reader, and no channel is touched. When a reader does sleep, waking it is a send that does not
-// block on a channel with room for one. Inside, the Go runtime takes the channel's own
-// lock for a few dozen instructions that neither block nor allocate. The only other
-// goroutine that can be inside that lock is the sleeper while it enters or leaves its
-// select, and the window exists at most once per sleep. The thread is then made
-// runnable, which no way of waking a goroutine avoids. What can't happen is what the rule
-// "the capture thread never waits" is about: waiting for a goroutine that holds a
-// lock while it works on a frame, waits for a disk, or is not scheduled.
+// The cost of a wake-up for the capture thread is one atomic load per reader while nobody sleeps.
+// If a reader sleeps, waking it is a send that does not block, on a channel with room for one. The
+// Go runtime takes the channel's lock for a few dozen instructions, which neither block nor
+// allocate. Only the sleeper can hold that lock too, while it enters or leaves its select. That
+// happens at most once per sleep. The thread is then made runnable, as in every way of waking a
+// goroutine.
 //
-// Note: a futex or an eventfd of our own was rejected. It has its own lock in the
-// kernel, costs a system call per frame, pins a thread per reader, and cannot be
-// cancelled by a context without a goroutine more.
+// So the capture thread does not wait for a goroutine that works on a frame, waits for a disk, or
+// is not scheduled.
+//
+// Note: a futex or an eventfd was rejected. It has its own lock in the kernel, costs a system call
+// per frame, and pins a thread per reader. A context cannot cancel it without another goroutine.
 type bell struct {
 	armed atomic.Bool
 	ch    chan struct{}

@@ -2,27 +2,26 @@ package ringbuf
 
 import "sync/atomic"
 
-// freeList is a stack of free slots that any reader pushes to and the writer empties.
+// freeList is a stack of free slots. Any reader pushes to it, and the writer empties it.
 //
-// Taking one slot off a shared stack invites ABA: the slot that was on top may have
-// been taken and returned meanwhile, with another below it. So the writer does not: it
-// takes the whole chain with one Swap, which cannot fail or retry, and then uses it up in
-// private. A push is safe from ABA because all it needs is that the slot it names as
-// next is on top at the moment of its CompareAndSwap, whatever happened in between.
+// Taking one slot off a shared stack suffers from ABA: meanwhile the top slot may have been taken
+// and returned, with another below it. So the writer takes the whole chain with one Swap, which
+// cannot fail or retry. It then uses the chain up in private. A push is safe from ABA. It only
+// needs that the slot it names as next is on top at the moment of its CompareAndSwap.
 //
 // The slot freed last is used first: its bytes may still be in a cache.
 type freeList[M any] struct {
-	// top is the index+1 of the slot on top, 0 when empty. Ordering: Slot.next is a plain
-	// field, written before the CompareAndSwap that puts the slot on top and read
-	// after the Swap that takes it off. Pushes follow each other through top, so the
-	// Swap sees the whole chain, and all that the readers did before they released.
+	// top is the index+1 of the slot on top, 0 when empty. Ordering: Slot.next is a plain field. It
+	// is written before the CompareAndSwap that puts the slot on top, and read after the Swap that
+	// takes it off. Pushes follow each other through top. So the Swap sees the whole chain, and
+	// everything the readers did before they released.
 	top atomic.Uint32
 }
 
 // push adds a slot that nobody refers to.
 func (f *freeList[M]) push(r *Ring[M], s *Slot[M]) {
-	// Ordering: counted as free before it can be taken, so used never exceeds the
-	// number of slots, and neither does its high-water mark.
+	// Ordering: a slot is counted as free before it can be taken. So used and its high-water mark
+	// never exceed the number of slots.
 	r.used.Add(-1)
 	for {
 		top := f.top.Load()

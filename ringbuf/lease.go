@@ -9,10 +9,9 @@ import "sync/atomic"
 type Lease[M any] struct {
 	reader *Reader[M]
 	slot   *Slot[M]
-	// holds is 1 after Next, more with Retain. Each lease counts for itself, so that a
-	// release too many is found here and does not take another reader's frame away.
-	// Ordering: every holder's last look comes before its decrement, and the one that
-	// reaches 0 goes on to decrement Slot.refs.
+	// holds is 1 after Next, and more with Retain. Each lease counts for itself. So an extra
+	// Release is found here and does not take another reader's frame away. Ordering: every holder's
+	// last look comes before its decrement. The holder that reaches 0 then decrements Slot.refs.
 	holds atomic.Int32
 }
 

@@ -27,10 +27,10 @@ func (c *counters) takePending() uint64 {
 	return n
 }
 
-// lose counts a frame for which there was no slot, and blames it on who held the most slots at
-// that moment: the reader that is furthest behind or keeps the most leases, first
-// come first blamed; the writer itself if it held more than any of them. Readers go
-// on meanwhile, so blame is a judgement of the moment; the count is exact.
+// lose counts a frame without a slot, and blames the holder of the most slots at that moment. This
+// is the reader that is furthest behind or keeps the most leases; with equal counts, the first. It
+// is the writer if that held more than any reader. Readers continue meanwhile, so the blame is
+// approximate. The count is exact.
 func (r *Ring[M]) lose() {
 	r.counters.pending.Add(1)
 

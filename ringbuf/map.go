@@ -10,12 +10,12 @@ import (
 
 // MapOptions says how [Map] prepares memory. The zero value leaves it to the first use.
 type MapOptions struct {
-	// Lock keeps the memory from being swapped out, which also makes it present. Not to get
-	// the lock is no failure of Map; see Memory.Locked.
+	// Lock keeps the memory from being swapped out, which also makes it present. A refused lock
+	// does not fail Map; see Memory.Locked.
 	Lock bool
-	// Prefault makes the memory present now, so that the first round of the ring does not take a
-	// page fault per page. How long that takes is the machine's affair: for 1 GiB, a virtual
-	// one needed 2.6 s when its host had to find the memory first, and 0.05 s the next time.
+	// Prefault makes the memory present now, so that the first round of the ring has no page
+	// faults. The time depends on the machine. For 1 GiB, a virtual one needed 2.6 s when its host
+	// had to find the memory first, and 0.05 s the next time.
 	Prefault bool
 }
 
@@ -40,10 +40,10 @@ var (
 	errUnmapped = fmt.Errorf("memory was given back: %w", os.ErrClosed)
 )
 
-// Map returns size bytes of zeroed memory. On Linux it is an anonymous private mapping
-// that starts at a huge page, is left out of core dumps, and for which huge pages are
-// advised: with them a 4 GiB ring needs 2,048 entries in the page tables, not a million.
-// Elsewhere it is plain Go memory. It fails if the system has not that much.
+// Map returns size bytes of zeroed memory. On Linux it is an anonymous private mapping that starts
+// at a huge page. Core dumps omit it, and huge pages are advised: with them a 4 GiB ring needs
+// 2,048 page table entries instead of a million. Elsewhere it is plain Go memory. Map fails if the
+// system does not have that much memory.
 func Map(size int, o MapOptions) (*Memory, error) {
 	if size <= 0 || size > maxMap {
 		return nil, fmt.Errorf("map %d bytes of ring memory: size must be from 1 to %d", size, int64(maxMap))
@@ -56,7 +56,7 @@ func Map(size int, o MapOptions) (*Memory, error) {
 	if o.Lock {
 		m.lockErr = lockMemory(m.bytes)
 	}
-	if o.Prefault && m.lockErr != nil { // what is locked is present
+	if o.Prefault && m.lockErr != nil { // locked memory is present
 		if err := prefault(m.bytes); err != nil {
 			return nil, errors.Join(fmt.Errorf("make %d bytes of ring memory present: %w; ask for a smaller ring", size,
 				err), m.Close())
@@ -75,8 +75,9 @@ func (m *Memory) Bytes() []byte {
 // Locked reports whether the memory is locked into RAM. If not, LockError says why.
 func (m *Memory) Locked() bool { return m.LockError() == nil }
 
-// LockError says why the memory is not locked: not asked for, not allowed (and what would
-// allow it), given back, or an errors.ErrUnsupported on this system. Nil if it is locked.
+// LockError returns the reason why the memory is not locked, or nil if it is. The lock was not
+// requested, not allowed (with the limit to raise), or given back. On systems without locks it is
+// an errors.ErrUnsupported.
 func (m *Memory) LockError() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,8 +87,8 @@ func (m *Memory) LockError() error {
 	return m.lockErr
 }
 
-// HugePages reports whether the kernel takes advice on huge pages for this memory. If not,
-// HugePagesError says why. How much it has found room for so far is told by HugeBytes.
+// HugePages reports whether the kernel accepts advice on huge pages for this memory. If not,
+// HugePagesError returns the reason. HugeBytes returns the current share.
 func (m *Memory) HugePages() bool { return m.HugePagesError() == nil }
 
 // HugePagesError says why there will be no huge pages: switched off, given back, or an
@@ -101,9 +102,9 @@ func (m *Memory) HugePagesError() error {
 	return m.hugeErr
 }
 
-// HugeBytes returns how many bytes stand in huge pages at the moment. It asks the
-// kernel, which takes time: for reports, not for loops. Its error is an
-// errors.ErrUnsupported where the system does not tell.
+// HugeBytes returns how many bytes are in huge pages now. It queries the kernel, which takes time:
+// use it for reports, not in loops. Its error is an errors.ErrUnsupported if the system does not
+// report this.
 func (m *Memory) HugeBytes() (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

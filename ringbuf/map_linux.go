@@ -15,8 +15,8 @@ import (
 const hugePage = 2 << 20
 
 func mapMemory(size int) (*Memory, error) {
-	// Room for one huge page more, to start at one and to end inside one. What lies
-	// around stays untouched and costs address space only.
+	// Room for one more huge page, to start and end at one. The rest around it stays untouched and
+	// costs address space only.
 	whole, err := unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func adviseHugePages(b []byte) error {
 	text, err := os.ReadFile(policy)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("advise huge pages: %w: there is no %s", errors.ErrUnsupported, policy)
+		return fmt.Errorf("advise huge pages: %w: no %s", errors.ErrUnsupported, policy)
 	case err == nil && bytes.Contains(text, []byte("[never]")):
 		return fmt.Errorf("advise huge pages: switched off; write madvise to %s", policy)
 	}

@@ -36,8 +36,8 @@ func TestMap(t *testing.T) {
 				}
 				b[i] = byte(i)
 			}
-			// Whether there is a lock or huge pages depends on the machine; that it is told why
-			// not, doesn't.
+			// Locks and huge pages depend on the machine. The reason must be reported on every
+			// machine.
 			if m.Locked() != (m.LockError() == nil) || m.Locked() && !c.options.Lock {
 				t.Errorf("Locked = %t, reason %v", m.Locked(), m.LockError())
 			}

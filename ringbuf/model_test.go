@@ -345,7 +345,7 @@ func (m *model) compare() {
 	}
 }
 
-// finish ends the stream, drains it, and looks for what is left in use.
+// finish ends the stream, drains it and finds slots that are still in use.
 func (m *model) finish() {
 	m.closed = io.EOF
 	m.ring.Close(nil)

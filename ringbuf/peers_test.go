@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// carrier is what the benchmark asks of a way to hand frames from one goroutine to others, each
-// of which gets all of them. Frames lie in preallocated buffers in every case.
+// carrier hands frames from one goroutine to others, each of which gets all of them. Frames are in
+// preallocated buffers in every case.
 type carrier interface {
 	// write waits for a buffer, lets fill write it, and hands it over.
 	write(fill func([]byte))

@@ -2,5 +2,5 @@
 
 package ringbuf
 
-// raceEnabled shortens what is only repetition; the schedules with several goroutines run in full.
+// raceEnabled shortens repetitions. The schedules with several goroutines run in full.
 const raceEnabled = true

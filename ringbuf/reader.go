@@ -47,10 +47,10 @@ type Reader[M any] struct {
 	mu   sync.Mutex // guards Next's step against Close. The writer never takes it.
 	done bool       // guarded by mu
 
-	// position of the next frame to take; for Latest, of the oldest still acceptable.
-	// It and skipped change under mu only. They are atomic for those who count: what was
-	// delivered and what is on lease follows from here, see stats.go. Nothing that is
-	// read or freed depends on a count, so they need no order among each other.
+	// position is the next frame to take. For Latest it is the oldest that is still acceptable. It
+	// and skipped change under mu only. They are atomic for the counters in stats.go, which derive
+	// delivered and leased frames from them. Reading or freeing does not depend on a count, so they
+	// need no mutual order.
 	position atomic.Uint64
 	skipped  atomic.Uint64
 	released atomic.Uint64 // leases that ended
@@ -84,15 +84,15 @@ func (r *Ring[M]) NewReader(mode Mode) *Reader[M] {
 	case word(r.state.Load()).lossless() == maxLossless:
 		panic("ringbuf: too many lossless readers")
 	default:
-		// The same Add counts the reader and tells the head: each commit is either before,
-		// and not the reader's, or after, and counted it.
+		// The same Add counts the reader and returns the head. A commit before it is not the
+		// reader's. A commit after it has counted the reader.
 		rd.start = word(r.state.Add(1)).head()
 	}
 	rd.position.Store(rd.start)
 	r.nextID++
 	rd.id = r.nextID
-	// Ordering: listed before its first Next looks at the head. A commit that walked the list
-	// without it has moved the head before that look, so the reader sees the frame unwoken.
+	// Ordering: the reader is listed before its first Next looks at the head. A commit that walked
+	// the list without it moved the head before that look. So the reader sees the frame unwoken.
 	roll := append(slices.Clone(*r.readers.Load()), rd)
 	r.readers.Store(&roll)
 	return rd
@@ -131,7 +131,8 @@ func (rd *Reader[M]) Next(ctx context.Context) (*Lease[M], error) {
 	}
 }
 
-// TryNext is Next for what is there: it returns nil without an error if there is no frame yet.
+// TryNext is like Next but does not wait. It returns nil without an error if the next frame is not
+// committed yet.
 func (rd *Reader[M]) TryNext() (*Lease[M], error) { return rd.poll() }
 
 // poll leases a frame if there is one, and returns neither lease nor error if there

@@ -34,10 +34,10 @@ type Ring[M any] struct {
 	writer[M]
 	_ cpu.CacheLinePad
 
-	// state is head, end of stream and the number of lossless readers in one word (see word),
-	// so that a commit and a reader's coming or going have one order that all agree on.
-	// Ordering: Commit's Add publishes everything that the writer stored before it; a reader
-	// that loads the new head sees it all.
+	// state is the head, the end of stream and the number of lossless readers in one word (see
+	// word). So all agree on one order of commits and of readers that come or go. Ordering:
+	// Commit's Add publishes everything that the writer stored before it. A reader that loads the
+	// new head sees all of it.
 	state atomic.Uint64
 	err   error // what readers get after the last frame; stored before the closed bit is set
 
@@ -61,9 +61,8 @@ type writer[M any] struct {
 	held   int      // slots acquired and not yet committed or abandoned
 }
 
-// word is the ring's state: bits 0–14 count the lossless readers, bit 15 says that the
-// stream has ended, bits 16–63 are the position of the next frame (2^48 of them are
-// reached after 148,000 years at 60 Hz).
+// word is the ring's state. Bits 0–14 count the lossless readers. Bit 15 is set when the stream has
+// ended. Bits 16–63 are the position of the next frame; 2^48 frames take 148,000 years at 60 Hz.
 type word uint64
 
 const (
@@ -76,11 +75,11 @@ func (w word) head() uint64  { return uint64(w >> 16) }
 func (w word) closed() bool  { return w&closedBit != 0 }
 func (w word) lossless() int { return int(w & maxLossless) }
 
-// New cuts mem into slots of slotSize bytes, rounded up to [Alignment], for frames of at
-// most that size. What of mem lies before the first aligned address, and what is left at
-// the end, stays unused. The ring uses mem until the last slot and lease are given back.
+// New cuts mem into slots of slotSize bytes, rounded up to [Alignment], for frames of at most that
+// size. Bytes before the first aligned address and at the end stay unused. The ring uses mem until
+// the last slot and lease are given back.
 //
-// It fails if fewer than three slots fit, and says how many bytes would do.
+// It fails if fewer than three slots fit, and the error has the necessary size.
 func New[M any](mem []byte, slotSize int) (*Ring[M], error) {
 	if slotSize <= 0 {
 		return nil, fmt.Errorf("ring of slots of %d bytes: a slot needs at least one byte", slotSize)
@@ -101,8 +100,8 @@ func New[M any](mem []byte, slotSize int) (*Ring[M], error) {
 
 	r := &Ring[M]{
 		slots: make([]Slot[M], count),
-		// Lossless readers are at most count frames behind, so an entry is read by all of
-		// them before its place in the circle comes up again.
+		// Lossless readers are at most count frames behind. So all of them read an entry before its
+		// place in the circle is reused.
 		order: make([]atomic.Uint32, 1<<bits.Len(uint(count-1))),
 		room:  newBell(),
 	}
@@ -122,9 +121,9 @@ func New[M any](mem []byte, slotSize int) (*Ring[M], error) {
 // ErrTooSmall says that the memory holds fewer than the three slots that a ring needs.
 var ErrTooSmall = errors.New("memory too small")
 
-// BytesFor returns how much page-aligned memory, such as [Map] gives, holds the given
-// number of slots, at least three, for frames of slotSize bytes. It returns
-// math.MaxInt, which Map refuses, for what no machine can address.
+// BytesFor returns the size of page-aligned memory, such as [Map] returns, for slots of slotSize
+// bytes each. slots counts as at least three. It returns math.MaxInt, which Map rejects, for sizes
+// that a machine cannot address.
 func BytesFor(slots, slotSize int) int {
 	slots, slotSize = max(slots, minSlots), max(slotSize, 1)
 	if slotSize > math.MaxInt-Alignment || slots > math.MaxInt/roundUp(slotSize) {
@@ -138,5 +137,5 @@ func roundUp(n int) int { return (n + Alignment - 1) &^ (Alignment - 1) }
 // Slots returns how many slots there are.
 func (r *Ring[M]) Slots() int { return len(r.slots) }
 
-// SlotSize returns the bytes of one slot: what was asked for, rounded up to [Alignment].
+// SlotSize returns the bytes of one slot: the requested size, rounded up to [Alignment].
 func (r *Ring[M]) SlotSize() int { return len(r.slots[0].mem) }

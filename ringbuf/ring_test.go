@@ -207,9 +207,9 @@ func TestReaderStarts(t *testing.T) {
 	put(t, r, 1)
 	put(t, r, 2)
 	lossless, latest := r.NewReader(Lossless), r.NewReader(Latest)
-	wantIDs(t, latest, 2) // what is there
+	wantIDs(t, latest, 2) // the present frame
 	put(t, r, 3)
-	wantIDs(t, lossless, 3) // what comes
+	wantIDs(t, lossless, 3) // the next frame
 	wantIDs(t, latest, 3)
 	wantIDs(t, early, 3)
 	if got := early.Stats(); got.Skipped != 2 || got.Delivered != 1 {
@@ -220,8 +220,8 @@ func TestReaderStarts(t *testing.T) {
 	}
 }
 
-// A Latest reader that was stopped between its look at the head and its grab finds its
-// order entry reused, and must neither take nor keep what stands there now.
+// A Latest reader may stop between its look at the head and its grab, and find its order entry
+// reused. It must neither take nor keep the new content.
 func TestGrabTooLate(t *testing.T) {
 	r := newRing(t, 3)
 	for id := range uint64(2 * len(r.order)) {

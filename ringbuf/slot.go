@@ -25,16 +25,15 @@ type Slot[M any] struct {
 	lostBefore uint64
 	position   uint64
 
-	// refs counts who needs the frame: each lossless reader that has not read it, each
-	// reader that leases it, and the ring itself while it is the newest. 0 means
-	// free, or held by the writer. Ordering: each decrement comes after its owner's
-	// last look at the bytes, so all looks are over before the one that reaches 0 frees
-	// the slot and the writer, through freeList, gets it again.
+	// refs counts the users of the frame: each lossless reader that has not read it, each reader
+	// that leases it, and the ring while it is the newest. 0 means free, or held by the writer.
+	// Ordering: each decrement comes after its owner's last look at the bytes. So all looks are
+	// over before the decrement to 0 frees the slot. The writer gets it again through freeList.
 	refs atomic.Int32
 	_    cpu.CacheLinePad
 }
 
-// bias stands in for references whose number is not known yet; more than there can be.
+// bias replaces references whose number is not known yet. It exceeds every possible number.
 const bias = 1 << 30
 
 // Bytes returns the whole slot, SlotSize bytes, with whatever an earlier frame left in it.

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// hugeBytes asks the kernel how much of b stands in huge pages.
+// hugeBytes queries the kernel for the bytes of b in huge pages.
 func hugeBytes(b []byte) (int, error) {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -25,9 +25,9 @@ func hugeBytes(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// sumHuge adds up AnonHugePages of the areas of an smaps file (proc(5)) that overlap
-// addresses from start to end, of each at most as much as overlaps: the kernel joins
-// areas of equal properties, so one may reach beyond.
+// sumHuge adds up AnonHugePages of the areas of an smaps file (proc(5)) that overlap addresses from
+// start to end. It takes at most the overlap of each area. The kernel joins areas of equal
+// properties, so one may reach beyond.
 func sumHuge(smaps io.Reader, start, end uint64) (uint64, error) {
 	var sum, overlap uint64
 	lines := bufio.NewScanner(smaps)

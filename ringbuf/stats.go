@@ -5,7 +5,7 @@ package ringbuf
 type Stats struct {
 	Slots     int // all there are
 	Free      int // the writer could take
-	Used      int // Slots - Free: being written, unread, leased, or the newest
+	Used      int // Slots - Free: slots being written, unread or leased, and the newest
 	HighWater int // the most that Used has been
 
 	Committed uint64 // frames
@@ -21,7 +21,7 @@ type Stats struct {
 	Readers []ReaderStats
 }
 
-// ReaderStats is what was counted about one reader.
+// ReaderStats has the counts of one reader.
 type ReaderStats struct {
 	ID        int
 	Mode      Mode
@@ -103,9 +103,9 @@ func (rd *Reader[M]) leased() int64 {
 	return max(rd.delivered()-released, 0)
 }
 
-// Fill returns how full the ring is: 0 when nothing is held but the newest frame, which the
-// ring always keeps, 1 when the next TryAcquire would fail. It is one atomic load, and may
-// be called from any goroutine.
+// Fill returns how full the ring is. It is 0 when only the newest frame is held, which the ring
+// always keeps. It is 1 when the next TryAcquire would fail. It is one atomic load, and may be
+// called from any goroutine.
 func (r *Ring[M]) Fill() float64 {
 	return float64(max(r.used.Load()-1, 0)) / float64(len(r.slots)-1)
 }

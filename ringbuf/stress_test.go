@@ -9,14 +9,13 @@ import (
 	"testing"
 )
 
-// The stress tests run the ring with real goroutines, on Go memory so that the race
-// detector sees each byte. A writer never waits in them; what the readers must have got
-// follows from what was committed.
+// The stress tests run the ring with real goroutines, on Go memory, so the race detector sees each
+// byte. A writer never waits in them. The readers' expected frames follow from the commits.
 
 const stressFrames = 20000
 
-// preempt runs more threads than there are cores, so that the kernel stops some of them
-// between any two instructions for as long as others need to overtake.
+// preempt runs more threads than cores. So the kernel stops some of them between any two
+// instructions, long enough for others to overtake.
 func preempt(t *testing.T) {
 	before := runtime.GOMAXPROCS(4 * runtime.NumCPU())
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -184,8 +183,7 @@ func TestStress(t *testing.T) {
 	t.Logf("%d lost: %d behind, %d leased, %d writing", st.Lost, st.LostBehind, st.LostLeased, st.LostWriting)
 }
 
-// Readers that come and go must neither leak a slot nor free one that is needed, at
-// whatever point of a commit they do it.
+// Readers that come and go at any point of a commit must neither leak a slot nor free one in use.
 func TestStressComeAndGo(t *testing.T) {
 	preempt(t)
 	r := newRing(t, 6)

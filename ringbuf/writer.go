@@ -7,14 +7,12 @@ import (
 	"os"
 )
 
-// TryAcquire takes a free slot. It is for a source that runs on the signal's clock: it never
-// waits, takes no lock and does not allocate. False means that every slot is in use;
-// the frame that would have gone there is counted as lost, and stands in the LostBefore of
-// the next committed one.
+// TryAcquire takes a free slot, for a source on the signal's clock. It never waits, takes no lock
+// and does not allocate. It returns false if every slot is in use. The frame is then counted as
+// lost, in the LostBefore of the next committed one.
 //
-// A source whose driver fills slots directly asks for the replacement of a filled
-// slot: if there is none, the frame in the filled slot is the one that is lost, and its
-// slot goes back to the driver.
+// A source whose driver fills slots directly acquires the replacement of a filled slot. If that
+// fails, the frame in the filled slot is the lost one, and its slot returns to the driver.
 //
 // It panics after Close. It belongs to the writer's goroutine.
 func (r *Ring[M]) TryAcquire() (*Slot[M], bool) {
@@ -59,10 +57,10 @@ func (r *Ring[M]) Acquire(ctx context.Context) (*Slot[M], error) {
 	}
 }
 
-// Close ends the stream. Readers get what was committed, then err, or io.EOF if err is nil.
-// Losses after the last frame stay in Stats.Trailing. Slots that the writer still holds
-// may be abandoned but not committed. Close is idempotent and the first err counts;
-// it belongs to the writer's goroutine, or to another once that is done.
+// Close ends the stream. Readers get the committed frames, then err, or io.EOF if err is nil.
+// Losses after the last frame stay in Stats.Trailing. Slots that the writer still holds may be
+// abandoned but not committed. Close is idempotent and the first err counts. It belongs to the
+// writer's goroutine, or to another once that is done.
 func (r *Ring[M]) Close(err error) {
 	if word(r.state.Load()).closed() {
 		return
