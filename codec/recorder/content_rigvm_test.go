@@ -18,11 +18,11 @@ import (
 // hdmiMulti is the VM's receiver that speaks the multi-planar API.
 const hdmiMulti = "/dev/video1"
 
-// TestRecordingHoldsTheCounts holds files against their pictures: vivid writes its count of frames
-// into each, at character 14 of a line that begins at pixel 16 of row 16, in letters of 8 by 16
-// (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). Its font is not known; but each digit
-// must always look the same, no two alike, and be one of the number under which the file has the
-// frame.
+// TestRecordingHoldsTheCounts compares files with their pictures. vivid writes its count of frames
+// into each, in letters of 8 by 16 (drivers/media/test-drivers/vivid/vivid-kthread-cap.c). The
+// count is at character 14 of a line that begins at pixel 16 of row 16. The font is unknown. But
+// each digit must always look the same, and no two digits alike. The digits must give the frame's
+// number in the file.
 func TestRecordingHoldsTheCounts(t *testing.T) {
 	for _, path := range []string{hdmi, hdmiMulti} {
 		for _, memory := range []string{"mmap", "userptr"} {
@@ -121,7 +121,7 @@ func checkCounts(t *testing.T, file string) bool {
 		for column := 14; column < 20; column++ {
 			shown += countLetter(pix, format.Stride, column)
 		}
-		if shown == before { // what came before it counts
+		if shown == before { // the interval before counts
 			held = i - 1
 			break
 		}

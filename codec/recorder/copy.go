@@ -26,9 +26,9 @@ type CopyOptions struct {
 	Progress func(done int) // told how many frames are done; may be nil
 }
 
-// Copy writes ranges of recordings, one after the other, to dst: frames with their numbers and
-// times, the gaps between them, and the events of that time. Metadata is the first one's, and says
-// what was edited. The caller closes dst.
+// Copy writes ranges of recordings to dst, one after the other: frames with numbers and times, gaps
+// between them, and events. Metadata comes from the first range and describes the edit. The caller
+// closes dst.
 func Copy(ctx context.Context, dst *recording.Writer, ranges []Range, o CopyOptions) error {
 	if len(ranges) == 0 {
 		return errors.New("nothing to copy")
@@ -54,7 +54,7 @@ func Copy(ctx context.Context, dst *recording.Writer, ranges []Range, o CopyOpti
 	return nil
 }
 
-// copier carries what goes on from one range to the next.
+// copier carries the state from one range to the next.
 type copier struct {
 	dst     *recording.Writer
 	options CopyOptions
@@ -130,7 +130,7 @@ func (c *copier) begin(s *recording.Segment) (err error) {
 	return c.dst.Segment(c.editor.Layout.Format, s.PeriodNum, s.PeriodDen)
 }
 
-// alike reports whether frames of both may stand in one segment.
+// alike reports whether frames of both fit into one segment.
 func alike(a, b *recording.Segment) bool {
 	return a != nil && a.Layout.Format == b.Layout.Format && a.PeriodNum == b.PeriodNum && a.PeriodDen == b.PeriodDen
 }
@@ -183,9 +183,9 @@ func (c *copier) gaps(all []recording.Gap, n int) error {
 	return nil
 }
 
-// events copies those that happened while the range's frames were on the screen. What happened
-// before the first frame of the first recording, or after the last of the last, comes along where
-// the range begins or ends there.
+// events copies events that happened while the range's frames were on the screen. It includes those
+// before the first frame of the first recording if the range begins there. It also includes those
+// after the last frame of the last recording if the range ends there.
 func (c *copier) events(r Range) error {
 	if r.From >= r.To || c.options.NoEvents {
 		return nil

@@ -17,8 +17,8 @@ import (
 // itself.
 func Discard(ctx context.Context, src capture.Source) error { return Dump(ctx, src, nil) }
 
-// Dump writes the bytes of all frames that a source delivers to out, one after the other, or
-// nowhere for nil.
+// Dump writes the bytes of all frames of a source to out, one after the other. A nil out discards
+// them.
 func Dump(ctx context.Context, src capture.Source, out io.Writer) error {
 	var failed error // what cannot be written is still taken, so that the source comes to its end
 	err := deliver(ctx, src, 0, func(pix []byte, _ frame.Meta) {
@@ -45,8 +45,7 @@ func Peek(ctx context.Context, src capture.Source, look func(pix []byte, m frame
 	})
 }
 
-// deliver has a source deliver its frames through a ring of so many bytes, or of its usual size for
-// 0.
+// deliver runs a source through a ring of ringBytes, or of its usual size for 0.
 func deliver(ctx context.Context, src capture.Source, ringBytes int64,
 	take func(pix []byte, m frame.Meta)) (err error) {
 	info := src.Info()

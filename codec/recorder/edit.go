@@ -13,13 +13,13 @@ import (
 
 // Metadata of a recording that was edited, in pixels of its own frames.
 const (
-	RedactMetadata = "redact" // {"colour": "#808080", "regions": ["WxH+X+Y", …]}: what was painted over in every frame
-	// {"region": "WxH+X+Y"}: where its frames lie in those of the recording that it was cut from
+	// {"colour": "#808080", "regions": ["WxH+X+Y", …]}: regions painted over in every frame
+	RedactMetadata = "redact"
+	// {"region": "WxH+X+Y"}: its frames' place in those of the recording that it was cut from
 	CropMetadata = "crop"
 )
 
-// redactGrey is each of the red, green and blue of what is painted over: mid grey, which no format
-// and no range cuts.
+// redactGrey is red, green and blue of redacted areas: mid grey, which fits every format and range.
 const redactGrey = 0x80
 
 // Edit is what a copy does to its frames: it paints regions over, then cuts one out. The zero value
@@ -29,8 +29,8 @@ type Edit struct {
 	Cut    *frame.Region  // all that is left; NewEdit shrinks it to whole blocks; nil for all
 }
 
-// NewEdit fits an edit to the segments whose frames it is for. Regions are in pixels of those
-// frames and must lie in every one; else the error wraps frame.ErrRegion.
+// NewEdit fits an edit to the segments of its frames. Regions are in pixels of those frames and
+// must be inside every one. Otherwise the error wraps frame.ErrRegion.
 func NewEdit(segments []frame.Segment, redact []frame.Region, cut *frame.Region) (Edit, error) {
 	var e Edit
 	if len(segments) == 0 {
@@ -92,7 +92,7 @@ func chromaBlock(p frame.PixelFormat) (x, y int) {
 	return 1, 1
 }
 
-// inside is the part of a region that lies in a picture of the given size; it may be empty.
+// inside returns the part of a region that is inside a picture of the given size. It may be empty.
 func inside(r frame.Region, width, height int) frame.Region {
 	x, y := max(r.X, 0), max(r.Y, 0)
 	return frame.Region{X: x, Y: y, Width: max(min(r.X+r.Width, width)-x, 0),
@@ -101,7 +101,7 @@ func inside(r frame.Region, width, height int) frame.Region {
 
 // Editor carries out an edit on frames of one layout. It belongs to one goroutine.
 type Editor struct {
-	Layout *frame.Layout // of what comes out
+	Layout *frame.Layout // layout of the edited frames
 
 	pix     []byte      // a frame of its own, where something is painted over
 	view    frame.Image // of pix
@@ -109,7 +109,7 @@ type Editor struct {
 	cut     *frame.Crop
 }
 
-// patch is a region and what is put there.
+// patch is a region and its new content.
 type patch struct {
 	crop *frame.Crop
 	grey frame.Image
@@ -245,7 +245,7 @@ func parseRegions(texts []string) []frame.Region {
 	return all
 }
 
-// moved returns what lies in the part that was cut out, in its pixels.
+// moved returns the parts of regions inside the cut, in the cut's pixels.
 func moved(regions []frame.Region, cut frame.Region) []frame.Region {
 	var all []frame.Region
 	for _, r := range regions {

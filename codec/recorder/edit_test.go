@@ -19,14 +19,14 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// shot is a recording made for a test, and what is in it.
+// shot is a recording made for a test, and its content.
 type shot struct {
 	path   string
 	frames [][]byte
 }
 
-// shoot records random frames of the given formats: three for each, padding and hidden bytes random
-// too, with a gap between formats, and an event and metadata.
+// shoot records three random frames of each given format, with random padding and hidden bytes.
+// There is a gap between formats, and an event and metadata.
 func shoot(t *testing.T, formats ...frame.Format) shot {
 	t.Helper()
 	s := shot{path: filepath.Join(t.TempDir(), "in.eid")}
@@ -293,8 +293,8 @@ func wantMetadata(t *testing.T, r *recording.Reader, want ...string) {
 	}
 }
 
-// TestCutAndRedact edits what was edited: positions are told in pixels of the new frames, and of
-// the first recording.
+// TestCutAndRedact edits an edited recording. Positions are in pixels of the new frames and of the
+// first recording.
 func TestCutAndRedact(t *testing.T) {
 	f, err := frame.NewFormat(frame.YUYV, 64, 48)
 	if err != nil {
@@ -306,7 +306,8 @@ func TestCutAndRedact(t *testing.T) {
 	if *edit.Cut != regions(t, "40x30+10+8")[0] {
 		t.Errorf("cut %v", *edit.Cut)
 	}
-	wantMetadata(t, first, `page="bank.example"`, `crop={"region":"40x30+10+8"}`) // what was painted over was cut off
+	// the redacted area was cut off
+	wantMetadata(t, first, `page="bank.example"`, `crop={"region":"40x30+10+8"}`)
 	if len(first.Events()) > 0 {
 		t.Errorf("events %v", first.Events())
 	}

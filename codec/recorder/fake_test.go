@@ -146,7 +146,7 @@ func (s *fakeSource) loseOne(ring *capture.Ring) {
 
 func (s *fakeSource) Close() error { return nil }
 
-// fakeSink keeps what it is told.
+// fakeSink keeps its inputs.
 type fakeSink struct {
 	mu     sync.Mutex
 	frames []frame.Meta

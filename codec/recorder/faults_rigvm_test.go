@@ -54,15 +54,15 @@ type fault struct {
 
 const usual = "640x480p59"
 
-// outcome is what is looked for beside what holds in every row: see check.
+// outcome has the expectations of one row, beside those of all rows: see check.
 type outcome struct {
 	lost     []frame.Cause // each must have cost frames
 	formats  []string      // of the segments; nil is the usual one alone
 	told     []string      // events, in order and once each
 	flagged  bool          // some frames are
 	past32   bool          // the numbers go beyond 32 bits
-	reasons  []string      // why there was no signal to record, each time: what is in the reason
-	restarts []string      // why the stream was begun again, each time: what is in the reason
+	reasons  []string      // why the signal could not be recorded, each time: a part of the reason
+	restarts []string      // why the stream was restarted, each time: a part of the reason
 }
 
 // faults is the table.
@@ -177,8 +177,7 @@ func (f fault) record(t *testing.T) (Result, []string) {
 	return res, s.kinds()
 }
 
-// holdReasons holds the reasons of events against what must be in them. None is told more often
-// than it happens.
+// holdReasons compares the reasons of events with the expected parts. An event must not repeat.
 func holdReasons(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -194,9 +193,9 @@ func holdReasons(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// check holds a recording against the row, and against what holds in all of them: the account
-// balances, in the result and in the file; the file verifies; what happened is told once; each
-// frame that is missing has a cause.
+// check compares a recording with its row and with the rules for all rows. The account balances, in
+// the result and in the file. The file verifies. Each event occurs once. Each missing frame has a
+// cause.
 func (f fault) check(t *testing.T, res Result, path string, kinds []string) {
 	t.Helper()
 	t.Log(accountText(res), kinds)
@@ -261,7 +260,7 @@ func accountText(r Result) string {
 	return text
 }
 
-// anotherProgram tries to record what is being recorded, and must not get it.
+// anotherProgram tries to record the recorded device, and must fail.
 func anotherProgram(s *scene) {
 	src, err := OpenSource(s.t.Context(), "v4l2:"+hdmi)
 	if err == nil {

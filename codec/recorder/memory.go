@@ -29,13 +29,14 @@ func newRing(info capture.Info, frameBytes int, want int64, share int) (*ringbuf
 	return memory, ring, nil
 }
 
-// leastSlots are enough for one frame being written, the newest, the one that the recorder looks at
-// and the one before, which it compares with.
+// leastSlots has room for four frames: the one being written, the newest, the recorder's current
+// one, and the previous one that it compares with.
 const leastSlots = 4
 
-// ringSize returns the bytes of ring memory: what the user wants, or else room for two seconds and
-// at least 64 frames of a clocked source, 8 of one that waits (more would only leave the caches),
-// but no more than a quarter of the memory that is available, which all rings share.
+// ringSize returns the bytes of ring memory. want, if not 0, is the user's choice. Otherwise the
+// ring has room for two seconds and at least 64 frames of a clocked source, or 8 frames of one that
+// waits. More would only leave the caches. All rings together get at most a quarter of the
+// available memory.
 func ringSize(info capture.Info, frameBytes int, want, available int64, share int) (int, error) {
 	least := ringbuf.BytesFor(leastSlots, frameBytes)
 	if want > 0 {
@@ -60,7 +61,7 @@ func ringSize(info capture.Info, frameBytes int, want, available int64, share in
 // many.
 const RingShare = 4
 
-// WantedRing is the bytes of ring memory that a source gets where memory is no matter.
+// WantedRing returns the bytes of ring memory for a source on a machine with enough memory.
 func WantedRing(info capture.Info) int { return wantedRing(info, info.Format.Size()) }
 
 func wantedRing(info capture.Info, frameBytes int) int {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// availableMemory returns how many bytes the kernel thinks can be used without swapping
-// (MemAvailable of proc_meminfo(5)), or 0 where it does not tell.
+// availableMemory returns the bytes that can be used without swapping (MemAvailable of
+// proc_meminfo(5)). It returns 0 if the kernel does not report them.
 func availableMemory() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {

@@ -24,10 +24,10 @@ type Joined struct {
 	Notes  []string // sentences
 }
 
-// JoinParts makes a recording of the parts that a program left which was killed while it kept the
-// last frames: of all that they hold. Every frame of it has been held against its source when the
-// parts go. Nil is that there are none. On an error the parts stay. Progress is told of frames; nil
-// is nobody.
+// JoinParts makes one recording of the parts that a killed program left while it kept the last
+// frames. It contains all of their frames. Every frame is compared with its source before the parts
+// are removed. On an error the parts stay. It returns nil if no parts exist. It calls progress with
+// the number of copied frames, unless progress is nil.
 func JoinParts(ctx context.Context, path string, progress func(done int)) (*Joined, error) {
 	parts, err := partsOf(path)
 	if err != nil || len(parts) == 0 {
@@ -77,7 +77,7 @@ func (j *joiner) join(ctx context.Context, parts []string) error {
 	}
 	switch len(full) {
 	case 0:
-		useless = append(useless, j.path) // what was begun to be made of them has nothing either
+		useless = append(useless, j.path) // a half-made recording has no frames either
 	case 1:
 		err = errors.Join(os.Rename(full[0], j.path), syncNames(j.path))
 	default:
@@ -172,8 +172,7 @@ func (j *joiner) copy(ctx context.Context, parts []string) error {
 	return syncNames(j.path)
 }
 
-// likeOf are the options by which a recording tells the same day as another one, though it is
-// written at another time.
+// likeOf returns the options by which a new recording keeps the day and time of an older one.
 func likeOf(path string) (o recording.Options, err error) {
 	r, err := recording.Open(path)
 	if err != nil {
@@ -214,7 +213,7 @@ func verify(ctx context.Context, path string, frames int) error {
 	return err
 }
 
-// remove takes away what is of no use any more.
+// remove removes files that are no longer needed.
 func (j *joiner) remove(files []string) error {
 	for _, file := range files {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

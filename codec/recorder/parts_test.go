@@ -70,8 +70,8 @@ func (l left) names() (names []string) {
 	return names
 }
 
-// TestJoinParts: whenever the program was killed, what its parts hold is one recording, or nothing
-// is left where nothing was in them.
+// TestJoinParts: whenever the program is killed, its parts become one recording. Empty parts leave
+// nothing.
 func TestJoinParts(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -158,8 +158,8 @@ func TestJoinParts(t *testing.T) {
 	}
 }
 
-// TestJoinedIsOfItsDay: a recording that is put together later, perhaps after the machine was
-// started anew, tells the times at which it was made.
+// TestJoinedIsOfItsDay: a recording that is joined later, even after a reboot, keeps the times at
+// which it was made.
 func TestJoinedIsOfItsDay(t *testing.T) {
 	l := newLeft(t)
 	l.record("first", 0, 10, false)
@@ -187,7 +187,7 @@ func TestJoinedIsOfItsDay(t *testing.T) {
 	}
 }
 
-// TestJoiningIsCutShort: who is in a hurry, or has no room, loses nothing.
+// TestJoiningIsCutShort: a cancelled join, or one without disk space, loses nothing.
 func TestJoiningIsCutShort(t *testing.T) {
 	l := newLeft(t)
 	l.record("a.eid.part-0", 0, 10, false)

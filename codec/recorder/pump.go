@@ -16,8 +16,8 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// pump takes every frame from a stage's ring and hands it to the sink, with what is missing before
-// it. Sequence numbers go on from stage to stage, and so does the account.
+// pump takes every frame from a stage's ring and gives it to the sink, after gaps for the missing
+// ones. Sequence numbers and the account continue from stage to stage.
 type pump struct {
 	*recorder
 	from *stage
@@ -35,14 +35,14 @@ type pump struct {
 	pixels [][]byte                     // theirs
 }
 
-// run works until the stage's ring ends, which it does after the source. Also when nothing more is
-// to be stored it takes what comes, so that the source is not left waiting for a slot.
+// run works until the stage's ring ends, after the source. It drains the ring even if frames are no
+// longer stored, so that the source does not wait for a slot.
 func (p *pump) run(from *stage) error {
 	p.from, p.period = from, from.info.Period.Duration(1)
 	defer from.reader.Close()
 	var failure error
 	for {
-		// Not the caller's context: what was committed before it ended is still to be stored.
+		// Not the caller's context: frames committed before it ended must be stored.
 		lease, err := from.reader.Next(context.Background())
 		if errors.Is(err, io.EOF) {
 			break
@@ -68,9 +68,9 @@ func (p *pump) run(from *stage) error {
 	return failure
 }
 
-// gather returns first and the frames that have piled up behind it, and shows them to the sink,
-// which is faster with several at once. A source that waits is given the time to fill half of the
-// ring; one on the clock is not.
+// gather returns first and the frames queued behind it, and shows them to the sink, which is faster
+// with several at once. A source that waits gets time to fill half of the ring. A clocked source
+// does not.
 func (p *pump) gather(first *ringbuf.Lease[frame.Meta]) []*ringbuf.Lease[frame.Meta] {
 	p.leases, p.pixels = append(p.leases[:0], first), append(p.pixels[:0], first.Bytes())
 	reader, most := p.from.reader, min(recording.MostAhead, p.from.ring.Slots()/2)
@@ -136,8 +136,8 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	return err
 }
 
-// stalled writes down that the sink took longer for a frame than the signal, so that the ring had
-// to hold what came meanwhile.
+// stalled records that the sink took longer for a frame than a period of the signal. The ring had
+// to hold the frames meanwhile.
 func (p *pump) stalled(began timeline.Time) error {
 	const most = 1000 // more of them are not written down
 	now := p.clock.Now()
@@ -168,13 +168,13 @@ func (p *pump) unwanted() uint64 {
 		return math.MaxUint64
 	}
 	left := p.first.Sampled.Mid().Add(p.options.Duration).Sub(p.last.Sampled.Mid())
-	// A thousandth of a period is no frame: times are whole nanoseconds, and periods are not.
+	// A thousandth of a period is tolerated: times are whole nanoseconds, and periods are not.
 	periods := left.Seconds()*float64(period.Den)/float64(period.Num) - 0.001
 	return p.last.Sequence + uint64(max(1, math.Ceil(periods)))
 }
 
-// holes turns a jump in sequence numbers into gap records: first what the ring lost, then what the
-// source says of the rest. Of a hole that goes beyond the duration, what was due within it is
+// holes turns a jump in sequence numbers into gap records: first the ring's losses, then the rest
+// with the source's cause. Of a hole that goes beyond the duration, only frames due within it are
 // missing.
 func (p *pump) holes(m frame.Meta, lostBefore uint64, over bool) error {
 	expected := p.account.next
@@ -226,11 +226,11 @@ func (p *pump) gap(first, count uint64, cause frame.Cause, after timeline.Interv
 	return p.out.Gap(g)
 }
 
-// trailing records what the ring lost after the last frame that it took: here, because the next
-// stage has another ring, and the hole before its first frame is to tell only of the change.
+// trailing records the ring's losses after the last frame that the pump took. The next stage has
+// another ring. The hole before its first frame is to state only the change.
 func (p *pump) trailing() error {
 	lost := p.from.ring.Stats().Trailing
-	// what was due after the time is not missing, although the ring could not know
+	// frames due after the deadline are not missing, although the ring counted them
 	if lost > 0 && p.account.written > 0 {
 		lost = min(lost, max(p.account.next, p.unwanted())-p.account.next)
 	}
@@ -244,8 +244,8 @@ func (p *pump) trailing() error {
 	return p.gap(p.account.next, lost, frame.RingFull, at)
 }
 
-// ending records what is missing after the last stage, as the source counts: last is the highest
-// number that it has spent.
+// ending records the missing frames after the last stage. last is the highest number that the
+// source has spent.
 func (p *pump) ending(last uint64, why frame.Cause, any bool) error {
 	if !any || !p.account.any || p.over {
 		return nil

@@ -91,8 +91,8 @@ func TestHolesBecomeGaps(t *testing.T) {
 	}
 }
 
-// TestLossesAfterTheLastFrame: what the ring lost last is missing, but for what was due after the
-// time.
+// TestLossesAfterTheLastFrame: the ring's last losses are missing, except frames due after the
+// deadline.
 func TestLossesAfterTheLastFrame(t *testing.T) {
 	for duration, want := range map[time.Duration]Account{
 		0:                     {First: 0, Last: 3, Total: 4, Stored: 2, Missing: 2, Lost: []Loss{{frame.RingFull, 2}}},
@@ -134,8 +134,8 @@ func TestDurationEndsToTheFrame(t *testing.T) {
 	}
 }
 
-// TestDurationEndsInAHole: a machine that stood still comes to the end of the time with a later
-// frame. What was due within the time is missing, and nothing else.
+// TestDurationEndsInAHole: a machine that stalled ends with a frame after the deadline. Frames due
+// before the deadline are missing, and no others.
 func TestDurationEndsInAHole(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fps      int64
@@ -263,8 +263,8 @@ type handClock struct{ now atomic.Int64 }
 
 func (c *handClock) Now() timeline.Time { return timeline.Time(c.now.Load()) }
 
-// TestWriteStallsAreWrittenDown: of a source on the clock, at 100 frames a second, the third frame
-// takes 35 ms to be stored, the fourth 10.
+// TestWriteStallsAreWrittenDown: a clocked source has 100 frames a second. Storing the third frame
+// takes 35 ms, the fourth 10 ms.
 func TestWriteStallsAreWrittenDown(t *testing.T) {
 	for _, clocked := range []bool{true, false} {
 		clock := &handClock{}

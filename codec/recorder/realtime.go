@@ -8,10 +8,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// spareProcs are how many more threads may run Go code than the program may use processors while a
-// clocked source records. Compression keeps every processor busy for milliseconds at a time; with a
-// thread to spare it is the kernel, which favours whoever sleeps most, that finds the source a
-// processor when its tick comes, and not Go's scheduler when somebody yields.
+// spareProcs is the number of threads that may run Go code beyond the program's processors while a
+// clocked source records. Compression keeps every processor busy for milliseconds at a time. With a
+// spare thread, the kernel finds the source a processor at its tick, since it favours threads that
+// sleep. Otherwise Go's scheduler does it when another goroutine yields.
 const spareProcs = 4
 
 // Host is what the program asks of the system while it records, whatever number of sources.
@@ -21,9 +21,9 @@ type Host struct {
 	restore []func()
 }
 
-// NewHost gets the program ready for so many recordings at once, which may begin and end as they
-// like: each is given the host in its [Options]. All of their rings share the memory that one would
-// take at most. What the system does not permit is no failure. Close comes after the last.
+// NewHost prepares the program for so many recordings at once, which may begin and end at any time.
+// Each gets the host in its [Options]. Their rings share the memory that one would take at most. A
+// request that the system refuses does not fail. Call Close after the last recording.
 func NewHost(recordings int) *Host { return newHost(max(recordings, 1), max(recordings, 1)) }
 
 // prepare gets the program ready for real time, if any source needs that.
@@ -56,7 +56,7 @@ func newHost(share, clocked int) *Host {
 	return h
 }
 
-// Close gives the system back what was asked of it. It is idempotent.
+// Close undoes the requests to the system. It is idempotent.
 func (h *Host) Close() {
 	for _, f := range slices.Backward(h.restore) {
 		f()

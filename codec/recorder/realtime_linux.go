@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// favourThread puts the calling thread into SCHED_FIFO, see sched(7), at the lowest priority there:
-// ahead of everything ordinary, behind everything that somebody has put higher. Where that is not
-// permitted the thread stays as it is, and a tick that comes late on a busy machine is counted like
-// any other loss.
+// favourThread puts the calling thread into SCHED_FIFO (sched(7)) at the lowest priority there.
+// That is above ordinary threads and below threads that an administrator raised. Without permission
+// the thread stays as it is. Late ticks on a busy machine are then counted like any other loss.
 func favourThread() error {
 	attr := unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,

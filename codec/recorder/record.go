@@ -27,7 +27,7 @@ type Options struct {
 	Force    bool   // overwrite an existing file
 	NoDirect bool   // write through the page cache
 	Program  string // name and version of the program, for the file's header
-	// Metadata is stored beside what the source tells of itself.
+	// Metadata is stored beside the source's own.
 	Metadata []capture.Metadata
 	// Host is what the program has asked of the system for several recordings. Nil: this one asks
 	// for itself.
@@ -38,7 +38,7 @@ type Options struct {
 	Started func(ctx context.Context, emit func(timeline.Event)) error
 	// Watch is shown the frames while they are recorded. Nil is nobody.
 	Watch Watcher
-	// Progress is told several times a second how far the recording is. Nil is nobody.
+	// Progress is called several times a second, if not nil.
 	Progress func(Progress)
 }
 
@@ -47,8 +47,8 @@ type Progress struct {
 	Frames, Missing uint64
 	Bytes           int64   // written
 	RingFill        float64 // 0 to 1
-	// Encoding is the part of the time since the last progress in which the recorder was at work on
-	// frames, rather than waiting for one. At 1 the ring fills.
+	// Encoding is the share of the time since the last progress in which the recorder worked on
+	// frames. The rest is waiting for one. At 1 the ring fills.
 	Encoding float64
 }
 
@@ -98,10 +98,10 @@ type Segment struct {
 	Span        time.Duration    // from its first stored frame to its last
 }
 
-// Record writes what src delivers to a file at path until the context ends, the source does, or the
-// options say so. A [capture.Renegotiator] may change its format meanwhile: the file then has a
-// segment for each. On an error the result is valid too, as far as it got: what was written stays
-// and is closed.
+// Record writes the frames of src to a file at path until the context ends, the source ends, or the
+// options end it. A [capture.Renegotiator] may change its format meanwhile. The file then has a
+// segment for each format. On an error the result is valid too. The frames written before it stay,
+// and the file is closed.
 func Record(ctx context.Context, src capture.Source, path string, o Options) (Result, error) {
 	outcome := RecordAll(ctx, []Input{{src, path, o}})[0]
 	return outcome.Result, outcome.Err

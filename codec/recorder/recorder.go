@@ -62,7 +62,7 @@ func (r *recorder) record(ctx context.Context, src capture.Source) (Result, erro
 		r.out.Came(a.first, a.next-1, r.pump.lastCame)
 	}
 	closeErr := r.out.Close()
-	if closeErr != nil { // what was taken is not all on disk
+	if closeErr != nil { // some taken frames are not on disk
 		r.failed()
 	}
 	err = errors.Join(err, closeErr, r.leave()) // the sink has given back what it held of the ring
@@ -72,7 +72,7 @@ func (r *recorder) record(ctx context.Context, src capture.Source) (Result, erro
 	return res, errors.Join(err, r.check(&res))
 }
 
-// begin writes what stands before the first frame.
+// begin writes the records before the first frame.
 func (r *recorder) begin() error {
 	if err := r.describe(); err != nil {
 		r.failed()
@@ -108,7 +108,7 @@ type sourceMetadata struct {
 
 const sourceMetadataName = "record.source"
 
-// run has the source, the pump and what goes on beside them at work until all are done.
+// run runs the source, the pump and the goroutines beside them until all are done.
 func (r *recorder) run(ctx context.Context, src capture.Source) error {
 	sourceCtx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -122,7 +122,7 @@ func (r *recorder) run(ctx context.Context, src capture.Source) error {
 		default:
 			r.end(SourceEnded)
 		}
-		stop() // what goes on beside ends with the source, not when the last frame is written
+		stop() // goroutines beside the source end with it, not when the last frame is written
 	}
 	var beside errgroup.Group
 	if r.options.Started != nil {
@@ -161,7 +161,7 @@ func (r *recorder) stages(ctx context.Context, src capture.Source) (writeErr, so
 			return writeErr, sourceErr
 		}
 		if writeErr != nil || ctx.Err() != nil {
-			return writeErr, nil // that the format changed too is no failure
+			return writeErr, nil // a simultaneous change of format is not an error
 		}
 		// No frame can come now. What ends the recording ends this too: Ctrl-C, or watch when the
 		// duration is over.
@@ -174,9 +174,8 @@ func (r *recorder) stages(ctx context.Context, src capture.Source) (writeErr, so
 	}
 }
 
-// change begins the next segment. Telling the sink has it give back the last frames of the old
-// ring, whose memory is then unmapped before the new ring's is mapped: together they might be more
-// than there is.
+// change begins the next segment. The sink then returns the last frames of the old ring. The old
+// memory is unmapped before the new ring's is mapped, since both together may not fit.
 func (r *recorder) change(info capture.Info) (writeErr, err error) {
 	if _, err := frameBytes(info); err != nil {
 		return nil, err
@@ -247,9 +246,8 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 	}
 }
 
-// emit stores an event. It may be called from any goroutine. Where it is the sink that fails, and
-// not the event that cannot be stored, the recording ends: while there is no signal, there may be
-// no frame that would find out.
+// emit stores an event. It may be called from any goroutine. If the sink fails, rather than the
+// event, the recording ends. Without a signal, a frame might never find the failure.
 func (r *recorder) emit(e timeline.Event) {
 	err := r.out.Event(e)
 	if err == nil {
@@ -297,7 +295,7 @@ func (r *recorder) result() Result {
 	return res
 }
 
-// keep has the result tell of the frames that a file holds.
+// keep copies the counts of the frames that a file holds into the result.
 func (res *Result) keep(kept Result) {
 	res.Account, res.Span, res.Segments = kept.Account, kept.Span, kept.Segments
 	res.Unique, res.RawBytes = kept.Unique, kept.RawBytes

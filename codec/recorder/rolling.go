@@ -20,15 +20,14 @@ import (
 
 // rolling keeps the last frames of a recording without end.
 //
-// It writes part files, PATH.part-0, PATH.part-1 and so on, each at least the window long, and
-// keeps two: the one being written and the one before. Together they always hold the window, and
-// never more than twice that and what a part takes to end. When the recording is told to stop,
-// finish copies the wanted frames to PATH and removes the parts. A crash leaves the parts:
-// recordings like any other.
+// It writes part files, PATH.part-0, PATH.part-1 and so on, each at least as long as the window. It
+// keeps two: the current one and the previous one. Together they always hold the window, and at
+// most twice that and the time to end a part. At the end, finish copies the wanted frames to PATH
+// and removes the parts. A crash leaves the parts, which are ordinary recordings.
 //
 // Note: one file whose old blocks are freed (hole punching) was rejected. A recording is
-// append-only and its blocks refer to earlier ones, so freeing needs to know them all; and not
-// every filesystem can.
+// append-only and its blocks refer to earlier ones, so freeing needs to know them all. And not
+// every filesystem supports it.
 type rolling struct {
 	path    string
 	options recording.Options
@@ -261,8 +260,8 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 	return res, err
 }
 
-// left has the result tell of the last part, since the file that was asked for is not there. What
-// came after its last frame is lost.
+// left copies the last part into the result, since the requested file does not exist. Data after
+// its last frame is lost.
 func (r *rolling) left(res Result) Result {
 	res.Path = r.part(r.number)
 	kept, err := Summarize(res.Path)

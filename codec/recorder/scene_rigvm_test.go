@@ -109,8 +109,8 @@ func (s *scene) heard(kind string) []string {
 	return all
 }
 
-// stored waits for so many more than there are now: what was told last may be older than what
-// happened last, and so may what is being told.
+// stored waits for n more frames than are stored now. The last progress may be older than the last
+// event, and so may one that is under way.
 func stored(n uint64) act {
 	return func(s *scene) {
 		s.mu.Lock()
@@ -176,9 +176,8 @@ func see(name string) act {
 	}
 }
 
-// stalled is the reason of a signal that counts as lost because the machine that emulates ours had
-// other things to do. It may come at any time, and is no part of any row; neither is that it is
-// over.
+// stalled is the reason of a signal that counts as lost because the emulating machine was busy. It
+// may come at any time, and so may its end. Rows do not list it.
 const stalled = "no more frames"
 
 // accounted is what a source of V4L2 is.

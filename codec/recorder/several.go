@@ -23,10 +23,10 @@ type Outcome struct {
 }
 
 // RecordAll records several sources at once, each into a file of its own and all on one clock. It
-// returns when the last of them is done; one that fails leaves the others at work. Where the size
-// of the rings is not given, they share what one would take at most. The program's memory and
-// scheduling are set once for all, so there is to be one RecordAll at a time, or a [Host] that all
-// of them are given.
+// returns when the last of them is done. A source that fails does not stop the others. Rings
+// without a given size share the memory that one would take at most. The program's memory and
+// scheduling are set once for all. So only one RecordAll may run at a time, unless all recordings
+// get the same [Host].
 func RecordAll(ctx context.Context, inputs []Input) []Outcome {
 	h := prepare(inputs)
 	defer h.Close()

@@ -111,7 +111,7 @@ func (s *stage) use() ringUse {
 	return ringUse{s.ring.Slots(), s.ring.Slots() * s.ring.SlotSize(), s.ring.Stats().HighWater}
 }
 
-// run has the source fill the ring and the pump empty it, until the source returns and the ring is
+// run lets the source fill the ring and the pump empty it, until the source returns and the ring is
 // empty.
 func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr, sourceErr error) {
 	s.lookout = s.watching.newLookout(s)

@@ -295,7 +295,7 @@ func TestWriteErrorAtAFormatChange(t *testing.T) {
 	}
 }
 
-// The memory of a ring is given back before the next is asked for, and no ring is too small for its
+// The memory of a ring is released before the next is mapped. A ring is never too small for its
 // frames.
 func TestOneRingAtATime(t *testing.T) {
 	src := thereAndBack()

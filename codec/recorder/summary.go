@@ -10,8 +10,7 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// Summarize says of a file what Record says of what it has just recorded, as far as a file can
-// tell.
+// Summarize returns the result of Record for an existing file, as far as the file contains it.
 func Summarize(path string) (Result, error) {
 	r, err := recording.Open(path)
 	if err != nil {

@@ -69,8 +69,8 @@ type parameterError struct{ error }
 func (p parameterError) Unwrap() error        { return p.error }
 func (p parameterError) Is(target error) bool { return target == ErrURI }
 
-// Reads reports whether a source of that URI reads the file at path, so that path must not be
-// written to.
+// Reads reports whether a source of that URI reads the file at path. path must then not be written
+// to.
 func Reads(uri, path string) bool {
 	scheme, target, _, err := parseURI(uri)
 	return err == nil && scheme.file && SameFile(target, path)

@@ -11,18 +11,18 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// Watcher looks on while frames are recorded. Its methods are called one after another.
+// Watcher sees frames while they are recorded. Its methods are called one after another.
 //
-// It is shown each frame where it lies in the ring, with the change that the writer found, after
-// the writer was given it; so watching costs the recorder next to nothing. The slots of frames that
-// it has not looked at yet are what it can cost. A source on the clock does not wait, so it is
-// given up as soon as half of the ring is in use, whoever uses it, or when a quarter of it waits
-// for it; a source that can wait waits for it too.
+// It gets each frame in the ring's slot, with the change that the writer found, after the writer
+// got the frame. So watching costs the recorder next to no time. It can only occupy the slots of
+// frames that it has not looked at yet. A source that can wait waits for the watcher too. With a
+// clocked source it is given up in two cases: half of the ring is in use, or a quarter of the ring
+// waits for it.
 type Watcher interface {
-	// Begin comes before the first frame. flush has what was recorded so far reach the file soon,
-	// and does not wait. fill is how full the ring is, from 0 to 1, and 0 where the source waits:
-	// what the watcher does beside looking on should pause while it rises. Both may be called from
-	// any goroutine until Record returns.
+	// Begin comes before the first frame. flush lets the recorded frames reach the file soon, and
+	// does not wait. fill returns how full the ring is, from 0 to 1, and 0 if the source waits. The
+	// watcher should pause other work while it rises. Both may be called from any goroutine until
+	// Record returns.
 	Begin(flush func(), fill func() float64)
 	// Frame shows a frame; its number is that in the recording. The step is valid during the call.
 	// came is when the frame was there to be taken, on the rig's clock.
@@ -32,9 +32,9 @@ type Watcher interface {
 	End(next int, behind bool)
 }
 
-// givenUpWatcher is a watcher that is told at once when it is given up, where End comes only when
-// all is over. The call may come from any goroutine, the pump's too, while a frame is shown: it
-// must not wait.
+// givenUpWatcher is a watcher that learns at once that it is given up. End comes only at the end of
+// the recording. The call may come from any goroutine, including the pump's while a frame is shown.
+// It must not wait.
 type givenUpWatcher interface{ GivenUp() }
 
 // returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the
@@ -87,7 +87,7 @@ func newWatch(w Watcher, out sink, fill func() float64) *watch {
 	return &watch{watcher: w, out: teller, returns: returns, pause: returnAfter}
 }
 
-// end tells the watcher that there are no more frames. All lookouts have returned.
+// end marks the end of the frames for the watcher. All lookouts have returned.
 func (w *watch) end() {
 	if w != nil {
 		w.watcher.End(w.next, w.behind.Load())
@@ -173,7 +173,7 @@ func (l *lookout) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Me
 	return true, nil
 }
 
-// room returns a sight to fill, or nil if the watcher is, or must be, given up.
+// room returns a sight to fill, or nil if the watcher is given up or must be.
 func (l *lookout) room() *sight {
 	if l == nil || l.behind.Load() && !l.comeBack() {
 		return nil

@@ -59,8 +59,8 @@ func keep(s *frame.Step) shown {
 	return shown{s.Number, m, slices.Clone(s.Change.Spans), pixels(s.Image), pixels(s.Previous)}
 }
 
-// A watcher is shown what a reader of the recording will see, through changes of the format, gaps
-// and a duration.
+// A watcher sees the same as a reader of the recording, through changes of the format, gaps and a
+// duration.
 func TestWatcherSeesWhatIsRecorded(t *testing.T) {
 	scene := func(name, query string) capture.Source {
 		q, err := url.ParseQuery(query)
@@ -162,8 +162,8 @@ func TestSlowWatcherLosesNothing(t *testing.T) {
 	}
 }
 
-// A signal that changes its format does not wait for a slow watcher, and a failing disk gives every
-// frame back.
+// A signal that changes its format does not wait for a slow watcher. A failing disk returns every
+// frame.
 func TestWatcherAtTroubledEnds(t *testing.T) {
 	t.Run("format change", func(t *testing.T) {
 		back := make(chan struct{})
@@ -237,8 +237,8 @@ func (s *strides) Now() timeline.Time {
 	return timeline.Time(s.reads.Add(1)) * timeline.Time(30*time.Second)
 }
 
-// A watcher that needs not see every frame is shown them again when it was given up and the ring
-// has emptied; others are not.
+// A watcher that need not see every frame gets frames again after it was given up and the ring has
+// emptied. Others do not.
 func TestWatcherComesBack(t *testing.T) {
 	for _, returns := range []bool{true, false} {
 		hang := make(chan struct{})

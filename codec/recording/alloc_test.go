@@ -14,8 +14,8 @@ func (discard) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 func (discard) Sync() error                            { return nil }
 func (discard) Close() error                           { return nil }
 
-// TestNoAllocationPerFrame writes frames until all memory has its size and counts what further ones
-// allocate, checkpoints, indexes and what the other goroutines do included.
+// TestNoAllocationPerFrame writes frames until all memory has its size, then counts allocations for
+// further ones. Checkpoints, indexes and other goroutines are included.
 func TestNoAllocationPerFrame(t *testing.T) {
 	f := format(t, frame.BGR4, 160, 90, 0)
 	films := map[string][][]byte{

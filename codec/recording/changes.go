@@ -62,7 +62,7 @@ func (t *Timeline) Next() bool {
 // Number returns the number of the current frame.
 func (t *Timeline) Number() int { return t.number }
 
-// Meta returns what is known of the current frame.
+// Meta returns the metadata of the current frame.
 func (t *Timeline) Meta() frame.Meta { return t.r.frames[t.number].meta }
 
 // Change returns how the current frame differs from the one before it, valid until the next call of

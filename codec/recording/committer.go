@@ -23,9 +23,10 @@ type committer struct {
 	head   []byte                 // of an index
 	raw    [recordHeaderSize]byte // scratch
 
-	index      []byte // entries since the last index
-	cover      bool   // write an index even of no entries: what lies before it need not be scanned again
-	entryAt    int64  // offset of the last entry
+	index []byte // entries since the last index
+	// write an index even without entries: bytes before it need not be scanned again
+	cover      bool
+	entryAt    int64 // offset of the last entry
 	firstFrame uint64
 	frames     uint64 // since the last index
 	number     uint64 // frames in the file
@@ -74,7 +75,7 @@ func (c *committer) run() {
 	}
 }
 
-// drain commits what was planned before now, as far as that is not the end.
+// drain commits the records planned so far, up to the end record.
 func (c *committer) drain() {
 	for range len(c.w.ordered) {
 		j := <-c.w.ordered

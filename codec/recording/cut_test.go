@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestCutAtEveryByte cuts a recording at each of its bytes. What lies before the cut is read,
-// repair keeps it and ends the file well.
+// TestCutAtEveryByte cuts a recording at each of its bytes. A reader reads the records before the
+// cut, and repair keeps them and closes the file.
 func TestCutAtEveryByte(t *testing.T) {
 	tale := smallTale(t)
 	whole := &memDisk{}

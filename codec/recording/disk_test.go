@@ -21,8 +21,8 @@ type lease struct{ released atomic.Int32 }
 
 func (l *lease) Release() { l.released.Add(1) }
 
-// TestDiskFull lets the disk fill up at many points: the error comes back with its cause, every
-// frame is let go of once, nothing keeps running, and what was written can be repaired and read.
+// TestDiskFull fills the disk at many points. The error has its cause, every frame is released
+// once, and every goroutine ends. The written part can be repaired and read.
 func TestDiskFull(t *testing.T) {
 	tale := powerTale(t, 21)
 	whole := &memDisk{}
@@ -140,7 +140,7 @@ func checkFull(t *testing.T, tale *tale, d *memDisk, came *came) {
 	}
 }
 
-// TestFailedSync tells of a disk that accepts writes and cannot keep them.
+// TestFailedSync uses a disk that accepts writes and cannot sync them.
 func TestFailedSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &failingSync{}

@@ -47,8 +47,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestForceLeavesOtherNames: a recording that is overwritten keeps what it held where it has
-// another name, and a link to it stays one.
+// TestForceLeavesOtherNames: a recording that is overwritten keeps its content under its other
+// names. A link to it stays one.
 func TestForceLeavesOtherNames(t *testing.T) {
 	first, second := powerTale(t, 7), powerTale(t, 8)
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestFlippedBits flips a bit in each byte of a recording, and each bit of each byte that a short
-// one needs. Verify finds all of them, and no frame is ever shown that is not what was captured.
+// TestFlippedBits flips a bit in each byte of a recording, and each bit of each byte of a short
+// one. Verify finds all of them. A reader never shows a frame that differs from the captured one.
 func TestFlippedBits(t *testing.T) {
 	t.Run("bits=one", func(t *testing.T) {
 		tale := smallTale(t)

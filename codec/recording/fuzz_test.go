@@ -54,7 +54,7 @@ func patchSeeds(t testing.TB) (seeds [][]byte) {
 	return seeds
 }
 
-// fuzzBase returns a recording and the places in it that are no padding.
+// fuzzBase returns a recording and the offsets in it that are not padding.
 func fuzzBase(t testing.TB) (b []byte, places []int) {
 	b = soundRecording(t)
 	all := records(t, b)
@@ -204,8 +204,8 @@ func FuzzTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) { checkTable(t, b, false) })
 }
 
-// checkTable parses a table: every piece it places lies in its row, its block and the file, and
-// written again it says the same.
+// checkTable parses a table. Every piece must be inside its row, its block and the file. Writing
+// the table again must give an equal one.
 func checkTable(t *testing.T, b []byte, must bool) {
 	const end = 1 << 20
 	l, err := frame.NewLayout(fuzzLayout)

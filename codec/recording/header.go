@@ -20,7 +20,7 @@ const (
 
 var fileMagic = [8]byte{0x89, 'E', 'I', 'D', '\r', '\n', 0x1a, '\n'}
 
-// ErrNotRecording says that a file is no recording at all.
+// ErrNotRecording means that a file is not a recording.
 var ErrNotRecording = errors.New("not an Eideticker recording")
 
 // ErrVersion says that a recording needs a newer program.

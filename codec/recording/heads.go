@@ -115,7 +115,7 @@ func (p *headParser) text() string {
 	return string(b)
 }
 
-// blocks reads a block list into dst and gives each its offset in a body that starts at body and
+// blocks reads a block list into dst. Each block gets its offset in a body that starts at body and
 // has bodyLen bytes.
 func (p *headParser) blocks(dst []blockInfo, body int64, bodyLen uint64) []blockInfo {
 	n := p.limited(uint64(len(p.b)/6+1), "number of blocks")

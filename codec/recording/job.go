@@ -37,13 +37,13 @@ type job struct {
 // packedBlock is a block ready to be written.
 type packedBlock struct {
 	info  blockInfo
-	chunk []byte // the stored bytes, of the pool; nil: they lie in the frame itself
+	chunk []byte // the stored bytes, of the pool; nil if they are in the frame itself
 	whole []byte // the stored bytes
 }
 
 // task is one block to be packed, with the memory for it. The planner takes that memory in order of
-// blocks: were it left to the packers, those of later frames could take the last of it while the
-// committer waits for an earlier one.
+// blocks. If packers took it, those of later frames could take the last of it while the committer
+// waits for an earlier block.
 type task struct {
 	job   *job
 	block int32

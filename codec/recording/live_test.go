@@ -9,7 +9,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// What is told of a frame's change when it is written is what a reader is told of it.
+// The change reported when a frame is written equals the change that a reader reports.
 func TestChangesAreToldAsTheyAreRead(t *testing.T) {
 	for seed := range uint64(20) {
 		f := format(t, frame.BGR4, 61, 43, int(seed)%3*4)

@@ -6,7 +6,7 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// liveBlocks are the blocks that the rows of the last frame may lie in, with their sizes.
+// liveBlocks are the blocks that the last frame's rows may refer to, with their sizes.
 type liveBlocks struct {
 	ids  []int64 // ascending
 	raws []int
@@ -20,8 +20,8 @@ func (b *liveBlocks) add(id int64, raw int) {
 	b.raws = append(b.raws, raw)
 }
 
-// keep forgets all blocks that no row lies in. It returns the rest, which stays valid until the
-// next call, and their size.
+// keep removes all blocks without a row. It returns the rest, which stays valid until the next
+// call, and their size.
 func (b *liveBlocks) keep(p *rowdelta.Places, rows int) (ids []int64, raw int) {
 	b.live = slices.Grow(b.live[:0], len(b.ids))[:len(b.ids)]
 	clear(b.live)

@@ -58,7 +58,7 @@ func (r *Reader) directory(at int64) ([]int64, bool) {
 }
 
 // indexChain follows the indexes back from the last one, and returns them in order of the file. A
-// broken link ends it: what lies before is scanned.
+// broken link ends it. Earlier bytes are then scanned.
 func (r *Reader) indexChain(last int64) []int64 {
 	var offsets []int64
 	s := scanner{f: r.f, size: r.size, tag: r.header.tag()}
@@ -116,8 +116,8 @@ func (r *Reader) loadIndex(at int64) error {
 	}
 	i := int32(len(r.intervals))
 	r.intervals = append(r.intervals, interval{at: at, blocks: x.blocks})
-	// Entries are checked before the first is taken in, so that an index counts as a whole or not
-	// at all.
+	// All entries are checked before the first is used, so an index counts as a whole or not at
+	// all.
 	if err := eachEntry(heads, x.from, at, func(recordHeader, []byte, uint32) {}); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (r *Reader) fault(e *CorruptError) {
 	}
 }
 
-// Limits of what is kept of a file that says too much.
+// Limits of the entries that are kept from a file with too many.
 const (
 	maxFaults        = 4096
 	maxLayoutRows    = 1 << 21  // of all formats together: some hundred of a screen

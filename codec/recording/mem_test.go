@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// memDisk is a recording's file in memory. It fails a test that writes what was already made
-// durable.
+// memDisk is a recording's file in memory. It fails a test that overwrites durable bytes.
 type memDisk struct {
 	mu      sync.Mutex
 	b       []byte

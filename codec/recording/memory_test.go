@@ -28,7 +28,7 @@ func TestMemoryOfAFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for step, err := range r.Steps(0, frames) { // what is kept of reading is bounded
+		for step, err := range r.Steps(0, frames) { // the memory for reading is bounded
 			if err != nil || step.Number >= frames {
 				t.Fatal(step, err)
 			}

@@ -8,15 +8,15 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// Player decodes frames one after another. Blocks are fetched and unpacked ahead on other
-// goroutines, unless as many players of the reader are at work as there are processors: then each
-// fetches its own, block by block, so that a block's bytes are still in the cache when they are put
-// into rows. A row that did not change is not touched, and a frame that did not change costs little
-// more than its number. It is used by one goroutine and must be closed.
+// Player decodes frames one after another. Other goroutines fetch and unpack blocks ahead. If as
+// many players of the reader run as there are processors, each fetches its own, block by block. A
+// block's bytes are then still in the cache when they are put into rows. A row that did not change
+// is not touched. A frame that did not change costs little more than its number. A player is used
+// by one goroutine and must be closed.
 //
-// A frame is larger than a processor's own cache. Whoever looks at its rows from top to bottom goes
-// on with [Player.Begin] in place of [Player.Next], and has each row unpacked just before he looks
-// at it, by [Player.Fill].
+// A frame is larger than a processor's own cache. A caller that reads its rows from top to bottom
+// can use [Player.Begin] instead of [Player.Next]. [Player.Fill] then unpacks each row just before
+// it is read.
 type Player struct {
 	r      *Reader
 	to     int
@@ -35,7 +35,7 @@ type Player struct {
 	blocks  blockReader // of frames that are not fetched ahead
 	block   []byte      // one of theirs
 
-	// What is still to be put into rows of the current frame.
+	// The part that is not yet put into rows of the current frame.
 	current *fetch
 	walk    rowdelta.Walker // stands on the first span of the next block
 	more    bool            // there is one
@@ -70,9 +70,9 @@ func (p *Player) Next() bool {
 	return p.Begin() && p.Fill(len(p.image.Rows)) == nil
 }
 
-// Begin goes on to the next frame as Next does, and leaves it to Fill to unpack what is new in it.
+// Begin goes to the next frame as Next does. Fill unpacks its changed parts later.
 func (p *Player) Begin() bool {
-	if p.current != nil { // what comes is made of it
+	if p.current != nil { // the next frame is made of it
 		if p.Fill(len(p.image.Rows)) != nil {
 			return false
 		}
@@ -102,8 +102,8 @@ func (p *Player) Begin() bool {
 	return p.fail(err) == nil
 }
 
-// Fill unpacks what is new in rows of the current frame before the given one, if that has not been
-// done. In those behind, bytes that have changed may be anything.
+// Fill unpacks the changed parts of the current frame's rows before the given one, if that has not
+// been done. Changed bytes in later rows are undefined.
 func (p *Player) Fill(rows int) error {
 	if p.err != nil {
 		return p.err
@@ -216,7 +216,7 @@ func (p *Player) enter(n int) error {
 // Number returns the number of the current frame.
 func (p *Player) Number() int { return p.number }
 
-// Meta returns what is known of the current frame.
+// Meta returns the metadata of the current frame.
 func (p *Player) Meta() frame.Meta { return p.meta }
 
 // Image returns the current frame. It is valid, and must not be changed, until the next call of

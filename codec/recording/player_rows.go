@@ -44,8 +44,8 @@ func (p *rowPool) put(r *row) {
 	}
 }
 
-// advance makes p.now, which holds the rows of the frame before p.before, from p.before and the
-// delta, but for the bytes that are stored.
+// advance updates p.now from p.before and the delta, except for the stored bytes. p.now held the
+// rows of the frame before p.before.
 func (p *Player) advance(d *rowdelta.Delta) {
 	for i := range d.Runs {
 		run := &d.Runs[i]
@@ -108,9 +108,9 @@ func (p *Player) share(y int32, r *row) {
 	p.now[y] = r
 }
 
-// renew gives row y memory of its own, holding what was there except for the spans that are about
-// to be written. Where the frame before was made in the same way, the row that stood there before
-// it has all that, but for what changed in between: in a video, nothing is copied.
+// renew gives row y memory of its own with its old content, except for the spans that are about to
+// be written. If the frame before was made in the same way, the row before it already has that
+// content. Only the changes in between differ. So a video copies no bytes.
 func (p *Player) renew(y int32, spans []rowdelta.Span) {
 	old, r := p.before[y], p.now[y]
 	n := p.layout.Rows[y].Bytes

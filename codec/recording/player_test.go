@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// clip is a film of scenes as players meet them: a video in a box, held frames between, rows that
-// move, and what scribble draws.
+// clip is a film of scenes as players meet them: a video in a box, held frames, moving rows, and
+// the changes of scribble.
 func clip(t testing.TB, rng *rand.Rand, f frame.Format, frames int) [][]byte {
 	t.Helper()
 	l, err := frame.NewLayout(f)

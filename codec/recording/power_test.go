@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// logDisk remembers every write and sync in order, with the time at which each happened, so that
-// any state in which a crash may leave the disk can be made later.
+// logDisk remembers every write and sync with its time, in order. From it, any state in which a
+// crash may leave the disk can be made.
 type logDisk struct {
 	memDisk
 	wait func() // how long a write or a sync takes
@@ -224,8 +224,8 @@ func checkPrecise(all []recordAt, d *memDisk, durable int, lost map[int]bool, si
 	return nil
 }
 
-// TestKilled stops a recording as kill -9 does: what was written stays, what was not is gone. No
-// more is lost than what came within SyncEvery.
+// TestKilled stops a recording as kill -9 does. Written bytes stay, others are gone. The loss is at
+// most the frames of one SyncEvery.
 func TestKilled(t *testing.T) {
 	const every, sync = 50 * time.Millisecond, 400 * time.Millisecond
 	tale := newTale(t, 8, every, talePart{format(t, frame.BGR4, 48, 40, 0), 60},

@@ -29,7 +29,7 @@ type Metadata struct {
 	Value json.RawMessage
 }
 
-// frameEntry is what is kept in memory of each frame.
+// frameEntry is the memory of one frame.
 type frameEntry struct {
 	meta     frame.Meta
 	offset   int64  // of the record; 0: the frame is lost
@@ -45,7 +45,7 @@ func (f *frameEntry) end() int64 {
 	return f.offset + h.size()
 }
 
-// eventEntry is what is kept in memory of each event.
+// eventEntry is the memory of one event.
 type eventEntry struct {
 	timeline.EventHead
 	place valuePlace
@@ -71,9 +71,9 @@ type checkpointEntry struct {
 	offset  int64 // of the record
 }
 
-// Reader reads a recording, also while it grows: it then sees what was there when it was opened.
-// Its methods may be called from several goroutines; what they return belongs to the caller, except
-// where they say otherwise.
+// Reader reads a recording, also while it grows: it then sees the content at the time of opening.
+// Its methods may be called from several goroutines. The caller owns their results, unless they say
+// otherwise.
 type Reader struct {
 	f      io.ReaderAt
 	hint   func(offset, length int64) // tells the system that a part of the file is needed soon; nil: nobody to tell
@@ -94,7 +94,7 @@ type Reader struct {
 	valueBytes  int64          // of all events and metadata
 	checkpoints []checkpointEntry
 	damage      []Damage
-	faults      int // entries of damage that are no bytes to be marked
+	faults      int // entries of damage without bytes to be marked
 	wallLast    int64
 
 	intervals []interval
@@ -149,7 +149,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// newReader reads what is to be known of a recording of size bytes before any frame is asked for.
+// newReader reads the indexes and metadata of a recording of size bytes, before any frame is read.
 func newReader(f io.ReaderAt, size int64) (*Reader, error) {
 	r := &Reader{f: f, size: size, layouts: map[frame.Format]*frame.Layout{}, names: map[string]int{}}
 	if err := r.readHeader(); err != nil {
@@ -262,7 +262,7 @@ func (r *Reader) outside(n int) error {
 	return fmt.Errorf("frame %d is outside the recording's %d frames", n, len(r.frames))
 }
 
-// Meta returns what is known of frame n beside its pixels.
+// Meta returns the metadata of frame n.
 func (r *Reader) Meta(n int) (frame.Meta, error) {
 	if n < 0 || n >= len(r.frames) {
 		return frame.Meta{}, r.outside(n)
@@ -330,8 +330,8 @@ const MaxUntrustedValues = 64 << 20
 // metadata counts.
 func (r *Reader) ValueBytes() int64 { return r.valueBytes }
 
-// Damage returns what was found destroyed when the recording was opened. Bytes of pixels are
-// checked when they are read.
+// Damage returns the damage that was found when the recording was opened. Pixel bytes are checked
+// when they are read.
 func (r *Reader) Damage() []Damage { return slices.Clone(r.damage) }
 
 // Find returns the last frame that was sampled at or before t, or -1. Lost frames are passed over.

@@ -20,7 +20,7 @@ const (
 	typeIndex      recordType = 8  // the heads of all records since the last index
 	typeDirectory  recordType = 9  // where the indexes are
 	typePad        recordType = 10 // nothing, up to the next block
-	typeSync       recordType = 11 // what is known to be on disk
+	typeSync       recordType = 11 // the durable size
 	typeVoid       recordType = 12 // bytes found destroyed, marked by repair
 )
 
@@ -44,9 +44,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
-// recordHeader stands before each record: header, head, body, zeros up to a multiple of 8. Its own
-// offset and the file's tag are in it, so that stale bytes of another place or file are never taken
-// for a record.
+// recordHeader stands before each record: header, head, body and zeros up to a multiple of 8. It
+// has its own offset and the file's tag. So stale bytes of another place or file are never read as
+// a record.
 type recordHeader struct {
 	typ     recordType
 	headLen uint32
@@ -111,7 +111,7 @@ func parseRecordHeader(b []byte, at int64, tag uint32) (recordHeader, error) {
 	return h, nil
 }
 
-// CorruptError says which bytes of a recording are not what was written.
+// CorruptError names the bytes of a recording that differ from the written ones.
 type CorruptError struct {
 	Offset int64 // in the file
 	What   string

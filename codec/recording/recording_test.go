@@ -24,8 +24,8 @@ type stillClock struct{}
 func (stillClock) Now() timeline.Time { return 1_000_000 }
 func (stillClock) Wall() int64        { return 1_700_000_000_000_000_000 }
 
-// scribble makes the next frame of a random film: nothing, some bytes, a scroll, a box, or
-// everything anew.
+// scribble makes the next frame of a random film: no change, some bytes, a scroll or a box. It may
+// also replace everything.
 func scribble(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
 	switch rng.IntN(7) {
@@ -155,7 +155,7 @@ func TestAhead(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	d := &memDisk{}
 	w := newWriter(d, testOptions())
-	w.Ahead(all[:2]) // there is no segment yet
+	w.Ahead(all[:2]) // before the first segment
 	if err := w.Segment(f, 1, 60); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAhead(t *testing.T) {
 		switch rng.IntN(4) {
 		case 0:
 			w.Ahead(all[i:min(i+1+rng.IntN(MostAhead+1), len(all))])
-		case 1: // the second is not what comes
+		case 1: // the second is not the next frame
 			w.Ahead([][]byte{pix, others[i%MostAhead], pix})
 		case 2: // nothing of it comes
 			w.Ahead(others)

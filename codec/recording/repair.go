@@ -20,10 +20,10 @@ type RepairReport struct {
 	Notes    []string
 }
 
-// Repair makes a recording that was not closed complete again, in place. It reads only what was not
-// known to be on disk when the writing stopped. No byte of a whole record is changed or removed: an
-// unfinished record at the end is cut off, destroyed bytes between whole records are marked, and an
-// index is appended.
+// Repair completes a recording that was not closed, in place. It reads only bytes that were not
+// known to be durable when the writing stopped. It does not change or remove a byte of a whole
+// record. It cuts off an unfinished record at the end, marks destroyed bytes between whole records,
+// and appends an index.
 func Repair(path string) (RepairReport, error) { return repairFile(path, nil) }
 
 func repairFile(path string, came *came) (RepairReport, error) {
@@ -50,7 +50,8 @@ type repairable interface {
 	Truncate(size int64) error
 }
 
-// repair ends a file. What came and is not in it is recorded as a gap; nil is not known.
+// repair ends a file. Frames of came that are not in the file are recorded as a gap. A nil came is
+// unknown.
 func repair(f repairable, size int64, came *came) (RepairReport, error) {
 	var rep RepairReport
 	r, err := newReader(f, size)
@@ -90,7 +91,7 @@ func repair(f repairable, size int64, came *came) (RepairReport, error) {
 	}
 	if err := r.appendEnd(f, end, came.notIn(r)); err != nil {
 		rep.Notes = append(rep.Notes,
-			fmt.Sprintf("no index could be appended (%v); the recording is sound but opens more slowly, and does not say what is missing at its end", err))
+			fmt.Sprintf("cannot append an index (%v); the recording opens more slowly and lacks the gap at its end", err))
 		if err := f.Truncate(end); err != nil {
 			return rep, err
 		}

@@ -34,7 +34,7 @@ type resolver struct {
 // wantedRow is a row and where its bytes are to be put.
 type wantedRow struct{ y, to int }
 
-// wantedPiece is a part of the frame and where it lies in its block.
+// wantedPiece is a part of the frame and its place in its block.
 type wantedPiece struct {
 	to, off, n int32
 }
@@ -95,10 +95,10 @@ func (r *Reader) decode(n int, memory func(size int) ([]byte, error)) (*frame.La
 	return layout, nil
 }
 
-// Rows returns some rows of frame n, named in ascending order as they stand in its [frame.Layout];
-// the image has nil in place of all others. It reads the blocks that these rows lie in and no more.
-// Each block is held against its own checksum; the frame as a whole cannot be held against its
-// hash, as [Reader.Image] does. The bytes are a copy of their own.
+// Rows returns some rows of frame n. rows are numbers in its [frame.Layout], in ascending order.
+// The image has nil in place of all others. It reads only the blocks of these rows. It checks each
+// block's checksum. Unlike [Reader.Image], it cannot check the whole frame's hash. The caller owns
+// the bytes.
 func (r *Reader) Rows(n int, rows []int) (frame.Image, error) {
 	v, err := r.resolver(n)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestRowsRefuses(t *testing.T) {
 	}
 }
 
-// countingDisk counts what is read.
+// countingDisk counts the bytes read.
 type countingDisk struct {
 	io.ReaderAt
 	bytes atomic.Int64
@@ -87,8 +87,8 @@ func (d *countingDisk) ReadAt(p []byte, off int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, off)
 }
 
-// TestRowsReadLess counts what is read of a frame of noise, which is as many bytes in the file as
-// on the screen.
+// TestRowsReadLess counts the bytes read for a frame of noise, which has as many bytes in the file
+// as on the screen.
 func TestRowsReadLess(t *testing.T) {
 	f := format(t, frame.BGR4, 640, 480, 0)
 	l, err := frame.NewLayout(f)

@@ -16,15 +16,14 @@ const (
 // MostAhead is how many frames [Writer.Ahead] takes at once.
 const MostAhead = 4
 
-// rowScan compares the rows of frames, each with the frame before, on several goroutines. What is
-// claimed at once is a band of rows, of all frames that are there: each then comes out of memory
-// once and not twice, since it is still in the cache when the next frame is compared with it. The
-// planner takes part and never waits for a helper to wake up: whoever comes claims the next band,
-// and if nobody does the planner claims them all.
+// rowScan compares the rows of frames, each with the previous frame, on several goroutines. A
+// goroutine claims a band of rows of all queued frames. Each row then leaves memory once and not
+// twice, since it is still in the cache when the next frame is compared with it. The planner takes
+// part and never waits for a helper to wake up. Without helpers the planner claims all bands.
 type rowScan struct {
-	// The frames. Written by the planner before it sets left, read only by whoever has claimed rows
-	// by counting left down, which orders the two. Between frames left is at most 0: a helper that
-	// comes late claims nothing and reads nothing.
+	// The frames. The planner writes them before it sets left. A goroutine reads them only after it
+	// has claimed rows by counting left down, which orders the two. Between frames left is at most
+	// 0: a helper that comes late claims and reads nothing.
 	frames []comparison
 	rows   int // of a frame
 	band   int // rows
@@ -72,7 +71,7 @@ func (s *rowScan) stop() {
 	s.wg.Wait()
 }
 
-// format sets the layout of the frames to come. What was compared before counts no more.
+// format sets the layout of the next frames. Earlier comparisons are dropped.
 func (s *rowScan) format(l *frame.Layout) {
 	s.frames, s.used = s.frames[:0], 0
 	s.rows = len(l.Rows)
@@ -121,8 +120,8 @@ func (s *rowScan) compare(prev []byte, frames [][]byte, shift int32) {
 	}
 }
 
-// work compares rows as long as there are some to claim, and reports whether its were the last to
-// be done.
+// work compares rows while some can be claimed. It reports whether its rows were the last to be
+// done.
 func (s *rowScan) work() (last bool) {
 	for {
 		n := s.left.Add(-1)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Damage is a part of a file that is not what was written.
+// Damage is a part of a file that differs from the written bytes.
 type Damage struct {
 	Offset, Length int64
 	What           string

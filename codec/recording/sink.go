@@ -12,9 +12,9 @@ const (
 	buffers    = 8       // how much a stalled disk may hold up before the encoder waits
 )
 
-// sink writes an ever-growing file. Bytes are gathered in large aligned buffers, which one
-// goroutine writes in order; another one waits for fdatasync, so that writing goes on meanwhile.
-// What is flushed is never written again.
+// sink writes an ever-growing file. It gathers bytes in large aligned buffers. One goroutine writes
+// them in order. Another waits for fdatasync, so that writing continues meanwhile. Flushed bytes
+// are never written again.
 type sink struct {
 	to   storage
 	off  int64 // of the next byte in the file
@@ -41,7 +41,7 @@ type buffer struct {
 	sync bool
 }
 
-// newSink returns a sink that goes on at an offset with buffers of the given size, which are made
+// newSink returns a sink that continues at an offset. Its buffers have the given size and are made
 // when they are first needed.
 func newSink(to storage, off int64, size int) *sink {
 	s := &sink{
@@ -99,7 +99,7 @@ func (s *sink) submit() {
 	s.cur = nil
 }
 
-// flush hands over what was written so far and asks for it to be made durable. The offset must be a
+// flush queues the bytes written so far and requests that they become durable. The offset must be a
 // multiple of blockSize.
 func (s *sink) flush() {
 	if s.off%blockSize != 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Changes goes through the changes of frames from up to, and not including, to, without reading a
-// pixel: see [Reader.Timeline]. After an error there is no further step.
+// Changes iterates over the changes of frames from ≤ n < to without reading a pixel: see
+// [Reader.Timeline]. An error is the last step.
 func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	return func(yield func(*frame.Step, error) bool) {
 		t := r.Timeline(from, to)
@@ -26,8 +26,7 @@ func (r *Reader) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// Steps decodes frames from up to, and not including, to, in turn: see [Reader.Play]. After an
-// error there is no further step.
+// Steps decodes frames from ≤ n < to in turn: see [Reader.Play]. An error is the last step.
 func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 	return r.steps(from, to, (*Player).Next, nil)
 }

@@ -13,7 +13,7 @@ import (
 // its power.
 type storage interface {
 	WriteAt(p []byte, off int64) (int, error)
-	Sync() error // until what was written is on disk
+	Sync() error // returns when the written bytes are on disk
 	Close() error
 }
 
@@ -62,9 +62,9 @@ func (e existsError) Error() string {
 
 func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// makeRoom takes away the name of a file that is overwritten, and not what is in it: a run folder
-// may hold the same recording by another name, a hard link, and a program may be reading it. It
-// returns the path without symbolic links: the new file stands where the old one did.
+// makeRoom removes the name of a file that is overwritten, and keeps its content. A run folder may
+// hold the same recording as a hard link, and a program may be reading it. It returns the path
+// without symbolic links. The new file has the old one's path.
 func makeRoom(path string) (string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {
@@ -91,8 +91,8 @@ func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// syncFolder makes a new file's name durable: after a power cut a file without a name is no file.
-// Not every filesystem can do it, and those that cannot need no help.
+// syncFolder makes a new file's name durable, since a power cut may lose a name that is not. It
+// ignores errors: filesystems that cannot do it do not need it.
 func syncFolder(path string) {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {

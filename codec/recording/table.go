@@ -8,13 +8,14 @@ import (
 	"github.com/eideticker/eideticker/codec/rowdelta"
 )
 
-// A checkpoint's table says where each row of one frame lies. First the blocks that it needs: their
-// number and, for each, the bytes since the offset of the one before, raw and stored size, CRC.
-// Then each row: its number of pieces and, for each piece, the block, the offset in it and the
-// start in the row, all as zigzag differences from what the row above lets expect. Rows that lie
-// behind each other as usual thus become runs of equal bytes, which LZ4 makes vanish.
+// A checkpoint's table has the place of each row of one frame. The first part is the necessary
+// blocks. Their number comes first. Each block has the bytes since the previous block's offset, raw
+// and stored size, and CRC. The second part is the rows. Each row has its number of pieces. Each
+// piece has the block, the offset in it and the start in the row. These are zigzag differences from
+// the values that the row above predicts. Adjacent rows thus become runs of equal bytes, which LZ4
+// packs well.
 
-// blockTable knows where blocks lie in the file, by number.
+// blockTable maps the numbers of blocks to their places in the file.
 type blockTable struct {
 	ids  []int64 // ascending
 	info []blockInfo

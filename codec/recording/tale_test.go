@@ -197,7 +197,7 @@ func (tale *tale) play(r *Reader) error {
 	return nil
 }
 
-// checkRest holds gaps, events and metadata against what was written: some may be lost, none
+// checkRest compares gaps, events and metadata with the written ones. Some may be lost, none
 // invented.
 func (tale *tale) checkRest(r *Reader) error {
 	k := 0
@@ -285,7 +285,7 @@ func inParallel(t *testing.T, n int, do func(i int) error) {
 }
 
 // picked reports whether case i is tried. With EIDETICKER_SOAK all are, else one of 10, and in a
-// short run one of 40, spread by chance from a fixed seed.
+// short run one of 40. The choice is random from a fixed seed.
 func picked(i int) bool {
 	of := 10
 	switch {

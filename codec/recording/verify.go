@@ -11,7 +11,7 @@ import (
 // VerifyReport is what verification found.
 type VerifyReport struct {
 	Frames   int      // in the recording
-	Checked  int      // decoded and equal to what was captured
+	Checked  int      // decoded and equal to the captured frame
 	Tables   int      // checkpoints from which a frame was put together
 	Bytes    int64    // of file, all read
 	Complete bool     // closed cleanly
@@ -36,9 +36,9 @@ func (v *VerifyReport) addError(err error) {
 	v.add(0, 0, err.Error())
 }
 
-// Verify reads a whole recording: every checksum is tested, every frame decoded and held against
-// its hash, and every checkpoint used. progress, if given, is told how many of all frames are done.
-// The error says why verification could not be carried out; what it finds is in the report.
+// Verify reads a whole recording. It tests every checksum, compares every decoded frame with its
+// hash, and uses every checkpoint. progress, if not nil, gets the number of checked frames. The
+// error means that verification could not finish. Damage is in the report.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (VerifyReport, error) {
 	r, err := Open(path)
 	if err != nil {

@@ -55,9 +55,9 @@ type Stats struct {
 	Durable     int64  // bytes of file known to be on disk
 }
 
-// Writer writes a recording. Frames, gaps and segments come from one goroutine; events, metadata,
-// pressure and stats may come from any. The first error of the disk stays: every later call returns
-// it, and what was written until then remains valid.
+// Writer writes a recording. Frames, gaps and segments come from one goroutine. Events, metadata,
+// pressure and stats may come from any. After the first disk error, every later call returns it.
+// The records written before it remain valid.
 type Writer struct {
 	path string
 	file storage
@@ -247,9 +247,9 @@ func (w *Writer) resize(l *frame.Layout) {
 	}
 }
 
-// Ahead shows pixels of up to MostAhead frames that WriteFrame will be given next, in that order,
-// and that stay as they are until then. Frames that are compared together take less time than one
-// by one; nothing else depends on it.
+// Ahead announces the pixels of up to MostAhead frames that WriteFrame gets next, in that order.
+// They must not change until then. Comparing frames together is faster than one by one. It has no
+// other effect.
 func (w *Writer) Ahead(pixels [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -271,8 +271,8 @@ func (w *Writer) WriteFrame(pix []byte, m frame.Meta, owner Owner) error {
 	return w.WriteFrameChange(pix, m, owner, nil)
 }
 
-// WriteFrameChange is WriteFrame, and fills c with how the frame differs from the one before, span
-// by span as a reader of the recording will be told. A nil c is not filled.
+// WriteFrameChange is WriteFrame, and fills c with the frame's difference from the previous one.
+// The spans are those that a reader of the recording reports. A nil c is not filled.
 func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *frame.Change) error {
 	defer w.mu.Unlock()
 	err := w.begin()
@@ -299,8 +299,8 @@ func (w *Writer) WriteFrameChange(pix []byte, m frame.Meta, owner Owner, c *fram
 	return nil
 }
 
-// Flush has what was written so far reach the file soon, rather than with the next sync of itself:
-// a reader that is opened then finds it. It does not wait. It may be called from any goroutine.
+// Flush lets the written bytes reach the file soon, before the next regular sync. A reader that
+// opens the file then finds them. Flush does not wait. It may be called from any goroutine.
 func (w *Writer) Flush() {
 	select {
 	case w.flush <- struct{}{}:
@@ -382,8 +382,7 @@ func (w *Writer) restoreDue(now timeline.Time) bool {
 	return age >= restoreEvery && w.changed >= int64(w.layout.Size) || age >= restoreAtLast
 }
 
-// intact holds the last frame against what was encoded of it, and fails the recording where it is
-// another.
+// intact compares the last frame with its encoded hash, and fails the recording if they differ.
 func (w *Writer) intact() bool {
 	if w.prev == nil || w.encoder.Intact(w.prev.b) {
 		return true
@@ -399,8 +398,8 @@ func (w *Writer) letGo() {
 	w.prev = nil
 }
 
-// checkpoint plans a table of where each row of the last frame lies. After a minute, or where the
-// rows have come to lie in too many blocks, all rows are stored once more first.
+// checkpoint plans a table of the places of the last frame's rows. All rows are stored again before
+// it in two cases: after a minute, or when the rows are spread over too many blocks.
 func (w *Writer) checkpoint(p *pixels, now timeline.Time, hash uint64) {
 	if !w.intact() {
 		return
@@ -492,9 +491,9 @@ func (w *Writer) value(t recordType, e *timeline.Event) {
 	w.ordered <- j
 }
 
-// Came tells, before Close, the numbers of the first and the last frame that there were to record,
-// and until when. It makes a difference where the disk has failed: what the file does not hold is
-// then recorded as a last gap, if there is room for one.
+// Came sets the numbers of the first and last frame that had to be recorded, and the end of their
+// time. Call it before Close. It matters after a disk error: frames that the file does not hold are
+// then recorded as a last gap, if it has room for one.
 func (w *Writer) Came(first, last uint64, until timeline.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -78,8 +78,8 @@ func (d *Delta) Blocks(dst []Block) []Block {
 	return dst
 }
 
-// Gather returns the block's bytes out of a frame: a part of pix itself where they lie in one
-// piece, else a copy in buf, whose capacity must be at least Raw.
+// Gather returns the block's bytes out of a frame. It is a part of pix itself if they are
+// contiguous. Otherwise it is a copy in buf, whose capacity must be at least Raw.
 func (b *Block) Gather(l *frame.Layout, pix, buf []byte) []byte {
 	w := b.first
 	start := l.Rows[w.Row].Offset + int(w.Start)

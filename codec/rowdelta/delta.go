@@ -36,8 +36,8 @@ type Run struct {
 
 type spanRange struct{ from, n int32 }
 
-// Delta is the difference between two frames of one layout. Its zero value is no difference in a
-// frame of no rows.
+// Delta is the difference between two frames of one layout. Its zero value is an empty difference
+// for a frame without rows.
 type Delta struct {
 	Runs  []Run
 	Spans []Span
@@ -95,8 +95,8 @@ func (d *Delta) addSame(row, rows int32) {
 	d.Runs = append(d.Runs, Run{Kind: Same, Row: row, Rows: rows})
 }
 
-// addCopied extends the delta by one row that equals row src of the frame before and differs in
-// seen, which may be empty.
+// addCopied extends the delta by one row. The row equals row src of the previous frame and differs
+// visibly in seen, which may be empty.
 func (d *Delta) addCopied(row, src int32, seen Span) {
 	if n := len(d.Runs); n > 0 && !d.cut {
 		last := &d.Runs[n-1]

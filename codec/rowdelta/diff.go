@@ -52,9 +52,9 @@ func lastDiff(a, b []byte, floor int) int {
 	return i
 }
 
-// diffSpans cuts what differs between a and b into spans, separated by at least minGap equal bytes,
-// and returns how many. Each starts and ends with a difference; the last takes what is left when
-// MaxSpans are reached. a and b differ.
+// diffSpans returns the number of spans in which a and b differ, and stores the spans in out. At
+// least minGap equal bytes separate them. Each starts and ends with a difference. When MaxSpans are
+// reached, the last span covers the rest. a and b must differ.
 func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
 	start, end, _ := outerDiff(a, b)
 	n := 0
@@ -71,9 +71,9 @@ func diffSpans(a, b []byte, out *[MaxSpans]Span) int {
 	return n + 1
 }
 
-// nextGap returns the first run of at least minGap equal bytes after i, or two equal numbers where
-// there is none. A gap that long holds two probes half of it apart, so a row of noise is looked at
-// in one word of four.
+// nextGap returns the first run of at least minGap equal bytes after i, or two equal numbers if
+// there is none. A run that long contains two probes half of it apart. So a row of noise is read in
+// one word of four.
 func nextGap(a, b []byte, i int) (int, int) {
 	const probe = minGap / 2
 	for p := i + probe; p+8 <= len(a); p += probe {

@@ -68,8 +68,8 @@ func TestDiffSpansAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestRowTable compares the table with a search from the top, for rows of which many are equal and
-// over many frames.
+// TestRowTable compares the table with a search from the top. Many rows are equal, over many
+// frames.
 func TestRowTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, rows := range []int{1, 2, 7, 100, 1080} {

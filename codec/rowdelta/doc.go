@@ -1,29 +1,29 @@
-// Package rowdelta describes a frame as its difference from the frame before it, row by row,
-// without losing a bit.
+// Package rowdelta describes a frame as its difference from the previous frame, row by row, without
+// loss.
 //
-// What a screen shows is mostly what it showed a frame ago, in the same place or some rows further
-// up. So each row is one of three things:
+// A screen mostly shows the same rows as in the previous frame, in the same place or some rows
+// further up. So each row is one of three kinds:
 //
-//   - Same: equal to the same row of the frame before. Costs nothing.
-//   - Copied: equal to another row of the frame before (scrolling, panning, page flips). Costs a
-//     reference. Rows are found through a hash of each row and confirmed by comparing bytes.
-//   - New: of it only the spans of bytes that changed are stored.
+//   - Same: equal to the same row of the previous frame. It costs nothing.
+//   - Copied: equal to another row of the previous frame (scrolling, panning, page flips). It costs
+//     a reference. A hash of each row finds it, and comparing bytes confirms it.
+//   - New: only the changed spans of bytes are stored.
 //
-// The pieces, in the order in which a frame meets them:
+// The parts, in the order in which a frame passes them:
 //
-//  1. A [Scan] compares each row with the frame before, [Encoder.EncodeScanned] fills a [Delta]
-//     with what is then left to find: runs of rows and their spans. [Encoder.Encode] does both.
-//  2. [Delta.Append] writes a delta as a few bytes, [Delta.Parse] reads and checks them.
-//  3. [Delta.Blocks] cuts the stored spans into blocks of at most [BlockSize] bytes; [Pack]
-//     compresses one with LZ4, harder or faster as the pressure asks, [Unpack] restores it.
-//  4. [Places] follows where the bytes of each row lie. It needs deltas only, no pixels: the
-//     writer's checkpoints are such a table, and a reader finds any frame by applying deltas to one
-//     and then fetching just the blocks that count.
+//  1. A [Scan] compares each row with the previous frame. [Encoder.EncodeScanned] then fills a
+//     [Delta] with the runs of rows and their spans. [Encoder.Encode] does both.
+//  2. [Delta.Append] writes a delta as a few bytes. [Delta.Parse] reads and checks them.
+//  3. [Delta.Blocks] cuts the stored spans into blocks of at most [BlockSize] bytes. [Pack]
+//     compresses one with LZ4, with more or less effort by pressure. [Unpack] restores it.
+//  4. [Places] tracks the places of each row's bytes. It needs deltas only, not pixels. The
+//     writer's checkpoints are such a table. A reader applies deltas to one and then reads only the
+//     necessary blocks.
 //
-// The package knows nothing of files. Encoder, Delta and Places are used by one goroutine at a
-// time, different rows of a Scan by several; Pack and Unpack keep no state. Nothing allocates once
-// buffers have grown to the format's size.
+// The package does not use files. Encoder, Delta and Places are used by one goroutine at a time.
+// Several may use different rows of a Scan. Pack and Unpack keep no state. After buffers have grown
+// to the format's size, the package does not allocate.
 //
-// Note: XOR of changed spans before LZ4 was rejected: on text and flat colour it destroys the
-// repeats that LZ4 lives on.
+// Note: XOR of changed spans before LZ4 was rejected. On text and flat colour it destroys the
+// repeats that LZ4 needs.
 package rowdelta

@@ -80,9 +80,8 @@ func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) {
 	e.places.Apply(d, firstBlock)
 }
 
-// Intact reports whether the last frame, hashed anew from its bytes, is still the frame that was
-// encoded. If it is not, somebody wrote to it meanwhile or memory is faulty, and what was found
-// equal to it since means nothing.
+// Intact reports whether the last frame still has the hash that was encoded. If not, its memory was
+// overwritten or is faulty. Later frames that were found equal to it are then wrong.
 func (e *Encoder) Intact(cur []byte) bool {
 	for y, h := range e.hashes {
 		if xxh3.Hash(e.layout.Row(cur, y)) != h {
@@ -155,9 +154,9 @@ func (e *Encoder) addChanged(prev, cur []byte, y int, tried int32, d *Delta) {
 	e.storeChanges(y, a, b, d)
 }
 
-// find returns a row of prev that equals row, which stands at y in the new frame, and notes the
-// row's hash. The row that lies as far away as the last one that was found is tried first and
-// without hashing: while a page scrolls that is nearly all rows.
+// find returns a row of prev that equals row, which has number y in the new frame, and notes the
+// row's hash. It first tries the row at the distance of the last found one, without hashing. While
+// a page scrolls, nearly all rows match there.
 func (e *Encoder) find(prev, row []byte, y, tried int32) (int32, bool) {
 	if src := y + e.shift; e.shift != tried && equals(e.layout, prev, int(src), row) {
 		e.hashes[y] = e.before[src]
@@ -191,8 +190,8 @@ func (e *Encoder) storeChanges(y int, a, b []byte, d *Delta) {
 	d.addNew(int32(y), stored[:n], seen[:m])
 }
 
-// FrameHash is the hash by which a decoded frame is held against what was captured: XXH3-64 over
-// the little-endian XXH3-64 hashes of all its rows, padding included, in order of
+// FrameHash is the hash that compares a decoded frame with the captured one. It is XXH3-64 over the
+// little-endian XXH3-64 hashes of all rows. Rows include padding and are in order of
 // [frame.Layout.Rows].
 func FrameHash(m frame.Image) uint64 {
 	hashes := make([]uint64, len(m.Rows))

@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// layouts are those of every pixel format: small, tiny, odd, padded.
+// layouts returns small and tiny, odd and padded layouts of every pixel format.
 func layouts(t testing.TB) (all []*frame.Layout) {
 	t.Helper()
 	for _, p := range frame.PixelFormats() {
@@ -28,8 +28,8 @@ func layouts(t testing.TB) (all []*frame.Layout) {
 	return all
 }
 
-// nextFrame changes a frame by chance as screens do: not at all, in specks, in boxes, by moving
-// rows, or altogether.
+// nextFrame changes a frame randomly as screens do: not at all, in specks or boxes, by moving rows,
+// or altogether.
 func nextFrame(rng *rand.Rand, l *frame.Layout, prev []byte) []byte {
 	next := bytes.Clone(prev)
 	row := func(y int) []byte { return l.Row(next, y) }
@@ -100,8 +100,8 @@ func apply(l *frame.Layout, prev []byte, d *Delta, blocks [][]byte) []byte {
 	return next
 }
 
-// TestFilms sends random films of every format through encoder, wire, parser and Places, and
-// expects each frame back.
+// TestFilms sends random films of every format through encoder and wire, parser and Places. Each
+// frame must return unchanged.
 func TestFilms(t *testing.T) {
 	for i, l := range layouts(t) {
 		t.Run(l.Format.String(), func(t *testing.T) {
@@ -196,8 +196,8 @@ func bytesEqualPieces(p, q *Place) bool {
 	return true
 }
 
-// checkSeen holds what a delta calls seen against a literal comparison: every byte that looks
-// different is in a span, every span begins and ends with one, unless the row was copied.
+// checkSeen compares a delta's seen spans with a literal comparison. Every byte that looks
+// different is in a span. Every span begins and ends with one, unless the row was copied.
 func checkSeen(t *testing.T, l *frame.Layout, a, b []byte, d *Delta) {
 	t.Helper()
 	var c frame.Change

@@ -18,7 +18,7 @@ const (
 	Uncompress = 17 // store as it is
 )
 
-// Acceleration returns the compression for a pressure from 0, all the time in the world, to 1,
+// Acceleration returns the compression level for a pressure. 0 means enough time. 1 means that
 // frames are about to be lost.
 func Acceleration(pressure float64) int {
 	switch {
@@ -38,8 +38,8 @@ const (
 	worthIt   = 32 // a block is stored as it is unless LZ4 saves a 32nd
 )
 
-// Pack compresses src into dst and returns the number of bytes written, or 0 where src is better
-// stored as it is. A large block is tried at two places first: noise should not cost the time of a
+// Pack compresses src into dst and returns the number of bytes written. It returns 0 if src is
+// better stored as it is. A large block is tried at two places first, so that noise does not cost a
 // full attempt.
 func (p *Packer) Pack(src, dst []byte, acceleration int) (int, error) {
 	if acceleration >= Uncompress || len(src) < 16 {

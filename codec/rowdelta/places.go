@@ -5,8 +5,7 @@ import "github.com/eideticker/eideticker/capture/frame"
 // MaxPieces is into how many pieces a row may fall before it is stored as a whole.
 const MaxPieces = 8
 
-// Piece is a part of a row that lies in one block. It reaches to the next piece, or to the row's
-// end.
+// Piece is a part of a row that is in one block. It reaches to the next piece, or to the row's end.
 type Piece struct {
 	Block int64 // number of the block
 	Off   int32 // of the piece's first byte within the block
@@ -31,7 +30,7 @@ func NewPlaces(l *frame.Layout) *Places {
 	return &Places{layout: l, rows: make([]Place, len(l.Rows)), were: make([]Place, len(l.Rows))}
 }
 
-// Row returns the place of row y, to read and, when a table is loaded, to fill.
+// Row returns the place of row y, to read it or, while a table is loaded, to fill it.
 func (p *Places) Row(y int) *Place { return &p.rows[y] }
 
 // Forget makes all rows unknown.

@@ -6,11 +6,11 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Scan is what can be said of each row of a frame by itself, from the frame before alone: most of
-// the work of encoding, and what touches most of the memory. Several goroutines may compare
-// different rows at once, and the scans of several frames may be made side by side, a few rows of
-// each at a time, so that a row is still in a processor's cache when the next frame's row is
-// compared with it.
+// Scan has the properties of each row of a frame that depend on the previous frame alone. It is
+// most of the work of encoding and touches most of the memory. Several goroutines may compare
+// different rows at once. The scans of several frames may be made side by side, a few rows of each
+// at a time. A row is then still in a processor's cache when the next frame's row is compared with
+// it.
 type Scan struct {
 	layout *frame.Layout
 	shift  int32

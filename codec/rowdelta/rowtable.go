@@ -1,8 +1,8 @@
 package rowdelta
 
-// rowTable finds a row of a frame by its hash. It is built when the first row of a new frame asks
-// and is then valid for that frame; stale entries are told by their generation, so that nothing is
-// cleared per frame.
+// rowTable finds a row of a frame by its hash. It is built for the first row of a new frame that
+// needs it, and is then valid for that frame. A generation marks stale entries, so the table need
+// not be cleared per frame.
 type rowTable struct {
 	slots []rowSlot
 	mask  uint64

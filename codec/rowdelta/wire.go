@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// The bytes of a delta, all numbers uvarint unless said otherwise. Runs follow each other until
-// every row is covered:
+// The bytes of a delta. Numbers are uvarint unless another form is given. Runs follow each other
+// until every row is covered:
 //
 //	tag = rows<<2 | form
 //	form 0, same
@@ -17,8 +17,8 @@ import (
 //	form 2, new:    list of stored spans; they are the seen spans too
 //	form 3, new:    list of stored spans, list of seen spans
 //
-// A list is its length and then, for each span, the bytes since the end of the one before and its
-// own length.
+// A list is its length and then the spans. Each span is the bytes since the previous span's end and
+// its own length.
 const (
 	formSame = iota
 	formCopied
@@ -26,7 +26,7 @@ const (
 	formNewHidden
 )
 
-// ErrDelta is wrapped by every error about bytes that are no delta.
+// ErrDelta is wrapped by every error about bytes that are not a delta.
 var ErrDelta = errors.New("bad row delta")
 
 // Append appends the delta's bytes to dst.
