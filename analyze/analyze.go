@@ -33,8 +33,7 @@ type Options struct {
 	Progress func(frames int) // told how many more frames were gone through; from several goroutines
 	Workers  int              // goroutines; 0: one per processor
 
-	share int  // fewest frames of a share; 0: chosen by what changes
-	any   bool // Measures were not asked for by name
+	share int // fewest frames of a share; 0: chosen by what changes
 }
 
 // measures lists all there are, in the order in which they are shown.
@@ -159,7 +158,7 @@ func (c *Case) measure(ctx context.Context, chosen []measure) (*Outcome, error) 
 			return nil, err
 		}
 		if err != nil {
-			absent[i] = errors.Is(err, errAbsent) && (c.Options.any || len(c.Options.Measures) == 0)
+			absent[i] = errors.Is(err, errAbsent) && len(c.Options.Measures) == 0
 			results[i] = refused(&chosen[i], err)
 			continue
 		}

@@ -70,10 +70,8 @@ type changeScan struct {
 // state is a frame, and those behind it that are the same.
 type state struct{ number, frames int }
 
-func newChangeScan(c *Case) *changeScan { return &changeScan{area: c.Area, left: newCover(c.Area)} }
-
 func scanChanges(c *Case) (*changeScan, error) {
-	s := newChangeScan(c)
+	s := &changeScan{area: c.Area, left: newCover(c.Area)}
 	for step, err := range c.changes(c.Window.Start, c.Window.End+1) {
 		if err != nil {
 			return nil, err
@@ -85,13 +83,12 @@ func scanChanges(c *Case) (*changeScan, error) {
 	return s, nil
 }
 
-// add takes the next frame, the first of which is s, and reports whether it may differ from the one
-// before.
-func (s *changeScan) add(step *frame.Step) bool {
+// add takes the next frame, the first of which is s.
+func (s *changeScan) add(step *frame.Step) {
 	if len(s.states) > 0 {
 		if s.area.judge(step.Change) == equal {
 			s.states[len(s.states)-1].frames++
-			return false
+			return
 		}
 		if r := s.area.reach(step.Change); !r.certain() {
 			s.unsure++
@@ -104,7 +101,6 @@ func (s *changeScan) add(step *frame.Step) bool {
 	if len(s.states) <= maxLooks { // one more than is looked at takes the rest's count
 		s.states = append(s.states, state{step.Number, 1})
 	}
-	return true
 }
 
 // picture is what some frames show.

@@ -262,11 +262,8 @@ func (d *Detector) emit(w Window) {
 // stand.
 func (d *Detector) Windows() []Window {
 	all := slices.Clone(d.done)
-	if w := d.w; d.state == inRed && d.redHeld() {
-		w.Region, w.Warnings = w.GreenRegion.Intersect(w.RedRegion), slices.Clone(w.Warnings)
-		if _, stale := d.stale(&w); !stale {
-			all = append(all, w)
-		}
+	if w, ok := d.standing(); ok {
+		all = append(all, w)
 	}
 	return all
 }
@@ -297,7 +294,8 @@ func (d *Detector) finish(because string) {
 // Finish returns the windows in order. Those that are complete are returned also when something
 // was wrong with others; then the error is an *Error. Nothing may be added afterwards.
 func (d *Detector) Finish() ([]Window, error) {
-	if w, _, ok := d.Content(); ok {
+	if d.open() {
+		w := d.w
 		w.End, w.Red, w.RedTo = d.last, -1, -1
 		w.Warnings = slices.Clone(w.Warnings)
 		d.tellUnread(&w, d.last)

@@ -172,7 +172,7 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 	return analyze.Analyze(ctx, a.reader, w.Window, o)
 }
 
-// options are those of a window. Without a recording, those that do not depend on it.
+// options returns the options for a window.
 func (a *analysis) options(w *window) analyze.Options {
 	o := analyze.Options{
 		Measures:  slices.DeleteFunc(slices.Clone(a.Measures), func(s string) bool { return s == analyze.QualityName }),
@@ -181,9 +181,7 @@ func (a *analysis) options(w *window) analyze.Options {
 		Load:      analyze.LoadOptions{Variants: a.Variants},
 		FPS:       a.FPS, Tearing: a.Tearing, Checkerboard: a.Checkerboard, Response: a.Response,
 	}
-	if a.reader != nil {
-		a.path(&o.Response)
-	}
+	a.path(&o.Response)
 	if a.Region != nil {
 		o.Region = *a.Region
 	}

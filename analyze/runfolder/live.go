@@ -11,108 +11,74 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
 	"github.com/eideticker/eideticker/analyze/report"
-	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// Ready is a window whose results came while it was recorded.
+// Ready is a window that was measured while it was recorded.
 type Ready struct {
 	Window report.Window
-	After  time.Duration // from when the red frame was there to be taken until the results were there
-	// Whole is false where only measures that were fed while their frames came are in it: the
-	// others follow from the growing file, with another Ready.
-	Whole bool
-	// Early and EarlyAfter are which measures were there first, and after what time.
-	Early      []string
-	EarlyAfter time.Duration
+	After  time.Duration // from the capture of the red frame until the results; 0: not known
 
 	window window
-	losses []string // that the window's warnings end with
+	losses []string // the last warnings of Window
 }
 
-// LiveOptions say what is measured of a recording that is being made. Of the settings, those that
-// need the whole recording count only for what is measured at its end.
+// LiveOptions describe the analysis of a recording that is being made.
 type LiveOptions struct {
 	Settings Settings
-	Path     string // of the file, once it is there
+	Path     string // of the file, once it exists
 	Program  string
 	Clock    timeline.Clock // of the recording; nil: the rig's
-	// Ready is told each window as soon as there are results, on a goroutine of its own, and once
-	// more if others follow. Nil is nobody.
+	// Ready gets each window, on another goroutine than the recorder's. It may be nil.
 	Ready func(Ready)
 }
 
-// Live analyses a recording while it is made. It is a watcher of the rig: frames are fed to the
-// measures as they come, and a window's results are made as soon as its red is held, on a goroutine
-// of its own, so that the next frames do not wait. [Live.Results] says in the end what [Run] would
-// say of the finished recording: what was found on the way is taken over where it still holds, and
-// the rest is measured from the file.
+// Live analyses a recording while it is made. It watches the recorder for the end of a red marker.
+// It then measures the window from the growing file, on a goroutine of its own.
+// [Live.Results] analyses the rest of the finished recording.
 type Live struct {
-	o       LiveOptions
-	ctx     context.Context
-	live    *analyze.Live
-	err     error // of feeding; from then on all is left to the end
-	came    [2 * marker.Undecided]timeline.Time
-	flush   func()
-	fill    func() float64
-	jobs    chan *job
-	ended   chan struct{} // closed when no more frames come
-	workers sync.WaitGroup
+	o        LiveOptions
+	ctx      context.Context
+	detector *marker.Detector // nil: all is measured at the end
+	err      error            // of the detector; all later windows are measured at the end
+	last     int              // start of the newest window that was measured
+	came     [16]timeline.Time
+	flush    func()
+	fill     func() float64
+	jobs     chan *job
+	ended    chan struct{} // closed after the last frame
+	workers  sync.WaitGroup
 
 	mu     sync.Mutex
 	ready  []Ready
 	behind bool
 }
 
-// job is a window whose results are to be made.
+// job is a window to measure.
 type job struct {
-	taken *analyze.Taken
-	came  timeline.Time // of its red; 0 where it is too long ago to be known
+	marker marker.Window
+	came   timeline.Time // of its red; 0: not known
 }
 
-// mostJobs is how many windows may wait to be measured. Those beyond are measured in the end.
-const mostJobs = 64
+// maxJobs limits the windows that wait for a measurement. Others are measured at the end.
+const maxJobs = 64
 
-// NewLive prepares to analyse a recording that is about to be made. Its context ends the work.
-func NewLive(ctx context.Context, o LiveOptions) (*Live, error) {
+// NewLive prepares to analyse a recording that is about to be made. The work ends with ctx.
+func NewLive(ctx context.Context, o LiveOptions) *Live {
 	if o.Clock == nil {
 		o.Clock = timeline.Monotonic()
 	}
-	l := &Live{o: o, ctx: ctx, jobs: make(chan *job, mostJobs), ended: make(chan struct{}), flush: func() {},
-		fill: func() float64 { return 0 }}
-	s := &o.Settings
-	if slices.Equal(s.Measures, []string{analyze.QualityName}) || s.AutoTolerance || s.To > 0 || s.Still > 0 ||
-		s.EndEvent != "" || s.Limit > 0 {
-		return l, nil // where the window lies, or what differs, is known only from the file
+	l := &Live{o: o, ctx: ctx, last: analyze.None, jobs: make(chan *job, maxJobs), ended: make(chan struct{}),
+		flush: func() {}, fill: func() float64 { return 0 }}
+	if s := &o.Settings; !slices.Equal(s.Measures, []string{analyze.QualityName}) && s.To == 0 {
+		l.detector = marker.New(marker.Options{Nonce: s.Nonce})
 	}
-	lo := analyze.LiveOptions{Options: (&analysis{Settings: *s}).options(&window{tolerance: s.Tolerance}),
-		MinPixels: s.MinPixels, Markers: marker.Options{Nonce: s.Nonce}}
-	if !s.KeepStrip {
-		lo.Masks = func(first frame.Image, region frame.Region) []frame.Region {
-			d, err := strip.NewDecoder(first.Layout, rectangle(region))
-			if err != nil || d.Read(first).State == strip.None {
-				return nil
-			}
-			return stripMasks(d)
-		}
-	}
-	var err error
-	if l.live, err = analyze.NewLive(lo); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return l
 }
 
-func stripMasks(d *strip.Decoder) (masks []frame.Region) {
-	for _, b := range d.Geometry().Bounds() {
-		masks = append(masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
-	}
-	return masks
-}
-
-// Begin is the rig's word that frames will come.
+// Begin implements recorder.Watcher.
 func (l *Live) Begin(flush func(), fill func() float64) {
 	l.flush, l.fill = flush, fill
 	l.workers.Go(func() {
@@ -122,19 +88,21 @@ func (l *Live) Begin(flush func(), fill func() float64) {
 	})
 }
 
-// Frame takes the next frame.
+// Frame implements recorder.Watcher. It passes on a window with the third frame of its red.
 func (l *Live) Frame(step *frame.Step, came timeline.Time) {
-	if l.live == nil || l.err != nil {
+	if l.detector == nil || l.err != nil {
 		return
 	}
 	l.came[step.Number%len(l.came)] = came
-	taken, err := l.live.Add(step)
-	if l.err = err; taken == nil {
+	l.err = l.detector.Add(step, nil)
+	w, ok := l.detector.Newest()
+	if l.err != nil || !ok || w.Start <= l.last {
 		return
 	}
-	j := &job{taken: taken}
-	if red := taken.Marker.Red; step.Number-red < len(l.came) {
-		j.came = l.came[red%len(l.came)]
+	l.last = w.Start
+	j := &job{marker: w}
+	if step.Number-w.Red < len(l.came) {
+		j.came = l.came[w.Red%len(l.came)]
 	}
 	select {
 	case l.jobs <- j:
@@ -142,7 +110,7 @@ func (l *Live) Frame(step *frame.Step, came timeline.Time) {
 	}
 }
 
-// End is the rig's word that no more frames come. It waits for nothing.
+// End implements recorder.Watcher. It does not wait.
 func (l *Live) End(_ int, behind bool) {
 	l.mu.Lock()
 	l.behind = behind || l.err != nil
@@ -151,53 +119,43 @@ func (l *Live) End(_ int, behind bool) {
 	close(l.ended)
 }
 
-// measure makes the results of a window, and tells those that it has at once before it begins with
-// others. What cannot be made now is left to the end, which says why.
+// measure measures a window. If that fails, the analysis at the end reports the reason.
 func (l *Live) measure(j *job) {
-	r := l.open(j.taken.Marker.Red)
+	r := l.open(j.marker.Red)
 	if r == nil {
 		return
 	}
 	defer r.Close() // was only read
-	a := &analysis{Settings: l.o.Settings, reader: r, told: unheard{}}
-	w := markerWindow(j.taken.Marker)
+	a := &analysis{Settings: l.o.Settings, reader: r, told: yielding{l}}
+	w := markerWindow(j.marker)
 	if err := a.complete(l.ctx, &w); err != nil {
 		return
 	}
-	o := a.options(&w)
-	o.OwnClock = r.Info().OwnClock
-	o.Progress = l.yield
-	early, err := j.taken.Early(r, w.Window, o)
+	described, outcome, err := a.results(l.ctx, &w)
 	if err != nil {
 		return
 	}
-	ready := Ready{window: w}
-	if len(early.Results) > 0 {
-		ready.Window, ready.After = a.describeWindow(&w, early), l.since(j.came)
-		ready.losses = early.Losses()
-		for _, r := range early.Results {
-			ready.Early = append(ready.Early, r.Measure)
-		}
-		ready.EarlyAfter = ready.After
-		ready.Whole = len(o.Measures) == len(early.Results)
-		l.tell(ready)
+	ready := Ready{Window: described, window: w, losses: outcome.Losses()}
+	if j.came != 0 {
+		ready.After = l.o.Clock.Now().Sub(j.came)
 	}
-	if ready.Whole {
-		return
+	l.mu.Lock()
+	l.ready = append(l.ready, ready)
+	l.mu.Unlock()
+	if l.o.Ready != nil {
+		l.o.Ready(ready)
 	}
-	all, err := j.taken.Outcome(l.ctx, r, w.Window, o)
-	if err != nil {
-		return
-	}
-	ready.Window, ready.After, ready.Whole = a.describeWindow(&w, all), l.since(j.came), true
-	ready.losses = all.Losses()
-	l.tell(ready)
 }
 
-// yield pauses the measuring of a window while the recorder falls behind: it needs the processors
-// more.
+// yielding pauses an analysis while the recorder falls behind, since the recorder must not wait.
+type yielding struct{ *Live }
+
+func (y yielding) Phase(string, int) (advance func(int), end func()) {
+	return y.yield, func() {}
+}
+
 func (l *Live) yield(int) {
-	const calm = 0.2 // of the ring; a healthy recorder keeps it under a tenth
+	const calm = 0.2 // of the ring; a healthy recorder uses less than a tenth
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for l.fill() > calm {
@@ -211,28 +169,9 @@ func (l *Live) yield(int) {
 	}
 }
 
-// since is the time that has passed, and 0 where it is not known.
-func (l *Live) since(came timeline.Time) time.Duration {
-	if came == 0 {
-		return 0
-	}
-	return l.o.Clock.Now().Sub(came)
-}
-
-func (l *Live) tell(r Ready) {
-	if r.Whole {
-		l.mu.Lock()
-		l.ready = append(l.ready, r)
-		l.mu.Unlock()
-	}
-	if l.o.Ready != nil {
-		l.o.Ready(r)
-	}
-}
-
-// open opens the growing file as soon as a frame is in it, and returns nil if that will not be.
+// open opens the growing file as soon as it contains frame n. It returns nil if that never happens.
 func (l *Live) open(n int) *recording.Reader {
-	const often = 2 * time.Millisecond // the file is looked at; it is read when it has grown
+	const often = 2 * time.Millisecond // between looks at the file's size
 	l.flush()
 	tick := time.NewTicker(often)
 	defer tick.Stop()
@@ -260,8 +199,8 @@ func (l *Live) open(n int) *recording.Reader {
 	}
 }
 
-// Results analyses the finished recording, and returns what was ready while it was made. It is
-// called once, after End.
+// Results analyses the finished recording. It also returns the windows that were measured before.
+// Call it once, after End.
 func (l *Live) Results(ctx context.Context, told Told) (found *report.Results, ready []Ready, behind bool, err error) {
 	l.workers.Wait()
 	r, err := recording.Open(l.o.Path)
@@ -277,13 +216,12 @@ func (l *Live) Results(ctx context.Context, told Told) (found *report.Results, r
 	return &all.Results, l.ready, l.behind, nil
 }
 
-// known returns what was found of a window on the way, if all that it depends on is still the same:
-// an event may have come late. What is said of the window itself is said anew, since a code may
-// have been drawn on the red.
+// known returns the results of a window that was measured before, if the window is still the same.
+// A late event changes T0. A late code on the red changes the warnings, so they are replaced.
 func (l *Live) known(w *window) *report.Window {
 	for i := range l.ready {
 		was := &l.ready[i].window
-		if reflect.DeepEqual(was.Window, w.Window) && slices.Equal(was.masks, w.masks) {
+		if reflect.DeepEqual(was.Window, w.Window) && was.tolerance == w.tolerance && slices.Equal(was.masks, w.masks) {
 			known := l.ready[i].Window
 			known.Warnings = append(slices.Clone(w.warnings), l.ready[i].losses...)
 			return &known
@@ -291,8 +229,3 @@ func (l *Live) known(w *window) *report.Window {
 	}
 	return nil
 }
-
-// unheard tells nobody.
-type unheard struct{}
-
-func (unheard) Phase(string, int) (advance func(int), end func()) { return func(int) {}, func() {} }

@@ -18,8 +18,8 @@ func BenchmarkReady(b *testing.B) {
 		scene, what string
 		measures    []string
 	}{
-		{"page", "fed", []string{"fps", "heatmap"}},
-		{"web", "fed", []string{"fps", "heatmap"}},
+		{"page", "few", []string{"fps", "heatmap"}},
+		{"web", "few", []string{"fps", "heatmap"}},
 		{"page", "pixels", []string{"fps", "heatmap", "tearing", "loadhist"}},
 		{"web", "pixels", []string{"fps", "heatmap", "tearing", "loadhist"}},
 		{"page", "all", nil},
@@ -35,12 +35,9 @@ func BenchmarkReady(b *testing.B) {
 					b.Fatal(err)
 				}
 				path := filepath.Join(b.TempDir(), "a.eid")
-				l, err := NewLive(b.Context(),
+				l := NewLive(b.Context(),
 					LiveOptions{Settings: Settings{Measures: bc.measures, Variants: []string{"pixel", "histogram"}},
 						Path: path, Program: "bench"})
-				if err != nil {
-					b.Fatal(err)
-				}
 				res, err := recorder.Record(b.Context(), src, path, recorder.Options{Watch: l})
 				if err != nil {
 					b.Fatal(err)

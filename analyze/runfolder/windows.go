@@ -392,7 +392,9 @@ func (a *analysis) maskStrip(w *window) {
 		if err != nil || d.Read(img).State == strip.None {
 			continue
 		}
-		w.masks = append(w.masks, stripMasks(d)...)
+		for _, b := range d.Geometry().Bounds() {
+			w.masks = append(w.masks, frame.Region{X: b.Min.X, Y: b.Min.Y, Width: b.Dx(), Height: b.Dy()})
+		}
 		return
 	}
 }

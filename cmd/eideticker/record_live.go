@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recorder"
@@ -29,11 +28,9 @@ type liveJSON struct {
 }
 
 type liveWindowJSON struct {
-	Start        int      `json:"start_frame"`
-	Red          int      `json:"red_frame"`
-	ReadyNS      int64    `json:"ready_ns"`
-	Early        []string `json:"early"`
-	EarlyReadyNS int64    `json:"early_ready_ns"`
+	Start   int   `json:"start_frame"`
+	Red     int   `json:"red_frame"`
+	ReadyNS int64 `json:"ready_ns"`
 }
 
 // measures reads --analyze.
@@ -62,12 +59,9 @@ func (c recordCmd) analyses(e *env, inputs []recorder.Input) (lives []*liveAnaly
 		path := inputs[i].Path
 		l := &liveAnalysis{path: path, show: func(runfolder.Ready) {}}
 		s := runfolder.Settings{Measures: measures, Name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
-		l.Live, err = runfolder.NewLive(context.WithoutCancel(e.ctx), runfolder.LiveOptions{
+		l.Live = runfolder.NewLive(context.WithoutCancel(e.ctx), runfolder.LiveOptions{
 			Settings: s, Path: path, Program: program(), Ready: func(r runfolder.Ready) { l.show(r) },
 		})
-		if err != nil {
-			return nil, err
-		}
 		inputs[i].Options.Watch = l.Live
 		lives = append(lives, l)
 	}
@@ -80,19 +74,11 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 		return
 	}
 	l.show = func(r runfolder.Ready) {
-		after := fmt.Sprintf("  ready %s after its red", secondsText(r.After))
-		if !r.Whole {
-			after += ", the rest follows"
-		} else if len(r.Early) > 0 { // these were printed
-			r.Window.Results = slices.DeleteFunc(slices.Clone(r.Window.Results), func(m analyze.Result) bool {
-				return len(r.Window.Results) > len(r.Early) && slices.Contains(r.Early, m.Measure)
-			})
-		}
 		j.print(func() error {
 			if err := printWindow(j.env.out, &r.Window); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(j.env.out, after)
+			_, err := fmt.Fprintf(j.env.out, "  ready %s after its red\n", secondsText(r.After))
 			return err
 		})
 	}
@@ -121,8 +107,7 @@ func (r *liveResults) addTo(j *recordJSON) error {
 	}
 	j.Live = &liveJSON{FellBehind: r.behind, Windows: []liveWindowJSON{}}
 	for _, w := range r.ready {
-		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds(),
-			append([]string{}, w.Early...), w.EarlyAfter.Nanoseconds()})
+		j.Live.Windows = append(j.Live.Windows, liveWindowJSON{w.Window.Start, w.Window.Red, w.After.Nanoseconds()})
 	}
 	if r.results == nil {
 		return nil
