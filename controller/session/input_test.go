@@ -25,8 +25,7 @@ func TestInputThroughAnAgent(t *testing.T) {
 	}
 }
 
-// TestInputIsToldAfterTheRun: run.json has what the input says of itself when the test is over: an
-// input method that comes with the window is not there before it.
+// TestInputIsToldAfterTheRun: run.json has what the input says of itself when the test is over.
 func TestInputIsToldAfterTheRun(t *testing.T) {
 	t.Parallel()
 	d := &scene{name: "d", uri: paced, note: "before"}

@@ -253,7 +253,7 @@ func (s *session) play(ctx context.Context) (err error) {
 	}
 	s.log.Info("ready", "device", s.record.Device, "source", src.Info().URI)
 	err = s.recordWhile(ctx, src)
-	s.tellInput() // an input method may have come meanwhile
+	s.tellInput() // what the input says of itself may have changed
 	maps.Copy(s.record.Environment, s.stage.About())
 	s.noteSandbox()
 	return err

@@ -14,7 +14,7 @@ import (
 func TestBrowsersReadTheText(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {
-			e := edit(t, name, nil)
+			e := edit(t, name)
 			d := e.driver
 			if w, err := d.listener(); err != nil || w == 0 {
 				t.Errorf("the browser's window answers no pings: %v, %v", w, err)

@@ -146,8 +146,6 @@ func (c *client) run() {
 			}
 		case xproto.ClientMessageEvent:
 			c.message(e)
-		case xproto.SelectionRequestEvent:
-			c.asked(e)
 		case xproto.KeyPressEvent:
 			if c.paint {
 				c.draw()
@@ -178,18 +176,6 @@ func (c *client) message(e xproto.ClientMessageEvent) {
 	case e.Type == c.atoms.done:
 		c.events <- seen{kind: "done"}
 	}
-}
-
-// asked answers as the server of an input method does, that it has nothing to say.
-func (c *client) asked(e xproto.SelectionRequestEvent) {
-	if !c.answers.Load() {
-		return
-	}
-	if c.tellsPings.Load() {
-		c.events <- seen{kind: "asked"}
-	}
-	answer := xproto.SelectionNotifyEvent{Requestor: e.Requestor, Selection: e.Selection, Target: e.Target}
-	xproto.SendEvent(c.Conn, false, e.Requestor, 0, string(answer.Bytes()))
 }
 
 // draw changes the colour of the upper left corner.

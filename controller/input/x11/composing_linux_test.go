@@ -71,7 +71,7 @@ func TestBrowsersCompose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("GTK_IM_MODULE", "xim")
 			t.Setenv("XMODIFIERS", "@im=gone")
-			e := edit(t, name, nil)
+			e := edit(t, name)
 			for _, layout := range []string{"us", "us -variant intl", "de", "us -option compose:ralt"} {
 				setLayout(t, e.display, strings.Fields(layout)...)
 				for _, tc := range []struct{ keys, want string }{

@@ -36,15 +36,9 @@
 // together with it: the toolkits of Chromium and Firefox do so by themselves. Text is never typed
 // by dead keys: a character that is on no key is lent one, which composing methods leave alone.
 //
-// IBus and Fcitx are asked by the windows about each key, which go on meanwhile, so keys that come
-// at once overtake each other, and are looked up late. Where one says that it is at work on the
-// display (XIM_SERVERS, whose selection has an owner), each character of a text, and the next key
-// or click, waits until the window has read what was before, the method answers, and [pace] and
-// some more has gone by. That is no proof that the window has it: no protocol has one. Letters that
-// the method is set to compose are composed; a test that wants them composed types them so, and
-// characters that it does not compose, such as the result itself, arrive as they are. [Driver.Info]
-// says that one is at work. One without a server of XIM is not known of. Displays and browsers that
-// are started for a run have none.
+// IBus and Fcitx answer a window about each key, and the window continues meanwhile. So keys that
+// arrive at once may overtake each other. The driver does not wait for input methods: text needs a
+// display without one. Displays and browsers that are started for a run have none.
 //
 // # What is left behind
 //

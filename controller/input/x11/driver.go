@@ -26,7 +26,7 @@ type Driver struct {
 	window           xproto.Window // never seen; it owns the mark
 	minCode, maxCode int
 	old              map[rune]uint32
-	atoms            struct{ mark, protocols, ping, servers, transport xproto.Atom }
+	atoms            struct{ mark, protocols, ping xproto.Atom }
 
 	keymap        *keymap
 	pointer       []byte
@@ -40,13 +40,8 @@ type Driver struct {
 	count        uint64 // of strokes
 	unsettled    bool   // lent keys were pressed that may not have been looked up yet
 	pings, waits uint32
-	lost         time.Duration // the limits of waits that were in vain
-
-	methods    []method      // input methods at work
-	silent     []method      // those of them that do not answer
-	hung       xproto.Window // a window that should have answered, or 0
-	undigested bool          // something was sent that one of them may be asked about still
-	closed     bool
+	hung         xproto.Window // a window that should have answered, or 0
+	closed       bool
 }
 
 // Open takes the keyboard and pointer of a display, ":9"; an empty string means $DISPLAY. The
@@ -90,9 +85,7 @@ func (d *Driver) start() error {
 	for _, a := range []struct {
 		atom *xproto.Atom
 		name string
-	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"},
-		{&d.atoms.servers, "XIM_SERVERS"},
-		{&d.atoms.transport, "TRANSPORT"}} {
+	}{{&d.atoms.mark, mark}, {&d.atoms.protocols, "WM_PROTOCOLS"}, {&d.atoms.ping, "_NET_WM_PING"}} {
 		r, err := get(d.connection, xproto.InternAtom(d.Conn, false, uint16(len(a.name)), a.name).Reply)
 		if err != nil {
 			return err
@@ -122,9 +115,6 @@ func (d *Driver) start() error {
 		return err
 	}
 	if err := d.adopt(); err != nil {
-		return err
-	}
-	if err := d.askMethods(); err != nil {
 		return err
 	}
 	return d.refresh()
@@ -185,8 +175,7 @@ func (d *Driver) load() error {
 const lead = 5 * time.Millisecond
 
 // Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in
-// parts, and so is all text where an input method is at work; the interval is from before the first
-// to the end of the last.
+// parts. The interval is from before the first to the end of the last.
 func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if err := input.Check(actions); err != nil {
 		return timeline.Interval{}, err
@@ -204,12 +193,6 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	}
 	if err := ctx.Err(); err != nil {
 		return sent, err
-	}
-	types := slices.ContainsFunc(actions, methodical)
-	if types || slices.ContainsFunc(actions, presses) {
-		if err := errors.Join(d.askMethods(), d.digest(ctx)); err != nil {
-			return sent, err
-		}
 	}
 	p, err := d.prepare(actions)
 	if early := at.Add(-lead); err == nil && timeline.Monotonic().Now() < early {
@@ -237,9 +220,6 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 			if err := ctx.Err(); err != nil {
 				return sent, err
 			}
-			if err := d.digest(ctx); err != nil {
-				return sent, err
-			}
 			if err := d.lend(part.lend); err != nil {
 				return sent, err
 			}
@@ -252,7 +232,6 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 			sent.Earliest = s.Earliest
 		}
 		sent.Latest = s.Latest
-		d.undigested = d.undigested || types && len(d.methods) > 0
 	}
 	d.presses = p.presses
 	d.held.Note(actions...)
@@ -276,7 +255,7 @@ func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 			return nil, err
 		}
 		p := &planner{keymap: d.keymap, state: s, old: d.old, presses: slices.Clone(d.presses), pointer: d.pointer,
-			width: d.width, height: d.height, room: d.room, singly: len(d.methods) > 0}
+			width: d.width, height: d.height, room: d.room}
 		if err := p.plan(actions); err != nil {
 			return nil, err
 		}
@@ -371,7 +350,8 @@ func (d *Driver) Info() input.Info {
 		Device: fmt.Sprintf("display %s, %dx%d, %s %d", d.display, d.width, d.height, setup.Vendor,
 			setup.ReleaseNumber),
 		Realism: input.System,
-		Note:    d.about(),
+		Note: "XTEST events of the server; text is typed as keysyms, at once. " +
+			"An input method such as IBus may change or reorder it.",
 	}
 }
 

@@ -39,9 +39,8 @@ type editing struct {
 	told    chan [2]string
 }
 
-// edit starts a browser with the editor on a display of its own, and gives it the keyboard. prepare
-// is told the display before that, unless it is nil.
-func edit(t *testing.T, browser string, prepare func(display string)) *editing {
+// edit starts a browser with the editor on a display of its own, and gives it the keyboard.
+func edit(t *testing.T, browser string) *editing {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
@@ -69,9 +68,6 @@ func edit(t *testing.T, browser string, prepare func(display string)) *editing {
 	t.Cleanup(server.Close)
 	display := startDisplay(t, device.DisplayOptions{Width: 640, Height: 480})
 	e.display = display.Name()
-	if prepare != nil {
-		prepare(e.display)
-	}
 	b, err := device.StartBrowser(ctx, device.BrowserOptions{Name: browser, Display: display, URL: server.URL})
 	var missing *device.MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") != "true" {

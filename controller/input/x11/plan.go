@@ -61,7 +61,6 @@ type planner struct {
 	pointer       []byte // the logical button of each physical one
 	width, height int
 	room          func([]press) int
-	singly        bool // each character of a text is a part
 
 	parts []part
 }
@@ -74,9 +73,6 @@ func (p *planner) plan(actions []input.Action) error {
 		if err := p.act(a); err != nil {
 			return fmt.Errorf("%v: %w", a, err)
 		}
-	}
-	if last := len(p.parts) - 1; last > 0 && len(p.parts[last].strokes) == 0 {
-		p.parts = p.parts[:last]
 	}
 	return nil
 }
@@ -174,9 +170,6 @@ func (p *planner) text(text string) error {
 		if last = r; crlf {
 			continue // it was one end of a line
 		}
-		if p.singly {
-			p.next()
-		}
 		at, sym, ok := p.locate(r, now)
 		switch {
 		case !ok && sym == 0:
@@ -198,17 +191,7 @@ func (p *planner) text(text string) error {
 			p.key(xproto.KeyRelease, code)
 		}
 	}
-	if p.singly {
-		p.next()
-	}
 	return nil
-}
-
-// next begins another part.
-func (p *planner) next() {
-	if len(p.parts[len(p.parts)-1].strokes) > 0 {
-		p.parts = append(p.parts, part{})
-	}
 }
 
 // locate finds how a character is typed, or else the keysym that a key must be lent to; 0 if it is

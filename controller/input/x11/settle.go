@@ -122,7 +122,6 @@ func (d *Driver) hear(limit time.Duration, wanted func(xgb.Event) bool) (heard b
 			}
 			if m, ok := e.(xproto.ClientMessageEvent); ok && m.Format == 32 && m.Type == d.atoms.mark &&
 				m.Window == d.window && m.Data.Data32[0] == token {
-				d.lost += limit
 				return nil
 			}
 			d.take(e)
@@ -140,8 +139,6 @@ func (d *Driver) take(e any) {
 		if e.Window == d.root {
 			d.width, d.height = int(e.Width), int(e.Height)
 		}
-	case xproto.SelectionNotifyEvent:
-		d.late(e)
 	case xproto.ClientMessageEvent:
 		if d.answers(e) && xproto.Window(e.Data.Data32[2]) == d.hung { // to an earlier ping
 			d.hung = xproto.WindowNone
