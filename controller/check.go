@@ -24,7 +24,7 @@ func (r *run) check() error {
 func needsInput(steps []suite.Step) bool {
 	return slices.ContainsFunc(steps, func(s suite.Step) bool {
 		switch a := s.Action.(type) {
-		case suite.Launch, suite.Load, suite.Wait, suite.Sleep, suite.Mark, suite.Line:
+		case suite.Launch, suite.Load, suite.Wait, suite.Sleep, suite.Mark, suite.Link:
 			return false
 		case suite.Loop:
 			return needsInput(a.Steps)

@@ -56,9 +56,9 @@ type Setup struct {
 	Happened <-chan string
 	// Gestures reads what a test's replay and script steps name; nil: such steps are refused.
 	Gestures Gestures
-	// Line changes the line that the device is on, and says in words what it is then. Nil: it is on
-	// none.
-	Line func(suite.Line) (string, error)
+	// ChangeLink changes the link of the device and returns its new conditions as text; nil: the
+	// device has no link of the run's own.
+	ChangeLink func(suite.Link) (string, error)
 }
 
 // Gestures turns recordings of a hand, and scripts, into actions.

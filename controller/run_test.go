@@ -335,12 +335,12 @@ func TestPlan(t *testing.T) {
 func TestLineIsChanged(t *testing.T) {
 	for want, tc := range map[string]struct {
 		network suite.Network
-		line    suite.Line
+		line    suite.Link
 	}{
-		"":                                 {suite.Network{Profile: "cable"}, suite.Line{Profile: "3g"}},
-		"step network in line 7: it rains": {suite.Network{Profile: "cable"}, suite.Line{RTT: time.Second}},
+		"":                                 {suite.Network{Profile: "cable"}, suite.Link{Profile: "3g"}},
+		"step network in line 7: it rains": {suite.Network{Profile: "cable"}, suite.Link{RTT: time.Second}},
 		"step network in line 7: the device has no network of the run's own": {suite.Network{},
-			suite.Line{Profile: "3g"}},
+			suite.Link{Profile: "3g"}},
 	} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.launched = page(2 * time.Second)
@@ -356,7 +356,7 @@ func TestLineIsChanged(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			i := slices.IndexFunc(w.events, func(e timeline.Event) bool { return e.Kind == LineChanged })
+			i := slices.IndexFunc(w.events, func(e timeline.Event) bool { return e.Kind == LinkChanged })
 			if i < 1 || string(w.events[i].Data) != `{"conditions":"3g, slow"}` || w.events[i-1].Kind != "before" {
 				t.Errorf("%d of %+v", i, w.events)
 			}

@@ -94,8 +94,8 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 	case suite.Mark:
 		r.emit(a.Kind, timeline.At(r.Clock.Now()), nil)
 		return nil
-	case suite.Line:
-		return r.changeLine(a)
+	case suite.Link:
+		return r.changeLink(a)
 	case suite.Wait:
 		return r.wait(ctx, a)
 	case suite.Ping:
@@ -106,28 +106,27 @@ func (r *run) step(ctx context.Context, s suite.Step) error {
 	return r.act(ctx, s)
 }
 
-// LineChanged is the kind of event that a changed line is.
-const LineChanged = "network"
+// LinkChanged is the kind of the event of a changed link.
+const LinkChanged = "network"
 
-// LineEvent is what a recording is told of a line that is another since then. By is who changed it;
-// "": the test.
-func LineEvent(at timeline.Interval, conditions, by string) timeline.Event {
-	return event(LineChanged, at, struct {
+// LinkEvent returns the event of a changed link. by is the client that changed it; "": the test.
+func LinkEvent(at timeline.Interval, conditions, by string) timeline.Event {
+	return event(LinkChanged, at, struct {
 		Conditions string `json:"conditions"`
 		By         string `json:"by,omitempty"`
 	}{conditions, by})
 }
 
-func (r *run) changeLine(l suite.Line) error {
-	if r.Line == nil {
+func (r *run) changeLink(l suite.Link) error {
+	if r.ChangeLink == nil {
 		return fmt.Errorf("the device has no network of the run's own: %w", errors.ErrUnsupported)
 	}
 	before := r.Clock.Now()
-	now, err := r.Line(l)
+	now, err := r.ChangeLink(l)
 	if err != nil {
 		return err
 	}
-	r.record(LineEvent(timeline.Interval{Earliest: before, Latest: r.Clock.Now()}, now, ""))
+	r.record(LinkEvent(timeline.Interval{Earliest: before, Latest: r.Clock.Now()}, now, ""))
 	return nil
 }
 

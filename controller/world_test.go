@@ -227,7 +227,7 @@ func (w *world) run(ctx context.Context, t *suite.Test, own bool) (Played, error
 		s.Address = t.URL
 	}
 	if t.Network.Given() {
-		s.Line = func(l suite.Line) (string, error) {
+		s.ChangeLink = func(l suite.Link) (string, error) {
 			if l.Profile == "" {
 				return "", errors.New("it rains")
 			}

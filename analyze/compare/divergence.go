@@ -112,7 +112,7 @@ func (d drawing) drawDivergence(ctx context.Context, a, b side) error {
 		first.refusal = err.Error()
 		return nil
 	}
-	advance, end := d.told.Phase("looking for the first difference",
+	advance, end := d.progress.Phase("looking for the first difference",
 		min(a.window.End-a.window.Start, b.window.End-b.window.Start)+1)
 	defer end()
 	return p.find(ctx, first, advance, func(a, b frame.Image) error {

@@ -54,8 +54,8 @@ func (f *Folder) Abandon() error {
 // Write draws what can be seen of the two runs that are shown, and puts it in place when all is
 // there. What cannot be drawn is a refusal in the comparison's evidence. If it fails, the
 // comparison says nothing of files.
-func (f *Folder) Write(ctx context.Context, c *Comparison, told runfolder.Told) error {
-	d := drawing{Comparison: c, told: told, made: f.staged.Dir(), shown: f.path}
+func (f *Folder) Write(ctx context.Context, c *Comparison, progress runfolder.Progress) error {
+	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path}
 	err := f.staged.Finish(d.all(ctx))
 	if err != nil {
 		c.heat, c.divergence, c.pair = nil, nil, nil
@@ -83,9 +83,9 @@ func (c *Comparison) Evidence() (all []Evidence) {
 // drawing is a comparison whose folder is written.
 type drawing struct {
 	*Comparison
-	told  runfolder.Told
-	made  string // folder to write into
-	shown string // what it will be called
+	progress runfolder.Progress
+	made     string // folder to write into
+	shown    string // what it will be called
 }
 
 // path is where to write a file.

@@ -54,7 +54,7 @@ func (d drawing) drawPair(ctx context.Context, a, b side) error {
 	}
 	defer ra.Close() // was only read
 	defer rb.Close() // was only read
-	advance, end := d.told.Phase("writing both runs beside each other",
+	advance, end := d.progress.Phase("writing both runs beside each other",
 		max(a.window.End-a.window.Start, b.window.End-b.window.Start))
 	defer end()
 	left, errA := pairSide(ctx, ra, a.window, "A: "+a.run.Name, advance)

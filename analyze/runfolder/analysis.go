@@ -24,10 +24,10 @@ type Found struct {
 	Problems []marker.Problem   // what was wrong with markers
 }
 
-// Told is how an analysis tells how far it is.
-type Told interface {
-	// Phase begins something that goes through so many frames; the function that it returns is told
-	// how many more are done. It may be called from several goroutines.
+// Progress reports the phases of an analysis.
+type Progress interface {
+	// Phase begins a phase of so many frames; 0: an unknown number. advance reports that more of
+	// them are done. Both functions may be called from several goroutines.
 	Phase(what string, frames int) (advance func(frames int), end func())
 }
 
@@ -56,9 +56,9 @@ type analysis struct {
 	problems []marker.Problem // with markers, as far as they were looked for
 	left     []error          // windows that could not be measured, and why
 	Settings
-	reader *recording.Reader
-	told   Told
-	known  func(*window) *report.Window // says what is known already, or nil; nil: nothing is
+	reader   *recording.Reader
+	progress Progress
+	known    func(*window) *report.Window // says what is known already, or nil; nil: nothing is
 }
 
 // Run analyses a recording. A window that cannot be measured is told in the notes, and the others
@@ -66,8 +66,8 @@ type analysis struct {
 // along with it. With Settings.Strict the results are returned along with a *LostError; where the
 // markers that were asked for are not there, what was seen instead is returned along with a
 // *marker.Error.
-func Run(ctx context.Context, r *recording.Reader, s Settings, program string, told Told) (*Found, error) {
-	return (&analysis{Settings: s, reader: r, told: told}).run(ctx, program)
+func Run(ctx context.Context, r *recording.Reader, s Settings, program string, progress Progress) (*Found, error) {
+	return (&analysis{Settings: s, reader: r, progress: progress}).run(ctx, program)
 }
 
 func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
@@ -165,7 +165,7 @@ func (a *analysis) measure(ctx context.Context, w *window) (*analyze.Outcome, er
 	if w.of > 1 {
 		what += fmt.Sprintf(" window %d of %d", w.number, w.of)
 	}
-	advance, end := a.told.Phase(what, w.End-w.Start+1)
+	advance, end := a.progress.Phase(what, w.End-w.Start+1)
 	defer end()
 	o := a.options(w)
 	o.OwnClock, o.Progress = a.reader.Info().OwnClock, advance

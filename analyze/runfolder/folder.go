@@ -91,8 +91,8 @@ func (f *Folder) End() error {
 // Write writes results, page, pictures and video, and puts them in place when all are there. What
 // cannot be drawn or encoded is told in the results' notes, and the rest still comes. If it fails,
 // the results say nothing of files.
-func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, told Told) error {
-	w := folder{dir: f.staged.Dir(), reader: r, found: found, told: told, partial: f.options.Partial}
+func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, progress Progress) error {
+	w := folder{dir: f.staged.Dir(), reader: r, found: found, progress: progress, partial: f.options.Partial}
 	before := found.Results
 	err := f.staged.Finish(w.write(ctx, f.options))
 	f.staged = nil
@@ -106,20 +106,21 @@ func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, t
 }
 
 // WriteFolder writes a run folder at once.
-func WriteFolder(ctx context.Context, dir string, r *recording.Reader, found *Found, o FolderOptions, told Told) error {
+func WriteFolder(ctx context.Context, dir string, r *recording.Reader, found *Found, o FolderOptions,
+	progress Progress) error {
 	f, err := BeginFolder(dir, o)
 	if err != nil {
 		return err
 	}
-	return f.Write(ctx, r, found, told)
+	return f.Write(ctx, r, found, progress)
 }
 
 // folder is a run folder in the making.
 type folder struct {
-	dir    string
-	reader *recording.Reader
-	found  *Found
-	told   Told
+	dir      string
+	reader   *recording.Reader
+	found    *Found
+	progress Progress
 	// partial is FolderOptions.Partial.
 	partial bool
 }

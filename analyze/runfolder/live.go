@@ -126,7 +126,7 @@ func (l *Live) measure(j *job) {
 		return
 	}
 	defer r.Close() // was only read
-	a := &analysis{Settings: l.o.Settings, reader: r, told: yielding{l}}
+	a := &analysis{Settings: l.o.Settings, reader: r, progress: yielding{l}}
 	w := markerWindow(j.marker)
 	if err := a.complete(l.ctx, &w); err != nil {
 		return
@@ -201,14 +201,15 @@ func (l *Live) open(n int) *recording.Reader {
 
 // Results analyses the finished recording. It also returns the windows that were measured before.
 // Call it once, after End.
-func (l *Live) Results(ctx context.Context, told Told) (found *report.Results, ready []Ready, behind bool, err error) {
+func (l *Live) Results(ctx context.Context, progress Progress) (found *report.Results, ready []Ready, behind bool,
+	err error) {
 	l.workers.Wait()
 	r, err := recording.Open(l.o.Path)
 	if err != nil {
 		return nil, l.ready, l.behind, err
 	}
 	defer r.Close() // was only read
-	a := &analysis{Settings: l.o.Settings, reader: r, told: told, known: l.known}
+	a := &analysis{Settings: l.o.Settings, reader: r, progress: progress, known: l.known}
 	all, err := a.run(ctx, l.o.Program)
 	if err != nil {
 		return nil, l.ready, l.behind, err

@@ -35,7 +35,7 @@ func (f *folder) window(i int, o *analyze.Outcome) *windowPictures {
 }
 
 func (f *folder) pictures(ctx context.Context) error {
-	advance, end := f.told.Phase("drawing pictures", len(f.found.Outcomes))
+	advance, end := f.progress.Phase("drawing pictures", len(f.found.Outcomes))
 	defer end()
 	for i, o := range f.found.Outcomes {
 		if ctx.Err() != nil {

@@ -35,7 +35,7 @@ func (f *folder) video(ctx context.Context) error {
 		return err
 	}
 	from, to := f.span(segment)
-	advance, end := f.told.Phase("writing the video", to-from)
+	advance, end := f.progress.Phase("writing the video", to-from)
 	defer end()
 	num, den := Rate(segment)
 	v, err := render.NewVideo(f.path(VideoFile), segment.Layout,

@@ -134,7 +134,7 @@ func onlyMissing(e *marker.Error) bool {
 }
 
 func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
-	_, end := a.told.Phase("looking for green and red", 0)
+	_, end := a.progress.Phase("looking for green and red", 0)
 	defer end()
 	return marker.Find(a.reader, 0, a.reader.Frames(), marker.Options{Nonce: a.Nonce, Stop: ctx.Err})
 }

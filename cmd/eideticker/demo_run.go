@@ -59,7 +59,7 @@ func (d *demo) makeOne(i int, on session.Variant) error {
 		set, err = d.runSet(d.ctx, session.SetOptions{
 			Test: t, Variants: []session.Variant{on}, Repeat: 1, Retries: 1, MaxLost: demoMaxLost,
 			Seed: session.NewSeed(),
-			Dir:  freeFolder(filepath.Join(d.runs(), t.Name)), Program: program(), Told: d.env,
+			Dir:  freeFolder(filepath.Join(d.runs(), t.Name)), Program: program(), Progress: d.env,
 			Labels: session.Labels{Label: demoLabel},
 		})
 		if err != nil {

@@ -109,11 +109,11 @@ func (c netsimLinkCmd) Run(e *env) (err error) {
 		defer forward(e.ctx, l, f.address)()
 	}
 	cmd := c.command(e)
-	if err := n.Line.Device.Start(cmd); err != nil {
+	if err := n.Link.Device.Start(cmd); err != nil {
 		return err
 	}
 	failed := cmd.Wait()
-	down, up := n.Line.Counts()
+	down, up := n.Link.Counts()
 	fmt.Fprintf(e.err, "%s; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up), seed)
 	return failed
 }

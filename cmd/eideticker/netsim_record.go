@@ -115,7 +115,7 @@ func (b *behind) wait(ctx context.Context, e *env) error {
 	cmd.WaitDelay = 10 * time.Second
 	start := cmd.Start
 	if b.network != nil {
-		start = func() error { return b.network.Line.Device.Start(cmd) }
+		start = func() error { return b.network.Link.Device.Start(cmd) }
 	}
 	if err := start(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c netsimRecordCmd) Run(e *env) (err error) {
 		b.env = proxied(b.env, l.Addr())
 		fmt.Fprintf(e.err, "recording at the proxy http://%s into %s\n", l.Addr(), c.Output)
 		if !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
-			dial = new(device.Outside).DialContext
+			dial = new(device.EgressPolicy).DialContext
 			fmt.Fprintln(e.err, "the proxy is open to other machines: it refuses the addresses of this machine")
 		}
 	}

@@ -145,7 +145,7 @@ func visited(t *testing.T, name string, n *testnet.Network, a *serve.Authority, 
 	defer display.Close()
 	browser, err := device.StartBrowser(ctx, device.BrowserOptions{Name: name, Display: display,
 		URL: "https://site.test/", Authority: &device.Authority{File: a.File(), KeyHash: a.KeyHash()},
-		Start: n.Line.Device.Start})
+		Start: n.Link.Device.Start})
 	needed(err)
 	defer browser.Close()
 	select {

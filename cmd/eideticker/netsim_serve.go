@@ -272,7 +272,7 @@ func (c netsimServeCmd) overLine(s *serve.Server, b *behind, conditions link.Con
 		urls = append(urls, door.scheme+"://"+strings.TrimPrefix(names[0], "*.")+"/")
 	}
 	if !c.NoQUIC {
-		p, err := b.network.Line.Server.ListenPacket("udp", ":443")
+		p, err := b.network.Link.Server.ListenPacket("udp", ":443")
 		if err != nil {
 			return nil, ended, err
 		}

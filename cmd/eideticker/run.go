@@ -133,7 +133,7 @@ func (c runCmd) options(e *env) (o session.SetOptions, err error) {
 	if c.FailOnRegression && len(o.Variants) != 2 {
 		return o, usagef("--fail-on-regression needs two browsers or two devices")
 	}
-	o.UntilFail, o.NoVideo, o.Program, o.Told = c.UntilFail, c.NoVideo, program(), e
+	o.UntilFail, o.NoVideo, o.Program, o.Progress = c.UntilFail, c.NoVideo, program(), e
 	o.Labels = session.Labels{Label: c.Label, Branch: c.Branch, Revision: c.Revision}
 	if o.Seed = c.Seed; o.Seed == 0 {
 		o.Seed = session.NewSeed()

@@ -62,7 +62,7 @@ func TestSame(t *testing.T) {
 // twice makes of the runs of a browser those of two sets of the same.
 func twice(o session.SetOptions) session.SetOptions {
 	o.Variants, o.Names = []session.Variant{o.Variants[0], o.Variants[0]}, []string{sameA, sameB}
-	o.Retries, o.NoPictures, o.Told = 2*o.Repeat, true, silent{}
+	o.Retries, o.NoPictures, o.Progress = 2*o.Repeat, true, silent{}
 	return o
 }
 

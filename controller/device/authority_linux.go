@@ -12,7 +12,7 @@ import (
 //
 // Chromium takes the hash of its key on the command line, and holds no certificate that was signed
 // with it against anything else. Firefox takes the certificate by a policy, which it reads beside a
-// copy of its program (see foreign_linux.go).
+// copy of its program (see untrusted_linux.go).
 type Authority struct {
 	File    string // its certificate, PEM
 	KeyHash string // SHA-256 of its public key in Base64

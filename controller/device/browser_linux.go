@@ -22,13 +22,11 @@ type BrowserOptions struct {
 	URL     string   // first page: http, https, file, data or about:
 	Bars    bool     // a window with tabs and an address bar, instead of the page alone
 	Remote  bool     // it listens for WebDriver BiDi on this machine, see Endpoint; firefox alone does
-	// Foreign keeps what is shown and typed from the files of this machine: the test is somebody
-	// else's.
-	Foreign bool
-	// Outside is all that is reached of the network; nil: what this machine reaches, and its own
-	// services. It is not for browsers in a network of their own, from which nothing listens on
-	// this machine's addresses.
-	Outside *Outside
+	// Untrusted keeps the browser from the files of this machine.
+	Untrusted bool
+	// Egress limits the addresses that the browser reaches; nil: no limit. It is not for browsers in
+	// a network of their own: in there, this machine has no services.
+	Egress *EgressPolicy
 	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by
 	// itself.
 	Authority *Authority
@@ -46,9 +44,9 @@ type Browser struct {
 	process       *process
 	endpoint      string // name of the file in which it says where it listens; "": it does not
 	profile       *profile
-	way           *way          // by which it reaches the network; nil: as this machine does
+	proxy         *egressProxy  // by which it reaches the network; nil: as this machine does
 	done          chan struct{} // closed when the profile is gone too
-	told          timeline.Interval
+	started       timeline.Interval
 }
 
 // StartBrowser starts a browser and returns when its window fills the display exactly. It
@@ -85,23 +83,23 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	if o.Remote {
 		b.endpoint = kind.endpoint
 	}
-	if o.Foreign && kind.name == "chromium" {
+	if o.Untrusted && kind.name == "chromium" {
 		if kind, err = keptChromium(kind, chromiumPolicies()); err != nil {
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
 		}
 	}
 	policy := ""
-	if o.Foreign {
-		policy = foreignFirefox
+	if o.Untrusted {
+		policy = untrustedFirefox
 	}
-	if o.Outside != nil {
-		if b.way, err = openWay(o.Outside); err == nil {
+	if o.Egress != nil {
+		if b.proxy, err = openEgressProxy(o.Egress); err == nil {
 			defer func() {
 				if b.process == nil { // else it ends with that
-					b.way.close()
+					b.proxy.close()
 				}
 			}()
-			kind, policy, err = goes(kind, policy, b.way)
+			kind, policy, err = goes(kind, policy, b.proxy)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("start %s: %w", kind.name, err)
@@ -137,16 +135,16 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	cmd.Env = environment
 	cmd.Dir = b.profile.dir
 	clock := timeline.Monotonic()
-	b.told.Earliest = clock.Now()
+	b.started.Earliest = clock.Now()
 	if b.process, err = start(ctx, kind.name, cmd, syscall.SIGKILL, o.Start); err != nil {
 		b.profile.remove()
 		return nil, err
 	}
-	b.told.Latest = clock.Now()
+	b.started.Latest = clock.Now()
 	go func() {
 		defer close(b.done)
 		<-b.process.done
-		b.way.close()
+		b.proxy.close()
 		b.profile.remove()
 		left.remove()
 	}()
@@ -213,9 +211,8 @@ func (b *Browser) SandboxWarning() string {
 	return SandboxWarning()
 }
 
-// Told returns when the browser was told to start: its program was begun then, and its window came
-// some time later.
-func (b *Browser) Told() timeline.Interval { return b.told }
+// Started returns when the browser's program was started. Its window appeared some time later.
+func (b *Browser) Started() timeline.Interval { return b.started }
 
 // Done is closed when the browser has ended and nothing is left of it.
 func (b *Browser) Done() <-chan struct{} { return b.done }

@@ -47,8 +47,8 @@ type BrowserOptions struct {
 	On        string
 	URL       string
 	Bars      bool
-	Foreign   bool
-	Outside   *Outside
+	Untrusted bool
+	Egress    *EgressPolicy
 	Remote    bool
 	Authority *Authority
 	Timeout   time.Duration
@@ -79,8 +79,8 @@ func (*Browser) Version() string { return "" }
 // SandboxWarning returns "".
 func (*Browser) SandboxWarning() string { return "" }
 
-// Told returns the zero interval.
-func (*Browser) Told() timeline.Interval { return timeline.Interval{} }
+// Started returns the zero interval.
+func (*Browser) Started() timeline.Interval { return timeline.Interval{} }
 
 // Endpoint returns an error that wraps errors.ErrUnsupported.
 func (*Browser) Endpoint(context.Context) (string, error) { return "", errors.ErrUnsupported }

@@ -12,10 +12,10 @@
 // [Browser] on it with the address of the first page. A browser may also be started on a display
 // that is there already.
 //
-// # What others' tests reach
+// # Untrusted tests
 //
-// A browser that plays somebody else's test is kept from this machine's files (Foreign), and from
-// all that this machine serves but the run's own pages ([Outside]).
+// A browser that plays an untrusted test cannot read this machine's files (Untrusted). It cannot
+// reach this machine's services, except the run's own pages ([EgressPolicy]).
 //
 // # What is left behind
 //
@@ -28,6 +28,6 @@
 // Displays take connections from this user's processes only, and none over the network.
 //
 // A Display and a Browser are safe for use from several goroutines. Each has one goroutine, which
-// ends with the program it stands for; a Browser with Outside has more, for its connections, which
-// end before it is done.
+// ends with the program it stands for; a Browser with an EgressPolicy has more, for its
+// connections, which end before it is done.
 package device

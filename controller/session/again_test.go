@@ -73,7 +73,7 @@ func aRun(t *testing.T) (dir string) {
 	path := filepath.Join(dir, runfolder.RecordingFile)
 	aRecording(t, path)
 	s := &session{Options: Options{Dir: dir, Program: "eideticker first", Retried: 2, NoVideo: true,
-		Test: &suite.Test{Name: "shop"}, Told: untold{}}, log: slog.New(slog.DiscardHandler)}
+		Test: &suite.Test{Name: "shop"}, Progress: untold{}}, log: slog.New(slog.DiscardHandler)}
 	s.fall = har.New(har.Evidence{
 		Down:        20 * time.Millisecond,
 		Connections: []serve.Connection{{ID: 1, Network: "tcp", Accepted: frameAt(6), Protocol: "http/1.1"}},

@@ -94,7 +94,7 @@ func TestReach(t *testing.T) {
 	}
 	// What others' tests do not reach is not asked for by the rig either, which would tell how it
 	// answers.
-	if note, err := reach(t.Context(), plain.URL+"/none", &device.Outside{}); note != "" ||
+	if note, err := reach(t.Context(), plain.URL+"/none", &device.EgressPolicy{}); note != "" ||
 		!errors.Is(err, device.ErrInside) {
 		t.Errorf("a service of this machine: %q, %v", note, err)
 	}

@@ -183,13 +183,13 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 		// Not the caller's context: the browser is to stay on the screen until the recording has
 		// ended.
 		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name,
-			URL: address, Bars: s.goes, Foreign: s.wanted.Foreign, Outside: s.wanted.Outside})
+			URL: address, Bars: s.goes, Untrusted: s.wanted.Untrusted, Egress: s.wanted.Egress})
 		if err != nil {
 			return timeline.Interval{}, err
 		}
 		s.program = browser
-		return browser.Told(), nil
-	case s.onDisplay() && s.wanted.Foreign:
+		return browser.Started(), nil
+	case s.onDisplay() && s.wanted.Untrusted:
 		return timeline.Interval{},
 			fmt.Errorf("device %s has a browser of its own, which may read local files; untrusted tests need a virtual display: %w", s.device.Name, errors.ErrUnsupported)
 	case s.intents():

@@ -26,31 +26,31 @@ type Device interface {
 
 // Wanted is what a run asks of a device.
 type Wanted struct {
-	Browser string            // "": the device's first
-	Window  suite.Size        // of the browser's content; zero: the device's own
-	Link    string            // where the green page leads, for browsers that have no address bar
-	Goes    bool              // the test goes to addresses itself: the browser has an address bar
-	Ports   []int             // of this machine, where its pages are served
-	Foreign bool              // the test is somebody else's: browsers of this machine are kept from its files
-	Outside *device.Outside   // all that they reach of the network; nil: what this machine does
-	Network *testnet.Network  // that its browser is to be in; nil: the device's own
-	Trust   *device.Authority // of the servers there; nil: nobody of ours
-	Log     *slog.Logger
+	Browser   string               // "": the device's first
+	Window    suite.Size           // of the browser's content; zero: the device's own
+	Link      string               // where the green page leads, for browsers that have no address bar
+	Goes      bool                 // the test goes to addresses itself: the browser has an address bar
+	Ports     []int                // of this machine, where its pages are served
+	Untrusted bool                 // the test is somebody else's: browsers of this machine are kept from its files
+	Egress    *device.EgressPolicy // all that they reach of the network; nil: what this machine does
+	Network   *testnet.Network     // that its browser is to be in; nil: the device's own
+	Trust     *device.Authority    // of the servers there; nil: nobody of ours
+	Log       *slog.Logger
 }
 
 func (s *session) wanted() Wanted {
 	return Wanted{Browser: s.Browser, Window: s.Test.Window, Link: s.pages.address, Goes: loads(s.Test.Steps),
-		Ports: s.pages.ports, Foreign: s.Foreign, Outside: s.outside(), Network: s.network, Trust: s.pages.trusted(),
+		Ports: s.pages.ports, Untrusted: s.Untrusted, Egress: s.egress(), Network: s.network, Trust: s.pages.trusted(),
 		Log: s.log}
 }
 
 // outside is what the test reaches of the network; nil: what this machine does. In a network of the
 // run's own nothing of this machine listens but its pages.
-func (s *session) outside() *device.Outside {
-	if !s.Foreign || s.AllowLoopback || s.network != nil {
+func (s *session) egress() *device.EgressPolicy {
+	if !s.Untrusted || s.AllowLoopback || s.network != nil {
 		return nil
 	}
-	return &device.Outside{Pages: s.pages.served}
+	return &device.EgressPolicy{Pages: s.pages.served}
 }
 
 // loads says that steps go to addresses.

@@ -48,7 +48,7 @@ func interrupted(t *testing.T, told *stopsAt) (*Record, string) {
 	defer cancel()
 	told.stop = cancel
 	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
-	o.NoVideo, o.Told = false, told
+	o.NoVideo, o.Progress = false, told
 	set, err := RunSet(ctx, o)
 	if !errors.Is(err, context.Canceled) || len(set.Made) != 1 {
 		t.Fatalf("%d runs, %v", len(set.Made), err)

@@ -51,7 +51,7 @@ func runToBeKilled(dir string) {
 	test := soakTest(os.Getenv(killedPage))
 	test.Timeout = 10 * time.Minute
 	record, _, err := Run(context.Background(), Options{Test: test, Device: d, Browser: "chromium", Dir: dir,
-		Program: "test", Told: untold{}})
+		Program: "test", Progress: untold{}})
 	fmt.Println(record.Reason, err) // it should not have come this far
 }
 

@@ -277,12 +277,12 @@ func TestBrowserThatTakesNoInput(t *testing.T) {
 	}
 }
 
-// TestForeignTest records a test that goes to a service of this machine by name, and then types the
-// address of a file of this machine. The user's own test sees both. A foreign test sees the service
-// if the rig's owner allows it, and never the file. The green page, which is the run's own, is seen
-// in all runs. The device's tests try all ways to services and files in both browsers; here the run
-// must ask for the same.
-func TestForeignTest(t *testing.T) {
+// TestUntrustedTest records a test that goes to a service of this machine by name, and then types
+// the address of a file of this machine. The user's own test sees both. A foreign test sees the
+// service if the rig's owner allows it, and never the file. The green page, which is the run's own,
+// is seen in all runs. The device's tests try all ways to services and files in both browsers; here
+// the run must ask for the same.
+func TestUntrustedTest(t *testing.T) {
 	if os.Geteuid() == 0 && device.SandboxWarning() == "" {
 		t.Error("root has no sandbox, and there is no warning")
 	}
@@ -306,7 +306,7 @@ func TestForeignTest(t *testing.T) {
 			}
 			service := serveColours(t)
 			o := options(t, theLocalDevice(t))
-			o.Browser, o.Foreign, o.AllowLoopback, o.NoPictures = tc.browser, tc.foreign, tc.allowed, true
+			o.Browser, o.Untrusted, o.AllowLoopback, o.NoPictures = tc.browser, tc.foreign, tc.allowed, true
 			patience := map[string]string{"2040c0": "1m", "8020a0": "1m"}
 			for _, colour := range tc.invisible {
 				patience[colour] = "10s"

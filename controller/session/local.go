@@ -41,7 +41,7 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 		return nil, err
 	}
 	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display, goes: w.Goes,
-		bar: l.AddressBar, network: w.Network, trust: w.Trust, foreign: w.Foreign, outside: w.Outside}
+		bar: l.AddressBar, network: w.Network, trust: w.Trust, untrusted: w.Untrusted, egress: w.Egress}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -61,21 +61,21 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 
 // localStage is a virtual display with a browser.
 type localStage struct {
-	link    greenLink
-	ctx     context.Context // browser and display end with it
-	name    string
-	display *device.Display
-	browser *device.Browser // nil before Launch
-	painter *painter
-	input   input.Driver
-	page    *pageHand // the input, where that is of the browser itself; else nil
-	goes    bool      // the test goes to addresses
-	bar     device.AddressBar
-	screen  controller.Screen // that the run sees; nil: none yet
-	network *testnet.Network  // that the browser is in; nil: this machine's
-	trust   *device.Authority // of the servers there; nil: nobody of ours
-	foreign bool              // the test is somebody else's
-	outside *device.Outside   // all that it reaches of the network; nil: what this machine does
+	link      greenLink
+	ctx       context.Context // browser and display end with it
+	name      string
+	display   *device.Display
+	browser   *device.Browser // nil before Launch
+	painter   *painter
+	input     input.Driver
+	page      *pageHand // the input, where that is of the browser itself; else nil
+	goes      bool      // the test goes to addresses
+	bar       device.AddressBar
+	screen    controller.Screen    // that the run sees; nil: none yet
+	network   *testnet.Network     // that the browser is in; nil: this machine's
+	trust     *device.Authority    // of the servers there; nil: nobody of ours
+	untrusted bool                 // the test is somebody else's
+	egress    *device.EgressPolicy // all that it reaches of the network; nil: what this machine does
 }
 
 func (s *localStage) Source() string {
@@ -95,9 +95,9 @@ func (s *localStage) Painter() controller.Painter {
 func (s *localStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	// Not the caller's context: the browser is to stay on the screen until the recording has ended.
 	o := device.BrowserOptions{Display: s.display, Name: s.name, URL: address, Bars: s.goes &&
-		s.page == nil, Remote: s.page != nil, Foreign: s.foreign, Outside: s.outside, Authority: s.trust}
+		s.page == nil, Remote: s.page != nil, Untrusted: s.untrusted, Egress: s.egress, Authority: s.trust}
 	if s.network != nil {
-		o.Start = s.network.Line.Device.Start
+		o.Start = s.network.Link.Device.Start
 	}
 	browser, err := device.StartBrowser(s.ctx, o)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *localStage) Launch(ctx context.Context, address string) (timeline.Inter
 			return timeline.Interval{}, err
 		}
 	}
-	return browser.Told(), nil
+	return browser.Started(), nil
 }
 
 func (s *localStage) launched() *device.Browser { return s.browser }

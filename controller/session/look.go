@@ -12,7 +12,7 @@ type Labels struct {
 
 // Look is how somebody beside a run looks on, such as a daemon that shows what is going on. The
 // zero value is nobody.
-type Look struct {
+type Observer struct {
 	// what the program has asked of the system for all of its recordings; nil: this one asks for
 	// itself
 	Host     *recorder.Host
@@ -22,14 +22,14 @@ type Look struct {
 }
 
 // watch has the test's screen and whoever looks on look at the same frames.
-func (l *Look) watch(screen recorder.Watcher) recorder.Watcher {
+func (l *Observer) watch(screen recorder.Watcher) recorder.Watcher {
 	if l.Watch == nil {
 		return screen
 	}
 	return recorder.Together(screen, l.Watch)
 }
 
-func (l *Look) recorded(res recorder.Result) {
+func (l *Observer) recorded(res recorder.Result) {
 	if l.Recorded != nil {
 		l.Recorded(res)
 	}

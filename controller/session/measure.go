@@ -26,7 +26,7 @@ func (s *session) analyze(ctx context.Context) error {
 	}
 	defer r.Close() // was only read
 	settings := s.settings()
-	found, err := runfolder.Run(ctx, r, settings, s.Program, s.Told)
+	found, err := runfolder.Run(ctx, r, settings, s.Program, s.Progress)
 	if err != nil {
 		return fmt.Errorf("measure the recording: %w", err)
 	}
@@ -51,7 +51,7 @@ func (s *session) keep(ctx context.Context, r *recording.Reader, found *runfolde
 	known := len(results.Notes)
 	o := runfolder.FolderOptions{Force: true, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Partial: true,
 		Network: s.brought()}
-	if err := runfolder.WriteFolder(ctx, s.Dir, r, found, o, s.Told); err != nil {
+	if err := runfolder.WriteFolder(ctx, s.Dir, r, found, o, s.Progress); err != nil {
 		return err
 	}
 	if ctx.Err() != nil { // the run is told of what it lacks
@@ -194,7 +194,7 @@ func (s *session) keepFailed(ctx context.Context) {
 	}
 	if s.found == nil && ctx.Err() == nil && !s.Bare {
 		found, err := runfolder.Run(ctx, r, runfolder.Settings{Measures: []string{"fps"}, To: r.Frames(),
-			Name: s.Test.Name}, s.Program, s.Told)
+			Name: s.Test.Name}, s.Program, s.Progress)
 		if err == nil {
 			found.Results.Notes = append(found.Results.Notes, s.record.why())
 			err = s.keep(ctx, r, found)

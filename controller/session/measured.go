@@ -50,18 +50,18 @@ func measuredBy(s runfolder.Settings) *Measured {
 
 // Bounds of what a run.json is believed.
 const (
-	mostKinds = 64
-	mostTime  = 24 * time.Hour
+	maxKinds = 64
+	maxTime  = 24 * time.Hour
 )
 
 var errNoRunWrites = errors.New("no run writes such settings")
 
 // check refuses what no run writes.
 func (m *Measured) check() error {
-	inTime := func(ns int64) bool { return ns >= 0 && ns <= int64(mostTime) }
+	inTime := func(ns int64) bool { return ns >= 0 && ns <= int64(maxTime) }
 	ok := short(m.T0) && short(m.EndEvent) && inTime(m.StillNS) && inTime(m.Answer.LimitNS) && m.Cadence >= 0 &&
 		m.Cadence <= frame.MaxRate
-	ok = ok && len(m.Answer.Kinds) <= mostKinds &&
+	ok = ok && len(m.Answer.Kinds) <= maxKinds &&
 		!slices.ContainsFunc(m.Answer.Kinds, func(k string) bool { return k == "" || !short(k) })
 	if !ok {
 		return errNoRunWrites

@@ -155,8 +155,8 @@ func (s *session) segment(ctx context.Context) (*link.SegmentOptions, error) {
 	return o, nil
 }
 
-// mostPassphrase is what is read of a file that holds one, bytes.
-const mostPassphrase = 1 << 10
+// maxPassphrase is what is read of a file that holds one, bytes.
+const maxPassphrase = 1 << 10
 
 // accessPointOf is the wireless network by which a device is fed; nil: it has a cable.
 func accessPointOf(d device.Description) (*link.AccessPoint, error) {
@@ -172,7 +172,7 @@ func accessPointOf(d device.Description) (*link.AccessPoint, error) {
 		return nil, fmt.Errorf("read the passphrase of its access point: %w", err)
 	}
 	defer f.Close() // was only read
-	text, err := io.ReadAll(io.LimitReader(f, mostPassphrase))
+	text, err := io.ReadAll(io.LimitReader(f, maxPassphrase))
 	if err != nil {
 		return nil, fmt.Errorf("read the passphrase of its access point: %w", err)
 	}
@@ -272,7 +272,7 @@ const probes = 3
 func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Conditions) error {
 	var off []string
 	for range probes {
-		got, err := n.Line.Probe(ctx)
+		got, err := n.Link.Probe(ctx)
 		if err != nil {
 			return err
 		}

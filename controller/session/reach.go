@@ -33,13 +33,13 @@ func (s *session) reached(ctx context.Context) error {
 		s.note("whether the device reached %s is not known here: its picture shows it", all[0])
 		return nil
 	}
-	outside := s.outside()
-	if outside != nil {
+	egress := s.egress()
+	if egress != nil {
 		s.note("the browser went to other machines through a proxy of the rig, which keeps tests of others from its own services: HTTP/3 was not spoken")
 	}
 	slices.Sort(all)
 	for _, address := range slices.Compact(all) {
-		said, err := reach(ctx, address, outside)
+		said, err := reach(ctx, address, egress)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *session) reached(ctx context.Context) error {
 
 // reach asks for an address as a browser of this machine does, which perhaps goes outside alone,
 // and returns what is to be said of the answer.
-func reach(ctx context.Context, address string, outside *device.Outside) (note string, err error) {
+func reach(ctx context.Context, address string, egress *device.EgressPolicy) (note string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("timeout after %v", answerTimeout))
 	defer cancel()
 	// which changes nothing at the server
@@ -61,8 +61,8 @@ func reach(ctx context.Context, address string, outside *device.Outside) (note s
 		return "", err
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
-	if outside != nil {
-		transport.Proxy, transport.DialContext = nil, outside.DialContext
+	if egress != nil {
+		transport.Proxy, transport.DialContext = nil, egress.DialContext
 	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {

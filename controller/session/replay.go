@@ -217,8 +217,8 @@ type Miss struct {
 	Nearest string `json:"nearest,omitempty"`
 }
 
-// mostMisses is how many run.json has.
-const mostMisses = 100
+// maxMisses is how many run.json has.
+const maxMisses = 100
 
 // tellReplayed notes how well the archive has answered.
 func (s *session) tellReplayed() {
@@ -228,7 +228,7 @@ func (s *session) tellReplayed() {
 	f := s.pages.archive.replayer.Fidelity()
 	told := &Replayed{Archive: s.pages.archive.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed,
 		Fidelity: f.Score(), Misses: []Miss{}}
-	for _, m := range f.Misses[:min(len(f.Misses), mostMisses)] {
+	for _, m := range f.Misses[:min(len(f.Misses), maxMisses)] {
 		told.Misses = append(told.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500),
 			cut(m.Nearest, 2000)})
 	}

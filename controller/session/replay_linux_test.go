@@ -74,7 +74,7 @@ func onArchive(t *testing.T) {
 			"{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+
 				strconv.FormatBool(browser == "firefox")+protocol+"}")
 		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out,
-			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Told: untold{}})
+			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Progress: untold{}})
 		if err != nil {
 			t.Fatal(err)
 		}

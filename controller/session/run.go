@@ -42,15 +42,15 @@ type Options struct {
 	NoVideo bool
 	// NoPictures leaves out what is only for people to look at, the video too.
 	NoPictures bool
-	// Foreign keeps browsers of this machine from its files and its services: the test is somebody
+	// Untrusted keeps browsers of this machine from its files and its services: the test is somebody
 	// else's.
-	Foreign bool
+	Untrusted bool
 	// AllowLoopback lets it reach what this machine serves all the same.
 	AllowLoopback bool
 	// Bare leaves out what warm-ups need not have: results, pictures, video.
-	Bare bool
-	Told runfolder.Told
-	Look Look
+	Bare     bool
+	Progress runfolder.Progress
+	Observer Observer
 	// Remote changes the run's network from outside while it is at work. Nil is nobody.
 	Remote *Remote
 	Labels
@@ -295,7 +295,7 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 	}
 	s.told("running " + s.Test.Name)
 	res, err := recorder.Record(ctx, src, s.path(runfolder.RecordingFile), recorder.Options{
-		Program: s.Program, Watch: s.Look.watch(watcher), Progress: s.Look.Progress, Host: s.Look.Host,
+		Program: s.Program, Watch: s.Observer.watch(watcher), Progress: s.Observer.Progress, Host: s.Observer.Host,
 		Metadata: append(certify.Metadata(src.Info()), capture.Metadata{Name: runfolder.MetadataName, Value: known}),
 		Started: func(ctx context.Context, emit func(timeline.Event)) error {
 			failure = s.control(ctx, watcher, src.Info(), emit)
@@ -304,7 +304,7 @@ func (s *session) recordWhile(caller context.Context, src capture.Source) error 
 		},
 	})
 	s.result = res
-	s.Look.recorded(res)
+	s.Observer.recorded(res)
 	s.record.Frames, s.record.LostFrames = res.Stored, res.Missing
 	s.record.Notes = append(s.record.Notes, res.Notes...)
 	s.log.Info("recorded", "frames", res.Stored, "lost", res.Missing, "ended", string(res.Ended))
@@ -344,7 +344,7 @@ func (s *session) control(ctx context.Context, screen controller.Screen, info ca
 		Address: s.pages.address, Own: s.pages.own, GreenAddress: s.pages.green,
 		Size:   frame.Region{Width: info.Format.Width, Height: info.Format.Height},
 		Random: rand.New(rand.NewPCG(s.Seed, 0)), Gestures: gestures{s.Test.Dir}, Happened: happened,
-		Line: s.changeLine(),
+		ChangeLink: s.changeLink(),
 	})
 	leave()
 	s.record.Pings, s.record.MissedPings = s.played.Pings, s.played.Misses
@@ -416,6 +416,6 @@ func (s *session) note(format string, args ...any) {
 // told says what is being done.
 func (s *session) told(what string) {
 	s.log.Info(what)
-	_, end := s.Told.Phase(what, 0)
+	_, end := s.Progress.Phase(what, 0)
 	end()
 }

@@ -113,7 +113,7 @@ func sceneTest() *suite.Test {
 
 func options(t *testing.T, d Device) Options {
 	return Options{Test: sceneTest(), Device: d, Dir: filepath.Join(t.TempDir(), "run"), Program: "test", Seed: 1,
-		MaxLost: 1, NoVideo: true, Told: untold{}}
+		MaxLost: 1, NoVideo: true, Progress: untold{}}
 }
 
 func TestRunFolder(t *testing.T) {
@@ -266,7 +266,7 @@ func TestInterruptedAtTheEnd(t *testing.T) {
 func setOptions(t *testing.T, variants ...Variant) SetOptions {
 	test := sceneTest()
 	return SetOptions{Test: test, Variants: variants, Repeat: 3, Dir: filepath.Join(t.TempDir(), "set"),
-		Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Told: untold{}}
+		Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Progress: untold{}}
 }
 
 func TestSet(t *testing.T) {
@@ -385,7 +385,7 @@ func TestSetGivesUp(t *testing.T) {
 		runs   int
 	}{
 		"what can't begin":     {&scene{name: "d", fails: errors.New("missing")}, 1},
-		"what fails each time": {&scene{name: "d", uri: "synth:page?size=96x64&frames=10&pace=realtime"}, mostFailures},
+		"what fails each time": {&scene{name: "d", uri: "synth:page?size=96x64&frames=10&pace=realtime"}, maxFailures},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,14 +49,14 @@ type SetOptions struct {
 	NoVideo   bool
 	// NoPictures leaves out what is only for people to look at, the video too.
 	NoPictures bool
-	Told       runfolder.Told
-	// Foreign keeps browsers of this machine from its files and its services: the test is somebody
+	Progress   runfolder.Progress
+	// Untrusted keeps browsers of this machine from its files and its services: the test is somebody
 	// else's.
-	Foreign bool
+	Untrusted bool
 	// AllowLoopback lets it reach what this machine serves all the same.
 	AllowLoopback bool
 	// Look is how somebody looks on at the runs on a device. Nil is nobody.
-	Look func(Device) Look
+	Observe func(Device) Observer
 	// Remote changes the network of the run at work from outside. Nil is nobody.
 	Remote *Remote
 	Labels
@@ -114,9 +114,9 @@ type runJSON struct {
 	WarmUp  bool   `json:"warm_up,omitempty"`
 }
 
-// mostFailures is how many runs in a row may fail before a set gives up: what fails so often will
+// maxFailures is how many runs in a row may fail before a set gives up: what fails so often will
 // not mend itself.
-const mostFailures = 3
+const maxFailures = 3
 
 // RunSet makes the runs of a set, one after another, in blocks of random order; none where [Check]
 // says why not. The set is valid on an error too; runs that failed are no error.
@@ -185,7 +185,7 @@ func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err
 		switch m.Record.State {
 		case Failed:
 			s.failed++
-			return s.UntilFail || s.failed >= mostFailures || s.hopeless(m), nil
+			return s.UntilFail || s.failed >= maxFailures || s.hopeless(m), nil
 		case Rejected:
 			if s.retried++; s.retried <= s.Retries {
 				if err := pause(ctx, s.Cooldown); err != nil {
@@ -216,9 +216,9 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	record, found, err := Run(ctx, Options{
 		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
-		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Foreign: s.Foreign,
-		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Told: s.Told, Look: s.look(v.Device), Remote: s.Remote,
-		Labels:  s.Labels,
+		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Untrusted: s.Untrusted,
+		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.observer(v.Device),
+		Remote: s.Remote, Labels: s.Labels,
 		Attempt: attempt, Retried: attempt - 1, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
 	})
 	if record == nil {
@@ -235,11 +235,11 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
 }
 
-func (s *setRun) look(d Device) Look {
-	if s.Look == nil {
-		return Look{}
+func (s *setRun) observer(d Device) Observer {
+	if s.Observe == nil {
+		return Observer{}
 	}
-	return s.Look(d)
+	return s.Observe(d)
 }
 
 // Folders of runs that do not count, where comparisons do not look.

@@ -156,7 +156,7 @@ func (s *soak) run(i int) {
 	s.Helper()
 	o := Options{
 		Test: s.test, Device: s.device, Browser: s.browser, Dir: filepath.Join(s.runs, fmt.Sprintf("run-%d", i)),
-		Program: "test", Seed: 1, MaxLost: 1, NoPictures: true, Told: untold{},
+		Program: "test", Seed: 1, MaxLost: 1, NoPictures: true, Progress: untold{},
 	}
 	record, _, err := Run(s.Context(), o)
 	if err != nil {

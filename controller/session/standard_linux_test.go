@@ -72,7 +72,7 @@ func measuredAsDrawn(t *testing.T, local Device, test *suite.Test, browser strin
 	set, err := RunSet(t.Context(), SetOptions{
 		Test: test, Variants: []Variant{{Device: local, Browser: browser}}, Repeat: 1, Retries: 3,
 		Dir:     filepath.Join(t.TempDir(), "set"),
-		Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, NoVideo: true, Told: untold{},
+		Program: "test", Seed: 1, MaxLost: 0.5, NoPictures: true, NoVideo: true, Progress: untold{},
 	})
 	if err != nil {
 		t.Fatal(err)

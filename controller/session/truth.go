@@ -18,7 +18,7 @@ func (s *session) holdAgainst(ctx context.Context, r *recording.Reader, found *r
 		len(t.Masks) > 0 || t.Tolerance.Auto || t.Tolerance.N > 0 {
 		return nil
 	}
-	_, end := s.Told.Phase("holding it against what was drawn", 0)
+	_, end := s.Progress.Phase("holding it against what was drawn", 0)
 	defer end()
 	page, err := groundtruth.Read(ctx, groundtruth.Input{Reader: r, Outcome: found.Outcomes[0], Masks: found.Masks[0],
 		Report: *s.report, Measures: t.Measures})

@@ -45,8 +45,8 @@ const (
 	RequestEnded = "request-ended" // the device had all of the answer
 )
 
-// mostEvents is of how many requests a recording tells; the HAR file has all.
-const mostEvents = 500
+// maxEvents is of how many requests a recording tells; the HAR file has all.
+const maxEvents = 500
 
 // witness puts together what names, line and servers have seen of a run, and tells the recording of
 // it. The recording is still being written.
@@ -197,7 +197,7 @@ func events(fall *har.Waterfall, now timeline.Time) (all []timeline.Event) {
 		all = append(all, timeline.Event{At: m.At, Uncertainty: max(m.At.Sub(m.Earliest), latest.Sub(m.At)),
 			Source: EventSource, Kind: kind, Data: data})
 	}
-	for i := range fall.Requests[:min(len(fall.Requests), mostEvents)] {
+	for i := range fall.Requests[:min(len(fall.Requests), maxEvents)] {
 		r := &fall.Requests[i]
 		about := asked{Number: i + 1, Method: r.Served.Method, URL: cut(r.Served.URL, 500)}
 		if m := r.Begins(); m.Known() {

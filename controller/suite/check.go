@@ -268,14 +268,14 @@ func (n *Network) check(known *Known) error {
 			return err
 		}
 	}
-	return n.Line().checkFigures()
+	return n.Link().checkFigures()
 }
 
 func (n *Network) short() string { return "profile" }
 
-func (l *Line) check(*Known) error {
+func (l *Link) check(*Known) error {
 	switch {
-	case *l == (Line{}):
+	case *l == (Link{}):
 		return problem(nil, "network is empty: give a profile, or rtt, down, up, loss")
 	case l.Profile != "" && !kinds.MatchString(l.Profile):
 		return problem(at("profile"), "profile %q: must be a name such as cable", strict.Clip(l.Profile))
@@ -283,7 +283,7 @@ func (l *Line) check(*Known) error {
 	return l.checkFigures()
 }
 
-func (l Line) checkFigures() error {
+func (l Link) checkFigures() error {
 	switch {
 	case l.RTT > maxRTT:
 		return problem(at("rtt"), "rtt: must be at most %v", maxRTT)
@@ -293,7 +293,7 @@ func (l Line) checkFigures() error {
 	return nil
 }
 
-func (l *Line) short() string { return "profile" }
+func (l *Link) short() string { return "profile" }
 
 func (t *Test) checkSync(*Known) error {
 	if t.Sync == (Sync{}) {

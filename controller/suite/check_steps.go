@@ -50,7 +50,7 @@ func (t *Test) checkLines(s Step, known *Known) error {
 				return err
 			}
 		}
-	case Line:
+	case Link:
 		if !t.Network.Given() {
 			return errors.New("the test has no network to change; add network: cable beside steps")
 		}
@@ -72,7 +72,7 @@ func first(s Step) Step {
 		return Step{}
 	case Ping:
 		return first(a.Do)
-	case Wait, Sleep, Mark, Line:
+	case Wait, Sleep, Mark, Link:
 		return Step{}
 	}
 	return s

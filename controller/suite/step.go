@@ -164,10 +164,10 @@ type (
 		Kind string
 	}
 
-	// Line changes the line between the device and its server from then on, in a test that has a
-	// network; its name in files is network. A profile's figures are overridden by those that are
-	// given; without a profile what is not given stays as it is.
-	Line struct {
+	// Link changes the link between the device and its server from then on; its name in files is
+	// network. The test must have a network. Given values override those of the profile. Without a
+	// profile, values that are not given stay.
+	Link struct {
 		Profile string        `yaml:"profile"`
 		RTT     time.Duration `yaml:"rtt"`
 		Down    Rate          `yaml:"down"`
@@ -223,5 +223,5 @@ func (Wait) Verb() string   { return "wait" }
 func (Ping) Verb() string   { return "ping" }
 func (Sleep) Verb() string  { return "sleep" }
 func (Mark) Verb() string   { return "mark" }
-func (Line) Verb() string   { return "network" }
+func (Link) Verb() string   { return "network" }
 func (Loop) Verb() string   { return "repeat" }

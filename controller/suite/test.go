@@ -91,8 +91,8 @@ const (
 // Given reports whether a test asks for a network of its own. Otherwise the device has what it has.
 func (n Network) Given() bool { return n != Network{} }
 
-// Line is what the network says of its link.
-func (n Network) Line() Line { return Line{n.Profile, n.RTT, n.Down, n.Up, n.Loss} }
+// Link returns the conditions of the link.
+func (n Network) Link() Link { return Link{n.Profile, n.RTT, n.Down, n.Up, n.Loss} }
 
 // Sync says how the end of the content is known. Exactly one field is set after reading.
 type Sync struct {

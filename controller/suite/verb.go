@@ -66,7 +66,7 @@ func verbs() []verb {
 		{"ping", Ping{Times: 1, Every: DefaultEvery, Spread: DefaultSpread, Expect: Expect{Timeout: DefaultAnswer}}},
 		{"sleep", Sleep{}},
 		{"mark", Mark{}},
-		{"network", Line{}},
+		{"network", Link{}},
 		{"repeat", Loop{}},
 	}
 }

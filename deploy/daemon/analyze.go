@@ -91,7 +91,7 @@ func (d *Daemon) analyze(j *job) (err error) {
 		return err
 	}
 	earlier.AsAtFirst(&s)
-	t := &told{daemon: d, job: j}
+	t := &jobProgress{daemon: d, job: j}
 	found, err := runfolder.Run(j.context, r, s, d.options.Program, t)
 	if err != nil {
 		return fmt.Errorf("measure the recording: %w", err)

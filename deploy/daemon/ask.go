@@ -53,7 +53,7 @@ func (d *Daemon) plan(p *api.StartParams) (*plan, error) {
 	}
 	out.set.UntilFail, out.set.Seed, out.set.NoVideo = p.UntilFail, p.Seed, p.NoVideo
 	// what an address leads to is somebody else's, too
-	out.set.Foreign, out.set.AllowLoopback = p.Test == "", d.options.AllowLoopback
+	out.set.Untrusted, out.set.AllowLoopback = p.Test == "", d.options.AllowLoopback
 	out.set.Labels = session.Labels{Label: p.Label, Branch: p.Branch, Revision: p.Revision}
 	return out, nil
 }
@@ -240,7 +240,7 @@ func (d *Daemon) checkSteps(steps []suite.Step) error {
 // the name of a host or a file, has to be spelled out.
 //
 // Note: a name that is resolved to the loopback is not found here. It is looked up later, and by
-// the way that browsers take then (device.Outside), which does not lead there. The rig's own
+// the way that browsers take then (device.EgressPolicy), which does not lead there. The rig's own
 // interface refuses such a page by its Host and Origin, too.
 func (d *Daemon) checkAddress(address string) error {
 	if len(address) > api.MaxURL {

@@ -66,7 +66,7 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session
 	if err != nil || base.id == "" {
 		return err
 	}
-	_, end := o.Told.Phase("holding the runs against their baseline", 0)
+	_, end := o.Progress.Phase("holding the runs against their baseline", 0)
 	defer end()
 	return d.holdAgainst(j.context, id, base, o.Test)
 }

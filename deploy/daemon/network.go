@@ -10,7 +10,7 @@ import (
 
 // SetNetwork changes the line that the run of a job at work is on, for a client.
 func (d *Daemon) SetNetwork(client string, may func(owner string) bool, p api.NetworkParams) (api.Line, error) {
-	l, err := session.ParseLine(suite.LineText(p.Network), d.options.Known)
+	l, err := session.ParseLink(suite.LinkText(p.Network), d.options.Known)
 	if err != nil {
 		return api.Line{}, api.Errorf(api.InvalidParams, "%v", err)
 	}
@@ -20,11 +20,11 @@ func (d *Daemon) SetNetwork(client string, may func(owner string) bool, p api.Ne
 	if err != nil {
 		return api.Line{}, err
 	}
-	now, err := remote.ChangeLine(l, client)
+	now, err := remote.ChangeLink(l, client)
 	switch {
 	case errors.Is(err, session.ErrNoRun):
 		return api.Line{}, d.betweenRuns(p.Job)
-	case errors.Is(err, session.ErrOften):
+	case errors.Is(err, session.ErrTooManyChanges):
 		return api.Line{}, api.Errorf(api.TooMany, "%v", err)
 	case err != nil:
 		return api.Line{}, api.Errorf(api.Failed, "%v", err)
@@ -78,7 +78,7 @@ func noRun(j *job) error {
 }
 
 // lineAs is a line as clients are told of it.
-func lineAs(job string, now session.LineNow) api.Line {
+func lineAs(job string, now session.LinkChange) api.Line {
 	c := now.Conditions
 	return api.Line{
 		Job: job, Conditions: now.Text, RTTNS: int64(c.RTT()), Down: int64(c.Down.Rate), Up: int64(c.Up.Rate),

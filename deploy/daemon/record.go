@@ -152,16 +152,16 @@ func (d *Daemon) record(j *job) error {
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}
-	look := d.look(u)
+	observer := d.observer(u)
 	length := time.Duration(j.keep.DurationNS)
 	if length == 0 {
 		length = api.MaxRecording
 	}
-	(&told{daemon: d, job: j}).Phase("recording", 0)
+	(&jobProgress{daemon: d, job: j}).Phase("recording", 0)
 	res, err := d.capture(j.context, u, filepath.Join(j.dir, runfolder.RecordingFile), recorder.Options{
-		Duration: length, Watch: look.Watch, Progress: look.Progress,
+		Duration: length, Watch: observer.Watch, Progress: observer.Progress,
 	})
-	look.Recorded(res)
+	observer.Recorded(res)
 	return errors.Join(err, d.recorded(j.dir, rec, res, err, context.Cause(j.context)))
 }
 
@@ -346,11 +346,11 @@ func (d *Daemon) keepLast(ctx context.Context, u *unit, k *keep, save <-chan *sa
 	if err != nil {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(ctx), dir))
 	}
-	look := d.look(u)
+	observer := d.observer(u)
 	res, err := d.capture(ctx, u, filepath.Join(dir, runfolder.RecordingFile), recorder.Options{
-		KeepLast: time.Duration(k.params.KeepLastNS), Watch: look.Watch, Progress: look.Progress,
+		KeepLast: time.Duration(k.params.KeepLastNS), Watch: observer.Watch, Progress: observer.Progress,
 	})
-	look.Recorded(res)
+	observer.Recorded(res)
 	if err == nil && ctx.Err() == nil {
 		err = errSourceEnded
 	}

@@ -143,9 +143,9 @@ func TestNumbersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestUploadsAreForeign: browsers that play a test that came with a job, or an address, are kept
+// TestUploadsAreUntrusted: browsers that play a test that came with a job, or an address, are kept
 // from files and services of the rig; the rig's own tests may have them.
-func TestUploadsAreForeign(t *testing.T) {
+func TestUploadsAreUntrusted(t *testing.T) {
 	t.Parallel()
 	device := daemontest.New("a")
 	device.Fail = errors.New("that is enough")
@@ -154,19 +154,19 @@ func TestUploadsAreForeign(t *testing.T) {
 		Upload: &api.Upload{Test: "t.yaml",
 			Files: map[string]string{"t.yaml": "name: t\npage: /load.html\nend: still 1s\n"}}}
 	for _, tc := range []struct {
-		p       api.StartParams
-		foreign bool
+		p         api.StartParams
+		untrusted bool
 	}{{api.StartParams{Test: "scene"}, false}, {upload, true}, {api.StartParams{URL: "https://example.org/"}, true}} {
-		p, foreign := tc.p, tc.foreign
+		p, untrusted := tc.p, tc.untrusted
 		p.Devices = []string{"a"}
 		j, err := r.Daemon.Start(t.Context(), "me", p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j = r.Ended(j.ID); !strings.Contains(j.Reason, "that is enough") || device.Wanted().Foreign != foreign ||
-			(device.Wanted().Outside != nil) != foreign {
-			t.Errorf("foreign is %v, want %v, and it is kept from services: %v: %s", device.Wanted().Foreign, foreign,
-				device.Wanted().Outside != nil, j.Reason)
+		if j = r.Ended(j.ID); !strings.Contains(j.Reason, "that is enough") || device.Wanted().Untrusted != untrusted ||
+			(device.Wanted().Egress != nil) != untrusted {
+			t.Errorf("untrusted is %v, want %v, and it is kept from services: %v: %s", device.Wanted().Untrusted,
+				untrusted, device.Wanted().Egress != nil, j.Reason)
 		}
 	}
 }

@@ -98,9 +98,9 @@ func (d *Daemon) run(j *job) error {
 		return errors.Join(err, d.store.Add(context.WithoutCancel(j.context), j.dir)) // the name is free again
 	}
 	o := plan.set
-	o.Dir, o.Program, o.Told = j.dir, d.options.Program, &told{daemon: d, job: j}
+	o.Dir, o.Program, o.Progress = j.dir, d.options.Program, &jobProgress{daemon: d, job: j}
 	o.Labels.Set = j.ID
-	o.Look, o.Remote = d.looks(j), &session.Remote{}
+	o.Observe, o.Remote = d.observers(j), &session.Remote{}
 	d.mu.Lock()
 	j.remote, j.networked = o.Remote, o.Test.Network.Given()
 	d.mu.Unlock()
@@ -120,14 +120,13 @@ func (d *Daemon) run(j *job) error {
 	return err
 }
 
-// looks is how the daemon looks on at the runs of a job: of several devices, at the one that a run
-// is on.
-func (d *Daemon) looks(j *job) func(session.Device) session.Look {
-	of := map[string]session.Look{}
+// observers returns the observer of each device of a job.
+func (d *Daemon) observers(j *job) func(session.Device) session.Observer {
+	of := map[string]session.Observer{}
 	for _, u := range j.units {
-		of[u.about.Name] = d.look(u)
+		of[u.about.Name] = d.observer(u)
 	}
-	return func(device session.Device) session.Look { return of[device.Name()] }
+	return func(device session.Device) session.Observer { return of[device.Name()] }
 }
 
 // shortfall is why a set is not what was asked for.

@@ -179,10 +179,10 @@ type idle struct {
 	save    chan *saving // of a circle: one asks to have what it keeps saved
 }
 
-// look is how the daemon looks on at a recording of a device.
-func (d *Daemon) look(u *unit) session.Look {
+// observer returns the observer of a recording of a device.
+func (d *Daemon) observer(u *unit) session.Observer {
 	c := &watched{daemon: d, unit: u, began: d.now()}
-	return session.Look{Host: d.host, Watch: u.preview, Progress: c.progress, Recorded: c.recorded}
+	return session.Observer{Host: d.host, Watch: u.preview, Progress: c.progress, Recorded: c.recorded}
 }
 
 // watched is a recording that is looked at.

@@ -134,7 +134,7 @@ func connect(t *testing.T, d *daemontest.Device) time.Duration {
 	ctx, cancel := context.WithTimeout(t.Context(), daemontest.Patience)
 	defer cancel()
 	began := time.Now()
-	conn, err := d.Wanted().Network.Line.Device.Dial(ctx, "tcp",
+	conn, err := d.Wanted().Network.Link.Device.Dial(ctx, "tcp",
 		netip.AddrPortFrom(link.ServerAddress.Addr(), 80).String())
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func changesTold(t *testing.T, dir string, first, last api.Line) {
 	defer r.Close() // was only read
 	var events []timeline.Event
 	for n, head := range r.Events() {
-		if head.Kind != controller.LineChanged {
+		if head.Kind != controller.LinkChanged {
 			continue
 		}
 		e, err := r.Event(n)

@@ -8,7 +8,7 @@ import (
 )
 
 // Changed are conditions as a step of a test changes them.
-func Changed(c link.Conditions, l suite.Line) (link.Conditions, error) {
+func Changed(c link.Conditions, l suite.Link) (link.Conditions, error) {
 	if l.Profile != "" {
 		p, ok := link.ProfileNamed(l.Profile)
 		if !ok {

@@ -17,11 +17,11 @@ func TestChanged(t *testing.T) {
 	half.Down.Loss, half.Up.Loss, half.Up.Rate = 0.02, 0.02, 500*link.Kbit
 	half.SetRTT(100 * time.Millisecond)
 	for name, tc := range map[string]struct {
-		line suite.Line
+		line suite.Link
 		want link.Conditions
 	}{
-		"profile": {suite.Line{Profile: "3g"}, slow.Conditions},
-		"figures": {suite.Line{RTT: 100 * time.Millisecond, Up: 500_000, Loss: &lossy}, half},
+		"profile": {suite.Link{Profile: "3g"}, slow.Conditions},
+		"figures": {suite.Link{RTT: 100 * time.Millisecond, Up: 500_000, Loss: &lossy}, half},
 	} {
 		got, err := Changed(cable.Conditions, tc.line)
 		if err != nil || got.RTT() != tc.want.RTT() || got.Down.Rate != tc.want.Down.Rate ||
@@ -29,7 +29,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tc.want)
 		}
 	}
-	for _, l := range []suite.Line{{Profile: "cabel"}, {Down: 1}} {
+	for _, l := range []suite.Link{{Profile: "cabel"}, {Down: 1}} {
 		if _, err := Changed(cable.Conditions, l); err == nil {
 			t.Errorf("%+v is taken", l)
 		}

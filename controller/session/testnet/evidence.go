@@ -46,7 +46,7 @@ func (d *delays) had(c link.Conditions) {
 
 // Set changes the conditions of the line, from the next packet on.
 func (n *Network) Set(c link.Conditions) error {
-	if err := n.Line.Set(c); err != nil {
+	if err := n.Link.Set(c); err != nil {
 		return err
 	}
 	n.delays.had(c)
@@ -57,7 +57,7 @@ func (n *Network) Set(c link.Conditions) error {
 // is theirs to tell.
 func (n *Network) Evidence(since timeline.Time) har.Evidence {
 	var e har.Evidence
-	for _, f := range n.Line.Flows() {
+	for _, f := range n.Link.Flows() {
 		if f.Opened >= since {
 			e.Flows = append(e.Flows, f)
 		}

@@ -74,7 +74,7 @@ func farAway(t *testing.T, o serve.Options, alpn ...string) *farSite {
 		}
 		add(l)
 	}
-	p, err := n.Line.Server.ListenPacket("udp", ":443")
+	p, err := n.Link.Server.ListenPacket("udp", ":443")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (f *farSite) check(t *testing.T, protocol string, most int) {
 	t.Helper()
 	cs, es := f.server.Witnessed()
 	flows := map[netip.AddrPort]link.Flow{}
-	for _, flow := range f.Line.Flows() {
+	for _, flow := range f.Link.Flows() {
 		flows[flow.Device] = flow
 	}
 	for _, e := range es {
@@ -124,7 +124,7 @@ func (f *farSite) check(t *testing.T, protocol string, most int) {
 		had, ok := flow.Had(e.To)
 		// it is on its way
 		for deadline := time.Now().Add(2 * time.Minute); !ok && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			for _, flow := range f.Line.Flows() {
+			for _, flow := range f.Link.Flows() {
 				if flow.Device == c.Client {
 					had, ok = flow.Had(e.To)
 				}
@@ -159,7 +159,7 @@ func TestCurlFarAway(t *testing.T) {
 			"--cacert", f.authority.File(), "--write-out", "%{http_version} ",
 			"https://page.test/0.svg", "https://page.test/3.svg")
 		cmd.Stdout, cmd.Stderr = &out, os.Stderr
-		if err := f.Line.Device.Start(cmd); err != nil {
+		if err := f.Link.Device.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err != nil {
@@ -197,7 +197,7 @@ func TestBrowsersFarAway(t *testing.T) {
 				}
 				defer display.Close()
 				browser, err := device.StartBrowser(ctx, device.BrowserOptions{
-					Name: name, Display: display, URL: "https://page.test/", Start: f.Line.Device.Start,
+					Name: name, Display: display, URL: "https://page.test/", Start: f.Link.Device.Start,
 					Authority: &device.Authority{File: f.authority.File(), KeyHash: f.authority.KeyHash(),
 						HTTP3: protocol == "h3"},
 				})

@@ -35,7 +35,7 @@ type Options struct {
 
 // Network is a line with names.
 type Network struct {
-	Line *link.Packet
+	Link *link.Packet
 
 	queries queries
 	delays  delays
@@ -47,7 +47,7 @@ type Network struct {
 
 // Conditions are those of a profile, but for what else a test says.
 func Conditions(n suite.Network) (link.Conditions, error) {
-	return Changed(link.Conditions{}, n.Line())
+	return Changed(link.Conditions{}, n.Link())
 }
 
 // nameTTL is for how long a device remembers a name, seconds: as long as a run.
@@ -69,23 +69,23 @@ func Open(o Options) (n *Network, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Line, err = link.OpenPacket(o.Conditions, o.Seed); err != nil {
+	if n.Link, err = link.OpenPacket(o.Conditions, o.Seed); err != nil {
 		return nil, fmt.Errorf("make the test network: %w", err)
 	}
 	n.delays.had(o.Conditions)
-	packets, err := n.Line.Server.ListenPacket("udp", ":53")
+	packets, err := n.Link.Server.ListenPacket("udp", ":53")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("answer names: %w", err), n.Line.Close())
+		return nil, errors.Join(fmt.Errorf("answer names: %w", err), n.Link.Close())
 	}
-	connections, err := n.Line.Server.Listen("tcp", ":53")
+	connections, err := n.Link.Server.Listen("tcp", ":53")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("answer names: %w", err), packets.Close(), n.Line.Close())
+		return nil, errors.Join(fmt.Errorf("answer names: %w", err), packets.Close(), n.Link.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.serving.Go(func() { n.failed = answers.Run(ctx, packets, connections) })
 	if o.Segment != nil {
-		if n.segment, err = n.Line.OpenSegment(ctx, *o.Segment); err != nil {
+		if n.segment, err = n.Link.OpenSegment(ctx, *o.Segment); err != nil {
 			return nil, errors.Join(fmt.Errorf("make the test network: %w", err), n.Close())
 		}
 	}
@@ -103,12 +103,12 @@ func (n *Network) Await(ctx context.Context) (link.Lease, error) {
 
 // Listen listens where the device finds it, at every address and name.
 func (n *Network) Listen(port string) (net.Listener, error) {
-	return n.Line.Server.Listen("tcp", net.JoinHostPort("", port))
+	return n.Link.Server.Listen("tcp", net.JoinHostPort("", port))
 }
 
 // ListenPacket does so for packets of UDP.
 func (n *Network) ListenPacket(port string) (net.PacketConn, error) {
-	return n.Line.Server.ListenPacket("udp", net.JoinHostPort("", port))
+	return n.Link.Server.ListenPacket("udp", net.JoinHostPort("", port))
 }
 
 // Close ends it.
@@ -119,5 +119,5 @@ func (n *Network) Close() error {
 	}
 	n.stop()
 	n.serving.Wait()
-	return errors.Join(given, n.failed, n.Line.Close())
+	return errors.Join(given, n.failed, n.Link.Close())
 }

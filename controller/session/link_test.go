@@ -16,8 +16,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// onLine is a run at work on a line that is not there, and what is told of it.
-type onLine struct {
+// onLink is a run at work on a line that is not there, and what is told of it.
+type onLink struct {
 	*session
 	remote *Remote
 
@@ -27,9 +27,9 @@ type onLine struct {
 	events []timeline.Event
 }
 
-func newOnLine() *onLine {
+func newOnLink() *onLink {
 	cable, _ := link.ProfileNamed("cable")
-	o := &onLine{remote: &Remote{}}
+	o := &onLink{remote: &Remote{}}
 	o.session = &session{Options: Options{Remote: o.remote}, log: slog.New(slog.DiscardHandler)}
 	o.line = cable.Conditions
 	o.set = func(c link.Conditions) error {
@@ -41,23 +41,23 @@ func newOnLine() *onLine {
 	return o
 }
 
-func (o *onLine) emit(e timeline.Event) {
+func (o *onLink) emit(e timeline.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events = append(o.events, e)
 }
 
-// TestLineFromOutside: while a run is at work its line is changed from outside as a step changes
+// TestRemoteLink: while a run is at work its line is changed from outside as a step changes
 // it, with its event and its note; before and after nothing is.
-func TestLineFromOutside(t *testing.T) {
-	o := newOnLine()
-	slow := suite.Line{Profile: "3g"}
-	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) {
+func TestRemoteLink(t *testing.T) {
+	o := newOnLink()
+	slow := suite.Link{Profile: "3g"}
+	if _, err := o.remote.ChangeLink(slow, "ci"); !errors.Is(err, ErrNoRun) {
 		t.Errorf("before the run: %v", err)
 	}
 	leave := o.attend(o.emit)
 	before := timeline.Monotonic().Now()
-	now, err := o.remote.ChangeLine(slow, "ci")
+	now, err := o.remote.ChangeLink(slow, "ci")
 	after := timeline.Monotonic().Now()
 	if err != nil || now.Text != "3g: 1600kbit down, 768kbit up, RTT 300ms" ||
 		now.Conditions.RTT() != 300*time.Millisecond || o.line.Down.Rate != 1600*link.Kbit {
@@ -67,16 +67,16 @@ func TestLineFromOutside(t *testing.T) {
 		t.Errorf("changed in %v, which is not in %d to %d", now.At, before, after)
 	}
 	lossy := suite.Percent(1)
-	step, err := o.changeLine()(suite.Line{Loss: &lossy})
+	step, err := o.changeLink()(suite.Link{Loss: &lossy})
 	if err != nil || step != "1600kbit down, 768kbit up, RTT 300ms, 1 % lost" {
 		t.Errorf("a step after it: %q, %v", step, err)
 	}
-	if now, err = o.remote.ChangeLine(suite.Line{RTT: 50 * time.Millisecond}, "ci"); err != nil ||
+	if now, err = o.remote.ChangeLink(suite.Link{RTT: 50 * time.Millisecond}, "ci"); err != nil ||
 		now.Text != "1600kbit down, 768kbit up, RTT 50ms, 1 % lost" {
 		t.Errorf("after the step: %+v, %v", now, err)
 	}
 	leave()
-	if _, err := o.remote.ChangeLine(slow, "ci"); !errors.Is(err, ErrNoRun) || len(o.was) != 3 {
+	if _, err := o.remote.ChangeLink(slow, "ci"); !errors.Is(err, ErrNoRun) || len(o.was) != 3 {
 		t.Errorf("after the run: %v, and the line was changed %d times", err, len(o.was))
 	}
 	if len(o.events) != 2 {
@@ -85,7 +85,7 @@ func TestLineFromOutside(t *testing.T) {
 	for i, want := range []string{`{"conditions":"3g: 1600kbit down, 768kbit up, RTT 300ms","by":"ci"}`,
 		`{"conditions":"1600kbit down, 768kbit up, RTT 50ms, 1 % lost","by":"ci"}`} {
 		e := o.events[i]
-		if e.Source != controller.EventSource || e.Kind != controller.LineChanged || string(e.Data) != want ||
+		if e.Source != controller.EventSource || e.Kind != controller.LinkChanged || string(e.Data) != want ||
 			e.Validate() != nil {
 			t.Errorf("event %+v, want %s", e, want)
 		}
@@ -105,16 +105,16 @@ func TestLineFromOutside(t *testing.T) {
 	}
 }
 
-// TestLineRefused: a change that cannot be had leaves the line as it was, and no event; one that is
+// TestLinkRefused: a change that cannot be had leaves the line as it was, and no event; one that is
 // not a line is not tried.
-func TestLineRefused(t *testing.T) {
-	o := newOnLine()
+func TestLinkRefused(t *testing.T) {
+	o := newOnLink()
 	defer o.attend(o.emit)()
-	if _, err := o.remote.ChangeLine(suite.Line{Profile: "cabel"}, "ci"); err == nil || len(o.was) != 0 {
+	if _, err := o.remote.ChangeLink(suite.Link{Profile: "cabel"}, "ci"); err == nil || len(o.was) != 0 {
 		t.Errorf("a network that there is none of: %v, tried %d times", err, len(o.was))
 	}
 	o.refuse = errors.New("it rains")
-	if _, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "ci"); err == nil ||
+	if _, err := o.remote.ChangeLink(suite.Link{Profile: "3g"}, "ci"); err == nil ||
 		!strings.Contains(err.Error(), "it rains") {
 		t.Errorf("a line that cannot be had: %v", err)
 	}
@@ -127,62 +127,62 @@ func TestLineRefused(t *testing.T) {
 	}
 }
 
-// TestLineWithoutNetwork: who has no line, or nobody outside, has nothing that could be changed.
-func TestLineWithoutNetwork(t *testing.T) {
-	o := newOnLine()
+// TestLinkWithoutNetwork: who has no line, or nobody outside, has nothing that could be changed.
+func TestLinkWithoutNetwork(t *testing.T) {
+	o := newOnLink()
 	o.set = nil
 	leave := o.attend(o.emit)
-	if _, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) ||
-		o.changeLine() != nil {
+	if _, err := o.remote.ChangeLink(suite.Link{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) ||
+		o.changeLink() != nil {
 		t.Errorf("%v", err)
 	}
 	leave()
-	o = newOnLine()
+	o = newOnLink()
 	o.Remote = nil
 	o.attend(o.emit)()
 }
 
-// TestLineTooOften: what somebody outside can put into a recording is bounded.
-func TestLineTooOften(t *testing.T) {
-	o := newOnLine()
+// TestLinkTooOften: what somebody outside can put into a recording is bounded.
+func TestLinkTooOften(t *testing.T) {
+	o := newOnLink()
 	defer o.attend(o.emit)()
 	var err error
-	for i := range MostFromOutside + 1 {
-		if _, err = o.remote.ChangeLine(suite.Line{RTT: time.Duration(i+1) * time.Millisecond}, "ci"); err != nil &&
-			i < MostFromOutside {
+	for i := range MaxRemoteChanges + 1 {
+		if _, err = o.remote.ChangeLink(suite.Link{RTT: time.Duration(i+1) * time.Millisecond}, "ci"); err != nil &&
+			i < MaxRemoteChanges {
 			t.Fatalf("change %d: %v", i+1, err)
 		}
 	}
-	if !errors.Is(err, ErrOften) || len(o.events) != MostFromOutside {
+	if !errors.Is(err, ErrTooManyChanges) || len(o.events) != MaxRemoteChanges {
 		t.Errorf("%v, %d events", err, len(o.events))
 	}
-	if n := len(o.record.Notes); n != mostChangesNoted || !strings.Contains(o.record.Notes[n-1], "more often") {
+	if n := len(o.record.Notes); n != maxChangesNoted || !strings.Contains(o.record.Notes[n-1], "more often") {
 		t.Errorf("notes %q", o.record.Notes)
 	}
-	if _, err := o.changeLine()(suite.Line{Profile: "3g"}); err != nil {
+	if _, err := o.changeLink()(suite.Link{Profile: "3g"}); err != nil {
 		t.Errorf("a step of the test: %v", err)
 	}
 }
 
-// TestLineAtOnce: steps and several clients change the line at once: each change begins with what
+// TestLinkAtOnce: steps and several clients change the line at once: each change begins with what
 // the one before has left, none is lost, and none is at work when the run is over.
-func TestLineAtOnce(t *testing.T) {
-	o := newOnLine()
+func TestLinkAtOnce(t *testing.T) {
+	o := newOnLink()
 	leave := o.attend(o.emit)
 	lossy := suite.Percent(3)
 	var all sync.WaitGroup
-	for i, l := range []suite.Line{{RTT: 40 * time.Millisecond}, {Down: 2_000_000}, {Up: 1_000_000}} {
+	for i, l := range []suite.Link{{RTT: 40 * time.Millisecond}, {Down: 2_000_000}, {Up: 1_000_000}} {
 		all.Go(func() {
 			for range 50 {
-				if _, err := o.remote.ChangeLine(l, fmt.Sprint(i)); err != nil {
+				if _, err := o.remote.ChangeLink(l, fmt.Sprint(i)); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
-	step := o.changeLine()
+	step := o.changeLink()
 	for range 50 {
-		if _, err := step(suite.Line{Loss: &lossy}); err != nil {
+		if _, err := step(suite.Link{Loss: &lossy}); err != nil {
 			t.Error(err)
 		}
 		o.note("the page says: nothing")
@@ -192,7 +192,7 @@ func TestLineAtOnce(t *testing.T) {
 		c.Down.Loss != 0.03 {
 		t.Errorf("the line is %+v", c)
 	}
-	if len(o.was) != 200 || len(o.events) != 150 || len(o.record.Notes) != mostChangesNoted+50 {
+	if len(o.was) != 200 || len(o.events) != 150 || len(o.record.Notes) != maxChangesNoted+50 {
 		t.Errorf("%d changes, %d events, %d notes", len(o.was), len(o.events), len(o.record.Notes))
 	}
 
@@ -204,7 +204,7 @@ func TestLineAtOnce(t *testing.T) {
 	}
 	changed := make(chan error, 1)
 	go func() {
-		_, err := o.remote.ChangeLine(suite.Line{Profile: "3g"}, "late")
+		_, err := o.remote.ChangeLink(suite.Link{Profile: "3g"}, "late")
 		changed <- err
 	}()
 	<-begun

@@ -7,12 +7,12 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// LineText is a Line in the words that a file has for its keys; "" is what is not given.
-type LineText struct{ Profile, RTT, Down, Up, Loss string }
+// LinkText is a Link as text, with one field for each key of a file; "": not given.
+type LinkText struct{ Profile, RTT, Down, Up, Loss string }
 
-// ParseLine reads a line that stands in no file, and refuses what a step of one may not say.
-func ParseLine(t LineText, known Known) (Line, error) {
-	l := Line{Profile: t.Profile}
+// ParseLink parses a link that is in no file. It rejects the values that a step rejects.
+func ParseLink(t LinkText, known Known) (Link, error) {
+	l := Link{Profile: t.Profile}
 	for _, w := range []struct {
 		key, word string
 		read      func(string) error
@@ -30,7 +30,7 @@ func ParseLine(t LineText, known Known) (Line, error) {
 			continue
 		}
 		if err := w.read(w.word); err != nil {
-			return Line{}, fmt.Errorf("%s: %w", w.key, err)
+			return Link{}, fmt.Errorf("%s: %w", w.key, err)
 		}
 	}
 	err := l.check(&known)
@@ -38,13 +38,13 @@ func ParseLine(t LineText, known Known) (Line, error) {
 		err = l.checkKnown(&known)
 	}
 	if err != nil {
-		return Line{}, err
+		return Link{}, err
 	}
 	return l, nil
 }
 
 // checkKnown wants a profile that there is.
-func (l Line) checkKnown(known *Known) error {
+func (l Link) checkKnown(known *Known) error {
 	if l.Profile == "" || known.Networks == nil || slices.Contains(known.Networks, l.Profile) {
 		return nil
 	}

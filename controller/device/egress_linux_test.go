@@ -27,10 +27,10 @@ import (
 	"github.com/eideticker/eideticker/controller/input/x11"
 )
 
-// TestOutside: addresses of this machine are refused in all their forms, pages of the run's own and
-// other machines are not.
-func TestOutside(t *testing.T) {
-	o := &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"),
+// TestEgressPolicy: addresses of this machine are refused in all their forms, pages of the run's
+// own and other machines are not.
+func TestEgressPolicy(t *testing.T) {
+	o := &EgressPolicy{Pages: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8000"),
 		netip.MustParseAddrPort("192.0.2.7:8000")}}
 	interfaces := func() ([]net.Addr, error) {
 		return []net.Addr{&net.IPNet{IP: net.ParseIP("192.0.2.7"), Mask: net.CIDRMask(24, 32)},
@@ -61,9 +61,9 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestOutsideByRoute: an address is this machine's that a route makes so, though no interface has
-// it.
-func TestOutsideByRoute(t *testing.T) {
+// TestEgressPolicyByRoute: an address is this machine's that a route makes so, though no interface
+// has it.
+func TestEgressPolicyByRoute(t *testing.T) {
 	result := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // not given back: it is in another network then
@@ -75,7 +75,7 @@ func TestOutsideByRoute(t *testing.T) {
 			if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
 				return fmt.Errorf("start the loopback: %w: %s", err, out)
 			}
-			o := new(Outside)
+			o := new(EgressPolicy)
 			none := func() ([]net.Addr, error) { return nil, nil }
 			all := []string{"192.0.2.200:80", "[2001:db8:1::5]:80"}
 			for _, address := range all {
@@ -152,12 +152,12 @@ func listenAll(t *testing.T) (net.Listener, string) {
 	return l, port
 }
 
-// TestOutsideDials: names and spellings that lead to this machine are found out when they are
+// TestEgressPolicyDials: names and spellings that lead to this machine are found out when they are
 // connected to.
-func TestOutsideDials(t *testing.T) {
+func TestEgressPolicyDials(t *testing.T) {
 	_, port := listenAll(t)
 	for _, host := range append(own(t), "localhost", "127.0.0.2", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]") {
-		c, err := (&Outside{}).DialContext(t.Context(), "tcp", host+":"+port)
+		c, err := (&EgressPolicy{}).DialContext(t.Context(), "tcp", host+":"+port)
 		if err == nil {
 			_ = c.Close()
 		}
@@ -168,7 +168,7 @@ func TestOutsideDials(t *testing.T) {
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()
 	at := netip.MustParseAddrPort(page.Listener.Addr().String())
-	c, err := (&Outside{Pages: []netip.AddrPort{at}}).DialContext(t.Context(), "tcp",
+	c, err := (&EgressPolicy{Pages: []netip.AddrPort{at}}).DialContext(t.Context(), "tcp",
 		fmt.Sprint("localhost:", at.Port()))
 	if err != nil {
 		t.Fatalf("the run's own page: %v", err)
@@ -176,9 +176,9 @@ func TestOutsideDials(t *testing.T) {
 	_ = c.Close()
 }
 
-// TestWay: what is asked of a way in SOCKS is answered, bytes go through it in both directions
-// until each ends, and nothing stays of it.
-func TestWay(t *testing.T) {
+// TestEgressProxy: what is asked of the proxy in SOCKS is answered, bytes go through it in both
+// directions until each ends, and nothing stays of it.
+func TestEgressProxy(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestWay(t *testing.T) {
 		}
 	})
 	at := netip.MustParseAddrPort(echo.Addr().String())
-	w, err := openWay(&Outside{Pages: []netip.AddrPort{at}})
+	w, err := openEgressProxy(&EgressPolicy{Pages: []netip.AddrPort{at}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func FuzzSocks(f *testing.F) {
 // reachesServices has a browser go to a service of this machine in every way that a test and its
 // pages have, by all names and addresses that the machine has for itself. To the run's own page it
 // goes directly. Then it tries files.
-func reachesServices(t *testing.T, k kind, path string, foreign bool) {
+func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 	hosts := own(t)
 	machine := len(hosts)
 	hosts = append(hosts, "localhost", "x.localhost", "127.1", "2130706433", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]")
@@ -351,7 +351,7 @@ func reachesServices(t *testing.T, k kind, path string, foreign bool) {
 	// of a page with what it has in frames: what must not be there is not waited for as long, and
 	// some browsers tell of no end
 	patience := time.Minute
-	if foreign {
+	if untrusted {
 		patience = 5 * time.Second
 	}
 	files := serveFilePage(ctx)
@@ -359,7 +359,7 @@ func reachesServices(t *testing.T, k kind, path string, foreign bool) {
 	var shown atomic.Pointer[Browser]
 	heard := make(chan string, 100)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b := shown.Load(); b != nil && b.way != nil && comesBy(b.way, r.RemoteAddr) {
+		if b := shown.Load(); b != nil && b.proxy != nil && comesBy(b.proxy, r.RemoteAddr) {
 			t.Errorf("%s came by the way that others' tests take to the network", r.URL.Path)
 		}
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -439,7 +439,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	// not gone to directly.
 	var far atomic.Bool
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b := shown.Load(); b != nil && b.way != nil && comesBy(b.way, r.RemoteAddr) {
+		if b := shown.Load(); b != nil && b.proxy != nil && comesBy(b.proxy, r.RemoteAddr) {
 			far.Store(true)
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -447,10 +447,10 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	}))
 	defer elsewhere.Close()
 
-	o := BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Foreign: foreign}
+	o := BrowserOptions{Display: display, URL: page.URL + "/first", Bars: true, Untrusted: untrusted}
 	named := netip.MustParseAddrPort(elsewhere.Listener.Addr().String())
-	if foreign {
-		o.Outside = &Outside{Pages: []netip.AddrPort{netip.MustParseAddrPort(page.Listener.Addr().String()),
+	if untrusted {
+		o.Egress = &EgressPolicy{Pages: []netip.AddrPort{netip.MustParseAddrPort(page.Listener.Addr().String()),
 			netip.MustParseAddrPort(files.Listener.Addr().String()), named}}
 	}
 	b, err := startBrowser(ctx, k, path, o)
@@ -498,7 +498,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	// tryTo goes to what is reached in a browser that is not kept from it.
 	tryTo := func(address, what string) {
 		t.Helper()
-		if !foreign {
+		if !untrusted {
 			goUntil(ctx, t, typed, address, func(ctx context.Context) bool { return reaches(ctx, "/shown"+what) })
 			return
 		}
@@ -509,7 +509,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	await("/shown/first")
 	goTo(page.URL+"/try", "/try")
 	await("/tried")
-	if !foreign {
+	if !untrusted {
 		sending, enough := context.WithTimeout(ctx, 3*time.Minute)
 		defer enough()
 		for _, way := range append(slices.Clone(datagramWays), "turnTCP") {
@@ -536,17 +536,17 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	if err := input.Play(ctx, hand, timeline.Monotonic().Now(), click, nil); err != nil {
 		t.Fatal(err)
 	}
-	if foreign {
+	if untrusted {
 		wait()
 	} else if !reaches(ctx, "/shown/link") {
 		t.Fatal("what the link leads to is not reached anyway: that it is not shows nothing")
 	}
 	goTo(fmt.Sprintf("http://localhost:%d/", named.Port()), "/shown/back")
-	readsFiles(ctx, t, k, foreign, hand, files)
+	readsFiles(ctx, t, k, untrusted, hand, files)
 
 	mu.Lock()
 	defer mu.Unlock()
-	if foreign {
+	if untrusted {
 		for r := range reached {
 			t.Errorf("%s was reached", r)
 		}
@@ -634,8 +634,8 @@ func listenStream(t *testing.T, heard func()) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// comesBy reports whether a connection comes from a way.
-func comesBy(w *way, remote string) bool {
+// comesBy reports whether a connection comes from the proxy.
+func comesBy(w *egressProxy, remote string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.open {

@@ -16,15 +16,14 @@ import (
 	"time"
 )
 
-// way is how a browser that plays somebody else's test gets to the network: a SOCKS server on the
-// loopback (RFC 1928) that connects to what is outside. The browser is told to take it for
-// everything but the run's own pages, to which it goes directly: what is measured of them is
-// measured as ever.
+// egressProxy connects the browser of an untrusted test to the network. It is a SOCKS server on the
+// loopback (RFC 1928) that applies an EgressPolicy. The browser connects to the run's own pages
+// directly, so the proxy does not change their times.
 //
 // Note: a proxy of HTTP would do too, but would have to read and write anew what goes through it.
 // Through SOCKS servers get what the browser sends, byte for byte.
-type way struct {
-	outside  *Outside
+type egressProxy struct {
+	policy   *EgressPolicy
 	listener net.Listener
 	ctx      context.Context // of what is connected to
 	cancel   context.CancelFunc
@@ -36,27 +35,27 @@ type way struct {
 	open   map[net.Conn]struct{}
 }
 
-// Bounds of a way. Browsers hold some hundred connections at most.
+// Bounds of a proxy. Browsers hold some hundred connections at most.
 const (
-	wayConns    = 1024
-	waySays     = 10 * time.Second // until it is said where to go
-	wayConnects = time.Minute
+	maxProxyConns       = 1024
+	proxyRequestTimeout = 10 * time.Second // until it is said where to go
+	proxyDialTimeout    = time.Minute
 )
 
-// openWay begins to listen. close ends it.
-func openWay(o *Outside) (*way, error) {
+// openEgressProxy begins to listen. close ends it.
+func openEgressProxy(o *EgressPolicy) (*egressProxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("make a way out for tests of others: %w", err)
 	}
-	w := &way{outside: o, listener: l, slots: make(chan struct{}, wayConns), open: map[net.Conn]struct{}{}}
+	w := &egressProxy{policy: o, listener: l, slots: make(chan struct{}, maxProxyConns), open: map[net.Conn]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) // ends with close
 	w.serving.Go(w.accept)
 	return w, nil
 }
 
-// close ends all connections. It may be called of a nil way, and more than once.
-func (w *way) close() {
+// close ends all connections. It may be called of a nil proxy, and more than once.
+func (w *egressProxy) close() {
 	if w == nil {
 		return
 	}
@@ -71,7 +70,7 @@ func (w *way) close() {
 	w.serving.Wait()
 }
 
-func (w *way) accept() {
+func (w *egressProxy) accept() {
 	for {
 		c, err := w.listener.Accept()
 		if err != nil {
@@ -97,7 +96,7 @@ func (w *way) accept() {
 }
 
 // hold keeps a connection until let go; false: it is over, and the connection is closed.
-func (w *way) hold(c net.Conn) bool {
+func (w *egressProxy) hold(c net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -108,7 +107,7 @@ func (w *way) hold(c net.Conn) bool {
 	return true
 }
 
-func (w *way) letGo(c net.Conn) {
+func (w *egressProxy) letGo(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.open, c)
@@ -116,28 +115,29 @@ func (w *way) letGo(c net.Conn) {
 }
 
 // serve connects one connection to where it wants to go.
-func (w *way) serve(c net.Conn) {
+func (w *egressProxy) serve(c net.Conn) {
 	if !w.hold(c) {
 		return
 	}
 	defer w.letGo(c)
-	if c.SetDeadline(time.Now().Add(waySays)) != nil {
+	if c.SetDeadline(time.Now().Add(proxyRequestTimeout)) != nil {
 		return
 	}
 	to, err := socksAsked(c)
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, wayConnects)
+	ctx, cancel := context.WithTimeout(w.ctx, proxyDialTimeout)
 	defer cancel()
-	far, err := w.outside.DialContext(ctx, "tcp", to)
+	far, err := w.policy.DialContext(ctx, "tcp", to)
 	if err == nil {
 		if !w.hold(far) {
 			return
 		}
 		defer w.letGo(far)
 	}
-	if c.SetDeadline(time.Now().Add(waySays)) != nil || socksAnswer(c, socksSays(err)) != nil || err != nil ||
+	if c.SetDeadline(time.Now().Add(proxyRequestTimeout)) != nil || socksAnswer(c, socksSays(err)) != nil ||
+		err != nil ||
 		c.SetDeadline(time.Time{}) != nil {
 		return
 	}
@@ -263,16 +263,16 @@ func socksSays(err error) byte {
 }
 
 // pages are the addresses to which the browser goes directly.
-func (w *way) pages() []string {
+func (w *egressProxy) pages() []string {
 	var all []string
-	for _, p := range w.outside.Pages {
+	for _, p := range w.policy.Pages {
 		all = append(all, p.String())
 	}
 	return all
 }
 
-// goes returns the kind of browser that takes a way, with the policies that it has then.
-func goes(k kind, policy string, w *way) (kind, string, error) {
+// goes returns the kind of browser that uses the proxy, with its policies.
+func goes(k kind, policy string, w *egressProxy) (kind, string, error) {
 	if k.name == "chromium" {
 		err := silent(chromiumPolicies(), "ProxyMode", "ProxyServer", "ProxySettings", "ProxyPacUrl", "ProxyBypassList",
 			"ProxyOverrideRules", "WebRtcIPHandling")
@@ -288,9 +288,9 @@ func goes(k kind, policy string, w *way) (kind, string, error) {
 	return k, policy, err
 }
 
-// chromium returns the kind that takes this way. Nothing else is direct, the loopback neither;
+// chromium returns the kind that uses the proxy. Nothing else is direct, the loopback neither;
 // WebRTC, which would go by UDP, takes it or stays.
-func (w *way) chromium(k kind) kind {
+func (w *egressProxy) chromium(k kind) kind {
 	arguments := k.arguments
 	k.arguments = func(profile string, width, height int, o BrowserOptions) []string {
 		return append([]string{
@@ -302,9 +302,9 @@ func (w *way) chromium(k kind) kind {
 	return k
 }
 
-// firefox is the policy by which Firefox takes this way. It is a policy since a test can get to the
+// firefox is the policy by which Firefox uses the proxy. It is a policy since a test can get to the
 // settings, where what a policy locks cannot be changed.
-func (w *way) firefox() (string, error) {
+func (w *egressProxy) firefox() (string, error) {
 	locked := func(v bool) map[string]any { return map[string]any{"Value": v, "Status": "locked"} }
 	text, err := json.Marshal(map[string]any{"policies": map[string]any{
 		"Proxy": map[string]any{

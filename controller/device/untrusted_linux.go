@@ -14,7 +14,7 @@ import (
 
 // A browser that plays somebody else's test does what that test types and clicks, and what its
 // pages ask: it is kept from the files of this machine, which addresses, dialogs and the
-// developers' tools lead to. What it reaches of the network is another matter, see way_linux.go.
+// developers' tools lead to. What it reaches of the network is another matter, see egress_linux.go.
 // Both browsers have policies for that, which administrators write into folders of the system's.
 // Those are not ours, and are for all browsers of the machine, so they are given in other ways
 // here:
@@ -28,12 +28,12 @@ import (
 // Note: a mount namespace that hides files would hold for whatever a browser does, but it takes
 // rights that the service's unit gives away.
 
-// What foreign tests are kept from, for each browser.
+// Policies of browsers that play untrusted tests.
 var (
-	//go:embed foreign_chromium.json
-	foreignChromium string
-	//go:embed foreign_firefox.json
-	foreignFirefox string
+	//go:embed untrusted_chromium.json
+	untrustedChromium string
+	//go:embed untrusted_firefox.json
+	untrustedFirefox string
 )
 
 // chromiumPolicies are where the system has policies for Chromium, which go before ours, file by
@@ -54,7 +54,7 @@ func keptChromium(k kind, policies []string) (kind, error) {
 		"AllowFileSelectionDialogs", "DeveloperTools"); err != nil {
 		return k, fmt.Errorf("keep tests of others from files: %w", err)
 	}
-	preferences, err := merged(k.files["Default/Preferences"], foreignChromium)
+	preferences, err := merged(k.files["Default/Preferences"], untrustedChromium)
 	if err != nil {
 		return k, err
 	}

@@ -15,23 +15,21 @@ import (
 	"syscall"
 )
 
-// Outside is what others' tests reach of the network: other machines, and of this one the pages of
-// the run alone. Whether an address is one of this machine's is asked when it is connected to,
-// after its name was looked up: so no spelling of it, no redirect and no name that means something
-// else the second time leads there.
+// EgressPolicy lets an untrusted test connect to other machines, and on this machine to the pages
+// of the run only. It checks the address of each connection after the name was resolved. So neither
+// another spelling, nor a redirect, nor a name that resolves differently the second time evades it.
 //
-// Note: what has addresses of its own is another machine to us, also a container on this one, and
-// an address that a router elsewhere leads back here is not known to be ours.
-type Outside struct {
+// A container of this machine with its own address counts as another machine. So does an address
+// that another router leads back here.
+type EgressPolicy struct {
 	Pages []netip.AddrPort // of this machine, that are reached all the same: the run's own
 }
 
 // ErrInside says that an address is one of this machine's.
 var ErrInside = errors.New("address of this machine, which is not allowed")
 
-// DialContext connects as net.Dialer does, to what is outside. The error wraps [ErrInside] where
-// something is not.
-func (o *Outside) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+// DialContext connects as net.Dialer does. The error of a refused address wraps [ErrInside].
+func (o *EgressPolicy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		return o.check(address, net.InterfaceAddrs)
 	}}
@@ -39,7 +37,7 @@ func (o *Outside) DialContext(ctx context.Context, network, address string) (net
 }
 
 // check refuses addresses of this machine, of which some are those of interfaces.
-func (o *Outside) check(address string, interfaces func() ([]net.Addr, error)) error {
+func (o *EgressPolicy) check(address string, interfaces func() ([]net.Addr, error)) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err

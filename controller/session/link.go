@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// mostChangesNoted is how often a run says that its line was changed.
-	mostChangesNoted = 4
-	// MostFromOutside is how often the line of one run is changed from outside at most: each time
+	// maxChangesNoted is how often a run says that its line was changed.
+	maxChangesNoted = 4
+	// MaxRemoteChanges is how often the line of one run is changed from outside at most: each time
 	// is an event in its recording.
-	MostFromOutside = 1000
+	MaxRemoteChanges = 1000
 )
 
 // changing is the line of a run at work as far as it is changed: by steps of the test, and from
@@ -30,26 +30,26 @@ type changing struct {
 
 // changeLine changes the line of a run at work as a step asks, and says what it is then; nil, where
 // the run has none.
-func (s *session) changeLine() func(suite.Line) (string, error) {
+func (s *session) changeLink() func(suite.Link) (string, error) {
 	if s.set == nil {
 		return nil
 	}
-	return func(l suite.Line) (string, error) {
+	return func(l suite.Link) (string, error) {
 		now, err := s.change(l, "the test")
 		return now.Text, err
 	}
 }
 
-// LineNow is what a line was changed to.
-type LineNow struct {
+// LinkChange is what a line was changed to.
+type LinkChange struct {
 	Conditions link.Conditions
 	Text       string            // of them, in few words
 	At         timeline.Interval // between which the change lies
 }
 
-// ParseLine reads what a line is to be, and refuses what no line can be.
-func ParseLine(t suite.LineText, known suite.Known) (suite.Line, error) {
-	l, err := suite.ParseLine(t, known)
+// ParseLink reads what a line is to be, and refuses what no line can be.
+func ParseLink(t suite.LinkText, known suite.Known) (suite.Link, error) {
+	l, err := suite.ParseLink(t, known)
 	if err == nil {
 		_, err = testnet.Changed(link.Conditions{}, l)
 	}
@@ -57,15 +57,15 @@ func ParseLine(t suite.LineText, known suite.Known) (suite.Line, error) {
 }
 
 // change changes the line, and notes who did it. One that cannot be had leaves the line as it was.
-func (s *session) change(l suite.Line, who string) (now LineNow, err error) {
+func (s *session) change(l suite.Link, who string) (now LinkChange, err error) {
 	s.changing.mu.Lock()
 	defer s.changing.mu.Unlock()
 	if now.Conditions, err = testnet.Changed(s.line, l); err != nil {
-		return LineNow{}, err
+		return LinkChange{}, err
 	}
 	now.At.Earliest = timeline.Monotonic().Now()
 	if err := s.set(now.Conditions); err != nil {
-		return LineNow{}, fmt.Errorf("change the network: %w", errors.Join(err, s.set(s.line)))
+		return LinkChange{}, fmt.Errorf("change the network: %w", errors.Join(err, s.set(s.line)))
 	}
 	now.At.Latest = timeline.Monotonic().Now()
 	s.line = now.Conditions
@@ -75,9 +75,9 @@ func (s *session) change(l suite.Line, who string) (now LineNow, err error) {
 	}
 	s.log.Info("the network is another now", "conditions", now.Text, "by", who)
 	switch s.changes++; {
-	case s.changes < mostChangesNoted:
+	case s.changes < maxChangesNoted:
 		s.note("%s changed the network: %s", who, now.Text)
-	case s.changes == mostChangesNoted:
+	case s.changes == maxChangesNoted:
 		s.note("the network was changed more often; the recording's events have all")
 	}
 	return now, nil
@@ -106,28 +106,28 @@ type attended struct {
 
 // Errors of a Remote.
 var (
-	ErrNoRun = errors.New("no running job has a network that can be changed")
-	ErrOften = fmt.Errorf("the network of the run was changed %d times, which is the limit",
-		MostFromOutside)
+	ErrNoRun          = errors.New("no running job has a network that can be changed")
+	ErrTooManyChanges = fmt.Errorf("the network of the run was changed %d times, which is the limit",
+		MaxRemoteChanges)
 )
 
-// ChangeLine changes the line of the run at work, for a client of some name, as a step of the test
+// ChangeLink changes the line of the run at work, for a client of some name, as a step of the test
 // would. Where none is that has one, the error is ErrNoRun.
-func (r *Remote) ChangeLine(l suite.Line, client string) (LineNow, error) {
+func (r *Remote) ChangeLink(l suite.Link, client string) (LinkChange, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.run == nil:
-		return LineNow{}, ErrNoRun
-	case r.run.changes == MostFromOutside:
-		return LineNow{}, ErrOften
+		return LinkChange{}, ErrNoRun
+	case r.run.changes == MaxRemoteChanges:
+		return LinkChange{}, ErrTooManyChanges
 	}
 	now, err := r.run.session.change(l, "client "+client)
 	if err != nil {
-		return LineNow{}, err
+		return LinkChange{}, err
 	}
 	r.run.changes++
-	r.run.emit(controller.LineEvent(now.At, now.Text, client))
+	r.run.emit(controller.LinkEvent(now.At, now.Text, client))
 	return now, nil
 }
 

@@ -16,21 +16,21 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// TestForeignTests has each browser try what a foreign test is kept from: services of this machine
-// (see reachesServices), then files (see readsFiles). A browser that is not kept from them must
-// reach them, or the test would show nothing.
-func TestForeignTests(t *testing.T) {
+// TestUntrustedTests has each browser try what an untrusted test is kept from: services of this
+// machine (see reachesServices), then files (see readsFiles). A browser that is not kept from them
+// must reach them, or the test would show nothing.
+func TestUntrustedTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
 	t.Parallel()
 	for _, k := range kinds() {
-		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/foreign=%v", k.name, foreign), func(t *testing.T) {
+		for _, untrusted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/untrusted=%v", k.name, untrusted), func(t *testing.T) {
 				t.Parallel()
 				path, err := find(k.pkg, k.programs...)
 				need(t, err)
-				reachesServices(t, k, path, foreign)
+				reachesServices(t, k, path, untrusted)
 			})
 		}
 	}
@@ -63,7 +63,7 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 // readsFiles types the address of a file into a browser that runs, and names it in the dialog in
 // which a page asks for one. A browser that is not kept from files is also typed an address that is
 // the beginning of one that was visited.
-func readsFiles(ctx context.Context, t *testing.T, k kind, foreign bool, hand input.Driver, page *filePage) {
+func readsFiles(ctx context.Context, t *testing.T, k kind, untrusted bool, hand input.Driver, page *filePage) {
 	t.Helper()
 	heard := page.heard
 	hears := func(ctx context.Context, want string) bool {
@@ -91,12 +91,12 @@ func readsFiles(ctx context.Context, t *testing.T, k kind, foreign bool, hand in
 		goUntil(ctx, t, typed, address, func(ctx context.Context) bool { return hears(ctx, want) })
 	}
 	defer func() { // at last: what tells that they do not open stays in the way
-		if !t.Failed() && toolsOpen(t, ctx, hand, heard, !foreign) == foreign {
-			t.Errorf("the developers' tools open: %v", !foreign)
+		if !t.Failed() && toolsOpen(t, ctx, hand, heard, !untrusted) == untrusted {
+			t.Errorf("the developers' tools open: %v", !untrusted)
 		}
 	}()
 	goTo(page.URL+"/first", "/shown/first")
-	if foreign {
+	if untrusted {
 		_, err := typed.Go(ctx, "file://"+file)
 		need(t, err)
 	} else {
@@ -106,7 +106,7 @@ func readsFiles(ctx context.Context, t *testing.T, k kind, foreign bool, hand in
 	}
 	goTo(page.URL+"/second", "/shown/second") // what a file asked for comes before what this page does
 
-	if k.name == "chromium" && !foreign {
+	if k.name == "chromium" && !untrusted {
 		return // its dialog is larger than the display: what is shown of it here is that it does not open
 	}
 	// the dialog, and what it does with each thing that is typed; else the file is not found, which
@@ -128,7 +128,7 @@ func readsFiles(ctx context.Context, t *testing.T, k kind, foreign bool, hand in
 		}
 	}
 	play(name)
-	for !foreign { // a dialog that opens late on a busy machine has not heard all: again, after it is gone
+	for !untrusted { // a dialog that opens late on a busy machine has not heard all: again, after it is gone
 		select {
 		case got := <-heard:
 			if got == "/chosen/secret.html" {
@@ -215,7 +215,7 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 	if _, err := keptChromium(chromium, []string{dir}); err == nil {
 		t.Error("a list of the system's is passed over")
 	}
-	if _, err := keptFirefox("/none", filepath.Join(dir, "program"), foreignFirefox, []string{firefox}); err == nil ||
+	if _, err := keptFirefox("/none", filepath.Join(dir, "program"), untrustedFirefox, []string{firefox}); err == nil ||
 		!strings.Contains(err.Error(), firefox) {
 		t.Errorf("policies of the system's are passed over: %v", err)
 	}
@@ -223,7 +223,7 @@ func TestPoliciesOfTheSystem(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keptFirefox(script, filepath.Join(dir, "program"), foreignFirefox, nil); !errors.Is(err,
+	if _, err := keptFirefox(script, filepath.Join(dir, "program"), untrustedFirefox, nil); !errors.Is(err,
 		errors.ErrUnsupported) {
 		t.Errorf("what is not a program of Firefox is started: %v", err)
 	}

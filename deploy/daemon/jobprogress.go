@@ -12,8 +12,8 @@ import (
 // phaseEvery is the least time between two events about one phase.
 const phaseEvery = 250 * time.Millisecond
 
-// told takes what a job's work tells of how far it is.
-type told struct {
+// jobProgress publishes the phases of a job.
+type jobProgress struct {
 	daemon *Daemon
 	job    *job
 
@@ -24,10 +24,10 @@ type told struct {
 	count int // phases so far
 }
 
-var _ runfolder.Told = (*told)(nil)
+var _ runfolder.Progress = (*jobProgress)(nil)
 
 // Phase begins a phase.
-func (t *told) Phase(what string, frames int) (advance func(int), end func()) {
+func (t *jobProgress) Phase(what string, frames int) (advance func(int), end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.daemon.now()
@@ -41,7 +41,7 @@ func (t *told) Phase(what string, frames int) (advance func(int), end func()) {
 
 // advance counts on. What belongs to a phase that is over is left out, and so is what follows too
 // soon.
-func (t *told) advance(number, more int, last bool) {
+func (t *jobProgress) advance(number, more int, last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if number != t.count {
