@@ -98,7 +98,7 @@ func choose(names []string) ([]measure, error) {
 	return slices.DeleteFunc(all, func(m measure) bool { return !slices.Contains(names, m.name) }), nil
 }
 
-// Outcome is what was found in one window.
+// Outcome has the results of one window.
 type Outcome struct {
 	Window  Window // with the region that was looked at
 	Times   *Times

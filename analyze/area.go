@@ -7,10 +7,10 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Area is the pixels of a frame that count: a region, without the masks that lie in it.
+// Area is the pixels of a frame that count: a region without its masks.
 //
-// A region snaps inward to whole blocks of pixels that share their chroma, a mask outward: what
-// remains depends on no sample of a pixel that does not count.
+// A region shrinks to whole blocks of pixels that share their chroma, and a mask grows to whole
+// blocks. So the rest does not depend on a sample of a masked pixel.
 type Area struct {
 	Layout *frame.Layout
 	Region frame.Region // after snapping
@@ -20,8 +20,8 @@ type Area struct {
 	masked bool         // some pixels of the region don't count
 }
 
-// NewArea returns the area of a region, all of the frame if it is empty, without masks. It fails if
-// the region does not lie in the frame, or if no pixel is left.
+// NewArea returns the area of a region without masks. An empty region is the whole frame. It fails
+// if the region is not inside the frame, or if no pixel is left.
 func NewArea(l *frame.Layout, region frame.Region, masks []frame.Region) (*Area, error) {
 	f := l.Format
 	if region == (frame.Region{}) {

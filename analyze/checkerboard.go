@@ -7,32 +7,32 @@ import (
 
 // # checkerboard
 //
-// A(i) is the number of pixels of R in frame i that are checkerboard, as checkerboard_mask.go
-// defines it: of the one colour that stands for what is not drawn yet, or part of a grid of two
-// colours by turns. It is the true mask and not its bounding box. The series "checkerboard" is the
-// fraction A(i) / size(R).
+// A(i) is the number of pixels of R in frame i that are checkerboard. checkerboard_mask.go defines
+// them. They have the one colour of undrawn areas, or are part of a grid of two alternating
+// colours. A is the true mask, not its bounding box. The series "checkerboard" is the fraction A(i)
+// / size(R).
 //
-//	checkerboard_free      stored frames s ≤ i ≤ e with A(i) = 0, of all of them
-//	checkerboard_frames    the others
-//	most_checkerboard      max A(i) / size(R)
-//	mean_checkerboard      the integral below, divided by size(R) and by the time from s to r
-//	checkerboard_area      ∫ A dt from s to r, pixel·ms; a frame lasts until the next stored one
-//	checkerboard_time      the same with A / size(R), ms
-//	checkerboard_sum       Σ A(i) / size(R) of stored frames, in frames: what the first Eideticker gave
-//	regions                bodies of checkerboard that hang together in space and time: pixels beside or above each other, and a pixel with itself
-//	                       in the next stored frame
-//	longest_fill, mean_fill   time from a region's first frame to the first in which its last pixel is none any more. What is still there at the
-//	                          end counts until then, and longer than that can be
-//	unfilled_regions       those still there in the last content frame
+//	checkerboard_free      stored frames s ≤ i ≤ e with A(i) = 0, of all stored frames;
+//	checkerboard_frames    the others;
+//	most_checkerboard      max A(i) / size(R);
+//	mean_checkerboard      checkerboard_area / (size(R) · (r − s));
+//	checkerboard_area      ∫ A dt from s to r, pixel·ms; a frame lasts until the next stored one;
+//	checkerboard_time      the same with A / size(R), ms;
+//	checkerboard_sum       Σ A(i) / size(R) of stored frames, in frames, as in the first Eideticker;
+//	regions                connected bodies of checkerboard in space and time. Pixels beside or above
+//	                       each other connect; so does a pixel with itself in the next stored frame;
+//	longest_fill, mean_fill   time from a region's first frame to the first without it. A region that
+//	                          remains counts until the end, and may last longer;
+//	unfilled_regions       regions that remain in the last content frame.
 //
-// A grid is given by its colours, the side of its cells and the corner of a cell of the first
-// colour; without side it is looked for, with the two colours or with any, in up to 32 frames, as
-// checkerboard_pattern.go says. It stands still against the frame: one that scrolls with the page
-// is found where it was at first only. A colour that never appears makes for no checkerboard; a
-// grid that was to be looked for and is not there refuses the measure.
+// A grid has two colours, the side of its cells and the corner of a cell of the first colour.
+// Without a side, up to 32 frames are searched for a grid, with the two colours or with any. See
+// checkerboard_pattern.go. A grid is fixed to the frame. If it scrolls with the page, it is found
+// only at its first place. A colour that never appears means no checkerboard. If a searched grid is
+// not found, the measure is refused.
 //
-// With frames lost, what they showed lies between nothing and all of R. How many regions there may
-// be then: checkerboard_lost.go.
+// A lost frame may have shown any part of R as checkerboard. checkerboard_lost.go bounds the number
+// of regions.
 func checkerboardMeasure() measure {
 	return measure{name: "checkerboard", version: 1, pixels: true, begin: beginCheckerboard, values: []string{
 		"checkerboard_free", "checkerboard_frames", "most_checkerboard", "checkerboard_area", "checkerboard_time",
@@ -41,8 +41,8 @@ func checkerboardMeasure() measure {
 	}}
 }
 
-// CheckerboardOptions say how what is not drawn yet looks. The zero value looks for a grid of any
-// two colours.
+// CheckerboardOptions describe undrawn areas. The zero value searches for a grid of any two
+// colours.
 type CheckerboardOptions struct {
 	Colours []uint32 // 0xRRGGBB: one for a plain surface, two for a grid; empty: any two
 	Cell    int      // side of a grid's cells, pixels; 0: it is looked for
@@ -61,7 +61,8 @@ type CheckerboardDetail struct {
 
 // CheckerboardArea is a region that was checkerboard.
 type CheckerboardArea struct {
-	Region []int   `json:"region"` // x, y, width, height of all that belonged to it
+	// bounding box of the region over all frames: x, y, width and height
+	Region []int   `json:"region"`
 	First  int     `json:"first_frame"`
 	Last   int     `json:"last_frame"`
 	Filled bool    `json:"filled"` // before the end
@@ -128,7 +129,7 @@ func (p *checkerboard) add(f *Frame) {
 	}
 }
 
-// bounds returns the bounding box of what is on; there must be something.
+// bounds returns the bounding box of the set pixels. At least one must be set.
 func (m *checkerMask) bounds() box {
 	r := m.area.Region
 	b := box{r.X + r.Width, r.Y + r.Height, r.X, r.Y}
@@ -256,7 +257,7 @@ func (p *checkerboard) integral() (sum checkerIntegral) {
 		if missing == 0 {
 			continue
 		}
-		if n == w.Start { // before s there is no checkerboard, unless it is what was missed
+		if n == w.Start { // before s, only lost frames can have had checkerboard
 			sum.high += missing * float64(p.Area.Pixels)
 			continue
 		}
@@ -287,7 +288,7 @@ func (p *checkerboard) missing(n int) float64 {
 	return ms(p.Times.At(n).Sub(p.Times.At(p.Times.Before(n))))
 }
 
-// fills tells of regions.
+// fills adds the results about regions.
 func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
 	if p.bodies.tooMany {
 		r.Warnings = append(r.Warnings,

@@ -10,16 +10,14 @@ import (
 
 // # Regions and lost frames
 //
-// A frame that was lost may have shown anything. So regions may have come and gone where frames are
-// missing; regions that are there just before such a gap, or just behind it, may be one, joined in
-// it; and one that is there before and behind may be several, of which some ended in it and others
-// began.
+// A lost frame may have shown anything. So regions may have come and gone during a gap. Regions
+// just before or just after a gap may be one region, joined in the gap. A region on both sides may
+// be several: some ended in the gap and others began.
 //
-// A region touches a gap if it is there in the stored frame before it or the one behind. Gaps and
-// regions that touch each other, directly or by way of others, may all be one region, and what
-// touches no gap is as it is. Whatever becomes of a region that goes on over a gap, a part of it is
-// there from its first frame to the gap, one from each gap to the next, and one from the last gap
-// to its end.
+// A region touches a gap if it is in the stored frame before it or after it. Gaps and regions that
+// touch each other, directly or through others, may all be one region. A region that touches no gap
+// is certain. Each region over gaps has certain parts: from its first frame to the first gap, from
+// each gap to the next, and from the last gap to its end.
 
 // checkerGap is a place at which frames are missing.
 type checkerGap struct {
@@ -69,7 +67,7 @@ type filling struct {
 // crosses reports whether it is there on both sides of a gap.
 func (f *filling) crosses(g *checkerGap) bool { return f.first <= g.before && g.after <= f.last }
 
-// fillings are all regions, and what is certain of them.
+// fillings are all regions, with the certain ones marked.
 type fillings struct {
 	*checkerboard
 	all  []filling

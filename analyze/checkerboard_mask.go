@@ -6,32 +6,36 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// # What is checkerboard
+// # Mask
 //
-// The pattern is a picture as large as the frame: of one colour, or a grid of square cells of two
-// colours by turns. A pixel matches if it does not differ from the pattern at its place. With one
-// colour, pixels that count and match are checkerboard.
+// The pattern is a picture as large as the frame. It has one colour, or is a grid of square cells
+// of two alternating colours. A pixel matches if it does not differ from the pattern at its place.
+// With one colour, counted pixels that match are checkerboard.
 //
-// With a grid that is not enough: a page has surfaces of these colours too. What tells a grid from
-// a surface is that its neighbouring cells match as well, which are of the other colour. Of a pixel
-// (x, y) in cell [cx, cx+c) × [cy, cy+c) the neighbours are the nearest pixels of the four cells
-// beside it in its own line and column:
+// With a grid more is needed, since pages have surfaces of these colours too. In a grid the
+// neighbouring cells, which have the other colour, match as well. A pixel (x, y) is in cell [cx,
+// cx+c) × [cy, cy+c). Its neighbours are the nearest pixels of the four adjacent cells in its own
+// line and column:
 //
 //	w = (cx−1, y)   e = (cx+c, y)   n = (x, cy−1)   s = (x, cy+c)
 //
 // A pixel is checkerboard if it counts and matches, w or e matches, and n or s matches. Neighbours
-// that do not count, outside R or masked, are taken to match, but not all: one that counts must. So
-// an area is found to the pixel, wherever it is cut off, if it is more than a cell wide and high.
-// There is one exception.
+// outside R or masked count as matching, but at least one neighbour must count and match. So an
+// area more than a cell wide and high is found to the pixel, wherever it is cut off. There is one
+// exception.
 //
-// In the inner corner of an L of checkerboard, the cell or the part of one there may belong to a
-// page of the cell's colour: nothing tells the two apart. A straight outline is taken. Of a pixel
-// with one of w and e, say w, and one of n and s, say s, it is such a corner, and the pixel is not
-// checkerboard, if both arms of the L go on: the upright one beyond the pixel's row of cells, at
-// (cx, cy−1) or (cx−c−1, cy−1), and the lying one beyond its column, at (cx+c, cy+c−1) or (cx+c,
-// cy+2c), which are the nearest pixels of cells there that are of the other colour. An arm goes on
-// where such a pixel matches together with three of its own neighbours, or does not count; one of
-// the arms must match. Other corners are mirrored.
+// The cell in the inner corner of an L of checkerboard, or the part of a cell there, may belong to
+// a page of the cell's colour. The two look the same. The definition assumes a straight outline.
+//
+// The rule for a pixel that has only w of w and e, and only s of n and s; other corners are
+// mirrored:
+//
+//   - The upright arm continues beyond the pixel's row of cells, at (cx, cy−1) or (cx−c−1, cy−1).
+//   - The lying arm continues beyond the pixel's column, at (cx+c, cy+c−1) or (cx+c, cy+2c).
+//   - These are the nearest pixels there of cells of the other colour.
+//   - An arm continues if such a pixel matches together with three of its own neighbours, or does
+//     not count.
+//   - If both arms continue and at least one of them matches, the pixel is not checkerboard.
 
 // checkerMask follows which pixels are checkerboard. It belongs to one goroutine. What does not
 // change costs nothing.
@@ -230,7 +234,7 @@ func (m *checkerMask) innerCorner(cx, cy int, east, south bool) bool {
 	return upright != armEnds && lying != armEnds && upright|lying != armOpen
 }
 
-// What is seen where an arm would go on.
+// States of a place where an arm would continue.
 const (
 	armEnds = iota
 	armOpen // a pixel that does not count

@@ -13,12 +13,11 @@ const (
 	maxCell   = 64  // of any grid
 	minSpread = 16  // cells' worth of checkerboard that a frame must show for its grid to be taken
 	gridLooks = 32  // frames that are decoded to find one, at most
-	gridFresh = 256 // pixels that must lie in changes since the last one
+	gridFresh = 256 // pixels that must be inside changes since the last one
 	gridTries = 4   // grids that are tried on one
 )
 
-// pattern is what stands in place of what is not drawn. It is not changed, and safe for several
-// goroutines.
+// pattern is the picture of undrawn areas. It is immutable and safe for several goroutines.
 type pattern struct {
 	image   frame.Image
 	colours []uint32 // 0xRRGGBB: one, or those of a grid's cells by turns
@@ -58,7 +57,7 @@ func choosePattern(c *Case) (*pattern, error) {
 	}
 	switch {
 	case len(o.Colours) > 2:
-		return nil, fmt.Errorf("%d colours are named: one of what is not drawn, or two of a grid are wanted",
+		return nil, fmt.Errorf("%d colours: name one of undrawn areas, or two of a grid",
 			len(o.Colours))
 	case o.Cell < 0 || o.Cell > maxCell || o.Cell == 1:
 		return nil, fmt.Errorf("a grid's cells have 2 to %d pixels a side, not %d", maxCell, o.Cell)
@@ -105,7 +104,7 @@ func findGrid(c *Case) (*pattern, error) {
 		done++
 	}
 	return nil, fmt.Errorf("no checkerboard of two colours was found (frames looked at: %d): "+
-		"name its colours and the side of its cells, or the one colour of what is not drawn yet", done)
+		"name its colours and the side of its cells, or the one colour of undrawn areas", done)
 }
 
 // gridSearch looks for a grid in images.
@@ -148,10 +147,9 @@ func (g *gridSearch) alike(a, b uint32) bool {
 	return true
 }
 
-// find returns the grid of an image, or nil. In every fourth line it looks for three runs of the
-// same length with two colours by turns, above or below which the colours change places. The side
-// and phase with the most of them are tried first: they are right if with them enough of the image
-// is checkerboard.
+// find returns the grid of an image, or nil. In every fourth line it finds runs of three equal
+// lengths with two alternating colours, above or below which the colours are swapped. It tries the
+// most frequent sides and phases first. One is right if enough of the image is then checkerboard.
 func (g *gridSearch) find(m frame.Image) *pattern {
 	clear(g.votes)
 	r := g.Area.Region
@@ -259,7 +257,7 @@ func (g *gridSearch) turns(m frame.Image, x, y, cell int, a, b uint32) bool {
 	return false
 }
 
-// grid returns the grid of which a cell begins at column x and lies in line y.
+// grid returns the grid with a cell that begins at column x and contains line y.
 func (g *gridSearch) grid(m frame.Image, cell, x, y int) *pattern {
 	r := g.Area.Region
 	middle := x + cell/2

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// maxBodies bounds what is remembered of a window.
+// maxBodies bounds the regions that are kept of a window.
 const maxBodies = 1 << 16
 
-// checkerBodies finds regions of checkerboard: pixels that hang together in space and time. Two
-// pixels of a frame do if they lie beside or above each other, and so does a pixel with itself in
-// the next stored frame.
+// checkerBodies finds regions of checkerboard: pixels connected in space and time. Two pixels of a
+// frame connect if they are beside or above each other. A pixel connects with itself in the next
+// stored frame.
 type checkerBodies struct {
 	all     []body
 	now     []streak // of the last frame in which anything changed, from top to bottom, then left to right
@@ -66,8 +66,8 @@ func (b *checkerBodies) join(i, k int) {
 // keep notes that nothing changed up to and with a frame.
 func (b *checkerBodies) keep(frame int) { b.seen = frame }
 
-// take notes what is checkerboard in a frame that differs from the one before. Frame beforeShare is
-// the one in front of a share.
+// take adds the checkerboard of a frame that differs from the previous one. Frame beforeShare is
+// the one before a share.
 func (b *checkerBodies) take(m *checkerMask, frame int) {
 	if b.tooMany {
 		return
@@ -167,7 +167,7 @@ func (b *checkerBodies) touch(r *streak, other int) {
 	b.join(r.body, other)
 }
 
-// merge takes what was found in the frames behind.
+// merge adds the regions of the following frames.
 func (b *checkerBodies) merge(n *checkerBodies) {
 	if b.tooMany || n.tooMany || len(b.all)+len(n.all) > maxBodies {
 		*b = checkerBodies{tooMany: true}

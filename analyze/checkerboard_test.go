@@ -32,8 +32,8 @@ func wantNear(t testing.TB, r Result, name string, want float64) {
 	}
 }
 
-// TestCheckerboardScene holds the area of each frame against what the scene says of itself, with
-// the grid given and looked for.
+// TestCheckerboardScene compares the area of each frame with the scene's truth, with the grid given
+// and searched for.
 func TestCheckerboardScene(t *testing.T) {
 	formats := []string{"BGR4", "NV12", "YUYV", "BGR3", "P010", "YU12"}
 	sizes := []string{"216x144", "320x256", "360x480", "400x300"}

@@ -11,13 +11,13 @@ import (
 
 // # Damage
 //
-// A frame that cannot be read is like one that was lost: the frame behind it is held against the
-// last one that can be read, and bounds widen. Which ones these are is known only when they are
-// read. So a window is measured as if all could be read; where that fails, the frames around the
-// fault that cannot be read are noted, and all begins anew. What comes out does not depend on how
-// the window is split.
+// An unreadable frame is treated like a lost one. The next frame is compared with the last readable
+// one, and bounds widen. Unreadable frames are found only when they are read. So a window is
+// measured as if all frames were readable. If that fails, the unreadable frames around the fault
+// are noted, and the measurement starts again. The result does not depend on how the window is
+// split.
 //
-// Without g, s or e there is no window.
+// Without g, s or e the window cannot be measured.
 
 // unreadable says that going through frames came to an end at one of them.
 type unreadable struct {
@@ -125,9 +125,9 @@ func (o *Outcome) Unreadable() (frames []int) {
 	return frames
 }
 
-// walk calls do with each frame from up to, and not including, to, that can be read. The step of
-// one behind others that cannot be read tells how it differs from the last frame before these, and
-// always brings pixels. Of steps that bring pixels, Fill is to be heeded.
+// walk calls do with each readable frame from ≤ n < to. After unreadable frames, a step has the
+// difference from the last frame before these, and always has pixels. For steps with pixels, call
+// Fill.
 func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {
 	for from < to {
 		if c.Times.Broken(from) {
@@ -194,7 +194,7 @@ func (c *Case) bridge(n int) (*frame.Step, error) {
 	return s, nil
 }
 
-// changes goes through the changes of frames from up to, and not including, to, that can be read.
+// changes iterates over the changes of readable frames from ≤ n < to.
 func (c *Case) changes(from, to int) iter.Seq2[*frame.Step, error] {
 	return func(yield func(*frame.Step, error) bool) {
 		enough := errors.New("enough")
@@ -210,8 +210,8 @@ func (c *Case) changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// lostBehind returns how many frames are missing between e and r, which may have been content, and
-// the first stored frame that some are missing just before: r, or one that shows a half-drawn red.
+// lostBehind returns how many frames are missing between e and r, which may have been content.
+// first is the first stored frame after such a gap: r, or one with a half-drawn red.
 func (c *Case) lostBehind() (lost, first int) {
 	first = None
 	for n := c.Window.End + 1; n <= c.Window.Red; n++ {

@@ -129,8 +129,8 @@ func sameNumbers(t *testing.T, got, want Result) {
 	}
 }
 
-// TestDamageAtTheEnds: without its first or last frame there is no window, and it is said how to go
-// on.
+// TestDamageAtTheEnds: without its first or last frame a window cannot be measured, and the error
+// has advice.
 func TestDamageAtTheEnds(t *testing.T) {
 	for _, c := range []struct {
 		name    string

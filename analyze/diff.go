@@ -14,7 +14,7 @@ type Diff struct {
 	Pixels int // that differ beyond the tolerance
 }
 
-// Line is what differs in one line of the picture.
+// Line is the difference in one line of the picture.
 type Line struct {
 	Y, Word int      // of the picture; number of the first word
 	Bits    []uint64 // bit i of word w is pixel 64·(Word+w)+i, set where it counts and differs beyond the tolerance
@@ -123,7 +123,7 @@ func (d *differ) collect(c *frame.Change) (top, bottom int) {
 	return top, bottom
 }
 
-// certainly says what spans alone tell of whether two frames differ, exactly, in a pixel that
+// certainly is the exact answer that spans alone give: whether two frames differ in a pixel that
 // counts.
 type certainly uint8
 
@@ -155,8 +155,8 @@ func (a *Area) judge(c *frame.Change) certainly {
 }
 
 // endsCount reports whether a pixel at either end of a span counts. The span's outer bytes belong
-// to all pixels of the chroma block there, and to these alone, as blocks are wholly in the area or
-// not at all.
+// to all pixels of the chroma block there, and to no others. Blocks are wholly in the area or not
+// at all.
 func (a *Area) endsCount(s frame.Span, y, x0, x1 int) bool {
 	return a.Holds(x0, y) || a.Holds(x1-1, y)
 }

@@ -9,37 +9,39 @@ import (
 
 // # fps: framerate
 //
-// U = 1 + number of unique fi with s < i ≤ e, and the framerate is U / (time from s to r). U is
-// exact for the signal. With L frames lost between two stored ones, fa and fb, what they add to U
-// lies between [fa ≠ fb] and L + 1; those lost between g and s, and between e and r, add up to L:
-// they may show content, or what is beside it. Bounds of time come from the sampling intervals at
-// both ends, and from frames that are lost there.
+// U = 1 + number of unique fi with s < i ≤ e. The framerate is U / (time from s to r). U is exact
+// for the signal.
 //
-// A frame time is the time from one unique frame to the next, the last one until r.
+// With L frames lost between two stored ones fa and fb, they add between [fa ≠ fb] and L + 1 to U.
+// Frames lost between g and s, and between e and r, add up to L: they may be content or not. The
+// bounds of time come from the sampling intervals at both ends, and from frames lost there.
 //
-//	frames            stored frames from s to e
-//	unique_frames     U
-//	duration          r − s, ms
-//	framerate         U / (r − s), frames/s
-//	longest_freeze    the longest frame time, ms
-//	median_frame_time the upper median of frame times, ms
-//	long_frames       frame times of more than twice the median, and 1 % of it for the rounding of a period
-//	slowest_1pct_fps  n / Σ of the n = ⌈N/100⌉ longest of N frame times: the mean framerate of the slowest 1 %
-//	p99_fps           1 / 99th percentile (nearest rank) of the frame times
-//	unchanged_mean, unchanged_p95, unchanged_worst   how much of a second nothing new was shown: see fps_unchanged.go
-//	dropped           of the frames that the content drew, those that were never seen: see fps_dropped.go
+// A frame time is the time from one unique frame to the next. The last one ends at r.
 //
-// The two figures of the slowest 1 % need at least 100 frame times, one of which they then are
-// about; with fewer they are left out. By hand: of 150 frame times, 148 of 10 ms, one of 40 and one
-// of 60, the slowest two take 100 ms together, so slowest_1pct_fps = 2/0.1 s = 20; the 149th (=
-// ⌈148.5⌉) of them in order is 40 ms, so p99_fps = 25.
+//	frames            stored frames from s to e;
+//	unique_frames     U;
+//	duration          r − s, ms;
+//	framerate         U / (r − s), frames/s;
+//	longest_freeze    the longest frame time, ms;
+//	median_frame_time the upper median of frame times, ms;
+//	long_frames       frame times over 2.01 × the median; the 0.01 covers rounding of a period;
+//	slowest_1pct_fps  n / Σ of the n = ⌈N/100⌉ longest of N frame times, the mean of the slowest 1 %;
+//	p99_fps           1 / 99th percentile (nearest rank) of the frame times;
+//	unchanged_mean, unchanged_p95, unchanged_worst
+//	                  unchanged part of a second; see fps_unchanged.go;
+//	dropped           drawn frames that were never seen; see fps_dropped.go.
 //
-// Where frames are lost, frame times beside them are not known, and every figure of them has
-// bounds: see fps_frametimes.go. Series "frame_time" has each frame time at its frame, "unchanged"
-// the share of each second at its last frame, where it is another than that of the second before.
-// Detail is FPSDetail.
+// The two figures of the slowest 1 % need at least 100 frame times, and are left out with fewer. By
+// hand: of 150 frame times, 148 are 10 ms, one is 40 and one 60. The slowest two take 100 ms
+// together, so slowest_1pct_fps = 2/0.1 s = 20. The 149th (= ⌈148.5⌉) of them in order is 40 ms, so
+// p99_fps = 25.
 //
-// Regions that change while nothing else does are named: see restless.go.
+// Frame times beside lost frames are unknown, and every figure of them has bounds: see
+// fps_frametimes.go. Series "frame_time" has each frame time at its frame. Series "unchanged" has
+// the share of each second at its last frame, if it differs from that of the second before. Detail
+// is FPSDetail.
+//
+// restless.go names regions that change while the rest does not.
 func fpsMeasure() measure {
 	return measure{name: "fps", version: 1, begin: beginFPS, values: []string{
 		"framerate", "frames", "unique_frames", "duration", "longest_freeze", "median_frame_time", "long_frames",
@@ -48,7 +50,7 @@ func fpsMeasure() measure {
 	}}
 }
 
-// FPSOptions say what is known of the content.
+// FPSOptions describe the content.
 type FPSOptions struct {
 	// Cadence is how many frames a second the content draws, where that is known; 0: it is not. A
 	// code strip says it for itself.
@@ -78,7 +80,7 @@ func beginFPS(c *Case) (part, error) {
 	return &fps{Case: c, ids: newIDReader(c), restless: newRestless(c)}, nil
 }
 
-// needsPixels: the ids of frames stand in pixels.
+// needsPixels: the ids of frames are read from pixels.
 func (p *fps) needsPixels() bool { return p.ids != nil }
 
 func (p *fps) fork() part {

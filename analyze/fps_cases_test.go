@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// score is a film of which each letter is a frame: g the held green, U a frame that is new, - one
-// like before, x one that was lost, r red.
+// score is a film of one letter per frame. g is the held green, U a new frame, and - one like
+// before. x is a lost frame and r is red.
 func score(t testing.TB, period time.Duration, notes string) (*film, Window) {
 	t.Helper()
 	f, err := frame.NewFormat(frame.BGR4, 16, 16)
@@ -65,16 +65,16 @@ func TestFPSByHand(t *testing.T) {
 		{"a freeze", "gUU---Ur", bounds{
 			"unique_frames": {3, 3, 3}, "framerate": {5, 5, 5}, "longest_freeze": {400, 400, 400},
 			"median_frame_time": {100, 100, 100}, "long_frames": {1, 1, 1}}},
-		// The lost frame may have been new, and then U came in the next: 100+100 for 200, or 100
-		// and then 200 for what was 100.
+		// The lost frame may have been new, and U came in the next: 100+100 for 200, or 100 and
+		// then 200 for 100.
 		{"one lost before a new one", "gUxUr", bounds{
 			"unique_frames": {2, 2, 3}, "framerate": {2 / 0.3, 2 / 0.3, 10}, "longest_freeze": {200, 100, 200}}},
 		{"one lost before one that is the same", "gUx-Ur", bounds{
 			"unique_frames": {2, 2, 4}, "framerate": {5, 5, 10}, "longest_freeze": {300, 100, 300}}},
 		{"two lost in a freeze", "gUU-xx--Ur", bounds{
 			"unique_frames": {3, 3, 6}, "longest_freeze": {600, 200, 600}, "long_frames": {1, 0, 2}}},
-		// s may have come with a lost frame, 200 ms earlier, and that frame or two of them may be
-		// content of their own.
+		// s may have come with a lost frame, 200 ms earlier. That frame or two of them may be
+		// content.
 		{"two lost between g and s", "gxxU-Ur", bounds{
 			"unique_frames": {2, 2, 4}, "framerate": {2 / 0.3, 4, 4 / 0.3}, "longest_freeze": {200, 200, 400}}},
 		// r may have come with the lost frame, or that one was content.
@@ -114,7 +114,7 @@ func checkValues(t *testing.T, r Result, want map[string][3]float64) {
 }
 
 // TestUnchangedByHand is the example of the definition: five windows of 4 frames with 2, 2, 2, 1
-// and 0 that are not new.
+// and 0 unchanged ones.
 func TestUnchangedByHand(t *testing.T) {
 	m, w := score(t, 250*time.Millisecond, "gUU--UUUUr")
 	checkValues(t, one(t, m, w, Options{}, "fps"), map[string][3]float64{

@@ -12,29 +12,28 @@ import (
 
 // # dropped
 //
-// Of the frames that the content drew, those that were never seen. A signal alone does not say what
-// was drawn, so there is a figure in two cases only.
+// The share of drawn frames that were never seen. A signal alone does not contain the drawn frames,
+// so the figure exists in two cases only.
 //
-// Where frames bear a code strip, each drawn frame has a number, its id, and the ids of every frame
-// that differs from the one before are read, those of both parts of a torn one too. With ids from a
-// to b:
+// With a code strip, each drawn frame has a number, its id. The ids of every frame that differs
+// from the previous one are read, including both parts of a torn one. With ids from a to b:
 //
-//	drawn_frames    b − a + 1
-//	dropped_frames  ids in between that no frame shows
-//	dropped         dropped_frames / drawn_frames
+//	drawn_frames    b − a + 1;
+//	dropped_frames  ids in between that no frame shows;
+//	dropped         dropped_frames / drawn_frames.
 //
-// Where frames are lost, or their strip cannot be read, ids may have been seen: those between the
-// newest one before and the next newer one behind, whatever older ones come in between or later.
-// They are counted, and the lower bound is without them. If any frame shows only older ids than the
-// one before, a missing frame may have shown any ids as well, one in each copy of the strip: then
-// the lower bound is without as many more.
+// Lost frames, and frames with an unreadable strip, may have shown ids: those between the newest
+// one before and the next newer one after. Older ids in between or later do not matter. Such ids
+// are counted, and the lower bound is without them. If any frame shows only older ids than the
+// previous one, a missing frame may have shown any ids, one in each copy of the strip. The lower
+// bound is then lower by as many.
 //
-// Else, where the content's cadence was declared, c frames a second:
+// Without a strip, with a declared cadence of c frames a second:
 //
-//	dropped         1 − U / (c · (r − s)), and 0 where U is more
+//	dropped         1 − U / (c · (r − s)), and 0 where U is more.
 //
-// By hand: ids 7 8 8 9 12 12 13 are 7 drawn frames, of which 10 and 11 were dropped: 2/7. 57 unique
-// frames in a second of content that draws 60 are 5 % dropped.
+// By hand: ids 7 8 8 9 12 12 13 are 7 drawn frames, of which 10 and 11 were dropped: 2/7. With 57
+// unique frames in a second of content that draws 60, 5 % are dropped.
 func (p *fps) dropped(r *Result, u, most int, took lasting) {
 	if p.ids != nil {
 		if d, ok := p.ids.count(); ok {
@@ -42,7 +41,7 @@ func (p *fps) dropped(r *Result, u, most int, took lasting) {
 			return
 		}
 		r.Warnings = append(r.Warnings,
-			"the code strip of the first frame was found in no other: what was dropped is left out")
+			"the code strip of the first frame was found in no other: dropped frames are left out")
 	}
 	c := p.Options.FPS.Cadence
 	if c <= 0 || took.low <= 0 {
@@ -235,9 +234,9 @@ type idRange struct{ from, to int64 }
 // count returns how many ids two ranges share.
 func (r idRange) count(o idRange) int { return int(max(0, min(r.to, o.to)-max(r.from, o.from))) }
 
-// unwrapped counts ids on, and returns the ranges, ascending, that frames may have shown which are
-// missing: from behind the newest id before these to the next newer one. Backward says that a frame
-// shows only older ids than the newest until then.
+// unwrapped extends ids beyond 24 bits. It also returns the ranges of ids that missing frames may
+// have shown, ascending. A range goes from after the newest id before them to the next newer one.
+// backward reports that a frame shows only older ids than the newest until then.
 func unwrapped(seen []sighting) (ids []numbered, holes []idRange, backward bool) {
 	var last, newest int64 // newest: until the frame before
 	pending := false       // something is missing since that was seen

@@ -16,13 +16,13 @@ type FrameTimes struct {
 	Count int     `json:"count"`
 }
 
-// frameTimes are a window's frame times, and what lost frames leave open.
+// frameTimes are a window's frame times, with the uncertainty of lost frames.
 //
-// A frame time is known if no frame is lost within it or just before or behind it. Any other may
-// really be several, as many as there were chances to change in it, each of at least a period and
-// at most from the first moment at which its frame may have been there to the next unique frame. An
-// order statistic of all is least when every unknown one is many short ones, and greatest when it
-// is many long ones.
+// A frame time is known if no frame is lost within it or just before or after it. Any other may
+// really be several, as many as there were chances to change in it. Each of these takes at least a
+// period. Each takes at most the time from the first moment at which its frame may have been shown
+// to the next unique frame. An order statistic is least when every unknown time is many short ones.
+// It is greatest when every one is many long ones.
 type frameTimes struct {
 	shown  []int // unique frames, s among them
 	times  []time.Duration
@@ -197,7 +197,7 @@ func (t *frameTimes) longFrames(median lasting) Value {
 	return v
 }
 
-// twice is the limit for long frames: the rounding of a period is no difference.
+// twice is the limit for long frames. Rounding of a period does not exceed it.
 func twice(median time.Duration) time.Duration { return 2*median + median/100 }
 
 // slowest adds the two figures of the slowest hundredth of frame times.

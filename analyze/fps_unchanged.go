@@ -8,29 +8,30 @@ import (
 
 // # unchanged
 //
-// How much of a second nothing new was shown, in the manner of Chromium's PercentDroppedFrames: a
-// window of one second slides over the frames, and ends with each of them in turn, from the first
-// one at which a second has passed since s. It holds n = one second / period frames, rounded. Of
-// these, those count that are not unique; s is.
+// The unchanged part of a second, in the manner of Chromium's PercentDroppedFrames. A window of one
+// second slides over the frames. It ends with each frame in turn, beginning with the first one a
+// second after s. It holds n = one second / period frames, rounded. It counts those that are not
+// unique; s is unique.
 //
-//	unchanged_mean   mean of all windows
-//	unchanged_p95    as Chromium's percentile: the share of each window is rounded to a whole percent, and counted down from 100 until 5 % of the
-//	                 windows are reached (of 100 windows, six: see percentileDown)
-//	unchanged_worst  of the window with the most
+//	unchanged_mean   mean of all windows;
+//	unchanged_p95    95th percentile as in Chromium: shares are rounded to whole percents, and counted
+//	                 down from 100 until 5 % of the windows are reached. Of 100 windows these are six:
+//	                 see percentileDown;
+//	unchanged_worst  the greatest share of a window.
 //
-// What differs: Chromium knows whether a new frame was wanted, and counts as dropped only what was
-// wanted and did not come. A signal does not tell; where the page rests, all of a second is
-// unchanged. With the content's cadence or a code strip, dropped says more.
+// Chromium differs in one point. It knows whether a new frame was wanted, and counts only wanted
+// frames that did not come. A signal does not have this. If the page rests, the whole second is
+// unchanged. With a cadence or a code strip, dropped has more information.
 //
-// By hand: at 4 frames a second, of s U – – U U U U (– is not unique), windows of 4 end with the
-// 4th to the 8th frame and hold 2, 2, 2, 1 and 0 that do not count, that is 50, 50, 50, 25 and 0 %:
-// a mean of 35 %, a worst of 50 %, and, 5 % of five windows being 0.25, a 95th percentile of 50 %.
+// By hand: 4 frames a second, s U – – U U U U (– is not unique). Windows of 4 end with the 4th to
+// the 8th frame. They hold 2, 2, 2, 1 and 0 unchanged frames: 50, 50, 50, 25 and 0 %. The mean is
+// 35 %, and the worst is 50 %. 5 % of five windows are 0.25, so the 95th percentile is 50 %.
 //
-// A frame that was lost is taken for unchanged. It, and the frame behind it, may have been unique
-// or not: the bounds are those of U. A window may end with a lost frame as well, which the series
-// cannot name. Frames that are lost between g and s, or between e and r, may be of the content: the
-// seconds that would begin or end with them count for the bounds only, each with those that make
-// the figure least or greatest.
+// A lost frame counts as unchanged. It, and the frame after it, may have been unique or not: the
+// bounds are those of U. A window may end with a lost frame as well, which the series cannot name.
+// Frames lost between g and s, or between e and r, may be content. The seconds that would begin or
+// end with them count for the bounds only. Each counts with the frames that make the figure least
+// or greatest.
 
 // unchangedWindow is a second: how many of its frames are unchanged.
 type unchangedWindow struct{ value, low, high int64 }
@@ -62,9 +63,9 @@ func (p *fps) unchanged(r *Result) {
 	all.report(r)
 }
 
-// unchangedGroup is a stored frame and the lost ones before it: places first to last of the
-// window's frames, of which the lost ones that may have been content at its beginning are the
-// first.
+// unchangedGroup is a stored frame and the lost ones before it. They have places first to last
+// among the window's frames. The lost ones that may have been content at the window's beginning
+// come first.
 type unchangedGroup struct {
 	first, last int64
 	frame       int // None: there are lost ones only, before r
@@ -160,7 +161,7 @@ func (w *seconds) add(g unchangedGroup) {
 		w.do(s)
 	}
 	w.between.count(&g, 1)
-	if w.tail > len(w.groups)/2 { // what was passed makes room
+	if w.tail > len(w.groups)/2 { // passed groups make room
 		w.groups, w.tail = w.groups[:copy(w.groups, w.groups[w.tail:])], 0
 	}
 	w.groups = append(w.groups, g)
@@ -176,8 +177,8 @@ func (w *unchangedWindow) count(g *unchangedGroup, sign int64) {
 	w.sum(unchangedWindow{sign * o.value, sign * o.low, sign * o.high})
 }
 
-// within returns what the group adds to a window that begins in it with place start, or before it,
-// and goes on to its last frame.
+// within returns the group's part of a window that begins in it with place start, or before it, and
+// ends with its last frame.
 func (g *unchangedGroup) within(start int64) unchangedWindow {
 	repeated := int64(1)
 	if g.unique {
@@ -254,7 +255,7 @@ func (u *unchangedFigures) report(r *Result) {
 	r.Series = append(r.Series, u.series)
 }
 
-// mean returns the greatest or least mean of all certain windows, by the i-th of their counts, and
+// mean returns the greatest or least mean of all certain windows (by the i-th of their counts) and
 // any of the others.
 func (u *unchangedFigures) mean(i int, greatest bool) float64 {
 	sum, count := u.sum[i], u.count

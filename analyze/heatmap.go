@@ -12,18 +12,18 @@ import (
 // M[x][y] is the number of i, s < i ≤ e, in which pixel (x, y) of R changed. Masked pixels have
 // none.
 //
-//	total_heat     Σ M
-//	excess_heat    Σ max(0, M − 1): a pixel that is drawn once and for all adds nothing to it
-//	max_heat       max M
-//	changed        pixels with M > 0, of all that count
+//	total_heat     Σ M;
+//	excess_heat    Σ max(0, M − 1). A pixel that is drawn once adds nothing to it;
+//	max_heat       max M;
+//	changed        pixels with M > 0, of all that count.
 //
-// Evidence are the hottest tiles: R is cut into tiles of 64x64 pixels from its corner on, and the
-// five of the most heat are named, the upper and then the left one first where two are equal.
+// Evidence are the hottest tiles. R is cut into tiles of 64x64 pixels from its corner on. The five
+// with the most heat are named. Of equal ones, the upper and then the left one comes first.
 // Result.Heat is M.
 //
-// With L frames lost between two stored ones, a pixel that is the same in both changed between no
-// and L + 1 times, and one that is not between once and L + 1 times. Frames lost before s, or
-// between e and r, add up to L changes of each pixel.
+// With L frames lost between two stored ones, a pixel that is equal in both changed 0 to L + 1
+// times. A pixel that differs changed 1 to L + 1 times. Frames lost before s, or between e and r,
+// add up to L changes of each pixel.
 func heatmapMeasure() measure {
 	return measure{name: "heatmap", version: 1, pixels: true, begin: func(c *Case) (part, error) {
 		return newHeatmap(c),
@@ -74,10 +74,10 @@ func (p *heatmap) merge(next part) {
 	p.seen += n.seen
 }
 
-// tally counts for each pixel of a line how often it changed, 64 pixels at once: word w of level k
-// holds bit k of the counts of pixels 64·w on. A line in which nothing changes takes no memory, one
-// in which everything changes n times takes log2(n) bits a pixel, and counting up takes two steps a
-// word on the average where all of it changes.
+// tally counts the changes of each pixel of a line, 64 pixels at once. Word w of level k holds bit
+// k of the counts of pixels 64·w on. A line without changes takes no memory. A line that changes
+// everywhere n times takes log2(n) bits a pixel. Counting such a change takes two steps a word on
+// average.
 type tally [][]uint64
 
 // add counts one change of each pixel that is set in bits, which begin at word first of a line.
@@ -153,7 +153,7 @@ func (p *heatmap) result() Result {
 	}
 }
 
-// counts fills in M, and returns Σ M, the pixels with M > 0, and max M.
+// counts fills in M. It returns Σ M, the pixels with M > 0 and max M.
 func (p *heatmap) counts(heat *Heat) (total, changed, most float64) {
 	var sum, some uint64
 	var highest uint32

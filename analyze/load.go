@@ -8,13 +8,13 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// load follows how far a window's frames have come on their way to its last one, fe. It serves
-// three measures: loadhist, speedindex and windowopen. One pass feeds all of them, and what a frame
-// does not change costs nothing.
+// load tracks how far a window's frames have come on their way to its last one, fe. It serves three
+// measures: loadhist, speedindex and windowopen. One pass feeds all of them. Unchanged parts of a
+// frame cost no time.
 //
-// What is known of a frame is kept as a state that changes move on: for each pixel whether it
-// differs from fe, and a histogram. A share's state begins with the frame before its first one, so
-// that its results need no other share's.
+// The state of a frame is a histogram and, for each pixel, whether it differs from fe. Changes
+// update it. A share's state begins with the frame before its first one, so its results need no
+// other share's.
 type load struct {
 	*Case
 	variants variants
@@ -31,7 +31,7 @@ type load struct {
 	counts  *recounts
 	luma    *lumas // nil unless a variant looks at luma
 
-	// What was found, for each frame in which something changed.
+	// Results, for each frame in which something changed.
 	frames  []int
 	unique  []bool            // of each: it differs from the frame before it beyond τ, and in more than m pixels
 	equal   []int             // pixels that do not differ from fe: H[i]

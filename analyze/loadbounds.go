@@ -10,32 +10,30 @@ import (
 
 // # Load figures where frames are lost
 //
-// A lost frame may have shown anything. So between the last frame that was seen before a hole and
-// the first one behind it
+// A lost frame may have shown anything. Between the last frame before a hole and the first one
+// after it:
 //
-//   - p may have been anything from the least it can be to 1: by the hole's length times that the
-//     Speed Index may be off;
-//   - something may have changed, sooner than the first change that was seen, or later than the
-//     last one;
-//   - p may have reached a level that it was not seen to reach until later, or have fallen back
-//     below one that it had reached.
+//   - p may have been anything from its minimum to 1. The Speed Index may be off by that times the
+//     hole's length.
+//   - The picture may have changed earlier than the first seen change, or later than the last one.
+//   - p may have reached a level before it was seen to, or fallen below one that it had reached.
 //
-// Contentful counts in parts of the most edges that any frame has, which a lost one may have had:
-// then every p may be less.
+// contentful divides by the most edges of any frame. A lost frame may have had more: then every p
+// may be less.
 //
-// Between e and r the last content itself may be lost, to which all others are compared: then
-// figures lie anywhere between T0 and r.
+// Between e and r the last content itself, to which all others are compared, may be lost. Figures
+// may then be anything between T0 and r.
 
 // hole is where frames are lost.
 type hole struct {
 	before   int           // the stored frame behind it
-	from, to timeline.Time // what was lost was on the screen no sooner and no later
+	from, to timeline.Time // the earliest and latest time at which lost frames were on the screen
 }
 
-// doubt is what is not known of a window in which load figures are computed.
+// doubt is the uncertainty of a window in which load figures are computed.
 type doubt struct {
 	load   *load
-	steps  []int // of what was noted, those that are points of a progress
+	steps  []int // indices of the noted frames that are points of a progress
 	frames []int // theirs
 	unique []int // points that are changes
 	end    visual.Moment
@@ -46,8 +44,8 @@ type doubt struct {
 	final  bool
 }
 
-// doubt finds what is lost. Where time counts from the first change, what was noted before that is
-// no part of the progress.
+// doubt finds the lost frames. If time counts from the first change, earlier frames are not part of
+// the progress.
 func (l *load) doubt(start *visual.Start) *doubt {
 	d := &doubt{load: l, zero: start.FirstChange, origin: start.T0.Interval}
 	for i := range l.frames {
@@ -216,7 +214,7 @@ func (d *doubt) widenIndex(x *visual.Index, c *curve, points []visual.Point) {
 	}
 }
 
-// warnings says what is lost.
+// warnings returns sentences about the lost frames.
 func (d *doubt) warnings() (list []string) {
 	if n := d.load.Lost(); n > 0 {
 		list = append(list, fmt.Sprintf(

@@ -63,8 +63,8 @@ func lossyPair(t *testing.T, rng *rand.Rand) (full, cut *film, whole, holed Wind
 	return full, cut, whole, holed
 }
 
-// TestLoadBoundsHoldTheTruth measures random films, and the same ones without some of their frames:
-// what is true of the first must lie within the bounds that are told for the second.
+// TestLoadBoundsHoldTheTruth measures random films, and the same ones without some of their frames.
+// The values of the first must be within the bounds of the second.
 func TestLoadBoundsHoldTheTruth(t *testing.T) {
 	told := 0
 	for seed := range analyzetest.Seeds(uint64(100)) {
@@ -93,7 +93,7 @@ func TestLoadBoundsHoldTheTruth(t *testing.T) {
 	}
 }
 
-// TestLoadWithoutLossIsExact: with stamps that are sure and nothing lost there is no doubt.
+// TestLoadWithoutLossIsExact: with exact stamps and no losses, values are exact.
 func TestLoadWithoutLossIsExact(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(10)) {
 		full, _, whole, _ := lossyPair(t, rand.New(rand.NewPCG(seed, 52)))
@@ -166,8 +166,8 @@ func TestLostChange(t *testing.T) {
 	}
 }
 
-// TestNoiseIsNoChange: what differs by no more than τ is no visual change, and does not decide what
-// the histogram says.
+// TestNoiseIsNoChange: a difference of at most τ is not a visual change, and does not affect the
+// histogram.
 func TestNoiseIsNoChange(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	m := newFilm(t, f)

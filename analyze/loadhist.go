@@ -4,16 +4,16 @@ import "fmt"
 
 // # loadhist: load histogram
 //
-// H[i] = size(R) − pixelDiff(fe, fi), from g to e: how many pixels of frame i look as they do in
-// the last content frame. As pixels (series "equal_pixels"), and as the fraction p(i) = H[i] /
-// size(R) (series "progress"). Masked pixels are in neither.
+// H[i] = size(R) − pixelDiff(fe, fi), from g to e. It is the number of pixels of frame i that equal
+// the last content frame. Series "equal_pixels" has H[i], and series "progress" has the fraction
+// p(i) = H[i] / size(R). Masked pixels are in neither.
 //
-//	region_pixels    size(R)
-//	equal_at_start   p of the first frame: what looked right before anything happened
+//	region_pixels    size(R);
+//	equal_at_start   p of the first frame: the part that was right from the start.
 //
-// Both hold from one frame in which something changed to the next. What frames showed that are lost
-// in between is not known; where some are lost between e and r, the last content itself may be
-// among them, to which all is compared: then p may have been anything.
+// Both series hold from one changed frame to the next. The content of frames lost in between is
+// unknown. If frames are lost between e and r, the last content may be among them. p may then have
+// been anything.
 func loadhistMeasure() measure {
 	return measure{name: "loadhist", version: 1, pixels: true, begin: beginLoad, values: histogramValues()}
 }

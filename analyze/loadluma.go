@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// lumas is the region as a plane of luma, for the two variants of progress that look at structure,
-// kept up to date with what changes. Masked pixels are black in every frame.
+// lumas is the region as a plane of luma. Changes update it. The two structural variants of
+// progress use it. Masked pixels are black in every frame.
 type lumas struct {
 	area  *Area
 	conv  *frame.Converter
@@ -48,7 +48,7 @@ func (p *lumas) all(m frame.Image) {
 	}
 }
 
-// line takes pixels [x0, x1) of a line of the picture, which lie in the region.
+// line takes pixels [x0, x1) of a line of the picture. They are inside the region.
 func (p *lumas) line(m frame.Image, y, x0, x1 int) {
 	r := p.area.Region
 	p.area.runs(y, x0, x1, func(from, to int) {
@@ -70,7 +70,7 @@ func (p *lumas) begin(m frame.Image) {
 // over fewer.
 const linesApart = 16
 
-// move takes what changed.
+// move applies changes.
 func (p *lumas) move(m frame.Image, d *Diff) {
 	r := p.area.Region
 	var dirty frame.Region // in the region

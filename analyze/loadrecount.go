@@ -5,11 +5,11 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// recounts keep a load's histogram up to date with what changes.
+// recounts update a load's histogram with changes.
 //
-// Where little of a band changes, old pixels are taken out one by one and new ones are put in.
-// Where most of a rectangle changes, as in a video, it is counted as a whole, and what it had
-// before is known from the last time: that is a quarter of the work.
+// If little of a band changes, old pixels are subtracted one by one and new ones are added. If most
+// of a rectangle changes, as in a video, it is counted as a whole. Its earlier counts are kept from
+// the last time. That is a quarter of the work.
 type recounts struct {
 	load    *load
 	bands   []*recountBand // of the picture; nil: nothing was counted there yet
@@ -18,7 +18,7 @@ type recounts struct {
 	now     []byte
 }
 
-// recountBand is what is known of the histogram of a part of a band.
+// recountBand is the histogram of a part of a band.
 type recountBand struct {
 	patch          visual.Patch
 	y0, y1, w0, w1 int // lines and words that it is of; none if y0 = y1
@@ -102,7 +102,7 @@ func (r *recounts) count(scratch *[]byte, m frame.Image, at *recountBand) {
 	}
 }
 
-// line takes what changed in a line, word by word.
+// line applies the changes of a line, word by word.
 func (r *recounts) line(f *Frame, line *Line, exact bool) {
 	for i := 0; i < len(line.Bits); {
 		end := i

@@ -11,9 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// thumbnails are the frames of a window that change, as the script sees them: cut to the region,
-// shrunk. They are read again whenever they are asked for, so that a long window needs no more
-// memory than a short one.
+// thumbnails are the changed frames of a window as the script sees them: cut to the region and
+// shrunk. They are read again for each use, so a long window needs no more memory than a short one.
 type thumbnails struct {
 	load   *load
 	crop   visual.Picture // the region, as R G B A
@@ -152,8 +151,8 @@ type ScriptDetail struct {
 	Script string `json:"script_commit"`     // sitespeedio/browsertime, visualmetrics-portable.py
 	Old    string `json:"old_script_commit"` // sitespeedio/browsertime, visualmetrics.py
 	PySSIM string `json:"pyssim_commit"`     // jterrace/pyssim
-	// White are the first of the kept frames that the old script, if it is told to look for such,
-	// takes for white. script_old_white leaves frames out for them, the others do not.
+	// White are the first kept frames that the old script, with its rules for white, counts as
+	// white. script_old_white leaves frames out for them; the others do not.
 	White []int `json:"white_frames"`
 }
 
@@ -167,8 +166,8 @@ type scriptLook struct {
 	edges   []int
 }
 
-// whiteIndex is the old script's Speed Index of the frames that it keeps with its rules for white,
-// and false if it keeps none.
+// whiteIndex is the old script's Speed Index of the frames that it keeps with its rules for white.
+// It is false if the script keeps none.
 func (t *thumbnails) whiteIndex() (int, bool, error) {
 	kept, err := visual.WhiteRules().Keep(t)
 	if err != nil || len(kept) == 0 {
@@ -264,9 +263,9 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 	return s, nil
 }
 
-// scriptTime returns the time of a frame in ms, counted from another one. The script takes the
-// times of a file as they are, cuts each to whole milliseconds, and then takes their difference. A
-// signal's frames are on its beat, as in a file that begins with the first frame that is kept.
+// scriptTime returns the time of a frame in ms, counted from another one. The script cuts each time
+// of a file to whole milliseconds, and then subtracts. A signal's frames are on its beat, as in a
+// file that begins with the first kept frame.
 func (l *load) scriptTime(n, zero int) int {
 	whole := func(t time.Duration) int { return int(math.Floor(ms(t))) }
 	if l.Options.OwnClock {

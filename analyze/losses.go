@@ -8,9 +8,8 @@ import (
 // placesNamed is how many places a sentence names.
 const placesNamed = 10
 
-// Losses names the frames of the window that are lost, and those that cannot be read, in a sentence
-// for each of the two. It is about all measures: each has bounds as wide as what these frames may
-// have shown.
+// Losses returns a sentence about the window's lost frames and one about its unreadable frames.
+// They apply to all measures, whose bounds cover everything that these frames may have shown.
 func (o *Outcome) Losses() (list []string) {
 	w := &o.Window
 	last := max(w.End, w.Red)

@@ -8,8 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestLosses: what is missing is named once for all measures, whichever these are, and in a
-// sentence that does not grow with it.
+// TestLosses: missing frames are named once for all measures, in a sentence of bounded length.
 func TestLosses(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
 	for _, tc := range []struct {

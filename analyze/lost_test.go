@@ -11,15 +11,15 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// bereft is a film of boxes that are drawn over each other, and the same with frames lost, each
-// with its window.
+// bereft is a film of boxes drawn over each other, and the same film with lost frames, each with
+// its window.
 type bereft struct {
 	full, cut   *film
 	whole, left Window
 }
 
-// newBereft loses frames anywhere between g and r: of the content, of what is beside it, and before
-// a half-drawn red.
+// newBereft loses frames anywhere between g and r: content, frames beside it, and frames before a
+// half-drawn red.
 func newBereft(t testing.TB, seed uint64) *bereft {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	const width, height = 48, 24

@@ -57,7 +57,7 @@ type Frame struct {
 	Diff *Diff
 }
 
-// Case is all that a measure is told about a window. It does not change while frames are added.
+// Case is everything that a measure gets about a window. It does not change while frames are added.
 type Case struct {
 	Recording Recording
 	Window    Window
@@ -135,10 +135,9 @@ func refused(m *measure, err error) Result {
 	return Result{Measure: m.name, Version: m.version, State: Refused, Refusal: err.Error()}.complete()
 }
 
-// complete gives a result its state, the least of its values', and makes no list of it null in
-// JSON. Whatever a measure says, each value is finite and lies within its bounds afterwards: these
-// are widened where they do not hold it, and what is no number is left out, since one such number
-// would make the whole report unwritable.
+// complete sets a result's state, the minimum of its values', and replaces nil lists, so JSON has
+// no null. Afterwards each value is finite and within its bounds. Bounds are widened to hold their
+// value. A NaN or infinite value is left out, since it would make the whole report unwritable.
 func (r Result) complete() Result {
 	r.finite()
 	if r.State == "" {

@@ -45,7 +45,7 @@ func TestCompleteHolds(t *testing.T) {
 	}
 }
 
-// wild gives a film's frames stamps that are wide, jitter, stand still, go back or leap.
+// wild gives a film's frames stamps that are wide, jitter or repeat, and go back or leap.
 func (m *film) wild(rng *rand.Rand) {
 	leap := []time.Duration{0, 1, time.Millisecond, m.period, time.Second, 1e15, -time.Second, -m.period, 1 << 61}
 	leap = leap[:3+rng.IntN(len(leap)-2)]
@@ -120,10 +120,10 @@ func TestPongBeforePing(t *testing.T) {
 	wantValue(t, one(t, m, FramesWindow(m, 0, 12), o, "response"), "answered", 0)
 }
 
-// TestPongRow holds the correction for the pong's row against a case worked by hand. A signal of 60
-// frames a second takes 16 ms from its first row to its last, and is stamped with the whole period:
-// frame 6 from 91.667 ms to 108.333 ms. A change that begins in its middle row is in it from 99.667
-// to 100.333 ms.
+// TestPongRow compares the correction for the pong's row with a case worked by hand. A signal of 60
+// frames a second takes 16 ms from its first row to its last. Its stamp covers the whole period:
+// frame 6 is from 91.667 ms to 108.333 ms. A change that begins in the middle row is in it from
+// 99.667 to 100.333 ms.
 func TestPongRow(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 	for _, tc := range []struct {

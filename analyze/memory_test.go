@@ -23,9 +23,8 @@ func kept(do func() any) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-// TestMemoryOfAFrame bounds what an analysis of all measures keeps for each further frame: of a
-// still screen its time, and no more than that of one that differs in each frame, but for the
-// series that have a value there.
+// TestMemoryOfAFrame bounds the memory of an analysis of all measures per frame. A frame of a still
+// screen may keep its time only. A frame that differs may keep the same plus its values in series.
 func TestMemoryOfAFrame(t *testing.T) {
 	for _, c := range []struct {
 		name   string

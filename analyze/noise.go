@@ -9,25 +9,25 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Noise is what a capture adds to a picture that stands still, and the tolerance that follows from
-// it.
+// Noise is the difference that a capture adds to a still picture, and the tolerance that follows
+// from it.
 //
 // # Calibration
 //
-// Frames of a held screen show the same; how they differ is noise. A capture's noise is not the
-// same everywhere: it may be more on grey than on a saturated green, and most where neighbours
-// differ, if the path compresses or filters. So two screens are held: the green, which is there
-// anyway, and a pattern of greys and texture (synth:pattern). d is the greatest difference among R,
-// G and B of a pixel between one frame and the next, over all pixels and all pairs of frames of
-// both:
+// Frames of a held screen show the same picture, so their differences are noise. It varies: it may
+// be higher on grey than on a saturated green. It is highest between different neighbours if the
+// path compresses or filters. So two screens are held: the green, and a pattern of greys and
+// texture (synth:pattern). d is the greatest difference among R, G and B of a pixel between two
+// consecutive frames. It is taken over all pixels and all pairs of frames of both screens.
 //
-//   - τ is the largest d that was seen;
-//   - m bounds how many pixels of a frame may exceed τ by chance. None did in N pairs, so with 95 %
-//     confidence they are fewer than 3/N a pair (the rule of three), and m is the least number for
-//     which a Poisson count of that mean exceeds m with a probability of at most FalseRate.
+//   - τ is the largest d that was seen.
+//   - m bounds how many pixels of a frame may exceed τ by chance. In N pairs, no pixel did. With 95
+//     % confidence they are therefore fewer than 3/N a pair (the rule of three). m is the least
+//     number that a Poisson count of that mean exceeds with a probability of at most FalseRate.
 //
-// Where nothing differs at all, as in every digital RGB capture, τ and m are 0: then one pixel by
-// one level is seen. Frames that differ by more than 64 levels were not held, and are refused.
+// Without any difference, as in every digital RGB capture, τ and m are 0. Then a change of one
+// pixel by one level is seen. Frames that differ by more than 64 levels were not held, and are
+// refused.
 type Noise struct {
 	Frames    int     `json:"frames"`                   // that were held
 	Pattern   int     `json:"pattern_frames,omitempty"` // of these, of a grey or textured pattern; the others are green
@@ -42,7 +42,7 @@ type Noise struct {
 	Tiles   []int `json:"tiles"`
 }
 
-// NoiseTile is the side of the tiles in which noise is told.
+// NoiseTile is the side of the tiles for which noise is reported.
 const NoiseTile = 64
 
 // falseRate is for how many frames a calibration takes one wrongly for unique.
@@ -103,7 +103,7 @@ func (c *calibration) hold(ctx context.Context, rec Recording, h Held, region fr
 			}
 		}
 		if got, want := step.Image.Layout.Format, c.area.Layout.Format; got != want {
-			return fmt.Errorf("frame %d is of another format, %v in place of %v: hold the pattern in the format of what is measured", step.Number, got, want)
+			return fmt.Errorf("frame %d has format %v in place of %v: hold the pattern in the format of the measured content", step.Number, got, want)
 		}
 		c.frames++
 		if step.Number == h.From || step.Previous.Rows == nil { // a segment's first frame has nothing to differ from
@@ -111,7 +111,7 @@ func (c *calibration) hold(ctx context.Context, rec Recording, h Held, region fr
 		}
 		c.pairs++
 		if most := c.pair(step); most > mostNoise {
-			return fmt.Errorf("frame %d differs from the one before by %d levels, which is no noise: name frames that all show the same", step.Number, most)
+			return fmt.Errorf("frame %d differs from the previous one by %d levels, too much for noise: name frames that show the same", step.Number, most)
 		}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (c *calibration) noise() *Noise {
 	return n
 }
 
-// poissonBound returns the least m for which a Poisson count of the given mean exceeds m with a
+// poissonBound returns the least m that a Poisson count of the given mean exceeds with a
 // probability of at most p.
 func poissonBound(mean, p float64) int {
 	term := math.Exp(-mean)

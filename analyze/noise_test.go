@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// noisy is a film of a held screen with noise of up to ± amplitude on every sample, and then one
-// block of changed pixels in every third frame.
+// noisy is a film of a held screen with noise of up to ± amplitude on every sample. Then every
+// third frame has one block of changed pixels.
 func noisy(t testing.TB, p frame.PixelFormat, amplitude, held, more, block, levels int) *film {
 	t.Helper()
 	f, err := frame.NewFormat(p, 192, 96)
@@ -80,7 +80,7 @@ func TestCalibrationNeedsAHeldScreen(t *testing.T) {
 		{"before the beginning", []Held{{From: -1, To: 30}}, "frames -1:30"},
 		{"none", nil, "no screen is held"},
 		{"one that is, and one in which something appears",
-			[]Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the one before by 10"},
+			[]Held{{From: 0, To: 10}, {From: 10, To: 16, Pattern: true}}, "differs from the previous one by 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Calibrate(t.Context(), m, frame.Region{}, nil, c.held...); err == nil ||
@@ -145,8 +145,8 @@ func TestCalibrationOnAPattern(t *testing.T) {
 	}
 }
 
-// TestPoissonBound holds the bound against counts worked by hand: with a mean of 1 the
-// probabilities of more than 0…7 are 0.632, 0.264, 0.080, 0.019, 0.00366, 0.000594, 0.0000832, … .
+// TestPoissonBound compares the bound with counts worked by hand. With a mean of 1 the
+// probabilities of more than 0…7 are: 0.632, 0.264, 0.080; 0.019, 0.00366, 0.000594; 0.0000832, … .
 func TestPoissonBound(t *testing.T) {
 	for _, c := range []struct {
 		mean, p float64

@@ -5,10 +5,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// knownAtRed is a segment as it was when the red of a window between markers came: its period is
-// fitted to the frames until then, so that results are the same while the recording still grows and
-// in all that it becomes. Other windows are chosen when the recording is there, and take the fit of
-// all its frames, which is better.
+// knownAtRed is a segment as it was when the red of a window between markers came. Its period is
+// fitted to the frames until then. So results of a growing recording equal those of the finished
+// one. Other windows are chosen after the recording, and use the better fit of all its frames.
 func knownAtRed(rec Recording, s frame.Segment, w *Window) frame.Segment {
 	if w.Kind != ByMarkers || w.Red == None {
 		return s

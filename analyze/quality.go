@@ -16,28 +16,30 @@ const QualityName = "quality"
 
 const qualityVersion = 1
 
-// Quality says how far the recording itself can be trusted. It stands above every other number.
+// Quality reports how far the recording itself can be trusted. It is shown above every other
+// number.
 //
 // # quality: capture quality
 //
-//	produced_frames      last − first sequence number + 1, of all segments, and frames lost behind the last
-//	stored_frames        in the recording
-//	lost_frames          produced and not stored; Detail has them by cause
-//	flagged_frames       stored, and the source said that they are damaged, or that it had no signal
-//	unreadable_frames    stored, and destroyed since, as far as that is known: of pixels only in windows that were measured
-//	jitter_p50, jitter_p99, jitter_max   how far the middle of a frame's stamps lies from sequence number × fitted period, ms; nearest rank
-//	sampling_max         the widest interval in which a frame is known to have been sampled, ms
-//	stalls               frames whose stamp lies more than half a period from its beat
-//	write_stalls         times when storing a frame took longer than a period of the signal, so that the ring had to hold what came meanwhile; of
-//	                     recordings on the clock
-//	write_stall_max      the longest of them, ms
-//	segments             runs of frames of one format, named in Detail with their modes
+//	produced_frames      last − first sequence number + 1 of all segments, plus losses after the last;
+//	stored_frames        in the recording;
+//	lost_frames          produced and not stored; Detail has them by cause;
+//	flagged_frames       stored, and marked by the source as damaged or without a signal;
+//	unreadable_frames    stored and destroyed since; pixels are checked in measured windows only;
+//	jitter_p50, jitter_p99, jitter_max
+//	                     distance of the middle of a frame's stamps from sequence number × fitted
+//	                     period, ms; nearest rank;
+//	sampling_max         the widest interval in which a frame is known to have been sampled, ms;
+//	stalls               frames whose stamp is more than half a period from its beat;
+//	write_stalls         times when storing a frame took longer than a period, so that the ring had
+//	                     to hold frames; of recordings on the clock;
+//	write_stall_max      the longest of them, ms;
+//	segments             runs of frames of one format, listed in Detail with their modes.
 //
-// Frames that bring times of their own (videos) are not expected on a beat and have no jitter.
+// Frames that bring times of their own (videos) have no beat and no jitter.
 //
-// What there is to know of a frame beside its pixels is read here. That its pixels are destroyed
-// shows only where they are wanted: unreadable names frames of which that was found, in any order,
-// such as those of [Outcome.Unreadable].
+// Quality reads the metadata of frames. Destroyed pixels are found only when they are read.
+// unreadable names such frames, in any order, for example [Outcome.Unreadable].
 func Quality(rec Recording, ownClock bool, unreadable ...int) Result {
 	q := quality{lost: map[string]uint64{}, broken: map[int]bool{}}
 	for _, n := range unreadable {
@@ -205,7 +207,7 @@ func (q *quality) result() Result {
 	return r
 }
 
-// causes lists what was lost, the most first.
+// causes lists the losses, the most frequent first.
 func causes(lost map[string]uint64) string {
 	var names []string
 	for cause := range lost {

@@ -39,9 +39,9 @@ func TestQualityKnowsDamage(t *testing.T) {
 	}
 }
 
-// TestQualityByHand: ten frames at 10 a second, one of them 60 ms late, one stamped within 8 ms,
-// one flagged, and two lost before the seventh. The beat that fits best lies by the mean of what
-// they are late, (60 + 4)/10 ms, behind the others.
+// TestQualityByHand: ten frames at 10 a second. One is 60 ms late, one is stamped within 8 ms, one
+// is flagged, and two are lost before the seventh. The best beat is behind the other frames by the
+// mean lateness, (60 + 4)/10 ms.
 func TestQualityByHand(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 16, 8)
 	m := newFilm(t, f)

@@ -16,14 +16,13 @@ type Recording interface {
 	Event(n int) (timeline.Event, error) // event n of Events, with its data
 	Meta(n int) (frame.Meta, error)
 	Image(n int) (frame.Image, error) // the caller's own
-	// Changes goes through frames from up to, and not including, to, without pixels; Steps with
-	// them.
+	// Changes iterates over frames from ≤ n < to without pixels; Steps with them.
 	Changes(from, to int) iter.Seq2[*frame.Step, error]
 	Steps(from, to int) iter.Seq2[*frame.Step, error]
 }
 
-// rowReader is a recording that can be asked for a few rows of a frame, which costs less than all
-// of it. The image has nil in place of the others.
+// rowReader is a recording that can return a few rows of a frame, which costs less than all of it.
+// The image has nil in place of the others.
 type rowReader interface {
 	Rows(n int, rows []int) (frame.Image, error)
 }

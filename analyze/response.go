@@ -12,30 +12,31 @@ import (
 
 // # response: responsiveness
 //
-// A ping is an event at T ± u, u being the uncertainty of whoever sent it. Only those count from
-// whose T − u on all frames are in the window, or show the held green before it: what answered an
-// earlier one may lie before. Its pong is the first frame i, sampled after T − u, in which the
-// expected thing happened: a change in a region, or a colour that fills 99 % of it and did not
-// before, as far as pixels of the region count. What answers a ping comes before the next ping and
-// within the time limit; else the ping is missed. Where the window ends before that time is over,
-// and no answer was seen, the ping is unfinished: it may be answered yet, or missed.
+// A ping is an event at T ± u, where u is the sender's uncertainty. A ping counts only if all
+// frames from T − u on are in the window, or show the held green before it. The answer to an
+// earlier ping may be before the window.
 //
-// The latency lies in (earliest(i−1) − T − u, latest(i) − T + u], i−1 being the last stored frame
-// before i; its value is the time of frame i − T. It may be negative, since T is uncertain. Where
-// it is known, the delay of the card is taken off all times of frames, before anything else is
-// asked of them: they are then those at which the frames were on the screen. Of a signal that is
-// scanned out from top to bottom while a frame is sampled, the row in which the pong begins is that
-// far into its interval, by what the scan takes: the interval is narrower by that much, and its
-// middle moves.
+// Its pong is the first frame i, sampled after T − u, in which the expected change happened. This
+// is a change in a region, or a colour that newly fills 99 % of it, of the pixels that count. The
+// answer comes before the next ping and within the time limit. Otherwise the ping is missed. If the
+// window ends before the limit without an answer, the ping is unfinished: it may still be answered
+// or missed.
+//
+// The latency is in (earliest(i−1) − T − u, latest(i) − T + u], where i−1 is the last stored frame
+// before i. Its value is the time of frame i − T. It may be negative, since T is uncertain. A known
+// delay of the card is subtracted from all times of frames first: the times are then those at which
+// the frames were on the screen. If the signal's scan-out is known, the row in which the pong
+// begins narrows its interval: the row was scanned out that part of the scan-out later. The middle
+// moves accordingly.
 //
 //	pings, answered, missed, unfinished
-//	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; percentiles by nearest rank
-//	latency_p99                                                        ms, from 100 pings on
+//	latency_min, latency_p50, latency_p95, latency_max, latency_mean   ms; nearest rank;
+//	latency_p99                                                        ms, from 100 pings on.
 //
-// Bounds of a percentile are those percentiles of the lower and of the upper ends. Where frames are
-// lost, one ping's answer may be another's, or may not have been seen: then answered and missed
-// have bounds too, and those of a percentile are the least and the most of all that is possible. So
-// it is with pings that are unfinished. Series "latency" has each answer at its pong.
+// Bounds of a percentile are those percentiles of the lower and of the upper ends. With lost
+// frames, one ping's answer may be another's, or may not have been seen. Then answered and missed
+// have bounds too. The bounds of a percentile are the minimum and maximum of all possible cases.
+// The same holds for unfinished pings. Series "latency" has each answer at its pong.
 func responseMeasure() measure {
 	return measure{name: "response", version: 1, pixels: true, begin: beginResponse, values: []string{
 		"latency_p50", "latency_mean", "latency_min", "latency_p95", "latency_p99", "latency_max", "pings", "answered",
@@ -43,8 +44,8 @@ func responseMeasure() measure {
 	}}
 }
 
-// ResponseOptions say what is asked and what counts as an answer. The zero value takes any change
-// after an event "ping" or "input".
+// ResponseOptions describe the pings and their answers. The zero value accepts any change after an
+// event "ping" or "input".
 type ResponseOptions struct {
 	Kinds  []string      // of the events that ask; empty: "ping", "input"
 	Region frame.Region  // where the answer is expected; empty: anywhere in R
@@ -55,7 +56,7 @@ type ResponseOptions struct {
 	Delay, DelayWithin, ScanOut time.Duration
 }
 
-// mostDelay bounds what can be said of a card.
+// mostDelay bounds the times given for a card.
 const mostDelay = 10 * time.Second
 
 // Colour is one in RGB.
@@ -72,8 +73,8 @@ func (c Colour) is(p []byte, tau int) bool {
 
 func apart(a, b byte) int { return max(int(a)-int(b), int(b)-int(a)) }
 
-// response collects the frames in which what is expected happened; which ping each answers is
-// decided when all are known.
+// response collects the frames with the expected change. The pings that they answer are found when
+// all frames are known.
 type response struct {
 	*Case
 	pings  []timeline.EventHead
@@ -93,13 +94,13 @@ func beginResponse(c *Case) (part, error) {
 	o := &c.Options.Response
 	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > mostDelay || o.DelayWithin > mostDelay ||
 		o.ScanOut > mostDelay {
-		return nil, fmt.Errorf("a delay of %v ± %v and a scan-out of %v cannot be: name what is known of the card, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, mostDelay)
+		return nil, fmt.Errorf("bad delay of %v ± %v or scan-out of %v: name the card's, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, mostDelay)
 	}
 	r := &response{Case: c, region: o.Region, conv: frame.NewConverter(c.Layout)}
 	if r.region == (frame.Region{}) {
 		r.region = c.Area.Region
 	} else if !r.region.In(c.Layout.Format.Width, c.Layout.Format.Height) {
-		return nil, fmt.Errorf("the region %v in which the answer is expected does not lie in a picture of %dx%d",
+		return nil, fmt.Errorf("the answer's region %v is outside a picture of %dx%d",
 			o.Region, c.Layout.Format.Width, c.Layout.Format.Height)
 	}
 	if r.held = c.Area.count(r.region); r.held == 0 {
@@ -122,7 +123,7 @@ func beginResponse(c *Case) (part, error) {
 		}
 	}
 	if len(r.pings) == 0 {
-		return nil, fmt.Errorf("no event of kind %v lies in the window; events come from whoever sends the input, or name another kind", kinds)
+		return nil, fmt.Errorf("no event of kind %v is in the window; let the input send events, or name another kind", kinds)
 	}
 	slices.SortStableFunc(r.pings, func(a, b timeline.EventHead) int { return int(min(max(a.At-b.At, -1), 1)) })
 	r.row = make([]byte, 4*r.region.Width)
@@ -291,8 +292,8 @@ func (p *response) result() Result {
 	return r
 }
 
-// warnings says what is to be known about so many pings, of which some were missed, were not over
-// or are not sure.
+// warnings returns sentences about a number of pings, of which some were missed, unfinished or
+// unsure.
 func (p *response) warnings(asked, missed, unfinished, unsure int) (said []string) {
 	if all := p.region.Width * p.region.Height; p.held < all && p.Options.Response.Region != (frame.Region{}) {
 		said = append(said, fmt.Sprintf(

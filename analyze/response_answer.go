@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// answer is a ping and its pong, as it stands in Detail. Times are on the recording's clock.
+// answer is a ping and its pong, as in Detail. Times are on the recording's clock.
 type answer struct {
 	PingNS int64   `json:"ping_ns"`
 	Frame  int     `json:"frame"` // None: missed
@@ -24,14 +24,14 @@ type answer struct {
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-// happening is a frame that may answer a ping: what is expected was seen to happen in it, or in the
-// frames lost just before it, or it may have happened in these and gone again.
+// happening is a frame that may answer a ping. The expected change was seen in it, or may have been
+// in the frames lost just before it. In these it may also have come and gone.
 type happening struct {
 	frame, top int
 	seen, lost bool
 }
 
-// happenings merges what was seen with the places where frames are lost.
+// happenings merges the seen changes with the gaps.
 func (p *response) happenings() (all []happening) {
 	k := 0
 	until := func(n int) {
@@ -56,9 +56,9 @@ func (p *response) happenings() (all []happening) {
 	return all
 }
 
-// answer finds what answers ping i. What frames lost just before one showed may have answered it
-// too: so the bounds reach from the first happening that could be the answer to the first that, if
-// none before was, is it for certain.
+// answer finds the answer of ping i. Frames lost just before a change may have answered it too. So
+// the bounds reach from the first happening that could be the answer to the first that certainly
+// is, if no earlier one was.
 func (p *response) answer(i int, all []happening) answer {
 	ping := p.pings[i]
 	a := answer{PingNS: int64(ping.At), Frame: None}
@@ -131,7 +131,7 @@ func (p *response) note(r *Result, unsure int) {
 	}
 }
 
-// unfinished widens an answer to what may come behind the window, in frames like its last.
+// unfinished widens an answer to possible answers after the window, in frames like its last.
 func (p *response) unfinished(a *answer, ping *timeline.EventHead, until timeline.Time, possible bool) {
 	a.Unfinished = true
 	e := p.Window.End

@@ -78,7 +78,7 @@ func (a *asked) row(n, y int) []byte {
 	return a.pix[n][4*(y*40+a.region.X) : 4*(y*40+a.region.X+a.region.Width)]
 }
 
-// happens says whether what is expected happens in a frame, and in which line it begins.
+// happens reports whether the expected change happens in a frame, and its first line.
 func (a *asked) happens(n int) (row int, ok bool) {
 	filled := func(n int) bool {
 		other := 0
@@ -159,8 +159,8 @@ func (a *asked) literal() (all []answer) {
 	return all
 }
 
-// TestResponseLiteral holds each ping's answer, and the figures of all, against the definition, on
-// random films.
+// TestResponseLiteral compares each ping's answer, and all figures, with the definition on random
+// films.
 func TestResponseLiteral(t *testing.T) {
 	outcomes := map[string]int{}
 	for seed := range analyzetest.Seeds(uint64(600)) {

@@ -46,8 +46,8 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// TestPongBounds holds the definition's interval against a case worked by hand: a ping at 80 ms ± 2
-// ms, frames every 1/60 s of which those from 7 to 9 are lost, and number 10 shows the answer.
+// TestPongBounds compares the definition's interval with a case worked by hand. The ping is at 80
+// ms ± 2 ms. Frames come every 1/60 s, those from 7 to 9 are lost, and number 10 shows the answer.
 func TestPongBounds(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 	m := newFilm(t, f)
@@ -105,7 +105,7 @@ func TestPingsOfTheWindow(t *testing.T) {
 		name   string
 		window Window
 		ping   timeline.Event
-		want   float64 // frames until the answer; 0: it is no ping of the window
+		want   float64 // frames until the answer; 0: not a ping of the window
 	}{
 		{"answered before the window", frames, timeline.Event{At: at(100)}, 0},
 		{"before the window", frames, timeline.Event{At: at(299)}, 0},
@@ -146,11 +146,11 @@ func TestPingsOfTheWindow(t *testing.T) {
 	lossy.events = []timeline.Event{{At: at(293), Kind: "ping"}, {At: at(297), Kind: "ping"}}
 	r := one(t, lossy, Window{Kind: ByMarkers, Green: 299, Held: 10, Start: 300, End: 357, Red: 358}, Options{},
 		"response")
-	wantValue(t, r, "pings", 1) // the first may have been answered by what is lost
+	wantValue(t, r, "pings", 1) // lost frames may have answered the first
 }
 
-// TestAnswerThatCannotBeSeen: where no pixel counts nothing happens, and that is no missed ping.
-// The picture's left half turns grey with frame 6.
+// TestAnswerThatCannotBeSeen: without counted pixels an answer cannot be seen, and the ping is not
+// missed. The picture's left half turns grey with frame 6.
 func TestAnswerThatCannotBeSeen(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 32)
 	m := newFilm(t, f)

@@ -23,7 +23,7 @@ func (l *latencies) add(r *Result, asked int) {
 	for _, s := range [][]float64{l.mid, l.low, l.unsureLow} {
 		slices.Sort(s)
 	}
-	// The most is the least of what is negative.
+	// The maximum is the minimum of the negated values.
 	high, unsureHigh := negative(l.high), negative(l.unsureHigh)
 	slices.Sort(high)
 	slices.Sort(unsureHigh)
@@ -58,9 +58,8 @@ func negative(s []float64) []float64 {
 	return n
 }
 
-// least returns the smallest number that can stand at a percentile's place among all of sure and
-// any of more, both sorted: with each further small number it falls until they are no smaller than
-// it.
+// least returns the smallest possible number at a percentile's place among all of sure and any of
+// more, both sorted. Each further small number lowers it until they are no longer smaller.
 func least(sure, more []float64, place func(n int) int) float64 {
 	taken := 0
 	if len(sure) == 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestResponseBoundsHoldTheTruth measures random films, and the same ones without some of their
-// frames: what is true of the first must lie within the bounds that are told for the second.
+// frames. The values of the first must be within the bounds of the second.
 func TestResponseBoundsHoldTheTruth(t *testing.T) {
 	for seed := range analyzetest.Seeds(uint64(600)) {
 		rng := rand.New(rand.NewPCG(seed, 41))
@@ -21,7 +21,7 @@ func TestResponseBoundsHoldTheTruth(t *testing.T) {
 		full, cut := newFilm(t, f), newFilm(t, f)
 		pix := make([]byte, full.layout.Size)
 		lost, losing, lively := 0, rng.Float64()/2, rng.Float64()/3
-		ends := 30 + rng.IntN(30) // the window of what is cut
+		ends := 30 + rng.IntN(30) // the window of the cut film
 		for i := range 80 {
 			if rng.Float64() < lively {
 				v := byte(rng.IntN(3))
@@ -76,7 +76,7 @@ func TestDamagedAnswers(t *testing.T) {
 	}
 }
 
-// holdsTruth fails the test if a value's bounds do not hold what is true.
+// holdsTruth fails the test if a true value is outside a value's bounds.
 func holdsTruth(t *testing.T, seed uint64, said, truth Result) {
 	t.Helper()
 	for _, v := range said.Values {

@@ -11,22 +11,26 @@ import (
 
 // # Restless regions
 //
-// A caret, a spinner, a video or an ad makes a frame unique, and puts off the last visual change,
-// where nothing else happens. Nothing is hidden for that: fps counts them, and says where they are,
-// so that the user may mask them.
+// A caret, a spinner, a video or an ad makes frames unique and delays the last visual change,
+// although the rest of the page is still. fps counts these frames. It also reports the regions, so
+// that the user may mask them.
 //
-// R is cut into tiles of 32x32 pixels from its corner on, larger ones where there would be more
-// than 2048. A unique frame behind s touches a tile if a span of its change reaches into it over a
-// pixel that counts, or, with a tolerance, a pixel that differs. A frame that touches more than
-// half of the tiles is one in which much happens, a scroll or a new page. A tile is restless if at
-// least a quarter of the unique frames behind s, and at least 8, touch it and are not like that.
-// Restless tiles that touch each other, at a corner too, are a region. A frame changes only there
-// if it touches no other tile. If at least half of the unique frames change only in restless
-// regions, each region is named with the frames that change in no other place, as the rectangle
-// around all that these change.
+//  1. R is cut into tiles of 32x32 pixels from its corner on, or larger ones if there would be more
+//     than 2048.
+//  2. A unique frame after s touches a tile if a span of its change reaches into it over a pixel
+//     that counts. With a tolerance, a pixel in it must differ.
+//  3. A frame that touches more than half of the tiles is a large change, such as a scroll or a new
+//     page.
+//  4. A tile is restless if at least a quarter of the unique frames after s, and at least 8, touch
+//     it. Large changes do not count here.
+//  5. Restless tiles that touch each other, at a corner too, are a region.
+//  6. A frame changes only there if it touches no other tile.
+//  7. If at least half of the unique frames change only in restless regions, each region is
+//     reported. It has the frames that change in no other place. Its rectangle is around everything
+//     that these change.
 //
-// No pixel is needed. Sets of tiles are counted, not frames: 16384 different ones are kept, and
-// where there are more nothing is said.
+// The analysis needs no pixels. It counts sets of tiles, not frames, and keeps 16384 different
+// ones. With more, it reports no regions.
 type restless struct {
 	*Case
 	shift  int // a tile's side is 1 << shift pixels
@@ -234,7 +238,7 @@ func (t *restless) takeSpans(c *frame.Change) {
 	flush()
 }
 
-// take marks what of a box lies in R and counts.
+// take marks the part of a box that is in R and counts.
 func (t *restless) take(b rect) {
 	r := t.Area.Region
 	b = rect{max(b.x0, r.X), max(b.y0, r.Y), min(b.x1, r.X+r.Width), min(b.y1, r.Y+r.Height)}

@@ -23,14 +23,14 @@ const (
 	Neither Better = "neither"
 )
 
-// WorstCase is in the note of a value whose bounds are those of all that lost frames may have
+// WorstCase is in the note of a value whose bounds cover everything that lost frames may have
 // shown, likely or not.
 const WorstCase = "bounds are the worst case over lost frames"
 
 // Value is one number of a result. All are finite.
 type Value struct {
 	Name  string  `json:"name"` // unique within its result, such as "framerate"
-	Unit  string  `json:"unit"` // "frames/s", "ms", "frames", "pixels", "fraction", …
+	Unit  string  `json:"unit"` // "frames/s", "ms", "frames", for example
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"` // bounds; equal to Value where State is Exact
 	High  float64 `json:"high"`
@@ -54,10 +54,10 @@ type Series struct {
 
 // Evidence is a frame that shows something, and where.
 type Evidence struct {
-	Kind   string `json:"kind"`   // "torn", "checkerboard", "freeze", …
+	Kind   string `json:"kind"`   // "torn", "checkerboard", "freeze", for example
 	Frame  int    `json:"frame"`  // number
 	Rows   []int  `json:"rows"`   // lines of the picture at which something begins, such as below a tear
-	Region []int  `json:"region"` // x, y, width, height; empty for the whole content
+	Region []int  `json:"region"` // x, y, width and height; empty for the whole content
 	Text   string `json:"text"`
 }
 
@@ -65,10 +65,11 @@ type Evidence struct {
 type Result struct {
 	Measure string `json:"measure"` // as on the command line: "fps", "loadhist", …
 	Version int    `json:"version"` // of the measure's definition
-	// the least of its values' states, apart from those that are suspected, unless all are; bounded
-	// too where frames are lost that only its series tell of
-	State    State           `json:"state"`
-	Refusal  string          `json:"refusal,omitempty"` // why there are no values, and how to go on
+	// the minimum of its values' states, without suspected ones unless all are. It is bounded too
+	// if only series are affected by lost frames
+	State State `json:"state"`
+	// why values are missing, and how to continue
+	Refusal  string          `json:"refusal,omitempty"`
 	Values   []Value         `json:"values"`
 	Series   []Series        `json:"series"`
 	Evidence []Evidence      `json:"evidence"`

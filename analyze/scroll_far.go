@@ -4,18 +4,18 @@ import "slices"
 
 // # Equal rows and columns
 //
-// Phase correlation sees half of its length, and less where little of the content stays in view: a
-// page that is turned by a key, or a browser that was late, moves by more than that. Such content
-// is found by its rows: those of a strip in the middle that look like no other row of the frame
-// before vote for the distance to where they stand now; columns likewise. Up to 7/8 of the height
-// or width is found so, if 8 or more agree. Only exact displacements are.
+// Phase correlation finds displacements up to half of its length, and fewer if little of the
+// content stays visible. A page turned by a key, or a late browser, moves further. Such content is
+// found by its rows. Rows of a strip in the middle that differ from all others of the previous
+// frame vote for the distance to their new place. Columns do likewise. This finds up to 7/8 of the
+// height or width, if 8 or more agree. It finds exact displacements only.
 const (
 	farStrip = 512 // pixels of a row, or of a column, that are looked at
 	farParts = 8
 )
 
-// equals finds what stands at one place in one picture and at another in the other. Its memory is
-// kept from frame to frame.
+// equals finds content at one place in one picture and at another in the other. Its memory is
+// reused for each frame.
 type equals struct {
 	before, now []mark
 	at          map[uint64]int // where in the frame before; negative: at several places

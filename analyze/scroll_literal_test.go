@@ -169,8 +169,8 @@ func TestScrollLiteral(t *testing.T) {
 	}
 }
 
-// TestScrollBoundsHoldTheTruth: of films with frames lost, those among them that jump there and
-// back, what the script says lies within the bounds.
+// TestScrollBoundsHoldTheTruth: in films with lost frames, including ones that jump there and back,
+// the script's values are within the bounds.
 func TestScrollBoundsHoldTheTruth(t *testing.T) {
 	looked, wrong := 0, 0
 	for seed := range analyzetest.Seeds(uint64(300)) {

@@ -12,25 +12,25 @@ import (
 
 // # Motion where frames are lost
 //
-// Of L lost frames and the one behind them it is not known how each moved: L + 1 frames are open.
-// Each may have stood still, or have moved by as much as R is wide and high, to anywhere, and have
-// begun or ended a run; together they moved by what the stored pair did only if nothing else was
-// shown in between, and that is not known. So bounds are what the other frames, those that are
-// sure, make certain, and as much more as the open ones allow. Steps between open frames take no
-// less than a period, and no more than 200 ms within a run. Frames that were not tried, because too
-// few follow each other, are open as well within twice that time of a loss: among the lost ones may
-// be more of them. A motion error is at most √n times as far as content went in n frames. An
-// animation error is at most what passed on the rig's clock, or on the page's, from the frame
-// before a loss to the one behind; that the page's clock does not run backwards is taken for
-// granted.
+// Of L lost frames and the next one it is unknown how each moved: L + 1 frames are open. Each may
+// have stood still, or have moved by up to R's width and height. Each may have begun or ended a
+// run. Together they moved like the stored pair only if no other picture was shown in between,
+// which is unknown. So bounds are the certain part of the other frames, extended by everything that
+// the open ones allow.
 //
-// A value is that of the frames that are stored, where displacements over gaps count as they are.
-// Only those of a single frame, displacement_max and _p50, take the equal share of each of the
-// frames.
+//   - Steps between open frames take at least a period, and at most 200 ms within a run.
+//   - Frames that were not tried because too few follow each other are open as well within 400 ms
+//     of a loss. Lost frames may have been more of them.
+//   - A motion error is at most √n times the distance that content moved in n frames.
+//   - An animation error is at most the time on the rig's clock, or on the page's, from the frame
+//     before a loss to the next. This assumes that the page's clock does not run backwards.
+//
+// A value is that of the stored frames, where displacements over gaps count as they are. Only the
+// values of a single frame, displacement_max and _p50, use an equal share per frame.
 
 // open is a stretch of frames of which it is not known how they moved.
 type open struct {
-	frame  int // stored, behind what is lost
+	frame  int // the stored frame after the loss
 	frames int // how many are open
 	since  timeline.Time
 	until  timeline.Time
@@ -123,7 +123,7 @@ func (o *opens) extra() (steps int, took time.Duration) {
 	return steps, time.Duration(steps) * runGap
 }
 
-// sureMotion is what is certain of a window's motion.
+// sureMotion is the certain part of a window's motion.
 type sureMotion struct {
 	moves     []motion // that form runs
 	lengths   []float64
@@ -301,8 +301,8 @@ func (p *scroll) farthest(o *opens) float64 {
 	return math.Sqrt(frames) * (s.sum + math.Sqrt2*s.within + float64(o.frames)*o.far)
 }
 
-// certain reports whether a run is as it is whatever open frames did: none lies in it, nor on its
-// way from and to the ones beside it.
+// certain reports whether a run does not depend on open frames: none is inside it, nor between it
+// and its neighbours.
 func (p *scroll) certain(o *opens, runs []motionRun, i int) bool {
 	from, to := p.Window.Start-1, max(p.Window.End, p.Window.Red)
 	if i > 0 {
@@ -314,8 +314,8 @@ func (p *scroll) certain(o *opens, runs []motionRun, i int) bool {
 	return !o.between(from, to)
 }
 
-// longestWithout is the longest time, ms, on either clock from a frame that is known before open
-// ones to the next behind them.
+// longestWithout returns the longest time, ms, on either clock from a known frame before open ones
+// to the next after them.
 func (p *scroll) longestWithout(clocks map[int]uint32, o *opens) (most float64) {
 	known := []int{p.Window.Start}
 	for n := p.Window.Start + 1; n <= p.Window.End; n++ {

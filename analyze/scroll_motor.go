@@ -214,8 +214,8 @@ func (m *motor) bestInexact(all []candidate) (motion, bool) {
 	return motion{dx: float64(best.dx) + x, dy: float64(best.dy) + y, scale: 1, within: 0.5}, true
 }
 
-// vertex is where between −1/2 and 1/2 the least of an absolute difference lies, given what it is
-// at −1, 0 and 1: it falls and rises by straight lines of the same slope.
+// vertex returns the minimum of an absolute difference between −1/2 and 1/2, given its values at
+// −1, 0 and 1. The difference falls and rises by straight lines of the same slope.
 func vertex(a, b, c float64) float64 {
 	slope := max(a-b, c-b)
 	if slope <= 0 {

@@ -13,15 +13,16 @@ import (
 
 // # Input path
 //
-// Whoever sends the input may say what content is asked to do, in events of kind "scroll" or "pan"
-// whose Data is one of
+// The sender of the input may describe the requested motion, in events of kind "scroll" or "pan".
+// Their Data is one of:
 //
-//	{"dx": 0, "dy": -320}      where content should be at the event's time, pixels from where it was at first; between two events straight and evenly
-//	{"vx": 0, "vy": -1200}     how fast content should move from the event's time on until the next event, pixels per second
+//	{"dx": 0, "dy": -320}      position at the event's time, pixels from the first position;
+//	                           content moves straight and evenly between two events
+//	{"vx": 0, "vy": -1200}     speed from the event's time until the next event, pixels per second
 //
-// in pixels of the frame, x to the right and y down, as displacements are: a page that is scrolled
-// down goes up, dy < 0. A path is of one of the two; what is left out is 0. Before the first event
-// content rests.
+// Units are pixels of the frame, x to the right and y down, as for displacements. A page that is
+// scrolled down moves up, dy < 0. A path uses one of the two forms. A missing number is 0. Before
+// the first event content rests.
 type path []waypoint
 
 // waypoint is where content should be.
@@ -109,8 +110,8 @@ func (p path) where(at timeline.Time) (x, y float64) {
 	return a.x + part*(b.x-a.x), a.y + part*(b.y-a.y)
 }
 
-// off returns how far content is from the path, which it follows by a lag from where it was at the
-// start.
+// off returns the distance of content from the path. Content follows the path with a lag, from its
+// position at the start.
 func (p path) off(lag time.Duration, start timeline.Time) func(at timeline.Time, x, y float64) float64 {
 	x0, y0 := p.where(start.Add(-lag))
 	return func(at timeline.Time, x, y float64) float64 {
@@ -145,7 +146,7 @@ func (p path) lag(all [][]place, start timeline.Time) time.Duration {
 	return best
 }
 
-// reach is no less than the distance between any two places of the path.
+// reach is at least the distance between any two places of the path.
 func (p path) reach() (most float64) {
 	for _, w := range p {
 		most = max(most, 2*math.Hypot(w.x-p[0].x, w.y-p[0].y))

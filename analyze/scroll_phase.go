@@ -9,16 +9,16 @@ import (
 
 // # Phase correlation
 //
-// Of two signals, one of which is the other displaced, the spectra differ in phase only, and by an
-// amount that rises with frequency: the inverse transform of the cross-power spectrum, of which
-// only the phase is kept, has a peak at the displacement (Kuglin and Hines, 1975). Signals are
-// windowed with Hann's window, since they do not go on behind their ends. Spectra of several lines,
-// or tiles, are added before they are transformed back: so they vote.
+// The spectra of two signals, one displaced against the other, differ in phase only. The difference
+// rises with frequency. So the inverse transform of the cross-power spectrum, reduced to its phase,
+// has a peak at the displacement (Kuglin and Hines, 1975). Signals are windowed with Hann's window,
+// since they end abruptly. Spectra of several lines, or tiles, are added before they are
+// transformed back: so they vote.
 //
-// Three are tried, one after the other, each only if the ones before it found nothing that holds:
-// 16 lines of up to 1024 pixels, 16 columns as long, and up to three tiles of up to 256x256 pixels.
-// What a frame costs has a bound that does not depend on its size. A displacement is found up to
-// half of the length.
+// Three kinds are tried, each only if the earlier ones found no valid displacement. First come 16
+// lines of up to 1024 pixels, then 16 columns as long, then up to three tiles of up to 256x256
+// pixels. The cost of a frame is bounded, whatever its size. A displacement is found up to half of
+// the length.
 type phase struct {
 	ffts  map[int]*fourier.CmplxFFT
 	hann  map[int][]float64
@@ -69,8 +69,8 @@ func power(n, most int) int {
 	return p
 }
 
-// addPhase adds the phase of the cross-power spectrum of two real signals, whose spectra are told
-// apart by their symmetry: c is that of a + ib.
+// addPhase adds the phase of the cross-power spectrum of two real signals. Symmetry separates their
+// spectra: c is that of a + ib.
 func addPhase(cross []complex128, c, mirrored complex128, i int) {
 	a := (c + conj(mirrored)) / 2
 	b := (c - conj(mirrored)) / 2i
@@ -107,7 +107,7 @@ func (p *phase) begin(n, size int) {
 	}
 }
 
-// vote adds the line that stands in p.line.
+// vote adds the line in p.line.
 func (p *phase) vote(n int) {
 	in, freq := room(&p.in, n), room(&p.freq, n)
 	window(in, p.line[0][:n], p.line[1][:n], p.hann[n], 1)

@@ -11,23 +11,22 @@ import (
 
 // # Motion error
 //
-// What stands still jumps behind what should move evenly. P(i) is where content is in stored frame
-// i, the sum of displacements up to it. In a run, where it should be is
+// Content that stands still jumps if it should move evenly. P(i) is the content's position in
+// stored frame i, the sum of displacements up to it. Its expected position in a run is one of
+// these:
 //
-//   - on the input path, if there are events of it: what was asked for at time(i) − lag, the lag
-//     being that from 0 to 500 ms, in whole milliseconds, with the least error over all runs:
-//     scroll_path.go. It is told as input_lag
-//   - else v · time(i) + p, the straight line with the least squares of distances from P(i), of all
-//     stored frames of the run
+//   - on the input path, if the recording has its events: the position requested at time(i) − lag.
+//     The lag is from 0 to 500 ms, in whole milliseconds, with the least error over all runs. See
+//     scroll_path.go. The result has it as input_lag.
+//   - otherwise v · time(i) + p, the least-squares straight line through P(i) of all stored frames
+//     of the run.
 //
-// and the error is the distance between the two. A frame that is shown for longer than the others
-// is as wrong as it is late; content that is drawn less often than the screen shows it is always a
-// little wrong, and content that slows down is wrong against a straight line, though nobody need
-// see it.
+// The error is the distance between the two. A frame that is shown for too long is as wrong as it
+// is late. Content drawn less often than the screen shows it is always a little wrong. Content that
+// slows down is wrong against a straight line, though it may not be visible.
 //
-// With displacements that are known to ± δ, P is known to ± Σ δ of the run, which is what the root
-// mean square may be off by at most, and the greatest by three times that. Where frames are lost:
-// scroll_lost.go.
+// With displacements known to ± δ, P is known to ± Σ δ of the run. The root mean square may be off
+// by at most that, and the maximum by three times that. For lost frames see scroll_lost.go.
 const (
 	runGap    = 200 * time.Millisecond
 	leastRun  = 3 // moving frames
@@ -294,8 +293,8 @@ func (p *scroll) result() Result {
 	return r
 }
 
-// count counts frames that are scaled, that move at all, and names those that change as much, next
-// to them, and of which nothing is known.
+// count returns the number of scaled frames and of all moving frames. It also lists the undecided
+// ones: frames next to these that change as much.
 func (p *scroll) count(runs []motionRun) (zoomed, moving int, undecided []int) {
 	for i, m := range p.moves {
 		if !m.failed {

@@ -129,8 +129,8 @@ func (a *Area) around(c *frame.Change) rect {
 	return b
 }
 
-// together leaves those frames that at least two others follow, one no later than runGap after the
-// other, or that follow such a one.
+// together keeps the frames of groups of at least three, in which each is at most runGap after the
+// previous one.
 func (s *scout) together(frames []int) (left []int) {
 	from := 0
 	for i := range frames {
@@ -145,8 +145,8 @@ func (s *scout) together(frames []int) (left []int) {
 	return left
 }
 
-// samples picks frames from the middles of the longest stretches of consecutive ones, and from
-// their quarters where there are few.
+// samples picks frames from the middles of the longest stretches of consecutive ones. With few
+// stretches it also picks from their quarters.
 func samples(frames []int) []int {
 	type stretch struct{ from, to int } // indices
 	var all []stretch
@@ -206,8 +206,8 @@ func (a *Area) wholeChange() *frame.Change {
 // leastRows is how many rows must have moved for a vertical displacement.
 const leastRows = 8
 
-// rowsMoved returns by how far the most rows of R were moved, if these are at least half of its
-// rows that changed. Rows are those of the first plane.
+// rowsMoved returns the displacement of the most rows of R, if these are at least half of its
+// changed rows. Rows are those of the first plane.
 func (c *Case) rowsMoved(ch *frame.Change) (dy int, ok bool) {
 	if len(ch.Moves) == 0 {
 		return 0, false

@@ -190,7 +190,7 @@ func newTextured(rng *rand.Rand, w, h int) *textured {
 	return p
 }
 
-// at is what stands at a place, between four pixels where it lies between.
+// at returns the value at a place, interpolated between four pixels.
 func (p *textured) at(x, y float64) byte {
 	x, y = math.Max(0, math.Min(x, float64(p.w-2))), math.Max(0, math.Min(y, float64(p.h-2)))
 	i, j := int(x), int(y)
@@ -310,7 +310,7 @@ func TestScrollZoomBesideWhatStands(t *testing.T) {
 			if y := i / (4 * 480); y >= top && y < top+height {
 				pix[i] = byte(255 * (i / 64 % 2))
 			} else {
-				pix[i] = 120 + v/16 // a soft picture: most of what differs is the bar's
+				pix[i] = 120 + v/16 // a soft picture: most of the difference is the bar's
 			}
 		}
 	}
@@ -322,7 +322,7 @@ func TestScrollZoomBesideWhatStands(t *testing.T) {
 	}
 }
 
-// jerky moves by what is in steps, a frame each.
+// jerky moves by each of steps in turn, one per frame.
 func jerky(t testing.TB, steps []int) *film {
 	p := newTextured(rand.New(rand.NewPCG(9, 9)), 400, 4000)
 	at := 0
@@ -333,8 +333,8 @@ func jerky(t testing.TB, steps []int) *film {
 	})
 }
 
-// TestScrollFar: content that moves a little jumps once by three quarters of what is seen of it, as
-// a page that is turned does, or a browser that was late.
+// TestScrollFar: slowly moving content jumps once by three quarters of its visible part, like a
+// page turned by a key or a late browser.
 func TestScrollFar(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 120, 6, 6, 6, 6}
 	want := map[int]float64{}
@@ -360,8 +360,8 @@ func TestScrollFar(t *testing.T) {
 	}
 }
 
-// TestScrollUndecided: of a jump to where nothing is left of what was seen it cannot be told how
-// far it went, and the bounds say so.
+// TestScrollUndecided: after a jump to entirely new content the distance is unknown, and the bounds
+// show that.
 func TestScrollUndecided(t *testing.T) {
 	steps := []int{0, 6, 6, 6, 6, 150, 6, 6, 6, 6}
 	m := newCoded(jerky(t, steps))
@@ -374,9 +374,9 @@ func TestScrollUndecided(t *testing.T) {
 	}
 }
 
-// TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. Each stored frame
-// from the first that moves to the last is on a staircase around the line of 600 px/s: the literal
-// fit below says how far.
+// TestMotionErrorByHand: every second frame moves by 20 px at 60 frames a second. The stored frames
+// from the first moving one to the last are a staircase around the line of 600 px/s. The literal
+// fit below computes the error.
 func TestMotionErrorByHand(t *testing.T) {
 	steps := []int{0, 20, 0, 20, 0, 20, 0, 20, 0, 20}
 	m := jerky(t, steps)

@@ -4,14 +4,19 @@ import "math"
 
 // # Zoom
 //
-// A frame is scaled by s about the middle (cx, cy) of R if what stood at (cx + x/s, cy + y/s)
-// stands at (cx + x, cy + y). Both frames are reduced to at most 240x240 means of luma, without
-// those in which any pixel does not count, and scales from 0.8 to 1.25 are tried in steps of 0.5 %:
-// of each the mean difference, with values between four means taken linearly. The scale is the one
-// that leaves least, refined between its neighbours, if that is at most 60 % of what the frames
-// differ as they stand, and if it is not the first or the last. Every third scale is tried, and
-// those beside the best of these. It is known to ± half a step. A zoom about another point is not
-// found, and its frames are undecided.
+// A frame is scaled by s about the middle (cx, cy) of R if content at (cx + x/s, cy + y/s) moved to
+// (cx + x, cy + y).
+//
+//   - Both frames are reduced to at most 240x240 means of luma, without cells that contain an
+//     uncounted pixel.
+//   - Scales from 0.8 to 1.25 are tried in steps of 0.5 %. Each gives a mean difference, with
+//     linear interpolation between four means.
+//   - The result is the scale with the minimum, refined between its neighbours. The minimum must be
+//     at most 60 % of the unscaled difference, and must not be the first or last scale.
+//   - Every third scale is tried first, then the neighbours of the best.
+//
+// The scale is known to ± half a step. A zoom about another point is not found, and its frames are
+// undecided.
 type zoomer struct {
 	w, h, cell  int
 	before, now []float32
@@ -91,8 +96,8 @@ func (z *zoomer) reduce(m *motor, dst []float32, before bool) []float32 {
 	return dst
 }
 
-// choose finds the cells that count. What is left out, such as the code strip, stands still while
-// all else is scaled.
+// choose finds the cells that count. Excluded parts, such as the code strip, do not scale with the
+// content.
 func (z *zoomer) choose(a *Area) {
 	if len(z.counts) == z.w*z.h {
 		return

@@ -56,8 +56,7 @@ func evenly(from, to, n int) (cuts []int) {
 	return cuts
 }
 
-// work returns for each frame, and for the end, how much there is to do before it, in bytes of
-// change.
+// work returns for each frame, and for the end, the work before it in bytes of change.
 func (r *run) work(from, to int) ([]int64, error) {
 	work := make([]int64, 0, to-from+1)
 	sum, still := int64(0), int64(r.Layout.Size/stillFrames)

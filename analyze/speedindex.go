@@ -12,33 +12,38 @@ import (
 // # speedindex: load figures
 //
 // They count from T0, the command that began the load. Without one they count from the first visual
-// change, and are named from_first_change.… .
+// change, and their names begin with from_first_change.
 //
-//	first_visual_change, last_visual_change   ms; the first and the last unique frame: it differs from the one before it, beyond τ and m
-//	VARIANT.speed_index                       Σ Δt·(1 − p), ms
-//	VARIANT.complete_85, _95, _99, _100       ms; first time p reaches this and stays
-//	VARIANT.crossed_85, _95, _99, _100        ms; first time p reaches this
+//	first_visual_change, last_visual_change
+//	                          ms; the first and last frame that differs beyond τ and m from the
+//	                          previous one;
+//	VARIANT.speed_index       Σ Δt·(1 − p), ms;
+//	VARIANT.complete_85, _95, _99, _100       ms; first time p reaches this and stays;
+//	VARIANT.crossed_85, _95, _99, _100        ms; first time p reaches this.
 //
-// p is, by variant,
+// p is, by variant:
 //
-//	pixel        H[i] / size(R), see loadhist
-//	histogram    RGB-histogram progress of the full picture, as browsertime's script computes it from a small one: see package visual
-//	perceptual   SSIM of luma to the last frame (Wang et al. 2004)
-//	contentful   number of Canny's edges, of the largest there is
-//	script       browsertime's script in all its steps, of whole ms and per cents: its rules of which frames count, on thumbnails of
-//	             400 pixels, scaled by visual.Scaler where the script has ffmpeg scale: see package visual. script.perceptual_speed_index and
-//	             script.contentful_speed_index are its other two. script_old.speed_index is that of the script before it, whose progress lets a pixel's
-//	             value arrive within 5 of where it belongs; frames and thumbnails are the same. script_old_white.speed_index is that with its rules for white
-//	             in force, which begin with the first white frame and end before the next. Detail is ScriptDetail: it names the commits.
+//	pixel        H[i] / size(R), see loadhist;
+//	histogram    RGB-histogram progress of the full picture; browsertime's script computes it from a
+//	             small one: see package visual;
+//	perceptual   SSIM of luma to the last frame (Wang et al. 2004);
+//	contentful   number of Canny's edges, divided by the maximum of all frames;
+//	script       browsertime's script in all its steps, in whole ms and per cents, with its rules for
+//	             frames. It uses thumbnails of 400 pixels. visual.Scaler scales them in place of the
+//	             script's ffmpeg: see package visual.
 //
-// τ is for the changes and for pixel. The others look at every sample as it is: so histogram, which
-// small noise moves most, is left out where τ is not 0, unless it is asked for. Lost frames may
-// have shown anything, and bounds say what that would make of each figure, for τ = 0; see
-// loadbounds.go.
+// script.perceptual_speed_index and script.contentful_speed_index are the script's other two.
+// script_old.speed_index is that of the older script, with the same frames and thumbnails. Its
+// progress accepts a pixel's value within 5 of its place. script_old_white.speed_index adds its
+// rules for white: it begins with the first white frame and ends before the next. Detail is
+// ScriptDetail: it names the commits.
 //
-// pixel and histogram always come. The other three look at all that changes several times over:
-// unless they are asked for, they are left out of windows in which more than [costlyFrames] frames
-// change.
+// τ is for the changes and for pixel. The other variants use every sample as it is. Small noise
+// affects histogram most, so it is left out if τ is not 0, unless it is requested. Lost frames may
+// have shown anything. The bounds cover that, for τ = 0; see loadbounds.go.
+//
+// pixel and histogram are always computed. The other three read all changes several times. Unless
+// requested, they are left out of windows in which more than [costlyFrames] frames change.
 func speedIndexMeasure() measure {
 	values := loadValues("")
 	return measure{name: "speedindex", version: 1, pixels: true, begin: beginLoad,
@@ -71,13 +76,14 @@ func reached(variant, how string, level float64) string {
 
 // LoadOptions say which variants of progress are computed.
 type LoadOptions struct {
-	Variants []string // of pixel, histogram, perceptual, contentful, script; empty: as speedindex says
+	// some of pixel, histogram, perceptual; contentful, script; empty: as speedindex defines
+	Variants []string
 }
 
 // Variants returns the names of the variants of progress.
 func Variants() []string { return []string{"pixel", "histogram", "perceptual", "contentful", "script"} }
 
-// CheckVariants reports a name that is no variant's.
+// CheckVariants returns an error for an unknown variant.
 func CheckVariants(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Variants(), name) {

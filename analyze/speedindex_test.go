@@ -157,9 +157,9 @@ func TestLoadFromGreen(t *testing.T) {
 	}
 }
 
-// TestRoundTripsCount: the same page, whose pictures begin three round trips after the command that
-// goes there, behind 20 and behind 300 ms. Every figure differs by these, because time counts from
-// the command; without it, from the first change, none does.
+// TestRoundTripsCount: the same page has pictures that begin three round trips after the command,
+// with 20 and with 300 ms. From the command, every figure differs by these. From the first change,
+// none does.
 func TestRoundTripsCount(t *testing.T) {
 	const period = 20 * time.Millisecond
 	page := func(trip time.Duration, command bool) Result {

@@ -10,36 +10,36 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// # strip: what the code strip tells
+// # strip: code strip
 //
 // Pages that draw the code strip number the frames that they draw, and put their clock into them.
-// Of the ids and clocks that the frames from s to e show:
+// These values are of the ids and clocks that the frames from s to e show:
 //
-//	distinct_ids   ids that were seen, whole or not
-//	drawn          b − a + 1, of ids from a to b
-//	unseen         ids in between that no frame shows; see fps_dropped.go for what losses leave open
-//	repeated       frames that show only what the frame before showed already
-//	out_of_order   frames that show only ids below one that was seen before
-//	runts          ids that no frame shows in all copies of the strip: they were on the screen in a part of its rows only
-//	unreadable     frames no copy of which can be read
-//	clock_rate     ms of the page's clock in a ms of ours
+//	distinct_ids   ids that were seen, whole or not;
+//	drawn          b − a + 1, of ids from a to b;
+//	unseen         ids in between that no frame shows; for losses see fps_dropped.go;
+//	repeated       frames that show only the ids of the previous frame;
+//	out_of_order   frames that show only ids below one that was seen before;
+//	runts          ids that no frame shows in all copies of the strip: only part of the rows had them;
+//	unreadable     frames without a readable copy;
+//	clock_rate     ms of the page's clock in a ms of the rig's.
 //
-// Frames that are lost may have shown anything: repeated and out_of_order may be as many more, ids
-// unseen and runts beside losses as many fewer; what is unseen beside one may have been a runt, and
-// what repeats the frame before a loss may not repeat what was lost.
+// Lost frames may have shown anything: repeated and out_of_order may be as many more. unseen and
+// runts beside losses may be as many fewer. An unseen id beside a loss may have been a runt. A
+// frame that repeats the frame before a loss may not repeat the lost one.
 //
 // clock_rate is the slope of the least-squares line through the page's clock at the first frame of
-// each id. It draws some time before it is seen, and its clock has whole ms: with E the largest
-// distance of a point from the line, and T from the first to the last, a line that passes within E
-// of both has a slope of at most 2E/T more or less. The uncertainty of T is added. Fewer than 10
-// ids have none.
+// each id. A page draws an id some time before it is seen, and its clock has whole ms. E is the
+// largest distance of a point from the line, and T the time from the first to the last. A line that
+// passes within E of both has a slope of at most 2E/T more or less. The uncertainty of T is added.
+// Fewer than 10 ids have no clock_rate.
 //
-// By hand: frames that show ids 7 8 8 9 12 12 13 have 5 distinct ids of 7 drawn, of which 10 and 11
-// are unseen, and 2 repeated frames.
+// By hand: frames that show ids 7 8 8 9 12 12 13 have 5 distinct ids of 7 drawn. 10 and 11 are
+// unseen, and 2 frames are repeated.
 //
-// Series "data" has the 8 bits that pages may use for what they like, where they are not 0
-// throughout. Detail is StripDetail. Unless it is asked for, the measure is left out of windows
-// without a strip, which is looked for at their beginning, in their middle and at their end.
+// Series "data" has the 8 bits that pages may use freely, unless they are always 0. Detail is
+// StripDetail. Unless requested, the measure is left out of windows without a strip. The strip is
+// searched for at their beginning, middle and end.
 func stripMeasure() measure {
 	return measure{name: "strip", version: 1, begin: beginStrip, values: []string{
 		"distinct_ids", "drawn", "unseen", "repeated", "out_of_order", "runts", "unreadable", "clock_rate",

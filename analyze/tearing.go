@@ -10,53 +10,61 @@ import (
 
 // # tearing
 //
-// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R;
-// that is checked. With such a set, fi is torn if its lines match two or more images of the set. A
-// line matches an image if none of its pixels that count differs from the image's. With a tolerance
-// a line can match several images at once; then fi is torn if no single image matches all of its
-// lines that match any. A frame that could be whole is never called torn. A line that matches no
-// image, such as one in which the scan-out changed images halfway, is passed over: the tear row is
-// the first line that counts behind the last one of the image above it.
+// A set of images is pairwise disjoint if no two of them have an equal pixel at any place of R.
+// This is checked. With such a set:
 //
-//	images         in the set
-//	torn_frames    of s ≤ i ≤ e
-//	torn           the same, of all stored frames
-//	other_frames   frames that are neither torn nor, in all of their lines, an image of the set
-//	pair_frames    by the pair rule of the 2011 specification: s < i ≤ e, f(i-1) and fi differ and share an equal pixel at some place.
-//	               A whole frame behind a torn one counts as well. It means something on disjoint images only, and is left out elsewhere
-//	suspected_frames        for any content: the rows above a line change in fi and those below it in f(i+1), neither in both: the last line in
-//	                        which fi differs from f(i-1) lies above the first in which f(i+1) differs from fi. s < i < e, no frame missing in between
-//	suspected_below_first   the same upside down: a scan-out that is overtaken by a new picture shows the new one below the tear first
+//   - A line matches an image if none of its pixels that count differs from the image's.
+//   - fi is torn if its lines match two or more images of the set.
+//   - With a tolerance, a line can match several images. fi is then torn if no single image matches
+//     all of its lines that match any.
+//   - So a frame that could be whole is never called torn.
+//   - A line that matches no image is skipped, such as one in which the scan-out changed images
+//     halfway.
+//   - The tear row is the first line that counts after the last one of the image above it.
 //
-// What is suspected is not found: blocks of a page that appear one below the other look the same.
+// The values are:
 //
-// The images are frames that were named, of the same format. Where none were, they are looked for:
-// s and the frames that differ from the one before, up to 64 of them, are held against each other,
-// and a picture that two or more of the window's frames show is taken for an image. Those that are
-// shown longest come first; one that is torn of those before it is left out; any other that is not
-// disjoint from them means that there is no set. There must be 2 to 16. An image that is never
-// whole in two frames cannot be found like that. Where there is no set only what is suspected is
-// told, and why.
+//	images         number of images in the set;
+//	torn_frames    of s ≤ i ≤ e;
+//	torn           the same, of all stored frames;
+//	other_frames   frames that are neither torn nor an image of the set in all of their lines;
+//	pair_frames    by the pair rule of the 2011 specification: s < i ≤ e.
+//	               f(i-1) and fi differ and share an equal pixel at some place.
+//	               A whole frame after a torn one counts as well. It needs disjoint images;
+//	suspected_frames        for any content, s < i < e, no frame missing in between.
+//	                        The rows above a line change in fi and those below it in f(i+1).
+//	                        The last line in which fi differs from f(i-1) is
+//	                        above the first in which f(i+1) differs from fi;
+//	suspected_below_first   the same upside down: a new picture that overtakes the scan-out
+//	                        shows below the tear first.
 //
-// A set that was found is guessed: a page that repaints every pixel in steps shows pictures that
-// nobody could tell from torn images. So all that is told by it is suspected, unless it was said
-// that the content is made of disjoint images, or the page draws a code strip. Then the copies of
-// the strip on both sides of each tear tell: if they have different ids everywhere it is certain,
-// and if they have the same id anywhere, the page drew it like that and there is no set. It stays
-// suspected if the copies in an image of the set differ: what is shown most often need not be
-// whole.
+// Suspected tears are uncertain: blocks of a page that appear one below the other look the same.
 //
-// With frames lost, each of them may have been torn or something else, and the two beside a gap are
-// neither pairs nor suspected, and may have been.
+// The images are named frames of the same format. Without names, they are searched for. s and up to
+// 63 frames that differ from the previous one are compared with each other. A picture that two or
+// more of the window's frames show is an image. Those that are shown longest come first. One that
+// is torn of earlier ones is left out. Any other that is not disjoint from them means that the
+// window has no set. A set has 2 to 16 images. An image that is never whole in two frames is not
+// found. Without a set, only suspected tears are reported, with the reason.
 //
-// Frames are not decoded unless there is a set.
+// A found set is a guess: a page that repaints every pixel in steps shows pictures that look like
+// torn images. So its results are suspected, with two exceptions. The content may be declared as
+// disjoint images. Or the page may draw a code strip, whose copies on both sides of each tear
+// decide. If they have different ids everywhere, the tear is certain. If they have the same id
+// anywhere, the page drew the frame like that, and the set is dropped. A tear stays suspected if
+// the copies in an image of the set differ: the most frequent picture need not be whole.
+//
+// Each lost frame may have been torn or another picture. The two frames beside a gap are neither
+// pairs nor suspected, and may have been.
+//
+// Frames are decoded only if there is a set.
 func tearingMeasure() measure {
 	return measure{name: "tearing", version: 1, begin: beginTearing, values: []string{
 		"torn_frames", "torn", "images", "other_frames", "pair_frames", "suspected_frames", "suspected_below_first",
 	}}
 }
 
-// TearingOptions say what is known of the content.
+// TearingOptions describe the content.
 type TearingOptions struct {
 	Images []int // numbers of frames that show the images of a disjoint set, each whole; empty: they are looked for
 	// Disjoint says that the content is made of disjoint images, even where none is seen whole: the
@@ -82,8 +90,8 @@ type TearingDetail struct {
 // Suspicion is a frame that looks as if it were torn.
 type Suspicion struct {
 	Frame int  `json:"frame"`
-	Row   int  `json:"row"`         // first line of what lies below the tear
-	Below bool `json:"below_first"` // what is below changed first
+	Row   int  `json:"row"`         // first line below the tear
+	Below bool `json:"below_first"` // the part below changed first
 }
 
 type tearing struct {
@@ -229,7 +237,7 @@ func (t *tearing) result() Result {
 		t.report(&r, lost)
 	} else {
 		r.Warnings = append(r.Warnings, "torn frames can be told from others only on pairwise disjoint images: "+t.why+
-			"; what is told is suspected, or name frames that show such images whole")
+			"; results are suspected unless you name frames that show such images whole")
 	}
 	if t.pairRule {
 		n := float64(len(t.pairs))
@@ -245,7 +253,7 @@ func (t *tearing) result() Result {
 		for i := range r.Values {
 			v := &r.Values[i]
 			v.State, v.Low = Suspected, 0
-			switch v.Name { // what is no image of the set may be made of others
+			switch v.Name { // other frames may be made of lost images
 			case "torn_frames":
 				v.High += float64(t.other)
 			case "torn":
@@ -253,7 +261,7 @@ func (t *tearing) result() Result {
 			}
 		}
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("nobody said that the content is made of disjoint images: %d pictures were found to be, and what is told by them is suspected. "+
+			fmt.Sprintf("the content is not declared as disjoint images: %d pictures were found to be, and their results are suspected. "+
 				"A page that repaints all of itself in steps looks the same. If it is made of such images, say so (--disjoint), or name frames that show them (--images)", len(t.set.images)))
 	}
 	t.suspects.report(&r, lost, t.set == nil)
@@ -261,7 +269,7 @@ func (t *tearing) result() Result {
 	return r
 }
 
-// report tells of torn frames.
+// report adds the results about torn frames.
 func (t *tearing) report(r *Result, lost float64) {
 	n, all := float64(len(t.torn)), float64(t.frames)
 	torn := between("torn_frames", "frames", n, n, n+lost, Lower, 0.05)

@@ -12,9 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestTearingIsSuspectedUnasked: no page tears here, though some repaint every pixel in steps. What
-// is told of images that nobody named is never certain, and what is true of them lies within its
-// bounds.
+// TestTearingIsSuspectedUnasked: no page tears here, though some repaint every pixel in steps.
+// Results from unnamed images are never certain, and the true values are within their bounds.
 func TestTearingIsSuspectedUnasked(t *testing.T) {
 	guesses := 0
 	hold := func(name string, r Result) {
@@ -71,9 +70,9 @@ func TestTearingIsSuspectedUnasked(t *testing.T) {
 	}
 }
 
-// TestTearingIsCertain: images that are named, content that is said to be disjoint, and a page
-// whose code strip says on both sides of a tear that these are two pictures. And where it says that
-// they are one, nothing is torn.
+// TestTearingIsCertain: tears are certain in three cases. Images are named, content is declared as
+// disjoint, or a page's code strip differs on both sides of a tear. If the strip is equal on both
+// sides, the frame is not torn.
 func TestTearingIsCertain(t *testing.T) {
 	f, err := frame.NewFormat(frame.BGR4, 200, 120)
 	if err != nil {

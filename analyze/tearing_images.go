@@ -25,7 +25,7 @@ type imageSet struct {
 // namedImages reads the images that frames are said to show, and checks that they are disjoint.
 func namedImages(c *Case, numbers []int) (*imageSet, error) {
 	if most := c.images(); len(numbers) < 2 || len(numbers) > most {
-		return nil, fmt.Errorf("%d images are named, and tearing is told from 2 to %d", len(numbers), most)
+		return nil, fmt.Errorf("%d images are named; tearing needs 2 to %d", len(numbers), most)
 	}
 	set := &imageSet{numbers: slices.Clone(numbers)}
 	line := newLineEqual(c)
@@ -59,7 +59,7 @@ func clashes(a, b, x, y int) error {
 // changeScan is what a window's changes say before any pixel is looked at.
 type changeScan struct {
 	states   []state // s, and the frames that may differ from the one before; the first maxLooks
-	whole    bool    // every pixel that counts lies in some change
+	whole    bool    // every pixel that counts is inside some change
 	unsure   int     // frames whose changes do not say which lines differ
 	covering int     // frames whose changes reach over all pixels that count
 
@@ -159,8 +159,8 @@ func (g *gallery) add(m frame.Image, s state) (why string) {
 	return g.disjoint(p)
 }
 
-// disjoint holds a picture that is shown for the second time against the others, and says why there
-// is no set if too many are not disjoint.
+// disjoint compares a picture that is shown for the second time with the others. It returns the
+// reason if too many are not disjoint.
 func (g *gallery) disjoint(p *picture) (why string) {
 	var others []*picture
 	for _, q := range g.all {

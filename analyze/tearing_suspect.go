@@ -18,7 +18,8 @@ func noReach() reach {
 
 func (r *reach) certain() bool { return r.sure0 == r.may0 && r.sure1 == r.may1 }
 
-// reach tells from spans alone: a span's ends differ, and of what lies between nothing is known.
+// reach derives the reach from spans alone: a span's ends differ, and the bytes between may or may
+// not.
 func (a *Area) reach(c *frame.Change) reach {
 	r := noReach()
 	for _, s := range c.Spans {
@@ -149,7 +150,7 @@ func (s *suspects) merge(n *suspects) {
 	s.found = append(s.found, n.found...)
 }
 
-// report tells what is suspected, with evidence where there is no better.
+// report adds the suspected tears, with evidence unless better evidence exists.
 func (s *suspects) report(r *Result, lost float64, evidence bool) {
 	var count [2]Value
 	for i, name := range []string{"suspected_frames", "suspected_below_first"} {
@@ -164,7 +165,7 @@ func (s *suspects) report(r *Result, lost float64, evidence bool) {
 		v.Frames = append(v.Frames, f.Frame)
 		if evidence && i < shown {
 			r.Evidence = append(r.Evidence, Evidence{Kind: "suspected", Frame: f.Frame, Rows: []int{f.Row},
-				Text: fmt.Sprintf("suspected tear: what is %s line %d changed first, the rest a frame later", order,
+				Text: fmt.Sprintf("suspected tear: the part %s line %d changed first, the rest a frame later", order,
 					f.Row)})
 		}
 	}
@@ -181,7 +182,7 @@ type cover struct {
 	area   *Area
 	bits   []uint64
 	pixels int
-	done   []extent // of each line: what is known to be reached
+	done   []extent // of each line: the extent known to be reached
 }
 
 type extent struct{ from, to int }
@@ -233,7 +234,7 @@ func (a *Area) covers(c *frame.Change) bool {
 	return left.pixels == 0
 }
 
-// restart forgets what was reached.
+// restart resets the reached extents.
 func (v *cover) restart() {
 	copy(v.bits, v.area.bits)
 	v.pixels = v.area.Pixels

@@ -73,9 +73,8 @@ func truthTears(truth synth.Truth) (n int) {
 	return n
 }
 
-// flicker is a film of disjoint images, torn at random lines, some of them in the middle of one,
-// with frames that show something else. Its first frames show the images. Samples vary by up to
-// noise.
+// flicker is a film of disjoint images, torn at random lines, some of them in the middle of one.
+// Some frames show another picture. Its first frames show the images. Samples vary by up to noise.
 func flicker(t testing.TB, rng *rand.Rand, p frame.PixelFormat, images, noise int) *film {
 	t.Helper()
 	f, err := frame.NewFormat(p, 2*(8+rng.IntN(30)), 2*(5+rng.IntN(10)))

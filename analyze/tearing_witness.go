@@ -11,9 +11,10 @@ import (
 type witness struct {
 	*Case
 	decoder *strip.Decoder
-	against int  // frames that look torn, and are not
-	silent  int  // frames of which it cannot tell
-	doubts  bool // an image of the set may be torn itself: what is shown most often need not be whole
+	against int // frames that look torn, and are not
+	silent  int // frames of which it cannot tell
+	// an image of the set may be torn itself: the most frequent picture need not be whole
+	doubts bool
 }
 
 // newWitness returns nil where a frame, which is s, shows no strip.

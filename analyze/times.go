@@ -7,10 +7,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Times says when a window's frames were on the screen. A signal has a steady beat, and the stamps
-// of its frames jitter: so a frame's time is its sequence number times the fitted period, and the
-// stamps give its bounds. Frames of a file that brings times of its own, and that do not follow a
-// beat, are taken at their stamps.
+// Times has the times of a window's frames on the screen. A signal has a steady beat, and the
+// stamps of its frames jitter. So a frame's time is its sequence number times the fitted period,
+// and the stamps give its bounds. Frames of a file that brings its own times and does not follow a
+// beat have the time of their stamps.
 type Times struct {
 	first  int // number of the first frame that is known
 	stamps stamps
@@ -73,8 +73,8 @@ func (t *Times) beats(seq uint64) int64 {
 	return n*(t.femto/femtosPerNano) + n*(t.femto%femtosPerNano)/femtosPerNano
 }
 
-// rounding is by how much the times of a file may be off its beat and still be those of a beat:
-// containers round to milliseconds.
+// rounding is how far the times of a file may be off its beat and still follow it: containers round
+// to milliseconds.
 const rounding = time.Millisecond
 
 // steady reports whether no stamp is off its beat by more than rounding.
@@ -104,13 +104,13 @@ func (t *Times) At(n int) timeline.Time {
 	return t.onBeat(s.sequence)
 }
 
-// Bounds returns between which times frame n was sampled. At(n) lies in it.
+// Bounds returns the interval in which frame n was sampled. It contains At(n).
 func (t *Times) Bounds(n int) timeline.Interval {
 	at, in := t.At(n), t.stamp(n).sampled
 	return timeline.Interval{Earliest: min(at, in.Earliest), Latest: max(at, in.Latest)}
 }
 
-// Period returns the time from one frame to the next, or 0 where there is no beat.
+// Period returns the time from one frame to the next, or 0 without a beat.
 func (t *Times) Period() time.Duration {
 	if t.femto == 0 {
 		return 0

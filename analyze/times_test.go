@@ -8,9 +8,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestSince: what a frame shows behind lost ones may have been there as early as the first of
-// these, whose stamp would have been as wide as the others', but no earlier than the last frame
-// that was seen.
+// TestSince: the content of a frame after lost ones may have appeared with the first of these,
+// whose stamp would have been as wide as the others'. It cannot have appeared before the last seen
+// frame.
 func TestSince(t *testing.T) {
 	f, _ := frame.NewFormat(frame.BGR4, 64, 8)
 	for _, tc := range []struct {

@@ -49,8 +49,8 @@ func (m *folded) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// TestUnfold holds every measure of films whose frames are brought row by row against that of whole
-// ones, also where frames are damaged.
+// TestUnfold compares every measure of films whose frames come row by row with that of whole ones,
+// also with damaged frames.
 func TestUnfold(t *testing.T) {
 	partly := 0
 	for seed := range analyzetest.Seeds(uint64(30)) {

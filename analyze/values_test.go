@@ -25,8 +25,8 @@ func wantDeclared(t testing.TB, results ...Result) {
 	}
 }
 
-// TestLoadValuesAreDeclared: a load that is looked at in all ways has all values that are declared,
-// those that count from T0 or those that count from the first change.
+// TestLoadValuesAreDeclared: a load measured in all ways has all declared values, from T0 or from
+// the first change.
 func TestLoadValuesAreDeclared(t *testing.T) {
 	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
 		shown{2500, 60, 20})

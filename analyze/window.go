@@ -66,7 +66,7 @@ func (w *Window) first() int {
 // ErrWindow is wrapped by every error about a window that cannot be measured.
 var ErrWindow = errors.New("cannot measure this window")
 
-// check reports why a window cannot be measured, and returns the segment that it stands in.
+// check returns the window's segment, or an error if the window cannot be measured.
 func (w *Window) check(rec Recording) (frame.Segment, error) {
 	n := rec.Frames()
 	last := max(w.End, w.Red)
@@ -74,7 +74,7 @@ func (w *Window) check(rec Recording) (frame.Segment, error) {
 	case n == 0:
 		return frame.Segment{}, fmt.Errorf("%w: the recording has no frames", ErrWindow)
 	case w.End < w.Start:
-		return frame.Segment{}, fmt.Errorf("%w: there is no frame between %d and %d; choose others with --frames A:B",
+		return frame.Segment{}, fmt.Errorf("%w: no frame between %d and %d; choose others with --frames A:B",
 			ErrWindow, w.Start, w.End+1)
 	case w.first() < 0 || last >= n:
 		return frame.Segment{}, fmt.Errorf("%w: frames %d to %d are asked for and the recording has 0 to %d", ErrWindow,

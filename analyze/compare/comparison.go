@@ -37,8 +37,8 @@ type Options struct {
 	// Threshold is the fraction below which a difference is of no interest. Nil leaves each measure
 	// its own.
 	Threshold *float64
-	// Primary names the measure that is shown first and decides what is inconclusive: window,
-	// measure and value, or fewer of them. Empty is the first that people look at.
+	// Primary names the measure that is shown first and decides an inconclusive comparison. It is
+	// window, measure and value, or fewer of them. Empty means the usual first measure.
 	Primary string
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// TestSuspectedValuesDecideNothing: what is only suspected may differ, and fails nobody.
+// TestSuspectedValuesDecideNothing: suspected values may differ without a failure.
 func TestSuspectedValuesDecideNothing(t *testing.T) {
 	of := func(v float64, state analyze.State) *Set {
 		set := &Set{Path: "p"}

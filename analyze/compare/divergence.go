@@ -18,9 +18,9 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// divergence is the first pair of frames in which two windows differ. Frames belong together whose
-// sequence numbers lie equally far behind those of their window's start; where one of the two was
-// lost there is no pair, and the next is looked at.
+// divergence is the first pair of frames in which two windows differ. Two frames are a pair if
+// their sequence numbers are equally far from their window's start. If one of the two was lost, the
+// next pair is compared.
 type divergence struct {
 	found      bool
 	a, b       divergedFrame
@@ -49,7 +49,7 @@ type divergenceJSON struct {
 	SinceA   int64    `json:"since_start_a_ns"`
 	SinceB   int64    `json:"since_start_b_ns"`
 	Pixels   int      `json:"pixels"`
-	Region   []int    `json:"region"` // x, y, width, height around them
+	Region   []int    `json:"region"` // x, y, width and height around them
 	Alike    int      `json:"alike_frames"`
 	Unpaired int      `json:"unpaired_frames"`
 	Pictures []string `json:"pictures"`

@@ -26,15 +26,15 @@ func FolderFiles() []string {
 		pairVideoFile + ".json"}
 }
 
-// Folder holds what can be seen of a comparison: the difference of the heat maps, the first frames
+// Folder has the visual evidence of a comparison: the difference of the heat maps, the first frames
 // that differ, and a video of both runs.
 type Folder struct {
 	staged *staging.Folder
 	path   string // as asked for
 }
 
-// BeginFolder prepares to write a folder, over what has the same name there. What makes that
-// impossible is told now. Write or Abandon ends it in any case.
+// BeginFolder prepares to write a folder, replacing one of the same name. It returns an error if
+// the folder cannot be written. Write or Abandon must end it.
 func BeginFolder(path string) (*Folder, error) {
 	staged, err := staging.Begin(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func BeginFolder(path string) (*Folder, error) {
 	return &Folder{staged, path}, nil
 }
 
-// Abandon takes away what was written. Nil is a folder that nobody has asked for.
+// Abandon removes the written files. A nil folder was not requested.
 func (f *Folder) Abandon() error {
 	if f == nil {
 		return nil
@@ -51,9 +51,9 @@ func (f *Folder) Abandon() error {
 	return f.staged.Abandon()
 }
 
-// Write draws what can be seen of the two runs that are shown, and puts it in place when all is
-// there. What cannot be drawn is a refusal in the comparison's evidence. If it fails, the
-// comparison says nothing of files.
+// Write draws the evidence of the two shown runs, and moves the folder into place when it is
+// complete. A picture that cannot be drawn is a refusal in the comparison's evidence. If Write
+// fails, the comparison names no files.
 func (f *Folder) Write(ctx context.Context, c *Comparison, progress runfolder.Progress) error {
 	d := drawing{Comparison: c, progress: progress, made: f.staged.Dir(), shown: f.path}
 	err := f.staged.Finish(d.all(ctx))
@@ -66,7 +66,7 @@ func (f *Folder) Write(ctx context.Context, c *Comparison, progress runfolder.Pr
 // Evidence is what a folder has, in words.
 type Evidence struct{ Name, Text string }
 
-// Evidence tells what was drawn; nothing if no folder was written.
+// Evidence returns the drawn evidence; none if no folder was written.
 func (c *Comparison) Evidence() (all []Evidence) {
 	if c.heat != nil {
 		all = append(all, Evidence{"heat maps", c.heat.text()})

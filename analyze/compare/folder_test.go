@@ -60,7 +60,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestFolderThatFails: nothing is left, and nothing is told of it.
+// TestFolderThatFails: no file is left, and the comparison names none.
 func TestFolderThatFails(t *testing.T) {
 	a, b := &Set{Path: "a", Runs: []Run{filmRun(t, "1", 1, 2)}}, &Set{Path: "b", Runs: []Run{filmRun(t, "2", 1, 3)}}
 	c, err := Compare(a, b, Options{})

@@ -11,8 +11,7 @@ import (
 )
 
 // JUnit XML, as Jenkins, GitLab and others read it: testsuites of testsuite of testcase. A measure
-// that got worse is a failure, an inconclusive one is skipped, since that is the only word there
-// which is neither.
+// that got worse is a failure. An inconclusive one is skipped, since JUnit has no closer state.
 type (
 	junitRoot struct {
 		XMLName  xml.Name     `xml:"testsuites"`

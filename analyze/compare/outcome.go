@@ -18,8 +18,8 @@ const (
 	Inconclusive Outcome = "inconclusive" // of the primary, or of any value where none was named, it cannot be told
 )
 
-// Outcome returns it with a sentence that names the first value which decided it; none did if it
-// passed. Values without a better direction decide nothing, nor does what is only suspected.
+// Outcome returns the outcome and a sentence that names the first deciding value; a passed
+// comparison has none. Values without a better direction and suspected values do not decide.
 func (c *Comparison) Outcome() (o Outcome, why string) {
 	var worse, untold []*Value
 	for i := range c.Values {

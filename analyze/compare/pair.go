@@ -20,7 +20,7 @@ type pairVideo struct {
 	refusal string // why there is none
 }
 
-// pairJSON tells of the video; its map stands in the file of that name with .json behind it.
+// pairJSON describes the video. The video's map is the file of that name plus .json.
 type pairJSON struct {
 	Video   string `json:"video"`
 	Refusal string `json:"refusal,omitempty"`

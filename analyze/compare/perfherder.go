@@ -10,9 +10,9 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// Perfherder's performance artifact, as Treeherder's schemas/performance-artifact.json has it, with
-// the limits of Firefox's own copy of that schema, which are narrower. It tells what B is;
-// Perfherder compares by itself with what it was told before.
+// Perfherder's performance artifact, by Treeherder's schemas/performance-artifact.json. The limits
+// are those of Firefox's own copy of that schema, which are narrower. It contains B only.
+// Perfherder compares it with earlier artifacts itself.
 type (
 	perfherderJSON struct {
 		Framework   perfherderName   `json:"framework"`
@@ -23,7 +23,7 @@ type (
 		Name    string `json:"name"`
 		Version string `json:"version,omitempty"`
 	}
-	// perfherderPart is a suite, which has subtests, or a subtest, which has replicates.
+	// perfherderPart is a suite with subtests, or a subtest with replicates.
 	perfherderPart struct {
 		Name       string           `json:"name"`
 		Value      *float64         `json:"value,omitempty"`

@@ -28,8 +28,8 @@ func (c *Comparison) window(r *Run) (*report.Window, bool) {
 	return nil, false
 }
 
-// noRecordingError says that a run has no recording, or another one, which is no failure of a
-// comparison.
+// noRecordingError means that a run's recording is missing or another one. The comparison does not
+// fail.
 type noRecordingError struct{ error }
 
 // twoRecordings opens those of the two runs that are shown.

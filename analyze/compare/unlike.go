@@ -90,7 +90,8 @@ func mean(texts []string) (m float64, ok bool) {
 	return m, true
 }
 
-// used fills in what was used in a window for results of a time when only settings told it.
+// used fills in the settings of a window for results that are so old that only their settings have
+// them.
 func used(w *report.Window, s *report.Settings) {
 	if w.Tolerance == 0 && w.MinPixels == 0 && len(w.Masks) == 0 && w.Noise == nil {
 		w.Tolerance, w.MinPixels, w.Masks = s.Tolerance, s.MinPixels, s.Masks

@@ -24,8 +24,8 @@ func (k Key) String() string {
 	return name
 }
 
-// Called says that a value goes by a name: window, measure and value, or measure and value, or one
-// of the two.
+// Called reports whether a value has a name: window, measure and value, or measure and value, or
+// one of the two.
 func (k Key) Called(name string) bool {
 	return slices.Contains([]string{k.String(), k.Measure + "." + k.Value, k.Measure, k.Value}, name)
 }
@@ -75,7 +75,7 @@ type found struct {
 	point   stats.Point
 }
 
-// values returns what each value is in the runs that have it, and the values in the order of their
+// values returns the values of the runs that have them, and the values' keys in the order of their
 // first run.
 func (s *Set) values() (order []Key, all map[Key][]found) {
 	all = map[Key][]found{}
@@ -118,7 +118,7 @@ func pairOf(key Key, a, b []found, threshold *float64) (m Value, p stats.Pair, w
 		func(f found) bool { return f.value.State == analyze.Suspected })
 	measure := stats.Measure{Name: key.String(), Unit: first.value.Unit, Better: first.value.Better,
 		Threshold: first.value.Threshold}
-	if suspected { // what is only suspected fails nobody
+	if suspected { // suspected values fail nobody
 		measure.Better = analyze.Neither
 	}
 	switch {

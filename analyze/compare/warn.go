@@ -12,7 +12,7 @@ import (
 func (c *Comparison) warn(name string, s *Set, keys []Key, other map[Key][]found) {
 	if runs, times := s.retried(); runs > 0 {
 		c.Warnings = append(c.Warnings,
-			fmt.Sprintf("%s of %s began again, %s in all; what came out is among the values",
+			fmt.Sprintf("%s of %s began again, %s in all; their results are among the values",
 				wording.Plural(runs, "run"), name, wording.Plural(times, "time")))
 	}
 	if n := len(s.Without); n > 0 {

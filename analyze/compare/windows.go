@@ -8,10 +8,12 @@ import (
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
-// nameWindows says which windows of the runs belong together, by giving those the same key. Where
-// each run has one window these do, whatever they are called. Else those of one name do. A run that
-// shares no name with the first run of A, as when windows are called after the files that they come
-// from, but has as many windows, is paired with it by position. It returns what to know about that.
+// nameWindows gives matching windows of the runs the same key, and returns warnings.
+//
+//  1. If each run has one window, these match whatever their names.
+//  2. Otherwise windows of one name match.
+//  3. A run that shares no name with the first run of A but has as many windows is matched by
+//     position. This happens when windows are named after their source files.
 func nameWindows(a, b *Set) (warnings []string) {
 	if a.oneWindow() && b.oneWindow() {
 		a.eachRun(func(r *Run) { r.keys = make([]string, 1) })

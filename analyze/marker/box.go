@@ -10,19 +10,19 @@ import (
 const (
 	// leastArea is the part of a frame that a marker must cover to be one at all.
 	leastArea = 0.2
-	// leastShare is the part of the looks at a frame that then shows the marker. A box that is a of
-	// the frame wide and b high, a·b ≥ 0.2, holds at least ⌊7a⌋ of the 8 columns; the least is one
-	// of them where a is just under 2/7 and b over 0.7: 8.7 %.
+	// leastShare is the minimum part of the looks that then show the marker. A box is a of the
+	// frame wide and b high, with a·b ≥ 0.2. It holds at least ⌊7a⌋ of the 8 columns. The minimum
+	// is one column, where a is just under 2/7 and b over 0.7: 8.7 %.
 	leastShare = 0.08
 )
 
-// box returns the bounding box of a hue, or an empty one if what is in it is not a full marker.
-// Rows and columns with less than half as many pixels of it as the fullest are left out, so that a
-// green spot in a browser's bar does not stretch it. The lines of a code, which show little of the
-// marker, belong to it.
+// box returns the bounding box of a hue, or an empty one if the box is not a full marker. It omits
+// rows and columns with less than half as many pixels of the hue as the fullest. So a green spot in
+// a browser's bar does not stretch the box. The lines of a code, which show little of the marker,
+// belong to it.
 //
-// While nothing changes inside the box, it stays what it is until reach pixels outside have
-// changed: so many are needed for a row or column to come up to half of the fullest.
+// While the box's content does not change, the box is the same until reach pixels outside have
+// changed. A row or column needs that many to get to half of the fullest.
 func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 	clear(e.col)
 	for y := range e.row {
@@ -56,8 +56,8 @@ func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 	return f.Rectangle, min(lackX, lackY)
 }
 
-// ends returns the range outside of which no number is at least half of the highest, and by how
-// much the highest of those outside falls short of that.
+// ends returns the range that contains every number of at least half of the highest. lack is the
+// distance from that limit to the highest number outside the range.
 func ends(n []int32) (first, end, lack int) {
 	var most int32
 	for _, v := range n {
@@ -92,8 +92,8 @@ func similar(box, r image.Rectangle) bool {
 // similarShare is the part of the looks at a region that then shows the marker.
 const similarShare = 0.7
 
-// spans reports whether a box reaches from one side of a region to the other, as what bars leave
-// free does.
+// spans reports whether a box reaches from one side of a region to the other, like the area that
+// bars leave free.
 func spans(box, r image.Rectangle) bool {
 	return box.Min.X <= r.Min.X && box.Max.X >= r.Max.X || box.Min.Y <= r.Min.Y && box.Max.Y >= r.Max.Y
 }

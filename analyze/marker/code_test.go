@@ -12,9 +12,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// marked is a reel of 2 white frames, 6 green ones, 6 of content and 6 red ones, in a region of the
-// frame, with codes on the markers; nil for none. A page draws a code late frames after the marker
-// came.
+// marked is a reel of 2 white frames, 6 green ones, 6 of content and 6 red ones. It is in a region
+// of the frame, with codes on the markers; nil means no code. A page draws a code late frames after
+// the marker came.
 func marked(t *testing.T, p frame.PixelFormat, w, h int, region image.Rectangle, green, red *strip.Code,
 	late int) *reel {
 	t.Helper()

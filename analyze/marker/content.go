@@ -5,7 +5,7 @@ import (
 	"image"
 )
 
-// contentState is what is known between green and red.
+// contentState is the state between green and red.
 type contentState struct {
 	band     [2]int // lines of full-width red in the last frame
 	bandFrom int    // first frame with any, or -1
@@ -17,7 +17,7 @@ type contentState struct {
 	// A red in another box than the green's. It is believed only if no other comes.
 	aside   aside
 	believe bool
-	asideW  Window // with that red; if believe
+	asideW  Window // the window with that red; valid if believe is set
 
 	changedAt int     // last frame that changed
 	reddest   float64 // highest share of red among the frames that were looked at
@@ -34,9 +34,9 @@ type aside struct {
 
 // doContent waits for the red.
 //
-// A frame is looked at if it may be all red or green, or have a line that is all red, or a red box
-// beside a bar; see looks for how that is known without pixels. What was there at the last look is
-// so still in the bounds, so that each change of it is looked at.
+// A frame is looked at if it may be all red or green, have a line that is all red, or have a red
+// box beside a bar. looks finds this without pixels. The content of the last look is kept in the
+// bounds, so every change of it is looked at.
 func (d *Detector) doContent() {
 	c, l := &d.content, d.looks
 	if c.slides && d.slid() {
@@ -105,7 +105,7 @@ func (d *Detector) redAside() {
 	if code, _, ok := d.eye.code(d.image, box); ok {
 		w.RedCode = &code
 	}
-	w.warn(fmt.Sprintf("the green covered %v and the red covers %v only: what lies in both is measured", w.GreenRegion,
+	w.warn(fmt.Sprintf("the green covered %v and the red covers %v only: their common part is measured", w.GreenRegion,
 		box))
 	first := a.first
 	if a.box.Empty() {

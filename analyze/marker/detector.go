@@ -10,14 +10,14 @@ import (
 
 // Options of a detector; the zero value is the definition of the package.
 type Options struct {
-	// Tolerance is how far a pixel of a noisy green may stray from the green's mean colour, in
-	// sample values of RGB; 0 for 32, which noise of ±6 in any format stays below.
+	// Tolerance is how far a pixel of a noisy green may differ from the green's mean colour, in
+	// sample values of RGB. 0 means 32. Noise of ±6 in any format stays below that.
 	Tolerance int
 	// Region is where markers are looked for, in pixels of the frame; empty for their bounding box.
 	Region image.Rectangle
-	// Nonce names the run whose markers are wanted: those with the code of another one are refused
-	// as stale. A red without a code is named in the window's warnings, and so is its green if it
-	// has none either. Empty: codes are read, and any will do.
+	// Nonce names the run whose markers are wanted. Markers with the code of another run are
+	// refused as stale. A red without a code is named in the window's warnings, and so is its green
+	// without a code. If Nonce is empty, any code is accepted.
 	Nonce string
 	// Stop is asked by [Find] before each frame, as a context's Err: an error ends the search. May
 	// be nil.
@@ -83,13 +83,13 @@ func New(o Options) *Detector {
 	return d
 }
 
-// Add takes the next frame. Of the step, its number, its metadata, its change (nil if that is not
-// known) and its image's layout are needed. pixels is asked for the frame's image if the change
-// alone does not tell enough, at most once; nil stands for the step's own image. Numbers must
-// ascend. Where the format changes, a window in the making ends with an error.
+// Add takes the next frame. It uses the step's number, metadata, change (nil if unknown) and its
+// image's layout. If the change alone is not enough, Add calls pixels for the frame's image, at
+// most once. A nil pixels stands for the step's own image. Numbers must ascend. A change of the
+// format ends a window in the making with an error.
 //
-// An error says that the frame could not be looked at. The detector goes on as if the frame had
-// been what could be known of it without.
+// An error means that the frame could not be looked at. The detector continues with the facts that
+// do not need its pixels.
 func (d *Detector) Add(step *frame.Step, pixels func() (frame.Image, error)) error {
 	switch {
 	case step.Image.Layout == nil:
@@ -246,7 +246,7 @@ func (d *Detector) field() field {
 	return field{Rectangle: d.w.Region}
 }
 
-// emit ends the window in the making, which has a red that was held. What is measured lies in both
+// emit ends the window in the making, whose red was held. The measured region is inside both
 // markers' boxes.
 func (d *Detector) emit(w Window) {
 	w.Region = w.GreenRegion.Intersect(w.RedRegion)

@@ -37,7 +37,7 @@ type film struct {
 	n       int
 	noSpans bool
 	d       *Detector
-	film    []frame.Step // what was shown, for other detectors
+	film    []frame.Step // the frames shown, for other detectors
 	lose    int          // frames that are lost before the next one
 	seq     uint64
 }
@@ -91,7 +91,7 @@ func torn(row int, upper, lower picture) picture {
 func page(n int) picture {
 	return func(x, y int) [3]int {
 		if x/8 == n%30 && y > 20 && y < 60 {
-			return [3]int{200, 30, 40} // red is no marker where it does not fill a row
+			return [3]int{200, 30, 40} // red that does not fill a row is not a marker
 		}
 		return [3]int{240 - y/2, 240, 250 - x/4}
 	}
@@ -144,7 +144,7 @@ func (f *film) change(pix []byte) *frame.Change {
 	return c
 }
 
-// run shows a whole good window: 5 green, 6 content, 5 red, from frame 2 on.
+// run shows a whole good window from frame 2 on: 5 green, 6 content and 5 red frames.
 func (f *film) run() {
 	f.show(2, white)
 	f.show(5, green)

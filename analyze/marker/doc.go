@@ -1,10 +1,9 @@
-// Package marker finds the sync markers: the full green before and the full red after what is
-// measured, and in between the frames at which a measure begins and ends.
+// Package marker finds the sync markers: the full green before the measured content and the full
+// red after it. It also finds the frames at which a measure begins and ends.
 //
-// Place in the flow: a [Detector] is given every frame of a recording in order, with how it
-// changed, and returns one [Window] for each green that a red follows; [Find] does so for a
-// recording, and a live rig frame by frame. Measures work within a window. Where no red comes,
-// [FindStill] says where the content ends.
+// A [Detector] gets every frame of a recording in order, with its change. It returns one [Window]
+// for each green that a red follows. [Find] does so for a recording, and a live rig frame by frame.
+// Measures work within a window. If no red comes, [FindStill] finds the end of the content.
 //
 // # Definitions
 //
@@ -12,46 +11,48 @@
 //	s  Start  first frame that differs from the held green; a torn green counts
 //	e  End    last content frame without any red
 //	r  Red    first full red frame
-//	R  Region what the green covers and the red covers, too
+//	R  Region common part of the green's and the red's box
 //
-// A pixel is green if its green stands out of red and blue by at least [chroma] and red and blue
-// differ by little; red likewise. That looks at colour differences only, so that full range,
-// limited range, a range compressed twice (30…218) and noise of ±6 pass alike. A marker is full if
-// at least 99 % of a region's pixels have its colour, and held if it is full in at least 3 frames.
-// Its region is its bounding box.
+// A pixel is green if its green exceeds red and blue by at least [chroma], and red and blue differ
+// by little. Red is defined likewise. Only colour differences matter. So full range, limited range,
+// a range compressed twice (30…218) and noise of ±6 all pass. A marker is full if at least 99 % of
+// a region's pixels have its colour. It is held if it is full in at least 3 frames. Its region is
+// its bounding box.
 //
-// A held green whose frames are equal bit by bit ends with the first frame that changes anything in
-// its box. If its frames differ from each other there is noise, and it ends with the first frame in
-// which more pixels than before stray from its mean colour by more than [Options.Tolerance].
+// If the frames of a held green are equal bit by bit, it ends with the first frame that changes its
+// box. If its frames differ, they have noise. It then ends with the first frame with more pixels
+// than before that differ from its mean colour by more than [Options.Tolerance].
 //
-// A red that appears in rows and not yet everywhere is torn; up to 3 such frames before r belong
-// to neither content nor marker. Full-width red that stands longer is content.
+// A red that is in some rows only is torn. Up to 3 such frames before r belong to neither content
+// nor marker. A full-width red that lasts longer is content.
 //
 // # Bars that slide
 //
-// While green is held, its box may change: a browser's bars come and go. What counts is the box
-// that was last the same in 3 frames. A frame in which the green has lost its edge begins the
-// content, unless the green is held again, in another box with at least three quarters of the one
-// before or in the same. A red that leaves free an edge of R, from side to side, is believed if it
-// is held and no other red comes before the next green or the end. Then R is what lies in both
-// boxes: outside of it the bar that stands at one end would be measured as content. s is the first
-// frame that differs anywhere in the green's box. Each of these is a warning of the window.
+// While green is held, its box may change, since a browser's bars come and go. The last box that
+// was the same in 3 frames counts. A frame in which the green has lost its edge begins the content,
+// unless the green is held again. It must then be in the same box, or in one with at least three
+// quarters of the previous one.
+//
+// A red may leave free an edge of R, from side to side. It is accepted if it is held and no other
+// red comes before the next green or the end. R is then the common part of both boxes: outside of
+// it, a bar at one end would be measured as content. s is the first frame that differs anywhere in
+// the green's box. Each of these is a warning of the window.
 //
 // # Codes
 //
-// A page may draw copy 0 of the code strip on its markers ([strip.MarkerCode]). Where it can be
-// read its place counts neither for a full marker nor as a change, and what it says stands in the
-// window. With [Options.Nonce] a marker of another run is refused.
+// A page may draw copy 0 of the code strip on its markers ([strip.MarkerCode]). If it can be read,
+// its place counts neither for a full marker nor as a change. The window contains the code. With
+// [Options.Nonce] a marker of another run is refused.
 //
 // # Losses
 //
-// Frames that are missing are told where they widen a bound: before s and before r. [Find] takes
-// frames that cannot be read for missing, and says so.
+// Missing frames are reported where they widen a bound: before s and before r. [Find] treats
+// unreadable frames as missing, and reports that.
 //
 // # Cost and ownership
 //
-// Most frames are decided from their changes. Pixels are asked for where a marker may be, come or
-// go; looks.go tells how that is known. So a page that plays a video costs some five decoded
-// frames, and noise or a picture that moves as a whole each frame. Nothing keeps a frame, nothing
-// is allocated per frame. A Detector belongs to one goroutine.
+// Most frames are decided from their changes. Pixels are read where a marker may be, come or go;
+// looks.go explains how. So a page with a video costs some five decoded frames. Noise, or a picture
+// that moves as a whole, costs each frame. The package keeps no frame and does not allocate per
+// frame. A Detector belongs to one goroutine.
 package marker

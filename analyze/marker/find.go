@@ -60,8 +60,8 @@ func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
 	return d.Finish()
 }
 
-// skim goes through changes, and returns the frame from which on it is better to play, or that
-// cannot be read.
+// skim iterates over changes. It returns the frame from which playing is better, or the first
+// unreadable frame.
 func (d *Detector) skim(seq Sequence, from, to int, mayPlay bool) (next int, err error) {
 	next, row := from, 0
 	pixels := func() (frame.Image, error) { return seq.Image(next) }
@@ -96,8 +96,8 @@ func (d *Detector) mayGoOn(err error) error {
 	return err
 }
 
-// play decodes frames in turn, and returns the frame from which on it is better to skim, or that
-// cannot be read.
+// play decodes frames in turn. It returns the frame from which skimming is better, or the first
+// unreadable frame.
 func (d *Detector) play(p Player, from, to int) (next int, err error) {
 	next, row := from, 0
 	for step, err := range p.Steps(from, to) {

@@ -39,7 +39,7 @@ func (g *Glance) find(m frame.Image, h hue) (image.Rectangle, bool) {
 	return box, !box.Empty()
 }
 
-// maybe looks at a grid of places, some of which lie in any marker that is large enough to be one.
+// maybe samples a grid of places. Any marker that is large enough covers some of them.
 func (g *Glance) maybe(m frame.Image, h hue) bool {
 	const across = 8
 	f, n := g.eye.layout.Format, 0

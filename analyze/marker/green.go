@@ -5,7 +5,7 @@ import (
 	"image"
 )
 
-// greenState is what is known while a green is held.
+// greenState is the state while a green is held.
 type greenState struct {
 	held    candidate
 	outside int       // pixels beside the box that changed since the box was looked for
@@ -33,9 +33,9 @@ func (d *Detector) settle(c *candidate) {
 
 // doGreen waits for the first frame that differs from the held green.
 //
-// If the green's frames are equal bit by bit, that is the first one with a change in it, and known
-// without pixels. Beside the green, bars may slide away and leave more room for it; so much change
-// as that takes is looked at.
+// If the green's frames are equal bit by bit, that is the first one with a change in it, which
+// needs no pixels. Beside the green, bars may slide away and leave more room for it. Changes that
+// are large enough for that are looked at.
 func (d *Detector) doGreen() {
 	g, t := &d.green, d.touched
 	g.outside += t.out
@@ -69,7 +69,7 @@ func (d *Detector) differs() bool {
 	if d.readCode(h); h.code != nil && !d.touches(h.field) { // it was drawn later than the green
 		return false
 	}
-	// Without knowing what changed, equal bit by bit cannot be told from noise.
+	// Without changes, equal bit by bit cannot be distinguished from noise.
 	if d.w.Exact && d.change != nil {
 		return true
 	}
@@ -117,9 +117,9 @@ func (d *Detector) tearAt(n, y0, y1 int) *Tear {
 	return &Tear{n, y0}
 }
 
-// slid follows the green after a frame that differs from it, as long as it may only have lost its
-// edge to bars that slide in; if it is held again, the content has not begun. It reports whether
-// that is so.
+// slid follows the green after a frame that differs from it, while it may only have lost its edge
+// to bars that slide in. If the green is held again, the content has not begun, and slid reports
+// true.
 func (d *Detector) slid() (green bool) {
 	c, r := &d.content, d.w.Region
 	if d.touched.any() && d.look() {

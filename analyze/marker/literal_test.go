@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// literal is the slow detector: it looks at every pixel of every frame that changed, and knows
-// nothing of bars that slide, of codes and of losses. The fast one is held against it.
+// literal is the slow detector. It looks at every pixel of every changed frame, and does not handle
+// sliding bars, codes and losses. The fast one is compared with it.
 
 // state is what the detector waits for.
 type literalState uint8
@@ -186,7 +186,7 @@ func (d *literal) green(n int, m frame.Image, c *frame.Change, changed bool) {
 		return
 	}
 	strays := d.eye.strays(m, d.w.Region, d.ref, d.o.Tolerance)
-	// Without knowing what changed, equal bit by bit cannot be told from noise.
+	// Without changes, equal bit by bit cannot be distinguished from noise.
 	if exact := d.w.Exact && c != nil; !exact && strays <= d.most+spareStrays {
 		d.most = max(d.most, strays)
 		d.w.Exact = false
@@ -428,9 +428,9 @@ func (e *literalEye) fullOf(m frame.Image, r image.Rectangle) hue {
 // litLeastArea is the part of a frame that a green must cover to be a marker at all.
 const litLeastArea = 0.2
 
-// box returns the bounding box of the green, or an empty one if what is in it is not full green.
-// Rows and columns with less than half as much green as the fullest are left out, so that a green
-// spot in a browser's bar does not stretch it.
+// box returns the bounding box of the green, or an empty one if the box is not full green. It omits
+// rows and columns with less than half as much green as the fullest. So a green spot in a browser's
+// bar does not stretch it.
 func (e *literalEye) box(m frame.Image) image.Rectangle {
 	clear(e.col)
 	for y := range e.row {

@@ -7,26 +7,24 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Whether a marker can be in a frame is decided in two steps, so that most frames need no pixels at
-// all.
+// Two steps decide whether a frame can contain a marker. So most frames need no pixels.
 //
-// A marker fills an area only if it shows in at least 80 % of the looks: of 8 places in each line
-// (one column of them may stand on a border). A line has a marker's colour only if 7 of its 8 looks
-// have. What a frame showed there is remembered; a change that touches a look makes it unknown. So,
-// without any pixel of the frames since, the looks that had the colour and those that are unknown
-// together bound how many have it now. While that bound stays under what a marker needs, there is
-// none: the pixels would only say so again. Something that moves in one part of the area makes the
-// looks of that part unknown once and for all, and nothing else; a caret that blinks for an hour is
-// never looked at.
+// A marker fills an area only if it shows in at least 80 % of the looks. Looks are 8 places in each
+// line; one column of them may be on a border. A line has a marker's colour only if 7 of its 8
+// looks have it. The colour of each look is remembered, and a change that touches a look makes it
+// unknown. The looks with the colour and the unknown ones together are an upper bound for now.
+// While that bound is below the limit for a marker, the frame has none, and pixels are not read.
+// Movement in one part of the area makes the looks of that part unknown once, and no others. A
+// caret that blinks for an hour is never looked at.
 //
-// The looks are part of the definition of a full marker, so nothing is guessed.
+// The looks are part of the definition of a full marker, so the result is exact.
 const (
 	lookColumns = 8
 	lineLooks   = 7   // of 8 in a line that may be a marker's
 	fullLooks   = 0.8 // of all in an area that a marker may fill
 )
 
-// looks are what is known of the places that are looked at, in an area of the frame.
+// looks are the states of the sampled places in an area of the frame.
 type looks struct {
 	eye     *eye
 	area    image.Rectangle

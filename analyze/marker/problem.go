@@ -8,7 +8,7 @@ import (
 
 // Problem kinds.
 const (
-	Missing  = "missing"  // no marker at all, or none after what came before
+	Missing  = "missing"  // no marker at all, or none after the previous one
 	TooShort = "short"    // a marker that was not held
 	Returned = "returned" // a marker that came again where content or the other one was due
 	Stale    = "stale"    // a marker of another run
@@ -17,12 +17,13 @@ const (
 
 // Problem is a marker that is not as it should be.
 type Problem struct {
-	Kind  string `json:"kind"`
-	First int    `json:"first"` // frames that show it, to Last; Last is -1 where there are no frames at all
-	Last  int    `json:"last"`
-	// Frames are a few of them, and of those beside them, that are worth looking at, ascending.
+	Kind string `json:"kind"`
+	// first frame that shows the problem, to Last; Last is -1 if the recording has no frames
+	First int `json:"first"`
+	Last  int `json:"last"`
+	// Frames are a few of them and of their neighbours that are worth looking at, ascending.
 	Frames []int  `json:"frames"`
-	Text   string `json:"text"` // what was seen instead
+	Text   string `json:"text"` // what the frames show instead
 }
 
 // maxProblems are kept; the rest is counted.

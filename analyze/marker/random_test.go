@@ -12,7 +12,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// painter makes random films out of what markers are made of and what is like them.
+// painter makes random films of markers and of similar pictures.
 type painter struct {
 	rng    *rand.Rand
 	w, h   int
@@ -150,8 +150,8 @@ func (p *painter) film() *reel {
 	return r
 }
 
-// TestRandomFilms holds the detector against itself looking at every frame that changed, on films
-// in which nothing is as it should be.
+// TestRandomFilms compares the detector with itself looking at every changed frame, on films full
+// of faults.
 func TestRandomFilms(t *testing.T) {
 	var windows, problems, looked, frames, codes, moved int
 	for seed := range analyzetest.Seeds(uint64(80)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 )
 
-// redState is what is known while a red stands.
+// redState is the state while a red is shown.
 type redState struct {
 	spare    int // pixels that may change and leave it full, counted from when it was looked at
 	warnings int // of the window before the red
@@ -36,7 +36,7 @@ func (d *Detector) redRegion() image.Rectangle {
 	}
 	box, _ := d.eye.box(d.image, redHue)
 	if box = r.Union(box); box != r {
-		d.w.warn(fmt.Sprintf("the green covered %v and the red covers %v: what lies in both is measured", r, box))
+		d.w.warn(fmt.Sprintf("the green covered %v and the red covers %v: their common part is measured", r, box))
 	}
 	return box
 }

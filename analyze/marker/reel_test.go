@@ -14,7 +14,7 @@ import (
 	"github.com/eideticker/eideticker/capture/synth"
 )
 
-// reel is a sequence in memory that counts what is asked of it.
+// reel is a sequence in memory that counts its reads.
 type reel struct {
 	layout *frame.Layout
 	size   int

@@ -38,7 +38,7 @@ func (d *Detector) watch(c *candidate, box image.Rectangle, reach int) {
 	c.most = d.eye.strays(d.image, c.field, c.ref, d.o.Tolerance)
 }
 
-// readCode reads the code that stands in a candidate, if that was not done.
+// readCode reads the code in a candidate, unless it was read before.
 func (d *Detector) readCode(c *candidate) {
 	if c.code != nil {
 		return
@@ -48,7 +48,7 @@ func (d *Detector) readCode(c *candidate) {
 	}
 }
 
-// seekState is what is known while a green is looked for.
+// seekState is the state of the search for a green.
 type seekState struct {
 	candidate candidate
 	red       bool // a red stands where none is due
@@ -124,7 +124,7 @@ func (d *Detector) strayRed(n int, isRed bool) {
 	}
 }
 
-// noGreen says how there is no marker at all, and which frame shows it best.
+// noGreen describes how the marker is missing, and returns the frame that shows it best.
 func (d *Detector) noGreen() (text string, frame int) {
 	switch s := &d.seek; {
 	case d.count == 0:

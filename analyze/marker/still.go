@@ -39,13 +39,12 @@ type Still struct {
 var ErrNeverStill = errors.New("never still")
 
 // FindStill finds the end of content that begins with frame from and that no red follows, in frames
-// up to, and not including, to. It needs no pixels. As in every difference that is exact, one
-// sample is a change; a noisy capture is never still.
+// below to. It needs no pixels. As in every exact difference, one sample is a change. A noisy
+// capture is never still.
 //
-// Frame k is still if no frame after End, up to k, changed. From End to k pass as many periods as
-// their sequence numbers are apart; the frames lost between are taken off, for nobody saw them. A
-// span that reaches into the region counts; one that lies all in a rectangle to be ignored does
-// not.
+// Frame k is still if no frame after End, up to k, changed. The time from End to k is the distance
+// of their sequence numbers, in periods, without the frames lost between. A span that reaches into
+// the region counts. A span inside a rectangle to be ignored does not.
 //
 // FindStill returns the cause of ctx's end at the next frame.
 func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) (Still, error) {
@@ -139,8 +138,7 @@ func (w *stillness) changed(s *frame.Step) bool {
 	return false
 }
 
-// ignored reports whether a rectangle lies in one that does not count, as far as it lies in the
-// region.
+// ignored reports whether a rectangle's part in the region is inside an ignored rectangle.
 func (w *stillness) ignored(r image.Rectangle) bool {
 	if !w.o.Region.Empty() {
 		r = r.Intersect(w.o.Region)

@@ -31,8 +31,7 @@ func (r timed) Changes(from, to int) iter.Seq2[*frame.Step, error] {
 	}
 }
 
-// blinks is a reel of frames in which a pixel blinks at some, and another one in a corner at
-// others.
+// blinks is a reel in which one pixel blinks at some frames, and one in a corner at others.
 func blinks(t *testing.T, seq []uint64, pixel, corner map[uint64]bool) timed {
 	t.Helper()
 	f, err := frame.NewFormat(frame.BGR4, 40, 30)

@@ -10,11 +10,11 @@ import (
 
 // # Frames that cannot be read
 //
-// A file may be damaged. The frames that cannot be read are taken for lost: the frame behind them
-// is held against the last one before, and what is counted as missing beside a marker counts them.
-// A window between whose markers there are any, or in one of them, has a warning that names them;
-// those that are in no window are a problem of their own, since markers may have been among them. A
-// marker is held if the frames that show it, and those between them that cannot be read, are three.
+// Unreadable frames of a damaged file count as lost. The next frame is compared with the last one
+// before them. They are included in the missing frames beside a marker. A window with unreadable
+// frames between or in its markers has a warning that names them. Unreadable frames outside windows
+// are a problem of their own, since markers may have been among them. A marker is held if the
+// frames that show it and the unreadable ones between them are three.
 
 // mostUnread is how many places of a sequence may be damaged before it is given up.
 const mostUnread = 64
@@ -31,8 +31,8 @@ type stopped struct{ error }
 
 func (s stopped) Unwrap() error { return s.error }
 
-// tryAdd adds a frame, or leaves all as it was if that cannot be read, but for what is known of
-// pixels.
+// tryAdd adds a frame. If it is unreadable, tryAdd restores the state, except for the knowledge
+// about pixels.
 func (d *Detector) tryAdd(step *frame.Step, pixels func() (frame.Image, error)) error {
 	before := *d
 	var area image.Rectangle
@@ -49,8 +49,8 @@ func (d *Detector) tryAdd(step *frame.Step, pixels func() (frame.Image, error)) 
 	return err
 }
 
-// stepOver goes on with the first frame from a faulty one on that can be read, and returns the next
-// one. Its error says why that is not possible.
+// stepOver continues with the first readable frame after a faulty one, and returns the next one. It
+// returns an error if that is not possible.
 func (d *Detector) stepOver(seq Sequence, fault, to int, why error) (next int, err error) {
 	if s := (stopped{}); errors.As(why, &s) {
 		return fault, s.error
@@ -83,7 +83,7 @@ func (d *Detector) stepOver(seq Sequence, fault, to int, why error) (next int, e
 
 // bridge is the step from the last frame that could be read to frame n.
 func (d *Detector) bridge(seq Sequence, n int) (*frame.Step, error) {
-	err := fmt.Errorf("there is no frame %d", n)
+	err := fmt.Errorf("frame %d does not exist", n)
 	var step frame.Step
 	for s, fault := range seq.Changes(n, n+1) {
 		if err = fault; err == nil {
@@ -105,7 +105,7 @@ func (d *Detector) bridge(seq Sequence, n int) (*frame.Step, error) {
 	l := step.Image.Layout
 	if err != nil || l == nil || before.Layout == nil || before.Layout.Format != l.Format ||
 		len(step.Image.Rows) != len(l.Rows) || len(before.Rows) != len(l.Rows) {
-		return &step, nil // what changed is not known
+		return &step, nil // the change is unknown
 	}
 	step.Change = new(frame.Change)
 	for y, r := range l.Rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/internal/analyzetest"
 )
 
-// TestFindStepsOverDamage: green stands in frames 0 to 29, content in 30 to 49, red in 50 to 79.
+// TestFindStepsOverDamage: frames 0 to 29 are green, 30 to 49 content and 50 to 79 red.
 func TestFindStepsOverDamage(t *testing.T) {
 	for _, c := range []struct {
 		name        string

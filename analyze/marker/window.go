@@ -6,13 +6,13 @@ import (
 	"github.com/eideticker/eideticker/analyze/strip"
 )
 
-// Window is what lies between a green and the red that follows it. Numbers are frame numbers,
-// regions are in pixels of the frame.
+// Window is the content between a green and the next red. Numbers are frame numbers, regions are in
+// pixels of the frame.
 type Window struct {
 	GreenFrom int             `json:"green_from"` // first frame of the held green
 	Green     int             `json:"green"`      // g
 	Start     int             `json:"start"`      // s
-	End       int             `json:"end"`        // e; before s if there is no content at all
+	End       int             `json:"end"`        // e; before s if the content is empty
 	Red       int             `json:"red"`        // r
 	RedTo     int             `json:"red_to"`     // last frame of the held red
 	Region    image.Rectangle `json:"region"`     // R: in the green's box and in the red's
@@ -33,7 +33,7 @@ type Window struct {
 	GreenCode *strip.Code `json:"green_code"`
 	RedCode   *strip.Code `json:"red_code"`
 
-	// Warnings say what was unusual, and did not stop anything.
+	// Warnings describe unusual findings that did not prevent the window.
 	Warnings []string `json:"warnings"`
 }
 

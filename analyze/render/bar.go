@@ -11,7 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// bar is the part of a video below a content, drawn to as little as changes from slot to slot:
+// bar is the part of a video below a content. It redraws only the parts that change from slot to
+// slot:
 //
 //	──────────────┬───── position, with a tick for each mark ────────┬─────────
 //	 title        │ progress     speed index     framerate            │ [start]
@@ -210,8 +211,7 @@ type moment struct {
 	note  string        // such as "not recorded"; empty for a frame as it is
 }
 
-// update draws what is different from the moment before. The parts that are not as they were stand
-// in dirty until clean.
+// update draws the difference from the previous moment. dirty has the changed parts until clean.
 func (b *bar) update(m moment) {
 	part := b.o.part(m.frame)
 	if !b.title.r.Empty() {
@@ -251,7 +251,7 @@ func (b *bar) update(m moment) {
 	b.drawPosition(m.frame)
 }
 
-// clean forgets what has been drawn.
+// clean resets dirty.
 func (b *bar) clean() { b.dirty = b.dirty[:0] }
 
 // seconds is a time with its sign, to a thousandth.

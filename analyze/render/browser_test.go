@@ -16,9 +16,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// seekPage goes to the middle of slots in no order, and keeps what is seen in three places of each.
-// A browser says that it has found a place before it shows it; so the page waits for a frame whose
-// own time is that of the slot.
+// seekPage seeks to the middle of slots in random order, and keeps three pixels of each. A browser
+// reports the end of a seek before it shows the frame. So the page waits for a frame whose own time
+// is that of the slot.
 const seekPage = `<!doctype html><video id=v src=v.mp4 muted preload=auto></video><script>
 var saw;
 const order = [130, 0, 149, 61, 60, 59, 1, 100, 75, 2, 148, 90, 31];
@@ -38,8 +38,7 @@ v.onloadedmetadata = async () => {
 };
 </script>`
 
-// numbered is a frame that says its number in two greys, and has a colour that shows which matrix
-// was used.
+// numbered is a frame that shows its number in two greys, and has a colour that reveals the matrix.
 func numbered(l *frame.Layout, n int, c color.RGBA) frame.Image {
 	w, h := l.Format.Width, l.Format.Height
 	src := make([]byte, 4*w*h)

@@ -7,12 +7,12 @@ import (
 
 // Colour maps for counts.
 //
-// Both are made in OKLab (B. Ottosson, "A perceptual color space for image processing", 2020), in
-// which equal distances look about equally large: lightness L of 0…1, and a hue and chroma for the
-// colour. The sequential map climbs evenly in L from near black over violet, red and orange to a
-// pale yellow, so that more is always lighter, also in print without colour. The diverging map
-// falls evenly in L from a pale grey in the middle to blue on one side and to orange-red on the
-// other. Where sRGB does not reach a chroma, it is lowered, and L stays.
+// Both are made in OKLab (B. Ottosson, "A perceptual color space for image processing", 2020). In
+// it, equal distances look about equally large. A colour has a lightness L of 0…1, a hue and a
+// chroma. The sequential map climbs evenly in L from near black over violet, red and orange to a
+// pale yellow. So more is always lighter, also in print without colour. The diverging map falls
+// evenly in L from a pale grey in the middle to blue on one side and orange-red on the other. If
+// sRGB does not reach a chroma, it is lowered, and L stays.
 
 const mapSteps = 256
 
@@ -50,8 +50,8 @@ func diverging() *colourMap {
 	return &m
 }
 
-// oklch returns the sRGB colour of a lightness, the chroma as near as sRGB has it, and a hue in
-// degrees.
+// oklch returns the sRGB colour of a lightness, a chroma and a hue in degrees. It lowers a chroma
+// that sRGB does not have.
 func oklch(l, chroma, hue float64) color.RGBA {
 	sin, cos := math.Sincos(hue * math.Pi / 180)
 	c, ok := oklab(l, chroma*cos, chroma*sin)

@@ -23,7 +23,7 @@ type encoder struct {
 	err   error
 }
 
-// newEncoder creates the file, and fails where there is no encoder.
+// newEncoder creates the file. It fails without an encoder.
 func newEncoder(path string, size image.Point, o VideoOptions) (*encoder, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func (e *encoder) fail(err error) {
 	}
 }
 
-// write appends what was drawn as a slot.
+// write appends the drawn picture as a slot.
 func (e *encoder) write() error {
 	if e.err == nil {
 		e.fail(errors.Join(e.media.Write(media.Slot), e.media.Flush()))
@@ -77,7 +77,7 @@ func (e *encoder) write() error {
 	return e.err
 }
 
-// close finishes the file, or, if what went before has failed, removes it.
+// close finishes the file. If failed is not nil, it removes the file.
 func (e *encoder) close(failed error) error {
 	err := failed
 	if err == nil {

@@ -24,9 +24,9 @@ type EvidenceOptions struct {
 // ErrEvidence is wrapped where there is nothing to show, or it does not fit its frame.
 var ErrEvidence = errors.New("bad evidence")
 
-// EvidencePicture shows a frame with what was found in it: lines at the rows at which a tear lies,
-// outlines around regions, and below it what each of them says. All evidence is of the one frame.
-// The lines and outlines lie between or around the pixels they mean as far as the scale lets them.
+// EvidencePicture shows a frame with its evidence: lines at the rows of tears, outlines around
+// regions, and their texts below. All evidence is of the one frame. Lines and outlines are between
+// or around the pixels as far as the scale lets them.
 func EvidencePicture(m frame.Image, all []analyze.Evidence, o EvidenceOptions) (*image.RGBA, error) {
 	f := m.Layout.Format
 	if err := checkEvidence(f, all); err != nil {
@@ -73,7 +73,7 @@ func checkEvidence(f frame.Format, all []analyze.Evidence) error {
 			continue
 		}
 		if r, ok := regionOf(e); !ok || !r.In(f.Width, f.Height) {
-			return fmt.Errorf("%w: region %v does not lie in a frame of %dx%d", ErrEvidence, e.Region, f.Width,
+			return fmt.Errorf("%w: region %v is outside a frame of %dx%d", ErrEvidence, e.Region, f.Width,
 				f.Height)
 		}
 	}
@@ -198,8 +198,8 @@ func (s *evidenceSheet) tag(at int, text string, c color.RGBA) {
 	s.fonts.label.drawRight(s.img, s.area.Min.X-s.px(18), at+s.fonts.label.ascent/2, text, c)
 }
 
-// triangle paints one whose tip is at p and whose base is so many pixels to the right, or to the
-// left where negative.
+// triangle paints one with its tip at p. Its base is size pixels to the right, or to the left if
+// negative.
 func triangle(dst *image.RGBA, p image.Point, size int, c color.RGBA) {
 	step := 1
 	if size < 0 {

@@ -78,8 +78,8 @@ func bestColumns(n int) int {
 	return best
 }
 
-// chooseCells keeps at most n cells: the first, the last, those with a mark as far as there is
-// room, and the rest evenly.
+// chooseCells keeps at most n cells: the first, the last and those with a mark. The rest is chosen
+// evenly.
 func chooseCells(cells []Cell, n int) []Cell {
 	if len(cells) <= n {
 		return slices.Clone(cells)
@@ -113,8 +113,7 @@ func chooseCells(cells []Cell, n int) []Cell {
 	return chosen
 }
 
-// evenly returns at most n of the numbers below total, as far from each other and from the ends as
-// can be.
+// evenly returns at most n of the numbers below total, spaced as evenly as possible.
 func evenly(total, n int) []int {
 	n = min(n, total)
 	if n <= 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// paneGeometry is where a recording's frames and its bar stand in a video.
+// paneGeometry has the places of a recording's frames and its bar in a video.
 type paneGeometry struct {
 	in      image.Point     // size of a frame, made even
 	content image.Rectangle // where it goes

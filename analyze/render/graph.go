@@ -37,7 +37,7 @@ type TimeMark struct {
 // ErrGraph is wrapped where a graph cannot be drawn.
 var ErrGraph = errors.New("bad graph")
 
-// maxPoints bounds what is looked at of one series.
+// maxPoints bounds the points that are read of one series.
 const maxPoints = 1 << 24
 
 func (o GraphOptions) withDefaults() (GraphOptions, error) {
@@ -206,8 +206,8 @@ func fitText(s text.Style, t string, width vg.Length) string {
 	return string(runes)
 }
 
-// WriteSVG writes the graph as SVG, whose texts are set in whatever the viewer has of Liberation
-// Sans, Arial and the like.
+// WriteSVG writes the graph as SVG. Its texts use the viewer's Liberation Sans, Arial or a similar
+// font.
 func (g *Graph) WriteSVG(w io.Writer) error {
 	c := vgsvg.NewWith(vgsvg.UseWH(px(float64(g.o.Width)), px(float64(g.o.Height))))
 	g.draw(draw.New(c))

@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// FrameTimeGraph draws how long each frame was on the screen, in milliseconds, as a bar at the time
-// at which it came. Bars of more than twice the median are long frames, and coloured; those that
+// FrameTimeGraph draws the time of each frame on the screen, in milliseconds, as a bar at the time
+// at which it came. Bars of more than twice the median are long frames, and coloured. Bars that
 // leave the picture have their length written on top. The series' unit is "ms", "s" or "ns".
 func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOptions) (*Graph, error) {
 	o, err := o.withDefaults()
@@ -87,7 +87,7 @@ type bars struct {
 	columns     int
 }
 
-// column is what is seen of the frames that begin in one.
+// column summarizes the frames that begin in one column.
 type column struct {
 	from, to    float64 // seconds
 	short, long float64 // milliseconds; 0 for none
@@ -99,7 +99,7 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	taken := c.Min.X - px(40)
 	for _, at := range b.fold(p.X.Min, (p.X.Max-p.X.Min)/float64(b.columns)) {
 		left, right := x(at.from), min(x(at.to), c.Max.X)
-		if gap := px(1); right-left > px(5) { // frames are told apart where there is room
+		if gap := px(1); right-left > px(5) { // frames are separated if they are wide enough
 			right -= gap
 		}
 		block := func(colour color.RGBA, from, to float64) {

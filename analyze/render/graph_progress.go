@@ -112,8 +112,8 @@ func pointsOf(s analyze.Series, seconds func(int) float64) ([]point, error) {
 	return points, nil
 }
 
-// thin leaves at most the first, lowest, highest and last point of each of n columns, which looks
-// the same as all.
+// thin keeps the first, lowest, highest and last point of each of n columns. The result looks the
+// same.
 func thin(points []point, n int) []point {
 	if len(points) <= 4*n {
 		return points

@@ -61,7 +61,7 @@ func TestGraphRefusals(t *testing.T) {
 	}
 }
 
-// TestGraphsOfLittle draws what has hardly anything to show, at sizes and with texts of all kinds.
+// TestGraphsOfLittle draws nearly empty series, at sizes and with texts of all kinds.
 func TestGraphsOfLittle(t *testing.T) {
 	one := analyze.Series{Unit: "ms", Frames: []int{7}, Values: []float64{0}}
 	for _, tc := range []struct {

@@ -96,7 +96,7 @@ func HeatDifference(a, b *analyze.Heat, o HeatOptions) (*image.RGBA, error) {
 	return p.img, nil
 }
 
-// faintest is where on the colour map a count of 1 begins: what lies below is too close to black.
+// faintest is the place of a count of 1 on the colour map. Lower places are too close to black.
 const faintest = 0.16
 
 // ramp gives counts from 1 up their colours.

@@ -14,7 +14,7 @@ import (
 type heatSheet struct {
 	img   *image.RGBA
 	fonts *fonts
-	k     float64 // size of what is drawn around the map
+	k     float64 // size of the frame around the map
 	width int     // of the map, pixels of the frame
 	zoom  int     // pixels of the picture for one of the frame, along each side
 	area  image.Rectangle
@@ -63,7 +63,7 @@ func greyUnder(m frame.Image, h *analyze.Heat) (*image.RGBA, error) {
 	f := m.Layout.Format
 	r := frame.Region{X: h.X, Y: h.Y, Width: h.Width, Height: h.Height}
 	if !r.In(f.Width, f.Height) {
-		return nil, fmt.Errorf("%w: its region %v does not lie in the frame under it, which is %dx%d", ErrHeat, r,
+		return nil, fmt.Errorf("%w: its region %v is outside the frame under it, %dx%d", ErrHeat, r,
 			f.Width, f.Height)
 	}
 	conv := frame.NewConverter(m.Layout)

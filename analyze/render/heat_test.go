@@ -59,7 +59,7 @@ func TestHeatHasTheLegendsColours(t *testing.T) {
 	}
 }
 
-// TestHeatOfOneCount: it is no end of the scale, and the legend has it alone.
+// TestHeatOfOneCount: the scale has a single count, and the legend shows it alone.
 func TestHeatOfOneCount(t *testing.T) {
 	r := newRamp([]uint32{0, 7, 7}, Auto)
 	if got := r.ticks(); len(got) != 1 || got[0].text != "7" {

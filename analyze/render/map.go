@@ -61,12 +61,12 @@ type PairMap struct {
 	RateDen int64  `json:"rate_den"`
 	Content [2]Box `json:"content"` // left, right
 	Start   int    `json:"start"`   // slot at which both runs start: their first frame after the green
-	// Slots are the video's frames in order, each with what stands left and right.
+	// Slots are the video's frames in order, each with its left and right frame.
 	Slots [][2]Slot `json:"slots"`
 }
 
-// mapWriter writes a map slot by slot, so that it takes no memory, and so that it is there as a
-// whole or not at all.
+// mapWriter writes a map slot by slot, so it needs no memory for it. The file appears complete or
+// not at all.
 type mapWriter struct {
 	path  string
 	file  *os.File
@@ -128,7 +128,7 @@ func (s Slot) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// finish writes what comes behind the slots, such as `,"cuts":[]`, and gives the file its name.
+// finish writes the end after the slots, such as `,"cuts":[]`, and gives the file its name.
 func (w *mapWriter) finish(rest string) error {
 	_, _ = w.out.WriteString("]" + rest + "}\n")
 	err := w.out.Flush()

@@ -11,12 +11,12 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// NumPy's file format, version 1.0 (numpy.lib.format): the magic "\x93NUMPY", the version 1 0, the
-// length of the header as a 16-bit little-endian number, the header: a Python dictionary with the
-// keys descr, fortran_order and shape, padded with spaces and ended by a newline so that the data
-// begin at a multiple of 64 bytes. Then the data.
+// NumPy's file format, version 1.0 (numpy.lib.format). It begins with the magic "\x93NUMPY", the
+// version 1 0, and the header's length as a 16-bit little-endian number. The header is a Python
+// dictionary with the keys descr, fortran_order and shape. It is padded with spaces and ends with a
+// newline, so that the data begin at a multiple of 64 bytes. The data follow.
 
-// npyHeader returns what stands before the data of rows×columns numbers of 4 bytes.
+// npyHeader returns the header for rows×columns numbers of 4 bytes.
 func npyHeader(descr string, rows, columns int) []byte {
 	const fixed = 6 + 2 + 2 // magic, version, length
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, columns)
@@ -26,7 +26,7 @@ func npyHeader(descr string, rows, columns int) []byte {
 	return append(head, dict...)
 }
 
-// WriteNPY writes the counts as an array of uint32, shape (Height, Width), that numpy.load reads.
+// WriteNPY writes the counts as an array of uint32 for numpy.load, shape (Height, Width).
 func WriteNPY(w io.Writer, h *analyze.Heat) error {
 	if err := checkHeat(h); err != nil {
 		return fmt.Errorf("write counts: %w", err)
@@ -34,8 +34,8 @@ func WriteNPY(w io.Writer, h *analyze.Heat) error {
 	return writeNPY(w, "<u4", h.Width, h.Counts)
 }
 
-// WriteDifferenceNPY writes b's counts less a's as an array of int32, shape (Height, Width), that
-// numpy.load reads. What int32 cannot hold is written as the nearest that it can.
+// WriteDifferenceNPY writes b's counts less a's as an array of int32 for numpy.load, shape (Height,
+// Width). Values outside int32 are clipped.
 func WriteDifferenceNPY(w io.Writer, a, b *analyze.Heat) error {
 	if err := checkPair(a, b); err != nil {
 		return fmt.Errorf("write difference of counts: %w", err)

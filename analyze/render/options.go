@@ -54,9 +54,9 @@ func (o VideoOptions) keyInterval() int {
 
 func even(n int) int { return n + n&1 }
 
-// sizes returns the size at which frames of a format go in, and the size of the content in the
-// video. H.264 with 4:2:0 chroma has even sides only: a frame that is not scaled gets a black line
-// instead.
+// sizes returns the size at which frames of a format are passed in, and the size of the content in
+// the video. H.264 with 4:2:0 chroma has even sides only. A frame that is not scaled gets a black
+// line instead.
 func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	in = image.Pt(even(f.Width), even(f.Height))
 	if o.MaxHeight < 0 || f.Height <= o.MaxHeight {
@@ -66,7 +66,7 @@ func (o VideoOptions) sizes(f frame.Format) (in, out image.Point) {
 	return in, image.Pt(max(2, even(f.Width*height/f.Height)), height)
 }
 
-// hatch draws what stands for a missing frame: dark stripes, B G R.
+// hatch draws the sign for a missing frame: dark stripes. pix has bytes B G R.
 func hatch(pix []byte, size image.Point) {
 	const stripe = 16
 	for y := range size.Y {

@@ -20,9 +20,8 @@ type Overlay struct {
 	Series      []analyze.Series // each with its value at the frame shown
 	Values      []analyze.Value  // of the whole run
 	Marks       []Mark
-	// Parts are what a video is made of, such as pages that follow each other: from its first frame
-	// on, each has a title, a moment from which times count and values of its own, in place of
-	// those above.
+	// Parts are the parts of a video, such as pages that follow each other. From its first frame
+	// on, each has its own title, zero of time and values, in place of those above.
 	Parts []Part
 	// At says when a frame was on the screen, for who knows it better than by its stamp; nil for
 	// stamps.
@@ -109,8 +108,8 @@ type chip struct {
 	now   bool
 }
 
-// chipsAt appends the marks of frame n and of those up to hold before it, the latest first, each
-// label once.
+// chipsAt appends the marks of frame n and of up to hold frames before it. The latest comes first,
+// and each label once.
 func chipsAt(dst []chip, marks []Mark, n, hold int) []chip {
 	end, _ := slices.BinarySearchFunc(marks, n+1, func(m Mark, n int) int {
 		if m.Frame < n {

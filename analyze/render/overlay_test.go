@@ -79,8 +79,8 @@ func TestOverlayRefusals(t *testing.T) {
 	}
 }
 
-// TestBarDrawsWhatIsNew holds a bar that goes from moment to moment against one that was laid out
-// for the moment, and what it calls dirty against what is different.
+// TestBarDrawsWhatIsNew compares a bar that is updated from moment to moment with one that was
+// drawn for the moment. It also compares the dirty parts with the real difference.
 func TestBarDrawsWhatIsNew(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for i, width := range []int{480, 1280, 2000, 1280} {

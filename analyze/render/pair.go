@@ -144,7 +144,7 @@ func (p *pair) play(n int64) error {
 	}
 }
 
-// show brings a pane to what is to be seen of its run.
+// show updates a pane to its run's current slot.
 func (p *pair) show(i int, s Slot, note string) {
 	if note == notRecorded {
 		p.panes[i].hatch()
@@ -183,7 +183,7 @@ type follower struct {
 	den     int64
 	next    func() (*frame.Step, error, bool)
 	stop    func()
-	pending *frame.Step // what comes next; nil at the end
+	pending *frame.Step // the next step; nil at the end
 	// sequence number at the start, less that of the first frame: Before; positions are relative to
 	// the start
 	origin int64
@@ -244,9 +244,8 @@ func (f *follower) place(sequence uint64) int64 { return int64(sequence-f.first)
 // lead returns how many slots before the start the first frame comes.
 func (f *follower) lead() int64 { return -scaled(-f.origin, f.den, f.num) }
 
-// advance goes to slot n, counted from the start, gives the frames up to there to show, and says
-// what is to be seen: the last frame given, with a note where it is held, or, with Frame -1,
-// nothing.
+// advance goes to slot n, counted from the start. It passes the frames up to there to show. It
+// returns the last frame, with a note if it is held. Before the first frame it returns Frame -1.
 func (f *follower) advance(n int64, show func(*frame.Step)) (s Slot, note string, err error) {
 	at := scaled(n, f.num, f.den)
 	if !f.begun && f.place(f.pending.Meta.Sequence) > at { // the first frame, ahead of its time

@@ -6,12 +6,12 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// pane shows the frames of one recording, and a bar below them. It does only what a change asks
-// for: rows are converted as far as they changed, and drawn in bands.
+// pane shows the frames of one recording, and a bar below them. It does only the work that a change
+// needs: changed rows are converted, and drawn in bands.
 //
-// A band must come out as it would from the whole picture, so it begins and ends where rows of the
-// frame and of the video meet: at multiples of unitIn and unitOut, the two heights less what
-// divides both.
+// A band must equal its part of the whole scaled picture. So it begins and ends where rows of the
+// frame and of the video meet. These are multiples of unitIn and unitOut, the two heights divided
+// by their common divisor.
 type pane struct {
 	surface surface
 	layout  *frame.Layout
@@ -24,7 +24,7 @@ type pane struct {
 	pix             []byte      // the frame, B G R
 	scratch         []byte
 	unitIn, unitOut int
-	rows            []extent // of the frame, what is to be converted
+	rows            []extent // the part of the frame to be converted
 	empty           bool     // no frame was shown yet
 	stale           bool     // the content shows something else than the frame: a hatching
 }
@@ -85,7 +85,7 @@ func (p *pane) convert(m frame.Image, change *frame.Change) {
 	p.empty, p.stale = false, false
 }
 
-// scale draws what was converted into the content.
+// scale draws the converted rows into the content.
 func (p *pane) scale() {
 	for y := 0; y < len(p.rows); {
 		if p.rows[y].to <= p.rows[y].from {
@@ -119,7 +119,7 @@ func (p *pane) drawBand(from, to int) {
 	p.surface.draw(r, p.pix[from*p.unitIn*row:to*p.unitIn*row], image.Pt(p.size.X, (to-from)*p.unitIn))
 }
 
-// hatch draws what stands for a missing frame.
+// hatch draws the sign for a missing frame.
 func (p *pane) hatch() {
 	if !p.stale {
 		size := p.content.Size()

@@ -9,7 +9,7 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// changeBetween finds what differs between two frames, row by row.
+// changeBetween returns the difference of two frames, row by row.
 func changeBetween(l *frame.Layout, a, b []byte) *frame.Change {
 	c := new(frame.Change)
 	for y, r := range l.Rows {
@@ -59,8 +59,8 @@ func (s *picture) draw(to image.Rectangle, pix []byte, size image.Point) {
 	}
 }
 
-// TestChangesAreEnough holds the canvas of a pane that is told what changed against that of one
-// that draws everything.
+// TestChangesAreEnough compares the canvas of a pane that gets changes with that of one that draws
+// everything.
 func TestChangesAreEnough(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -76,7 +76,8 @@ func (t *typeface) glyph(r rune) glyph {
 	if g, ok := t.glyphs[r]; ok {
 		return g
 	}
-	rect, mask, at, advance, _ := t.face.Glyph(fixed.P(0, 0), r) // where there is no glyph, the font's box for that
+	// a missing glyph is the font's box for that
+	rect, mask, at, advance, _ := t.face.Glyph(fixed.P(0, 0), r)
 	g := glyph{advance: advance.Round()}
 	if mask != nil && !rect.Empty() {
 		g.mask = image.NewAlpha(rect)

@@ -2,8 +2,8 @@ package render
 
 import "image/color"
 
-// The colours of what is drawn around content. Dark, because what is measured is mostly bright;
-// none of them is the green or red of the sync markers.
+// The colours around content. They are dark, since measured content is mostly bright. None of them
+// is the green or red of the sync markers.
 
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: byte(hex >> 16), G: byte(hex >> 8), B: byte(hex), A: 255}

@@ -238,8 +238,8 @@ func TestVideoRefusals(t *testing.T) {
 	})
 }
 
-// BenchmarkVideo adds frames of which all, a caret's worth, or nothing changes, by what is known of
-// the change or without that.
+// BenchmarkVideo adds frames that change completely, by a caret or not at all, with and without the
+// known change.
 func BenchmarkVideo(b *testing.B) {
 	for _, size := range []image.Point{{1280, 720}, {1920, 1080}} {
 		l := layout(b, frame.BGR4, size.X, size.Y)

@@ -21,13 +21,14 @@ type Found struct {
 	Results  report.Results
 	Outcomes []*analyze.Outcome // one for each of Results.Windows
 	Masks    [][]frame.Region   // of each window
-	Problems []marker.Problem   // what was wrong with markers
+	Problems []marker.Problem   // problems with markers
 }
 
 // Progress reports the phases of an analysis.
 type Progress interface {
-	// Phase begins a phase of so many frames; 0: an unknown number. advance reports that more of
-	// them are done. Both functions may be called from several goroutines.
+	// Phase begins a phase over a number of frames; 0: an unknown number. Call advance with the
+	// number of further finished frames, and end at the end. Both may be called from several
+	// goroutines.
 	Phase(what string, frames int) (advance func(frames int), end func())
 }
 
@@ -38,7 +39,7 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%d frames are missing in what is measured, before or at frame %s: --strict does not let that pass", e.Lost, numbers(e.Before))
+	return fmt.Sprintf("%d frames are missing in measured windows, before or at frame %s: --strict rejects that", e.Lost, numbers(e.Before))
 }
 
 func numbers(list []int) string {
@@ -58,14 +59,15 @@ type analysis struct {
 	Settings
 	reader   *recording.Reader
 	progress Progress
-	known    func(*window) *report.Window // says what is known already, or nil; nil: nothing is
+	// returns the known results of a window, or nil; nil: no window has any
+	known func(*window) *report.Window
 }
 
-// Run analyses a recording. A window that cannot be measured is told in the notes, and the others
-// are; if none is left, the reasons are the error, and what there is beside windows is returned
-// along with it. With Settings.Strict the results are returned along with a *LostError; where the
-// markers that were asked for are not there, what was seen instead is returned along with a
-// *marker.Error.
+// Run analyses a recording. A window that cannot be measured is described in the notes, and the
+// others are measured. If none is left, the reasons are the error, and the results without windows
+// are returned along with it. With Settings.Strict the results are returned along with a
+// *LostError. If requested markers are missing, the marker.Error with the findings is returned
+// along with the results.
 func Run(ctx context.Context, r *recording.Reader, s Settings, program string, progress Progress) (*Found, error) {
 	return (&analysis{Settings: s, reader: r, progress: progress}).run(ctx, program)
 }
@@ -131,8 +133,8 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	return found, nil
 }
 
-// quality is that of the capture. What is missing behind the last whole record of a file that was
-// not closed stands in no account.
+// quality is that of the capture. The account does not include losses after the last whole record
+// of an unclosed file.
 func (a *analysis) quality(unreadable ...int) analyze.Result {
 	in := a.reader.Info()
 	q := analyze.Quality(a.reader, in.OwnClock, unreadable...)
@@ -143,7 +145,7 @@ func (a *analysis) quality(unreadable ...int) analyze.Result {
 	return q
 }
 
-// results measures a window, if that was not done before; then there is no outcome.
+// results measures a window, unless it was measured before. In that case the outcome is nil.
 func (a *analysis) results(ctx context.Context, w *window) (report.Window, *analyze.Outcome, error) {
 	if a.known != nil {
 		if d := a.known(w); d != nil {

@@ -1,7 +1,6 @@
-// Package runfolder takes a recording to its results: it finds what is to be measured, has package
-// analyze measure it, and writes results.json, pictures, video and page into a run folder.
+// Package runfolder takes a recording to its results. It finds the windows, lets package analyze
+// measure them, and writes a run folder: results.json, page, pictures and video.
 //
-// Place in the flow: between a recording in a file and the commands that analyse one (analyze,
-// view) or make one (package session). The measures themselves know no file; here is what opens,
-// chooses, names and writes.
+// It is used by the commands that analyse a recording (analyze, view) or make one (package
+// session). The measures themselves use no files. This package opens, selects, names and writes.
 package runfolder

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// MetadataName is the metadata in which whoever drives a device tells what is known of it: an
-// object of strings by the keys of report.Environment.
+// MetadataName is the metadata with the facts about a device, written by its driver: an object of
+// strings by the keys of report.Environment.
 const MetadataName = "run.environment"
 
 // environment gathers what a recording says about where it was made.

@@ -33,8 +33,8 @@ type FolderOptions struct {
 	// More writes what else belongs in the folder, and adds to the results what it is, before they
 	// are written. Nil: nothing.
 	More func(dir string) error
-	// Partial keeps what there is when the context ends while pictures and video are made, and
-	// names in the results' notes what is missing. Otherwise nothing is written then.
+	// Partial keeps the finished files when the context ends while pictures and video are made. The
+	// results' notes list the missing ones. Without it, the folder is not written then.
 	Partial bool
 }
 
@@ -44,8 +44,8 @@ type Folder struct {
 	staged  *staging.Folder
 }
 
-// BeginFolder prepares to write a run folder. What makes that impossible is told now, before an
-// analysis that may take long. End is called in any case.
+// BeginFolder prepares to write a run folder. It returns an error if the folder cannot be written,
+// before an analysis that may take long. Call End in any case.
 func BeginFolder(dir string, o FolderOptions) (*Folder, error) {
 	if !o.Force {
 		if err := refuseWritten(dir, o.Source); err != nil {
@@ -78,7 +78,7 @@ func refuseWritten(dir, source string) error {
 	return nil
 }
 
-// End takes away what was not put in place.
+// End removes files that were not moved into place.
 func (f *Folder) End() error {
 	if f == nil || f.staged == nil {
 		return nil
@@ -88,9 +88,9 @@ func (f *Folder) End() error {
 	return staged.Abandon()
 }
 
-// Write writes results, page, pictures and video, and puts them in place when all are there. What
-// cannot be drawn or encoded is told in the results' notes, and the rest still comes. If it fails,
-// the results say nothing of files.
+// Write writes results, page, pictures and video, and moves them into place when all are complete.
+// A picture or video that cannot be made is described in the results' notes. If Write fails, the
+// results name no files.
 func (f *Folder) Write(ctx context.Context, r *recording.Reader, found *Found, progress Progress) error {
 	w := folder{dir: f.staged.Dir(), reader: r, found: found, progress: progress, partial: f.options.Partial}
 	before := found.Results
@@ -131,11 +131,11 @@ func (f *folder) note(format string, args ...any) {
 	f.found.Results.Notes = append(f.found.Results.Notes, fmt.Sprintf(format, args...))
 }
 
-// InterruptedNote begins the notes of what is missing in a folder.
+// InterruptedNote begins the notes about missing parts of a folder.
 const InterruptedNote = "interrupted while this was written: "
 
-// interrupted is what follows when the context ends before there is all: a note of what is missing,
-// or the error with which nothing is written.
+// interrupted handles the end of the context before the folder is complete. It notes the missing
+// part, or returns the error with which the folder is not written.
 func (f *folder) interrupted(ctx context.Context, format string, args ...any) error {
 	if !f.partial {
 		return ctx.Err()

@@ -10,8 +10,8 @@ import (
 // mostScanOut bounds what a recording is believed.
 const mostScanOut = 10 * time.Second
 
-// path adds what the recording tells of the way from the screen into it: the delay that its source
-// is certified to have, and how long its signal takes from the first row to the last.
+// path adds the recording's facts about the way from the screen: its source's certified delay, and
+// the time from the signal's first row to its last.
 func (a *analysis) path(o *analyze.ResponseOptions) {
 	for _, m := range a.reader.Metadata() {
 		switch {

@@ -49,7 +49,7 @@ func (f *folder) pictures(ctx context.Context) error {
 	return f.problems()
 }
 
-// problems draws what was seen in place of markers.
+// problems draws the frames of marker problems.
 func (f *folder) problems() error {
 	drawn := 0
 	for _, p := range f.found.Problems {
@@ -210,7 +210,7 @@ func (p *windowPictures) filmstrip() error {
 		return nil
 	}
 	cells[0].Mark, cells[0].Tone = "start", render.Begin
-	strip, err := render.NewFilmstrip(cells, render.FilmstripOptions{Title: p.title("what was seen")})
+	strip, err := render.NewFilmstrip(cells, render.FilmstripOptions{Title: p.title("frames seen")})
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (p *windowPictures) changed() []int {
 			continue
 		}
 		frames := r.Series[0].Frames
-		for len(frames) > 0 && frames[0] <= w.Start { // a load begins with what was seen before it
+		for len(frames) > 0 && frames[0] <= w.Start { // a load begins with the frame before it
 			frames = frames[1:]
 		}
 		return append([]int{w.Start}, frames...)
@@ -267,7 +267,7 @@ func (p *windowPictures) evidence() error {
 	}
 	if n := len(frames); n > mostEvidence {
 		p.note("%s", p.title(fmt.Sprintf(
-			"%d frames are evidence for what was found; pictures were drawn of the first %d", n, mostEvidence)))
+			"%d frames are evidence of findings; pictures were drawn of the first %d", n, mostEvidence)))
 		frames = frames[:mostEvidence]
 	}
 	slices.Sort(frames)

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// TestFilmstripShowsWhatChanged: the frames of a filmstrip are those that some measure found new,
-// whichever was asked for, and the first is always there.
+// TestFilmstripShowsWhatChanged: a filmstrip has the frames that some measure found new, whichever
+// measures were requested. The first frame is always included.
 func TestFilmstripShowsWhatChanged(t *testing.T) {
 	result := func(measure string, frames ...int) analyze.Result {
 		return analyze.Result{Measure: measure, Series: []analyze.Series{{Frames: frames}}}

@@ -13,7 +13,7 @@ import (
 type Settings struct {
 	Measures []string
 	Variants []string // of load figures; empty as analyze.LoadOptions says
-	// What single measures are told.
+	// Options of single measures.
 	FPS          analyze.FPSOptions
 	Tearing      analyze.TearingOptions
 	Checkerboard analyze.CheckerboardOptions
@@ -42,7 +42,7 @@ type Settings struct {
 	KeepStrip bool          // the code strip counts as content
 }
 
-// describe is how the settings stand in results.json.
+// describe returns the settings as in results.json.
 func (s *Settings) describe() report.Settings {
 	d := report.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures}
 	if s.Region != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// around is how many frames of a video stand before the first window and behind the last, so that
-// green and red are seen.
+// around is the number of frames before the first window and after the last in a video, so that
+// green and red are visible.
 const around = 15
 
-const noVideo = "there is no video"
+const noVideo = "no video was made"
 
-// video shows all windows of the first one's format, with what lies between them.
+// video shows all windows of the first one's format, with the frames between them.
 func (f *folder) video(ctx context.Context) error {
 	windows := f.found.Results.Windows
 	if len(windows) == 0 {
@@ -101,7 +101,7 @@ func Rate(s recording.Segment) (num, den int64) {
 	return 0, 0
 }
 
-// overlay says what stands below the picture.
+// overlay returns the text below the picture.
 func (f *folder) overlay(from, to int) *render.Overlay {
 	o := &render.Overlay{First: from, Last: to - 1, At: f.at}
 	byName := map[string]int{}

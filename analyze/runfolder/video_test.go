@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// phases is told what an analysis is at.
+// phases records the phases of an analysis.
 type phases struct{ said []string }
 
 func (p *phases) Phase(what string, _ int) (func(int), func()) {
@@ -13,8 +13,8 @@ func (p *phases) Phase(what string, _ int) (func(int), func()) {
 	return func(int) {}, func() {}
 }
 
-// TestSeveralWindowsAreToldApart: on the way, and in the video, where each has its name, its time
-// and its numbers.
+// TestSeveralWindowsAreToldApart: in progress and in the video, each has its name, time and
+// numbers.
 func TestSeveralWindowsAreToldApart(t *testing.T) {
 	s := newScript(t)
 	s.segment(64, 64)

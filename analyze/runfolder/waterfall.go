@@ -26,14 +26,14 @@ const HARFile = "network.har"
 // Network is what the network of a run brought. It is put into the run's folder when the run is
 // measured, and again when it is measured again.
 type Network struct {
-	Results *report.Network // nil: of it there is no more than the HAR file
+	Results *report.Network // nil: only the HAR file exists
 	Fall    *har.Waterfall  // nil: it is not drawn
 	// HAR puts the HAR file into a folder in the making. Nil: the folder that is written into has
 	// it already, or there is none, as the results say.
 	HAR func(dir string) error
 }
 
-// network puts into the folder what the network brought, and draws it under what was seen.
+// network puts the network's files into the folder, and draws the requests under the frames.
 func (f *folder) network(n *Network, pictures bool) error {
 	if n == nil {
 		return nil
@@ -61,7 +61,7 @@ func (f *folder) network(n *Network, pictures bool) error {
 			continue
 		}
 		p.add(report.PictureWaterfall, file, HARFile, "",
-			"What was seen, how much of it was there, and what the network brought meanwhile, on one axis of time.", -1)
+			"The frames seen, their progress and the network's requests, on one axis of time.", -1)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (p *windowPictures) waterfall() har.Picture {
 	if b := Browser(results.Environment); b.Name != "" {
 		d.Title += ", " + b.Name + " " + b.Version
 	}
-	d.Left = "the first frame of what was measured"
+	d.Left = "the first measured frame"
 	if w.T0 != nil && w.T0.AtNS < w.StartNS {
 		d.From, d.Left = timeline.Time(w.T0.AtNS), "T0, the command ("+w.T0.Source+")"
 	}
@@ -96,8 +96,7 @@ func (p *windowPictures) waterfall() har.Picture {
 	return d
 }
 
-// Seen is when a window changed for the first and for the last time, by what was measured of it, or
-// 0.
+// Seen returns the times of a window's first and last change from its results, or 0.
 func Seen(w *report.Window) (first, last timeline.Time) {
 	from := w.StartNS
 	if w.T0 != nil {
@@ -143,8 +142,7 @@ const (
 	filmWidth  = 224 // pixels; drawn at half of that, so that it is sharp on fine screens
 )
 
-// film are pictures of what was on the screen; what cannot be read leaves a hole, which is told
-// once.
+// film returns pictures of the screen. An unreadable frame leaves a hole, with one note for all.
 func (p *windowPictures) film(from, to timeline.Time) (shots []har.Shot) {
 	last, shot, told := -1, har.Shot{}, false
 	for _, t := range har.FilmTimes(from, to, har.FilmShots(aspect(p.reader))) {

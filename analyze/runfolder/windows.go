@@ -17,7 +17,7 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// window is one that is to be measured, and what was found when it was looked for.
+// window is a window to be measured, and the findings about it.
 type window struct {
 	analyze.Window
 	kind  string
@@ -30,12 +30,12 @@ type window struct {
 	number, of           int // the first is 1, of so many
 }
 
-// windows says what is to be measured, and in sentences what was found on the way.
+// windows returns the windows to be measured, and notes about the search.
 func (a *analysis) windows(ctx context.Context) (found []window, notes []string, err error) {
 	switch {
 	case a.reader.Frames() == 0:
 		return nil, nil, errors.New(
-			"the recording has no frames to measure: what became of them is told by the measure quality")
+			"the recording has no frames to measure: see the measure quality")
 	case a.To > 0:
 		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: report.Frames}}
 	default:
@@ -67,8 +67,8 @@ func (a *analysis) passOver(w *window, why error) {
 	a.left = append(a.left, fmt.Errorf("frames %d to %d: %w", w.Start, w.End, why))
 }
 
-// byMarkers looks for green and red. Without any there is no window, which is an error only where
-// markers were asked for.
+// byMarkers finds green and red. A recording without any has no window, which is an error only if
+// markers were requested.
 func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []string, err error) {
 	markers, err := a.findMarkers(ctx)
 	var problems *marker.Error
@@ -106,8 +106,8 @@ func (a *analysis) byMarkers(ctx context.Context) (found []window, notes []strin
 
 const otherEnds = "where the content ends is said by --still, --limit or --event"
 
-// withoutRed adds what helps to the problems of a recording that has no window, if a page has not
-// drawn its red.
+// withoutRed adds advice to the problems of a recording without a window, if a page has not drawn
+// its red.
 func withoutRed(problems *marker.Error) error {
 	if problems.Open == nil {
 		return problems
@@ -171,7 +171,7 @@ func (a *analysis) everything() (found []window) {
 	return found
 }
 
-// complete adds what is the same for all windows: m, T0, and where the code strip lies.
+// complete adds the common facts of all windows: m, T0 and the place of the code strip.
 func (a *analysis) complete(ctx context.Context, w *window) error {
 	w.Name, w.MinPixels, w.tolerance = a.Name, a.MinPixels, a.Tolerance
 	switch {
@@ -180,7 +180,7 @@ func (a *analysis) complete(ctx context.Context, w *window) error {
 	case w.Green != analyze.None || a.T0 != "":
 		if w.T0 = a.t0(w); w.T0 == nil && a.T0 != "" {
 			w.warnings = append(w.warnings,
-				fmt.Sprintf("no event %s comes before the content, so there is no T0; the recording has %s", a.T0,
+				fmt.Sprintf("no event %s before the content, so T0 is unknown; the recording has %s", a.T0,
 					KindsText(EventKinds(a.reader))))
 		}
 	}
@@ -237,9 +237,9 @@ func calibratedOn(n *analyze.Noise) string {
 	}
 }
 
-// end moves a window's end forward to where its content ends, for pages that cannot draw the red
-// themselves: before a stillness, with an event or after a time. What comes behind it, down to a
-// red that the rig has loaded, does not count.
+// end moves a window's end forward to the end of its content, for pages that cannot draw the red.
+// That is before a stillness, at an event or after a time. Later frames, down to a red that the rig
+// has loaded, do not count.
 func (a *analysis) end(ctx context.Context, w *window) error {
 	var last int
 	var why string
@@ -310,8 +310,8 @@ func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
 	return found, nil
 }
 
-// FromStart is the T0 of load figures that count from a window's first frame, as those of a video
-// do that begins with the command.
+// FromStart is the T0 of load figures that count from a window's first frame. An example is a video
+// that begins with the command.
 const FromStart = "start"
 
 func (a *analysis) fromStart(w analyze.Window) *analyze.Moment {

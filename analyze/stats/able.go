@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// Able tells of each difference of a comparison whether these runs could have been called
-// Regressed, Improved or Different at all: whether they would have been if all low values were in A
-// and all high ones in B. Of sets that are too small for as many measures, or whose values all lie
-// closer than the threshold, nothing else than Unchanged or Inconclusive can come, and that nothing
-// else came shows nothing.
+// Able reports for each difference of a comparison whether these runs could have been Regressed,
+// Improved or Different at all. It assigns all low values to A and all high ones to B, and judges
+// that. Sets may be too small for the number of measures, or their values closer than the
+// threshold. Then only Unchanged or Inconclusive is possible, and such a verdict shows nothing.
 func Able(all []Difference) []bool {
 	tested := 0
 	for i := range all {
@@ -31,8 +30,8 @@ func (d *Difference) Found() bool {
 	return d.Verdict == Regressed || d.Verdict == Improved || d.Verdict == Different
 }
 
-// furthestApart is what the same values come to, dealt out as unevenly as they can be, with the
-// smallest p of all that were tested.
+// furthestApart is the difference of the same values, dealt out as unevenly as possible. tested is
+// the number of tested measures, and its p is the smallest.
 func (d *Difference) furthestApart(tested int) *Difference {
 	points := slices.SortedFunc(slices.Values(slices.Concat(d.A, d.B)),
 		func(a, b Point) int { return cmp.Compare(a.Value, b.Value) })

@@ -17,8 +17,9 @@ const (
 	Regressed Verdict = "regressed"
 	// Improved: the same in the better direction.
 	Improved Verdict = "improved"
-	// Different: the same of a measure that has no better direction; of such a measure also single
-	// runs whose bounds do not overlap and whose values are at least the threshold apart.
+	// Different is the same for a measure without a better direction. It also applies to single
+	// runs of such a measure, if their bounds do not overlap and their values differ by at least
+	// the threshold.
 	Different Verdict = "different"
 	// Unchanged: the interval of the difference, or for single runs all that the bounds allow, lies
 	// within the threshold; or all runs of both sets have one value.
@@ -43,7 +44,7 @@ type Pair struct {
 	A, B    Sample
 }
 
-// Difference is what is known of B against A in one measure.
+// Difference is the result of B against A in one measure.
 type Difference struct {
 	Measure Measure
 	A, B    Sample
@@ -58,13 +59,12 @@ type Difference struct {
 	Change    Interval
 	HasChange bool
 	Delta     float64 // Cliff's: CliffsDelta
-	// P is Mann and Whitney's, and AdjustedP what Holm's method makes of it. Tested is false, and
-	// both are 1, for what had too few runs, or one value in all runs, and takes no part in the
-	// adjustment.
+	// P is Mann and Whitney's, and AdjustedP is P after Holm's method. A measure with too few runs,
+	// or one value in all runs, takes no part. Tested is then false, and both are 1.
 	P, AdjustedP float64
 	Tested       bool
 	Verdict      Verdict
-	// of what is Regressed or Improved, or was seen in single runs; empty where a measure has none
+	// of a Regressed or Improved measure, or seen in single runs; empty without a direction
 	Direction Direction
 	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see
 	// runsWanted. Both are 0 where no number up to MostRuns would, and at least one is not
@@ -75,9 +75,9 @@ type Difference struct {
 // Single says that one run is compared with one.
 func (d *Difference) Single() bool { return len(d.A) == 1 && len(d.B) == 1 }
 
-// Compare holds B against A in all measures, which share one level by Holm's method. A measure that
-// all runs of both sets agree on cannot have a p below 1 however the runs are dealt out, so it
-// takes no part. Time and memory go with the product of the sets' sizes.
+// Compare compares B with A in all measures, which share one level by Holm's method. A measure with
+// one value in all runs cannot have a p below 1, so it takes no part. Time and memory are
+// proportional to the product of the sets' sizes.
 func Compare(pairs []Pair) ([]Difference, error) {
 	all := make([]Difference, len(pairs))
 	for i, p := range pairs {
@@ -194,7 +194,7 @@ func (d *Difference) judge(family int) {
 	}
 }
 
-// interval is what is held against the threshold: the change, or the shift where there is none.
+// interval is compared with the threshold: the change, or the shift if the change is undefined.
 func (d *Difference) interval() Interval {
 	if d.HasChange {
 		return d.Change

@@ -163,8 +163,8 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// FuzzCompare: whatever values there are, a difference is finite, has a verdict, and turned round
-// says the opposite.
+// FuzzCompare: for any values, a difference is finite and has a verdict. Swapping the sets inverts
+// it.
 func FuzzCompare(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6}, []byte{9, 9, 9, 9, 9, 9}, 1.0, 0.03)
 	f.Add([]byte{0}, []byte{0}, -1.0, 0.0)

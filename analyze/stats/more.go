@@ -5,16 +5,14 @@ import "math"
 // MostRuns is how many runs a set may be asked to have.
 const MostRuns = 1000
 
-// runsWanted returns how many more runs of A and of B would make an Inconclusive difference one way
-// or the other, if the runs to come are like those that are there: an estimate, not a promise.
-// There must be enough of them
+// runsWanted returns how many more runs of A and of B would decide an Inconclusive difference. It
+// estimates, assuming that further runs are like the present ones. The number must be enough for:
 //
-//   - for an interval of the median, FewestRuns;
-//   - for the smallest p that so many runs can have, times the measures that are compared, to be
-//     below Alpha;
-//   - for the interval to shrink, by the square root of the number of runs, until it fits: within
-//     the threshold, where the difference is below; else away from 0 at the level that Holm's
-//     method leaves it at worst.
+//   - an interval of the median: FewestRuns.
+//   - the smallest possible p, times the compared measures, to be below Alpha.
+//   - the interval to shrink, by the square root of the number of runs, until it fits. If the
+//     difference is below the threshold, it must be within the threshold. Otherwise it must exclude
+//     0 at the worst level of Holm's method.
 func (d *Difference) runsWanted(family int) (moreA, moreB int) {
 	a, b := len(d.A), len(d.B)
 	want := FewestRuns

@@ -9,13 +9,13 @@ import (
 )
 
 // MannWhitney returns the two-sided p of the Mann-Whitney U test that both sets come from one
-// distribution: exact up to 50 runs each, or 25 where values are equal, a normal approximation
-// beyond. Sets of one and the same value have 1, as have empty ones.
+// distribution. It is exact up to 50 runs each, or 25 with equal values. Beyond, it is a normal
+// approximation. Sets of a single value, and empty ones, have 1.
 //
 // Source: Mann and Whitney 1947, and Klotz 1966 for equal values, as in
 // golang.org/x/perf/benchmath. Benchmath doubles the lower tail of its first sample. With equal
-// values and sets of two sizes the distribution is not symmetric, so that this is the wrong tail
-// where the first sample is the higher one; therefore the lower one goes first.
+// values and sets of two sizes the distribution is not symmetric. That is the wrong tail if the
+// first sample is the higher one. So the lower one is passed first.
 func MannWhitney(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 1
@@ -50,10 +50,10 @@ func dominance(a, b []float64) (more, less int) {
 	return more, less
 }
 
-// Holm returns the p values adjusted for being looked at together, in their order: the i-th
-// smallest of m, counted from 0, is multiplied with m − i, is at least what a smaller one became,
-// and at most 1. Source: Holm 1979. It needs no assumption of how they depend on each other, which
-// those of one recording do.
+// Holm returns the p values adjusted for testing them together, in their order. The i-th smallest
+// of m, counted from 0, is multiplied with m − i. It is at least the adjusted smaller one, and at
+// most 1. Source: Holm 1979. It does not assume independence, and measures of one recording are not
+// independent.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

@@ -61,8 +61,8 @@ func TestMostByChance(t *testing.T) {
 	}
 }
 
-// TestAble: too few runs for so many measures, values too close for the threshold, and what never
-// varies cannot be told apart, however the runs are dealt.
+// TestAble: three cases cannot be detected, however the runs are dealt. There are too few runs for
+// the measures, values are too close for the threshold, or all values are equal.
 func TestAble(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	wide := func(*rand.Rand) float64 { return 100 * math.Exp(0.2*r.NormFloat64()) }

@@ -57,7 +57,7 @@ func (s Sample) check() error {
 	return nil
 }
 
-// Measure is what is compared.
+// Measure is the compared measure.
 type Measure struct {
 	Name, Unit string
 	Better     analyze.Better

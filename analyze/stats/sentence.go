@@ -105,7 +105,7 @@ func (d *Difference) signedSize() string {
 	return fmt.Sprintf(": %s (%s to %s)", signed(i.Estimate, true), signed(i.Low, false), signed(i.High, true))
 }
 
-// scale returns the interval that people are told, with how its numbers are written.
+// scale returns the interval that is printed, and the formatter of its numbers.
 func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 	i := d.interval()
 	unit := " " + d.Measure.Unit
@@ -129,9 +129,9 @@ func (d *Difference) scale() (Interval, func(v float64, unit bool) string) {
 	}
 }
 
-// digitsFor returns how many digits behind the point an interval is told with: two figures of what
-// is largest in it, none where all is whole, more where its parts would look the same. apart is
-// false where its ends look the same even so: then it is left out.
+// digitsFor returns how many digits after the point an interval is printed with: two figures of its
+// largest number. It returns none if all numbers are whole, and more if its parts would look the
+// same. apart is false if its ends look the same even so. The interval is then left out.
 func digitsFor(i Interval) (digits int, apart bool) {
 	shown := []float64{i.Estimate}
 	if i.Exists {

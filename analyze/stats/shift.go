@@ -9,12 +9,12 @@ import (
 // normal approximation gives the same order statistics or their neighbours.
 const exactRuns = 30
 
-// Shift returns the Hodges-Lehmann estimate of how far b lies above a, with its interval: the
-// median of all differences b − a, between the c-th smallest and the c-th largest of them, with c
-// the most for which P(U < c) ≤ 2.5 %, U being Mann and Whitney's statistic of two equal
-// distributions without equal values. It covers the shift of any continuous distribution with 1 −
-// 2·P(U < c), and of any other with at least that. Time and memory go with the product of the
-// sizes.
+// Shift returns the Hodges-Lehmann estimate of how far b is above a, with its interval. The
+// estimate is the median of all differences b − a. The interval is between the c-th smallest and
+// the c-th largest of them. c is the maximum with P(U < c) ≤ 2.5 %. U is Mann and Whitney's
+// statistic of two equal distributions without equal values. The interval covers the shift of any
+// continuous distribution with 1 − 2·P(U < c), and of any other with at least that. Time and memory
+// are proportional to the product of the sizes.
 //
 // Source: Hodges and Lehmann 1963; Lehmann 1963 for the interval.
 func Shift(a, b []float64) Interval {
@@ -63,8 +63,8 @@ func pairwise(a, b []float64, of, middle func(x, y float64) float64) Interval {
 	return i
 }
 
-// shiftOrder returns which order statistics, c-th from both ends, bound the shift, and with which
-// confidence. c is 0 where there are none.
+// shiftOrder returns c and the confidence: the c-th order statistics from both ends bound the
+// shift. c is 0 if none do.
 func shiftOrder(n, m int) (c int, confidence float64) {
 	tail := (1 - Level) / 2
 	if n <= exactRuns && m <= exactRuns {
@@ -84,10 +84,10 @@ func shiftOrder(n, m int) (c int, confidence float64) {
 	return c, math.Erf((pairs/2 - (float64(c) - 0.5)) / sigma / math.Sqrt2)
 }
 
-// uDistribution returns P(U = u) for u from 0 to the middle of its range, n·m ÷ 2, for sets of n
-// and m runs without equal values, by Mann and Whitney's recurrence: the highest of all is of the
-// first set, and is above all m of the second, with chance n ÷ (n+m), or it is of the second and
-// counts nothing.
+// uDistribution returns P(U = u) for u from 0 to the middle of its range, n·m ÷ 2. The sets have n
+// and m runs without equal values. It uses Mann and Whitney's recurrence. The highest of all is of
+// the first set, and above all m of the second, with chance n ÷ (n+m). Otherwise it is of the
+// second and counts nothing.
 func uDistribution(n, m int) []float64 {
 	half := n*m/2 + 1
 	rows := make([][]float64, n+1) // for 0…n runs in the first set; of the second so many as the loop has come to

@@ -68,7 +68,7 @@ func drawn(r *rand.Rand, n int, of func(*rand.Rand) float64) []float64 {
 	return values
 }
 
-// TestMedianCoverage: intervals cover the true median as often as their confidence says, which is
+// TestMedianCoverage: intervals cover the true median as often as their confidence states. This is
 // 95 ± 1 % for the sizes that have such a step, and more for the others.
 func TestMedianCoverage(t *testing.T) {
 	const trials = 12_000
@@ -191,8 +191,8 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestPower: a page that has become 12 % slower is found with 10 runs each, beside measures that
-// have not changed, and one that has become as much faster is not called a regression.
+// TestPower: a page that became 12 % slower is found with 10 runs each, beside unchanged measures.
+// A page that became as much faster is not called a regression.
 func TestPower(t *testing.T) {
 	const comparisons = 300
 	r := rand.New(rand.NewPCG(7, 7))

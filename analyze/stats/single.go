@@ -2,8 +2,8 @@ package stats
 
 import "github.com/eideticker/eideticker/analyze"
 
-// bounds returns how far one run lies from another at least and at most, by the bounds of both, and
-// the same as a fraction.
+// bounds returns the minimum and maximum distance of one run from another, by the bounds of both,
+// and the same as a fraction.
 func bounds(a, b Point) (shift, change Interval, hasChange bool) {
 	shift = Interval{Estimate: b.Value - a.Value, Low: b.Low - a.High, High: b.High - a.Low, Exists: true}
 	if a.Low > 0 && b.Low > 0 {
@@ -14,9 +14,9 @@ func bounds(a, b Point) (shift, change Interval, hasChange bool) {
 	return shift, change, hasChange
 }
 
-// judgeByBounds judges one run against one. Where no value satisfies both bounds and the threshold
-// is reached, these two runs differ; whether the next two would is not known, so a measure that can
-// pass or fail is Inconclusive, with the direction that was seen.
+// judgeByBounds judges one run against one. If no value satisfies both bounds and the threshold is
+// reached, these two runs differ. The next two may not. So a measure that can pass or fail is
+// Inconclusive, with the direction that was seen.
 func (d *Difference) judgeByBounds() {
 	a, b := d.A[0], d.B[0]
 	apart := a.High < b.Low || b.High < a.Low

@@ -40,8 +40,8 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
-// TestMedianConfidence holds the confidence that is told against the binomial distribution: exact
-// to 30 runs, at least Level always.
+// TestMedianConfidence compares the returned confidence with the binomial distribution. It is exact
+// to 30 runs, and always at least Level.
 func TestMedianConfidence(t *testing.T) {
 	within := 0
 	for n := FewestRuns; n <= 200; n++ {
@@ -114,8 +114,8 @@ func TestMannWhitneyIsExact(t *testing.T) {
 	}
 }
 
-// permutationP is twice the chance of so many wins or fewer for the set that has fewer, over all
-// ways to deal the values out.
+// permutationP is twice the chance of at most so many wins for the set with fewer, over all ways to
+// deal the values out.
 func permutationP(a, b []float64) float64 {
 	pooled := slices.Concat(a, b)
 	wins := func(of uint) (w float64) { // of the set bits' values over the others, equal ones half
@@ -282,7 +282,7 @@ func TestHolm(t *testing.T) {
 	}{
 		{"none", nil, []float64{}},
 		{"one", []float64{0.04}, []float64{0.04}},
-		// 4·0.01, then 3·0.02 = 0.06, then 2·0.022 = 0.044 but no less than 0.06, then 0.5.
+		// 4·0.01, then 3·0.02 = 0.06, then 2·0.022 = 0.044 but at least 0.06; then 0.5.
 		{"four, out of order", []float64{0.5, 0.01, 0.022, 0.02}, []float64{0.5, 0.04, 0.06, 0.06}},
 		{"at most 1", []float64{0.6, 0.7}, []float64{1, 1}},
 		{"equal ones", []float64{0.02, 0.02}, []float64{0.04, 0.04}},

@@ -33,9 +33,9 @@ func (m Marker) String() string {
 	return fmt.Sprintf("marker(%d)", uint8(m))
 }
 
-// MarkerCode returns the code that a page draws as copy 0 on its green or red, so that a marker
-// which another run has left standing is not taken for this one's: id and clock are bytes 0–2 and
-// 3–5 of the SHA-256 of the run's nonce, each with the most significant byte first.
+// MarkerCode returns the code that a page draws as copy 0 on its green or red. It distinguishes a
+// marker of this run from one that another run left on the screen. id and clock are bytes 0–2 and
+// 3–5 of the SHA-256 of the run's nonce, the most significant byte first.
 func MarkerCode(nonce string, page uint8, m Marker) Code {
 	sum := sha256.Sum256([]byte(nonce))
 	number := func(b []byte) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }

@@ -58,15 +58,15 @@ type Decoder struct {
 	copies [Copies]Copy
 }
 
-// NewDecoder returns a decoder for frames of a layout, in which the content fills region; an empty
-// region is the whole frame. It fails where the region does not lie in the frame or is too small.
+// NewDecoder returns a decoder for frames of a layout, in which the content fills region. An empty
+// region is the whole frame. It fails if the region is outside the frame or too small.
 func NewDecoder(l *frame.Layout, region image.Rectangle) (*Decoder, error) {
 	all := image.Rect(0, 0, l.Format.Width, l.Format.Height)
 	if region.Empty() {
 		region = all
 	}
 	if !region.In(all) {
-		return nil, fmt.Errorf("region %v does not lie in a frame of %v", region, l.Format)
+		return nil, fmt.Errorf("region %v is outside a frame of %v", region, l.Format)
 	}
 	luma, ok := lumaOf(l.Format.Pixel)
 	if !ok {

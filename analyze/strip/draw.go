@@ -27,7 +27,7 @@ func DrawCopy(img frame.Image, region image.Rectangle, k int, code Code) error {
 		return fmt.Errorf("draw code strip: %w", err)
 	}
 	if k < 0 || k >= Copies {
-		return fmt.Errorf("draw code strip: there is no copy %d, they are 0 to %d", k, Copies-1)
+		return fmt.Errorf("draw code strip: copy %d is not in 0 to %d", k, Copies-1)
 	}
 	d.draw(img, k, code)
 	return nil
@@ -54,8 +54,8 @@ func (d *Decoder) draw(img frame.Image, k int, code Code) {
 	}
 }
 
-// setGrey makes a pixel grey: every byte of it in RGB formats (the one that no screen shows, or is
-// opaque, gets 255), the luma in YUV formats.
+// setGrey makes a pixel grey. In RGB formats it sets every byte; the invisible or opaque one gets
+// 255. In YUV formats it sets the luma.
 func setGrey(row []byte, p frame.PixelFormat, at lumaAt, x int, v byte) {
 	if !p.IsRGB() {
 		row[at.first+x*at.step] = v

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Line is a copy of the strip that was found by looking for it, wherever it lies and at whatever
-// scale. Places are in pixels of the frame, the middle of its first pixel at 0.5.
+// Line is a copy of the strip that the Finder found, at any place and scale. Places are in pixels
+// of the frame, the middle of its first pixel at 0.5.
 type Line struct {
 	Code        Code
 	First, Last int     // the rows in which it can be read
@@ -20,13 +20,13 @@ type Line struct {
 // Middle returns the row in the middle of the copy.
 func (l Line) Middle() int { return (l.First + l.Last) / 2 }
 
-// Finder looks for copies of the strip anywhere in frames of one layout: shifted, cropped, scaled
-// in either direction. It needs what [Draw] draws to be black and white at a contrast of
-// minContrast or more, its cells to be at least about 1.5 pixels wide, and something dark to the
-// left of a copy that does not begin at the frame's edge.
+// Finder finds copies of the strip anywhere in frames of one layout: shifted, cropped or scaled.
+// The strip must be as [Draw] draws it, black and white at a contrast of minContrast or more. Its
+// cells must be at least about 1.5 pixels wide. A copy that does not begin at the frame's edge
+// needs something dark to its left.
 //
-// It reads every row and follows the edges between black and white. A decoder looks where it is
-// told to, and is what reads frame after frame: see [NewPlaced].
+// It reads every row and follows the edges between black and white. For reading frame after frame,
+// use a decoder at the found places: see [NewPlaced].
 type Finder struct {
 	layout *frame.Layout
 	luma   lumaAt

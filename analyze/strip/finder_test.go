@@ -41,8 +41,8 @@ func view(t *testing.T, p *image.Gray) (*frame.Layout, frame.Image) {
 	return l, l.View(bytes.Clone(p.Pix))
 }
 
-// TestFindsScaledAndShifted scales pictures as scalers do, crops and moves them, and wants each
-// copy to be found where the scaling has put it, and to be read again there.
+// TestFindsScaledAndShifted scales pictures as scalers do, crops and moves them. Each copy must be
+// found at its scaled place, and be read again there.
 func TestFindsScaledAndShifted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, size := range []image.Point{{1920, 1080}, {1280, 720}, {960, 540}} { // cells of 8 pixels

@@ -21,7 +21,7 @@ const (
 // ErrTooSmall is wrapped where a region cannot hold the strip.
 var ErrTooSmall = errors.New("region too small for the code strip")
 
-// Geometry is where the copies lie in a region.
+// Geometry has the places of the copies in a region.
 type Geometry struct {
 	Cell int         // side of a cell in pixels
 	Left int         // x of the first cell

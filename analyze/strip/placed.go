@@ -25,7 +25,7 @@ func NewPlaced(l *frame.Layout, lines []Line) (*Placed, error) {
 	for _, at := range lines {
 		if end := at.Left + at.Cell*Cells; at.Left < -0.5 || !(at.Cell > 1) || end > float64(l.Format.Width)+0.5 ||
 			at.First < 0 || at.Last < at.First || at.Last >= l.Format.Height {
-			return nil, fmt.Errorf("read code strip: a copy in rows %d to %d from %.1f to %.1f does not lie in a frame of %v", at.First, at.Last, at.Left, end, l.Format)
+			return nil, fmt.Errorf("read code strip: a copy in rows %d to %d from %.1f to %.1f is outside a frame of %v", at.First, at.Last, at.Left, end, l.Format)
 		}
 	}
 	return &Placed{layout: l, luma: luma, lines: lines, copies: make([]Copy, len(lines))}, nil
@@ -41,7 +41,7 @@ func (p *Placed) Read(img frame.Image) Reading {
 	return readingOf(p.copies)
 }
 
-// readLine tries the middle of a copy, then what is above and below it.
+// readLine tries the middle of a copy, then the rows above and below it.
 func (p *Placed) readLine(img frame.Image, at Line) (Code, bool) {
 	span := at.Last - at.First
 	for _, y := range [...]int{at.First + span/2, at.First + span/4, at.First + span*3/4} {

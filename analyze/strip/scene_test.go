@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/synth"
 )
 
-// TestSceneWithFaults plays the scene that draws the strip by its definition, with faults that it
-// tells, and holds every reading and the account against it.
+// TestSceneWithFaults plays the scene that draws the strip by its definition, with known faults. It
+// compares every reading and the account with them.
 func TestSceneWithFaults(t *testing.T) {
 	sizes := []string{"size=200x42", "size=200x42&format=NV12", "size=208x48&format=YUYV", "size=320x180&format=RGB3",
 		"size=240x66&format=P010"}

@@ -2,31 +2,31 @@ package visual
 
 import "github.com/eideticker/eideticker/capture/frame"
 
-// Edges counts the samples of a plane of luma that lie on an edge, as the script does it with
-// OpenCV: its contentful value. It is kept up to date while the picture changes.
+// Edges counts the samples of a plane of luma that are on an edge, as the script does with OpenCV:
+// its contentful value. It is updated while the picture changes.
 //
-// The definition, in which all is integer arithmetic but the thresholds:
+// The definition uses integer arithmetic, except for the thresholds:
 //
-//  1. Blur. OpenCV's GaussianBlur of 13x13, σ = 1, on 8 bits works with weights of whole 256ths,
-//     whose rounding errors are passed on from the outermost to the middle: 1, 14, 62, 102, 62, 14,
-//     1, and 0 farther out. Both directions together are rounded once, to the nearest (halves up).
-//     Beyond an edge the picture is mirrored about the edge's sample (… c b | a b c …).
+//  1. Blur. OpenCV's GaussianBlur of 13x13, σ = 1, on 8 bits uses weights of whole 256ths. Rounding
+//     errors are passed on from the outermost to the middle. The weights are: 1, 14, 62; 102; 62,
+//     14, 1; and 0 farther out. Both directions together are rounded once, to the nearest (halves
+//     up). Beyond an edge the picture is mirrored about the edge's sample (… c b | a b c …).
 //  2. Gradient. Sobel's 3x3 derivatives dx and dy; beyond an edge its sample repeats. Magnitude
 //     |dx| + |dy|.
-//  3. Peaks. A sample whose magnitude is larger than that of the neighbour on the one side and at
-//     least that on the other, along the gradient in steps of 45°: horizontal if |dy| <
-//     tan(22.5°)·|dx| (larger than left, not smaller than right), vertical if |dy| >
-//     tan(67.5°)·|dx| (larger than above, not smaller than below), else diagonal, and larger than
-//     both. The tangents have 15 bits after the point. Outside of the picture magnitudes are 0.
-//  4. Thresholds. With the least and the largest blurred sample: low = ⌊0.1·(max − min) + min⌋,
-//     high = ⌊0.3·(max − min) + min⌋, in float64. So they depend on all of the picture.
+//  3. Peaks. A sample's magnitude is larger than that of the neighbour on one side and at least
+//     that on the other, along the gradient. Steps are 45°. Horizontal if |dy| < tan(22.5°)·|dx|:
+//     larger than left, not smaller than right. Vertical if |dy| > tan(67.5°)·|dx|: larger than
+//     above, not smaller than below. Otherwise diagonal, and larger than both. The tangents have 15
+//     bits after the point. Outside of the picture magnitudes are 0.
+//  4. Thresholds. With the smallest and largest blurred sample: low = ⌊0.1·(max − min) + min⌋, high
+//     = ⌊0.3·(max − min) + min⌋, in float64. So they depend on all of the picture.
 //  5. Edges. Peaks above high, and peaks above low that touch an edge, also by a corner.
 //
-// Without a reference to hold it against, the value is a number of samples; contentfulness is that
-// divided by the largest of all frames.
+// Without a reference, the value is a number of samples. Contentfulness is that divided by the
+// largest of all frames.
 //
-// The old script counted edges with ImageMagick ("canny 2x2+8%+8%"), which is another algorithm;
-// that is not here.
+// The old script counted edges with ImageMagick ("canny 2x2+8%+8%"). That is another algorithm,
+// which this package does not have.
 type Edges struct {
 	width, height int
 	blurred       []byte
@@ -75,11 +75,11 @@ func NewEdges(width, height int) (*Edges, error) {
 // Count returns how many samples of the picture as it was last told lie on edges.
 func (e *Edges) Count() int { return e.count }
 
-// Update tells that the picture, a plane of luma, has changed within the rectangle, and returns how
-// many samples lie on edges. Samples outside of the rectangle must be as they were (black, before
-// the first update); parts of the rectangle outside of the picture are ignored. Blur and peaks are
-// computed where the rectangle is, grown by 5 samples; edges are followed anew through the whole
-// picture, and only if a peak or a threshold has changed.
+// Update recomputes the edges after the picture, a plane of luma, changed within the rectangle. It
+// returns how many samples are on edges. Samples outside of the rectangle must be unchanged (black,
+// before the first update). Parts of the rectangle outside of the picture are ignored. Blur and
+// peaks are computed for the rectangle, grown by 5 samples. Edges are followed again through the
+// whole picture only if a peak or a threshold changed.
 func (e *Edges) Update(luma []byte, stride int, dirty frame.Region) (int, error) {
 	if err := checkPlane(luma, stride, e.width, e.height); err != nil {
 		return 0, err

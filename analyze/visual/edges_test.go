@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// edgesPicture is what edges are looked for in: noise, blocks, slopes, and blocks with noise that
-// is lower than the thresholds.
+// edgesPicture is a picture with noise, blocks and slopes, and blocks with noise below the
+// thresholds.
 func edgesPicture(rng *rand.Rand, width, height int) []byte {
 	p := make([]byte, width*height)
 	kind, amp := rng.IntN(5), 1+rng.IntN(60)
@@ -174,12 +174,12 @@ func TestEdgesAreTheLiteralOnes(t *testing.T) {
 // TestEdgesOfOneStep: columns of 0 to the left and of 200 from column 10 on. Blurred, columns 7 to
 // 12 are
 //
-//	200·(1, 15, 77, 179, 241, 255)/256 = 0.78, 11.7, 60.2, 139.8, 188.3, 199.2 → 1, 12, 60, 140, 188, 199
+//	200·(1, 15, 77, 179, 241, 255)/256
+//	= 0.78, 11.7, 60.2, 139.8, 188.3, 199.2 → 1, 12, 60, 140, 188, 199
 //
-// and 200 from 13 on. |dx| = 4·(right − left): column 8: 4·59 = 236, 9: 4·128 = 512, 10: 4·128 =
-// 512, 11: 4·59 = 236. Columns 9 and 10 are equal; the one that is larger than its left and not
-// smaller than its right neighbour is 9. low = 20, high = 60. So the edge is column 9, in all
-// lines.
+// and 200 from 13 on. |dx| = 4·(right − left): column 8: 4·59 = 236; 9: 4·128 = 512; 10: 4·128 =
+// 512; 11: 4·59 = 236. Columns 9 and 10 are equal. The peak is larger than its left and not smaller
+// than its right neighbour: column 9. low = 20, high = 60. So the edge is column 9, in all lines.
 func TestEdgesOfOneStep(t *testing.T) {
 	const width, height = 20, 5
 	p := make([]byte, width*height)
@@ -195,8 +195,8 @@ func TestEdgesOfOneStep(t *testing.T) {
 	}
 }
 
-// TestCannyThresholds: 0.1·250 is 25 and 0.3·250 is 75 in float64, 0.1·255 + 0 = 25.5 → 25, 0.3·255
-// = 76.5 → 76. 0.3·10 is 3, and 0.1·10 + 9 = 10; a flat picture's thresholds are its value, which
+// TestCannyThresholds: 0.1·250 is 25 and 0.3·250 is 75 in float64. 0.1·255 + 0 = 25.5 → 25; 0.3·255
+// = 76.5 → 76. 0.3·10 is 3, and 0.1·10 + 9 = 10. A flat picture's thresholds are its value, which
 // no gradient exceeds.
 func TestCannyThresholds(t *testing.T) {
 	for _, tc := range []struct{ least, largest, low, high int }{
@@ -288,7 +288,7 @@ func BenchmarkEdges(b *testing.B) {
 	}
 }
 
-// mark sets dst, a plane of the picture's size, to 255 where an edge is, and to 0 elsewhere.
+// mark sets dst, a plane of the picture's size, to 255 on edges and to 0 elsewhere.
 func (e *Edges) mark(dst []byte, stride int) error {
 	if err := checkPlane(dst, stride, e.width, e.height); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrProgress is wrapped by every error about a progress that none can be.
-var ErrProgress = errors.New("this is no progress")
+var ErrProgress = errors.New("bad progress")
 
 // Moment is when something happened: a time, and the interval in which it lies, not always in the
 // middle.
@@ -62,26 +62,26 @@ type Start struct {
 
 // NewFigures computes the figures of a progress.
 //
-// points[0] is the picture as it was at T0, whatever its time; each further point is a frame that
-// differs from the one before. So the first visual change is points[1] and the last visual change
-// is the last point, whether P has moved or not: a pixel may turn from one wrong colour into
-// another. With one point nothing has changed, and there is neither.
+// points[0] is the picture at T0, whatever its time. Each further point is a frame that differs
+// from the previous one. So the first visual change is points[1] and the last visual change is the
+// last point. P need not move: a pixel may turn from one wrong colour into another. With one point,
+// neither exists.
 //
-// The Speed Index is Σ Δt·(1 − P) from T0 to the end, P being that of the last point not after the
-// moment; it begins with points[0].P. The end matters only where the last P is not 1. A negative P
+// The Speed Index is Σ Δt·(1 − P) from T0 to the end. P is that of the last point not after the
+// moment, beginning with points[0].P. The end matters only if the last P is not 1. A negative P
 // counts as it is.
 //
-// Bounds: each time lies anywhere in its interval, independently of the others. Regrouped by times,
+// Bounds: each time is anywhere in its interval, independently of the others. Regrouped by times,
 // the index is
 //
 //	Σ ti·(pi − pi−1) + end·(1 − plast) − T0·(1 − p0)
 //
-// and so it is least with each ti at its earliest where the factor is positive and at its latest
-// where it is negative, and largest the other way round. (That the times come in order is not used:
-// where intervals overlap the bounds are a little wide.)
+// It is minimal with each ti at its earliest if the factor is positive, and at its latest if it is
+// negative. It is maximal the other way round. (The order of the times is not used: bounds are a
+// little wide where intervals overlap.)
 //
-// Values must not go back, P must be a number from -1 to 1, the end not lie wholly before a point
-// and no point but the first wholly before T0; else the error says which point it is.
+// Values must not go back, and P must be a number from -1 to 1. The end must not be wholly before a
+// point. No point but the first may be wholly before T0. The error names the point.
 func NewFigures(start Start, points []Point, end Moment) (Figures, error) {
 	if err := checkProgress(start, points, end); err != nil {
 		return Figures{}, err
@@ -107,7 +107,7 @@ func checkProgress(start Start, points []Point, end Moment) error {
 	case start.FirstChange && len(points) < 2:
 		return fmt.Errorf("%w: time is to count from the first change, and nothing changes", ErrProgress)
 	case !sane(end) || !start.FirstChange && !sane(start.T0):
-		return fmt.Errorf("%w: its start or end is no interval, or more than 70 years from the clock's zero",
+		return fmt.Errorf("%w: its start or end is not an interval, or more than 70 years from the clock's zero",
 			ErrProgress)
 	}
 	for i, p := range points {
@@ -115,7 +115,7 @@ func checkProgress(start Start, points []Point, end Moment) error {
 		case math.IsNaN(p.P) || p.P < -1 || p.P > 1:
 			return fmt.Errorf("%w: point %d is %v, not from -1 to 1", ErrProgress, i, p.P)
 		case !sane(p.At):
-			return fmt.Errorf("%w: the time of point %d is no interval, or more than 70 years from the clock's zero",
+			return fmt.Errorf("%w: the time of point %d is not an interval, or more than 70 years from the clock's zero",
 				ErrProgress, i)
 		case i > 0 && p.At.Value < points[i-1].At.Value:
 			return fmt.Errorf("%w: point %d comes before point %d", ErrProgress, i, i-1)
@@ -128,7 +128,7 @@ func checkProgress(start Start, points []Point, end Moment) error {
 	return nil
 }
 
-// sane reports whether a moment lies in its interval, and so near to 0 that differences of times
+// sane reports whether a moment is in its interval, and near enough to 0 that differences of times
 // are durations.
 func sane(m Moment) bool {
 	const far = 1 << 61

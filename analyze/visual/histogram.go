@@ -9,20 +9,20 @@ import (
 // histogram, as the script does it.
 const White = 250
 
-// Histogram counts, for each of a picture's three channels, how many pixels have each value. Pixels
-// that are white (all three samples ≥ [White]) are not counted. It is kept up to date by taking
-// pixels out and putting others in, so what does not change costs nothing.
+// Histogram counts how many pixels have each value, for each of a picture's three channels. Pixels
+// that are white (all three samples ≥ [White]) are not counted. It is updated by subtracting pixels
+// and adding others, so unchanged parts cost nothing.
 //
-// The order of the channels does not matter to any progress, so pixels may be RGB, BGR, RGBA or
-// BGRX as long as it is one of them throughout. The fourth byte is ignored.
+// The order of the channels does not matter. Pixels may be RGB, BGR, RGBA or BGRX, if all have the
+// same order. The fourth byte is ignored.
 //
 // The zero value is the histogram of no pixels.
 type Histogram struct {
 	// White pixels are counted too, but 256 higher, where nobody looks: that needs no branch.
 	bins [3][512]uint32
-	// Grey pixels of eights that are all grey are counted here, once for the three channels: text
-	// is made of them. Each pixel of an eight has a table of its own, for if neighbours, which are
-	// often equal, went to one, each would wait for the one before.
+	// Grey pixels of eights that are all grey are counted here, once for the three channels; text
+	// has many. Each pixel of an eight has its own table. Neighbours are often equal, and with one
+	// table each increment would wait for the previous one.
 	grey [8][256]uint32
 }
 
@@ -142,21 +142,20 @@ func run(row []byte, p uint64) (n int) {
 	return n
 }
 
-// Progress is how much of the way from one histogram to another has been gone, in pixels of all
+// Progress is the completed part of the way from one histogram to another, in pixels of all
 // channels together.
 type Progress struct {
 	Matched, Total int64
 }
 
-// HistogramProgress holds a picture's histogram against those of the first and the last picture, as
+// HistogramProgress compares a picture's histogram with those of the first and the last picture, as
 // the script does:
 //
 //	matched = Σ min(|cur − first|, |last − first|)    total = Σ |last − first|
 //
-// over the 256 values of three channels. There is no slop: a value counts only where it is. It is 1
-// for the last picture, and 0 for the first. A picture that has gone beyond the last, in the number
-// of pixels of a value, or in the other direction, counts as having arrived: the script takes the
-// difference without its sign.
+// over the 256 values of three channels. It has no slop: a value counts only at its place. It is 1
+// for the last picture, and 0 for the first. The script takes the difference without its sign. So a
+// number of pixels beyond the last picture's, or in the other direction, counts as arrived.
 func HistogramProgress(cur, first, last *Histogram) Progress {
 	var p Progress
 	for c := range 3 {
@@ -170,9 +169,9 @@ func HistogramProgress(cur, first, last *Histogram) Progress {
 	return p
 }
 
-// HistogramProgressSlop is the progress of the old script, which lets a pixel of a value arrive
-// near it: what is wanted of value v is taken from what has changed in the values v − 5 to v + 4
-// (to v + 5 was meant, perhaps), the lowest first, for v from 0 to 255, and what was taken is gone.
+// HistogramProgressSlop is the progress of the old script, which accepts a pixel near its value.
+// The pixels for value v are taken from the changes in the values v − 5 to v + 4, the lowest first
+// (perhaps v + 5 was meant). v goes from 0 to 255. Taken pixels are removed.
 func HistogramProgressSlop(cur, first, last *Histogram) Progress {
 	const slop = 5
 	var p Progress

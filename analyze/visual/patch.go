@@ -13,8 +13,8 @@ type Patch struct {
 //
 // The zero value has counted nothing.
 type Counter struct {
-	// Each of four neighbours has a table of its own, for if they went to one, those that are equal
-	// would wait for each other.
+	// Each of four neighbours has its own table. With one table, increments of equal values would
+	// wait for each other.
 	tables [4][3][256]uint32
 	grey   [8][256]uint32 // as in Histogram, white ones never looked at
 	greys  bool           // there are some
@@ -128,9 +128,8 @@ func (c *Counter) same(p, n uint32) {
 
 func isWhite(p uint32) bool { return p&255 >= White && p>>8&255 >= White && p>>16&255 >= White }
 
-// Move replaces what the patch had by what was counted, and the same in the histogram that the
-// patch is a part of; h may be nil if it has this already. Then the counter has counted nothing
-// again.
+// Move replaces the patch's counts by the new ones, and the same in the histogram that contains the
+// patch. h may be nil if it has them already. The counter is then empty.
 func (c *Counter) Move(p *Patch, h *Histogram) {
 	if c.whitePossible() {
 		for _, row := range c.rows {
@@ -161,7 +160,7 @@ func (c *Counter) Move(p *Patch, h *Histogram) {
 	c.rows = c.rows[:0]
 }
 
-// spreadGrey moves what was counted as grey to the three channels. White is not among it.
+// spreadGrey adds the counts of grey pixels to the three channels. They do not include white.
 func (c *Counter) spreadGrey() {
 	t := &c.tables[0]
 	for v := range White {

@@ -11,8 +11,8 @@ import (
 // fit.
 var ErrSize = errors.New("size does not fit")
 
-// Picture is a picture of 4 bytes a pixel in the order R G B and one that is ignored, as
-// [frame.Converter.RGBA] makes it.
+// Picture is a picture of 4 bytes a pixel: R G B and an ignored one, as [frame.Converter.RGBA]
+// makes it.
 type Picture struct {
 	Width, Height int
 	Stride        int // bytes from line to line
@@ -33,7 +33,7 @@ func (p Picture) Check() error {
 		return err
 	}
 	if p.Stride < p.Width*4 || len(p.Pix) < p.Stride*(p.Height-1)+p.Width*4 {
-		return fmt.Errorf("%w: %d bytes with a stride of %d are no picture of %dx%d pixels", ErrSize, len(p.Pix),
+		return fmt.Errorf("%w: %d bytes with a stride of %d are not a picture of %dx%d pixels", ErrSize, len(p.Pix),
 			p.Stride, p.Width, p.Height)
 	}
 	return nil
@@ -45,8 +45,8 @@ func (p Picture) Row(y, x0, x1 int) []byte { return p.Pix[y*p.Stride+x0*4 : y*p.
 // RGB returns the pixel's samples.
 func (p Picture) RGB(x, y int) [3]byte { return [3]byte(p.Pix[y*p.Stride+x*4:]) }
 
-// Luma writes the luma of RGB pixels of 4 bytes to dst, one byte each: ITU-R BT.601 in fixed point
-// as Pillow has it in its conversion to "L", which is what the script's SSIM and edges see:
+// Luma writes the luma of RGB pixels of 4 bytes to dst, one byte each. It is ITU-R BT.601 in fixed
+// point, as in Pillow's conversion to "L", which the script uses for SSIM and edges:
 //
 //	Y = (19595·R + 38470·G + 7471·B + 32768) / 65536, rounded down
 func Luma(dst, rgb []byte) {
@@ -67,14 +67,14 @@ func checkSize(width, height, least int) error {
 // checkPlane makes sure that rows of the plane can be read without looking again.
 func checkPlane(plane []byte, stride, width, height int) error {
 	if stride < width || len(plane) < stride*(height-1)+width {
-		return fmt.Errorf("%w: %d bytes with a stride of %d are no plane of %dx%d samples", ErrSize, len(plane), stride,
+		return fmt.Errorf("%w: %d bytes with a stride of %d are not a plane of %dx%d samples", ErrSize, len(plane), stride,
 			width, height)
 	}
 	return nil
 }
 
-// clipRegion returns what of the region lies in a picture of the size, as x0, y0, x1, y1; false if
-// nothing does.
+// clipRegion returns the part of the region inside a picture of the size, from (x0, y0) to (x1,
+// y1). It returns false if that is empty.
 func clipRegion(r frame.Region, width, height int) (x0, y0, x1, y1 int, some bool) {
 	x0, y0 = min(max(r.X, 0), width), min(max(r.Y, 0), height)
 	x1 = min(max(r.X+min(r.Width, width+max(-r.X, 0)), 0), width)

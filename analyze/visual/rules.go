@@ -18,7 +18,7 @@ type Frames interface {
 // Rules says which frames the script keeps. [ScriptRules] are those with which browsertime calls
 // it.
 type Rules struct {
-	Orange bool // orange frames go, and what is before them
+	Orange bool // removes orange frames, and frames before them
 	// per cent of width and height, in the middle, that are not looked at for the start; 0 for none
 	RenderIgnore   int
 	Cropped        bool    // frames were cropped to the viewport: margins at the sides and the top are looked at
@@ -42,26 +42,26 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 
 // Keep returns the frames that the script keeps, by their indices, in order:
 //
-//  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it go. Then those
-//     that are orange at the beginning and at the end go. If all are, none is left; the script
-//     fails there.
-//  2. White, only if asked for: of two frames and more, those before the first white one
-//     ([IsWhite], of all of the picture) go; if none is white, none is left, and the script fails
-//     there.
-//  3. Start. The frames behind the first one that look like it, or are orange, go, up to the first
-//     that does neither. A pixel looks the same if no sample differs by more than 25 (10 % of 255).
-//     All of the compared ones must.
-//  4. White at the end, only if asked for: of three frames and more, the first white one from the
-//     third on goes, and all behind it.
-//  5. Duplicates at the start, again: margins are others now, and the middle is looked at.
+//  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it are removed.
+//     Then those that are orange at the beginning and at the end are. If all are, none is left, and
+//     the script fails.
+//  2. White, only if requested: of two frames and more, those before the first white one
+//     ([IsWhite], of all of the picture) are removed. If none is white, none is left, and the
+//     script fails.
+//  3. Start. The frames after the first one that look like it, or are orange, are removed, up to
+//     the first that does neither. A pixel looks the same if no sample differs by more than 25 (10
+//     % of 255). All of the compared ones must.
+//  4. White at the end, only if requested: of three frames and more, the first white one from the
+//     third on is removed, and all after it.
+//  5. Duplicates at the start, again, with other margins, and including the middle.
 //  6. Duplicates at the end: of the last frame and those right before it that look like it, the
-//     earliest stays. Here samples may differ by 38 (15 %), and five pixels by more. It takes three
-//     frames to begin with.
-//  7. Noise, only if asked for: each frame that differs from the last one kept in no more than the
-//     tolerated part of the pixels (at least five), by samples of more than 38, goes; also the last
-//     frame.
+//     earliest stays. Here samples may differ by 38 (15 %), and five pixels by more. It needs at
+//     least three frames.
+//  7. Noise, only if requested: a frame is removed if it differs from the last kept one in at most
+//     the tolerated part of the pixels (at least five). Samples must differ by more than 38. The
+//     last frame may be removed too.
 //
-// Compared is the picture without margins ([Rules.Margins]).
+// The picture without margins ([Rules.Margins]) is compared.
 func (r Rules) Keep(frames Frames) ([]int, error) {
 	k := keeper{rules: r, frames: frames, left: make([]int, frames.Len())}
 	for i := range k.left {
@@ -156,8 +156,8 @@ func errOr(err error, next func() error) error {
 	return next()
 }
 
-// firstWhite returns the place of the first white frame from one on, and how many frames there are
-// if there is none.
+// firstWhite returns the index of the first white frame from one on, or the number of frames if
+// none is white.
 func (k *keeper) firstWhite(from int) (int, error) {
 	for n := from; n < len(k.left); n++ {
 		p, err := k.picture(k.left[n])
@@ -269,7 +269,7 @@ func (k *keeper) noise() error {
 	return nil
 }
 
-// ignored is what is not looked at in the middle.
+// ignored is the excluded region in the middle.
 func (r Rules) ignored(p Picture) frame.Region {
 	if r.RenderIgnore <= 0 || r.RenderIgnore > 100 {
 		return frame.Region{}
@@ -279,10 +279,10 @@ func (r Rules) ignored(p Picture) frame.Region {
 	return frame.Region{X: half(p.Width, w), Y: half(p.Height, h), Width: w, Height: h}
 }
 
-// StartMargins returns what is compared for the start: the picture without 10 lines at the top, 10
-// columns at the right and 24 lines at the bottom; of pictures with a side over 400, without 3 % of
-// the height, 4 % of the width and 4 % of the width, rounded up, where that is more. If the picture
-// was cropped, only without the bottom, and of a phone all of it.
+// StartMargins returns the compared region for the start. It excludes 10 lines at the top, 10
+// columns at the right and 24 lines at the bottom. For pictures with a side over 400, it excludes 3
+// % of the height, 4 % of the width and 4 % of the width, rounded up, if that is more. If the
+// picture was cropped, it excludes only the bottom. For a phone it is all of the picture.
 func (r Rules) StartMargins(width, height int) frame.Region {
 	top, right, bottom := 10, 10, 24
 	if height > 400 || width > 400 {
@@ -293,9 +293,10 @@ func (r Rules) StartMargins(width, height int) frame.Region {
 	return r.within(width, height, top, right, bottom)
 }
 
-// Margins returns what is compared for duplicates: the picture without 40 lines at the top, 10
-// columns at the right and 10 lines at the bottom; of pictures with a side over 400, without 4 % of
-// the height, 4 % of the width and 6 % of the width, rounded up. Cropped ones as in StartMargins.
+// Margins returns the compared region for duplicates. It excludes 40 lines at the top, 10 columns
+// at the right and 10 lines at the bottom. For pictures with a side over 400, it excludes 4 % of
+// the height, 4 % of the width and 6 % of the width, rounded up. Cropped pictures are as in
+// StartMargins.
 func (r Rules) Margins(width, height int) frame.Region {
 	top, right, bottom := 40, 10, 10
 	if height > 400 || width > 400 {
@@ -316,10 +317,10 @@ func (r Rules) within(width, height, top, right, bottom int) frame.Region {
 
 func ceil(n int, part float64) int { return int(math.Ceil(float64(n) * part)) }
 
-// Differing returns how many pixels of the region differ in a sample by more than the per cents of
-// 255, rounded down: 25 for 10 %, 38 for 15 %. Pixels in ignored are the same. The region is cut as
-// the script's crop cuts it, which never takes the picture's last line and last column; false says
-// that no line is left, and then the script finds no two frames alike.
+// Differing returns how many pixels of the region differ in a sample by more than percent of 255,
+// rounded down: 25 for 10 %, 38 for 15 %. Pixels in ignored count as equal. The region is cut like
+// the script's crop, which excludes the picture's last line and last column. some is false if no
+// line is left. The script then finds no two frames alike.
 func Differing(a, b Picture, percent int, region, ignored frame.Region) (n int, some bool) {
 	x0, x1 := scriptCut(a.Width, region.X, region.Width)
 	y0, y1 := scriptCut(a.Height, region.Y, region.Height)
@@ -357,11 +358,11 @@ func scriptCut(n, from, length int) (a, b int) {
 	return a, min(n-1, max(a+length, 0))
 }
 
-// IsOrange reports whether the script takes the picture for one of browsertime's orange ones: in
-// one of three parts of it, in the middle, at the top and at the bottom, scaled to 200x200 pixels,
-// fewer than 10,000 of the 40,000 differ from (222, 100, 13) in a sample by more than 38. We count
-// pixels of the unscaled part, which must be fewer than a quarter: for a frame that is all orange,
-// or has none, it is the same.
+// IsOrange reports whether the script classifies the picture as one of browsertime's orange ones.
+// It scales three parts, at the middle, top and bottom, to 200x200 pixels. In one of them fewer
+// than 10,000 of the 40,000 pixels must differ from (222, 100, 13) in a sample by more than 38.
+// IsOrange counts pixels of the unscaled part, which must be fewer than a quarter. For a frame that
+// is all orange, or has none, the result is the same.
 func IsOrange(p Picture) bool {
 	w, h := p.Width, p.Height
 	for _, r := range [...]frame.Region{
@@ -378,12 +379,12 @@ func IsOrange(p Picture) bool {
 	return false
 }
 
-// IsWhite reports whether the old script takes the picture for white: scaled to 200x200 pixels,
-// fewer than 500 of the 40,000 (1.25 %) are farther than 10 % from white. It looks at all of the
-// picture if a viewport was looked for (whole), else at the middle, half of the width and 33 % of
-// the height. browsertime has always asked for a viewport. Today's script has no such rule. We
-// count pixels of the unscaled picture that differ in a sample by more than 25; ImageMagick
-// measures the distance in three dimensions.
+// IsWhite reports whether the old script classifies the picture as white. Scaled to 200x200 pixels,
+// fewer than 500 of the 40,000 (1.25 %) are farther than 10 % from white. It uses all of the
+// picture if the viewport was searched for (whole). Otherwise it uses the middle: half of the width
+// and 33 % of the height. browsertime has always searched for a viewport. Today's script has no
+// such rule. IsWhite counts pixels of the unscaled picture that differ in a sample by more than 25.
+// ImageMagick measures the distance in three dimensions.
 func IsWhite(p Picture, whole bool) bool {
 	x0, y0, x1, y1 := 0, 0, p.Width, p.Height
 	if !whole {

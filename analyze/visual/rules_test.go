@@ -164,8 +164,8 @@ func TestKeep(t *testing.T) {
 		{"white: the third one does", Rules{EndWhite: true}, film{grey, black, white, grey}, []int{0, 1}},
 		{"white: two frames do not end", Rules{EndWhite: true}, film{grey, white}, []int{0, 1}},
 		{
-			// the start drops two of what is white, so grey is the second frame and the white
-			// behind it the third
+			// the start drops two of the white frames, so grey is the second frame and the next
+			// white the third
 			"white: counted from where it begins", WhiteRules(), film{white, white, white, grey, white, black},
 			[]int{0, 3},
 		},
@@ -198,7 +198,7 @@ func TestKeepRefusesFramesOfTwoSizes(t *testing.T) {
 }
 
 // TestMargins is worked by hand: 400x225 is a thumbnail of 16:9, 1920x1080 a full picture. 3 % of
-// 1080 is 32.4, 4 % of 1920 76.8, 6 % 115.2, 4 % of 1080 43.2; all rounded up.
+// 1080 is 32.4, 4 % of 1920 is 76.8. 6 % of it is 115.2, 4 % of 1080 is 43.2. All are rounded up.
 func TestMargins(t *testing.T) {
 	for _, tc := range []struct {
 		rules         Rules

@@ -39,10 +39,10 @@ func NewScriptFigures(points []ScriptPoint) ScriptFigures {
 	return f
 }
 
-// scriptComplete is browsertime's rule for visually complete
-// (lib/video/postprocessing/visualmetrics/extraMetrics.js), with what it overlooks: a time of 0 is
-// taken for none, and so the next frame's is taken; a fall below 85 % forgets 85 % and 95 %, but 99
-// % only at the next frame that is below 99 % too; a fall below 95 %, 95 % alone in the same way.
+// scriptComplete is browsertime's rule for visually complete, with its bugs
+// (lib/video/postprocessing/visualmetrics/extraMetrics.js). A time of 0 counts as none, so the next
+// frame's is used. A fall below 85 % forgets 85 % and 95 %, but 99 % only at the next frame that is
+// below 99 % too. A fall below 95 % forgets 95 % alone in the same way.
 func (f *ScriptFigures) scriptComplete(points []ScriptPoint) {
 	var at [3]int
 	var has [3]bool
@@ -66,10 +66,9 @@ func (f *ScriptFigures) scriptComplete(points []ScriptPoint) {
 	f.Has85, f.Has95, f.Has99 = has[0], has[1], has[2]
 }
 
-// ScriptPerceptual is the script's Perceptual Speed Index in whole milliseconds, of the times of
-// the frames that it keeps and of their SSIM to the last one ([PySSIM]). The SSIM of the first
-// frame is not looked at: until the second frame nothing is taken to be there. Fewer than two
-// frames give 0.
+// ScriptPerceptual is the script's Perceptual Speed Index in whole milliseconds. ms are the times
+// of the kept frames, and ssim their SSIM to the last one ([PySSIM]). The SSIM of the first frame
+// is not used: the progress is 0 until the second frame. Fewer than two frames give 0.
 func ScriptPerceptual(ms []int, ssim []float64) int {
 	n := min(len(ms), len(ssim))
 	if n < 2 {
@@ -82,9 +81,9 @@ func ScriptPerceptual(ms []int, ssim []float64) int {
 	return int(sum)
 }
 
-// ScriptContentful is the script's Contentful Speed Index in whole milliseconds, of the times of
-// the frames that it keeps and of how many samples lie on their edges. The first frame's are not
-// looked at, neither for the maximum nor for the sum. Fewer than two frames give 0.
+// ScriptContentful is the script's Contentful Speed Index in whole milliseconds. ms are the times
+// of the kept frames, and edges the number of samples on their edges. The first frame's are not
+// used, neither for the maximum nor for the sum. Fewer than two frames give 0.
 func ScriptContentful(ms, edges []int) int {
 	n := min(len(ms), len(edges))
 	if n < 2 {

@@ -65,7 +65,7 @@ func TestScriptPerceptual(t *testing.T) {
 }
 
 // TestScriptContentful: 100 until the second frame, then 50·(1 − 30/60) = 25, and 100·(1 − 60/60) =
-// 0; the last frame's edges, 45, are fewer, as it may be. The first frame's 99 are not looked at.
+// 0. The last frame has fewer edges, 45, which is allowed. The first frame's 99 are not used.
 func TestScriptContentful(t *testing.T) {
 	times := []int{0, 100, 150, 250}
 	if got := ScriptContentful(times, []int{99, 30, 60, 45}); got != 125 {

@@ -11,16 +11,17 @@ import (
 type SSIMVariant uint8
 
 const (
-	// Wang is the index as published: Wang, Bovik, Sheikh, Simoncelli, "Image quality assessment:
-	// from error visibility to structural similarity", IEEE Transactions on Image Processing 13(4),
-	// 2004. Windows of 11x11 samples with Gaussian weights of σ = 1.5, K1 = 0.01, K2 = 0.03, L =
-	// 255; only windows that lie in the picture; their mean. It is the default. The picture is not
-	// scaled down before, which the authors later advised for large ones.
+	// Wang is the index as published: Wang, Bovik, Sheikh and Simoncelli, "Image quality
+	// assessment". The full title continues "from error visibility to structural similarity", IEEE
+	// Transactions on Image Processing 13(4), 2004. It is the mean of windows of 11x11 samples with
+	// Gaussian weights of σ = 1.5. K1 = 0.01, K2 = 0.03, L = 255. Only windows inside the picture
+	// count. It is the default. The picture is not scaled down first, as the authors later advised
+	// for large ones.
 	Wang SSIMVariant = iota
-	// PySSIM is what the script's SSIM library computes: a window around each sample of the
-	// picture, which goes on mirrored beyond its edges (… b a | a b …), and weights whose peak lies
-	// half a sample to the right of and below the window's middle: it puts the middle of 11 samples
-	// at 5.5. (Its older releases put it at 5, and did not make the weights' sum 1.)
+	// PySSIM is the index of the script's SSIM library. It has a window around each sample of the
+	// picture, which is mirrored beyond its edges (… b a | a b …). The peak of the weights is half
+	// a sample to the right of and below the window's middle: it puts the middle of 11 samples at
+	// 5.5. Older releases put it at 5, and did not normalize the weights to 1.
 	PySSIM
 )
 
@@ -54,17 +55,17 @@ const (
 	ssimStrip = 64      // windows that are computed side by side, so that what they need stays in the first cache
 )
 
-// SSIM is the structural similarity of a picture to a reference, kept up to date while the picture
-// changes. For each window, with weighted means µ, variances σ² and covariance σxy:
+// SSIM is the structural similarity of a picture to a reference, updated while the picture changes.
+// For each window, with weighted means µ, variances σ² and covariance σxy:
 //
-//	SSIM = (2·µx·µy + C1)·(2·σxy + C2) / ((µx² + µy² + C1)·(σx² + σy² + C2)),   C1 = (K1·L)², C2 = (K2·L)²
+//	SSIM = (2·µx·µy + C1)·(2·σxy + C2) / ((µx² + µy² + C1)·(σx² + σy² + C2))
+//	C1 = (K1·L)²    C2 = (K2·L)²
 //
-// and the mean over all windows is the picture's. Where a window is the same as the reference it is
-// 1 exactly, and that is not computed, but seen.
+// The picture's index is the mean over all windows. A window that equals the reference has exactly
+// 1, without a computation.
 //
-// Each window's index is kept as a whole multiple of 2^-30 (rounded to nearest), and their sum is a
-// sum of integers: so it makes no difference, not in the last bit, in which order and how often
-// parts were updated.
+// Each window's index is a whole multiple of 2^-30 (rounded to nearest), and their sum is a sum of
+// integers. So the order and number of updates do not change any bit.
 type SSIM struct {
 	width, height int // of the picture
 	border        int
@@ -80,7 +81,8 @@ type SSIM struct {
 	differs       []bool             // for each line of a strip, whether it differs from the reference
 }
 
-// ssimLine is a line of a strip, weighted from left to right: mean of x, of y, of x² + y², of x·y.
+// ssimLine is a line of a strip, weighted from left to right. It has the means of x and y, of x² +
+// y², and of x·y.
 type ssimLine struct {
 	y              int
 	x, ref, sq, xy [ssimStrip]float64
@@ -155,10 +157,10 @@ func (s *SSIM) Value() float64 {
 	return float64(s.sum) / float64(ssimOne*int64(len(s.index)))
 }
 
-// Update tells that the picture, a plane of luma of the reference's size, has changed within the
-// rectangle, and returns the picture's index. Samples outside of the rectangle must be as they
-// were; parts of the rectangle outside of the picture are ignored. The work is proportional to the
-// rectangle, grown by 10 samples, where it differs from the reference.
+// Update recomputes the index after the picture, a plane of luma of the reference's size, changed
+// within the rectangle. Samples outside of the rectangle must be unchanged. Parts of the rectangle
+// outside of the picture are ignored. The work is proportional to the rectangle, grown by 10
+// samples, where it differs from the reference.
 func (s *SSIM) Update(luma []byte, stride int, dirty frame.Region) (float64, error) {
 	if err := checkPlane(luma, stride, s.width, s.height); err != nil {
 		return 0, err
@@ -194,7 +196,7 @@ func mirrored(at []int, a, b int) (from, to int) {
 // take copies the rectangle, given in the coordinates of the bordered plane.
 func (s *SSIM) take(dst, luma []byte, stride, x0, y0, x1, y1 int) {
 	b := s.border
-	in0, in1 := max(x0, b), min(x1, b+s.width) // what is not mirrored
+	in0, in1 := max(x0, b), min(x1, b+s.width) // the part that is not mirrored
 	for y := y0; y < y1; y++ {
 		line, src := dst[y*s.pw:(y+1)*s.pw], luma[s.mirrorY[y]*stride:]
 		if in0 < in1 {
@@ -209,7 +211,7 @@ func (s *SSIM) take(dst, luma []byte, stride, x0, y0, x1, y1 int) {
 	}
 }
 
-// strip brings the windows x0 ≤ x < x1, y0 ≤ y < y1 up to date, at most ssimStrip side by side.
+// strip updates the windows x0 ≤ x < x1, y0 ≤ y < y1. At most ssimStrip are side by side.
 func (s *SSIM) strip(x0, x1, y0, y1 int) {
 	for i := range s.lines {
 		s.lines[i].y = -1
@@ -297,7 +299,7 @@ func (s *SSIM) windows(row []int32, y int) {
 	}
 }
 
-// ssimIndex is the formula, given the means of x, y, x² + y² and x·y.
+// ssimIndex is the formula for one window, given the means of x and y, of x² + y², and of x·y.
 func ssimIndex(x, y, squares, product float64) int32 {
 	const (
 		c1 = (0.01 * 255) * (0.01 * 255)

@@ -133,13 +133,15 @@ func TestSSIMOfFlatPictures(t *testing.T) {
 }
 
 // TestSSIMOfInvertedStripes: columns of 0 and 255 in turn against the same inverted. The weights at
-// even distances from the peak sum to p, those at odd ones to q = 1 − p; by symmetry p ≈ q ≈ 1/2 to
-// 1e-3: for σ = 1.5 the sums are
+// even distances from the peak sum to p, those at odd ones to q = 1 − p. By symmetry p ≈ q ≈ 1/2 to
+// 1e-3. For σ = 1.5 the sums are
 //
 //	p = w(0) + 2·w(2) + 2·w(4) = (1 + 2·0.411112 + 2·0.028566) / 3.759233  = 0.499931
 //
-// So µx = 255·p or 255·q, µy the other, σxy = −σx·σy = −255²·p·q, and SSIM is the same in all
-// windows: (2·255²·pq + C1)(−2·255²·pq + C2) / ((255²·(p² + q²) + C1)(2·255²·pq + C2)) = −0.996406…
+// So µx is 255·p or 255·q, and µy the other; σxy = −σx·σy = −255²·p·q. SSIM is the same in all
+// windows:
+//
+//	(2·255²·pq + C1)(−2·255²·pq + C2) / ((255²·(p² + q²) + C1)(2·255²·pq + C2)) = −0.996406…
 func TestSSIMOfInvertedStripes(t *testing.T) {
 	w := gaussian(5)
 	p := w[5] + w[3] + w[7] + w[1] + w[9]

@@ -22,10 +22,10 @@ func ThumbnailSize(width, height, side int) (w, h int) {
 	return w, h
 }
 
-// Scaler scales pictures of one size to another by area: a pixel is the mean of what it covers,
-// parts of pixels counting by their area, rounded to the nearest (halves up), each sample by
-// itself. All in integers. It invents no colour that is lighter or darker than those it covers;
-// ffmpeg's bicubic scaler, which the script uses, does, so their thumbnails are not the same to the
+// Scaler scales pictures of one size to another by area. A pixel is the mean of the area that it
+// covers, with parts of pixels by their area. It is rounded to the nearest (halves up), each sample
+// by itself, all in integers. It never makes a colour lighter or darker than the covered ones.
+// ffmpeg's bicubic scaler, which the script uses, does. So their thumbnails are not the same to the
 // bit.
 type Scaler struct {
 	from, to [2]int

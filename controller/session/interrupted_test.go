@@ -117,7 +117,7 @@ func wantMissing(t *testing.T, r *Record, dir string, want ...string) {
 	}
 }
 
-const lacksVideo = "interrupted while this was written: there is no video"
+const lacksVideo = "interrupted while this was written: no video was made"
 
 // TestInterruptedWhilePicturesAreDrawn: what was measured counts.
 func TestInterruptedWhilePicturesAreDrawn(t *testing.T) {

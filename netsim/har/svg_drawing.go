@@ -226,7 +226,7 @@ func (d *drawing) foot() {
 	if len(d.fall.Requests) > 0 && !d.anyExact() {
 		text = "Times are the servers’: no line was there to see packets."
 	}
-	text += " 0 is " + cmp.Or(clip(d.Left, 80), "the first frame of what was measured") +
+	text += " 0 is " + cmp.Or(clip(d.Left, 80), "the first measured frame") +
 		"; the right edge is the end of it."
 	d.print(`<text class="tick" x="16" y="%d">%s</text>`, d.y+8, escaped(text))
 	d.y += 20

@@ -34,8 +34,8 @@ func put(t *testing.T, v *canvas, r image.Rectangle, pix []byte, from image.Poin
 	}
 }
 
-// TestBandsAreOfTheWhole: a band of rows comes out as it does from the whole picture, where it
-// begins and ends at rows that the two heights have in common.
+// TestBandsAreOfTheWhole: a band of rows equals its part of the whole scaled picture. It must begin
+// and end at rows that the two heights have in common.
 func TestBandsAreOfTheWhole(t *testing.T) {
 	for _, tc := range []struct{ from, to image.Point }{
 		{image.Pt(64, 48), image.Pt(64, 48)}, {image.Pt(96, 54), image.Pt(64, 36)},

@@ -80,7 +80,7 @@ type canvas struct {
 	mat  gocv.Mat
 	pix  []byte // B G R, without padding
 	size image.Point
-	from map[int]gocv.Mat // what is scaled, by its width
+	from map[int]gocv.Mat // pictures to be scaled, by width
 }
 
 func newCanvas(width, height int) (*canvas, error) {

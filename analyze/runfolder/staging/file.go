@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WriteFile writes a file so that it is there as a whole, with its old or its new content, whatever
-// happens meanwhile: also when the machine stops.
+// WriteFile writes a file atomically: it has its old or its new content, even after a power
+// failure.
 func WriteFile(path string, content []byte, mode os.FileMode) error {
 	return writeFile(path, content, mode, func(string) error { return nil })
 }
@@ -47,8 +47,8 @@ func writeFile(path string, content []byte, mode os.FileMode, prepare func(name 
 	return syncFolder(filepath.Dir(path))
 }
 
-// CleanFile takes away what killed programs have left of a file that was to be put in place at a
-// path. Only who alone writes it may call this.
+// CleanFile removes the temporary files that killed programs left beside a path. Only the sole
+// writer of the file may call this.
 func CleanFile(path string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

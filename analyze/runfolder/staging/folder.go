@@ -15,7 +15,7 @@ const lockName = ".owner.lock"
 
 // Folder is one in the making.
 type Folder struct {
-	path    string // what was asked for, absolute
+	path    string // the requested path, absolute
 	dir     string // where it is made
 	lock    *os.File
 	parents []string // those that were not there, the uppermost first
@@ -76,7 +76,7 @@ func (f *Folder) makeParents() error {
 	var missing []string
 	for dir := filepath.Dir(f.path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			break // where it is no folder, making the next one says so
+			break // if it is not a folder, making the next one fails
 		}
 		missing = append([]string{dir}, missing...)
 	}
@@ -117,8 +117,8 @@ func prefix(path string) string { return "." + filepath.Base(path) + "." }
 // Dir is the folder in the making.
 func (f *Folder) Dir() string { return f.dir }
 
-// Finish puts what was written in place, over what has the same name there, or removes it if the
-// work has failed.
+// Finish moves the folder into place, replacing one of the same name. If failed is not nil, it
+// removes the folder.
 func (f *Folder) Finish(failed error) error {
 	err := failed
 	if err == nil {
@@ -130,7 +130,7 @@ func (f *Folder) Finish(failed error) error {
 	return errors.Join(err, f.remove())
 }
 
-// Abandon removes what was written. Nil is a folder that nobody has asked for.
+// Abandon removes the written files. A nil folder was not requested.
 func (f *Folder) Abandon() error {
 	if f == nil {
 		return nil
@@ -161,7 +161,7 @@ func (f *Folder) place() error {
 	return nil
 }
 
-// remove takes away what is not to stay.
+// remove removes temporary files.
 func (f *Folder) remove() error {
 	var err error
 	if f.dir != "" {

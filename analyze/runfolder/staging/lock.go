@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Lock makes a file and holds the lock on it that tells others that its owner lives, until it is
-// closed or the program has ended.
+// Lock makes a file and locks it, until it is closed or the program ends. The lock shows others
+// that the owner lives.
 func Lock(path string) (io.Closer, error) {
 	f, err := lockOwner(path, os.O_CREATE)
 	if errors.Is(err, errOwned) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Adopt gives a file or folder that root has made the owner and the group of the folder that it is
-// in: what a service has, it must be able to read also when somebody else has written it.
+// Adopt gives a file or folder made by root the owner and group of its parent folder. A service
+// must be able to read its files even if another user wrote them.
 func Adopt(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
