@@ -39,7 +39,7 @@ func (c pushCmd) Run(e *env) error {
 		return err
 	}
 	defer rig.Close()
-	content, err := runzip.Look(e.ctx, c.Dir)
+	content, err := runzip.Inspect(e.ctx, c.Dir)
 	if err != nil {
 		return fmt.Errorf("push %s: %w", c.Dir, orInterrupted(err))
 	}

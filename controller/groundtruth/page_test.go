@@ -317,7 +317,7 @@ func (a asked) Events() []timeline.EventHead { return a.pings }
 func TestLastPictureLost(t *testing.T) {
 	frames := pictures(0, 1, 2, 3, 4, 5)
 	frames[5].id = lost
-	page := site.Page{Name: "made", Cadence: site.CadenceParts, Parts: []site.Part{{Kind: site.Box}}}
+	page := site.Page{Name: "made", Cadence: site.CadenceParts, Parts: []site.Part{{Kind: "box"}}}
 	r, w, told := film(t, page, frames)
 	told.Drawn = append(told.Drawn, site.Drawn{ID: 5, At: timeline.At(told.RedFrom.Earliest - period)})
 	told.Truth = site.Truth{Pixels: width * height, Counts: []int{0, 0, 0, 0, 0, width * height}}

@@ -13,14 +13,14 @@ import (
 	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
-// Error is what is wrong with a configuration.
-type Error struct {
+// fileError is what is wrong with a configuration.
+type fileError struct {
 	File    string
 	Line    int // 0: the file as a whole
 	Problem string
 }
 
-func (e *Error) Error() string {
+func (e *fileError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %s", e.File, e.Problem)
 	}
@@ -166,7 +166,7 @@ func unknownKey(file, text string, key toml.Key) error {
 	if near := spelling.Nearest(key.String(), keys()); near != "" {
 		problem += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return &Error{file, lineOf(text, key), problem}
+	return &fileError{file, lineOf(text, key), problem}
 }
 
 // lineOf finds the line on which a key stands, 0 if it is written in another way than usual.

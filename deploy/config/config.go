@@ -11,8 +11,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// MaxFile is how large a configuration may be.
-const MaxFile = 1 << 20
+// maxFile is how large a configuration may be.
+const maxFile = 1 << 20
 
 // Config is a rig's configuration.
 type Config struct {
@@ -106,8 +106,8 @@ func Load(file string, environ func(string) string) (Config, error) {
 		if err == nil && !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
 			err = errors.New("not a regular file")
 		}
-		if err == nil && st.Size() > MaxFile {
-			err = fmt.Errorf("%d bytes are more than %d", st.Size(), MaxFile)
+		if err == nil && st.Size() > maxFile {
+			err = fmt.Errorf("%d bytes are more than %d", st.Size(), maxFile)
 		}
 		if err != nil {
 			return c, fmt.Errorf("read configuration %s: %w", file, err)
@@ -131,9 +131,9 @@ func Load(file string, environ func(string) string) (Config, error) {
 	return c, c.checked(file)
 }
 
-// Parse reads a configuration's text. The file's name is for messages, and what relative paths
+// parse reads a configuration's text. The file's name is for messages, and what relative paths
 // begin at.
-func Parse(file, text string) (Config, error) {
+func parse(file, text string) (Config, error) {
 	c := Default()
 	if err := c.decode(file, text); err != nil {
 		return c, err
@@ -145,22 +145,22 @@ func Parse(file, text string) (Config, error) {
 func (c *Config) checked(file string) error {
 	err := c.Check()
 	if err != nil && file != "" {
-		return &Error{file, 0, err.Error()}
+		return &fileError{file, 0, err.Error()}
 	}
 	return err
 }
 
 func (c *Config) decode(file, text string) error {
-	if len(text) > MaxFile {
-		return fmt.Errorf("%s: %d bytes are more than %d", file, len(text), MaxFile)
+	if len(text) > maxFile {
+		return fmt.Errorf("%s: %d bytes are more than %d", file, len(text), maxFile)
 	}
 	md, err := toml.Decode(text, c)
 	var wrong toml.ParseError
 	switch {
 	case errors.As(err, &wrong):
-		return &Error{file, wrong.Position.Line, wrong.Message}
+		return &fileError{file, wrong.Position.Line, wrong.Message}
 	case err != nil:
-		return &Error{file, 0, err.Error()}
+		return &fileError{file, 0, err.Error()}
 	}
 	if unknown := md.Undecoded(); len(unknown) > 0 {
 		return unknownKey(file, text, unknown[0])

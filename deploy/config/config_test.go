@@ -39,7 +39,7 @@ func TestShippedFileHasAllKeys(t *testing.T) {
 		}
 		b.WriteString(line)
 	}
-	c, err := Parse("eideticker.toml", b.String())
+	c, err := parse("eideticker.toml", b.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func TestProblems(t *testing.T) {
 		{"huge", strings.Repeat("# much\n", 1<<18), "are more than", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Parse("a.toml", tc.text)
+			_, err := parse("a.toml", tc.text)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), "a.toml:") {
 				t.Fatalf("%v, want %q", err, tc.want)
 			}
-			var wrong *Error
+			var wrong *fileError
 			if errors.As(err, &wrong) && wrong.Line != tc.line {
 				t.Errorf("line %d, want %d: %v", wrong.Line, tc.line, err)
 			}
@@ -117,7 +117,7 @@ func TestWhatFollows(t *testing.T) {
 			true, "off"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, err := Parse("a.toml", tc.text)
+			c, err := parse("a.toml", tc.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("[runs.keep_last]\na = \"30s\"\n[limits]\ncalls_per_s = nan")
 	f.Add("a.b.c = {d = [1, 2]}\n[[x]]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := Parse("a.toml", text)
+		c, err := parse("a.toml", text)
 		switch {
 		case err == nil:
 			if err := c.Check(); err != nil {

@@ -57,8 +57,8 @@ type Mode struct {
 	Num, Den int64
 }
 
-// BytesPerSecond is how much comes of it.
-func (m Mode) BytesPerSecond() float64 {
+// bytesPerSecond is how much comes of it.
+func (m Mode) bytesPerSecond() float64 {
 	return float64(m.Format.Size()) * float64(m.Den) / float64(m.Num)
 }
 
@@ -97,7 +97,7 @@ func (b *Box) need() need {
 
 func (n need) bytesPerSecond() (sum float64) {
 	for _, m := range n.modes {
-		sum += m.BytesPerSecond()
+		sum += m.bytesPerSecond()
 	}
 	return sum
 }

@@ -88,7 +88,7 @@ func signal(d Device) Finding {
 		f.Advice = "Choose another mode at the device under test, or another card; eideticker sources lists what this one has."
 	}
 	if d.Mode != nil {
-		need := d.Mode.BytesPerSecond()
+		need := d.Mode.bytesPerSecond()
 		f.Found += fmt.Sprintf(", recorded as %v: %s", *d.Mode, speedText(need))
 		f.Numbers = map[string]float64{
 			"width_px": float64(d.Mode.Format.Width), "height_px": float64(d.Mode.Format.Height),

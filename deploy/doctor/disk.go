@@ -39,7 +39,7 @@ func (b *Box) disk(g *group) {
 	}
 	n := b.need()
 	raw := n.bytesPerSecond()
-	speed := d.BytesPerSecond()
+	speed := d.bytesPerSecond()
 	f := Finding{ID: "disk-speed", Object: d.Dir, Numbers: map[string]float64{
 		"available_bytes_per_s": speed, "needed_most_bytes_per_s": raw, "needed_busy_bytes_per_s": raw / packed,
 		"written_bytes": float64(d.Written), "written_ns": float64(d.Took), "longest_write_ns": float64(d.Longest),

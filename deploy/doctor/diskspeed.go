@@ -46,8 +46,8 @@ type Disk struct {
 	DirectNote string
 }
 
-// BytesPerSecond is how fast the disk took what was written.
-func (d Disk) BytesPerSecond() float64 {
+// bytesPerSecond is how fast the disk took what was written.
+func (d Disk) bytesPerSecond() float64 {
 	return float64(d.Written) / max(d.Took.Seconds(), 1e-9)
 }
 

@@ -331,7 +331,7 @@ func TestGoodBox(t *testing.T) {
 	for _, f := range all {
 		groups[f.Group] = true
 	}
-	for _, name := range Groups() {
+	for _, name := range groupNames() {
 		if !groups[name] {
 			t.Errorf("group %s has no finding", name)
 		}

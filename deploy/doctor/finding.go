@@ -65,8 +65,8 @@ func Worst(all []Finding) Level {
 	return worst
 }
 
-// Groups are the groups of findings, in the order in which Examine looks at them.
-func Groups() []string {
+// groupNames are the groups of findings, in the order in which Examine looks at them.
+func groupNames() []string {
 	return []string{"devices", "links", "disk", "memory", "privileges", "clock", "processors", "displays and programs",
 		"inputs", "box"}
 }
@@ -87,7 +87,7 @@ func (b *Box) Examine() []Finding {
 	steps := []func(*group){b.devices, b.links, b.disk, b.memory, b.privileges, b.clock, b.processors, b.programs,
 		b.inputs, b.service}
 	var all []Finding
-	for i, name := range Groups() {
+	for i, name := range groupNames() {
 		g := group{name: name}
 		steps[i](&g)
 		all = slices.Concat(all, g.all)

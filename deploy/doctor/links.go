@@ -34,7 +34,7 @@ func (b *Box) links(g *group) {
 				unknown++
 				continue
 			}
-			sum += d.Mode.BytesPerSecond()
+			sum += d.Mode.bytesPerSecond()
 		}
 		f := Finding{ID: "link-speed", Object: strings.Join(names, " "),
 			Numbers: map[string]float64{"available_bytes_per_s": l.payload}}

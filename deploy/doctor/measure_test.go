@@ -31,7 +31,7 @@ func TestMeasureDisk(t *testing.T) {
 		t.Fatal(err, d.Err)
 	}
 	if d.Written < diskBlock || d.Took < shortly || d.Longest <= 0 || d.Longest > d.Took || !d.Direct ||
-		d.BytesPerSecond() <= 0 {
+		d.bytesPerSecond() <= 0 {
 		t.Errorf("%+v", d)
 	}
 	empty(t, dir)

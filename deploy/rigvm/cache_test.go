@@ -22,7 +22,7 @@ func TestLockedCache(t *testing.T) {
 	}
 	defer held.Close()
 	Need(t)
-	vm, err := Start(t.Context(), Config{PrepareTimeout: 50 * time.Millisecond})
+	vm, err := start(t.Context(), Config{PrepareTimeout: 50 * time.Millisecond})
 	if err == nil {
 		vm.Kill()
 		t.Fatal("a VM started")

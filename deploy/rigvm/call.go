@@ -39,7 +39,7 @@ func (vm *VM) register(id uint32) *call {
 
 // open registers a call under a new number.
 func (vm *VM) open(take func(wire.Kind, []byte)) (*call, error) {
-	if err := vm.Err(); err != nil {
+	if err := vm.endError(); err != nil {
 		return nil, err
 	}
 	vm.mu.Lock()

@@ -25,7 +25,7 @@ func TestConfig(t *testing.T) {
 		{"module", Config{Modules: []Module{{Name: "a b"}}}, `"a b" is not a name`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Start(t.Context(), tc.cfg)
+			_, err := start(t.Context(), tc.cfg)
 			if err == nil || !strings.HasPrefix(err.Error(), "start VM: ") || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
@@ -79,7 +79,7 @@ func TestConsoleKeepsTheEnd(t *testing.T) {
 		len(err.Console) > tailBytes {
 		t.Errorf("%+v", err)
 	}
-	if got := (&DiedError{Reason: "it ended"}).Error(); got != "it ended; its console is empty" {
+	if got := (&diedError{Reason: "it ended"}).Error(); got != "it ended; its console is empty" {
 		t.Error(got)
 	}
 }

@@ -51,15 +51,15 @@ func panicLine(console string) string {
 	return line
 }
 
-// DiedError says that a machine has ended, or was ended, without being asked to.
-type DiedError struct {
+// diedError says that a machine has ended, or was ended, without being asked to.
+type diedError struct {
 	Reason  string // what happened
 	Panic   string // what its kernel said when it panicked, or ""
 	Console string // the last that it said, for a person to read
 	Cause   error  // a context's cause, or nil
 }
 
-func (e *DiedError) Error() string {
+func (e *diedError) Error() string {
 	if e.Console == "" {
 		return e.Reason + "; its console is empty"
 	}
@@ -68,12 +68,12 @@ func (e *DiedError) Error() string {
 }
 
 // Unwrap returns the cause, for errors.Is.
-func (e *DiedError) Unwrap() error { return e.Cause }
+func (e *diedError) Unwrap() error { return e.Cause }
 
 // died describes why the machine is gone.
-func (c *console) died(reason string, cause error) *DiedError {
+func (c *console) died(reason string, cause error) *diedError {
 	text := c.text()
-	e := &DiedError{Reason: reason, Panic: panicLine(text), Console: text[max(0, len(text)-tailBytes):], Cause: cause}
+	e := &diedError{Reason: reason, Panic: panicLine(text), Console: text[max(0, len(text)-tailBytes):], Cause: cause}
 	if e.Panic != "" {
 		e.Reason = "the guest's kernel panicked: " + e.Panic
 	}

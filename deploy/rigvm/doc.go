@@ -11,7 +11,7 @@
 //	                                             package guest, built static ─▶ /init ──┐                 ▼
 //	                                                         busybox, static ─▶ /bin ───┴─▶ initramfs ─▶ QEMU
 //	                                                                                                      │
-//	test ◀──── VM.Run, Put, Get, Load ◀──── frames over a virtio-serial port (internal/wire) ◀──── agent ◀┘
+//	test ◀──── VM.Run, putFile, Get, loadModule ◀──── frames over a virtio-serial port (internal/wire) ◀──── agent ◀┘
 //
 // QEMU emulates the processor, so that a test sees the same machine everywhere; it starts in some
 // three seconds of processor time. Time in it is slow and uneven: tests hold sequence numbers and
@@ -20,7 +20,7 @@
 // A machine leaves nothing behind: kernel and initramfs are files in memory, the port is a pair of
 // sockets, and QEMU dies with the process that started it. Only a Disk stays, which is the
 // caller's. Nothing waits without bound: the guest's start, each call and the machine's life have
-// timeouts, and a guest that panics ends QEMU, so that every call that waits gets a *DiedError with
+// timeouts, and a guest that panics ends QEMU, so that every call that waits gets a *diedError with
 // the end of the console.
 //
 // The kernel is the newest of the Debian release that apt knows. It is kept in the user's cache

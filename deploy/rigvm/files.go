@@ -20,9 +20,9 @@ const (
 	maxRead = 64 << 20
 )
 
-// Put copies a file into the guest, with its permission bits; folders are made as needed. The
+// putFile copies a file into the guest, with its permission bits; folders are made as needed. The
 // guest's root is in its memory.
-func (vm *VM) Put(ctx context.Context, host, guest string) error {
+func (vm *VM) putFile(ctx context.Context, host, guest string) error {
 	f, err := os.Open(host)
 	if err != nil {
 		return fmt.Errorf("copy into the VM: %w", err)
@@ -41,9 +41,9 @@ func (vm *VM) Put(ctx context.Context, host, guest string) error {
 	return nil
 }
 
-// WriteFile writes a file in the guest: also one of sysfs, procfs or configfs, in one write if it
+// writeFile writes a file in the guest: also one of sysfs, procfs or configfs, in one write if it
 // has up to 64 KiB.
-func (vm *VM) WriteFile(ctx context.Context, guest string, content []byte, mode fs.FileMode) error {
+func (vm *VM) writeFile(ctx context.Context, guest string, content []byte, mode fs.FileMode) error {
 	if err := vm.put(ctx, bytes.NewReader(content), guest, mode); err != nil {
 		return fmt.Errorf("write %s in the VM: %w", guest, err)
 	}
@@ -72,9 +72,9 @@ func (vm *VM) Get(ctx context.Context, guest, host string) error {
 	return nil
 }
 
-// ReadFile returns a file of the guest, of at most 64 MiB: also one of sysfs and the like, whose
+// readFile returns a file of the guest, of at most 64 MiB: also one of sysfs and the like, whose
 // size is not known before.
-func (vm *VM) ReadFile(ctx context.Context, guest string) ([]byte, error) {
+func (vm *VM) readFile(ctx context.Context, guest string) ([]byte, error) {
 	var b bytes.Buffer
 	if err := vm.get(ctx, guest, &b, maxRead); err != nil {
 		return nil, fmt.Errorf("read %s in the VM: %w", guest, err)

@@ -116,7 +116,7 @@ func provide(ctx context.Context, p programs, dir string) (debPackage, error) {
 		return d, fmt.Errorf("fetch a kernel: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return d, &MissingError{errors.Join(errNoKernel, errFirst, err).Error(), kernelAdvice}
+		return d, &missingError{errors.Join(errNoKernel, errFirst, err).Error(), kernelAdvice}
 	}
 	return d, nil
 }

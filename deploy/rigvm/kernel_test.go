@@ -196,7 +196,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestDamagedKernelIsMadeNew is the way of Start through a damaged cache.
+// TestDamagedKernelIsMadeNew is the way of start through a damaged cache.
 func TestDamagedKernelIsMadeNew(t *testing.T) {
 	a := newArchive(t)
 	a.publish("stale", "6.1")
@@ -243,7 +243,7 @@ func TestNoKernel(t *testing.T) {
 			a := newArchive(t)
 			tc.make(a)
 			_, err := a.open()
-			var missing *MissingError
+			var missing *missingError
 			if !errors.As(err, &missing) || !strings.Contains(err.Error(), tc.want) ||
 				!strings.Contains(err.Error(), "run apt-get update") {
 				t.Errorf("error %v, want %q in it", err, tc.want)

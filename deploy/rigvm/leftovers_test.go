@@ -89,8 +89,8 @@ func hold() error {
 		return err
 	}
 	fmt.Println(vm.cmd.Process.Pid)
-	<-vm.Done()
-	return vm.Err()
+	<-vm.done
+	return vm.endError()
 }
 
 // TestVMDiesWithItsProcess kills a process that has started a machine, which has no chance to clean

@@ -13,9 +13,9 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 )
 
-// Load loads a module and what it depends on. One that is there already is an error if it should
+// loadModule loads a module and what it depends on. One that is there already is an error if it should
 // get options.
-func (vm *VM) Load(ctx context.Context, m Module) error {
+func (vm *VM) loadModule(ctx context.Context, m Module) error {
 	if err := vm.load(ctx, m); err != nil {
 		return fmt.Errorf("load module %s: %w", m.Name, err)
 	}
@@ -74,7 +74,7 @@ func (vm *VM) putModule(ctx context.Context, in string, content []byte) error {
 	if have {
 		return nil
 	}
-	if err := vm.WriteFile(ctx, in, content, 0o644); err != nil {
+	if err := vm.writeFile(ctx, in, content, 0o644); err != nil {
 		return err
 	}
 	vm.mu.Lock()
@@ -83,8 +83,8 @@ func (vm *VM) putModule(ctx context.Context, in string, content []byte) error {
 	return nil
 }
 
-// Unload unloads one module, which must not be in use.
-func (vm *VM) Unload(ctx context.Context, name string) error {
+// unloadModule unloads one module, which must not be in use.
+func (vm *VM) unloadModule(ctx context.Context, name string) error {
 	if !moduleName.MatchString(name) {
 		return fmt.Errorf("unload module: %q is not a name of one", name)
 	}

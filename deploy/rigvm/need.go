@@ -11,14 +11,14 @@ import (
 	"runtime"
 )
 
-// MissingError says what this machine lacks to run a VM. Tests skip with it on a developer's
+// missingError says what this machine lacks to run a VM. Tests skip with it on a developer's
 // machine and fail with it under CI=true.
-type MissingError struct {
+type missingError struct {
 	What   string // what is missing
 	Advice string // what to do
 }
 
-func (e *MissingError) Error() string { return e.What + ": " + e.Advice }
+func (e *missingError) Error() string { return e.What + ": " + e.Advice }
 
 // programs are the programs that a VM is made and run with.
 type programs struct {
@@ -28,7 +28,7 @@ type programs struct {
 func findPrograms() (programs, error) {
 	var p programs
 	if runtime.GOARCH != "amd64" {
-		return p, &MissingError{"this is a " + runtime.GOARCH + " machine", "the VM needs Debian's kernel for amd64"}
+		return p, &missingError{"this is a " + runtime.GOARCH + " machine", "the VM needs Debian's kernel for amd64"}
 	}
 	for _, want := range []struct {
 		path     *string
@@ -62,7 +62,7 @@ func find(name, pkg string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &MissingError{name + " is not installed", "apt-get install --no-install-recommends " + pkg}
+	return "", &missingError{name + " is not installed", "apt-get install --no-install-recommends " + pkg}
 }
 
 // checkStatic refuses the busybox that needs libraries: the guest has none.
@@ -74,7 +74,7 @@ func checkStatic(path string) error {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return &MissingError{path + " is not a static program",
+			return &missingError{path + " is not a static program",
 				"apt-get install --no-install-recommends busybox-static"}
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Program returns a program of this machine and the libraries that it is linked with, as
-// Config.Files takes them: each is where it is here. One that is not installed is a *MissingError,
+// program returns a program of this machine and the libraries that it is linked with, as
+// Config.Files takes them: each is where it is here. One that is not installed is a *missingError,
 // which names the Debian package.
-func Program(ctx context.Context, name, pkg string) (map[string]string, error) {
+func program(ctx context.Context, name, pkg string) (map[string]string, error) {
 	path, err := find(name, pkg)
 	if err != nil {
 		return nil, err

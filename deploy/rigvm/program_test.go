@@ -21,8 +21,8 @@ func TestLibraries(t *testing.T) {
 	if got, err := parseLibraries("\tstatically linked\n"); err != nil || len(got) != 0 {
 		t.Errorf("of a static program: %q (%v)", got, err)
 	}
-	missing := (*MissingError)(nil)
-	if _, err := Program(t.Context(), "nothing-is-called-so", "a-package"); !errors.As(err, &missing) {
+	missing := (*missingError)(nil)
+	if _, err := program(t.Context(), "nothing-is-called-so", "a-package"); !errors.As(err, &missing) {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }

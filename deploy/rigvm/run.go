@@ -24,13 +24,13 @@ type Command struct {
 
 // Result is what became of a program.
 type Result struct {
-	Stdout, Stderr []byte // the first MaxOutput bytes of each
+	Stdout, Stderr []byte // the first maxOutput bytes of each
 	Truncated      bool   // there was more
 	ExitCode       int    // 128+n if signal n ended it
 }
 
-// MaxOutput bounds what a Result keeps of either output. The writers of a Command get everything.
-const MaxOutput = 8 << 20
+// maxOutput bounds what a Result keeps of either output. The writers of a Command get everything.
+const maxOutput = 8 << 20
 
 // Run runs a program and waits for its end. An exit code other than 0 is no error. If ctx ends
 // first, the program and what is in its process group are killed. A Result that comes with an error
@@ -86,7 +86,7 @@ func (c *capture) add(b []byte) {
 	if c.also != nil && c.err == nil {
 		_, c.err = c.also.Write(b)
 	}
-	room := min(len(b), MaxOutput-c.buf.Len())
+	room := min(len(b), maxOutput-c.buf.Len())
 	c.buf.Write(b[:room])
 	c.more = c.more || room < len(b)
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Tag is the build tag of tests that run in the VM.
-const Tag = "rigvm"
+// tag is the build tag of tests that run in the VM.
+const tag = "rigvm"
 
-// TestBinary compiles the tests of a package for the guest, static, with the build tag rigvm and
+// testBinary compiles the tests of a package for the guest, static, with the build tag rigvm and
 // those given, and returns the file, which is in dir. The package is a path as the go command takes
 // it: "." is the one whose tests run.
-func TestBinary(ctx context.Context, dir, pkg string, tags ...string) (string, error) {
+func testBinary(ctx context.Context, dir, pkg string, tags ...string) (string, error) {
 	out := filepath.Join(dir, "guest.test")
-	all := strings.Join(append([]string{Tag}, tags...), ",")
+	all := strings.Join(append([]string{tag}, tags...), ",")
 	if err := goBuild(ctx, "test", "-c", "-buildvcs=false", "-ldflags=-s -w", "-tags", all, "-o", out,
 		pkg); err != nil {
 		return "", fmt.Errorf("compile tests of %s for the VM: %w", pkg, err)

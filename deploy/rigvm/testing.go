@@ -29,8 +29,8 @@ func Boot(t testing.TB, cfg Config) *VM {
 func bootFor(ctx context.Context, t testing.TB, cfg Config) (*VM, error) {
 	t.Helper()
 	Need(t)
-	vm, err := Start(ctx, cfg)
-	var missing *MissingError
+	vm, err := start(ctx, cfg)
+	var missing *missingError
 	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
 		t.Skipf("%v: no VM is started", err)
 	}
@@ -47,7 +47,7 @@ func Need(t testing.TB) {
 		t.Skip("a VM takes its time: not with -short")
 	}
 	_, err := findPrograms()
-	var missing *MissingError
+	var missing *missingError
 	switch {
 	case err == nil:
 	case errors.As(err, &missing) && os.Getenv("CI") != "true":
@@ -81,13 +81,13 @@ func RunTests(t *testing.T, vm *VM, tests Tests) {
 	if tests.Package == "" {
 		tests.Package = "."
 	}
-	binary, err := TestBinary(ctx, t.TempDir(), tests.Package, tests.Tags...)
+	binary, err := testBinary(ctx, t.TempDir(), tests.Package, tests.Tags...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := vm.temporary("tests")
 	inside := dir + "/guest.test"
-	if err := vm.Put(ctx, binary, inside); err != nil {
+	if err := vm.putFile(ctx, binary, inside); err != nil {
 		t.Fatal(err)
 	}
 	c := Command{
@@ -116,12 +116,12 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// NeedProgram is Program for tests: where it is not installed the test is skipped, and fails under
+// NeedProgram is program for tests: where it is not installed the test is skipped, and fails under
 // CI=true.
 func NeedProgram(t testing.TB, name, pkg string) map[string]string {
 	t.Helper()
-	files, err := Program(t.Context(), name, pkg)
-	var missing *MissingError
+	files, err := program(t.Context(), name, pkg)
+	var missing *missingError
 	if errors.As(err, &missing) && os.Getenv("CI") != "true" {
 		t.Skipf("%v: no VM is started", err)
 	}

@@ -43,10 +43,10 @@ type VM struct {
 	err     error         // why it ended; read after done
 }
 
-// Start boots a machine, loads the modules and copies the files. The machine ends with ctx, with
-// its timeout, with Close or Kill, or with this process. A *MissingError says what this host lacks;
-// a *DiedError that the guest did not come up.
-func Start(ctx context.Context, cfg Config) (*VM, error) {
+// start boots a machine, loads the modules and copies the files. The machine ends with ctx, with
+// its timeout, with Close or Kill, or with this process. A *missingError says what this host lacks;
+// a *diedError that the guest did not come up.
+func start(ctx context.Context, cfg Config) (*VM, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("start VM: %w", err)
@@ -247,12 +247,12 @@ func (vm *VM) setUp(ctx context.Context) error {
 		return vm.console.died("the guest could not be set up: "+greeting.reply.Error, nil)
 	}
 	for _, m := range vm.cfg.Modules {
-		if err := vm.Load(ctx, m); err != nil {
+		if err := vm.loadModule(ctx, m); err != nil {
 			return err
 		}
 	}
 	for guest, host := range vm.cfg.Files {
-		if err := vm.Put(ctx, host, guest); err != nil {
+		if err := vm.putFile(ctx, host, guest); err != nil {
 			return err
 		}
 	}
@@ -288,12 +288,9 @@ func (vm *VM) Close() error {
 
 const powerOffTime = 20 * time.Second
 
-// Done is closed when the machine has ended and nothing is left of it.
-func (vm *VM) Done() <-chan struct{} { return vm.done }
-
-// Err returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after
-// Close or Kill, or a *DiedError.
-func (vm *VM) Err() error {
+// endError returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after
+// Close or Kill, or a *diedError.
+func (vm *VM) endError() error {
 	select {
 	case <-vm.done:
 		return vm.err
@@ -301,12 +298,6 @@ func (vm *VM) Err() error {
 		return nil
 	}
 }
-
-// Kernel returns the release of the guest's kernel.
-func (vm *VM) Kernel() string { return vm.release }
-
-// Console returns the last 64 KiB of what the guest's kernel, and QEMU, have said.
-func (vm *VM) Console() string { return vm.console.text() }
 
 // receive hands frames to their calls until the connection ends.
 func (vm *VM) receive() error {

@@ -68,8 +68,8 @@ func sh(t *testing.T, vm *VM, line string) string {
 }
 
 func testCommands(t *testing.T, vm *VM) {
-	if !strings.HasPrefix(vm.Kernel(), "6.") && vm.Kernel() != strings.TrimSpace(sh(t, vm, "uname -r")) {
-		t.Errorf("kernel %q", vm.Kernel())
+	if !strings.HasPrefix(vm.release, "6.") && vm.release != strings.TrimSpace(sh(t, vm, "uname -r")) {
+		t.Errorf("kernel %q", vm.release)
 	}
 	for _, tc := range []struct {
 		name                 string
@@ -133,7 +133,7 @@ func testLiveOutput(t *testing.T, vm *VM) {
 		ended <- err
 	}()
 	<-asked.heard
-	if err := vm.WriteFile(t.Context(), "/tmp/answer", []byte("yes\n"), 0o600); err != nil {
+	if err := vm.writeFile(t.Context(), "/tmp/answer", []byte("yes\n"), 0o600); err != nil {
 		t.Error(err)
 	}
 	if err := <-ended; err != nil {
@@ -144,7 +144,7 @@ func testLiveOutput(t *testing.T, vm *VM) {
 func testBoundedOutput(t *testing.T, vm *VM) {
 	var all bytes.Buffer
 	r, err := vm.Run(t.Context(), Command{Path: "head", Args: []string{"-c", "9000000", "/dev/zero"}, Stdout: &all})
-	if err != nil || len(r.Stdout) != MaxOutput || !r.Truncated || all.Len() != 9000000 {
+	if err != nil || len(r.Stdout) != maxOutput || !r.Truncated || all.Len() != 9000000 {
 		t.Errorf("kept %d, truncated %v, written %d: %v", len(r.Stdout), r.Truncated, all.Len(), err)
 	}
 }
@@ -189,10 +189,10 @@ func testFiles(t *testing.T, vm *VM) {
 		all[i] = byte(i)
 	}
 	for name, content := range map[string][]byte{"empty": nil, "one": {0}, "binary": all} {
-		if err := vm.WriteFile(ctx, "/tmp/new/"+name, content, 0o640); err != nil {
+		if err := vm.writeFile(ctx, "/tmp/new/"+name, content, 0o640); err != nil {
 			t.Error(err)
 		}
-		got, err := vm.ReadFile(ctx, "/tmp/new/"+name)
+		got, err := vm.readFile(ctx, "/tmp/new/"+name)
 		if err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -200,7 +200,7 @@ func testFiles(t *testing.T, vm *VM) {
 	if mode := sh(t, vm, "stat -c %a /tmp/new/one /opt/hello"); mode != "640\n755\n" {
 		t.Errorf("modes %q", mode)
 	}
-	if got, err := vm.ReadFile(ctx, "/sys/class/video4linux/video0/name"); err != nil ||
+	if got, err := vm.readFile(ctx, "/sys/class/video4linux/video0/name"); err != nil ||
 		!strings.HasPrefix(string(got), "vivid") {
 		t.Errorf("a file of sysfs: %q, %v", got, err)
 	}
@@ -213,11 +213,11 @@ func testFiles(t *testing.T, vm *VM) {
 	}{
 		{"not in the guest", vm.Get(ctx, "/nonsense", host), fs.ErrNotExist, "copy /nonsense out of the VM"},
 		{"a folder of the guest", vm.Get(ctx, "/tmp", host), syscall.EISDIR, "/tmp"},
-		{"not on the host", vm.Put(ctx, "/nonsense", "/tmp/x"), fs.ErrNotExist, "/nonsense"},
-		{"a folder of the host", vm.Put(ctx, t.TempDir(), "/tmp/x"), nil, "not a regular file"},
-		{"not writable in the guest", vm.WriteFile(ctx, "/proc/version", []byte("x"), 0o600), nil, "/proc/version"},
+		{"not on the host", vm.putFile(ctx, "/nonsense", "/tmp/x"), fs.ErrNotExist, "/nonsense"},
+		{"a folder of the host", vm.putFile(ctx, t.TempDir(), "/tmp/x"), nil, "not a regular file"},
+		{"not writable in the guest", vm.writeFile(ctx, "/proc/version", []byte("x"), 0o600), nil, "/proc/version"},
 		{"longer than the bound", func() error {
-			_, err := vm.ReadFile(ctx, "/dev/zero")
+			_, err := vm.readFile(ctx, "/dev/zero")
 			return err
 		}(), nil, "more than 67108864 bytes"},
 	} {
@@ -242,7 +242,7 @@ func testBigFile(t *testing.T, vm *VM) {
 	if err := os.WriteFile(host, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := vm.Put(t.Context(), host, "/tmp/big"); err != nil {
+	if err := vm.putFile(t.Context(), host, "/tmp/big"); err != nil {
 		t.Fatal(err)
 	}
 	back := host + ".back"
@@ -263,7 +263,7 @@ func testModules(t *testing.T, vm *VM) {
 		want   string // in the error; "" for none
 	}{
 		{"no such module", Module{Name: "nonsense"}, "load module nonsense: find module nonsense in kernel " +
-			vm.Kernel()},
+			vm.release},
 		{"not a name", Module{Name: "../x"}, "not a name of a kernel module"},
 		{"an option for modprobe", Module{Name: "-r"}, "not a name of a kernel module"},
 		{"no such option", Module{Name: "vivid", Options: []string{"nonsense=1"}},
@@ -283,24 +283,24 @@ func testModules(t *testing.T, vm *VM) {
 		{"Wi-Fi", Module{Name: "mac80211_hwsim", Options: []string{"radios=2"}}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := vm.Load(t.Context(), tc.module)
+			err := vm.loadModule(t.Context(), tc.module)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
 		})
 	}
 	t.Run("again with other options", func(t *testing.T) {
-		if err := vm.Unload(t.Context(), "vivid"); err != nil {
+		if err := vm.unloadModule(t.Context(), "vivid"); err != nil {
 			t.Fatal(err)
 		}
-		if err := vm.Load(t.Context(),
+		if err := vm.loadModule(t.Context(),
 			Module{Name: "vivid", Options: []string{"n_devs=2", "node_types=0x1,0x1"}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := sh(t, vm, "ls -d /dev/video*"); got != "/dev/video0\n/dev/video1\n" {
 			t.Errorf("devices %q", got)
 		}
-		if err := vm.Unload(t.Context(), "nonsense"); !errors.Is(err, fs.ErrNotExist) {
+		if err := vm.unloadModule(t.Context(), "nonsense"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("unload one that is not there: %v", err)
 		}
 	})
@@ -309,16 +309,16 @@ func testModules(t *testing.T, vm *VM) {
 // testAgentDies ends the machine: nobody could talk to it any more.
 func testAgentDies(t *testing.T, vm *VM) {
 	_, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "kill -9 $PPID; sleep 1000"}})
-	var died *DiedError
+	var died *diedError
 	if !errors.As(err, &died) || !strings.Contains(died.Console, "rigvm: init: the agent ended") {
 		t.Errorf("error %v", err)
 	}
-	<-vm.Done()
+	<-vm.done
 	if _, err := vm.Run(t.Context(), Command{Path: "true"}); !errors.As(err, &died) {
 		t.Errorf("a command after the end: %v", err)
 	}
-	if !errors.As(vm.Err(), &died) || died.Panic != "" {
-		t.Errorf("the machine says %v", vm.Err())
+	if !errors.As(vm.endError(), &died) || died.Panic != "" {
+		t.Errorf("the machine says %v", vm.endError())
 	}
 }
 
@@ -344,8 +344,8 @@ func TestVMPowerCut(t *testing.T) {
 	if err := <-ended; !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the command that ran says %v", err)
 	}
-	if !errors.Is(vm.Err(), os.ErrClosed) {
-		t.Errorf("the machine says %v", vm.Err())
+	if !errors.Is(vm.endError(), os.ErrClosed) {
+		t.Errorf("the machine says %v", vm.endError())
 	}
 
 	vm = Boot(t, cfg)
@@ -353,7 +353,7 @@ func TestVMPowerCut(t *testing.T) {
 		t.Errorf("after the power cut: %q", got)
 	}
 	_, err := vm.Run(t.Context(), Command{Path: "sh", Args: []string{"-c", "echo c >/proc/sysrq-trigger"}})
-	var died *DiedError
+	var died *diedError
 	if !errors.As(err, &died) || !strings.Contains(died.Panic, "sysrq triggered crash") ||
 		!strings.Contains(err.Error(), "the guest's kernel panicked: sysrq triggered crash") {
 		t.Errorf("a panic is reported as %v", err)
@@ -367,8 +367,8 @@ func TestVMPowerCut(t *testing.T) {
 	if err := vm.Close(); err != nil {
 		t.Error("closed again:", err)
 	}
-	if !errors.Is(vm.Err(), os.ErrClosed) {
-		t.Errorf("a machine that was closed says %v", vm.Err())
+	if !errors.Is(vm.endError(), os.ErrClosed) {
+		t.Errorf("a machine that was closed says %v", vm.endError())
 	}
 	if !cleanlyUnmounted(t, cfg.Disk.Path) {
 		t.Error("Close left the disk mounted")

@@ -109,7 +109,7 @@ func forwarded(r *http.Request) bool {
 // check looks a token up. An address that brings wrong ones is told once a second that they are; a
 // right one is always taken, since others may share the address.
 func (g *gate) check(r *http.Request, secret string) (*caller, error) {
-	token, err := g.tokens.Check(secret, g.now())
+	token, err := g.tokens.check(secret, g.now())
 	switch {
 	case err == nil:
 		return &caller{&token}, nil
@@ -149,7 +149,7 @@ func (g *gate) still(c *caller) *caller {
 	if c.token == nil {
 		return c
 	}
-	token, valid := g.tokens.Valid(*c.token, g.now())
+	token, valid := g.tokens.valid(*c.token, g.now())
 	if !valid {
 		return nil
 	}

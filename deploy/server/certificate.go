@@ -28,7 +28,7 @@ const (
 // OwnCertificate returns the certificate that a rig has made for itself, and makes it if there is
 // none or its time is nearly over. Nobody vouches for it but its fingerprint.
 func OwnCertificate(dataDir string, hosts []string, now time.Time) (tls.Certificate, error) {
-	dir := filepath.Join(dataDir, SecretsDir)
+	dir := filepath.Join(dataDir, secretsDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return tls.Certificate{}, err
 	}

@@ -102,8 +102,8 @@ func fieldsOf(t reflect.Type) (all []field) {
 	return all
 }
 
-// OpenRPC describes the methods in the form of open-rpc.org, version 1.3.
-func OpenRPC(version string) ([]byte, error) {
+// openRPC describes the methods in the form of open-rpc.org, version 1.3.
+func openRPC(version string) ([]byte, error) {
 	s := &schemas{named: map[string]map[string]any{}}
 	var methods []any
 	for _, m := range api.Methods() {
@@ -141,8 +141,8 @@ func OpenRPC(version string) ([]byte, error) {
 	}, "", "  ")
 }
 
-// Reference is the part of API.md that follows from the types: methods, objects, codes.
-func Reference() string {
+// apiReference is the part of API.md that follows from the types: methods, objects, codes.
+func apiReference() string {
 	s := &schemas{named: map[string]map[string]any{}}
 	var b strings.Builder
 	b.WriteString("## Methods\n\n")

@@ -25,13 +25,13 @@ func TestReference(t *testing.T) {
 		t.Fatalf("%s has no line %q", specification, referenceHead)
 	}
 	if *update {
-		text := append(append(bytes.Clone(written), referenceHead...), Reference()...)
+		text := append(append(bytes.Clone(written), referenceHead...), apiReference()...)
 		if err := os.WriteFile(specification, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if string(reference) != Reference() {
+	if string(reference) != apiReference() {
 		t.Errorf("%s differs from the types: go test -run TestReference -update writes it anew", specification)
 	}
 }

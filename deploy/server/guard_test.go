@@ -272,13 +272,13 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := b.Check(secret, now); err != nil || got.Name != "ci" || got.Role != api.Run {
+	if got, err := b.check(secret, now); err != nil || got.Name != "ci" || got.Role != api.Run {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := a.Remove("ci"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Check(secret, now.Add(2*lookEvery)); err == nil {
+	if _, err := b.check(secret, now.Add(2*lookEvery)); err == nil {
 		t.Error("what another program has removed is still valid")
 	}
 	for _, bad := range []string{"", "a b", "-x", "../x", localOwner, strings.Repeat("a", 65)} {

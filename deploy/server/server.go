@@ -121,7 +121,7 @@ func New(o Options) (*Server, error) {
 	s.methods = s.allMethods()
 	s.registry = s.newRegistry()
 	var err error
-	if s.openrpc, err = OpenRPC(o.Program); err != nil {
+	if s.openrpc, err = openRPC(o.Program); err != nil {
 		return nil, err
 	}
 	s.handler = s.guarded(s.routes())

@@ -21,8 +21,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// SecretsDir is in the data directory.
-const SecretsDir = "secrets"
+// secretsDir is in the data directory.
+const secretsDir = "secrets"
 
 const (
 	tokensFile  = "tokens.json"
@@ -66,7 +66,7 @@ type Tokens struct {
 
 // OpenTokens reads the tokens of a data directory; none are there at first.
 func OpenTokens(dataDir string) (*Tokens, error) {
-	dir := filepath.Join(dataDir, SecretsDir)
+	dir := filepath.Join(dataDir, secretsDir)
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, err
 	}
@@ -225,9 +225,9 @@ func (t *Tokens) write(list []Token) error {
 	return t.refresh(time.Time{})
 }
 
-// Check returns the token that is the one given, or why none is. All are compared, so that the time
+// check returns the token that is the one given, or why none is. All are compared, so that the time
 // that it takes tells nothing.
-func (t *Tokens) Check(secret string, now time.Time) (Token, error) {
+func (t *Tokens) check(secret string, now time.Time) (Token, error) {
 	sum := []byte(hashed(secret))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,8 +249,8 @@ func (t *Tokens) Check(secret string, now time.Time) (Token, error) {
 	return *found, nil
 }
 
-// Valid returns a token as it is now, if it still is.
-func (t *Tokens) Valid(was Token, now time.Time) (Token, bool) {
+// valid returns a token as it is now, if it still is.
+func (t *Tokens) valid(was Token, now time.Time) (Token, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(now); err != nil {

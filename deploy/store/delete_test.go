@@ -156,7 +156,7 @@ func TestRetain(t *testing.T) {
 		[]byte(`{"schema":"eideticker.run","version":99}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Get(background, all[2]); err != nil || r.State != Unreadable || !strings.Contains(r.Reason, "99") {
+	if r, err := s.Get(background, all[2]); err != nil || r.State != unreadable || !strings.Contains(r.Reason, "99") {
 		t.Fatalf("a run of another version: %+v, %v", r, err)
 	}
 	if err := errors.Join(s.Pin(background, all[0], true), s.SetBaseline(background, "release", all[1])); err != nil {

@@ -21,7 +21,7 @@
 // The index says nothing that is not in a folder, and is made anew when it is missing, damaged, or
 // of another version, also while the store is used. What it takes from a folder it takes again when
 // the folder is asked for (Get) and its files have other times or sizes. A folder that cannot be
-// understood is a run too, Unreadable with the reason; Retain leaves it alone.
+// understood is a run too, unreadable with the reason; Retain leaves it alone.
 //
 // # Steps that cannot be half done
 //

@@ -10,15 +10,15 @@ import (
 // ErrID is wrapped by what is said of an ID that cannot be one.
 var ErrID = errors.New("not the ID of a run or a set")
 
-// MaxID is how many bytes an ID may have.
-const MaxID = 400
+// maxID is how many bytes an ID may have.
+const maxID = 400
 
 var idParts = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(~[A-Za-z0-9_-][A-Za-z0-9._-]*){0,4}$`)
 
 // CheckID says what is wrong with an ID from outside: one is a path below the folder of runs, with
 // "~" for "/". No part begins with a point: such folders are hidden, and hold what is being made.
 func CheckID(id string) error {
-	if len(id) > MaxID || !idParts.MatchString(id) {
+	if len(id) > maxID || !idParts.MatchString(id) {
 		return fmt.Errorf("%.80q is %w", id, ErrID)
 	}
 	return nil

@@ -210,7 +210,7 @@ func TestUnreadable(t *testing.T) {
 		}
 		id := add(t, s, folder)
 		r, err := s.Get(background, id)
-		if err != nil || r.State != Unreadable || !strings.Contains(r.Reason, want) {
+		if err != nil || r.State != unreadable || !strings.Contains(r.Reason, want) {
 			t.Errorf("%.60s: %s: %s, %v, want %q", name, r.State, r.Reason, err, want)
 		}
 		if err := s.Delete(background, id); err != nil {
@@ -226,7 +226,7 @@ func TestUnreadable(t *testing.T) {
 	if err := s.Refresh(background, s.path("pipe")); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Get(background, "pipe"); err != nil || r.State != Unreadable {
+	if r, err := s.Get(background, "pipe"); err != nil || r.State != unreadable {
 		t.Errorf("a link: %+v, %v", r, err)
 	}
 	if got := ids(t, s, Query{State: session.Passed}); !slices.Equal(got, []string{good}) {

@@ -207,7 +207,7 @@ func (k *killed) check(t *testing.T, operation, step string) {
 	}
 	for _, id := range had {
 		r, err := s.Get(background, id)
-		if err != nil || r.State == Unreadable {
+		if err != nil || r.State == unreadable {
 			t.Errorf("%s: %s is %s: %s, %v", step, id, r.State, r.Reason, err)
 		}
 	}

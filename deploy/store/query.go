@@ -123,7 +123,7 @@ func wordsOf(text string) (string, error) {
 func (q *Query) limit() (int, error) {
 	switch {
 	case q.Limit == 0:
-		return DefaultLimit, nil
+		return defaultLimit, nil
 	case q.Limit < 0 || q.Limit > MaxLimit:
 		return 0, fmt.Errorf("limit is %d, want 1 to %d", q.Limit, MaxLimit)
 	}

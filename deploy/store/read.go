@@ -58,7 +58,7 @@ func (s *Store) walk(id string, depth int, known stamps, judged *Verdict, rows *
 	case errors.Is(err, fs.ErrNotExist) || len(*rows) == maxRuns:
 		return
 	case err != nil:
-		r := row{Run: Run{ID: id, State: Unreadable, Reason: err.Error()}}
+		r := row{Run: Run{ID: id, State: unreadable, Reason: err.Error()}}
 		s.complete(&r.Run)
 		*rows = append(*rows, r)
 		return
@@ -123,7 +123,7 @@ func (s *Store) readRun(id string, entries []os.DirEntry, known stamps, judged *
 		err = s.readRecording(&r.Run)
 	}
 	if err != nil {
-		r.State, r.Reason, r.Values = Unreadable, err.Error(), nil
+		r.State, r.Reason, r.Values = unreadable, err.Error(), nil
 	}
 	if judged != nil && r.Counts() {
 		r.Verdict, r.Base = judged.Verdict, judged.Base

@@ -270,7 +270,7 @@ func FuzzReceive(f *testing.F) {
 				t.Errorf("%s was received and is not listed", id)
 			}
 			for _, run := range check {
-				if r, err := s.Get(background, run); err != nil || r.State == Unreadable {
+				if r, err := s.Get(background, run); err != nil || r.State == unreadable {
 					t.Errorf("%s was received and is %s: %s, %v", run, r.State, r.Reason, err)
 				}
 			}

@@ -133,7 +133,7 @@ func (s *Store) keeps(r *Run) string {
 	switch {
 	case r.Pinned:
 		return "pinned"
-	case r.State == Unreadable:
+	case r.State == unreadable:
 		return "unreadable"
 	case s.placed.has(topOf(r.ID)), s.uses.has(r.ID), r.State == session.Running:
 		return "in use"

@@ -9,9 +9,9 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Unreadable is the state of a run whose folder cannot be understood: its Reason says why. Nothing
+// unreadable is the state of a run whose folder cannot be understood: its Reason says why. Nothing
 // but Delete takes such a folder away.
-const Unreadable session.State = "unreadable"
+const unreadable session.State = "unreadable"
 
 // Run is what is known of a run without opening its recording.
 type Run struct {
@@ -94,14 +94,14 @@ type Query struct {
 	From, To                                       time.Time     // started at or after From, before To
 
 	Values bool   // List returns the runs' values too
-	Limit  int    // at most MaxLimit; 0 is DefaultLimit
+	Limit  int    // at most MaxLimit; 0 is defaultLimit
 	Cursor string // Next of the page before
 }
 
 // Bounds of a Query's Limit.
 const (
 	MaxLimit     = 200
-	DefaultLimit = 50
+	defaultLimit = 50
 )
 
 // Page is a part of an answer, newest first.
@@ -125,13 +125,13 @@ type TrendQuery struct {
 	Measure, Value                string
 	Window                        string // name; empty: each run's first window that has the value
 	From, To                      time.Time
-	Limit                         int // points, the newest; at most MaxPoints, 0 is DefaultPoints
+	Limit                         int // points, the newest; at most MaxPoints, 0 is defaultPoints
 }
 
 // Bounds of a TrendQuery's Limit.
 const (
 	MaxPoints     = 1000
-	DefaultPoints = 100
+	defaultPoints = 100
 )
 
 // Trend is a value over time.

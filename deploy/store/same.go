@@ -33,7 +33,7 @@ func (s *Store) same(ctx context.Context, folder string, c *runzip.Content) (id 
 			return "", err
 		}
 		for i := range page.Runs {
-			if page.Runs[i].State == Unreadable {
+			if page.Runs[i].State == unreadable {
 				continue
 			}
 			for _, id := range placesOf(page.Runs[i].ID, c.Runs) {
@@ -68,7 +68,7 @@ func placesOf(run string, paths []string) (ids []string) {
 // sumIs says whether a folder has a sum. One that cannot be read as it is now has none.
 func (s *Store) sumIs(ctx context.Context, id, sum string) (bool, error) {
 	dir := filepath.Clean(s.path(id))
-	c, err := runzip.Look(ctx, dir)
+	c, err := runzip.Inspect(ctx, dir)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}

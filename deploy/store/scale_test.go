@@ -266,7 +266,7 @@ func TestOpenLooksAtFewFolders(t *testing.T) {
 	}
 	spoil(all...)
 	s = open(t, dir)
-	if got := ids(t, s, Query{State: Unreadable}); len(got) > 0 {
+	if got := ids(t, s, Query{State: unreadable}); len(got) > 0 {
 		t.Errorf("looked at: %v", got)
 	}
 	alone := slices.IndexFunc(all, func(id string) bool { return topOf(id) == id })
@@ -280,7 +280,7 @@ func TestOpenLooksAtFewFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
-	if got := ids(t, s, Query{State: Unreadable}); !slices.Equal(got, all[alone:alone+1]) {
+	if got := ids(t, s, Query{State: unreadable}); !slices.Equal(got, all[alone:alone+1]) {
 		t.Errorf("looked at: %v, want %v", got, all[alone])
 	}
 }

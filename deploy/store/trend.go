@@ -21,7 +21,7 @@ func (s *Store) Trend(ctx context.Context, q TrendQuery) (t Trend, err error) {
 	}
 	switch {
 	case q.Limit == 0:
-		q.Limit = DefaultPoints
+		q.Limit = defaultPoints
 	case q.Limit < 0 || q.Limit > MaxPoints:
 		return t, fmt.Errorf("limit is %d, want 1 to %d", q.Limit, MaxPoints)
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// MaxOwnBytes bounds a file that is read again: what a [Waterfall] writes holds no bodies.
-const MaxOwnBytes = 64 << 20
+// maxOwnBytes bounds a file that is read again: what a [Waterfall] writes holds no bodies.
+const maxOwnBytes = 64 << 20
 
 // ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and to list
 // them again as they were. It takes the file for hostile, as [Read] does, and keeps of it only what
 // is drawn. While it is read, one value at a time is held as a whole, also one that is not drawn,
-// so what bounds memory is [MaxOwnBytes]. A file of others has no times on a recording's clock, and
+// so what bounds memory is maxOwnBytes. A file of others has no times on a recording's clock, and
 // is refused.
-func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, MaxOwnBytes) }
+func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, maxOwnBytes) }
 
 func readWaterfall(from io.Reader, most int64) (*Waterfall, error) {
 	limited := &io.LimitedReader{R: from, N: most + 1}
@@ -28,12 +28,12 @@ func readWaterfall(from io.Reader, most int64) (*Waterfall, error) {
 	err := r.file()
 	switch {
 	case limited.N <= 0:
-		return nil, fmt.Errorf("%w: over %d MiB", ErrFile, most>>20)
+		return nil, fmt.Errorf("%w: over %d MiB", errFile, most>>20)
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
 	return &r.fall, nil
 }
@@ -120,8 +120,8 @@ func (r *waterfallReader) entries() error {
 		return err
 	}
 	for i := 0; r.More(); i++ {
-		if i == MaxEntries {
-			return fmt.Errorf("over %d entries", MaxEntries)
+		if i == maxEntries {
+			return fmt.Errorf("over %d entries", maxEntries)
 		}
 		var e drawnEntry
 		if err := r.Decode(&e); err != nil {
@@ -175,10 +175,10 @@ func (e *drawnEntry) request() (r Request, err error) {
 		}
 	}
 	switch {
-	case len(e.Request.URL) > MaxURL:
-		return r, fmt.Errorf("url of %d bytes, at most %d are read", len(e.Request.URL), MaxURL)
-	case len(e.Error) > MaxField:
-		return r, fmt.Errorf("_error of %d bytes, at most %d are read", len(e.Error), MaxField)
+	case len(e.Request.URL) > maxURL:
+		return r, fmt.Errorf("url of %d bytes, at most %d are read", len(e.Request.URL), maxURL)
+	case len(e.Error) > maxField:
+		return r, fmt.Errorf("_error of %d bytes, at most %d are read", len(e.Error), maxField)
 	case e.Response.Status < 0 || e.Response.Status > 999:
 		return r, fmt.Errorf("status is %d", e.Response.Status)
 	}

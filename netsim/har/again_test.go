@@ -107,22 +107,22 @@ func TestReadWaterfallRefuses(t *testing.T) {
 		"at byte 0, want {":         `[]`,
 		"want [":                    with(`"entries": [`, `"entries": 5, "were": [`),
 		"no times on a recording's": fmt.Sprintf(least, minimal),
-		"over 20000 entries":        fmt.Sprintf(least, strings.Repeat(first+",", MaxEntries)+first),
+		"over 20000 entries":        fmt.Sprintf(least, strings.Repeat(first+",", maxEntries)+first),
 		"method is":                 with(`"POST"`, `"P T"`),
 		"status is":                 with(`"status": 404`, `"status": 4040`),
 		"a size of":                 with(`"_wireBytes": `, `"_wireBytes": -`),
 		"a moment at":               with(`"by": "line"`, `"by": "guess"`),
 		"bytes, at most 40":         with(`"_protocol": "h2"`, `"_protocol": "`+strings.Repeat("h", 41)+`"`),
-		"url of":                    with(`"https://cdn.test/`, `"https://cdn.test/`+strings.Repeat("u", MaxURL)),
+		"url of":                    with(`"https://cdn.test/`, `"https://cdn.test/`+strings.Repeat("u", maxURL)),
 	} {
-		if _, err := ReadWaterfall(strings.NewReader(text)); !errors.Is(err, ErrFile) ||
+		if _, err := ReadWaterfall(strings.NewReader(text)); !errors.Is(err, errFile) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	for old, new := range map[string]string{`"at_ns": 1`: `"at_ns": 9`, `"at_ns": `: `"at_ns": -`,
 		`"earliest_ns": 1`: `"earliest_ns": 8`, `"latest_ns": 1`: `"latest_ns": 9000000`} {
-		if _, err := ReadWaterfall(strings.NewReader(with(old, new))); !errors.Is(err, ErrFile) ||
+		if _, err := ReadWaterfall(strings.NewReader(with(old, new))); !errors.Is(err, errFile) ||
 			!strings.Contains(err.Error(), "a moment at") {
 			t.Errorf("%s for %s: %v", new, old, err)
 		}
@@ -146,17 +146,17 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestReadWaterfallTooLarge(t *testing.T) {
 	from := &endless{}
 	const most = 2 << 20
-	if _, err := readWaterfall(from, most); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "over 2 MiB") {
+	if _, err := readWaterfall(from, most); !errors.Is(err, errFile) || !strings.Contains(err.Error(), "over 2 MiB") {
 		t.Error(err)
 	}
 	if from.read > 2*most {
 		t.Errorf("%d bytes were read", from.read)
 	}
 	from = &endless{}
-	if _, err := ReadWaterfall(from); !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), "over 64 MiB") {
+	if _, err := ReadWaterfall(from); !errors.Is(err, errFile) || !strings.Contains(err.Error(), "over 64 MiB") {
 		t.Error(err)
 	}
-	if from.read > 2*MaxOwnBytes {
+	if from.read > 2*maxOwnBytes {
 		t.Errorf("%d bytes were read", from.read)
 	}
 }

@@ -265,8 +265,8 @@ func TestReadRefuses(t *testing.T) {
 		"no base64":            with("YWJj", "?"),
 		"only base64 is known": with("base64", "rot13"),
 		"a size of":            with(`"size":3`, `"size":-3`),
-		"more values than":     fmt.Sprintf(least, strings.Repeat("null,", MaxEntries+MaxPages+maxNames+1)+"null"),
-		"entries, at most":     fmt.Sprintf(least, strings.Repeat(minimal+",", MaxEntries)+minimal),
+		"more values than":     fmt.Sprintf(least, strings.Repeat("null,", maxEntries+maxPages+maxNames+1)+"null"),
+		"entries, at most":     fmt.Sprintf(least, strings.Repeat(minimal+",", maxEntries)+minimal),
 		"fields, at most": with(`"headers":[]`, `"headers":[`+strings.Repeat(`{"name":"a","value":"b"},`,
 			MaxFields)+`{"name":"a","value":"b"}]`),
 		"nested over": `{"log":` + strings.Repeat("[", 200),
@@ -277,7 +277,7 @@ func TestReadRefuses(t *testing.T) {
 		"cannot unmarshal array": `{"log":[]}`,
 	} {
 		_, err := Read(strings.NewReader(text))
-		if err == nil || !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), want) {
+		if err == nil || !errors.Is(err, errFile) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -14,16 +14,16 @@ import (
 // Bounds of a file that is read.
 const (
 	MaxBytes   = 256 << 20 // of JSON
-	MaxEntries = 20_000
-	MaxPages   = 1000
+	maxEntries = 20_000
+	maxPages   = 1000
 	MaxFields  = 1000      // headers, cookies, parts of a query, parameters of a form
-	MaxField   = 1 << 20   // bytes of one
-	MaxURL     = 256 << 10 // bytes; those of data: are long
+	maxField   = 1 << 20   // bytes of one
+	maxURL     = 256 << 10 // bytes; those of data: are long
 	maxNames   = 100_000
 )
 
-// ErrFile is wrapped where a HAR file is not as it should be.
-var ErrFile = errors.New("bad HAR file")
+// errFile is wrapped where a HAR file is not as it should be.
+var errFile = errors.New("bad HAR file")
 
 // Read reads a HAR file of anybody. What it returns is within bounds, is of version 1.1 or 1.2, and
 // has entries whose requests can be made again.
@@ -33,14 +33,14 @@ func Read(from io.Reader) (*File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read HAR file: %w", err)
 	case len(raw) > MaxBytes:
-		return nil, fmt.Errorf("%w: over %d MiB", ErrFile, MaxBytes>>20)
+		return nil, fmt.Errorf("%w: over %d MiB", errFile, MaxBytes>>20)
 	}
 	if err := bounded(raw); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
 	var f File
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func Read(from io.Reader) (*File, error) {
 // makes an entry of hundreds of bytes.
 func bounded(raw []byte) error {
 	const (
-		mostOuter = MaxEntries + MaxPages + maxNames // in the lists of the log
+		mostOuter = maxEntries + maxPages + maxNames // in the lists of the log
 		mostInner = 4 << 20                          // in those of its entries
 		deepest   = 100
 	)
@@ -91,32 +91,32 @@ func (f *File) Validate() error {
 	l := &f.Log
 	switch {
 	case l.Version != "1.2" && l.Version != "1.1":
-		return fmt.Errorf("%w: log.version is %.20q, want 1.2 or 1.1", ErrFile, l.Version)
-	case len(l.Entries) > MaxEntries:
-		return fmt.Errorf("%w: %d entries, at most %d are read", ErrFile, len(l.Entries), MaxEntries)
-	case len(l.Pages) > MaxPages:
-		return fmt.Errorf("%w: %d pages, at most %d are read", ErrFile, len(l.Pages), MaxPages)
+		return fmt.Errorf("%w: log.version is %.20q, want 1.2 or 1.1", errFile, l.Version)
+	case len(l.Entries) > maxEntries:
+		return fmt.Errorf("%w: %d entries, at most %d are read", errFile, len(l.Entries), maxEntries)
+	case len(l.Pages) > maxPages:
+		return fmt.Errorf("%w: %d pages, at most %d are read", errFile, len(l.Pages), maxPages)
 	case len(l.Names) > maxNames:
-		return fmt.Errorf("%w: %d names, at most %d are read", ErrFile, len(l.Names), maxNames)
+		return fmt.Errorf("%w: %d names, at most %d are read", errFile, len(l.Names), maxNames)
 	}
 	pages := map[string]bool{}
 	for i := range l.Pages {
 		p := &l.Pages[i]
-		if p.ID == "" || len(p.ID) > MaxField || pages[p.ID] {
-			return fmt.Errorf("%w: pages[%d] has no id of its own", ErrFile, i)
+		if p.ID == "" || len(p.ID) > maxField || pages[p.ID] {
+			return fmt.Errorf("%w: pages[%d] has no id of its own", errFile, i)
 		}
 		pages[p.ID] = true
 		if err := times(p.Timings.OnContentLoad, p.Timings.OnLoad); err != nil {
-			return fmt.Errorf("%w: pages[%d]: %w", ErrFile, i, err)
+			return fmt.Errorf("%w: pages[%d]: %w", errFile, i, err)
 		}
 	}
 	for i := range l.Entries {
 		e := &l.Entries[i]
 		if err := e.validate(); err != nil {
-			return fmt.Errorf("%w: entries[%d]: %w", ErrFile, i, err)
+			return fmt.Errorf("%w: entries[%d]: %w", errFile, i, err)
 		}
 		if e.Page != "" && !pages[e.Page] && len(pages) > 0 {
-			return fmt.Errorf("%w: entries[%d] is of page %.40q, which is not there", ErrFile, i, e.Page)
+			return fmt.Errorf("%w: entries[%d] is of page %.40q, which is not there", errFile, i, e.Page)
 		}
 	}
 	return nil
@@ -155,8 +155,8 @@ func (r *RequestMade) validate() error {
 	if !token(r.Method) || len(r.Method) > 40 {
 		return fmt.Errorf("method is %.40q", r.Method)
 	}
-	if len(r.URL) > MaxURL {
-		return fmt.Errorf("url of %d bytes, at most %d are read", len(r.URL), MaxURL)
+	if len(r.URL) > maxURL {
+		return fmt.Errorf("url of %d bytes, at most %d are read", len(r.URL), maxURL)
 	}
 	if u, err := url.Parse(r.URL); err != nil || !u.IsAbs() {
 		return fmt.Errorf("url is %.80q, which is not absolute", r.URL)
@@ -209,8 +209,8 @@ func fields(lists ...[]Pair) error {
 			return fmt.Errorf("%d fields, at most %d are read", len(list), MaxFields)
 		}
 		for _, p := range list {
-			if len(p.Name) > MaxField || len(p.Value) > MaxField {
-				return fmt.Errorf("field %.40q is over %d MiB", p.Name, MaxField>>20)
+			if len(p.Name) > maxField || len(p.Value) > maxField {
+				return fmt.Errorf("field %.40q is over %d MiB", p.Name, maxField>>20)
 			}
 		}
 	}

@@ -62,8 +62,8 @@ const (
 	longest   = 300 // runes of a tooltip's address
 )
 
-// ErrPicture is wrapped where a waterfall cannot be drawn.
-var ErrPicture = errors.New("bad waterfall")
+// errPicture is wrapped where a waterfall cannot be drawn.
+var errPicture = errors.New("bad waterfall")
 
 // FilmTimes are the times of so many shots between two, each in the middle of its part.
 func FilmTimes(from, to timeline.Time, shots int) []timeline.Time {
@@ -89,24 +89,24 @@ func FilmShots(aspect float64) int {
 func (p *Picture) check() error {
 	switch {
 	case p.To <= p.From || p.From < 0 || p.To-p.From > timeline.Time(24*time.Hour):
-		return fmt.Errorf("%w: it ends %v after it begins", ErrPicture, p.To.Sub(p.From))
+		return fmt.Errorf("%w: it ends %v after it begins", errPicture, p.To.Sub(p.From))
 	case len(p.Film) > mostShots:
-		return fmt.Errorf("%w: %d pictures of film, at most %d have room", ErrPicture, len(p.Film), mostShots)
+		return fmt.Errorf("%w: %d pictures of film, at most %d have room", errPicture, len(p.Film), mostShots)
 	case len(p.Curve) > mostCurve:
-		return fmt.Errorf("%w: a curve of %d points, at most %d", ErrPicture, len(p.Curve), mostCurve)
+		return fmt.Errorf("%w: a curve of %d points, at most %d", errPicture, len(p.Curve), mostCurve)
 	case len(p.Marks) > mostMarks:
-		return fmt.Errorf("%w: %d marks, at most %d", ErrPicture, len(p.Marks), mostMarks)
+		return fmt.Errorf("%w: %d marks, at most %d", errPicture, len(p.Marks), mostMarks)
 	}
 	for _, s := range p.Film {
 		if s.Type != "image/jpeg" && s.Type != "image/png" || len(s.Data) > shotBytes ||
 			!(s.Aspect > 0.05 && s.Aspect < 20) {
-			return fmt.Errorf("%w: a picture of film of type %.40q, %d bytes and %v wide to high", ErrPicture, s.Type,
+			return fmt.Errorf("%w: a picture of film of type %.40q, %d bytes and %v wide to high", errPicture, s.Type,
 				len(s.Data), s.Aspect)
 		}
 	}
 	for _, c := range p.Curve {
 		if math.IsNaN(c.Share) {
-			return fmt.Errorf("%w: a share that is not a number", ErrPicture)
+			return fmt.Errorf("%w: a share that is not a number", errPicture)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func (d *drawing) draw() {
 // rows are the requests that have one of their own, and those that share one.
 func (d *drawing) rows() (own, others []Request) {
 	for _, r := range d.fall.Requests {
-		if b := r.Begins(); !b.Known() || b.At > d.To || r.Ends().At < d.From {
+		if b := r.Begins(); !b.Known() || b.At > d.To || r.ends().At < d.From {
 			continue
 		}
 		if len(own) < mostRows {

@@ -91,7 +91,7 @@ func (d *drawing) label(y int, r *Request) {
 		text = milliseconds(r.Ended.At.Sub(r.Begins().At)) + " · "
 	}
 	text += size(r.bytes())
-	x, anchor := d.clipped(r.Ends().At)+6, "start"
+	x, anchor := d.clipped(r.ends().At)+6, "start"
 	if x+float64(6*len(text)) > svgRight || !r.Ended.Known() {
 		x, anchor = d.clipped(r.Begins().At)-6, "end"
 	}
@@ -169,7 +169,7 @@ func (d *drawing) others(rest []Request) {
 	most, bytes := 0, int64(0)
 	for i := range rest {
 		bytes += rest[i].bytes()
-		from, to := d.clipped(rest[i].Begins().At), d.clipped(rest[i].Ends().At)
+		from, to := d.clipped(rest[i].Begins().At), d.clipped(rest[i].ends().At)
 		at := func(x float64) int { return min(parts-1, int((x-svgLeft)/(svgRight-svgLeft)*parts)) }
 		for k := at(from); k <= at(to); k++ {
 			busy[k]++

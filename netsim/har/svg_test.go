@@ -132,7 +132,7 @@ func TestSVGRefuses(t *testing.T) {
 		{From: at(0), To: at(1), Film: []Shot{{Type: "image/png", Aspect: 0}}},
 		{From: at(0), To: at(1), Film: make([]Shot, mostShots+1)},
 	} {
-		if err := w.SVG(io.Discard, p); !errors.Is(err, ErrPicture) {
+		if err := w.SVG(io.Discard, p); !errors.Is(err, errPicture) {
 			t.Errorf("%v of %+v", err, p)
 		}
 	}

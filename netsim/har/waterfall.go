@@ -83,11 +83,11 @@ func notBefore(t, latest timeline.Time) Moment {
 // Phase is something that took time.
 type Phase struct{ From, To Moment }
 
-// Known reports whether its begin was seen.
-func (p Phase) Known() bool { return p.From.Known() }
+// known reports whether its begin was seen.
+func (p Phase) known() bool { return p.From.Known() }
 
-// Duration is 0 where its end was not seen.
-func (p Phase) Duration() time.Duration {
+// duration is 0 where its end was not seen.
+func (p Phase) duration() time.Duration {
 	if !p.From.Known() || !p.To.Known() {
 		return 0
 	}
@@ -117,15 +117,15 @@ type Request struct {
 // Begins is the first that was seen of it.
 func (r *Request) Begins() Moment {
 	for _, p := range []Phase{r.Name, r.Connect, r.TLS} {
-		if p.Known() {
+		if p.known() {
 			return p.From
 		}
 	}
 	return r.Sent
 }
 
-// Ends is the last that was seen of it.
-func (r *Request) Ends() Moment {
+// ends is the last that was seen of it.
+func (r *Request) ends() Moment {
 	for _, m := range []Moment{r.Ended, r.FirstByte, r.Sent} {
 		if m.Known() {
 			return m
@@ -442,7 +442,7 @@ func (b *builder) waitedFor(host string, connect Moment) (p Phase) {
 	slices.SortStableFunc(over, func(a, c Lookup) int { return cmp.Compare(c.Had.At, a.Had.At) })
 	for _, l := range over {
 		switch {
-		case !p.Known():
+		case !p.known():
 			p = Phase{l.Sent, l.Had}
 		case l.Had.At >= p.From.At && l.Sent.At < p.From.At:
 			p.From = l.Sent

@@ -133,7 +133,7 @@ func TestPhases(t *testing.T) {
 			}
 		}
 	}
-	if len(w.Idle) != 1 || w.Idle[0].Over.ID != 2 || w.Idle[0].Connect.Duration() != 101*time.Millisecond {
+	if len(w.Idle) != 1 || w.Idle[0].Over.ID != 2 || w.Idle[0].Connect.duration() != 101*time.Millisecond {
 		t.Errorf("idle: %+v", w.Idle)
 	}
 	if len(w.Lookups) != 4 || w.Lookups[3].Query.Result != dns.Refused || w.Lookups[3].Sent.At != at(20) {
@@ -211,7 +211,7 @@ func FuzzNew(f *testing.F) {
 		if len(w.Requests) != len(e.Exchanges) {
 			t.Fatalf("%d requests of %d", len(w.Requests), len(e.Exchanges))
 		}
-		file := w.File(Options{Creator: Program{Name: "x", Version: "1"}})
+		file := w.file(Options{Creator: Program{Name: "x", Version: "1"}})
 		for i := range w.Requests {
 			if i > 0 && w.Requests[i].Begins().At < w.Requests[i-1].Begins().At {
 				t.Fatal("not in order")

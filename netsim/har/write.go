@@ -31,13 +31,13 @@ type Options struct {
 
 const pageID = "page_1"
 
-// mostEntryBytes is what the requests of a file have room for, of [MaxOwnBytes]: indented, with
+// mostEntryBytes is what the requests of a file have room for, of maxOwnBytes: indented, with
 // names, they are less than twice as many. Sites may send heads without end.
-const mostEntryBytes = MaxOwnBytes / 3
+const mostEntryBytes = maxOwnBytes / 3
 
-// File makes a HAR file, of as many requests and names as are read again; what is left out is told
+// file makes a HAR file, of as many requests and names as are read again; what is left out is told
 // in its comment.
-func (w *Waterfall) File(o Options) *File {
+func (w *Waterfall) file(o Options) *File {
 	started := o.Started
 	for i := range w.Requests {
 		if b := w.Requests[i].Begins(); b.Known() && (started == 0 || b.At < started) {
@@ -49,7 +49,7 @@ func (w *Waterfall) File(o Options) *File {
 			LastChange: since(started, o.LastChange)}}
 	f := &File{Log{Version: "1.2", Creator: o.Creator, Browser: o.Browser, Pages: []Page{page}, Entries: []Entry{},
 		Comment: o.Comment, Recording: w.Recording}}
-	requests, lookups := w.Requests[:min(len(w.Requests), MaxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
+	requests, lookups := w.Requests[:min(len(w.Requests), maxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
 	for i, bytes := 0, 0; i < len(requests); i++ {
 		e := requests[i].entry(o.Wall)
 		if raw, err := json.Marshal(e); err == nil { // else it is told when the file is written
@@ -76,7 +76,7 @@ func (w *Waterfall) Write(to io.Writer, o Options) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(w.File(o)); err != nil {
+	if err := encoder.Encode(w.file(o)); err != nil {
 		return fmt.Errorf("write HAR file: %w", err)
 	}
 	return nil
@@ -143,18 +143,18 @@ func (r *Request) moments() Moments {
 // two phases is of those that the format has one of: blocked.
 func (r *Request) timings() Timings {
 	t := Timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
-	if r.Name.Known() {
-		t.DNS = ms(r.Name.Duration())
+	if r.Name.known() {
+		t.DNS = ms(r.Name.duration())
 	}
-	if r.Connect.Known() {
+	if r.Connect.known() {
 		whole := r.Connect
 		if r.TLS.To.Known() && r.TLS.To.At > whole.To.At {
 			whole.To = r.TLS.To
 		}
-		t.Connect = ms(whole.Duration())
+		t.Connect = ms(whole.duration())
 	}
-	if r.TLS.Known() {
-		t.SSL = ms(r.TLS.Duration())
+	if r.TLS.known() {
+		t.SSL = ms(r.TLS.duration())
 	}
 	if r.FirstByte.Known() {
 		// What a request takes to be sent is the server's to know: from its first byte that came to

@@ -8,5 +8,5 @@ var (
 	ServerAddress  = netip.MustParsePrefix("198.18.0.1/30")
 	DeviceAddress  = netip.MustParsePrefix("198.18.0.2/30")
 	ServerAddress6 = netip.MustParsePrefix("2001:2::1/64")
-	DeviceAddress6 = netip.MustParsePrefix("2001:2::2/64")
+	deviceAddress6 = netip.MustParsePrefix("2001:2::2/64")
 )

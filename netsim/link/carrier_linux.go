@@ -24,7 +24,7 @@ type carrier struct {
 	up      bool // from the device
 
 	mu     sync.Mutex
-	pipe   *Pipe
+	pipe   *pipe
 	over   bool
 	failed error
 
@@ -48,7 +48,7 @@ const (
 )
 
 func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (*carrier, error) {
-	pipe, err := NewPipe(d, seed, stream, at)
+	pipe, err := newPipe(d, seed, stream, at)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +67,13 @@ func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flow
 func (c *carrier) set(d Direction) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pipe.Set(d, c.clock.Now())
+	return c.pipe.set(d, c.clock.Now())
 }
 
 func (c *carrier) counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pipe.Counts()
+	return c.pipe.counts
 }
 
 // close ends the thread, and returns what it failed with.
@@ -185,18 +185,18 @@ func (c *carrier) take() bool {
 	}
 	now := c.clock.Now()
 	c.mu.Lock()
-	fate := c.pipe.Send(now, n)
-	if fate.Lost == NotLost && c.bytes+cap(b) > mostOnWay {
+	fate := c.pipe.send(now, n)
+	if fate.Lost == notLost && c.bytes+cap(b) > mostOnWay {
 		c.pipe.counts.LostInQueue++
-		fate.Lost = InQueue
+		fate.Lost = lostInQueue
 	}
 	c.mu.Unlock()
 	if c.up {
-		c.flows.up(b[:n], now, fate.Lost != NotLost)
+		c.flows.up(b[:n], now, fate.Lost != notLost)
 	} else {
-		c.flows.sent(b[:n], fate.Lost != NotLost)
+		c.flows.sent(b[:n], fate.Lost != notLost)
 	}
-	if fate.Lost != NotLost {
+	if fate.Lost != notLost {
 		c.spare = append(c.spare, b)
 		return true
 	}

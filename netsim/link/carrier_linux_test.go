@@ -47,7 +47,7 @@ func TestCarriersAreUrgent(t *testing.T) {
 		if len(carriers) != 2 {
 			t.Errorf("%+v: %d threads of the line have a priority before the first packet", c, len(carriers))
 		}
-		if _, err := p.Pings(t.Context(), 1); err != nil {
+		if _, err := p.pings(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
 		// The thread that sent the ping has a priority too, and may not have ended.

@@ -18,7 +18,7 @@ type Direction struct {
 	Trace   Trace         // rates that change; instead of Rate
 	Delay   time.Duration // of propagation, one way
 	Jitter  time.Duration // delay is off by up to as much
-	Queue   int           // bytes that wait at most; 0: [DefaultQueue]
+	Queue   int           // bytes that wait at most; 0: defaultQueue
 	Loss    float64       // share of packets lost on the way, 0 to 1
 	Burst   float64       // mean number of packets lost in a row; 0: as independent losses have it, 1 / (1 − Loss)
 	Reorder float64       // share of packets held back, so that others overtake
@@ -46,80 +46,80 @@ const (
 
 // Bounds of what a line can be asked to be.
 const (
-	LeastRate  = 1 * Kbit
-	MostRate   = 100 * Gbit
-	MostDelay  = 60 * time.Second
-	LeastQueue = 2 * MTU
-	MostQueue  = 1 << 30
-	MostBurst  = 1000.0
-	MostSteps  = 1 << 20 // of a trace
-	MostTrace  = 24 * time.Hour
+	minRate  = 1 * Kbit
+	maxRate  = 100 * Gbit
+	maxDelay = 60 * time.Second
+	minQueue = 2 * MTU
+	maxQueue = 1 << 30
+	maxBurst = 1000.0
+	maxSteps = 1 << 20 // of a trace
+	maxTrace = 24 * time.Hour
 )
 
 // MTU is the largest IP packet, bytes, that goes over a line.
 const MTU = 1500
 
-// DefaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full
+// defaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full
 // segments each), so that what is lost of a page load is lost because it was asked for.
-const DefaultQueue = 256 << 10
+const defaultQueue = 256 << 10
 
 // Check says what cannot be.
 func (c Conditions) Check() error {
 	// it is what was asked for, not two delays
-	if rtt := c.RTT(); (rtt < 0 || rtt > 2*MostDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 {
-		return fmt.Errorf("a round trip of %v is not between 0 and %v", rtt, 2*MostDelay)
+	if rtt := c.RTT(); (rtt < 0 || rtt > 2*maxDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 {
+		return fmt.Errorf("a round trip of %v is not between 0 and %v", rtt, 2*maxDelay)
 	}
-	if err := c.Down.Check(); err != nil {
+	if err := c.Down.check(); err != nil {
 		return fmt.Errorf("down: %w", err)
 	}
-	if err := c.Up.Check(); err != nil {
+	if err := c.Up.check(); err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
 	return nil
 }
 
-// Check says what cannot be.
-func (d *Direction) Check() error {
+// check says what cannot be.
+func (d *Direction) check() error {
 	switch {
 	case d.Rate != 0 && len(d.Trace) > 0:
 		return errors.New("either a rate or a trace of rates, not both")
-	case d.Rate != 0 && (d.Rate < LeastRate || d.Rate > MostRate):
-		return fmt.Errorf("a rate of %v is not between %v and %v", d.Rate, LeastRate, MostRate)
-	case d.Delay < 0 || d.Delay > MostDelay:
-		return fmt.Errorf("a delay of %v is not between 0 and %v", d.Delay, MostDelay)
+	case d.Rate != 0 && (d.Rate < minRate || d.Rate > maxRate):
+		return fmt.Errorf("a rate of %v is not between %v and %v", d.Rate, minRate, maxRate)
+	case d.Delay < 0 || d.Delay > maxDelay:
+		return fmt.Errorf("a delay of %v is not between 0 and %v", d.Delay, maxDelay)
 	case d.Jitter < 0 || d.Jitter > d.Delay:
 		return fmt.Errorf("jitter of %v: must be between 0 and the delay, %v",
 			d.Jitter, d.Delay)
-	case d.Queue != 0 && (d.Queue < LeastQueue || d.Queue > MostQueue):
-		return fmt.Errorf("a queue of %d bytes is not between %d and %d", d.Queue, LeastQueue, MostQueue)
+	case d.Queue != 0 && (d.Queue < minQueue || d.Queue > maxQueue):
+		return fmt.Errorf("a queue of %d bytes is not between %d and %d", d.Queue, minQueue, maxQueue)
 	case !(d.Loss >= 0 && d.Loss <= 1):
 		return fmt.Errorf("a loss of %.4g %% is not between 0 and 100 %%", 100*d.Loss)
-	case d.Burst != 0 && !(d.Burst >= 1 && d.Burst <= MostBurst):
-		return fmt.Errorf("losses of %v packets in a row are not between 1 and %v", d.Burst, MostBurst)
+	case d.Burst != 0 && !(d.Burst >= 1 && d.Burst <= maxBurst):
+		return fmt.Errorf("losses of %v packets in a row are not between 1 and %v", d.Burst, maxBurst)
 	case d.Loss > 0 && d.Loss < 1 && d.Burst != 0 && d.Burst < d.Loss/(1-d.Loss):
 		return fmt.Errorf("a loss of %.4g %% needs at least %.3g lost packets in a row, on average", 100*d.Loss,
 			d.Loss/(1-d.Loss))
 	case !(d.Reorder >= 0 && d.Reorder < 1):
 		return fmt.Errorf("reordering of %v is no share from 0 to less than 1", d.Reorder)
-	case d.Behind < 0 || d.Behind > MostDelay:
-		return fmt.Errorf("packets cannot be held back for %v, but for 0 to %v", d.Behind, MostDelay)
+	case d.Behind < 0 || d.Behind > maxDelay:
+		return fmt.Errorf("packets cannot be held back for %v, but for 0 to %v", d.Behind, maxDelay)
 	}
 	return d.Trace.check()
 }
 
 func (t Trace) check() error {
-	if len(t) > MostSteps {
-		return fmt.Errorf("a trace of %d steps is longer than %d", len(t), MostSteps)
+	if len(t) > maxSteps {
+		return fmt.Errorf("a trace of %d steps is longer than %d", len(t), maxSteps)
 	}
 	var whole time.Duration
 	alive := false
 	for i, s := range t {
-		if s.For <= 0 || s.For > MostTrace || s.Rate != 0 && (s.Rate < LeastRate || s.Rate > MostRate) {
+		if s.For <= 0 || s.For > maxTrace || s.Rate != 0 && (s.Rate < minRate || s.Rate > maxRate) {
 			return fmt.Errorf("step %d of the trace: %v at %v is not between 0 and %v at 0 or %v to %v", i+1, s.For,
-				s.Rate, MostTrace, LeastRate, MostRate)
+				s.Rate, maxTrace, minRate, maxRate)
 		}
-		if whole += s.For; whole > MostTrace {
-			return fmt.Errorf("a trace of more than %v is too long", MostTrace)
+		if whole += s.For; whole > maxTrace {
+			return fmt.Errorf("a trace of more than %v is too long", maxTrace)
 		}
 		alive = alive || s.Rate > 0 && s.For >= time.Millisecond
 	}

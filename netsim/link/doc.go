@@ -3,7 +3,7 @@
 //
 // # The model
 //
-// A line is two directions, down to the device and up from it, each a [Pipe] of its own. A packet
+// A line is two directions, down to the device and up from it, each a pipe of its own. A packet
 // goes through a pipe like through a modem and a cable:
 //
 //  1. It joins the queue, or is lost if what waits there already, itself included, were more bytes
@@ -22,7 +22,7 @@
 //
 // # Ways to apply it
 //
-// [Pipe] is the model alone, on whatever clock its user has. [Packet] (Linux, root) carries IP
+// pipe is the model alone, on whatever clock its user has. [Packet] (Linux, root) carries IP
 // packets through two of them, between a [Namespace] in which the device's browser runs and one for
 // the servers: TUN interfaces hand over every packet that is sent, and take it when it arrives. A
 // packet is stamped when it is read, and given over when it is due by a thread that sleeps in the

@@ -25,9 +25,9 @@ const (
 
 // exactLink is a link as the benchmark uses it.
 type exactLink interface {
-	Pings(context.Context, int) ([]time.Duration, error)
+	pings(context.Context, int) ([]time.Duration, error)
 	Goodput(context.Context, int) (Goodput, error)
-	Fates(context.Context, int) ([]bool, error)
+	deliveries(context.Context, int) ([]bool, error)
 	Close() error
 }
 
@@ -42,12 +42,12 @@ func BenchmarkExact(b *testing.B) {
 			var c Conditions
 			c.SetRTT(rtt * time.Millisecond)
 			table.each(c, func(l exactLink, _ func() exactLink) (string, bool) {
-				trips, err := l.Pings(b.Context(), exactPings)
+				trips, err := l.pings(b.Context(), exactPings)
 				if err != nil {
 					b.Fatal(err)
 				}
 				lost := exactPings - len(trips)
-				got := SpreadOf(append(trips, slices.Repeat([]time.Duration{c.RTT() + time.Second}, lost)...))
+				got := spreadOf(append(trips, slices.Repeat([]time.Duration{c.RTT() + time.Second}, lost)...))
 				share := time.Duration(promisedShare * float64(c.RTT()))
 				met := (got.Median-c.RTT()).Abs() <= max(share, promisedRTT) && got.P99 <= c.RTT()+share+promisedLate
 				round := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
@@ -61,12 +61,12 @@ func BenchmarkExact(b *testing.B) {
 		table := newExactTable(b, "LINK\tLOSS\tIN A ROW\tLOST\t99 % OF CASES\tSAME SEED, SAME FATES\tMET")
 		for _, d := range []Direction{{Loss: 0.001}, {Loss: 0.01}, {Loss: 0.05, Burst: 3}} {
 			table.each(Conditions{Down: d}, func(l exactLink, again func() exactLink) (string, bool) {
-				came, err := l.Fates(b.Context(), exactPackets)
+				came, err := l.deliveries(b.Context(), exactPackets)
 				if err != nil {
 					b.Fatal(err)
 				}
 				once := again()
-				repeated, err := once.Fates(b.Context(), exactPackets)
+				repeated, err := once.deliveries(b.Context(), exactPackets)
 				if err = errors.Join(err, once.Close()); err != nil {
 					b.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func BenchmarkExact(b *testing.B) {
 					}
 				}
 				same := slices.Equal(came, repeated)
-				least, most := d.LossInterval(len(came))
+				least, most := d.lossInterval(len(came))
 				met := same && float64(lost) >= least && float64(lost) <= most
 				return fmt.Sprintf("%g %%\t%g\t%d/%d\t%.0f–%.0f\t%v", 100*d.Loss, max(d.Burst, 1), lost, len(came),
 					math.Ceil(least), math.Floor(most), same), met

@@ -58,15 +58,15 @@ func (f *Flow) Had(bytes int64) (timeline.Time, bool) {
 	return f.Arrivals[i].At, true
 }
 
-// Missed is what no [Flow] tells of.
-type Missed struct {
-	NoRoom uint64 // packets of TCP and UDP of which there were more flows than [MostFlows]
+// missed is what no [Flow] tells of.
+type missed struct {
+	NoRoom uint64 // packets of TCP and UDP of which there were more flows than maxFlows
 	Other  uint64 // packets of other protocols, such as ICMP, later parts of fragmented ones, and what cannot be read
 }
 
 // Bounds of what is kept of flows.
 const (
-	MostFlows    = 10_000
-	MostArrivals = 4096      // of a flow
-	allArrivals  = 1_000_000 // of all together; beyond it a flow has leastArrivals
+	maxFlows    = 10_000
+	maxArrivals = 4096      // of a flow
+	allArrivals = 1_000_000 // of all together; beyond it a flow has leastArrivals
 )

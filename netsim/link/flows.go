@@ -18,7 +18,7 @@ type flows struct {
 	byEnds map[ends]*flow
 	all    []*flow // in the order in which they began
 	kept   int     // arrivals that there is room for, in all flows
-	missed Missed
+	missed missed
 	meter  *meter // of bytes of TCP that the device is given, each once; nil: nobody asks
 	whole  Goodput
 }
@@ -83,7 +83,7 @@ func (t *flows) find(packet []byte, h *header, fromDevice bool) *flow {
 		f.up.start != h.seq) {
 		return f
 	}
-	if len(t.all) == MostFlows {
+	if len(t.all) == maxFlows {
 		t.missed.NoRoom++
 		return nil
 	}
@@ -338,7 +338,7 @@ func (t *flows) arrived(f *flow, at timeline.Time) {
 // coarser.
 func (t *flows) room(f *flow) {
 	now := cap(f.Arrivals)
-	if more := max(now, leastArrivals); now == 0 || now < MostArrivals && t.kept+more <= allArrivals {
+	if more := max(now, leastArrivals); now == 0 || now < maxArrivals && t.kept+more <= allArrivals {
 		grown := make([]Arrival, len(f.Arrivals), now+more)
 		copy(grown, f.Arrivals)
 		f.Arrivals = grown
@@ -393,7 +393,7 @@ func (t *flows) measure(m *meter) Goodput {
 	return t.whole
 }
 
-func (t *flows) missing() Missed {
+func (t *flows) missing() missed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.missed

@@ -76,8 +76,8 @@ func TestPacketFlows(t *testing.T) {
 	// What was on its way when the link was closed, such as what the server sent again on a busy
 	// machine, has neither arrived nor is it lost.
 	// the server's bare ACKs are not repeated
-	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.Missed().Other; gone > went || gone+5 < went ||
+	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.missed().Other; gone > went || gone+5 < went ||
 		f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 {
-		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.Missed())
+		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.missed())
 	}
 }

@@ -209,7 +209,7 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 		table.given(segment(aServer, aDevice, flagACK, uint32(n*100), 0, 100), at)
 	}
 	f := table.snapshot()[0]
-	if cap(table.all[0].Arrivals) > MostArrivals || f.Coarse == 0 || f.Coarse > 20*time.Millisecond {
+	if cap(table.all[0].Arrivals) > maxArrivals || f.Coarse == 0 || f.Coarse > 20*time.Millisecond {
 		t.Errorf("%d arrivals ± %v", cap(table.all[0].Arrivals), f.Coarse)
 	}
 	for n, truth := range when {
@@ -220,7 +220,7 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 	}
 
 	table = newFlows()
-	for n := range MostFlows + 5 {
+	for n := range maxFlows + 5 {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1)
 		for i := range 400 {
 			table.given(segment(aServer, from, flagACK, uint32(i), 0, 1), ms(int64(i)))
@@ -229,10 +229,10 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if n := len(table.snapshot()); n != MostFlows || table.missing().NoRoom != 5 {
+	if n := len(table.snapshot()); n != maxFlows || table.missing().NoRoom != 5 {
 		t.Errorf("%d flows, and %+v", n, table.missing())
 	}
-	if most := allArrivals + MostFlows*leastArrivals; table.kept > most {
+	if most := allArrivals + maxFlows*leastArrivals; table.kept > most {
 		t.Errorf("%d arrivals are kept, want at most %d", table.kept, most)
 	}
 	table.up([]byte{4 << 4}, 1, false)
@@ -330,7 +330,7 @@ func TestFlowsAllocateNothing(t *testing.T) {
 		table.given(b, at)
 		table.up(ack, at, false)
 	}
-	for range 3 * MostArrivals {
+	for range 3 * maxArrivals {
 		step()
 	}
 	if n := testing.AllocsPerRun(10_000, step); n != 0 {

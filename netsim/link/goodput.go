@@ -33,7 +33,7 @@ const (
 // goodputPackets is how many full packets of a line are skipped, and how many counted.
 func goodputPackets(d Direction, connections int) (skip, window int) {
 	each := max(1, d.takes(MTU))
-	skip = max(int(goodputSkip/each), connections*firstWindow/mss+min(d.queue(), DefaultQueue)/MTU)
+	skip = max(int(goodputSkip/each), connections*firstWindow/mss+min(d.queue(), defaultQueue)/MTU)
 	return skip, max(int(goodputWindow/each), leastWindow)
 }
 

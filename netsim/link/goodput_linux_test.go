@@ -30,6 +30,6 @@ func TestPacketFates(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { p.Close() })
-		return p.Fates
+		return p.deliveries
 	})
 }

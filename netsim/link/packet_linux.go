@@ -45,7 +45,7 @@ func OpenPacket(c Conditions, seed uint64) (p *Packet, err error) {
 	if p.Server, err = NewNamespace(ServerAddress.Addr().String()); err != nil {
 		return p, err
 	}
-	device, err := p.side(p.Device, tunName, unix.RTN_UNICAST, DeviceAddress, DeviceAddress6)
+	device, err := p.side(p.Device, tunName, unix.RTN_UNICAST, DeviceAddress, deviceAddress6)
 	if err != nil {
 		return p, fmt.Errorf("the device's side: %w", err)
 	}
@@ -89,11 +89,11 @@ func (p *Packet) Set(c Conditions) error {
 func (p *Packet) Counts() (down, up Counts) { return p.down.counts(), p.up.counts() }
 
 // Flows returns what went over the line so far, in the order in which it began: the first
-// [MostFlows] of TCP and UDP.
+// maxFlows of TCP and UDP.
 func (p *Packet) Flows() []Flow { return p.flows.snapshot() }
 
-// Missed returns what of it no flow tells of.
-func (p *Packet) Missed() Missed { return p.flows.missing() }
+// missed returns what of it no flow tells of.
+func (p *Packet) missed() missed { return p.flows.missing() }
 
 // Close ends the line. Programs that are still in the namespaces have no way out of them any more.
 func (p *Packet) Close() error {

@@ -249,7 +249,7 @@ func TestCarrierMemory(t *testing.T) {
 	defer unix.Close(fds[0])
 	defer unix.Close(fds[1])
 	clock := timeline.Monotonic()
-	pipe, err := NewPipe(Direction{Delay: time.Minute}, 1, streamDown, clock.Now())
+	pipe, err := newPipe(Direction{Delay: time.Minute}, 1, streamDown, clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,8 +48,8 @@ func (*Packet) Counts() (down, up Counts) { return Counts{}, Counts{} }
 // Flows returns nothing.
 func (*Packet) Flows() []Flow { return nil }
 
-// Missed returns nothing.
-func (*Packet) Missed() Missed { return Missed{} }
+// missed returns nothing.
+func (*Packet) missed() missed { return missed{} }
 
 // Probe does nothing.
 func (*Packet) Probe(context.Context) (Probe, error) { return Probe{}, errNoPackets }
@@ -57,11 +57,11 @@ func (*Packet) Probe(context.Context) (Probe, error) { return Probe{}, errNoPack
 // Goodput does nothing.
 func (*Packet) Goodput(context.Context, int) (Goodput, error) { return Goodput{}, errNoPackets }
 
-// Pings does nothing.
-func (*Packet) Pings(context.Context, int) ([]time.Duration, error) { return nil, errNoPackets }
+// pings does nothing.
+func (*Packet) pings(context.Context, int) ([]time.Duration, error) { return nil, errNoPackets }
 
-// Fates does nothing.
-func (*Packet) Fates(context.Context, int) ([]bool, error) { return nil, errNoPackets }
+// deliveries does nothing.
+func (*Packet) deliveries(context.Context, int) ([]bool, error) { return nil, errNoPackets }
 
 // Close does nothing.
 func (*Packet) Close() error { return nil }

@@ -13,9 +13,9 @@ const (
 	streamUp   = 1
 )
 
-// Pipe is the model of one direction: see the package. It does not carry anything: it says of each
+// pipe is the model of one direction: see the package. It does not carry anything: it says of each
 // packet what becomes of it. It is not safe for use from several goroutines.
-type Pipe struct {
+type pipe struct {
 	d      Direction
 	queue  int
 	behind time.Duration
@@ -31,20 +31,20 @@ type Pipe struct {
 	counts Counts
 }
 
-// Fate is what becomes of a packet.
-type Fate struct {
-	Lost    Loss
+// delivery is what becomes of a packet.
+type delivery struct {
+	Lost    lossPlace
 	Leaves  timeline.Time // when its last bit has left; of those that the queue refused nothing does
 	Arrives timeline.Time // when its last bit is there; of those that are lost on the way, when it would have been
 }
 
-// Loss says where a packet was lost.
-type Loss uint8
+// lossPlace says where a packet was lost.
+type lossPlace uint8
 
 const (
-	NotLost Loss = iota
-	InQueue      // there was no room
-	OnWay
+	notLost     lossPlace = iota
+	lostInQueue           // there was no room
+	lostInTransit
 )
 
 // Counts are what went through a pipe.
@@ -55,22 +55,22 @@ type Counts struct {
 	HeldBack       uint64
 }
 
-// NewPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two
+// newPipe starts a line that is free at a time. Pipes of a seed and stream are alike; the two
 // directions of a line are streams of their own.
-func NewPipe(d Direction, seed, stream uint64, at timeline.Time) (*Pipe, error) {
-	p := &Pipe{chance: newChance(seed, stream), free: at, last: at}
-	return p, p.Set(d, at)
+func newPipe(d Direction, seed, stream uint64, at timeline.Time) (*pipe, error) {
+	p := &pipe{chance: newChance(seed, stream), free: at, last: at}
+	return p, p.set(d, at)
 }
 
-// Set changes what the line is like, for what is sent from then on. What waits already leaves as it
+// set changes what the line is like, for what is sent from then on. What waits already leaves as it
 // would have.
-func (p *Pipe) Set(d Direction, at timeline.Time) error {
-	if err := d.Check(); err != nil {
+func (p *pipe) set(d Direction, at timeline.Time) error {
+	if err := d.check(); err != nil {
 		return err
 	}
 	p.d, p.began, p.rest = d, at, 0
 	if p.queue = d.Queue; p.queue == 0 {
-		p.queue = DefaultQueue
+		p.queue = defaultQueue
 	}
 	if p.behind = d.Behind; p.behind == 0 {
 		p.behind = time.Millisecond
@@ -83,18 +83,15 @@ func (p *Pipe) Set(d Direction, at timeline.Time) error {
 	return nil
 }
 
-// Counts returns what went through so far.
-func (p *Pipe) Counts() Counts { return p.counts }
-
-// Send offers a packet of some bytes at a time, which is not before that of the packet before it.
-func (p *Pipe) Send(at timeline.Time, bytes int) Fate {
+// send offers a packet of some bytes at a time, which is not before that of the packet before it.
+func (p *pipe) send(at timeline.Time, bytes int) delivery {
 	p.counts.Packets++
 	p.counts.Bytes += uint64(bytes)
 	roll := p.chance.next()
 	p.waiting.leave(at)
 	if p.waiting.bytes+bytes > p.queue && p.limited() {
 		p.counts.LostInQueue++
-		return Fate{Lost: InQueue}
+		return delivery{Lost: lostInQueue}
 	}
 	if at > p.free {
 		p.free, p.rest = at, 0
@@ -103,7 +100,7 @@ func (p *Pipe) Send(at timeline.Time, bytes int) Fate {
 		p.serialise(bytes)
 		p.waiting.join(p.free, bytes)
 	}
-	f := Fate{Leaves: p.free}
+	f := delivery{Leaves: p.free}
 	f.Arrives = f.Leaves.Add(p.d.Delay + time.Duration(roll.jitter*float64(p.d.Jitter)))
 	if roll.order < p.d.Reorder {
 		f.Arrives = max(f.Arrives.Add(p.behind), p.last)
@@ -114,15 +111,15 @@ func (p *Pipe) Send(at timeline.Time, bytes int) Fate {
 	}
 	if roll.lost {
 		p.counts.LostOnWay++
-		f.Lost = OnWay
+		f.Lost = lostInTransit
 	}
 	return f
 }
 
-func (p *Pipe) limited() bool { return p.d.Rate > 0 || len(p.d.Trace) > 0 }
+func (p *pipe) limited() bool { return p.d.Rate > 0 || len(p.d.Trace) > 0 }
 
 // serialise moves the time at which the line is free by what a packet takes.
-func (p *Pipe) serialise(bytes int) {
+func (p *pipe) serialise(bytes int) {
 	if p.d.Rate > 0 {
 		p.take(int64(bytes)*8, p.d.Rate)
 		return
@@ -145,7 +142,7 @@ func (p *Pipe) serialise(bytes int) {
 
 // take lets bits pass at a rate. What is left of a nanosecond is kept for the next ones: over a
 // million packets it would be a millisecond.
-func (p *Pipe) take(bits int64, rate Rate) {
+func (p *pipe) take(bits int64, rate Rate) {
 	whole := bits*int64(time.Second) + p.rest
 	p.free = p.free.Add(time.Duration(whole / int64(rate)))
 	p.rest = whole % int64(rate)

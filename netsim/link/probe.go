@@ -34,8 +34,8 @@ const (
 	trainTime  = 400 * time.Millisecond
 )
 
-// SpreadOf is of at least one time. It sorts them.
-func SpreadOf(took []time.Duration) Spread {
+// spreadOf is of at least one time. It sorts them.
+func spreadOf(took []time.Duration) Spread {
 	slices.Sort(took)
 	n := len(took)
 	return Spread{took[0], took[n/2], took[min(n-1, n*99/100)], took[n-1]}
@@ -50,7 +50,7 @@ func (d *Direction) train() int {
 // queue is how many bytes wait at most.
 func (d *Direction) queue() int {
 	if d.Queue == 0 {
-		return DefaultQueue
+		return defaultQueue
 	}
 	return d.Queue
 }
@@ -97,7 +97,7 @@ func (c Conditions) Off(p Probe) (off []string) {
 	}{{"down", c.Down.Rate, p.Down}, {"up", c.Up.Rate, p.Up}} {
 		if way.asked > 0 && (way.got == 0 || math.Abs(float64(way.got)/float64(way.asked)-1) > rateShare) {
 			off = append(off, fmt.Sprintf("the rate %s is %.4g Mbit/s, asked were %.4g ± %.0f %%", way.name,
-				way.got.Mbit(), way.asked.Mbit(), rateShare*100))
+				way.got.mbit(), way.asked.mbit(), rateShare*100))
 		}
 	}
 	if share, sigma := c.meanLoss(p.Sent); math.Abs(float64(p.Lost)-share*float64(p.Sent)) > lossSigma*sigma+1 {
@@ -121,8 +121,8 @@ func (c *Conditions) meanLoss(sent int) (share, sigma float64) {
 	return share, math.Sqrt(variance)
 }
 
-// Mbit returns millions of bits a second.
-func (r Rate) Mbit() float64 { return float64(r) / float64(Mbit) }
+// mbit returns millions of bits a second.
+func (r Rate) mbit() float64 { return float64(r) / float64(Mbit) }
 
 // headersTCP is what of a full packet TCP cannot use: 20 bytes of IPv4, 20 of TCP and 12 of its
 // timestamps (RFC 7323).
@@ -132,10 +132,10 @@ const headersTCP = 52
 // header.
 func GoodputCeiling(r Rate) float64 { return float64(r) * (MTU - headersTCP) / MTU }
 
-// LossInterval is how many of so many packets each direction as the given one may lose, in 99 of
+// lossInterval is how many of so many packets each direction as the given one may lose, in 99 of
 // 100 cases: the binomial interval, by its normal approximation, widened where losses come in
 // bursts.
-func (d *Direction) LossInterval(sent int) (least, most float64) {
+func (d *Direction) lossInterval(sent int) (least, most float64) {
 	const sigmas = 2.576
 	burst := 1.0
 	if d.Loss > 0 && d.Loss < 1 {

@@ -42,11 +42,11 @@ func (p *Packet) Probe(ctx context.Context) (Probe, error) {
 
 func (p *Packet) probe(ctx context.Context) (result Probe, err error) {
 	before := p.lost()
-	trips, err := p.Pings(ctx, pings)
+	trips, err := p.pings(ctx, pings)
 	if err != nil {
 		return result, err
 	}
-	result.RTT = SpreadOf(trips)
+	result.RTT = spreadOf(trips)
 	for _, way := range []struct {
 		from, to *Namespace
 		address  netip.Addr
@@ -70,10 +70,10 @@ func (p *Packet) lost() Counts {
 	return down
 }
 
-// Pings sends so many echo requests from the device's side, far enough apart that none waits for
+// pings sends so many echo requests from the device's side, far enough apart that none waits for
 // another, and returns the round trips of those that came back, less what a packet's own bits take.
 // It fails if that is nothing.
-func (p *Packet) Pings(ctx context.Context, count int) ([]time.Duration, error) {
+func (p *Packet) pings(ctx context.Context, count int) ([]time.Duration, error) {
 	sock, err := p.Device.probe(unix.SOCK_RAW, unix.IPPROTO_ICMP, 0)
 	if err != nil {
 		return nil, err
@@ -137,9 +137,9 @@ func (p *Packet) Pings(ctx context.Context, count int) ([]time.Duration, error) 
 	return trips, nil
 }
 
-// Fates sends so many small packets to the device, one after the other, and returns which of them
+// deliveries sends so many small packets to the device, one after the other, and returns which of them
 // came.
-func (p *Packet) Fates(ctx context.Context, count int) (came []bool, err error) {
+func (p *Packet) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)
 	if err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ func probed(t *testing.T, profile Profile, probe func(context.Context) (Probe, e
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %v, %.4g down, %.4g up, %d of %d lost, took %v; off: %v", name, got.RTT, got.Down.Mbit(),
-			got.Up.Mbit(), got.Lost, got.Sent, got.Took, c.Off(got))
+		t.Logf("%s: %v, %.4g down, %.4g up, %d of %d lost, took %v; off: %v", name, got.RTT, got.Down.mbit(),
+			got.Up.mbit(), got.Lost, got.Sent, got.Took, c.Off(got))
 		if got.RTT.Least < c.RTT() {
 			t.Errorf("%s: a round trip took %v, less than it can", name, got.RTT.Least)
 		}
@@ -109,7 +109,7 @@ func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Contex
 			lost++
 		}
 	}
-	if least, most := d.LossInterval(count); float64(lost) < least || float64(lost) > most {
+	if least, most := d.lossInterval(count); float64(lost) < least || float64(lost) > most {
 		t.Errorf("%d of %d were lost, want %.0f to %.0f", lost, count, least, most)
 	}
 	if !slices.Equal(all[0], all[1]) || slices.Equal(all[0], all[2]) {
@@ -122,13 +122,13 @@ func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Contex
 func TestLossInterval(t *testing.T) {
 	for _, d := range []Direction{{Loss: 0.01}, {Loss: 0.05, Burst: 3}, {Loss: 0.3, Burst: 10}, {}, {Loss: 1}} {
 		const sent, times = 5000, 400
-		least, most := d.LossInterval(sent)
+		least, most := d.lossInterval(sent)
 		outside := 0
 		for seed := range uint64(times) {
-			p := newPipe(t, d, seed)
+			p := startPipe(t, d, seed)
 			lost := 0.0
 			for range sent {
-				if p.Send(0, 100).Lost == OnWay {
+				if p.send(0, 100).Lost == lostInTransit {
 					lost++
 				}
 			}

@@ -32,18 +32,18 @@ var (
 	lastLease  = netip.MustParseAddr("198.18.1.199")
 )
 
-// MissingError says that a program is not installed that a segment takes.
-type MissingError struct{ Program, For, Package string }
+// missingError says that a program is not installed that a segment takes.
+type missingError struct{ Program, For, Package string }
 
-func (e *MissingError) Error() string {
+func (e *missingError) Error() string {
 	return fmt.Sprintf("%s is not installed, %s: apt-get install --no-install-recommends %s", e.Program, e.For,
 		e.Package)
 }
 
-// BusyInterfaceError says why an interface is not to be taken for a segment.
-type BusyInterfaceError struct{ Interface, Why string }
+// busyInterfaceError says why an interface is not to be taken for a segment.
+type busyInterfaceError struct{ Interface, Why string }
 
-func (e *BusyInterfaceError) Error() string {
+func (e *busyInterfaceError) Error() string {
 	return fmt.Sprintf("the interface %s cannot be a device's side of a test network: %s", e.Interface, e.Why)
 }
 
@@ -51,8 +51,8 @@ func (e *BusyInterfaceError) Error() string {
 // programs.
 var interfaceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
-// Check says what cannot be.
-func (o *SegmentOptions) Check() error {
+// check says what cannot be.
+func (o *SegmentOptions) check() error {
 	if !interfaceName.MatchString(o.Interface) {
 		return fmt.Errorf("%q is not a name of an interface, such as eth3", o.Interface)
 	}

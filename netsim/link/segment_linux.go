@@ -52,7 +52,7 @@ func (p *Packet) OpenSegment(ctx context.Context, o SegmentOptions) (s *Segment,
 			s = nil
 		}
 	}()
-	if err := o.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return s, err
 	}
 	if s.origin, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
@@ -89,7 +89,7 @@ func (p *Packet) OpenSegment(ctx context.Context, o SegmentOptions) (s *Segment,
 func lockInterface(name string) (net.Listener, error) {
 	l, err := net.Listen("unix", "@eideticker-segment-"+name)
 	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, &BusyInterfaceError{name,
+		return nil, &busyInterfaceError{name,
 			"it is that of another one already; each device needs an interface of its own"}
 	}
 	if err != nil {
@@ -121,10 +121,10 @@ func (s *Segment) take() (err error) {
 		return err
 	}
 	if s.options.AccessPoint != nil && s.wiphy == nil {
-		return &BusyInterfaceError{name, "it is no wireless interface, as an access point takes"}
+		return &busyInterfaceError{name, "it is no wireless interface, as an access point takes"}
 	}
 	if s.options.AccessPoint == nil && s.wiphy != nil {
-		return &BusyInterfaceError{name,
+		return &busyInterfaceError{name,
 			"it is a wireless interface: say what its network is called, by access-point in the file of devices"}
 	}
 	if err := s.origin.LinkSetAlias(l, s.was.String()); err != nil {
@@ -192,7 +192,7 @@ func findInterface(h *netlink.Handle, name string) (netlink.Link, error) {
 func (s *Segment) examine(l netlink.Link) error {
 	a := l.Attrs()
 	busy := func(format string, args ...any) error {
-		return &BusyInterfaceError{a.Name, fmt.Sprintf(format, args...)}
+		return &busyInterfaceError{a.Name, fmt.Sprintf(format, args...)}
 	}
 	if a.Flags&net.FlagLoopback != 0 {
 		return busy("it is the loopback, behind which there is no device")
@@ -278,7 +278,7 @@ func remember(h *netlink.Handle, l netlink.Link) (n note, err error) {
 		}
 	}
 	if len(n.String()) > mostNote {
-		return n, &BusyInterfaceError{l.Attrs().Name, "it has more addresses than are kept"}
+		return n, &busyInterfaceError{l.Attrs().Name, "it has more addresses than are kept"}
 	}
 	return n, nil
 }
@@ -329,7 +329,7 @@ func RestoreInterface(name string) error {
 		return nil
 	}
 	lock, err := lockInterface(name)
-	if errors.As(err, new(*BusyInterfaceError)) {
+	if errors.As(err, new(*busyInterfaceError)) {
 		return nil
 	}
 	if err != nil {

@@ -376,7 +376,7 @@ func TestSegmentsRefused(t *testing.T) {
 	if _, err := b.try(p, SegmentOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	busy := (*BusyInterfaceError)(nil)
+	busy := (*busyInterfaceError)(nil)
 	if _, err := b.try(openPacket(t, Conditions{}), SegmentOptions{}); !errors.As(err, &busy) ||
 		!strings.Contains(err.Error(), "each device needs an interface of its own") {
 		t.Errorf("a second device on one interface: %v", err)
@@ -416,7 +416,7 @@ func TestSegmentServantDies(t *testing.T) {
 // TestSegmentMissing: a program that is not installed is asked for before anything is changed.
 func TestSegmentMissing(t *testing.T) {
 	_, err := findProgram("nothing-is-called-so", "which gives devices their addresses", "a-package")
-	missing := (*MissingError)(nil)
+	missing := (*missingError)(nil)
 	if !errors.As(err, &missing) ||
 		!strings.Contains(err.Error(), "apt-get install --no-install-recommends a-package") {
 		t.Error(err)

@@ -79,7 +79,7 @@ func findProgram(name, reason, pkg string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &MissingError{name, reason, pkg}
+	return "", &missingError{name, reason, pkg}
 }
 
 // rights are those of the programs: of the network that they are in, whoever runs this program.

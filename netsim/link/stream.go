@@ -43,7 +43,7 @@ type Stream struct {
 
 	mu         sync.Mutex
 	conditions Conditions
-	pipes      [2]*Pipe
+	pipes      [2]*pipe
 	last       [2]timeline.Time // when something was sent
 	ready      [2]ring[*half]   // those that may send, the next one first
 	events     events
@@ -99,7 +99,7 @@ func newStream(c Conditions, seed uint64, clock timeline.Clock) (*Stream, error)
 	s.over, s.end = context.WithCancel(context.Background())
 	now := clock.Now()
 	for way, d := range [...]Direction{streamDown: c.Down, streamUp: c.Up} {
-		pipe, err := NewPipe(d, seed, uint64(way), now)
+		pipe, err := newPipe(d, seed, uint64(way), now)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +108,8 @@ func newStream(c Conditions, seed uint64, clock timeline.Clock) (*Stream, error)
 	return s, nil
 }
 
-// Set changes what the line is like, for what is sent from now on.
-func (s *Stream) Set(c Conditions) error {
+// set changes what the line is like, for what is sent from now on.
+func (s *Stream) set(c Conditions) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *Stream) Set(c Conditions) error {
 	defer s.mu.Unlock()
 	now := s.catchUp()
 	s.conditions = c
-	return errors.Join(s.pipes[streamDown].Set(c.Down, now), s.pipes[streamUp].Set(c.Up, now))
+	return errors.Join(s.pipes[streamDown].set(c.Down, now), s.pipes[streamUp].set(c.Up, now))
 }
 
 // Counts returns what went over it so far. Packets are segments, and the two that begin a
@@ -125,7 +125,7 @@ func (s *Stream) Set(c Conditions) error {
 func (s *Stream) Counts() (down, up Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pipes[streamDown].Counts(), s.pipes[streamUp].Counts()
+	return s.pipes[streamDown].counts, s.pipes[streamUp].counts
 }
 
 // Refused returns how many connections there was no room for.
@@ -249,7 +249,7 @@ func (s *Stream) transmit(h *half, g *streamSegment, at timeline.Time) {
 	g.tries++
 	back := s.direction(1 - h.way).Delay
 	switch {
-	case fate.Lost == NotLost:
+	case fate.Lost == notLost:
 		s.at(fate.Arrives, func(timeline.Time) { h.arrive(g) })
 		if h.plain == 0 {
 			size := len(g.data)
@@ -264,9 +264,9 @@ func (s *Stream) transmit(h *half, g *streamSegment, at timeline.Time) {
 }
 
 // put sends so many bytes, and returns what becomes of them.
-func (s *Stream) put(way, bytes int, at timeline.Time) Fate {
+func (s *Stream) put(way, bytes int, at timeline.Time) delivery {
 	s.last[way] = at
-	return s.pipes[way].Send(at, bytes)
+	return s.pipes[way].send(at, bytes)
 }
 
 func (s *Stream) direction(way int) *Direction {
@@ -314,13 +314,13 @@ func (s *Stream) shake(now timeline.Time, try int, device, server func(timeline.
 	}
 	again := func(timeline.Time) { s.shake(now.Add(synAgain<<try), try+1, device, server, failed) }
 	syn := s.put(streamUp, handshakeBytes, max(now, s.last[streamUp]))
-	if syn.Lost != NotLost {
+	if syn.Lost != notLost {
 		s.at(now.Add(synAgain<<try), again)
 		return
 	}
 	s.at(syn.Arrives, func(at timeline.Time) {
 		answer := s.put(streamDown, handshakeBytes, max(at, s.last[streamDown]))
-		if answer.Lost != NotLost {
+		if answer.Lost != notLost {
 			s.at(max(at, now.Add(synAgain<<try)), again)
 			return
 		}
@@ -381,9 +381,9 @@ func (s *Stream) listen(l net.Listener, plain int) net.Listener {
 	return sl
 }
 
-// Dial connects to an address over the line: who dials is the device. What the way to the address
+// dial connects to an address over the line: who dials is the device. What the way to the address
 // itself takes is on top.
-func (s *Stream) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Stream) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	real, err := d.DialContext(ctx, network, address)
 	if err != nil {

@@ -198,7 +198,7 @@ func TestStreamHandshake(t *testing.T) {
 		s.mu.Unlock()
 		if lost {
 			clock.at = ms(500)
-			if err := s.Set(Conditions{Down: c.Down, Up: Direction{Delay: 30 * time.Millisecond}}); err != nil {
+			if err := s.set(Conditions{Down: c.Down, Up: Direction{Delay: 30 * time.Millisecond}}); err != nil {
 				t.Fatal(err)
 			}
 		}

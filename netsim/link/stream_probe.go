@@ -25,11 +25,11 @@ const probeRecord = mss
 func (s *Stream) Probe(ctx context.Context) (result Probe, err error) {
 	began := s.clock.Now()
 	before := s.lost()
-	trips, err := s.Pings(ctx, pings)
+	trips, err := s.pings(ctx, pings)
 	if err != nil {
 		return Probe{}, fmt.Errorf("probe the link: %w", err)
 	}
-	result.RTT = SpreadOf(trips)
+	result.RTT = spreadOf(trips)
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {
 		return Probe{}, fmt.Errorf("probe the link: %w", err)
@@ -136,10 +136,10 @@ func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-ch
 // pingSize is what a small segment has.
 const pingSize = 8
 
-// Pings sends so many small segments from the device's side, far enough apart that none waits for
+// pings sends so many small segments from the device's side, far enough apart that none waits for
 // another, and returns the round trips of those that came back, less what a segment's own bits
 // take. It fails if that is nothing.
-func (s *Stream) Pings(ctx context.Context, count int) ([]time.Duration, error) {
+func (s *Stream) pings(ctx context.Context, count int) ([]time.Duration, error) {
 	device, server, err := s.pair(ctx, pingSize)
 	if err != nil {
 		return nil, err
@@ -269,9 +269,9 @@ func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) 
 		after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
 }
 
-// Fates sends so many full segments to the device, one after the other, none of them twice, and
+// deliveries sends so many full segments to the device, one after the other, none of them twice, and
 // returns which of them came.
-func (s *Stream) Fates(ctx context.Context, count int) (came []bool, err error) {
+func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func TestStreamTakesItsTime(t *testing.T) {
 	go serve(l)
 	for name, dial := range map[string]func() (net.Conn, error){
 		"listen": func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) },
-		"dial":   func() (net.Conn, error) { return s.Dial(t.Context(), "tcp", plain.Addr().String()) },
+		"dial":   func() (net.Conn, error) { return s.dial(t.Context(), "tcp", plain.Addr().String()) },
 	} {
 		began := time.Now()
 		c, err := dial()
@@ -177,7 +177,7 @@ func TestStreamEnds(t *testing.T) {
 	if err := <-done; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a read ended with %v when the line did", err)
 	}
-	if _, err := s.Dial(t.Context(), "tcp", device.RemoteAddr().String()); err == nil {
+	if _, err := s.dial(t.Context(), "tcp", device.RemoteAddr().String()); err == nil {
 		t.Error("a line that is closed connects")
 	}
 }
@@ -220,7 +220,7 @@ func TestStreamFates(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		return s.Fates
+		return s.deliveries
 	})
 }
 
@@ -278,7 +278,7 @@ func TestStreamCrowd(t *testing.T) {
 			}
 			trips = append(trips, time.Since(began))
 		}
-		return SpreadOf(trips).Median
+		return spreadOf(trips).Median
 	}
 	good := ask('p')
 	alone := ping(good)
@@ -329,7 +329,7 @@ func TestStreamRefuses(t *testing.T) {
 	if n, err := c.Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes of a connection that there is no room for", n)
 	}
-	if _, err := s.Dial(t.Context(), "tcp", l.Addr().String()); err == nil {
+	if _, err := s.dial(t.Context(), "tcp", l.Addr().String()); err == nil {
 		t.Error("it is dialled")
 	}
 	if s.Refused() < 2 {

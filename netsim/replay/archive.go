@@ -358,7 +358,7 @@ func read(f seekable, l Limits) (*Archive, error) {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return ImportWPR(bufio.NewReader(f), l)
 	case bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("{")):
-		return ImportHAR(bufio.NewReader(f), l)
+		return importHAR(bufio.NewReader(f), l)
 	}
 	return nil, errors.New("neither a site archive, nor a HAR, nor a Web Page Replay archive")
 }

@@ -75,7 +75,7 @@ func written(t testing.TB, all []*Exchange, end bool) []byte {
 		t.Fatal(err)
 	}
 	for _, e := range all {
-		if err := w.Write(e); err != nil {
+		if err := w.write(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func written(t testing.TB, all []*Exchange, end bool) []byte {
 }
 
 func readBack(b []byte) (*Archive, error) {
-	return ReadArchive(bytes.NewReader(b), int64(len(b)), DefaultLimits())
+	return readArchive(bytes.NewReader(b), int64(len(b)), DefaultLimits())
 }
 
 // same holds exchanges against each other, whatever lists are nil.
@@ -310,13 +310,13 @@ func TestWriterEndsWithTheDisk(t *testing.T) {
 	}
 	kept := 0
 	for _, e := range all {
-		if err = w.Write(e); err != nil {
+		if err = w.write(e); err != nil {
 			break
 		}
 		kept++
 	}
 	f.room = 0 // too late: what came before is not whole
-	if err == nil || kept == 0 || w.Write(all[0]) == nil || w.Close() == nil {
+	if err == nil || kept == 0 || w.write(all[0]) == nil || w.Close() == nil {
 		t.Fatalf("%d exchanges kept on a full disk: %v", kept, err)
 	}
 	a, err := readBack(f.Bytes())
@@ -333,10 +333,10 @@ func TestWriterIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(body string) error {
-		return w.Write(&Exchange{Method: "GET", URL: "http://a/", Status: 200, ResponseBody: newBody([]byte(body))})
+		return w.write(&Exchange{Method: "GET", URL: "http://a/", Status: 200, ResponseBody: newBody([]byte(body))})
 	}
 	for i, err := range []error{put("123456"), put("abcdefg"), put("123456"), put("1"), put("")} {
-		if full := i == 1 || i == 4; errors.Is(err, ErrFull) != full {
+		if full := i == 1 || i == 4; errors.Is(err, errFull) != full {
 			t.Errorf("exchange %d: %v", i, err)
 		}
 	}
@@ -351,7 +351,7 @@ func TestTextsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			if err := w.Write(one("GET", "http://a/", 200, "", "X", strings.Repeat("x", 1000))); err != nil {
+			if err := w.write(one("GET", "http://a/", 200, "", "X", strings.Repeat("x", 1000))); err != nil {
 				return f.Bytes(), err
 			}
 		}
@@ -359,14 +359,14 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 	small := DefaultLimits()
 	small.Texts = 3000
-	if b, err := put(small); !errors.Is(err, ErrFull) {
+	if b, err := put(small); !errors.Is(err, errFull) {
 		t.Errorf("%d bytes written: %v", len(b), err)
 	}
 	b, err := put(DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadArchive(bytes.NewReader(b), int64(len(b)), small); err == nil ||
+	if _, err := readArchive(bytes.NewReader(b), int64(len(b)), small); err == nil ||
 		!strings.Contains(err.Error(), "without their bodies") {
 		t.Errorf("read: %v", err)
 	}
@@ -434,7 +434,7 @@ func FuzzExchange(f *testing.F) {
 		stored("bodies/2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", "foo")...)
 	f.Fuzz(func(t *testing.T, text string) {
 		b := append(bytes.Clone(begin), stored("exchanges/000001.json", text)...)
-		if a, err := ReadArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {
+		if a, err := readArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {
 			if len(a.Exchanges) != 1 {
 				t.Fatal("no exchange, and no error")
 			}
@@ -450,7 +450,7 @@ func FuzzReadArchive(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(written(f, nil, false))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if a, err := ReadArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {
+		if a, err := readArchive(bytes.NewReader(b), int64(len(b)), fuzzLimits()); err == nil {
 			usable(t, a, fuzzLimits())
 		}
 	})

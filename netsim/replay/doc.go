@@ -8,7 +8,7 @@
 //     it stands on the ports 80 and 443 itself.
 //  2. [Writer] keeps exchanges in a file, one after the other, as they end: ARCHIVE.md says how.
 //     What is cut off, by a crash or a full disk, costs what was not whole yet.
-//  3. [Open] reads a file: an archive, a HAR ([ImportHAR]), or an archive of Web Page Replay
+//  3. [Open] reads a file: an archive, a HAR (importHAR), or an archive of Web Page Replay
 //     ([ImportWPR]), all into the same [Archive].
 //  4. [Replayer] is an HTTP handler that answers from an archive, with the times of the recording
 //     or without, and keeps a ledger of what it could not answer.

@@ -18,11 +18,11 @@ import (
 	"github.com/eideticker/eideticker/netsim/har"
 )
 
-// ImportHAR reads what a browser or another program has exported. Its bodies are unpacked; those
+// importHAR reads what a browser or another program has exported. Its bodies are unpacked; those
 // that were sent packed are packed again the same way, so that about as many bytes are sent. What a
 // HAR calls wait becomes the think time; what it calls receive is what its line took, and is not
 // kept as times of chunks.
-func ImportHAR(r io.Reader, l Limits) (*Archive, error) {
+func importHAR(r io.Reader, l Limits) (*Archive, error) {
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" { // which some exports begin with
 		_, _ = in.Discard(len(mark))
@@ -193,11 +193,8 @@ const (
 	leftOut      = "the body is left out: the HAR would be too large"
 )
 
-// HAR returns an archive as a HAR file, with the times of the recorder's side. Bodies are unpacked,
-// as HAR has them; those that would make it more than 2 GiB are left out, which is said at their
-// exchanges.
-func (a *Archive) HAR(version string) *har.File { return a.har(version, mostUnpacked) }
-
+// har returns an archive as a HAR file, with the times of the recorder's side. Bodies are unpacked.
+// Those that would exceed the limit in bytes are left out. Their exchanges state it.
 func (a *Archive) har(version string, l int64) *har.File {
 	f := &har.File{Log: har.Log{Version: "1.2", Creator: har.Program{Name: "eideticker", Version: version},
 		Entries: []har.Entry{}}}
@@ -208,12 +205,12 @@ func (a *Archive) har(version string, l int64) *har.File {
 	return f
 }
 
-// ExportHAR writes it.
+// ExportHAR writes an archive as a HAR file, with bodies of at most 2 GiB.
 func (a *Archive) ExportHAR(to io.Writer, version string) error {
 	w := json.NewEncoder(to)
 	w.SetEscapeHTML(false)
 	w.SetIndent("", " ")
-	return w.Encode(a.HAR(version))
+	return w.Encode(a.har(version, mostUnpacked))
 }
 
 func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {

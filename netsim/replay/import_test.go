@@ -36,7 +36,7 @@ const harFromBrowser = "\xef\xbb\xbf" + `{"log":{"version":"1.2","creator":{"nam
 ]}}`
 
 func TestImportHAR(t *testing.T) {
-	a, err := ImportHAR(strings.NewReader(harFromBrowser), DefaultLimits())
+	a, err := importHAR(strings.NewReader(harFromBrowser), DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestImportHAR(t *testing.T) {
 		t.Errorf("%+v", gone)
 	}
 	ours := strings.Replace(harFromBrowser, `"entries":`, `"_recording":{"id":5},"entries":`, 1)
-	if b, err := ImportHAR(strings.NewReader(ours), DefaultLimits()); err != nil || ours == harFromBrowser ||
+	if b, err := importHAR(strings.NewReader(ours), DefaultLimits()); err != nil || ours == harFromBrowser ||
 		!reflect.DeepEqual(a, b) {
 		t.Errorf("with a field of ours it is another archive: %v", err)
 	}
@@ -94,7 +94,7 @@ func TestExportHAR(t *testing.T) {
 	if err := a.ExportHAR(&out, "1"); err != nil {
 		t.Fatal(err)
 	}
-	b, err := ImportHAR(&out, DefaultLimits())
+	b, err := importHAR(&out, DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func usable(t *testing.T, a *Archive, l Limits) {
 		t.Fatal(err)
 	}
 	for _, e := range a.Exchanges {
-		if err := w.Write(e); err != nil {
+		if err := w.write(e); err != nil {
 			t.Fatalf("%s cannot be kept: %v", e.URL, err)
 		}
 	}
@@ -284,7 +284,7 @@ func FuzzImportHAR(f *testing.F) {
 	f.Add([]byte(harFromBrowser))
 	f.Add([]byte(`{"log":{"version":"1.2","entries":[]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if a, err := ImportHAR(bytes.NewReader(b), fuzzLimits()); err == nil {
+		if a, err := importHAR(bytes.NewReader(b), fuzzLimits()); err == nil {
 			usable(t, a, fuzzLimits())
 		}
 	})

@@ -330,7 +330,7 @@ func TestReplayGivesNoInterimResponse(t *testing.T) {
 		return fmt.Sprintf(`{"startedDateTime":"2026-03-04T05:06:07Z","time":1,"request":{"method":"GET","url":"http://a.test/%s","httpVersion":"h2","headers":[],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":0},
 "response":{"status":%d,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":10,"mimeType":"text/plain","text":"the answer"},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"send":0,"wait":1,"receive":0}}`, path, status)
 	}
-	fromHAR, err := ImportHAR(
+	fromHAR, err := importHAR(
 		strings.NewReader(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[`+
 			strings.Join([]string{entry("both", 103), entry("both", 200), entry("alone", 103), entry("broken", 103),
 				entry("continue", 100), entry("socket", 101)}, ",")+`]}}`), DefaultLimits())

@@ -13,14 +13,9 @@ import (
 	"strings"
 )
 
-// ReadArchive reads an archive of so many bytes.
-func ReadArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
-	return readArchive(r, size, l)
-}
-
-// readArchive goes through the entries from the front, by the headers that stand before them. The
-// directory at the end is for other programs: without it nothing is missing, and what it says
-// cannot contradict the entries.
+// readArchive reads an archive of a size in bytes. It follows the entries from the front, by the
+// headers before them. The directory at the end is for other programs. An archive without it lacks
+// nothing, and it cannot contradict the entries.
 func readArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 	s := scanner{r: r, size: size, limits: l}
 	a := &Archive{}

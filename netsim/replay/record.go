@@ -95,7 +95,7 @@ func (r *Recorder) Recorded() Recorded {
 	defer r.mu.Unlock()
 	c := r.counts
 	c.Notes = slices.Clone(c.Notes)
-	c.Exchanges, c.Bytes = r.options.To.Count()
+	c.Exchanges, c.Bytes = r.options.To.totals()
 	return c
 }
 
@@ -415,7 +415,7 @@ func (x *passing) ended(response *http.Response, t *tape) {
 
 // fail answers in the place of a site that has not.
 func (x *passing) fail(to *url.URL, err error) {
-	var distrust *CertificateError
+	var distrust *certificateError
 	switch {
 	case errors.As(err, &distrust):
 		err = distrust
@@ -444,7 +444,7 @@ func (x *passing) keep() {
 			e.Missing = fmt.Sprintf("the body of its request is larger than %d bytes", x.asked.most)
 		}
 	}
-	err := x.r.options.To.Write(e)
+	err := x.r.options.To.write(e)
 	why := ""
 	if err != nil {
 		why = sentence(err.Error())
@@ -461,7 +461,7 @@ func (r *Recorder) count(e *Exchange, err error) {
 	c := &r.counts
 	if err != nil {
 		c.Lost++
-		if c.Err == nil && !errors.Is(err, ErrFull) && r.options.To.failed() != nil {
+		if c.Err == nil && !errors.Is(err, errFull) && r.options.To.failed() != nil {
 			c.Err = err
 		}
 		c.note("%s was passed on and not kept: %v", e.URL, err)

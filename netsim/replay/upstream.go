@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// CertificateError says that a site's certificate is none to trust.
-type CertificateError struct {
+// certificateError says that a site's certificate is none to trust.
+type certificateError struct {
 	Host string
 	Err  error
 }
 
-func (e *CertificateError) Error() string {
+func (e *certificateError) Error() string {
 	return fmt.Sprintf("the certificate of %s is none to trust (%v), so that it may be somebody else who answers",
 		e.Host, e.Err)
 }
 
-func (e *CertificateError) Unwrap() error { return e.Err }
+func (e *certificateError) Unwrap() error { return e.Err }
 
 // upstream is the way to the sites.
 type upstream struct {
@@ -101,7 +101,7 @@ func (u *upstream) dialTLS(ctx context.Context, address string, protocols []stri
 				return nil
 			}
 			if !u.insecure {
-				return &CertificateError{host, err}
+				return &certificateError{host, err}
 			}
 			u.learn(address, func(f *hostFacts) { f.distrust = sentence(err.Error()) })
 			return nil

@@ -39,8 +39,8 @@ type Writer struct {
 	closed bool
 }
 
-// ErrFull says that an archive has as much as it may have.
-var ErrFull = errors.New("the archive has as much as one may have")
+// errFull says that an archive has as much as it may have.
+var errFull = errors.New("the archive has as much as one may have")
 
 // NewWriter begins an archive in an empty file, which stays the caller's to close.
 func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
@@ -56,10 +56,10 @@ func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
 	return w, w.zip.Flush()
 }
 
-// Write keeps an exchange, whose number it sets, with its bodies. One whose URL or response header
+// write keeps an exchange, whose number it sets, with its bodies. One whose URL or response header
 // has bytes that are no UTF-8 it marks as Missing; in a request's header they become U+FFFD. It
-// returns [ErrFull], and keeps nothing, when there is no room; any other error ends the archive.
-func (w *Writer) Write(e *Exchange) error {
+// returns errFull, and keeps nothing, when there is no room; any other error ends the archive.
+func (w *Writer) write(e *Exchange) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -78,7 +78,7 @@ func (w *Writer) Write(e *Exchange) error {
 		}
 	}
 	if w.count == w.limits.Exchanges || w.total+more > w.limits.Total {
-		return ErrFull
+		return errFull
 	}
 	if what := e.noText(); what != "" && e.Missing == "" {
 		e.Missing = sentence(what + " has bytes that are no UTF-8, which an archive cannot have")
@@ -89,7 +89,7 @@ func (w *Writer) Write(e *Exchange) error {
 		return err
 	}
 	if w.texts+int64(len(text)) > w.limits.Texts {
-		return ErrFull
+		return errFull
 	}
 	w.err = w.put(e, bodies, text)
 	return w.err
@@ -185,8 +185,8 @@ func (w *Writer) Sync() error {
 	return w.err
 }
 
-// Count returns how many exchanges were kept, and the bytes of their bodies.
-func (w *Writer) Count() (exchanges int, bytes int64) {
+// totals returns how many exchanges were kept, and the bytes of their bodies.
+func (w *Writer) totals() (exchanges int, bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count, w.total

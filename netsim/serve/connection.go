@@ -64,7 +64,7 @@ func (s *Server) register(c *connection, closer io.Closer) bool {
 	if s.options.Blind {
 		return true
 	}
-	if len(s.connections) >= MostExchanges {
+	if len(s.connections) >= maxExchanges {
 		s.lost++
 		return true
 	}

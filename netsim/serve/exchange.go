@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// MostExchanges is how many exchanges, and connections, a server notes; of more only their
+	// maxExchanges is how many exchanges, and connections, a server notes; of more only their
 	// number.
-	MostExchanges = 100_000
+	maxExchanges = 100_000
 
 	// of all exchanges together, and of long URLs; of more, headers are not kept, and of URLs the
 	// beginning
@@ -167,7 +167,7 @@ func (s *Server) begin(c *connection, r *http.Request, stream int64, head timeli
 func (s *Server) keep(e *exchange, h http.Header) {
 	size := headerSize(h) + len(e.seen.URL)
 	s.mu.Lock()
-	kept := len(s.exchanges) < MostExchanges
+	kept := len(s.exchanges) < maxExchanges
 	id := len(s.exchanges) + 1
 	if kept {
 		s.exchanges = append(s.exchanges, e)
@@ -258,9 +258,9 @@ type response struct {
 // Unwrap is for [http.ResponseController].
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetDecoded says how many bytes the body of a response is, unpacked. Without it, it is as many as
+// setDecoded says how many bytes the body of a response is, unpacked. Without it, it is as many as
 // are sent.
-func SetDecoded(w http.ResponseWriter, bytes int64) {
+func setDecoded(w http.ResponseWriter, bytes int64) {
 	for {
 		switch v := w.(type) {
 		case *response:

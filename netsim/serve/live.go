@@ -28,7 +28,7 @@ func (p *Pages) serveEvents(w http.ResponseWriter, r *http.Request, rule *Rule, 
 	control := http.NewResponseController(w)
 	_ = control.Flush()
 	for _, e := range rule.Events {
-		if p.pacer.Wait(r.Context(), head.Add(e.At)) != nil {
+		if p.pacer.wait(r.Context(), head.Add(e.At)) != nil {
 			panic(http.ErrAbortHandler)
 		}
 		if _, err := w.Write(e.text()); err != nil {
@@ -67,8 +67,8 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 			r.URL.Path))
 		return
 	}
-	head := Began(w).Add(rule.Latency)
-	if p.pacer.Wait(r.Context(), head) != nil {
+	head := began(w).Add(rule.Latency)
+	if p.pacer.wait(r.Context(), head) != nil {
 		panic(http.ErrAbortHandler)
 	}
 	// The test world has no secrets, so any page may speak to any host of it.
@@ -91,7 +91,7 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 	ws := rule.WebSocket
 	sending.Go(func() {
 		for _, m := range ws.Sends {
-			if p.pacer.Wait(ctx, head.Add(m.At)) != nil {
+			if p.pacer.wait(ctx, head.Add(m.At)) != nil {
 				return
 			}
 			writing.Lock()
@@ -101,7 +101,7 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 				return
 			}
 		}
-		if ws.Close == 0 || p.pacer.Wait(ctx, head.Add(ws.Close)) != nil {
+		if ws.Close == 0 || p.pacer.wait(ctx, head.Add(ws.Close)) != nil {
 			return
 		}
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""),

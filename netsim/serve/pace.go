@@ -10,10 +10,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Pacer wakes those who wait for a time, on time, however many they are. One of them sleeps for
+// pacer wakes those who wait for a time, on time, however many they are. One of them sleeps for
 // all, in the kernel ([timeline.SleepUntil]), because timers of Go's runtime are late on a machine
-// whose processors are all busy, and a thread for each would be too many. The zero Pacer is ready.
-type Pacer struct {
+// whose processors are all busy, and a thread for each would be too many. The zero pacer is ready.
+type pacer struct {
 	mu       sync.Mutex
 	waiting  waiters
 	sleeping bool // one of them does
@@ -29,9 +29,9 @@ type waiter struct {
 	index int       // in the heap; -1: not in it
 }
 
-// Wait returns at a time of [timeline.Monotonic], or with the error of ctx when that ends. It may
+// wait returns at a time of [timeline.Monotonic], or with the error of ctx when that ends. It may
 // be late, never early.
-func (p *Pacer) Wait(ctx context.Context, at timeline.Time) error {
+func (p *pacer) wait(ctx context.Context, at timeline.Time) error {
 	clock := timeline.Monotonic()
 	if clock.Now() >= at {
 		return ctx.Err()
@@ -56,7 +56,7 @@ func (p *Pacer) Wait(ctx context.Context, at timeline.Time) error {
 }
 
 // sleep waits for all until it is w's own time, and makes another go on.
-func (p *Pacer) sleep(ctx context.Context, clock timeline.Clock, w *waiter) error {
+func (p *pacer) sleep(ctx context.Context, clock timeline.Clock, w *waiter) error {
 	for {
 		p.mu.Lock()
 		now := clock.Now()
@@ -82,7 +82,7 @@ func (p *Pacer) sleep(ctx context.Context, clock timeline.Clock, w *waiter) erro
 
 // next makes another sleep for all, the one whose time is last, so that this is rare. The lock is
 // held.
-func (p *Pacer) next() {
+func (p *pacer) next() {
 	p.sleeping = len(p.waiting) > 0
 	if p.sleeping {
 		p.waiting[len(p.waiting)-1].woken <- false // of a heap, the last is late enough
@@ -90,7 +90,7 @@ func (p *Pacer) next() {
 }
 
 // leave takes out one whose context has ended.
-func (p *Pacer) leave(ctx context.Context, w *waiter) error {
+func (p *pacer) leave(ctx context.Context, w *waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.index >= 0 {
@@ -126,9 +126,9 @@ func (w *waiters) Pop() any {
 	return last
 }
 
-// Began returns when the head of a request was there, as the server has noted it; where there is no
+// began returns when the head of a request was there, as the server has noted it; where there is no
 // such note it is now.
-func Began(w http.ResponseWriter) timeline.Time {
+func began(w http.ResponseWriter) timeline.Time {
 	for {
 		switch v := w.(type) {
 		case *response:
@@ -164,7 +164,7 @@ type Chunk struct {
 type paced struct {
 	http.ResponseWriter
 	ctx    context.Context
-	pacer  *Pacer
+	pacer  *pacer
 	timing *Timing
 	head   timeline.Time // when the head is due
 	begun  bool
@@ -185,7 +185,7 @@ func (p *paced) Write(b []byte) (written int, err error) {
 		p.begun = true
 		if p.timing.FirstByte > 0 {
 			p.flush()
-			if err := p.pacer.Wait(p.ctx, p.head.Add(p.timing.FirstByte)); err != nil {
+			if err := p.pacer.wait(p.ctx, p.head.Add(p.timing.FirstByte)); err != nil {
 				return 0, err
 			}
 		}
@@ -199,7 +199,7 @@ func (p *paced) Write(b []byte) (written int, err error) {
 				continue
 			}
 			p.flush()
-			if err := p.pacer.Wait(p.ctx, p.head.Add(c.At)); err != nil {
+			if err := p.pacer.wait(p.ctx, p.head.Add(c.At)); err != nil {
 				return written, err
 			}
 			if p.chunk < len(p.timing.Chunks)-1 {

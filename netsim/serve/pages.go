@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// MostFiles is how many files pages are made of at most.
-	MostFiles = 100_000
-	// MostBytes is how much memory their bodies may take, unpacked.
-	MostBytes = 1 << 30
+	// maxPageFiles is how many files pages are made of at most.
+	maxPageFiles = 100_000
+	// maxPageBytes is how much memory their bodies may take, unpacked.
+	maxPageBytes = 1 << 30
 
 	leastPacked = 256 // bytes: smaller bodies are sent as they are
 	mostRules   = 10_000
@@ -71,7 +71,7 @@ type Message struct {
 type Pages struct {
 	files map[string]*file // by path
 	rules []Rule
-	pacer *Pacer
+	pacer *pacer
 	bytes int64
 }
 
@@ -105,7 +105,7 @@ func Folder(dir string, rules []Rule) (*Pages, error) {
 
 // NewPages reads pages out of a file system.
 func NewPages(from fs.FS, rules []Rule) (*Pages, error) {
-	p := &Pages{files: map[string]*file{}, rules: rules, pacer: &Pacer{}}
+	p := &Pages{files: map[string]*file{}, rules: rules, pacer: &pacer{}}
 	if err := checkRules(rules); err != nil {
 		return nil, err
 	}
@@ -150,15 +150,15 @@ func (p *Pages) read(from fs.FS, name string) error {
 		return err
 	}
 	defer f.Close()
-	if len(p.files) >= MostFiles {
-		return fmt.Errorf("there are more than %d files", MostFiles)
+	if len(p.files) >= maxPageFiles {
+		return fmt.Errorf("there are more than %d files", maxPageFiles)
 	}
-	body, err := io.ReadAll(io.LimitReader(f, MostBytes-p.bytes+1))
+	body, err := io.ReadAll(io.LimitReader(f, maxPageBytes-p.bytes+1))
 	if err != nil {
 		return err
 	}
-	if p.bytes += int64(len(body)); p.bytes > MostBytes {
-		return fmt.Errorf("the files have more than %d bytes", MostBytes)
+	if p.bytes += int64(len(body)); p.bytes > maxPageBytes {
+		return fmt.Errorf("the files have more than %d bytes", maxPageBytes)
 	}
 	made := &file{kind: kindOf(name, body), modified: info.ModTime().Truncate(time.Second)}
 	sum := sha256.Sum256(body)
@@ -327,9 +327,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			r.Method))
 		return
 	}
-	head := Began(w).Add(rule.Latency)
+	head := began(w).Add(rule.Latency)
 	if rule.Latency > 0 {
-		if p.pacer.Wait(r.Context(), head) != nil {
+		if p.pacer.wait(r.Context(), head) != nil {
 			panic(http.ErrAbortHandler) // the client is gone
 		}
 	}
@@ -401,10 +401,10 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request, rule *Rule, f 
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(chosen.body)))
-	SetDecoded(w, int64(len(f.bodies[0].body)))
+	setDecoded(w, int64(len(f.bodies[0].body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
-		SetDecoded(w, 0)
+		setDecoded(w, 0)
 		return
 	}
 	if _, err := out.Write(chosen.body); err != nil {

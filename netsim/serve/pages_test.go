@@ -304,7 +304,7 @@ func TestTiming(t *testing.T) {
 // TestPacer: many wait, some give up; all others wake, none early, and nobody is forgotten when the
 // one that sleeps for all leaves.
 func TestPacer(t *testing.T) {
-	var p Pacer
+	var p pacer
 	var all sync.WaitGroup
 	clock := timeline.Monotonic()
 	begun := clock.Now()
@@ -317,7 +317,7 @@ func TestPacer(t *testing.T) {
 				defer cancel()
 				ctx = c
 			}
-			err := p.Wait(ctx, at)
+			err := p.wait(ctx, at)
 			if now := clock.Now(); err == nil && now < at {
 				t.Errorf("woken %v early", at.Sub(now))
 			} else if err != nil && i%5 != 0 {

@@ -32,7 +32,7 @@ type Options struct {
 	Clock  timeline.Clock // nil: the rig's own
 	Log    *log.Logger    // takes what clients do wrong; nil: nobody does
 
-	Connections int           // open at once; 0: [MostConnections]. More are closed at once
+	Connections int           // open at once; 0: maxConnections. More are closed at once
 	Stall       time.Duration // for how long a client may take nothing of what is sent to it; 0: a minute
 	// for how long the head of a request may take to come; 0: half a minute, for a long one takes a
 	// while on a slow line
@@ -43,8 +43,8 @@ type Options struct {
 }
 
 const (
-	// MostConnections is how many are open at once if nothing else is said.
-	MostConnections = 16_384
+	// maxConnections is how many are open at once if nothing else is said.
+	maxConnections = 16_384
 
 	defaultStall    = time.Minute
 	defaultPatience = 30 * time.Second
@@ -107,7 +107,7 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = log.New(io.Discard, "", 0)
 	}
-	o.Connections, o.Stall, o.Patience = cmp.Or(o.Connections, MostConnections), cmp.Or(o.Stall, defaultStall),
+	o.Connections, o.Stall, o.Patience = cmp.Or(o.Connections, maxConnections), cmp.Or(o.Stall, defaultStall),
 		cmp.Or(o.Patience, defaultPatience)
 	s := &Server{options: o, clock: o.Clock, log: o.Log, open: map[io.Closer]struct{}{}}
 	s.h1in = handover.New()

@@ -272,13 +272,13 @@ func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	}
 	x.mu.Lock()
 	full := es
-	for len(x.exchanges) < MostExchanges {
+	for len(x.exchanges) < maxExchanges {
 		x.exchanges = append(x.exchanges, x.exchanges[0])
 	}
 	x.mu.Unlock()
 	get(t, c, root+"/3")
 	_, es = x.Witnessed()
-	if _, lost := x.Unnoted(); lost != 1 || len(es) != MostExchanges || es[1].URL != full[1].URL {
+	if _, lost := x.Unnoted(); lost != 1 || len(es) != maxExchanges || es[1].URL != full[1].URL {
 		t.Errorf("%d were lost, %d noted", lost, len(es))
 	}
 }

@@ -35,7 +35,7 @@ func galleryPage() Page {
 	p := Page{
 		Name: "gallery", Title: "Gallery", Path: "/gallery.html",
 		Draws:   fmt.Sprintf("%d pictures, each of which appears when it has come over the network", galleryPictures),
-		Cadence: CadenceArrivals, DurationMillis: 120_000, QuietMillis: 500,
+		Cadence: cadenceArrivals, DurationMillis: 120_000, QuietMillis: 500,
 	}
 	for i := range galleryPictures {
 		cell := galleryTitle + i

@@ -20,8 +20,8 @@ import (
 //go:embed pages
 var embedded embed.FS
 
-// MaxReportBytes bounds the body of a report.
-const MaxReportBytes = 1 << 20
+// maxReportBytes bounds the body of a report.
+const maxReportBytes = 1 << 20
 
 // file is one file of the site, ready to be sent.
 type file struct {
@@ -210,11 +210,11 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuse(w, http.StatusUnsupportedMediaType, errors.New("a report is application/json"))
 		return nil, false
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxReportBytes))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReportBytes))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("report of more than %d bytes", MaxReportBytes))
+			refuse(w, http.StatusRequestEntityTooLarge, fmt.Errorf("report of more than %d bytes", maxReportBytes))
 			return nil, false
 		}
 		refuse(w, http.StatusBadRequest, err)

@@ -29,7 +29,7 @@ func Pages() []Page {
 }
 
 func frameratePages() []Page {
-	page := Page{Path: "/framerate.html", Cadence: CadenceGaps, DurationMillis: 2000, file: "/framerate.html"}
+	page := Page{Path: "/framerate.html", Cadence: cadenceGaps, DurationMillis: 2000, file: "/framerate.html"}
 	every, half, uneven, boast := page, page, page, page
 
 	every.Name, every.Title = "framerate", "Framerate"
@@ -50,11 +50,11 @@ func frameratePages() []Page {
 
 	css, video, webgl := every, every, every
 	css.Name, css.Title, css.Path, css.file = "framerate-css", "Framerate, CSS", "/framerate-css.html", ""
-	css.Draws, css.Layer = "boxes that a declared animation moves in every frame, and a number", CSS
+	css.Draws, css.Layer = "boxes that a declared animation moves in every frame, and a number", layerCSS
 	video.Name, video.Title, video.Path = "framerate-video", "Framerate, video", "/framerate-video.html"
-	video.Draws, video.Layer = "a dial in a video, another picture of which is given in every animation frame", Video
+	video.Draws, video.Layer = "a dial in a video, another picture of which is given in every animation frame", layerVideo
 	webgl.Name, webgl.Title, webgl.Path, webgl.file = "framerate-webgl", "Framerate, WebGL", "/framerate-webgl.html", ""
-	webgl.Draws, webgl.Layer = "a wheel of triangles that turns in every animation frame", WebGL
+	webgl.Draws, webgl.Layer = "a wheel of triangles that turns in every animation frame", layerWebGL
 
 	return []Page{every, half, uneven, boast, css, video, webgl}
 }
@@ -100,24 +100,24 @@ func tearingPages() []Page {
 		f.Images, f.Still = tearingImages, 8
 		return Page{
 			Name: name, Title: title, Path: "/" + name + ".html", file: "/tearing.html",
-			Draws: draws, Cadence: CadenceFlips, DurationMillis: 2400, Flip: &f,
+			Draws: draws, Cadence: cadenceFlips, DurationMillis: 2400, Flip: &f,
 		}
 	}
 	return []Page{
 		page("tearing-dom", "Tearing, DOM",
 			"four images in turn, another one in every animation frame, by showing and hiding elements",
-			Flip{Layers: []Layer{DOM}}),
+			Flip{Layers: []layer{layerDOM}}),
 		page("tearing-canvas", "Tearing, canvas",
 			"four images in turn, another one in every animation frame, painted on a canvas",
-			Flip{Layers: []Layer{Canvas}}),
+			Flip{Layers: []layer{layerCanvas}}),
 		page("tearing-video", "Tearing, video", "four images in turn, another one in every picture of a video",
-			Flip{Layers: []Layer{Video}}),
+			Flip{Layers: []layer{layerVideo}}),
 		page("tearing-combined", "Tearing, combined",
 			"four images in turn, each in three bands: elements, a canvas, a video",
-			Flip{Layers: []Layer{DOM, Canvas, Video}}),
+			Flip{Layers: []layer{layerDOM, layerCanvas, layerVideo}}),
 		page("tearing-drawn", "Tearing, drawn",
 			"four images in turn, some of them torn on purpose, in rows that are known",
-			Flip{Layers: []Layer{Canvas}, Torn: true}),
+			Flip{Layers: []layer{layerCanvas}, Torn: true}),
 	}
 }
 
@@ -129,7 +129,7 @@ func checkerboardPages() []Page {
 		{
 			Name: "checkerboard", Title: "Checkerboard", Path: "/checkerboard.html", file: "/checkerboard.html",
 			Draws:   "a landscape that is painted tile by tile over a checkerboard",
-			Cadence: CadenceTiles, DurationMillis: 2000, Checker: &checker,
+			Cadence: cadenceTiles, DurationMillis: 2000, Checker: &checker,
 		},
 		{
 			Name: "checkerboard-scroll", Title: "Checkerboard, scrolled", Path: "/checkerboard-scroll.html",
@@ -172,10 +172,10 @@ func loadPage() Page {
 
 func loadParts() []Part {
 	box := func(step, x, y, w, h int, colour string) Part {
-		return Part{Kind: Box, Step: step, Area: Area{x, y, w, h}, Colour: colour}
+		return Part{Kind: partBox, Step: step, Area: Area{x, y, w, h}, Colour: colour}
 	}
 	text := func(step, x, y, w, h, size int, bold bool, colour, ground, words string) Part {
-		return Part{Kind: Letters, Step: step, Area: Area{x, y, w, h}, Colour: colour, Ground: ground, Text: words,
+		return Part{Kind: partLetters, Step: step, Area: Area{x, y, w, h}, Colour: colour, Ground: ground, Text: words,
 			Size: size, Bold: bold}
 	}
 	parts := []Part{
@@ -190,7 +190,7 @@ func loadParts() []Part {
 	parts = append(parts,
 		box(3, 40, 148, 752, 524, white),
 		box(3, 64, 192, 704, 296, placeholder),
-		Part{Kind: Spinner, Step: 3, Area: Area{372, 296, 88, 88}, Colour: orange, Ground: placeholder, Until: 10,
+		Part{Kind: partSpinner, Step: 3, Area: Area{372, 296, 88, 88}, Colour: orange, Ground: placeholder, Until: 10,
 			TurnMillis: 80},
 		text(4, 64, 504, 704, 36, 24, true, ink, white, "Sixty pictures a second, all of them kept"),
 		text(5, 64, 546, 704, 48, 15, false, soft, white,
@@ -212,7 +212,7 @@ func loadParts() []Part {
 	return append(parts,
 		text(9, 64, 600, 704, 48, 15, false, soft, white,
 			"This one appears in known steps at known times, so that whoever measures how it loads can be told exactly how wrong they are."),
-		Part{Kind: Picture, Step: 10, Area: Area{64, 192, 704, 296}, Colour: sea},
+		Part{Kind: partPicture, Step: 10, Area: Area{64, 192, 704, 296}, Colour: sea},
 		box(11, 0, 684, 1280, 36, ink),
 		text(11, 816, 692, 424, 20, 13, false, "#aebccb", ink, "This page claims to be complete after 2,100 ms."),
 	)

@@ -29,8 +29,8 @@ type Page struct {
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
 	// Layer is with what a framerate page draws; "": a canvas.
-	Layer Layer `json:"layer,omitempty"`
-	// Gaps are, for CadenceGaps, the animation frames from one picture to the next, over and over.
+	Layer layer `json:"layer,omitempty"`
+	// Gaps are, for cadenceGaps, the animation frames from one picture to the next, over and over.
 	Gaps []int `json:"gaps,omitempty"`
 	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the
 	// first at 0. Each is drawn in the first animation frame at or after its time; steps that fall
@@ -58,10 +58,10 @@ const (
 	EveryFrame      Cadence = "every-frame" // each animation frame is a new picture
 	CadenceSteps    Cadence = "steps"       // at the times of its steps only
 	CadenceParts    Cadence = "parts"       // at the times of its steps, and whenever a part turns
-	CadenceArrivals Cadence = "arrivals"    // whenever a resource has come over the network; it ends when all have
-	CadenceTiles    Cadence = "tiles"       // whenever a tile is painted
-	CadenceFlips    Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
-	CadenceGaps     Cadence = "gaps"        // so many animation frames after the last change
+	cadenceArrivals Cadence = "arrivals"    // whenever a resource has come over the network; it ends when all have
+	cadenceTiles    Cadence = "tiles"       // whenever a tile is painted
+	cadenceFlips    Cadence = "flips"       // rarely at first, then in each animation frame: see Flip
+	cadenceGaps     Cadence = "gaps"        // so many animation frames after the last change
 	CadenceInput    Cadence = "input"       // when it answers input: see Report.Answers
 	// CadenceWindow is once, and again whenever its window has another size.
 	CadenceWindow Cadence = "window"
@@ -84,7 +84,7 @@ type Area struct {
 // Part is a rectangle of a load page, complete from one frame to the next. In a viewport of another
 // size its edges are scaled and rounded to pixels.
 type Part struct {
-	Kind PartKind `json:"kind"`
+	Kind partKind `json:"kind"`
 	Step int      `json:"step"` // that shows it
 	Area
 	Colour string `json:"colour"` // #rrggbb of a box, of letters, of the spinner's lit square
@@ -99,20 +99,20 @@ type Part struct {
 	TurnMillis int `json:"turn_ms,omitempty"`
 }
 
-// PartKind is how a part looks.
-type PartKind string
+// partKind is how a part looks.
+type partKind string
 
 const (
-	Box     PartKind = "box"     // Width·Height pixels of one colour
-	Letters PartKind = "letters" // how many pixels differ from the ground depends on fonts: the page counts
-	Picture PartKind = "picture"
-	Spinner PartKind = "spinner"
+	partBox     partKind = "box"     // Width·Height pixels of one colour
+	partLetters partKind = "letters" // how many pixels differ from the ground depends on fonts: the page counts
+	partPicture partKind = "picture"
+	partSpinner partKind = "spinner"
 )
 
 // Flip says how a tearing page draws its images.
 type Flip struct {
-	Images int     `json:"images"` // picture id shows image id mod Images; see [TearingImage]
-	Layers []Layer `json:"layers"` // from top to bottom, bands of equal height
+	Images int     `json:"images"` // picture id shows image id mod Images; see tearingImage
+	Layers []layer `json:"layers"` // from top to bottom, bands of equal height
 	// Still is for how many animation frames each image stands at first, once and whole, so that
 	// whoever looks knows the set. Then there is another one in each animation frame.
 	Still int `json:"still"`
@@ -120,15 +120,15 @@ type Flip struct {
 	Torn bool `json:"torn,omitempty"`
 }
 
-// Layer is with which of a browser's means something is drawn.
-type Layer string
+// layer is with which of a browser's means something is drawn.
+type layer string
 
 const (
-	DOM    Layer = "dom"    // elements that are shown and hidden
-	Canvas Layer = "canvas" // a canvas that is painted over
-	Video  Layer = "video"  // a video element that plays a stream
-	CSS    Layer = "css"    // an animation that is declared, not scripted
-	WebGL  Layer = "webgl"  // triangles; where a browser has it
+	layerDOM    layer = "dom"    // elements that are shown and hidden
+	layerCanvas layer = "canvas" // a canvas that is painted over
+	layerVideo  layer = "video"  // a video element that plays a stream
+	layerCSS    layer = "css"    // an animation that is declared, not scripted
+	layerWebGL  layer = "webgl"  // triangles; where a browser has it
 )
 
 // Checker says how a checkerboard page shows what it has not painted yet.

@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// MaxPlaylist is how many pages a run may play: a page's number has 8 bits in the strip.
-const MaxPlaylist = 255
+// maxPlaylist is how many pages a run may play: a page's number has 8 bits in the strip.
+const maxPlaylist = 255
 
 // Options are what a run of test pages needs; the zero value plays every page once, without a
 // strip.
@@ -83,8 +83,8 @@ func New(o Options) (*Site, error) {
 			names = append(names, p.Name)
 		}
 	}
-	if len(names) == 0 || len(names) > MaxPlaylist {
-		return nil, fmt.Errorf("playlist has %d pages, want 1 to %d", len(names), MaxPlaylist)
+	if len(names) == 0 || len(names) > maxPlaylist {
+		return nil, fmt.Errorf("playlist has %d pages, want 1 to %d", len(names), maxPlaylist)
 	}
 	for _, name := range names {
 		p, err := Find(name)
@@ -130,8 +130,8 @@ func (s *Site) location(entry int) string {
 	return fmt.Sprintf("%s?run=%s&entry=%d", s.playlist[entry].Path, s.nonce, entry)
 }
 
-// ErrPlayed is returned by Next after the last page's report.
-var ErrPlayed = errors.New("every page of the playlist has reported")
+// errPlayed is returned by Next after the last page's report.
+var errPlayed = errors.New("every page of the playlist has reported")
 
 // Next waits for the next page's report. Its error says which page was waited for, or is a
 // *PageError.
@@ -141,7 +141,7 @@ func (s *Site) Next(ctx context.Context) (Report, error) {
 		return Report{}, err
 	case r, ok := <-s.reports:
 		if !ok {
-			return Report{}, ErrPlayed
+			return Report{}, errPlayed
 		}
 		return r, nil
 	case <-ctx.Done():

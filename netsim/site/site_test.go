@@ -195,7 +195,7 @@ func TestPlaysThePlaylist(t *testing.T) {
 	if second, err := s.Next(ctx); err != nil || second.Page.Name != "animation" || second.Number != 2 {
 		t.Errorf("second report %+v, %v", second, err)
 	}
-	if _, err := s.Next(ctx); !errors.Is(err, ErrPlayed) {
+	if _, err := s.Next(ctx); !errors.Is(err, errPlayed) {
 		t.Errorf("third report: %v", err)
 	}
 }
@@ -280,7 +280,7 @@ func TestRefusesReports(t *testing.T) {
 		{"rate", func(m map[string]any) { m["claimed_fps"] = 1e9 }, 400, "claims"},
 		{"long agent", func(m map[string]any) { m["agent"] = strings.Repeat("x", 513) }, 400, "limit 512"},
 		{"too many warnings", func(m map[string]any) { m["warnings"] = make([]string, 21) }, 400, "21 warnings"},
-		{"too large", func(m map[string]any) { m["agent"] = strings.Repeat("x", MaxReportBytes) }, 413, "more than"},
+		{"too large", func(m map[string]any) { m["agent"] = strings.Repeat("x", maxReportBytes) }, 413, "more than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := good(0, s.clock.Now())

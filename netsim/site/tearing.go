@@ -43,10 +43,10 @@ func tearingColours(i int) color.Palette {
 	return p
 }
 
-// TearingImage draws image i, counted from 0, of a tearing page's set for a viewport of
+// tearingImage draws image i, counted from 0, of a tearing page's set for a viewport of
 // width·height pixels. All images of a set are pairwise disjoint: at no place have two of them the
 // same pixel.
-func TearingImage(p Page, i, width, height int) (*image.Paletted, error) {
+func tearingImage(p Page, i, width, height int) (*image.Paletted, error) {
 	if p.Flip == nil || i < 0 || i >= p.Flip.Images {
 		return nil, fmt.Errorf("page %q has no image %d to flip", p.Name, i)
 	}
@@ -143,7 +143,7 @@ func serveTearing(w http.ResponseWriter, q url.Values) {
 			return
 		}
 	}
-	m, err := TearingImage(p, numbers[0], numbers[1], numbers[2])
+	m, err := tearingImage(p, numbers[0], numbers[1], numbers[2])
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return

@@ -13,7 +13,7 @@ func TestTearingImagesAreDisjoint(t *testing.T) {
 		for _, size := range [][2]int{{1280, 720}, {1920, 1080}, {201, 77}} {
 			var pixels [tearingImages][]uint32
 			for i := range pixels {
-				m, err := TearingImage(p, i, size[0], size[1])
+				m, err := tearingImage(p, i, size[0], size[1])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func TestManifests(t *testing.T) {
 			t.Errorf("manifest %+v", p)
 		}
 		names[p.Name], paths[p.Path] = true, true
-		if (p.Cadence == CadenceGaps) != (len(p.Gaps) > 0) {
+		if (p.Cadence == cadenceGaps) != (len(p.Gaps) > 0) {
 			t.Errorf("%s: cadence %q with gaps %v", p.Name, p.Cadence, p.Gaps)
 		}
 		for i, part := range p.Parts {

@@ -19,11 +19,11 @@ import (
 )
 
 // Sources of scenes. Brief is a run of some seconds, in which green, content and red stand for two
-// each or more, so that a machine that stands still for one and a half misses none of them; Endless
+// each or more, so that a machine that stands still for one and a half misses none of them; endless
 // shows something for as long as it is recorded; Stuck never turns red.
 const (
 	Brief   = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
-	Endless = "synth:strip?size=160x90&fps=60&pace=realtime"
+	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
 	Stuck   = "synth:page?size=96x64&fps=20&frames=100000&markers=1&pace=realtime"
 )
 
@@ -38,9 +38,9 @@ type Device struct {
 	last session.Wanted
 }
 
-// New returns a device by name that shows Brief to runs, and Endless without.
+// New returns a device by name that shows Brief to runs, and endless without.
 func New(name string) *Device {
-	return &Device{About: device.Description{Name: name, Source: Endless,
+	return &Device{About: device.Description{Name: name, Source: endless,
 		Input: device.Input{Kind: device.InputX11, Target: ":0"}, Browsers: []string{"one", "two"}}, Scene: Brief}
 }
 
@@ -132,9 +132,9 @@ func (d Devices) Descriptions() (all []device.Description) {
 	return all
 }
 
-// Suite has a test that plays a scene, and one of the same that has opinions of its own of what
+// testSuite has a test that plays a scene, and one of the same that has opinions of its own of what
 // counts.
-func Suite() []suite.Source {
+func testSuite() []suite.Source {
 	return []suite.Source{suite.Standard(), {Name: "scenes", FS: fstest.MapFS{
 		"scene.yaml": {Data: []byte(
 			"name: scene\nabout: Plays a scene\nurl: http://scene.example/\nsync: markers\nmeasures: [fps]\ntimeout: 2m\n")},

@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recorder"
 )
 
-// ErrNoSignal is what a Fickle source says while it is gone.
-var ErrNoSignal = errors.New("the cable is pulled")
+// errNoSignal is what a Fickle source says while it is gone.
+var errNoSignal = errors.New("the cable is pulled")
 
 // Fickle opens sources that can go and come back, as cables do.
 type Fickle struct {
@@ -49,7 +49,7 @@ func (f *Fickle) Open(ctx context.Context, uri string) (capture.Source, error) {
 	defer f.mu.Unlock()
 	if !f.there {
 		f.tries++
-		return nil, ErrNoSignal
+		return nil, errNoSignal
 	}
 	src, err := recorder.OpenSource(ctx, uri)
 	return fickleSource{src, f.gone}, err
@@ -69,13 +69,13 @@ func (s fickleSource) Run(ctx context.Context, ring *capture.Ring, events func(t
 	go func() {
 		select {
 		case <-s.gone:
-			stop(ErrNoSignal)
+			stop(errNoSignal)
 		case <-over:
 		}
 	}()
 	err := s.Source.Run(ctx, ring, events)
-	if errors.Is(context.Cause(ctx), ErrNoSignal) {
-		return ErrNoSignal
+	if errors.Is(context.Cause(ctx), errNoSignal) {
+		return errNoSignal
 	}
 	return err
 }

@@ -25,8 +25,8 @@ func Headers(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// Policy lets files that a browser might take for a page do nothing.
-const Policy = "sandbox; default-src 'none'; img-src data:; media-src 'self'; style-src 'unsafe-inline'"
+// policy lets files that a browser might take for a page do nothing.
+const policy = "sandbox; default-src 'none'; img-src data:; media-src 'self'; style-src 'unsafe-inline'"
 
 // File serves a regular file that is not hidden, with ranges, so that videos seek. Everything else
 // is not found. [os.Root] keeps links from leading out.
@@ -46,8 +46,8 @@ func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 		return
 	}
 	defer f.Close() // was only read
-	w.Header().Set("Content-Type", ContentType(name))
-	w.Header().Set("Content-Security-Policy", Policy)
+	w.Header().Set("Content-Type", contentType(name))
+	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
 	http.ServeContent(w, r, name, st.ModTime(), f)
 }
@@ -59,8 +59,8 @@ func Hidden(name string) bool {
 		strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile)
 }
 
-// ContentType is by the ending alone, the same on every machine. What a browser would run is text.
-func ContentType(name string) string {
+// contentType is by the ending alone, the same on every machine. What a browser would run is text.
+func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".png":
 		return "image/png"

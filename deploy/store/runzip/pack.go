@@ -13,17 +13,17 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Leave says of names in a folder that they are not packed, nor taken out of what somebody else has
+// skipped says of names in a folder that they are not packed, nor taken out of what somebody else has
 // packed: what is hidden is in the making, pins are of one rig, and so are the secrets of TLS,
 // which are for whoever may read its disk.
-func Leave(name string) bool {
+func skipped(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, ".") && name != "." || base == PinnedFile ||
+	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile ||
 		strings.EqualFold(base, session.KeyLogFile)
 }
 
-// PinnedFile is what a rig puts into the folder of a run that it is to keep.
-const PinnedFile = "pinned"
+// pinnedFile is what a rig puts into the folder of a run that it is to keep.
+const pinnedFile = "pinned"
 
 // Pack writes the files of a folder, links apart, in the order of their names. Progress is told of
 // bytes that were read; nil is nobody.
@@ -35,9 +35,9 @@ func Pack(ctx context.Context, from *os.Root, to io.Writer, progress func(bytes 
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case Leave(name) && e.IsDir():
+		case skipped(name) && e.IsDir():
 			return fs.SkipDir
-		case Leave(name) || !e.Type().IsRegular():
+		case skipped(name) || !e.Type().IsRegular():
 			return nil
 		}
 		return pack(ctx, from, z, name, progress)
@@ -107,9 +107,9 @@ func Size(from *os.Root) (sum int64, err error) {
 		switch {
 		case err != nil:
 			return err
-		case Leave(name) && e.IsDir():
+		case skipped(name) && e.IsDir():
 			return fs.SkipDir
-		case Leave(name) || !e.Type().IsRegular():
+		case skipped(name) || !e.Type().IsRegular():
 			return nil
 		}
 		info, err := e.Info()

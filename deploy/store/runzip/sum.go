@@ -21,7 +21,7 @@ import (
 // and its results.json say, and which recording it has, by the identity that its writer has given
 // it, its size and its end, which has checksums of the rest. What is drawn of these does not count,
 // nor do pins and verdicts, which are of one rig. So a run that was measured anew is another one.
-// Content is what Look or Verify has found.
+// Content is what Inspect or Verify has found.
 func Sum(dir string, c *Content) (string, error) {
 	all := sha256.New()
 	for _, run := range slices.Sorted(slices.Values(c.Runs)) {

@@ -137,7 +137,7 @@ func (r *Reader) look(f *zip.File, seen map[string]bool) error {
 		return refused("%.80q has %d bytes", f.Name, f.UncompressedSize64)
 	}
 	r.Bytes += int64(f.UncompressedSize64)
-	if !Leave(name) {
+	if !skipped(name) {
 		r.files = append(r.files, f)
 	}
 	return nil

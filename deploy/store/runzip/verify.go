@@ -29,9 +29,6 @@ type Content struct {
 	progress func(run string, done, total int) // nil: recordings are not looked at
 }
 
-// Alone says that the folder is a run itself.
-func (c *Content) Alone() bool { return len(c.Runs) == 1 && c.Runs[0] == "." }
-
 // IsRun says that a folder with such entries is that of a run, and not one of runs.
 func IsRun(entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -51,8 +48,8 @@ func Verify(ctx context.Context, dir string, pixels int, progress func(run strin
 	return c, c.walk(ctx, dir)
 }
 
-// Look is Verify without the recordings.
-func Look(ctx context.Context, dir string) (*Content, error) {
+// Inspect is Verify without the recordings.
+func Inspect(ctx context.Context, dir string) (*Content, error) {
 	c := &Content{}
 	return c, c.walk(ctx, dir)
 }
@@ -66,7 +63,7 @@ func (c *Content) walk(ctx context.Context, dir string) error {
 			return context.Cause(ctx)
 		case !e.IsDir():
 			return nil
-		case Leave(name):
+		case skipped(name):
 			return fs.SkipDir
 		}
 		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(name)))
