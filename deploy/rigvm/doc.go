@@ -11,7 +11,7 @@
 //	                                             package guest, built static ─▶ /init ──┐                 ▼
 //	                                                         busybox, static ─▶ /bin ───┴─▶ initramfs ─▶ QEMU
 //	                                                                                                      │
-//	test ◀──── VM.Run, putFile, Get, loadModule ◀──── frames over a virtio-serial port (internal/wire) ◀──── agent ◀┘
+//	test ◀──── VM.Run, VM.Get ◀──── frames over a virtio-serial port (internal/wire) ◀─────────────── agent ◀┘
 //
 // QEMU emulates the processor, so that a test sees the same machine everywhere; it starts in some
 // three seconds of processor time. Time in it is slow and uneven: tests hold sequence numbers and

@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/rigvm/internal/wire"
 )
 
-// loadModule loads a module and what it depends on. One that is there already is an error if it should
-// get options.
+// loadModule loads a module and its dependencies. It rejects options for a module that is already
+// loaded.
 func (vm *VM) loadModule(ctx context.Context, m Module) error {
 	if err := vm.load(ctx, m); err != nil {
 		return fmt.Errorf("load module %s: %w", m.Name, err)

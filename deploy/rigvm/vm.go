@@ -288,8 +288,8 @@ func (vm *VM) Close() error {
 
 const powerOffTime = 20 * time.Second
 
-// endError returns nil while the machine runs, and then why it ended: one that is os.ErrClosed after
-// Close or Kill, or a *diedError.
+// endError returns nil while the machine runs, and then why it ended. The error is os.ErrClosed
+// after Close or Kill, else a *diedError.
 func (vm *VM) endError() error {
 	select {
 	case <-vm.done:

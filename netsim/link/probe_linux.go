@@ -137,8 +137,8 @@ func (p *Packet) pings(ctx context.Context, count int) ([]time.Duration, error) 
 	return trips, nil
 }
 
-// deliveries sends so many small packets to the device, one after the other, and returns which of them
-// came.
+// deliveries sends count small packets to the device, one after the other. It returns which
+// arrived.
 func (p *Packet) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)
 	if err != nil {

@@ -269,8 +269,8 @@ func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) 
 		after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
 }
 
-// deliveries sends so many full segments to the device, one after the other, none of them twice, and
-// returns which of them came.
+// deliveries sends count full segments to the device, one after the other, without repeats. It
+// returns which arrived.
 func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {

@@ -23,7 +23,7 @@
 //	             third while callbacks are claimed as frames; on a canvas, by CSS, in a video, by WebGL
 //	load         blocks, letters, a spinner and a late picture in known steps; counts the pixels that are final
 //	gallery      47 pictures, each shown when it has come over the network; counts the pixels that are final
-//	tearing      a set of pairwise disjoint images (tearingImage) drawn by elements, a canvas, a video, and all three in bands
+//	tearing      pairwise disjoint images drawn by elements, a canvas, a video, and all three at once
 //	checkerboard tiles that show a grid of two colours until they are painted; counts the pixels of the grid
 //	animation    everything moves, with soft edges
 //	zoom         a landscape that is moved and enlarged by known steps

@@ -52,7 +52,8 @@ func frameratePages() []Page {
 	css.Name, css.Title, css.Path, css.file = "framerate-css", "Framerate, CSS", "/framerate-css.html", ""
 	css.Draws, css.Layer = "boxes that a declared animation moves in every frame, and a number", layerCSS
 	video.Name, video.Title, video.Path = "framerate-video", "Framerate, video", "/framerate-video.html"
-	video.Draws, video.Layer = "a dial in a video, another picture of which is given in every animation frame", layerVideo
+	video.Draws = "a dial in a video, another picture of which is given in every animation frame"
+	video.Layer = layerVideo
 	webgl.Name, webgl.Title, webgl.Path, webgl.file = "framerate-webgl", "Framerate, WebGL", "/framerate-webgl.html", ""
 	webgl.Draws, webgl.Layer = "a wheel of triangles that turns in every animation frame", layerWebGL
 

@@ -37,7 +37,8 @@ func StoreOptions(dir string) store.Options {
 
 // Options are those of the tests' daemons.
 func Options(dir string, s *store.Store, devices Devices) daemon.Options {
-	return daemon.Options{Dir: dir, Store: s, Devices: devices, Suite: testSuite(), Known: session.Known(), Program: "test",
+	return daemon.Options{Dir: dir, Store: s, Devices: devices, Suite: testSuite(),
+		Known: session.Known(), Program: "test",
 		RetainEvery: time.Hour}
 }
 

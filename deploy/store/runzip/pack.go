@@ -13,9 +13,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// skipped says of names in a folder that they are not packed, nor taken out of what somebody else has
-// packed: what is hidden is in the making, pins are of one rig, and so are the secrets of TLS,
-// which are for whoever may read its disk.
+// skipped reports whether a name in a folder is neither packed nor unpacked. Hidden files are
+// incomplete. Pins and TLS secrets belong to one rig.
 func skipped(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") && name != "." || base == pinnedFile ||
