@@ -12,7 +12,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// asker is a client, and what the server tells of it.
+// asker is a client, with the server's reports of its queries.
 type asker struct {
 	t    *testing.T
 	udp  string
@@ -54,7 +54,7 @@ func serve(t *testing.T, o Options) *asker {
 	return a
 }
 
-// ask returns the answer, and what was told of the query.
+// ask returns the answer and the server's report of the query.
 func (a *asker) ask(network, name string, kind uint16) (*dns.Msg, Query) {
 	a.t.Helper()
 	m := new(dns.Msg)
@@ -75,7 +75,7 @@ func (a *asker) ask(network, name string, kind uint16) (*dns.Msg, Query) {
 			return reply, a.told[n-1]
 		}
 		a.mu.Unlock()
-		time.Sleep(time.Millisecond) // it is told after the answer has left
+		time.Sleep(time.Millisecond) // the report comes after the answer
 	}
 }
 
@@ -139,7 +139,7 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestGarbage: what is no query is not answered with an answer, and the next query is.
+// TestGarbage: a datagram that is not a query gets no answer, and the next query gets one.
 func TestGarbage(t *testing.T) {
 	a := serve(t, Options{World: world})
 	c, err := net.Dial("udp", a.udp)

@@ -17,18 +17,18 @@ import (
 type Options struct {
 	World   World
 	Latency time.Duration // before an answer leaves, beside what the link adds
-	// Asked is told of each query once it is answered, or will not be. It must not take long, and
-	// may be called from several goroutines at once. May be nil.
+	// Asked is called for each query once it is answered, or will not be. It must not take long,
+	// and may be called from several goroutines at once. May be nil.
 	Asked func(Query)
 }
 
-// Query is what was asked for, and what became of it.
+// Query is a query and its outcome.
 type Query struct {
 	At       timeline.Time // it came
 	Answered timeline.Time // the answer left
 	Client   string        // address
 	Name     string        // without the dot at its end
-	Type     string        // A, AAAA, HTTPS, …
+	Type     string        // for example A, AAAA or HTTPS
 	Protocol string        // udp or tcp
 	Result   Result
 	Answers  int // records
@@ -171,7 +171,7 @@ func trimDot(name string) string {
 	return name
 }
 
-// limited takes so many connections at once, and closes what is more.
+// limited accepts so many connections at once, and closes further ones.
 type limited struct {
 	net.Listener
 	room chan struct{}

@@ -13,8 +13,8 @@ import (
 type World struct {
 	Names     []string     // "example.org", or "*.example.org" for all below it, or "*" for every name
 	Addresses []netip.Addr // where all of them lead: of IPv4, IPv6 or both
-	// protocols in HTTPS records (RFC 9460), such as h3, h2, of servers at port 443; none: there
-	// are no such records
+	// protocols in HTTPS records (RFC 9460), such as h3 and h2, of servers at port 443; none: no
+	// such records
 	ALPN []string
 	// Secure says of which names, in lower case and without the dot at the end, there are HTTPS
 	// records; nil: of all. Browsers take one for a word that the name is to be asked by HTTPS

@@ -15,11 +15,10 @@ import (
 // maxOwnBytes bounds a file that is read again: what a [Waterfall] writes holds no bodies.
 const maxOwnBytes = 64 << 20
 
-// ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and to list
-// them again as they were. It takes the file for hostile, as [Read] does, and keeps of it only what
-// is drawn. While it is read, one value at a time is held as a whole, also one that is not drawn,
-// so what bounds memory is maxOwnBytes. A file of others has no times on a recording's clock, and
-// is refused.
+// ReadWaterfall reads the requests of a file that a [Waterfall] has written, to draw and list them
+// again. The file is untrusted, as in [Read]. Only the drawn fields are kept. While the file is
+// read, memory holds one complete value at a time, also one that is not drawn. So maxOwnBytes
+// bounds memory. Files of other programs have no times on a recording's clock, and are rejected.
 func ReadWaterfall(from io.Reader) (*Waterfall, error) { return readWaterfall(from, maxOwnBytes) }
 
 func readWaterfall(from io.Reader, most int64) (*Waterfall, error) {
@@ -139,7 +138,7 @@ func (r *waterfallReader) entries() error {
 	return err
 }
 
-// drawnEntry is what is drawn of an [Entry].
+// drawnEntry has the drawn fields of an [Entry].
 type drawnEntry struct {
 	Request struct {
 		Method string `json:"method"`

@@ -21,7 +21,7 @@ func drawn(t testing.TB, w *Waterfall) string {
 	return b.String()
 }
 
-// TestReadWaterfall: what is read of a file is drawn as what it was written of, to the last letter.
+// TestReadWaterfall: a file that is read and drawn gives the same text as its source.
 func TestReadWaterfall(t *testing.T) {
 	withoutPackets := aLoad()
 	withoutPackets.Flows = nil
@@ -64,8 +64,8 @@ func TestReadWaterfall(t *testing.T) {
 	}
 }
 
-// TestLargeHeadsAreReadAgain: what sites send without end makes no file that is too large to be
-// read again; what is left out is told.
+// TestLargeHeadsAreReadAgain: sites that send very long headers do not make a file too large to be
+// read. Omitted parts are reported.
 func TestLargeHeadsAreReadAgain(t *testing.T) {
 	e := aLoad()
 	w := New(e)

@@ -33,7 +33,7 @@ type ID string
 // maxID is more digits than any has.
 const maxID = 64
 
-// UnmarshalJSON takes what is none of ours for "".
+// UnmarshalJSON reads an unknown value as "".
 func (id *ID) UnmarshalJSON(b []byte) error {
 	*id = ""
 	var text string
@@ -97,7 +97,7 @@ type Entry struct {
 	Error     string `json:"_error,omitempty"`
 }
 
-// Cache is what was in one before and after: nobody looks into it here.
+// Cache has the state before and after. It is always empty here.
 type Cache struct{}
 
 // Moments are those of a [Request]; what nobody saw is left out.
@@ -220,7 +220,7 @@ type Timings struct {
 	Comment string  `json:"comment,omitempty"`
 }
 
-// UnmarshalJSON takes what is left out for what does not apply.
+// UnmarshalJSON reads a missing value as not applicable.
 func (t *Timings) UnmarshalJSON(b []byte) error {
 	type plain Timings
 	p := plain{Blocked: -1, DNS: -1, Connect: -1, Send: -1, Wait: -1, Receive: -1, SSL: -1}

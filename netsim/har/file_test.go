@@ -33,8 +33,8 @@ func written(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// schema is which fields the specification wants, of what type: s a string, t a time of ISO 8601, n
-// a number, i a whole number, o an object; a field with ? may be missing; [ is a list of.
+// schema has the specification's fields and their types. s is a string and t a time of ISO 8601. n
+// is a number, i a whole number and o an object. A field with ? may be missing. [ is a list.
 var schema = map[string]string{
 	"file":        "log:o.log",
 	"log":         "version:s creator:o.program browser?:o.program pages?:[.page entries:[.entry comment?:s",
@@ -122,7 +122,7 @@ func ofType(want string, v any) error {
 	return nil
 }
 
-// What is written is HAR 1.2, is what is read again, and its parts add up.
+// A written file is HAR 1.2 and is read back unchanged, and its parts add up.
 func TestWritten(t *testing.T) {
 	raw := written(t)
 	var v any
@@ -262,7 +262,7 @@ func TestReadRefuses(t *testing.T) {
 		"method is":            with("GET", "G T"),
 		"a time of":            with(`"wait":1`, `"wait":-2`),
 		"status is":            with("200", "2000"),
-		"no base64":            with("YWJj", "?"),
+		"not base64":           with("YWJj", "?"),
 		"only base64 is known": with("base64", "rot13"),
 		"a size of":            with(`"size":3`, `"size":-3`),
 		"more values than":     fmt.Sprintf(least, strings.Repeat("null,", maxEntries+maxPages+maxNames+1)+"null"),

@@ -25,8 +25,8 @@ const (
 // errFile is wrapped where a HAR file is not as it should be.
 var errFile = errors.New("bad HAR file")
 
-// Read reads a HAR file of anybody. What it returns is within bounds, is of version 1.1 or 1.2, and
-// has entries whose requests can be made again.
+// Read reads a HAR file of any program. The result is within bounds, has version 1.1 or 1.2, and
+// its requests can be made again.
 func Read(from io.Reader) (*File, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, MaxBytes+1))
 	switch {
@@ -86,7 +86,7 @@ func bounded(raw []byte) error {
 	return nil
 }
 
-// Validate says what is not as it should be.
+// Validate returns the first error in the file.
 func (f *File) Validate() error {
 	l := &f.Log
 	switch {
@@ -230,7 +230,7 @@ func encoded(text, encoding string) error {
 		return nil
 	case "base64":
 		if _, err := base64.StdEncoding.DecodeString(text); err != nil {
-			return fmt.Errorf("text is no base64: %w", err)
+			return fmt.Errorf("text is not base64: %w", err)
 		}
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Picture says what a waterfall is drawn with. All of it has one axis of time: what was seen, how
-// much of it was there, and what was asked for.
+// Picture has the parts that a waterfall is drawn with. All share one axis of time: frames,
+// progress and requests.
 type Picture struct {
 	Title string
 	About string // a line under it, such as what the line was like
@@ -26,7 +26,7 @@ type Picture struct {
 	Marks    []Mark
 }
 
-// Shot is a frame of the filmstrip: a JPEG or PNG of what was on the screen at a time.
+// Shot is a frame of the filmstrip: a JPEG or PNG of the screen at a time.
 type Shot struct {
 	At     timeline.Time
 	Type   string // image/jpeg or image/png
@@ -112,8 +112,8 @@ func (p *Picture) check() error {
 	return nil
 }
 
-// SVG draws the waterfall. It looks as the report's graphs do, in the dark as in the light, has no
-// script, and loads nothing.
+// SVG draws the waterfall. It looks like the report's graphs, in dark and light mode. It has no
+// script and loads no resource.
 func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 	if err := p.check(); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (w *Waterfall) SVG(to io.Writer, p Picture) error {
 	return nil
 }
 
-// svgHead has the look: colours of the report's page, and a pattern for each part of a request, so
-// that colour is not all that tells them apart.
+// svgHead has the style: colours of the report's page, and a pattern for each part of a request. So
+// the parts do not differ by colour alone.
 const svgHead = `<style>
 :root { color-scheme: light dark }
 .waterfall { --card: #fff; --text: #16202c; --muted: #5a6776; --rule: #dde3ea; --grid: #e9edf1; --band: #f7f9fb; --name: #0d8f77; --connect: #e07b16; --tls: #7a5bd0; --wait: #8ea0b5; --load: #1d63c9; --bad: #b83a1a; --mark: #b83280;

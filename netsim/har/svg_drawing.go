@@ -100,7 +100,7 @@ func (d *drawing) header() {
 	d.y = 76
 }
 
-// uncertain reports whether a time that is drawn is no packet's.
+// uncertain reports whether a drawn time is not a packet's.
 func (d *drawing) uncertain() bool {
 	for i := range d.fall.Requests {
 		for _, m := range []Moment{d.fall.Requests[i].FirstByte, d.fall.Requests[i].Ended} {

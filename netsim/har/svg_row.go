@@ -159,7 +159,7 @@ func doubt(from, to Moment) string {
 		milliseconds(max(0, to.Latest.Sub(from.Earliest))))
 }
 
-// others draws what has no row: how many were under way at each time.
+// others draws the requests without a row: how many were under way at each time.
 func (d *drawing) others(rest []Request) {
 	if len(rest) == 0 {
 		return

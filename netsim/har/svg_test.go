@@ -87,8 +87,7 @@ func TestSVG(t *testing.T) {
 		}
 	}
 	text := b.String()
-	// The axis is that of the frames: the left edge is the first, the right the last, and what lies
-	// between lies where its time is.
+	// The axis is that of the frames. The left edge is the first frame, the right edge the last.
 	connect := fmt.Sprintf(`class="c-connect" x="%.1f"`, svgLeft+120.0/900*(svgRight-svgLeft))
 	for _, want := range []string{connect, "connect: 101 ms, from 0.120 s", "a connection that was there",
 		"not whole: the client went away", "404 "} {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// parted parts an address into its host and what is asked of it.
+// parted splits an address into its host and its path.
 func parted(address string) (host, path string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -30,8 +30,8 @@ func shortened(s string, most int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(most-head-1):])
 }
 
-// rowLabel shortens what is asked of a host: first its query, since the path says what it is, and
-// tells requests of one path apart by what has room of it.
+// rowLabel shortens a request's path and query. It cuts the query first, since the path describes
+// the resource. The part of the query that fits distinguishes requests of one path.
 func rowLabel(s string, most int) string {
 	const least = 6 // letters of a query that say anything
 	path, query, has := strings.Cut(s, "?")

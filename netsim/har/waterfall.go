@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// Evidence is what was seen of a page's loading by those on its way. Flows are missing where there
-// is no line of packets: then all times are the servers'.
+// Evidence is what the network's parts recorded of a page's loading. Flows are missing without a
+// packet link: then all times are the servers'.
 type Evidence struct {
 	Names       []dns.Query
 	Flows       []link.Flow
@@ -420,8 +420,8 @@ func (b *builder) flowOfQuery(q dns.Query) *link.Flow {
 	return b.flow(of, q.At)
 }
 
-// waitedFor takes the lookups of a host that were over when a connection to it began. What it
-// waited for is the last of them, and those that overlap it: what was asked for in advance is none.
+// waitedFor returns the lookup that a connection waited for: the last lookup of its host that ended
+// before it began, with those that overlap it. An earlier, separate lookup is not waited for.
 func (b *builder) waitedFor(host string, connect Moment) (p Phase) {
 	if host == "" || !connect.Known() {
 		return p

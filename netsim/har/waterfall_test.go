@@ -20,8 +20,8 @@ const way = 50 * time.Millisecond
 
 func end(text string) netip.AddrPort { return netip.MustParseAddrPort(text) }
 
-// aLoad is a page over a line of 50 ms each way: a name, a connection of two requests, one that was
-// never used, and a resource of another host by TLS and HTTP/2.
+// aLoad is a page over a link of 50 ms each way. It has a name, a connection of two requests, and
+// one that was never used. A resource of another host comes by TLS and HTTP/2.
 func aLoad() Evidence {
 	page := func(id int, path string, began, from, to float64) serve.Exchange {
 		return serve.Exchange{
@@ -86,7 +86,7 @@ func aLoad() Evidence {
 	}
 }
 
-// phases says what is known of a request in ms of the tests' day, and x where a time is exact.
+// TestPhases: phases has a request's known times in ms of the tests' day. x marks an exact time.
 func TestPhases(t *testing.T) {
 	w := New(aLoad())
 	type known struct {
@@ -142,7 +142,8 @@ func TestPhases(t *testing.T) {
 	if w.BytesUp != 1100 || w.BytesDown != 21200 {
 		t.Errorf("%d bytes up, %d down", w.BytesUp, w.BytesDown)
 	}
-	// What was sent lies between the end of the response before it and when the server had it.
+	// A request was sent between the end of the previous response and the time when the server had
+	// it.
 	if js := w.Requests[2].Sent; js.Earliest != at(330) || js.Latest != at(349) {
 		t.Errorf("the second request was sent between %v and %v", js.Earliest-at(0), js.Latest-at(0))
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Title   string  // of the page
 	// Started is when the page was asked for; 0: at the first that was seen of a request.
 	Started timeline.Time
-	// Wall is what is added to a time to get nanoseconds since the Unix epoch.
+	// Wall is the difference between nanoseconds since the Unix epoch and a time.
 	Wall int64
 	// StartRender and LastChange are from pixels; 0: not known.
 	StartRender, LastChange timeline.Time
@@ -35,8 +35,8 @@ const pageID = "page_1"
 // names, they are less than twice as many. Sites may send heads without end.
 const mostEntryBytes = maxOwnBytes / 3
 
-// file makes a HAR file, of as many requests and names as are read again; what is left out is told
-// in its comment.
+// file makes a HAR file of as many requests and names as can be read again. Its comment lists the
+// omitted ones.
 func (w *Waterfall) file(o Options) *File {
 	started := o.Started
 	for i := range w.Requests {
@@ -52,7 +52,7 @@ func (w *Waterfall) file(o Options) *File {
 	requests, lookups := w.Requests[:min(len(w.Requests), maxEntries)], w.Lookups[:min(len(w.Lookups), maxNames)]
 	for i, bytes := 0, 0; i < len(requests); i++ {
 		e := requests[i].entry(o.Wall)
-		if raw, err := json.Marshal(e); err == nil { // else it is told when the file is written
+		if raw, err := json.Marshal(e); err == nil { // otherwise writing the file reports it
 			bytes += len(raw)
 		}
 		if bytes > mostEntryBytes {

@@ -73,8 +73,8 @@ func radioFamily() (uint16, error) {
 	return 0, nil
 }
 
-// moveRadio puts a radio of the calling thread's network, and all of its interfaces, into the
-// network that a file is of.
+// moveRadio moves a radio of the calling thread's network, with all of its interfaces, to another
+// network. to is a file of that network.
 func moveRadio(wiphy uint32, to int) error {
 	family, err := radioFamily()
 	if err != nil {

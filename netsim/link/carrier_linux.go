@@ -142,11 +142,10 @@ func (l *packetLoad) light(packets int, now timeline.Time) bool {
 	return !l.heavy
 }
 
-// schedule has the thread wake as soon as it is allowed to. A packet that is read late is sent
-// late, so on a busy machine the line would be idle while senders wait for answers: where a rate
-// bounds what there is to do, or it is little, the thread goes before all that has no deadline
-// (sched(7)). Else it could be kept busy for ever, and must not keep others, who record, from their
-// work.
+// schedule raises the priority of the thread, so that it wakes in time. A packet that is read late
+// is sent late. On a busy machine the link would be idle while senders wait for answers. If a rate
+// bounds the work, or the load is small, the thread goes before all threads without a deadline
+// (sched(7)). Otherwise it could be busy for ever, and must not block the recorder.
 func schedule(urgent bool) {
 	const nice = -15
 	if urgent && unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
@@ -210,7 +209,7 @@ func (c *carrier) take() bool {
 	return true
 }
 
-// deliver hands over what has arrived.
+// deliver hands over the arrived packets.
 func (c *carrier) deliver() {
 	for c.way.len() > 0 {
 		now := c.clock.Now()

@@ -35,8 +35,8 @@ func TestPacketLoad(t *testing.T) {
 	}
 }
 
-// TestCarriersAreUrgent: once a line is open its threads go before all that has no deadline, also
-// if it has no rate, and Go has room for them beside what it runs.
+// TestCarriersAreUrgent: the threads of an open link go before all threads without a deadline, also
+// without a rate. Go has room for them beside its other threads.
 func TestCarriersAreUrgent(t *testing.T) {
 	for _, c := range []Conditions{{}, {Down: Direction{Rate: Mbit, Delay: time.Millisecond},
 		Up: Direction{Rate: Mbit}}} {

@@ -2,8 +2,8 @@ package link
 
 import "math/rand/v2"
 
-// chance rolls the dice of a direction. Each packet takes as many numbers as any other, each kind
-// from a stream of its own: what is asked of one kind changes nothing of the others.
+// chance draws the random numbers of a direction. Each packet uses equally many, each kind from a
+// stream of its own. So changing one setting does not change the fates of another kind.
 type chance struct {
 	loss, jitter, order *rand.Rand
 	bad                 bool
@@ -22,8 +22,8 @@ func newChance(seed, stream uint64) chance {
 	return chance{loss: of(1), jitter: of(2), order: of(3)}
 }
 
-// set makes the channel lose a share of packets in bursts of a mean length: in equilibrium it is in
-// its bad state for the share, toBad / (toBad + toGood), and stays there for 1 / toGood packets on
+// set makes the channel lose a share of packets in bursts of a mean length. In equilibrium it is in
+// its bad state for that share, toBad / (toBad + toGood). It stays there for 1 / toGood packets on
 // average.
 func (c *chance) set(loss, burst float64) {
 	switch {

@@ -60,12 +60,12 @@ const (
 const MTU = 1500
 
 // defaultQueue holds the first windows of 17 connections that begin together (RFC 6928: ten full
-// segments each), so that what is lost of a page load is lost because it was asked for.
+// segments each). So losses of a page load come from the configured loss.
 const defaultQueue = 256 << 10
 
 // Check says what cannot be.
 func (c Conditions) Check() error {
-	// it is what was asked for, not two delays
+	// one delay was given, not two
 	if rtt := c.RTT(); (rtt < 0 || rtt > 2*maxDelay) && (c.Down.Delay-c.Up.Delay).Abs() <= 1 {
 		return fmt.Errorf("a round trip of %v is not between 0 and %v", rtt, 2*maxDelay)
 	}
@@ -100,7 +100,7 @@ func (d *Direction) check() error {
 		return fmt.Errorf("a loss of %.4g %% needs at least %.3g lost packets in a row, on average", 100*d.Loss,
 			d.Loss/(1-d.Loss))
 	case !(d.Reorder >= 0 && d.Reorder < 1):
-		return fmt.Errorf("reordering of %v is no share from 0 to less than 1", d.Reorder)
+		return fmt.Errorf("reordering of %v is not from 0 to less than 1", d.Reorder)
 	case d.Behind < 0 || d.Behind > maxDelay:
 		return fmt.Errorf("packets cannot be held back for %v, but for 0 to %v", d.Behind, maxDelay)
 	}

@@ -1,38 +1,39 @@
-// Package link is the line between a device under test and the servers of the rig: as fast, as far
-// away and as lossy as asked.
+// Package link is the link between a device under test and the servers of the rig, with a
+// configured rate, delay and loss.
 //
 // # The model
 //
-// A line is two directions, down to the device and up from it, each a pipe of its own. A packet
-// goes through a pipe like through a modem and a cable:
+// A link has two directions, down to the device and up from it. Each is a pipe. A packet passes a
+// pipe like a modem and a cable:
 //
-//  1. It joins the queue, or is lost if what waits there already, itself included, were more bytes
-//     than [Direction.Queue].
-//  2. It leaves when the line is free: rate bits each second, all of the IP packet counted and
-//     nothing below it. The time at which the line is free is computed, to a part of a nanosecond,
-//     and never slept to: what oversleeps once does not slow down what follows.
-//  3. It is lost on the way, or not: a Gilbert–Elliott channel, whose bad state loses all and whose
-//     good state loses none, so that losses come in bursts of the mean length asked (E. N. Gilbert,
-//     1960). Like on a real line, what is lost has taken its time.
-//  4. It arrives after the delay, ± jitter, each value as likely as any other. Packets do not
-//     overtake each other, unless they are of the share that is held back for that.
+//  1. It joins the queue. It is lost if the queue, itself included, would have more bytes than
+//     [Direction.Queue].
+//  2. It leaves when the link is free: rate bits each second. The whole IP packet counts, without
+//     lower layers. The time at which the link is free is computed, to a part of a nanosecond, not
+//     slept. So one late wake-up does not delay later packets.
+//  3. It may be lost on the way, by a Gilbert–Elliott channel (E. N. Gilbert, 1960). Its bad state
+//     loses every packet and its good state none. So losses come in bursts of the given mean
+//     length. A lost packet takes its time on the link, as on a real one.
+//  4. It arrives after the delay, ± jitter, uniformly distributed. Packets do not overtake each
+//     other, except the share that is reordered.
 //
-// Chance comes from a seed: the fates of the n-th packet of a direction are the same for the same
-// seed, whatever the other settings are, and whenever it is sent.
+// Random numbers come from a seed. The fates of the n-th packet of a direction are the same for the
+// same seed, whatever the other settings and times are.
 //
-// # Ways to apply it
+// # Implementations
 //
-// pipe is the model alone, on whatever clock its user has. [Packet] (Linux, root) carries IP
-// packets through two of them, between a [Namespace] in which the device's browser runs and one for
-// the servers: TUN interfaces hand over every packet that is sent, and take it when it arrives. A
-// packet is stamped when it is read, and given over when it is due by a thread that sleeps in the
-// kernel; being late for one changes nothing for the others. Its device's side may be an interface
-// of this machine instead, with a device behind it: a [Segment]. [Stream] is for TCP alone, without
-// privileges and on any system, and approximate.
+// pipe is the model alone, on its user's clock. [Packet] (Linux, root) carries IP packets through
+// two pipes, between a [Namespace] for the device's browser and one for the servers. TUN interfaces
+// hand over every sent packet and accept arriving ones. A packet is stamped when it is read. A
+// thread that sleeps in the kernel delivers it when it is due. A late packet does not delay others.
+// The device's side may be an interface of this machine instead, with a device behind it: a
+// [Segment]. [Stream] is for TCP alone. It needs no privileges, works on any system, and is
+// approximate.
 //
-// # What is seen
+// # Observations
 //
-// A packet link sees every packet: [Packet.Flows] tells when the device opened each connection, was
-// answered, and had the n-th byte of what a server sent. All lines probe themselves, by packets
-// that go through them ([Packet.Probe]), and [Conditions.Off] tells what of it was not asked.
+// A packet link sees every packet. [Packet.Flows] has the times at which the device opened each
+// connection, was answered, and had the n-th byte of a server. All links probe themselves with
+// packets that pass them ([Packet.Probe]). [Conditions.Off] lists the differences from the
+// configuration.
 package link

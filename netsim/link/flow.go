@@ -25,7 +25,7 @@ type Flow struct {
 	SentAgain              uint64 // packets to the device with data of TCP that it had been given before
 
 	// RepeatedUp and RepeatedDown are packets of TCP that begin with something that was sent before
-	// (a SYN, data), whatever became of it; those of the server are counted where it sends them.
+	// (a SYN, data), delivered or not. Those of the server are counted where it sends them.
 	RepeatedUp, RepeatedDown uint64
 
 	// Arrivals is how much of what a TCP server sent the device had, and since when: ascending. Of
@@ -43,8 +43,8 @@ type Arrival struct {
 	Bytes int64
 }
 
-// Had returns since when the device had the first so many bytes of what the server sent, and
-// whether it had them at all.
+// Had returns the time since when the device had the first so many bytes of the server. It returns
+// false if the device did not have them.
 func (f *Flow) Had(bytes int64) (timeline.Time, bool) {
 	i, _ := slices.BinarySearchFunc(f.Arrivals, bytes, func(a Arrival, want int64) int {
 		if a.Bytes < want {
@@ -58,13 +58,14 @@ func (f *Flow) Had(bytes int64) (timeline.Time, bool) {
 	return f.Arrivals[i].At, true
 }
 
-// missed is what no [Flow] tells of.
+// missed counts packets that are in no [Flow].
 type missed struct {
 	NoRoom uint64 // packets of TCP and UDP of which there were more flows than maxFlows
-	Other  uint64 // packets of other protocols, such as ICMP, later parts of fragmented ones, and what cannot be read
+	// packets of other protocols such as ICMP, later parts of fragmented ones, and unreadable ones
+	Other uint64
 }
 
-// Bounds of what is kept of flows.
+// Bounds of the kept flows.
 const (
 	maxFlows    = 10_000
 	maxArrivals = 4096      // of a flow

@@ -9,10 +9,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// flows is what the two carriers of a line see, by flow. Each packet is looked at where the device
-// sends it (up), where a server sends it (sent) and where the device is given it (given). A packet
-// costs a lock, that the two threads hardly ever want at once, and a look into a map. Memory is
-// bounded, whatever comes, and is taken when a flow begins or has many arrivals.
+// flows has the packets of both carriers of a link, by flow. Each packet is recorded at three
+// places: where the device sends it (up), where a server sends it (sent), and where the device gets
+// it (given). A packet costs a lock, rarely contended by the two threads, and a map lookup. Memory
+// is bounded. It is allocated when a flow begins or has many arrivals.
 type flows struct {
 	mu     sync.Mutex
 	byEnds map[ends]*flow
@@ -210,8 +210,8 @@ func (s *stream) send(h *header) (again bool) {
 	return again
 }
 
-// segment takes note of what of a TCP stream a packet brings. Offsets are of 64 bits: their numbers
-// begin again every 4 GiB, and are never half of that away from what is next.
+// segment records the part of a TCP stream in a packet. Offsets have 64 bits. Sequence numbers wrap
+// every 4 GiB, and are never half of that away from the next one.
 func (t *flows) segment(f *flow, h *header, at timeline.Time) {
 	if h.flags&flagRST != 0 {
 		if f.Closed == 0 {
@@ -274,8 +274,8 @@ func (t *flows) advance(f *flow, to int64, at timeline.Time) {
 	t.arrived(f, at)
 }
 
-// acknowledged believes the device, when it says that it has what there was no room to hold. It is
-// later by as long as the device takes to say so.
+// acknowledged uses the device's acknowledgement of data for which there was no room. The time is
+// later by the device's delay before acknowledging.
 func (t *flows) acknowledged(f *flow, ack uint32, at timeline.Time) {
 	more := int32(ack - f.next)
 	if !f.begun || more <= 0 || int32(ack-f.down.next) > 0 {
@@ -301,7 +301,7 @@ func (f *flow) holds(from, to int64) bool {
 	return false
 }
 
-// hold keeps a piece until what is missing before it is there.
+// hold keeps a piece until the bytes before it have arrived.
 func (f *flow) hold(p piece) {
 	i := 0
 	for i < len(f.held) && f.held[i].to < p.from {
@@ -350,9 +350,9 @@ func (t *flows) room(f *flow) {
 	}
 }
 
-// coarsen makes arrivals one that are within twice as long as before. One of them is at most
-// f.Coarse long, and ends when it says; those that end within as much of the end of the first of
-// them are at most twice as long together.
+// coarsen merges arrivals that are within twice the former interval. A merged one is at most
+// f.Coarse long, and ends at its time. Arrivals that end within that time of the first one's end
+// are together at most twice as long.
 func (f *flow) coarsen() {
 	before := f.Coarse
 	if before == 0 {
@@ -368,8 +368,8 @@ func (f *flow) coarsen() {
 		kept, first = append(kept, a), a.At
 	}
 	f.Arrivals, f.Coarse = kept, 2*before
-	// Nothing may join the last one but what comes within Coarse of its first byte, and that is not
-	// known any more.
+	// Only arrivals within Coarse of the last one's first byte may join it. That time is no longer
+	// known.
 	f.group = first.Add(-before)
 }
 
@@ -385,7 +385,7 @@ func (t *flows) snapshot() []Flow {
 	return all
 }
 
-// measure has a meter count, or none, and returns what was counted so far beside it.
+// measure sets the current meter, or none, and returns the former one's count.
 func (t *flows) measure(m *meter) Goodput {
 	t.mu.Lock()
 	defer t.mu.Unlock()

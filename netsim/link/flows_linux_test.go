@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// TestPacketFlows: what the link has seen of a download is what went through it, and the device had
-// it as the rate lets it.
+// TestPacketFlows: the link's record of a download has the transferred bytes, at times that the
+// rate allows.
 func TestPacketFlows(t *testing.T) {
 	d := Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond, Loss: 0.01}
 	p := openPacket(t, Conditions{Down: d, Up: Direction{Rate: 5 * Mbit, Delay: 20 * time.Millisecond}})
@@ -65,17 +65,16 @@ func TestPacketFlows(t *testing.T) {
 		t.Errorf("%+v is the last arrival, of %d bytes", last, size)
 	}
 	for _, a := range f.Arrivals {
-		// What was received without a hole may have come in any order, but not faster than the
-		// line. Nothing was sent before the connection was there; when the first of it came, a
-		// machine that stood still has noted late.
+		// Data received without a hole may have come in any order, but not faster than the link. It
+		// was sent after the connection was open. A machine that stalled has noted the first of it
+		// late.
 		if a.At.Sub(f.Answered).Seconds() < float64(a.Bytes)*8/5e6 {
 			t.Errorf("%+v is faster than the line, where the device was answered at %v", a, f.Answered)
 		}
 	}
 	down, up := p.Counts()
-	// What was on its way when the link was closed, such as what the server sent again on a busy
-	// machine, has neither arrived nor is it lost.
-	// the server's bare ACKs are not repeated
+	// Packets on the way when the link was closed have neither arrived nor are they lost. The
+	// server's bare ACKs are not repeated.
 	if gone, went := f.PacketsDown+f.LostDown, down.Packets-p.missed().Other; gone > went || gone+5 < went ||
 		f.PacketsUp != up.Packets || f.LostDown != down.LostInQueue+down.LostOnWay || f.LostDown > f.RepeatedDown+5 {
 		t.Errorf("%+v, where %+v and %+v went through, and %+v", f, down, up, p.missed())

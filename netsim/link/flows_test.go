@@ -115,8 +115,8 @@ func TestFlowByHand(t *testing.T) {
 	}
 }
 
-// Whatever order packets come in, and however often, the device has what a slow and plain account
-// of bytes says, at that time.
+// For packets in any order, with repetitions, the device's bytes and times equal those of a slow,
+// plain account.
 func TestFlowArrivalsAreThose(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -178,7 +178,8 @@ func TestFlowHolesAreBounded(t *testing.T) {
 	for i := range uint32(pieces) {
 		down(3, 20*i+10, 10)
 	}
-	for _, ack := range []uint32{20*pieces + 11, 20*pieces + 10} { // what was never sent is not believed
+	// acknowledgements of bytes that were never sent are ignored
+	for _, ack := range []uint32{20*pieces + 11, 20*pieces + 10} {
 		table.up(segment(aDevice, aServer, flagACK, 0, ack, 0), ms(4), false)
 	}
 	f := table.snapshot()[0]
@@ -241,7 +242,7 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 	}
 }
 
-// What is cut, or says that it is longer than it is, is no packet.
+// A packet that is cut, or shorter than its stated length, is rejected.
 func TestHeaderRefuses(t *testing.T) {
 	whole := segment(aDevice, aServer, flagSYN, 1, 2, 3)
 	var h header

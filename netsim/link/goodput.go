@@ -23,8 +23,7 @@ type Goodput struct {
 // What a measurement waits for. Connections that begin together overrun the queue together, lose a
 // lot, and stand still until they time out; what they do then is what lasts.
 const (
-	// of the line at its rate, and at least what all send before they hear of each other, and what
-	// the queue holds
+	// of the link at its rate; at least the first bursts of all senders and the queue
 	goodputSkip   = 3 * time.Second
 	goodputWindow = 3 * time.Second
 	leastWindow   = 300 // full packets, so that one more or less is a third of a hundredth

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// Goodput downloads by so many connections at once, and begins to count when the first rush is
-// over. What the device's interface is given counts, each byte once, at the time at which it is
-// given it: who waits for a byte that was lost reads a lot at once when it comes, and for many
-// connections that would be a good part of all that is counted.
+// Goodput downloads by so many connections at once, and counts after the initial burst. It counts
+// bytes given to the device's interface, each once, at that time. Counting at the reader would be
+// wrong: a reader that waits for a lost byte reads a lot at once when it comes. With many
+// connections that would be a large part of the count.
 func (p *Packet) Goodput(ctx context.Context, connections int) (Goodput, error) {
 	d := p.conditions.Down
 	if d.Rate == 0 {

@@ -2,7 +2,7 @@ package link
 
 import "encoding/binary"
 
-// header is what is read of a packet of TCP or UDP.
+// header has the decoded fields of a packet of TCP or UDP.
 type header struct {
 	protocol    uint8 // protocolTCP or protocolUDP
 	from, to    [16]byte
@@ -25,8 +25,8 @@ const (
 	mostExtensions = 8 // of IPv6, in a row
 )
 
-// read takes apart a packet of IPv4 (RFC 791) or IPv6 (RFC 8200) that carries TCP (RFC 9293) or UDP
-// (RFC 768), from its first byte. It reports whether it is one, and is whole.
+// read decodes a packet of IPv4 (RFC 791) or IPv6 (RFC 8200), from its first byte, that carries TCP
+// (RFC 9293) or UDP (RFC 768). It reports whether the packet is one and complete.
 func (h *header) read(b []byte) bool {
 	if len(b) < 1 {
 		return false

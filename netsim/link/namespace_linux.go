@@ -15,12 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is a network of its own on this machine: interfaces, addresses, routes and ports that
-// nothing else sees, and an /etc/resolv.conf of its own.
+// Namespace is a separate network on this machine. It has its own interfaces, addresses, routes and
+// ports, and its own /etc/resolv.conf.
 //
-// It has no name. The kernel ends it with the last program and socket in it, so that nothing is
-// left, however this program ends. It stands on a thread that does nothing else; what must happen
-// in it happens there.
+// It has no name. The kernel removes it with its last program and socket, however this program
+// ends. It has a thread of its own, on which its operations run.
 type Namespace struct {
 	calls chan func()
 	stop  chan struct{} // closed to end it
@@ -28,7 +27,7 @@ type Namespace struct {
 	once  sync.Once
 }
 
-// refused makes errors that tell of rights tell what to do.
+// refused adds advice to errors about permissions.
 func refused(what string, err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) ||
 		errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
@@ -82,8 +81,8 @@ func enter(nameserver string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWNS); err != nil {
 		return refused("make a network namespace", err)
 	}
-	// What the machine unmounts later, such as a disk that is pulled out, is gone here too; what is
-	// mounted here stays here.
+	// Later unmounts of the machine, such as of a removed disk, apply here too. Mounts made here
+	// stay here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return refused("keep mounts apart", err)
 	}

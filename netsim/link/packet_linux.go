@@ -11,10 +11,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Packet is a line that carries IP packets between two namespaces: that of the device, whose only
-// way out it is, and that of the servers, where every address of the world ends. All that is sent
-// takes as long as the conditions say: the first packet of a connection too, and a name that is
-// asked for.
+// Packet is a link that carries IP packets between two namespaces: that of the device, which has no
+// other way out, and that of the servers. Every address of the world ends at the servers. The
+// conditions delay all packets, including the first packet of a connection and a DNS query.
 type Packet struct {
 	Device, Server *Namespace
 
@@ -76,7 +75,7 @@ func (p *Packet) side(n *Namespace, through string, kind int, addresses ...netip
 	return fd, err
 }
 
-// Set changes what the line is like, for what is sent from now on.
+// Set changes the link's conditions for packets sent from now on.
 func (p *Packet) Set(c Conditions) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -92,7 +91,7 @@ func (p *Packet) Counts() (down, up Counts) { return p.down.counts(), p.up.count
 // maxFlows of TCP and UDP.
 func (p *Packet) Flows() []Flow { return p.flows.snapshot() }
 
-// missed returns what of it no flow tells of.
+// missed counts the packets that are in no flow.
 func (p *Packet) missed() missed { return p.flows.missing() }
 
 // Close ends the line. Programs that are still in the namespaces have no way out of them any more.

@@ -18,7 +18,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// openPacket skips a test where there is no right to it, as there must be under CI.
+// openPacket skips a test without the necessary privileges. Under CI it fails.
 func openPacket(t testing.TB, c Conditions) *Packet {
 	t.Helper()
 	p, err := OpenPacket(c, 1)
@@ -58,8 +58,8 @@ func echo(t testing.TB, p *Packet) {
 	}()
 }
 
-// TestPacketRTT: a packet is never there before its time, and half of them are little later where
-// the machine is not busy with other things.
+// TestPacketRTT: a packet never arrives before its time. On a quiet machine, half of them are
+// little later.
 func TestPacketRTT(t *testing.T) {
 	for _, rtt := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond} {
 		p := openPacket(t, Conditions{Down: Direction{Delay: rtt / 2}, Up: Direction{Delay: rtt / 2}})
@@ -149,8 +149,8 @@ func TestPacketRate(t *testing.T) {
 	}
 }
 
-// TestPacketPrograms: what is started in the device's namespace has the link, and nothing else: no
-// other way out, and no names but ours. The machine's files it has, with nothing added to them.
+// TestPacketPrograms: a program in the device's namespace has the link, no other way out, and only
+// our names. It has the machine's files unchanged.
 func TestPacketPrograms(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -182,7 +182,7 @@ func TestPacketPrograms(t *testing.T) {
 	}
 }
 
-// TestPacketPrograms: what was started behind a link ends with it.
+// TestPacketEndsPrograms: a program started behind a link ends with it.
 func TestPacketEndsPrograms(t *testing.T) {
 	p := openPacket(t, Conditions{})
 	cmd := exec.Command("sleep", "1000")
@@ -201,7 +201,7 @@ func TestPacketEndsPrograms(t *testing.T) {
 	}
 }
 
-// TestPacketProbe: what a probe finds is what was asked.
+// TestPacketProbe: a probe finds the configured values.
 func TestPacketProbe(t *testing.T) {
 	for _, name := range []string{"none", "cable", "3g", "dsl"} {
 		profile, _ := ProfileNamed(name)
@@ -209,7 +209,7 @@ func TestPacketProbe(t *testing.T) {
 	}
 }
 
-// TestPacketPatience: what is sent late has not been lost: patience begins when all is sent.
+// TestPacketPatience: late packets are not lost. Patience begins when all are sent.
 func TestPacketPatience(t *testing.T) {
 	p := openPacket(t, Conditions{})
 	in, err := p.Device.probe(unix.SOCK_DGRAM, unix.IPPROTO_UDP, probePort)

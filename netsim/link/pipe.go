@@ -62,8 +62,8 @@ func newPipe(d Direction, seed, stream uint64, at timeline.Time) (*pipe, error) 
 	return p, p.set(d, at)
 }
 
-// set changes what the line is like, for what is sent from then on. What waits already leaves as it
-// would have.
+// set changes the direction's conditions for packets sent from then on. Waiting packets leave as
+// before.
 func (p *pipe) set(d Direction, at timeline.Time) error {
 	if err := d.check(); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (p *pipe) serialise(bytes int) {
 	}
 }
 
-// take lets bits pass at a rate. What is left of a nanosecond is kept for the next ones: over a
-// million packets it would be a millisecond.
+// take lets bits pass at a rate. The fraction of a nanosecond is carried over. Over a million
+// packets it would add up to a millisecond.
 func (p *pipe) take(bits int64, rate Rate) {
 	whole := bits*int64(time.Second) + p.rest
 	p.free = p.free.Add(time.Duration(whole / int64(rate)))

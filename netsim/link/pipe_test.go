@@ -20,8 +20,8 @@ func startPipe(t testing.TB, d Direction, seed uint64) *pipe {
 
 func ms(n int64) timeline.Time { return timeline.Time(n * int64(time.Millisecond)) }
 
-// A line of 1.5 Mbit/s and 20 ms: 1500 bytes take 8 ms, those that come at once leave one after the
-// other, and all are on their way for 20 ms.
+// A link of 1.5 Mbit/s and 20 ms: 1500 bytes take 8 ms. Simultaneous packets leave one after the
+// other. Each is on its way for 20 ms.
 func TestPipeByHand(t *testing.T) {
 	p := startPipe(t, Direction{Rate: 1500 * Kbit, Delay: 20 * time.Millisecond}, 1)
 	for i, step := range []struct {
@@ -35,8 +35,8 @@ func TestPipeByHand(t *testing.T) {
 	}
 }
 
-// At a rate of which no packet takes whole nanoseconds, a million of them end when the bits of a
-// million have passed: to one nanosecond.
+// At a rate of which no packet takes whole nanoseconds, a million packets end at the time of their
+// bits, to one nanosecond.
 func TestPipeDoesNotDrift(t *testing.T) {
 	const rate, packets, size = 7777777, 1_000_000, 1499
 	p := startPipe(t, Direction{Rate: rate}, 1)
@@ -102,7 +102,7 @@ func TestPipeLoss(t *testing.T) {
 		if burst == 0 {
 			burst = 1 / (1 - want.loss)
 		}
-		// What comes in bursts of b varies as if there were about 2b times fewer of them.
+		// Losses in bursts of b vary as if there were about 2b times fewer packets.
 		sigma := math.Sqrt(want.loss * (1 - want.loss) / packets * 2 * max(1, min(burst, packets)))
 		if got := float64(lost) / packets; math.Abs(got-want.loss) > 4*sigma {
 			t.Errorf("of %v in bursts of %v, %v are lost (± %v)", want.loss, want.burst, got, 4*sigma)
@@ -115,8 +115,7 @@ func TestPipeLoss(t *testing.T) {
 	}
 }
 
-// The n-th packet has the fate that its seed has for it, whatever else is asked of the line, and
-// whenever it is sent.
+// The n-th packet has the fate of its seed, whatever the other settings and its time are.
 func TestPipeFatesAreTheSeeds(t *testing.T) {
 	fates := func(d Direction, seed uint64, apart timeline.Time) (lost []int) {
 		p := startPipe(t, d, seed)
@@ -173,7 +172,7 @@ func TestPipeOrder(t *testing.T) {
 	}
 }
 
-// A line that becomes slower does so for what is sent from then on.
+// A link that becomes slower does so for packets sent from then on.
 func TestPipeChanges(t *testing.T) {
 	p := startPipe(t, Direction{Rate: Mbit}, 1)
 	p.send(0, 1250)

@@ -19,8 +19,8 @@ type Probe struct {
 // Spread is of times in order.
 type Spread struct{ Least, Median, P99, Most time.Duration }
 
-// Tolerances within which a line does what was asked. On a quiet machine it is closer by far; what
-// is further off has a machine that is too busy for it.
+// Tolerances within which a link meets its configuration. On a quiet machine it is much closer.
+// Larger differences mean that the machine is too busy.
 const (
 	rttShare  = 0.02
 	rttLeast  = 2 * time.Millisecond
@@ -82,8 +82,8 @@ func slope(arrived []int64) Rate {
 
 // Off tells what a probe found that the conditions did not ask for, a sentence each.
 func (c Conditions) Off(p Probe) (off []string) {
-	// Jitter makes the median wander: that of n packets lies within some 1.25 standard deviations /
-	// √n, and both ways have jitter that is evenly spread.
+	// Jitter moves the median. With n packets it is within some 1.25 standard deviations / √n. Both
+	// ways have uniform jitter.
 	spread := (c.Down.Jitter + c.Up.Jitter).Seconds() / math.Sqrt(3) * 1.25 / math.Sqrt(pings) * lossSigma
 	within := max(time.Duration(rttShare*float64(c.RTT())), rttLeast) + time.Duration(spread*float64(time.Second))
 	if d := p.RTT.Median - c.RTT(); max(d, -d) > within {
@@ -106,8 +106,8 @@ func (c Conditions) Off(p Probe) (off []string) {
 	return off
 }
 
-// meanLoss is the share of packets that should be lost, of as many each way, and by how much the
-// number lost of so many varies.
+// meanLoss returns the expected share of lost packets, with sent packets each way, and the standard
+// deviation of their number.
 func (c *Conditions) meanLoss(sent int) (share, sigma float64) {
 	variance := 0.0
 	for _, d := range []*Direction{&c.Down, &c.Up} {
@@ -128,19 +128,17 @@ func (r Rate) mbit() float64 { return float64(r) / float64(Mbit) }
 // timestamps (RFC 7323).
 const headersTCP = 52
 
-// GoodputCeiling is what TCP can carry at a rate at most: the part of full packets that is no
-// header.
+// GoodputCeiling is the maximum of TCP at a rate: the part of full packets without headers.
 func GoodputCeiling(r Rate) float64 { return float64(r) * (MTU - headersTCP) / MTU }
 
-// lossInterval is how many of so many packets each direction as the given one may lose, in 99 of
-// 100 cases: the binomial interval, by its normal approximation, widened where losses come in
-// bursts.
+// lossInterval returns how many of so many packets the direction may lose in 99 of 100 cases. It is
+// the binomial interval, by its normal approximation, widened for losses in bursts.
 func (d *Direction) lossInterval(sent int) (least, most float64) {
 	const sigmas = 2.576
 	burst := 1.0
 	if d.Loss > 0 && d.Loss < 1 {
-		// A Gilbert channel's losses vary as if there were (1 + r) / (1 - r) times fewer packets, r
-		// being by how much one packet's fate tells the next one's.
+		// A Gilbert channel's losses vary as if there were (1 + r) / (1 - r) times fewer packets. r
+		// is the correlation of consecutive packets' fates.
 		if r := 1 - 1/max(1, d.Burst) - 1/max(1, d.Burst)*d.Loss/(1-d.Loss); d.Burst > 0 {
 			burst = max(0, (1+r)/(1-r))
 		}

@@ -16,11 +16,11 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// How a line is probed. Small packets go there and back, answered by the kernel of the other side.
-// Then full packets are sent at once, each way, as many as the queue is sure to hold: they arrive
-// as far apart as the rate makes them. Each carries its number, so that what is lost in between
-// does not matter. Times are those at which the kernel had the packet: when this program comes to
-// read it is of no matter.
+// A link is probed in two steps. Small packets go there and back, answered by the other side's
+// kernel. Then full packets are sent at once, each way, as many as the queue certainly holds. They
+// arrive as far apart as the rate makes them. Each carries its number, so losses in between do not
+// matter. Times are those at which the kernel had the packet. The time at which this program reads
+// it does not matter.
 const (
 	pingBytes  = 64 // of ICMP's payload; with its header and IP's 28 more
 	probePort  = 9
@@ -70,9 +70,9 @@ func (p *Packet) lost() Counts {
 	return down
 }
 
-// pings sends so many echo requests from the device's side, far enough apart that none waits for
-// another, and returns the round trips of those that came back, less what a packet's own bits take.
-// It fails if that is nothing.
+// pings sends so many echo requests from the device's side, far enough apart not to wait for each
+// other. It returns the round trips of the answered ones, less the time of a packet's own bits. It
+// fails if none is answered.
 func (p *Packet) pings(ctx context.Context, count int) ([]time.Duration, error) {
 	sock, err := p.Device.probe(unix.SOCK_RAW, unix.IPPROTO_ICMP, 0)
 	if err != nil {
@@ -272,8 +272,8 @@ func (s *probeSocket) send(b []byte, to netip.Addr) error {
 	return unix.Sendto(s.fd, b, 0, &unix.SockaddrInet4{Port: probePort, Addr: to.As4()})
 }
 
-// receive hands over what comes, and when, until it was enough or patience ends, which begins when
-// all is sent: what is sent late, on a busy machine, is not lost.
+// receive hands over arriving packets with their times, until there are enough or patience ends.
+// Patience begins when all are sent: packets sent late, on a busy machine, are not lost.
 func (s *probeSocket) receive(ctx context.Context, sent <-chan struct{}, patience time.Duration,
 	enough func(b []byte, at int64) bool) error {
 	b, oob := make([]byte, MTU), make([]byte, 128)

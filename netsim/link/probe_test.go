@@ -35,11 +35,10 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// busyTries is how often a machine that does other work as well may be too late, before a test
-// believes that it is the line.
+// busyTries is how often a busy machine may be too late before a test fails.
 const busyTries = 5
 
-// probed holds what a probe finds against what was asked.
+// probed compares the results of a probe with the configuration.
 func probed(t *testing.T, profile Profile, probe func(context.Context) (Probe, error)) {
 	t.Helper()
 	c, name := profile.Conditions, profile.Name
@@ -70,8 +69,8 @@ func probed(t *testing.T, profile Profile, probe func(context.Context) (Probe, e
 	}
 }
 
-// goodEnough has goodput measured until a part of what is possible came through that even a busy
-// machine lets through.
+// goodEnough repeats the measurement of goodput until it reaches a share that even a busy machine
+// can.
 func goodEnough(t *testing.T, rate Rate, connections int, goodput func(context.Context, int) (Goodput, error)) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -117,8 +116,8 @@ func lossy(t *testing.T, d Direction, open func(seed uint64) func(context.Contex
 	}
 }
 
-// Numbers of losses of a pipe lie in the interval as often as it says, and it is no wider than that
-// takes.
+// A pipe's numbers of losses are in the interval as often as stated, and the interval is not wider
+// than necessary.
 func TestLossInterval(t *testing.T) {
 	for _, d := range []Direction{{Loss: 0.01}, {Loss: 0.05, Burst: 3}, {Loss: 0.3, Burst: 10}, {}, {Loss: 1}} {
 		const sent, times = 5000, 400

@@ -11,9 +11,10 @@ import (
 
 // SegmentOptions say what takes the device's side of a packet link.
 type SegmentOptions struct {
-	Interface   string            // of this machine, such as eth3: the device is behind it, and nothing else should be
-	AccessPoint *AccessPoint      // what devices find there without a cable; nil: the interface has one
-	Log         func(line string) // is told what the programs that serve the segment say; may be nil
+	Interface   string       // of this machine, such as eth3: the device is behind it, and nothing else should be
+	AccessPoint *AccessPoint // what devices find there without a cable; nil: the interface has one
+	// gets the output of the programs that serve the segment; may be nil
+	Log func(line string)
 }
 
 // Lease is an address that a device of a segment has been given.
@@ -62,9 +63,9 @@ func (o *SegmentOptions) check() error {
 	return nil
 }
 
-// addressing is the configuration of dnsmasq: addresses, the way out and who answers names, by DHCP
-// and by router advertisements (RFC 2131, RFC 4861, RFC 8106). Names it answers none: that is done
-// at the servers' end, behind the line. Everything is kept in memory.
+// addressing is the configuration of dnsmasq: addresses, gateway and name server, by DHCP and by
+// router advertisements (RFC 2131, RFC 4861, RFC 8106). It does not answer names: the servers' end,
+// behind the link, does. All state is in memory.
 func (o *SegmentOptions) addressing(ipv6 bool) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -73,7 +74,7 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 	line("port=0")
 	line("no-hosts")
 	line("no-resolv")
-	line("user=root") // it stays who has started it: another user would not end with this program
+	line("user=root") // it keeps its user: another one would not end with this program
 	line("group=root")
 	line("pid-file=")
 	line("leasefile-ro")
@@ -99,7 +100,7 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 // no more.
 const mostLeases = 64
 
-// acknowledged is how dnsmasq tells of an address that a device has taken.
+// acknowledged matches dnsmasq's report of an address that a device has taken.
 var acknowledged = regexp.MustCompile(`\bDHCPACK\([^)\s]+\) (\S+) ([0-9a-f]{2}(?::[0-9a-f]{2}){5})(?: (\S{0,255}))?$`)
 
 // parseLease finds a lease in a line of dnsmasq's.
@@ -115,13 +116,13 @@ func parseLease(line string) (l Lease, ok bool) {
 	return Lease{a, m[2], m[3]}, true
 }
 
-// note is what an interface was before it was taken. It is written on the interface, where the
-// kernel keeps a few words of whoever administers it (ip link set alias): so it goes wherever the
-// interface goes, lasts as long as what it tells of, and is there after this program was killed.
+// note is the former state of an interface. It is written as the interface's alias (ip link set
+// alias), a short text in the kernel for its administrator. So it moves with the interface and
+// lasts as long. It remains after this program was killed.
 type note struct {
 	up        bool
 	addresses []netip.Prefix
-	alias     string // what was written there before
+	alias     string // the former alias
 }
 
 const (

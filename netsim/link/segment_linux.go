@@ -14,19 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Segment is an interface of this machine as the device's side of a packet link: who is behind it
-// has the line to the servers, and no other way out.
+// Segment is an interface of this machine as the device's side of a packet link. A device behind it
+// has the link to the servers, and no other way out.
 //
-// The interface is taken from the machine's own network and put into the namespace of the link's
-// device, which forwards between the two and knows nothing else. That is exact and simple: the line
-// carries the device's IP packets as they are, and what lies below it, Ethernet and the asking for
-// neighbours, stays on the cable, as in life. A bridge would have the line carry what no line
-// carries, and packets read from the interface itself would need all that the kernel knows of
-// neighbours a second time. The cable or radio itself is beyond what a probe of the line sees.
+// The interface is moved from the machine's own network to the namespace of the link's device,
+// which forwards between the two. The link carries the device's IP packets unchanged. Ethernet and
+// neighbour discovery stay on the cable. A bridge would put frames on the link that a real link
+// does not carry. Reading packets from the interface itself would need the kernel's neighbour
+// handling a second time. A probe of the link does not include the cable or radio.
 //
-// When the segment is closed, the interface goes back with the addresses that it had. When this
-// program is killed, its programs end with it, the kernel ends the namespace and gives the
-// interface back bare, and whoever asks for it next gives it its addresses: see [RestoreInterface].
+// When the segment is closed, the interface returns with its former addresses. If this program is
+// killed, its programs end with it. The kernel ends the namespace and returns the interface without
+// addresses. The next program that opens it restores them: see [RestoreInterface].
 type Segment struct {
 	options SegmentOptions
 	packet  *Packet
@@ -34,7 +33,7 @@ type Segment struct {
 	origin  *netlink.Handle // asks in the network that the interface comes from
 	home    int             // of that network, a file
 	was     note
-	wiphy   *uint32 // radio; nil: it is no wireless interface
+	wiphy   *uint32 // radio; nil: not a wireless interface
 	taken   bool
 	serving []*servant
 	leases  chan Lease
@@ -121,7 +120,7 @@ func (s *Segment) take() (err error) {
 		return err
 	}
 	if s.options.AccessPoint != nil && s.wiphy == nil {
-		return &busyInterfaceError{name, "it is no wireless interface, as an access point takes"}
+		return &busyInterfaceError{name, "it is not a wireless interface, which an access point needs"}
 	}
 	if s.options.AccessPoint == nil && s.wiphy != nil {
 		return &busyInterfaceError{name,
@@ -195,7 +194,7 @@ func (s *Segment) examine(l netlink.Link) error {
 		return &busyInterfaceError{a.Name, fmt.Sprintf(format, args...)}
 	}
 	if a.Flags&net.FlagLoopback != 0 {
-		return busy("it is the loopback, behind which there is no device")
+		return busy("it is the loopback, which has no device behind it")
 	}
 	switch kind := l.Type(); kind {
 	case "device", "dsa": // of hardware: the kernel gives them back, however this program ends
@@ -283,7 +282,7 @@ func remember(h *netlink.Handle, l netlink.Link) (n note, err error) {
 	return n, nil
 }
 
-// restore makes an interface what it was, if it has a note of that, and returns it as it is then.
+// restore restores an interface from its note, if it has one, and returns its present state.
 func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	name := l.Attrs().Name
 	if !noted(l.Attrs().Alias) {
@@ -313,8 +312,8 @@ func restore(h *netlink.Handle, l netlink.Link) (netlink.Link, error) {
 	return findInterface(h, name)
 }
 
-// RestoreInterface gives an interface of the calling thread's network back what it had before it
-// was a segment of a program that was killed. One that is in use, or is not there, stays as it is.
+// RestoreInterface restores an interface of the calling thread's network that was a segment of a
+// killed program. An interface that is in use or missing is left unchanged.
 func RestoreInterface(name string) error {
 	if !interfaceName.MatchString(name) {
 		return nil

@@ -36,8 +36,7 @@ const (
 	deviceSide = "eth0"
 )
 
-// newBench skips a test where there is no right to it, or a program is missing, as there must be
-// under CI.
+// newBench skips a test if privileges or a program are missing. Under CI it fails.
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	for _, program := range []string{"dnsmasq", "busybox", "curl"} {
@@ -163,8 +162,7 @@ func (b *bench) state() (n note, index int) {
 	return n, index
 }
 
-// dhcp has a real client ask for an address, and configure the device with what it is told, as a
-// device's own does.
+// dhcp lets a real client request an address and configure the device with the answer.
 func (b *bench) dhcp() {
 	b.t.Helper()
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
@@ -214,9 +212,9 @@ func servesHTTP(t testing.TB, n *Namespace, word string) {
 	t.Cleanup(func() { server.Close(); wg.Wait() })
 }
 
-// TestSegment: a device that asks for an address gets one, and a way to the servers that is as slow
-// as the line. All the world is there, and nothing of the machine. Then the machine has its
-// interface back as it was.
+// TestSegment: a device that requests an address gets one, and a way to the servers as slow as the
+// link. It reaches the test world, and not the machine. Afterwards the machine has its interface
+// back unchanged.
 func TestSegment(t *testing.T) {
 	b := newBench(t)
 	was, _ := b.state()
@@ -352,7 +350,7 @@ func TestSegmentsRefused(t *testing.T) {
 			[]string{"link", "del", "eth3.7"}},
 		{"of the kernel's own", "it is one of the kernel's own (tuntap)", SegmentOptions{Interface: "eth4"},
 			[]string{"tuntap", "add", "eth4", "mode", "tap"}, []string{"link", "del", "eth4"}},
-		{"no wireless one", "it is no wireless interface",
+		{"no wireless one", "it is not a wireless interface",
 			SegmentOptions{AccessPoint: &AccessPoint{SSID: "rig", Passphrase: "correct horse"}}, nil, nil},
 		{"no passphrase", "has 8 to 63 letters", SegmentOptions{AccessPoint: &AccessPoint{SSID: "rig"}}, nil, nil},
 	} {
@@ -383,7 +381,7 @@ func TestSegmentsRefused(t *testing.T) {
 	}
 }
 
-// TestSegmentServantDies: who waits for a device is told that nothing gives it an address any more.
+// TestSegmentServantDies: the caller gets an error when the address server ends.
 func TestSegmentServantDies(t *testing.T) {
 	b := newBench(t)
 	p := openPacket(t, Conditions{})
@@ -423,8 +421,8 @@ func TestSegmentMissing(t *testing.T) {
 	}
 }
 
-// TestRestore: what a killed program has left of an interface is mended by who wants it next, and
-// not while somebody has it.
+// TestRestore: the next user of an interface restores it after a killed program, but not while it
+// is in use.
 func TestRestore(t *testing.T) {
 	b := newBench(t)
 	was, _ := b.state()

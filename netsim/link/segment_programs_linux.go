@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// servant is a program that serves a segment, in its namespace and in the foreground. It has its
-// configuration from its standard input, so that nothing is on the disk, and is killed when it is
-// not needed any more, or with this process.
+// servant is a program that serves a segment, in its namespace and in the foreground. It reads its
+// configuration from standard input, so the disk is not used. It is killed when it is no longer
+// necessary, or with this process.
 type servant struct {
 	name  string
 	cmd   *exec.Cmd
@@ -131,7 +131,7 @@ func (v *servant) attend(out io.ReadCloser, ready string, heard func(string)) {
 			break
 		}
 		line := string(bytes.ToValidUTF8(b, []byte("?")))
-		for more && err == nil { // what is longer is nobody's configuration
+		for more && err == nil { // a longer text is not a configuration
 			_, more, err = r.ReadLine()
 		}
 		v.mu.Lock()

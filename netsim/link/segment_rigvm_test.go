@@ -44,8 +44,7 @@ func hold(name string) error {
 	select {}
 }
 
-// newVMBench has the VM as the machine, and a device whose interface is moved to where it is by a
-// function.
+// newVMBench uses the VM as the machine. move moves the device's interface to its place.
 func newVMBench(t *testing.T, side, deviceSide string, move func(l netlink.Link, to int) error) *bench {
 	t.Helper()
 	if err := os.WriteFile("/etc/resolv.conf", []byte("nameserver 127.0.0.1\n"), 0o644); err != nil {
@@ -89,8 +88,8 @@ func (b *bench) fetch(host string) (string, error) {
 	return string(text), err
 }
 
-// TestSegmentCable: a network card is the machine's again when whoever had it was killed, and what
-// it had is put back by who asks next.
+// TestSegmentCable: a network card returns to the machine when its user was killed. The next user
+// restores its state.
 func TestSegmentCable(t *testing.T) {
 	b := newVMBench(t, "eth0", "eth1", func(l netlink.Link, to int) error { return netlink.LinkSetNsFd(l, to) })
 	b.in(b.device, func() error {
@@ -198,8 +197,8 @@ func programsRunning(t *testing.T) (names []string) {
 	return names
 }
 
-// TestSegmentAccessPoint: a device without a cable finds the network by its name, gets in with the
-// passphrase, and has the line and nothing else. The radio is the machine's again afterwards.
+// TestSegmentAccessPoint: a device without a cable finds the network by its name and joins with the
+// passphrase. It has the link only. The radio returns to the machine afterwards.
 func TestSegmentAccessPoint(t *testing.T) {
 	b := newVMBench(t, "wlan0", "wlan1", func(l netlink.Link, to int) error {
 		radio, err := radioOf(l.Attrs().Index)
@@ -221,7 +220,7 @@ func TestSegmentAccessPoint(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	// It stays who has started it, and ends with the namespace.
+	// It keeps its user, and ends with the namespace.
 	path, err := findProgram("wpa_supplicant", "", "")
 	if err != nil {
 		t.Fatal(err)

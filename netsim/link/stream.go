@@ -13,29 +13,35 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Stream is a line for listeners and connections of TCP, for use without privileges, on any system:
-// approximate, where [Packet] is exact.
+// Stream is a link for listeners and connections of TCP. It needs no privileges and runs on any
+// system. It is approximate, and [Packet] is exact.
 //
-// All connections share the two pipes. What is written to one is cut into segments as TCP cuts it,
-// each as large on the line as with its headers; those of connections that have something to send
-// leave in turn. What the line does between two moments is computed in the order of its own time,
-// also if this program wakes late: being late once slows nothing down.
+// All connections share the two pipes. Written data is cut into segments as in TCP, each as large
+// on the link as with its headers. Connections with data to send take turns. Events on the link are
+// computed in the order of its own time, also if this program wakes late. So a late wake-up does
+// not slow the link.
 //
-// What it has of TCP: a connection begins with a round trip; it has ten segments on the way at
-// first, as many more as are acknowledged, and 0.7 times as many after a loss (RFC 6928, 9438); who
-// does not read stops who writes, by bounded buffers. A segment that is lost is sent again, taking
-// its time on the line again, when its sender can have learned of it: a round trip after it was
-// sent if others follow it, and 200 ms later if none does or it is lost once more; what was sent
-// after it waits for it.
+// These parts of TCP are modelled:
 //
-// What it has not: acknowledgements take no room on the line; connections wait for each other in
-// turn, not in a queue, so none is lost for want of room and the line gets no slower for others
-// than by their share; what is not TCP, names among it, is not slowed down; and a program that
-// connects through it believes itself connected at once, but its first bytes leave when it would
-// be.
+//   - A connection begins with a round trip.
+//   - It has ten segments on the way at first, and as many more as are acknowledged. After a loss
+//     it has 0.7 times as many (RFC 6928, 9438).
+//   - A reader that stops also stops its writer, by bounded buffers.
+//   - A lost segment is sent again, and takes its time on the link again. If others follow it, that
+//     is a round trip after it was sent. Otherwise, or if it is lost again, it is 200 ms later.
+//     Later data waits for it.
+//
+// These are not:
+//
+//   - Acknowledgements take no room on the link.
+//   - Connections take turns instead of sharing a queue. So none is lost for lack of room, and the
+//     link slows for others only by their share.
+//   - Traffic other than TCP, such as DNS, is not slowed.
+//   - A program that connects through it is connected at once. Its first bytes leave when a real
+//     connection would be open.
 type Stream struct {
 	clock timeline.Clock
-	wake  chan struct{} // something has been written: what is next may be earlier
+	wake  chan struct{} // data was written: the next event may be earlier
 	over  context.Context
 	end   context.CancelFunc
 	all   sync.WaitGroup
@@ -72,7 +78,7 @@ const (
 	mostPending     = 1024                   // connections that nobody has accepted
 	lingering       = time.Minute            // in which a closed connection must get on
 	shareAfterLoss  = 0.7
-	shortestTimer   = 2 * time.Millisecond // what is sooner is slept for in the kernel
+	shortestTimer   = 2 * time.Millisecond // shorter waits sleep in the kernel
 	mostSYN         = 6
 	acceptAgain     = 100 * time.Millisecond
 	socketBuffer    = 64 << 10
@@ -108,7 +114,7 @@ func newStream(c Conditions, seed uint64, clock timeline.Clock) (*Stream, error)
 	return s, nil
 }
 
-// set changes what the line is like, for what is sent from now on.
+// set changes the link's conditions for data sent from now on.
 func (s *Stream) set(c Conditions) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -168,7 +174,7 @@ func (s *Stream) run() {
 			wait = next.Sub(now)
 		}
 		if wait < shortestTimer {
-			// What is written meanwhile is stamped with its own time, and is not late by this.
+			// Data written meanwhile is stamped with its own time, so it is not late.
 			_ = timeline.SleepUntil(s.over, next)
 			continue
 		}
@@ -181,8 +187,8 @@ func (s *Stream) run() {
 	}
 }
 
-// catchUp lets happen what is due, and returns the time. It is called, with the lock held, before
-// anything is changed from outside: what is written now cannot be sent before.
+// catchUp executes all due events, and returns the time. It is called, with the lock held, before
+// any change from outside: data written now cannot be sent earlier.
 func (s *Stream) catchUp() timeline.Time {
 	now := s.clock.Now()
 	s.advance(now)
@@ -292,7 +298,7 @@ func (s *Stream) at(t timeline.Time, happens func(timeline.Time)) {
 	heap.Push(&s.events, event{t, s.order, happens})
 }
 
-// rouse has the time of what is next looked at again.
+// rouse rechecks the time of the next event.
 func (s *Stream) rouse() {
 	select {
 	case s.wake <- struct{}{}:
@@ -300,8 +306,8 @@ func (s *Stream) rouse() {
 	}
 }
 
-// handshake begins a connection: device is told when the device may send, server when the server
-// has the connection. A SYN that is lost is sent again, later each time.
+// handshake begins a connection. It calls device when the device may send, and server when the
+// server has the connection. A lost SYN is sent again, later each time.
 func (s *Stream) handshake(device, server func(timeline.Time), failed func(error)) {
 	s.shake(s.catchUp(), 0, device, server, failed)
 	s.rouse()
@@ -363,7 +369,7 @@ func (s *Stream) listen(l net.Listener, plain int) net.Listener {
 	sl := &streamListener{Listener: l, stream: s, plain: plain, accepted: make(chan *streamConn, mostPending),
 		pending: make(chan struct{}, mostPending), over: make(chan struct{})}
 	s.mu.Lock()
-	closed := s.closed // Close waits for what was begun before
+	closed := s.closed // Close waits for operations begun before
 	if !closed {
 		s.all.Go(sl.run)
 		s.all.Go(func() {

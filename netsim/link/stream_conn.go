@@ -49,7 +49,7 @@ func (c *streamConn) readAll() {
 	}
 }
 
-// endOf is what is told of an end at the other end.
+// endOf is the error at one end when the other end is closed.
 func endOf(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err // its addresses are those of the connection below, and will be told of again
@@ -57,7 +57,7 @@ func endOf(err error) error {
 	return err
 }
 
-// writeAll gives the connection below what has arrived, until the end has.
+// writeAll writes the arrived data to the connection below, until the end has arrived.
 func (c *streamConn) writeAll() {
 	defer c.ended()
 	for {
@@ -125,13 +125,14 @@ func (c *streamConn) wrong(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
-// CloseWrite ends what is written, after what was written before.
+// CloseWrite ends the written data, after everything written before.
 func (c *streamConn) CloseWrite() error {
 	c.out.finish(io.EOF)
 	return nil
 }
 
-// Close ends it, as of TCP: what was written still goes over the line, as long as it gets on.
+// Close closes the connection as in TCP: written data still goes over the link, as long as it makes
+// progress.
 func (c *streamConn) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -248,7 +249,7 @@ func (d *deadline) pass() {
 	}
 }
 
-// wait returns what is closed when it passes.
+// wait returns a channel that is closed when the deadline passes.
 func (d *deadline) wait() <-chan struct{} {
 	if d == nil {
 		return nil

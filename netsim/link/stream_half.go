@@ -12,8 +12,8 @@ import (
 type half struct {
 	s   *Stream
 	way int
-	// of a probe: no window, a segment has so many bytes, and what is lost stays lost, so that it
-	// is a packet; 0: a connection
+	// of a probe: without a window, segments have so many bytes, and lost ones stay lost, like
+	// packets; 0: a connection
 	plain int
 
 	open   bool // the handshake is over
@@ -41,7 +41,7 @@ type half struct {
 	there chan struct{} // there may be something to read
 }
 
-// streamSegment is what is sent at once.
+// streamSegment is data that is sent at once.
 type streamSegment struct {
 	number uint64
 	data   []byte
@@ -96,8 +96,7 @@ func limit(one, all int) int {
 	return one
 }
 
-// segment takes the next one. It may be nothing but an end, and if what was ready has been broken
-// off it is nothing.
+// segment takes the next one. It may be only an end. If the ready data was aborted, it is nil.
 func (h *half) segment() *streamSegment {
 	if h.again.len() > 0 {
 		return h.again.pop()
@@ -139,7 +138,7 @@ func (h *half) arrive(g *streamSegment) {
 	h.deliver()
 }
 
-// deliver hands over what is there without a hole.
+// deliver hands over the data that has arrived without a hole.
 func (h *half) deliver() {
 	for h.flight.len() > 0 && (*h.flight.at(0)).there {
 		g := h.flight.pop()
@@ -192,7 +191,8 @@ func (h *half) missing(g *streamSegment, at timeline.Time) {
 	resend(at)
 }
 
-// put takes what is written, waits for room, and returns how much of it was taken and why not all.
+// put takes written data, waits for room, and returns the number of bytes taken and the reason if
+// not all were.
 func (h *half) put(b []byte, d *deadline) (n int, err error) {
 	for {
 		if d.over() {
@@ -225,7 +225,7 @@ func (h *half) put(b []byte, d *deadline) (n int, err error) {
 	}
 }
 
-// finish has an end follow what was written. Only the first one does.
+// finish appends an end after the written data. Only the first one counts.
 func (h *half) finish(why error) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -253,8 +253,8 @@ func (h *half) breakOff(why error) {
 	signal(h.there)
 }
 
-// get waits for something to read, and reads at most so much: into b, or if b is nil as a slice
-// that the caller keeps until it says that it has passed it on.
+// get waits for data and reads at most so much into b. If b is nil, it returns a slice that the
+// caller keeps until it calls passedOn.
 func (h *half) get(b []byte, d *deadline) (got []byte, err error) {
 	for {
 		if d.over() {
@@ -285,7 +285,7 @@ func (h *half) get(b []byte, d *deadline) (got []byte, err error) {
 	}
 }
 
-// passedOn has so much of what was lent be read; left is not passed on yet.
+// passedOn counts so much of the lent data as read. left is not passed on yet.
 func (h *half) passedOn(n, left int) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()

@@ -107,8 +107,7 @@ func TestStreamWindow(t *testing.T) {
 	}
 }
 
-// What is lost comes a round trip later, and what was sent after it waits for it. All of it comes,
-// in order.
+// Lost data comes a round trip later, and later data waits for it. All of it comes, in order.
 func TestStreamLoss(t *testing.T) {
 	d := Direction{Rate: 12 * Mbit, Delay: 50 * time.Millisecond, Loss: 0.05}
 	s, clock := byHand(t, Conditions{Down: d, Up: Direction{Delay: 50 * time.Millisecond}}, 3)

@@ -13,10 +13,10 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// A stream link is probed as a packet link is: by small segments that go there and back, and by
-// full ones at once, each way. They go by a connection of this machine's loopback over the line, on
-// which each segment stands for itself: it has no window to wait for, and what is lost is not sent
-// again. Times are those of this program, which may be late to read.
+// A stream link is probed like a packet link: by small segments that go there and back, and by full
+// ones at once, each way. They use a loopback connection of this machine over the link, on which
+// each segment is independent. It has no window, and lost segments are not sent again. Times are
+// those of this program, which may read late.
 
 // probeRecord is what a segment of a probe has: its number, and as much as makes it full.
 const probeRecord = mss
@@ -94,8 +94,8 @@ func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, 
 	return device, server, nil
 }
 
-// receive reads records until it was enough or patience ends, which begins when all is sent: what
-// is sent late, on a busy machine, is not lost.
+// receive reads records until there are enough or patience ends. Patience begins when all are sent:
+// records sent late, on a busy machine, are not lost.
 func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-chan struct{}, patience time.Duration,
 	enough func(number int, at timeline.Time) bool) error {
 	var waiting sync.WaitGroup
@@ -122,7 +122,7 @@ func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-ch
 	for {
 		_, err := io.ReadFull(from, b)
 		if n := net.Error(nil); errors.As(err, &n) && n.Timeout() {
-			return ctx.Err() // what has not come by now is lost
+			return ctx.Err() // records that have not come by now are lost
 		}
 		if err != nil {
 			return err
@@ -136,9 +136,9 @@ func (s *Stream) receive(ctx context.Context, from net.Conn, size int, sent <-ch
 // pingSize is what a small segment has.
 const pingSize = 8
 
-// pings sends so many small segments from the device's side, far enough apart that none waits for
-// another, and returns the round trips of those that came back, less what a segment's own bits
-// take. It fails if that is nothing.
+// pings sends so many small segments from the device's side, far enough apart not to wait for each
+// other. It returns the round trips of the answered ones, less the time of a segment's own bits. It
+// fails if none is answered.
 func (s *Stream) pings(ctx context.Context, count int) ([]time.Duration, error) {
 	device, server, err := s.pair(ctx, pingSize)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Stream) pings(ctx context.Context, count int) ([]time.Duration, error) 
 	trips := make([]time.Duration, 0, count)
 	sent := make([]timeline.Time, count)
 	answered := make(chan error, 1)
-	started := make(chan int, count) // so that what is sent is known before its answer is looked at
+	started := make(chan int, count) // so that a segment is known as sent before its answer is read
 	go func() {
 		known := -1
 		answered <- s.receive(ctx, device, pingSize, over, patience, func(n int, at timeline.Time) bool {
@@ -220,7 +220,7 @@ func (s *Stream) train(ctx context.Context, from, to net.Conn, d Direction) (Rat
 	return slope(arrived), nil
 }
 
-// records sends so many full segments at once, and tells of those that come.
+// records sends so many full segments at once, and returns those that arrive.
 func (s *Stream) records(ctx context.Context, from, to net.Conn, count int, patience time.Duration,
 	came func(n int, at timeline.Time)) error {
 	written, over := make(chan error, 1), make(chan struct{})
@@ -269,8 +269,8 @@ func (s *Stream) Goodput(ctx context.Context, connections int) (Goodput, error) 
 		after.LostInQueue - before.LostOnWay - before.LostInQueue}, nil
 }
 
-// deliveries sends count full segments to the device, one after the other, without repeats. It
-// returns which arrived.
+// Fates sends so many full segments to the device, one after the other, each once. It returns which
+// of them came.
 func (s *Stream) deliveries(ctx context.Context, count int) (came []bool, err error) {
 	device, server, err := s.pair(ctx, probeRecord)
 	if err != nil {

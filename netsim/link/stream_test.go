@@ -103,8 +103,8 @@ func TestStreamTakesItsTime(t *testing.T) {
 	}
 }
 
-// TestStreamEnds: each way ends on its own, after all that was written; deadlines pass; what is
-// closed is closed.
+// TestStreamEnds: each way ends on its own, after all written data. Deadlines pass. Closed
+// connections stay closed.
 func TestStreamEnds(t *testing.T) {
 	s := openStream(t, Conditions{Down: Direction{Rate: 10 * Mbit, Delay: time.Millisecond},
 		Up: Direction{Rate: 10 * Mbit, Delay: time.Millisecond}})
@@ -182,8 +182,8 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
-// TestStreamReset: a connection that is broken off at one end is told at the other, after what was
-// sent before, or at once to who writes.
+// TestStreamReset: the other end gets the error of an aborted connection after the data sent
+// before. A writer gets it at once.
 func TestStreamReset(t *testing.T) {
 	s := openStream(t, Conditions{Down: Direction{Delay: time.Millisecond}, Up: Direction{Delay: time.Millisecond}})
 	device, server := pair(t, s)
@@ -194,7 +194,7 @@ func TestStreamReset(t *testing.T) {
 	}
 }
 
-// TestStreamProbe: what a probe finds is what was asked.
+// TestStreamProbe: a probe finds the configured values.
 func TestStreamProbe(t *testing.T) {
 	for _, name := range []string{"none", "cable", "3g", "dsl"} {
 		profile, _ := ProfileNamed(name)
@@ -224,8 +224,8 @@ func TestStreamFates(t *testing.T) {
 	})
 }
 
-// TestStreamCrowd: thousands who never read, and thousands who say nothing, are bounded, and leave
-// others their line.
+// TestStreamCrowd: thousands of clients that never read or never write are bounded, and leave the
+// link to others.
 func TestStreamCrowd(t *testing.T) {
 	crowd := 400
 	if testing.Short() {
@@ -379,7 +379,7 @@ func TestStreamMany(t *testing.T) {
 	wg.Wait()
 }
 
-// TestStreamPatience: what is sent late has not been lost: patience begins when all is sent.
+// TestStreamPatience: late data is not lost. Patience begins when all is sent.
 func TestStreamPatience(t *testing.T) {
 	s := openStream(t, Conditions{})
 	from, to := net.Pipe()
@@ -446,8 +446,7 @@ func TestStreamListenAfterClose(t *testing.T) {
 	}
 }
 
-// TestStreamBreaksWhileLent: what is passed on in part when a connection breaks off is counted of
-// all no more.
+// TestStreamBreaksWhileLent: data passed on in part when a connection breaks is no longer counted.
 func TestStreamBreaksWhileLent(t *testing.T) {
 	s, clock := byHand(t, Conditions{}, 1)
 	h := opened(s, streamDown)

@@ -14,8 +14,8 @@ import (
 // tunName is what the link is called, on both sides.
 const tunName = "link0"
 
-// openTUN makes an interface in the namespace of the calling thread, whose packets are read from
-// and written to the file (Linux, Documentation/networking/tuntap.rst). It does not block.
+// openTUN makes an interface in the namespace of the calling thread. Its packets are read from and
+// written to the file (Linux, Documentation/networking/tuntap.rst). The file does not block.
 func openTUN(name string) (fd int, err error) {
 	fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

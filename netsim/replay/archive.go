@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// Archive is what was recorded of sites, all of it in memory. It is not changed once it was read.
+// Archive is a recording of sites, all of it in memory. It does not change after it was read.
 type Archive struct {
 	Info      Info
 	Exchanges []*Exchange // in the order in which they began
@@ -62,11 +62,11 @@ type Exchange struct {
 	Chunks           []Chunk
 	Ended            time.Duration // since the first byte
 
-	Insecure string // why the site's certificate is none to trust, when it was recorded all the same
-	// Missing says why ResponseBody is not, or not all of, what came: too large, a websocket, not
+	Insecure string // why the site's certificate is not trusted, if it was recorded all the same
+	// Missing is the reason why ResponseBody is absent or incomplete: too large, a websocket or not
 	// exported. Such a response is not replayed.
 	Missing string
-	Error   string // why there is no response, or why it ended before it was whole
+	Error   string // why the response is missing or incomplete
 }
 
 // Chunk is a part of a response's body: so many bytes, which were there at one time.
@@ -135,11 +135,11 @@ func (e *Exchange) notFinal() string {
 	if e.Status == http.StatusSwitchingProtocols {
 		return notWebSocket
 	}
-	return strings.TrimSpace(fmt.Sprintf("only what comes before the answer is there: %d %s", e.Status,
+	return strings.TrimSpace(fmt.Sprintf("only the interim response was recorded: %d %s", e.Status,
 		http.StatusText(e.Status)))
 }
 
-// Limits bound what is recorded, and what is read from files.
+// Limits bound recordings and files.
 type Limits struct {
 	Exchanges int
 	Header    int   // bytes of the names and values of one header
@@ -210,7 +210,7 @@ func (e *Exchange) check(l Limits) error {
 		return fmt.Errorf("invalid method %.100q", e.Method)
 	}
 	if e.Status != 0 && (e.Status < 100 || e.Status > 999) {
-		return fmt.Errorf("%d is no status", e.Status)
+		return fmt.Errorf("%d is not a status", e.Status)
 	}
 	for _, f := range []Fields{e.Header, e.ResponseHeader, e.Trailer} {
 		if err := f.check(l); err != nil {

@@ -120,7 +120,7 @@ func TestArchiveIsReadBack(t *testing.T) {
 	for i := range all {
 		same(t, a.Exchanges[i], all[i])
 	}
-	// Bodies that are the same stand once, and others' programs find what is there.
+	// Equal bodies are stored once, and other programs can read the file.
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestArchiveIsReadBack(t *testing.T) {
 	}
 }
 
-// TestArchiveCutAnywhere: what is whole before a cut is read, and it is said that there was more.
+// TestArchiveCutAnywhere: exchanges before a cut are read, and a note reports the cut.
 func TestArchiveCutAnywhere(t *testing.T) {
 	all := samples()
 	whole := written(t, all, false)
@@ -178,8 +178,7 @@ func TestArchiveCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestArchiveDamaged: of what is damaged it is said so, or all is as it was; nothing else is made
-// of it.
+// TestArchiveDamaged: damage is reported, or the content is unchanged.
 func TestArchiveDamaged(t *testing.T) {
 	all := samples()
 	b := written(t, all, true)
@@ -244,11 +243,11 @@ func TestArchivesRefused(t *testing.T) {
 		"a packed void": {append(bytes.Clone(begin), raw("bodies/"+long(64), 8, make([]byte, 1<<20), 10, 0)...),
 			"what cannot be"},
 		"a long name": {append(bytes.Clone(begin), raw(long(300), 0, nil, 0, 0)...), "a name of 300 bytes"},
-		"a path out":  {append(bytes.Clone(begin), stored("bodies/../../etc/passwd", "x")...), "no SHA-256"},
+		"a path out":  {append(bytes.Clone(begin), stored("bodies/../../etc/passwd", "x")...), "not SHA-256"},
 		"a body by another": {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("0", 64), "x")...),
 			"not what its name says"},
 		"upper case": {append(bytes.Clone(begin), stored("bodies/"+strings.Repeat("A", 64), "x")...),
-			"no SHA-256"},
+			"not SHA-256"},
 		"no JSON":    {exchange("{"), "unexpected EOF"},
 		"two in one": {exchange(`{"number":1,"method":"GET","url":"http://a/"} {}`), "follows its JSON"},
 		"a number":   {exchange(`{"number":2,"method":"GET","url":"http://a/"}`), "number is not"},
@@ -273,7 +272,7 @@ func TestArchivesRefused(t *testing.T) {
 			exchange(`{"number":1,"method":"GET","url":"http://a/","think_ns":9223372036854775807}`), "is not between"},
 		"chunks of nothing": {exchange(`{"number":1,"method":"GET","url":"http://a/","chunks":[[5,0]]}`),
 			"do not add up"},
-		"a status":             {exchange(`{"number":1,"method":"GET","url":"http://a/","status":99999}`), "no status"},
+		"a status":             {exchange(`{"number":1,"method":"GET","url":"http://a/","status":99999}`), "not a status"},
 		"sizes behind entries": {streamed(t), "packed again"},
 	} {
 		_, err := readBack(tc.file)
@@ -298,8 +297,8 @@ func streamed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestWriterEndsWithTheDisk: once a write fails nothing more is written, and what is there is an
-// archive.
+// TestWriterEndsWithTheDisk: after a failed write, the writer stops, and the file is an archive of
+// the exchanges before.
 func TestWriterEndsWithTheDisk(t *testing.T) {
 	all := samples()
 	whole := len(written(t, all, false))
@@ -315,7 +314,7 @@ func TestWriterEndsWithTheDisk(t *testing.T) {
 		}
 		kept++
 	}
-	f.room = 0 // too late: what came before is not whole
+	f.room = 0 // too late: the last entry is incomplete
 	if err == nil || kept == 0 || w.write(all[0]) == nil || w.Close() == nil {
 		t.Fatalf("%d exchanges kept on a full disk: %v", kept, err)
 	}
@@ -384,8 +383,8 @@ func TestBytesThatAreNoText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, what := range []string{"its header field Content-Disposition has bytes that are no UTF-8",
-		"its URL has bytes that are no UTF-8", ""} {
+	for i, what := range []string{"its header field Content-Disposition has bytes that are not UTF-8",
+		"its URL has bytes that are not UTF-8", ""} {
 		if e := a.Exchanges[i]; e.Missing != all[i].Missing || what == "" && e.Missing != "" ||
 			!strings.HasPrefix(e.Missing, what) {
 			t.Errorf("%s: %q, want %q", e.URL, e.Missing, what)

@@ -29,10 +29,10 @@ func (b *Body) name() string { return "bodies/" + hex.EncodeToString(b.Sum[:]) }
 // parseSum reads a hash as archives have it.
 func parseSum(text string) (sum [sha256.Size]byte, err error) {
 	if len(text) != 2*sha256.Size {
-		return sum, errors.New("a body's hash is no SHA-256")
+		return sum, errors.New("a body's hash is not SHA-256")
 	}
 	if _, err := hex.Decode(sum[:], []byte(text)); err != nil || hex.EncodeToString(sum[:]) != text {
-		return sum, errors.New("a body's hash is no SHA-256")
+		return sum, errors.New("a body's hash is not SHA-256")
 	}
 	return sum, nil
 }

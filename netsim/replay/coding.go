@@ -34,7 +34,7 @@ func codings(f Fields) (all []string) {
 	return all
 }
 
-// unpack undoes content codings. What comes out is bounded.
+// unpack decodes content codings. The result is bounded.
 func unpack(b []byte, applied []string, most int64) ([]byte, error) {
 	if len(applied) > 4 {
 		return nil, errors.New("it is packed more than four times")

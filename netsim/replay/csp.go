@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// allowScript changes a field Content-Security-Policy so that one inline script runs, known by its
-// hash, and nothing else that did not (CSP Level 3, 6.7.3 and 6.8). A policy in the document
-// itself, in a meta element, holds for what comes after it: the script stands before all of them.
+// allowScript changes a field Content-Security-Policy so that one inline script runs, identified by
+// its hash. It allows no other script that was forbidden (CSP Level 3, 6.7.3 and 6.8). A policy in
+// the document itself, in a meta element, applies to later content. The script is before all of
+// them.
 func allowScript(field, hash string) string {
 	policies := strings.Split(field, ",")
 	for i, p := range policies {

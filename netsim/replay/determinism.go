@@ -10,18 +10,21 @@ import (
 	"time"
 )
 
-// Determinism gives pages a clock and a chance of their own, the same each time they are loaded, by
-// a script at the start of each HTML document.
+// Determinism gives pages a deterministic clock and deterministic random numbers, by a script at
+// the start of each HTML document.
 //
-// The clock begins at Clock, and does not know of the time outside: reading it takes a tenth of a
-// millisecond of its own, a frame that the page draws 1/60 s, and a timer as long as it was set
-// for. Date, performance.now, timeOrigin and the times that animation callbacks get are all of that
-// one clock. Math.random is a xorshift generator (G. Marsaglia, Xorshift RNGs, 2003).
+// The clock begins at Clock and does not use real time. Reading it advances it by a tenth of a
+// millisecond, a drawn frame by 1/60 s, and a timer by its duration. Date, performance.now,
+// timeOrigin and the times of animation callbacks all use it. Math.random is a xorshift generator
+// (G. Marsaglia, Xorshift RNGs, 2003).
 //
-// Only HTML documents are changed, so that what is held against a hash (SRI), and scripts of
-// service workers, are byte for byte what was recorded. Not covered are therefore: workers;
-// documents that a service worker, or another script, makes itself; XHTML, and documents in UTF-16;
-// and what the browser stamps on its own, as events and performance entries.
+// Only HTML documents are changed. Resources that are compared with a hash (SRI), and scripts of
+// service workers, stay unchanged byte for byte. These are not covered:
+//
+//   - workers.
+//   - documents made by a service worker or another script.
+//   - XHTML, and documents in UTF-16.
+//   - times that the browser stamps itself, as in events and performance entries.
 type Determinism struct {
 	Seed   uint64
 	Clock  time.Time // zero: when the archive was recorded

@@ -79,7 +79,8 @@ func TestImportHAR(t *testing.T) {
 	}
 }
 
-// TestExportHAR: what is exported can be imported again, and is the same as far as a HAR has it.
+// TestExportHAR: an exported archive can be imported again, and is the same as far as HAR can store
+// it.
 func TestExportHAR(t *testing.T) {
 	all := samples()
 	all[0].ResponseHeader = append(all[0].ResponseHeader, Field{"Content-Encoding", "gzip"})
@@ -290,7 +291,7 @@ func FuzzImportHAR(f *testing.F) {
 	})
 }
 
-// FuzzImportWPR is given what is within the gzip, or nothing would come of it.
+// FuzzImportWPR gets the content of the gzip, since random bytes are rarely valid gzip.
 func FuzzImportWPR(f *testing.F) {
 	whole := wprFile(f, func(add func(string, string, string, string, *http.Response, map[string]any)) {
 		add("https", "GET", "https://a.test/", "", answered(200, "hello", true, "Content-Type", "text/html"), nil)

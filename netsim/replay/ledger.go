@@ -40,7 +40,7 @@ func (f *Fidelity) ByteScore() float64 {
 	return float64(f.AskedBytes) / float64(f.ReplayableBytes)
 }
 
-// Miss is a request that was not answered, or, among those that were answered loosely, how.
+// Miss is a request that was not answered, or that was answered loosely.
 type Miss struct {
 	Method, URL string
 	Why         string

@@ -10,14 +10,18 @@ import (
 	"sync"
 )
 
-// Rules say which requests are the same as a recorded one.
+// Rules define which requests match a recorded one.
 //
-// A request is matched by method and URL: exactly; then without the query parameters of Ignore;
-// then, if Near is set, with the recorded URL of the same path that has most parameters in common.
-// Of several recorded ones, that is taken which has the same body, the same Range, and the same
-// values of the header fields of Headers and of those that the site's Vary names. If several are
-// left, the first request gets the first response, the second the second, and so on; the last
-// stays.
+// A request is matched by method and URL in this order:
+//
+//  1. exactly.
+//  2. without the query parameters of Ignore.
+//  3. if Near is set, with the recorded URL of the same path that has most parameters in common.
+//
+// Of several recorded ones, the best has the same body, the same Range and the same values of
+// certain header fields. These are the fields of Headers and of the site's Vary. If several are
+// left, the first request gets the first response, the second the second, and so on. The last one
+// repeats.
 type Rules struct {
 	Ignore  []string // names of query parameters, with * as in file names
 	Near    bool
@@ -112,7 +116,7 @@ type asked struct {
 // found is what answers a request.
 type found struct {
 	*Exchange
-	loose string // how it is not quite what was recorded; "": it is
+	loose string // how it differs from the recorded request; "": it does not
 	// from and to are the bytes of the body that were asked for, of a response that has more; to is
 	// 0 otherwise.
 	from, to int64
@@ -135,7 +139,7 @@ func (m *match) find(a *asked) (f found, why string) {
 			return f, ""
 		}
 		why = miss
-		break // what was recorded of a URL itself says more than what was of one like it
+		break // recordings of the URL itself win over those of a similar URL
 	}
 	return found{}, why
 }
@@ -305,7 +309,7 @@ func (a *asked) fit(e *Exchange) (found, string) {
 	return f, ""
 }
 
-// sameVersion reports whether what a device has is what was recorded (RFC 9110, 13.1).
+// sameVersion reports whether the device has the recorded version (RFC 9110, 13.1).
 func sameVersion(etag, modified string, h Fields) bool {
 	have := strings.TrimPrefix(h.Get("Etag"), "W/")
 	if etag == "" {

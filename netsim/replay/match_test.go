@@ -206,7 +206,8 @@ func TestReplayRangesAndConditions(t *testing.T) {
 	}
 }
 
-// TestReplayLedger: what is missed is listed once, with how often and what is most like it.
+// TestReplayLedger: a missed request is listed once, with its count and the most similar recorded
+// one.
 func TestReplayLedger(t *testing.T) {
 	a := archiveOf(one("GET", "http://a.test/app/main.js?v=1", 200, "12345"),
 		one("GET", "http://a.test/style.css", 200, "1234567890"), one("GET", "http://b.test/", 200, ""))
@@ -313,8 +314,8 @@ func TestReplayTime(t *testing.T) {
 	}
 }
 
-// TestReplayGivesNoInterimResponse: what comes before an answer is never given as the answer,
-// wherever it is from.
+// TestReplayGivesNoInterimResponse: an interim response is never given as the answer, from any
+// source.
 func TestReplayGivesNoInterimResponse(t *testing.T) {
 	hints := func(address string) *Exchange {
 		return one("GET", address, 103, "", "Link", "</a.css>; rel=preload; as=style")
@@ -339,7 +340,7 @@ func TestReplayGivesNoInterimResponse(t *testing.T) {
 	}
 	if len(fromHAR.Notes) != 5 ||
 		!strings.Contains(strings.Join(fromHAR.Notes, "\n"),
-			"GET http://a.test/alone: only what comes before the answer is there: 103 Early Hints") {
+			"GET http://a.test/alone: only the interim response was recorded: 103 Early Hints") {
 		t.Errorf("%q", fromHAR.Notes)
 	}
 	fromWPR, err := ImportWPR(

@@ -19,11 +19,11 @@ import (
 // ProxyOptions are how a [Proxy] works.
 type ProxyOptions struct {
 	Handler http.Handler // of all requests, which have the site in their first line or in Host
-	// TLS has a GetCertificate that makes certificates for whatever name it is asked for, of an
-	// authority that the device trusts. Where a device gives no name, it is asked for the host that
-	// the device wanted to be connected with.
+	// TLS has a GetCertificate that makes certificates for any name, of an authority that the
+	// device trusts. If a device gives no name, the name is the host that the device wanted to
+	// connect to.
 	TLS *tls.Config
-	// ConnContext is told of each connection, see http.Server. May be nil.
+	// ConnContext is called for each connection, see http.Server. May be nil.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 }
 
@@ -37,7 +37,7 @@ const (
 	Secure              // the sites themselves, https
 )
 
-// Entrance is a listener and what is behind it.
+// Entrance is a listener and its handler.
 type Entrance struct {
 	Listener net.Listener
 	Door     Door
@@ -84,7 +84,7 @@ func (p *Proxy) Run(ctx context.Context, entrances ...Entrance) error {
 		ReadHeaderTimeout: helloTime,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    256 << 10,
-		ErrorLog:          log.New(io.Discard, "", 0), // what a device does wrong, it is told
+		ErrorLog:          log.New(io.Discard, "", 0), // errors of a device are returned to it
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if p.options.ConnContext != nil {
 				ctx = p.options.ConnContext(ctx, c)
@@ -109,7 +109,7 @@ func (p *Proxy) Run(ctx context.Context, entrances ...Entrance) error {
 		e.Listener.Close()
 	}
 	p.came.Close()
-	// What is nearly over may end as it should.
+	// Requests that are nearly over may end normally.
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	_ = server.Shutdown(last)
 	stop()
@@ -215,7 +215,7 @@ func (p *Proxy) tunnel(c *bufferedConn, host string) {
 	}
 }
 
-// bufferedConn reads first what was read of the connection already.
+// bufferedConn first reads the bytes already read from the connection.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader

@@ -31,7 +31,7 @@ func readArchive(r io.ReaderAt, size int64, l Limits) (*Archive, error) {
 			holes = true
 			continue
 		case errors.As(err, &damage) && begun:
-			a.note("from byte %d on it is not whole (%v): what was recorded before is there, what came after is not",
+			a.note("incomplete from byte %d on (%v): only earlier exchanges are available",
 				at, damage)
 			return a, nil
 		case err != nil:
@@ -238,7 +238,7 @@ func inflate(data []byte, size int64) ([]byte, error) {
 	var out bytes.Buffer
 	n, err := io.Copy(&out, io.LimitReader(z, size+1))
 	if err != nil || n != size {
-		return nil, &damageError{"what is packed does not come out"}
+		return nil, &damageError{"packed data cannot be unpacked"}
 	}
 	return out.Bytes(), nil
 }

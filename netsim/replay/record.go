@@ -24,17 +24,17 @@ type RecorderOptions struct {
 	To       *Writer
 	Limits   Limits
 	Roots    *x509.CertPool // that sites' certificates lead to; nil: the machine's
-	Insecure bool           // record sites also whose certificate is none to trust, and mark them
+	Insecure bool           // record sites with an untrusted certificate too, and mark them
 	Memory   int64          // of bodies that are on their way at once; 0: 512 MiB
 	// Dial is how sites are reached; nil: as the machine does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Told is told of each exchange once it has ended; why says why it was not kept, or "". It may
-	// be called from several goroutines at once. May be nil.
+	// Told is called for each exchange once it has ended. why is the reason why it was not kept, or
+	// "". It may be called from several goroutines at once. May be nil.
 	Told func(e *Exchange, why string)
 }
 
-// Recorder passes requests on to the sites that they are for, and keeps what was said. The device
-// does not wait for it: what comes of a body goes on at once.
+// Recorder passes requests on to their sites, and records the messages. The device does not wait
+// for that: parts of a body are passed on at once.
 type Recorder struct {
 	options RecorderOptions
 	sites   *upstream
@@ -56,12 +56,12 @@ type Recorded struct {
 	Exchanges int   // kept
 	Bytes     int64 // of their bodies, each different one once
 	Failed    int   // of Exchanges, those whose site did not answer, or not to the end
-	Refused   int   // of Failed, those that were not asked for, since their site's certificate is none to trust
-	Missing   int   // of Exchanges, those that cannot be replayed: websockets, bodies that were too large
-	Insecure  int   // of Exchanges, those whose site's certificate is none to trust
-	Lost      int   // passed on, and not kept at all
-	// Notes are the sentences on what was not recorded as it should be, the first of each kind and
-	// site.
+	// of Failed, those that were not requested since their site's certificate is not trusted
+	Refused  int
+	Missing  int // of Exchanges, those that cannot be replayed: websockets, bodies that were too large
+	Insecure int // of Exchanges, those whose site's certificate is not trusted
+	Lost     int // passed on, and not kept at all
+	// Notes are sentences about incomplete recordings, the first of each kind and site.
 	Notes []string
 	// Err is why the archive could not be written on.
 	Err error
@@ -78,8 +78,8 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	return r
 }
 
-// Close breaks off what is still on its way, and returns once it was written. The archive is the
-// caller's to close then.
+// Close aborts exchanges that are under way, and returns once they were written. The caller closes
+// the archive then.
 func (r *Recorder) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -89,7 +89,7 @@ func (r *Recorder) Close() {
 	r.sites.close()
 }
 
-// Recorded returns what was recorded so far.
+// Recorded returns the counts so far.
 func (r *Recorder) Recorded() Recorded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,8 +106,8 @@ func (r *Recorder) ConnContext(ctx context.Context, _ net.Conn) context.Context 
 	return context.WithValue(ctx, connectionKey{}, int(r.nextID.Add(1)))
 }
 
-// stall is how long a device may take none of what is there for it, and a site may go on after the
-// device has left.
+// stall is how long a device may read none of its waiting data. It is also how long a site may
+// continue after the device has left.
 const (
 	stall    = time.Minute
 	lastWill = 10 * time.Second
@@ -116,9 +116,9 @@ const (
 	writeAtOnce = 16 << 10
 )
 
-// within gives a device so long for one step of a response. The bound ends with the step: HTTP/2
-// resets a stream whose bound is over even if nothing is being written to it, as where the site
-// takes its time.
+// within sets a deadline for one step of a response to a device. It ends with the step: HTTP/2
+// resets a stream after its deadline even if no write is under way, for example while the site is
+// slow.
 func within(control *http.ResponseController, most time.Duration, step func() error) error {
 	_ = control.SetWriteDeadline(time.Now().Add(most))
 	if err := step(); err != nil {
@@ -260,7 +260,7 @@ func (x *passing) pass(to *url.URL) {
 	}
 }
 
-// request is what goes to the site: what the device has said, but for what is between it and us.
+// request is the request to the site: the device's, without the fields for the connection to us.
 func (x *passing) request(ctx context.Context, to *url.URL) *http.Request {
 	out := (&http.Request{Method: x.in.Method, URL: to, Host: x.in.Host, Header: x.in.Header.Clone(),
 		ContentLength: x.in.ContentLength, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
@@ -286,7 +286,7 @@ func (x *passing) request(ctx context.Context, to *url.URL) *http.Request {
 	return out
 }
 
-// bounded keeps what is written, unless it becomes too much.
+// bounded keeps written data up to a limit.
 type bounded struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -360,7 +360,8 @@ func (x *passing) answered(response *http.Response) {
 	}
 }
 
-// tell sends the device what comes, as it comes; false: it did not take all of it.
+// tell sends the response to the device as it arrives. It returns false if the device did not take
+// all of it.
 func (x *passing) tell(response *http.Response, t *tape) bool {
 	h := x.w.Header()
 	maps.Copy(h, response.Header)
@@ -477,7 +478,7 @@ func (r *Recorder) count(e *Exchange, err error) {
 	}
 	if e.Insecure != "" {
 		c.Insecure++
-		c.note("%s: recorded, although its certificate is none to trust (%s)", origin(e.URL), e.Insecure)
+		c.note("%s: recorded, although its certificate is not trusted (%s)", origin(e.URL), e.Insecure)
 	}
 }
 

@@ -97,8 +97,8 @@ func answering(t *testing.T, answer string) string {
 	return l.Addr().String()
 }
 
-// TestRecorderKeepsSpelling: of HTTP/1.1 the fields of a response are kept in their order, as they
-// were spelled, also behind an answer on the way.
+// TestRecorderKeepsSpelling: fields of HTTP/1.1 responses keep their order and spelling, also after
+// an interim response.
 func TestRecorderKeepsSpelling(t *testing.T) {
 	address := answering(t, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nx-ZEBRA: 1\r\nset-COOKIE: b=1\r\nAlpha:  2 \r\nset-COOKIE: a=2\r\ncontent-length: 2\r\n\r\nok")
 	r := record(t, RecorderOptions{})
@@ -117,8 +117,8 @@ func TestRecorderKeepsSpelling(t *testing.T) {
 	}
 }
 
-// TestRecorderDoesNotHoldUp: a part of a body is with the device before the site has sent the rest,
-// and a device that reads slowly does not change the times that are kept.
+// TestRecorderDoesNotHoldUp: the device has a part of a body before the site has sent the rest. A
+// slow device does not change the recorded times.
 func TestRecorderDoesNotHoldUp(t *testing.T) {
 	more := make(chan struct{})
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestRecorderTakesWhatSlowDevicesHaveNotRead(t *testing.T) {
 	}
 }
 
-// TestRecorderIsBounded: what is too large to be kept is passed on, and marked.
+// TestRecorderIsBounded: a body that is too large is passed on and marked.
 func TestRecorderIsBounded(t *testing.T) {
 	size := 3 << 20
 	s := newSite(t, true, http.HandlerFunc(
@@ -191,8 +191,8 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// TestRecorderAndCertificates: a site that cannot show who it is is refused with a sentence, or,
-// when asked to, recorded and marked.
+// TestRecorderAndCertificates: a site without a valid certificate is refused with a sentence. On
+// request it is recorded and marked.
 func TestRecorderAndCertificates(t *testing.T) {
 	s := newSite(t, true, http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
@@ -203,8 +203,8 @@ func TestRecorderAndCertificates(t *testing.T) {
 		refused  string
 	}{
 		"unknown authority": {x509.NewCertPool(), "example.com", false,
-			"the certificate of example.com is none to trust"},
-		"another's name": {s.roots, "other.test", false, "the certificate of other.test is none to trust"},
+			"the certificate of example.com is not trusted"},
+		"another's name": {s.roots, "other.test", false, "the certificate of other.test is not trusted"},
 		"all the same":   {x509.NewCertPool(), "example.com", true, ""},
 	} {
 		r := record(t, RecorderOptions{Roots: tc.roots, Dial: s.dial, Insecure: tc.insecure})
@@ -225,8 +225,8 @@ func TestRecorderAndCertificates(t *testing.T) {
 	}
 }
 
-// TestRecorderAndSitesThatFail: no answer, and one that is broken off, are told to the device, and
-// kept as what they were.
+// TestRecorderAndSitesThatFail: the device gets an error for missing and aborted answers, and both
+// are recorded as such.
 func TestRecorderAndSitesThatFail(t *testing.T) {
 	s := newSite(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "part")
@@ -271,8 +271,8 @@ func TestRecorderAndSitesThatFail(t *testing.T) {
 	}
 }
 
-// TestRecorderBrokenOff: what a device does not wait for, and what is on its way when recording
-// ends, is kept with the reason.
+// TestRecorderBrokenOff: exchanges that the device aborts, or that are under way at the end, are
+// kept with the reason.
 func TestRecorderBrokenOff(t *testing.T) {
 	t.Parallel() // it waits
 	for _, by := range []string{"the device", "the recording"} {
@@ -397,7 +397,7 @@ func TestRecorderAndWebsockets(t *testing.T) {
 	}
 }
 
-// TestProxyRefuses what is no request to a site, and goes on for others.
+// TestProxyRefuses invalid requests, and continues for others.
 func TestProxyRefuses(t *testing.T) {
 	s := newSite(t, true, http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") }))
@@ -435,7 +435,7 @@ func TestChunksAreBounded(t *testing.T) {
 		if sum += c.Bytes; i > 0 && c.After <= all[i-1].After {
 			t.Fatalf("chunk %d at %v is before the one before", i, c.After)
 		}
-		// What is there at a time was there at that time.
+		// Data that has arrived by a time had arrived at that time.
 		if sum/3-1 > int64(c.After/time.Millisecond) {
 			t.Fatalf("%d bytes at %v, when %d had come", sum, c.After, 3*(c.After/time.Millisecond+1))
 		}
@@ -445,7 +445,7 @@ func TestChunksAreBounded(t *testing.T) {
 	}
 }
 
-// TestRecorderEndsWithTheSite: how long the device took is no time of the site's.
+// TestRecorderEndsWithTheSite: the device's delay is not part of the site's times.
 func TestRecorderEndsWithTheSite(t *testing.T) {
 	r := record(t, RecorderOptions{})
 	x := &passing{r: r.Recorder, in: httptest.NewRequest("GET", "http://a.test/", nil),

@@ -23,11 +23,11 @@ type ReplayerOptions struct {
 	// once
 	Recorded    bool
 	Determinism *Determinism // nil: pages have the device's own clock and chance
-	// KeepDates leaves Date, Expires, and the ends of cookies as they were recorded. Else they are
-	// moved by the time since then, so that what was fresh is.
+	// KeepDates leaves Date, Expires and the ends of cookies as they were recorded. Otherwise they
+	// are moved by the time since then, so that fresh responses stay fresh.
 	KeepDates bool
-	// Told is told of each request once it was answered. It may be called from several goroutines
-	// at once. May be nil.
+	// Told is called for each request once it was answered. It may be called from several
+	// goroutines at once. May be nil.
 	Told func(Answer)
 }
 
@@ -38,7 +38,7 @@ type Answer struct {
 	// Loose says how the request is not quite the recorded one; "": it is.
 	Loose   string
 	Missed  string // why nothing answers
-	Nearest string // of what was missed, the recorded URL that is most like it
+	Nearest string // for a miss, the most similar recorded URL
 	Status  int
 	Bytes   int64 // of the body, as sent
 	Began   timeline.Time
@@ -46,8 +46,8 @@ type Answer struct {
 	Late time.Duration
 }
 
-// Replayer answers requests from an archive. It has the site of a request from its Host and its
-// connection, or, as proxies are asked, from its first line.
+// Replayer answers requests from an archive. It takes the site from the request's Host and
+// connection. For proxy requests it is in the first line.
 type Replayer struct {
 	options ReplayerOptions
 	archive *Archive
@@ -64,8 +64,8 @@ type Replayer struct {
 	room     int64 // bytes of prepared that may be kept yet
 }
 
-// mostPrecise bounds threads that sleep; who is more waits by the runtime's timers, which on a busy
-// machine are late.
+// mostPrecise bounds the number of sleeping threads. Further waits use the runtime's timers, which
+// are late on a busy machine.
 const mostPrecise = 128
 
 // NewReplayer makes a replayer.
@@ -133,11 +133,11 @@ func (r *Replayer) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	r.answer(w, in, f, received, &answer)
 }
 
-// miss tells the device, and who looks at its console, what is not there.
+// miss answers a missing request with a sentence for the device and its console.
 func miss(w http.ResponseWriter, a *Answer) {
 	text := fmt.Sprintf("eideticker: %s %s: %s.\n", a.Method, a.URL, a.Missed)
 	if a.Nearest != "" {
-		text += "What is most like it is " + a.Nearest + "\n"
+		text += "The most similar one is " + a.Nearest + "\n"
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Access-Control-Allow-Origin", "*") // so that the console shows this, and no riddle about origins
@@ -277,8 +277,8 @@ type preparedKey struct {
 	coding string // as the device takes it
 }
 
-// prepare makes a response of what was recorded: in a coding that the device takes, with the script
-// if there is to be one, and the part that was asked for.
+// prepare makes a response from the recording: in a coding that the device accepts, with the script
+// if necessary, and with the requested part.
 func (r *Replayer) prepare(in *http.Request, f *found) *prepared {
 	e := f.Exchange
 	applied := codings(e.ResponseHeader)
@@ -291,7 +291,7 @@ func (r *Replayer) prepare(in *http.Request, f *found) *prepared {
 		}
 	}
 	if f.to > 0 || f.fresh {
-		k = preparedKey{e, false, strings.Join(applied, ",")} // parts are of what was recorded
+		k = preparedKey{e, false, strings.Join(applied, ",")} // ranges refer to the recorded bytes
 	}
 	r.mu.Lock()
 	p, ok := r.prepared[k]
@@ -377,7 +377,7 @@ func scaled(all []Chunk, from, to int64) (out []Chunk) {
 	return out
 }
 
-// part is what was asked for of a response.
+// part is the requested range of a response.
 func (r *Replayer) part(p *prepared, f *found) *prepared {
 	switch {
 	case f.fresh:
@@ -429,7 +429,7 @@ func isDocument(in *http.Request, e *Exchange) bool {
 		dest)
 }
 
-// header is what was recorded, for a connection of ours and the time of today.
+// header is the recorded header, adapted to our connection and to today.
 func (r *Replayer) header(e *Exchange) http.Header {
 	h := e.ResponseHeader.Header()
 	dropHops(h)
@@ -461,8 +461,8 @@ func (r *Replayer) header(e *Exchange) http.Header {
 	return h
 }
 
-// later moves a date by the time since the recording; what was past then, as of a cookie that is
-// taken away, stays so.
+// later moves a date by the time since the recording. Dates that were past then, as of a deleted
+// cookie, do not change.
 func (r *Replayer) later(text string) string {
 	t, err := http.ParseTime(strings.TrimSpace(text))
 	for _, form := range []string{"Mon, 02-Jan-2006 15:04:05 MST", "Mon, 02-Jan-06 15:04:05 MST"} {

@@ -148,8 +148,8 @@ func plainSleep(t *testing.T) time.Duration {
 	return middle(late)
 }
 
-// TestSitesThatTakeTheirTime: how long a device may take none of what is there for it says nothing
-// of how long a site may have nothing for it, although HTTP/2 would reset a stream by it.
+// TestSitesThatTakeTheirTime: the device's stall limit does not apply to a slow site, although
+// HTTP/2 would reset a stream by it.
 func TestSitesThatTakeTheirTime(t *testing.T) {
 	t.Parallel() // it waits
 	const patience, pause = 3 * time.Second, 3500 * time.Millisecond
@@ -178,8 +178,8 @@ func TestSitesThatTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestReplayBreaksOffBeforeTheFirstByte: what was recorded so is no response that is whole and
-// empty.
+// TestReplayBreaksOffBeforeTheFirstByte: a response recorded like that is not replayed as complete
+// and empty.
 func TestReplayBreaksOffBeforeTheFirstByte(t *testing.T) {
 	e := one("GET", "http://a.test/", 200, "", "Content-Type", "text/css")
 	e.Error = "it ended before it was whole"

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Large JSON is read value by value, so that what is in memory at once is bounded.
+// Large JSON is read value by value, which bounds the memory.
 
 var errLong = errors.New("it is longer than may be")
 

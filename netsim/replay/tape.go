@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// tape holds a response's body between the site and the device. What comes is taken at once and
-// kept, so that the times are the site's also where the device reads slowly. When it becomes too
-// long to be kept, it is still passed on, and the site waits for the device.
+// tape holds a response's body between the site and the device. Data is taken and kept at once. So
+// the times are the site's also if the device reads slowly. A body that becomes too long to be kept
+// is still passed on, and the site then waits for the device.
 type tape struct {
 	limits Limits
 	memory *atomic.Int64 // left of what all tapes together may hold
@@ -23,7 +23,7 @@ type tape struct {
 	kept    bool  // b is all that came
 	ended   bool
 	over    time.Duration // when that was, since the first byte
-	err     error         // why what came is not all of it
+	err     error         // why the data is incomplete
 	gone    bool          // the device takes no more
 	chunks  []Chunk
 }
@@ -32,7 +32,7 @@ const (
 	// sameChunk is how close together reads are one: one packet of the site's, in several records
 	// of TLS.
 	sameChunk = 200 * time.Microsecond
-	// mostAhead is how much of what is not kept is in memory.
+	// mostAhead bounds the data in memory that is not kept.
 	mostAhead = 1 << 20
 )
 
@@ -147,14 +147,14 @@ func (t *tape) leave() {
 	t.mu.Unlock()
 }
 
-// keeping reports whether what comes is still kept.
+// keeping reports whether further data is kept.
 func (t *tape) keeping() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.kept
 }
 
-// whole returns what came once fill has returned: nil, and false, if it was too long.
+// whole returns the body once fill has returned. It returns nil and false if it was too long.
 func (t *tape) whole() (b []byte, chunks []Chunk, kept bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

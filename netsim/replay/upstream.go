@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// certificateError says that a site's certificate is none to trust.
+// certificateError means that a site's certificate is not trusted.
 type certificateError struct {
 	Host string
 	Err  error
 }
 
 func (e *certificateError) Error() string {
-	return fmt.Sprintf("the certificate of %s is none to trust (%v), so that it may be somebody else who answers",
+	return fmt.Sprintf("the certificate of %s is not trusted (%v); another server may be answering",
 		e.Host, e.Err)
 }
 
@@ -42,10 +42,10 @@ type upstream struct {
 	hosts map[string]hostFacts // by host and port
 }
 
-// hostFacts is what is known of an address.
+// hostFacts are the known facts about an address.
 type hostFacts struct {
 	roundTrip time.Duration // that connecting took
-	distrust  string        // why its certificate is none to trust
+	distrust  string        // why its certificate is not trusted
 }
 
 const mostHosts = 10_000

@@ -93,7 +93,7 @@ func (e *Exchange) wire() exchangeWire {
 	return w
 }
 
-// exchange is what the form says; bodies finds what was kept under a hash.
+// exchange decodes the form. bodies maps hashes to bodies.
 func (w *exchangeWire) exchange(l Limits, bodies map[[sha256.Size]byte]Body) (*Exchange, error) {
 	e := &Exchange{Number: w.Number, Connection: w.Connection, Protocol: sentence(w.Protocol),
 		Upstream: sentence(w.Upstream), Began: time.Duration(w.Began), Method: w.Method, URL: w.URL,

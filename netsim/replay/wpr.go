@@ -23,9 +23,9 @@ type wprRequest struct {
 }
 
 // ImportWPR reads an archive of Web Page Replay, Chromium's recorder (catapult,
-// web_page_replay_go): JSON, packed by gzip, in which Requests leads from a host to a URL to a list
-// of what was answered each time. There are no times and no order in it: exchanges are in the order
-// of the file, and think for no time.
+// web_page_replay_go). It is JSON, packed by gzip. Requests maps a host to a map of URLs, and a URL
+// to its answers. It has no times and no order. So exchanges are in the order of the file, and have
+// no delay.
 func ImportWPR(r io.Reader, l Limits) (*Archive, error) {
 	a := &Archive{Info: Info{Writer: "Web Page Replay"}}
 	z, err := gzip.NewReader(r)

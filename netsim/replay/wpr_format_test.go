@@ -17,9 +17,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// What Web Page Replay writes of an archive is these types by encoding/json, packed by gzip: names,
-// types and nesting are those of its source (catapult, web_page_replay_go, archive.go), of the
-// newest version first. Who reads another name, or another type, finds nothing in it.
+// Web Page Replay writes these types by encoding/json, packed by gzip. Names, types and nesting are
+// those of its source (catapult, web_page_replay_go, archive.go), of the newest version first. A
+// reader with another name or type finds no value.
 type (
 	Archive struct {
 		Requests                             map[string]map[string][]*ArchivedRequest // by host, then by URL
@@ -37,7 +37,7 @@ type (
 		SerializedRequest   []byte
 		SerializedResponse  []byte // empty: the request failed
 		LastServedSessionId uint32
-		WebSocketMessages   []ArchivedWebSocketMessage // nil: it is no websocket
+		WebSocketMessages   []ArchivedWebSocketMessage // nil: not a websocket
 	}
 	ArchivedWebSocketMessage struct {
 		TimestampMs int64  `json:"timestamp_ms"`
@@ -156,8 +156,8 @@ func pages() http.Handler {
 	return mux
 }
 
-// recordedSite asks a real server by HTTP/2, and one by HTTP/1.1, and takes what was said as the
-// recorder does: bodies are read whole and put back, and net/http writes both messages.
+// recordedSite sends requests to a real server by HTTP/2 and HTTP/1.1, and takes the messages as
+// the recorder does. Bodies are read whole and put back, and net/http writes both messages.
 func recordedSite(t *testing.T) (all []taken) {
 	t.Helper()
 	for _, scheme := range []string{"https", "http"} {
@@ -222,7 +222,7 @@ func serialized(t *testing.T, r *http.Request, response *http.Response) taken {
 	return one
 }
 
-// TestWPRFormat: archives of all versions of Web Page Replay say what was recorded.
+// TestWPRFormat: archives of all versions of Web Page Replay give the recorded messages.
 func TestWPRFormat(t *testing.T) {
 	site := recordedSite(t)
 	ask := func(address string, response *http.Response) taken {

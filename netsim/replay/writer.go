@@ -20,7 +20,7 @@ type Sink interface {
 	Sync() error
 }
 
-// syncEvery bounds what a power cut may cost, beside what was not whole.
+// syncEvery bounds the loss of a power cut, beside incomplete exchanges.
 const syncEvery = time.Second
 
 // Writer keeps exchanges in a file. It may be used by several goroutines at once.
@@ -56,9 +56,9 @@ func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
 	return w, w.zip.Flush()
 }
 
-// write keeps an exchange, whose number it sets, with its bodies. One whose URL or response header
-// has bytes that are no UTF-8 it marks as Missing; in a request's header they become U+FFFD. It
-// returns errFull, and keeps nothing, when there is no room; any other error ends the archive.
+// write stores an exchange with its bodies, and sets its number. If its URL or response header is
+// not UTF-8, it is marked as Missing. In a request's header such bytes become U+FFFD. Without room
+// it returns [ErrFull] and stores nothing. Any other error ends the archive.
 func (w *Writer) write(e *Exchange) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (w *Writer) write(e *Exchange) error {
 		return errFull
 	}
 	if what := e.noText(); what != "" && e.Missing == "" {
-		e.Missing = sentence(what + " has bytes that are no UTF-8, which an archive cannot have")
+		e.Missing = sentence(what + " has bytes that are not UTF-8, which an archive cannot store")
 	}
 	e.Number = w.count + 1
 	text, err := json.MarshalIndent(e.wire(), "", " ")
@@ -124,7 +124,7 @@ func (w *Writer) put(e *Exchange, bodies []*Body, text []byte) error {
 
 func exchangeName(n int) string { return fmt.Sprintf("exchanges/%06d.json", n) }
 
-// entry writes one file of the archive with its sizes before it, so that it is found without the
+// entry writes one file of the archive with its sizes before it. So it can be found without the
 // directory at the end.
 func (w *Writer) entry(name string, text []byte, at time.Time) error {
 	h := &zip.FileHeader{Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(text),
@@ -144,8 +144,8 @@ func (w *Writer) entry(name string, text []byte, at time.Time) error {
 	return err
 }
 
-// pack deflates, unless the beginning says that nothing comes of it: pictures, video, what is
-// packed already.
+// pack deflates, unless the beginning shows that it would not help: pictures, video and packed
+// data.
 func pack(text []byte) []byte {
 	const sample = 4 << 10
 	if len(text) > 2*sample && len(deflated(text[:sample])) > sample*9/10 {
@@ -172,8 +172,8 @@ func (w *Writer) failed() error {
 	return w.err
 }
 
-// Sync has what was written survive a power cut. Write does so itself where the last time is a
-// second ago: who wants it of the last exchanges before a pause calls it now and then.
+// Sync makes the written exchanges survive a power cut. Write does so itself if the last time was a
+// second ago. Call Sync to secure the last exchanges before a pause.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

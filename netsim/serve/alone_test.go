@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestOneProtocolAlone: a server that is to speak one protocol speaks no other under TLS, also not
-// with a client that says nothing of what it speaks.
+// TestOneProtocolAlone: a server for one protocol speaks no other under TLS, even to a client that
+// names none.
 func TestOneProtocolAlone(t *testing.T) {
 	for name, o := range map[string]Options{"http/1.1": {HTTP1: true}, "h2": {HTTP2: true}} {
 		o.Handler = http.NotFoundHandler()

@@ -63,7 +63,7 @@ func OpenAuthority(folder string) (*Authority, error) {
 	err := a.load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = a.create(path); err == nil {
-			err = a.load(path) // which may be another's, who was quicker
+			err = a.load(path) // another program may have been faster
 		}
 	}
 	if err != nil {
@@ -229,9 +229,8 @@ func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate
 	return a.Certificate(name)
 }
 
-// Certificate returns one for the name of a host, or for an IP address. It is made when it is asked
-// for the first time, is valid from a day ago, because a device's clock may be behind, and for 90
-// days.
+// Certificate returns a certificate for a host name or an IP address, made on the first request. It
+// is valid for 90 days, from a day ago, since a device's clock may be behind.
 func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	address, notAddress := netip.ParseAddr(name)
@@ -273,8 +272,8 @@ func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 			break
 		}
 	}
-	// The root goes along, as long as the chains of real sites are, so that browsers which trust
-	// its key by a flag find it.
+	// The root is included, as in the chains of real sites. So browsers that trust its key by a
+	// flag find it.
 	c := &tls.Certificate{Certificate: [][]byte{made, a.root.Raw}, PrivateKey: a.leaf, Leaf: parsed}
 	a.leaves[name] = c
 	return c, nil

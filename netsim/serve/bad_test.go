@@ -147,8 +147,8 @@ func (r *slowReader) Read(b []byte) (int, error) {
 	return r.Conn.Read(b[:min(len(b), 16<<10)])
 }
 
-// TestSlowConnection: one great write to a client that takes some of it from time to time is done,
-// and one to a client that takes nothing is not.
+// TestSlowConnection: one large write to a client that reads slowly succeeds. One to a client that
+// reads nothing fails.
 func TestSlowConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no time passes while somebody has something to do
 		ours, theirs := net.Pipe()
@@ -203,8 +203,8 @@ func (f *frame2) get(t *testing.T, stream uint32, path string) {
 	}
 }
 
-// TestShutWindows: a client of HTTP/2 that reads but opens no window is given up also where it was
-// sent little, and the connection serves on.
+// TestShutWindows: a client of HTTP/2 that reads but opens no window is given up, even if it was
+// sent little. The connection continues.
 func TestShutWindows(t *testing.T) {
 	t.Parallel() // it waits
 	// a machine stands still for less
@@ -382,8 +382,8 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// TestOthersKeepTheirTiming: thousands of connections that send half a head, or take nothing of
-// what they asked for, and others are answered when they should be.
+// TestOthersKeepTheirTiming: other clients are answered on time beside thousands of connections
+// that send half a head or read nothing.
 func TestOthersKeepTheirTiming(t *testing.T) {
 	many := 9_500 // both ends are in this process, of which a system may allow 20,000 files
 	if testing.Short() {

@@ -27,9 +27,9 @@ const (
 	benchRound       = 150 * time.Millisecond
 )
 
-// BenchmarkBesideNginx has the same body fetched from memory here and from the page cache by nginx,
-// in turn, over several connections of the loopback; the medians count. The program that fetches is
-// the same, and takes its share of the processors.
+// BenchmarkBesideNginx compares fetching the same body from memory here and from the page cache by
+// nginx. It alternates, uses several loopback connections, and compares medians. The same program
+// fetches both, and takes its share of the processors.
 func BenchmarkBesideNginx(b *testing.B) {
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// client2 is a client of HTTP/2 that sees each frame. It opens no window until it is told to.
+// client2 is a client of HTTP/2 that sees each frame. It opens windows only on request.
 type client2 struct {
 	*http2.Framer
 	conn  net.Conn
@@ -82,7 +82,7 @@ func (c *client2) opens(t *testing.T) {
 	c.must(t, c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30}))
 }
 
-// came is what has come when nothing more comes.
+// came returns the frames so far, once no more arrive.
 func (c *client2) came() []seenFrame {
 	time.Sleep(time.Minute)
 	synctest.Wait()
@@ -93,7 +93,7 @@ func (c *client2) came() []seenFrame {
 
 func (c *client2) read() {
 	for {
-		time.Sleep(time.Millisecond) // what is to come after a frame is known before it
+		time.Sleep(time.Millisecond) // the next step after a frame is known before it
 		f, err := c.ReadFrame()
 		if err != nil {
 			return
@@ -120,8 +120,8 @@ func (c *client2) read() {
 	}
 }
 
-// inBubble is a server and a client beside each other, where all that can happen has happened
-// before the client goes on.
+// inBubble runs a server and a client side by side. All possible progress has happened before the
+// client continues.
 func inBubble(t *testing.T, o Options, do func(*testing.T, *Server, *client2)) {
 	t.Helper()
 	inBubbleOver(t, func(c net.Conn) net.Conn { return c }, o, do)

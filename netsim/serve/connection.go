@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// connection is a connection of TCP below TLS. It counts what goes over it and when, and closes it
-// if the client takes nothing for too long.
+// connection is a TCP connection below TLS. It counts its bytes with their times. It is closed if
+// the client reads nothing for too long.
 type connection struct {
 	net.Conn // nil: QUIC
 	s        *Server
@@ -34,7 +34,7 @@ type connection struct {
 	unwanted map[int64]struct{}
 	// bytes of each body of HTTP/2 whose length is known that are not out yet; 0: and its end is
 	toCome map[int64]int64
-	room   func() error // waits until what was written before is nearly all on its way; nil: nothing does
+	room   func() error // waits until earlier data is nearly sent; nil: does not wait
 	count  func() (in, out int64)
 }
 
@@ -113,9 +113,9 @@ func (c *connection) Read(b []byte) (int, error) {
 const (
 	writeAtOnce = 256 << 10 // bytes, after which it is noted how far a response is
 
-	// slowest is how many bytes of all that is sent over it a connection must take within the
-	// server's patience so that a stream is not given up that waits to send: less than any line
-	// carries that pages are measured over, and more than answers to pings.
+	// slowest is the minimum number of bytes that a connection must take within the server's
+	// patience. Otherwise its streams that wait to send are given up. It is less than any measured
+	// link carries, and more than answers to pings.
 	slowest = 4 << 10
 )
 
@@ -134,7 +134,7 @@ func (c *connection) Write(b []byte) (written int, err error) {
 			_ = c.Conn.SetWriteDeadline(time.Now().Add(c.s.options.Stall))
 		}
 		n, err = c.Conn.Write(part)
-		if n > 0 && errors.Is(err, os.ErrDeadlineExceeded) { // a slow line is no client that takes nothing
+		if n > 0 && errors.Is(err, os.ErrDeadlineExceeded) { // a slow link still takes data
 			err = nil
 		}
 		now := c.s.clock.Now()
@@ -175,7 +175,7 @@ func (c *connection) CloseWrite() error {
 	return nil
 }
 
-// Close ends the connection and what is under way on it.
+// Close closes the connection and aborts its exchanges.
 func (c *connection) Close() error {
 	err := c.Conn.Close()
 	c.over("")

@@ -17,8 +17,8 @@ type encoding struct {
 	writer func(io.Writer) (io.WriteCloser, error)
 }
 
-// encodings are those that there are. What is packed is packed once and kept, so it may take its
-// time; browsers unpack all levels alike.
+// encodings are the supported encodings. A packed body is kept, so packing may take its time.
+// Browsers unpack all levels equally fast.
 func encodings() []encoding {
 	return []encoding{
 		{"br", func(w io.Writer) (io.WriteCloser, error) { return brotli.NewWriterLevel(w, 9), nil }},
@@ -47,8 +47,8 @@ func (e encoding) pack(b []byte) ([]byte, error) {
 	return bytes.Clone(out.Bytes()), nil
 }
 
-// acceptable returns the weight in thousandths that a client gives to a way of packing, by its
-// field Accept-Encoding (RFC 9110, section 12.5.3).
+// acceptable returns the weight in thousandths of an encoding in the field Accept-Encoding (RFC
+// 9110, section 12.5.3).
 func acceptable(field, name string) int {
 	weight, any := -1, -1
 	for part := range strings.SplitSeq(field[:min(len(field), 1024)], ",") {

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// endings has responses of HTTP/2 end with their last bytes. The library learns of a response's end
-// only when its handler returns, after the last bytes were written, and sends an empty frame for
-// it, which waits until it is its turn among the other responses: on a slow line all pictures of a
-// page would end together, long after they are there.
+// endings makes HTTP/2 responses end with their last bytes. The library notices a response's end
+// only when its handler returns, after the last bytes were written. It then sends an empty frame,
+// which waits for its turn among the other responses. On a slow link all pictures of a page would
+// end together, long after they have arrived.
 //
-// So where the length of a body is known, the frame with its last byte gets the flag, and the empty
-// frame is left out; it costs no window, so nobody has to know. Between the two, the client takes a
-// stream for closed that is open to the library: it is told of half as many streams as the library
-// takes, so that the next ones of a client that uses them all are never one too many.
+// So if the length of a body is known, the frame with its last byte gets the flag, and the empty
+// frame is left out. That frame uses no window, so flow control is unaffected. Between the two, the
+// client counts a stream as closed that the library counts as open. So clients are offered half as
+// many streams as the library accepts. The next streams of a client that uses all of them are then
+// never too many.
 type endings struct {
 	head    [frameHead]byte // of a frame, as far as it has been written
 	have    int
@@ -23,8 +24,8 @@ type endings struct {
 	changed []byte
 }
 
-// put returns what is to be written in place of b, which is some of what the library writes and
-// stays as it is. The result is b, or is good until the next call.
+// put returns the bytes to write in place of b, which is a part of the library's output and is not
+// changed. The result is b, or is valid until the next call.
 func (p *endings) put(b []byte, toCome map[int64]int64) []byte {
 	out, from := p.changed[:0], 0 // what of b is not in out yet
 	for i := 0; i < len(b); {
@@ -64,8 +65,8 @@ func (p *endings) put(b []byte, toCome map[int64]int64) []byte {
 	return p.changed
 }
 
-// frame sets the flag in the head of a frame if it is the last of a response, and reports whether
-// the frame is to be written at all.
+// frame sets the flag in the head of a frame if it is the last of a response. It reports whether to
+// write the frame at all.
 func (p *endings) frame(toCome map[int64]int64) (keep bool) {
 	stream := int64(binary.BigEndian.Uint32(p.head[5:]) & 0x7fffffff)
 	left, known := toCome[stream]

@@ -70,17 +70,18 @@ func TestEndsOfHTTP2(t *testing.T) {
 		_, _ = io.WriteString(w, "12345")
 	})
 	for path, want := range map[string]string{
-		"/":                       "HEADERS 1: 0, DATA 1: 5 end",
-		"/HEAD":                   "HEADERS 1: 0 end",
-		"/none":                   "HEADERS 1: 0 end",
-		"/unknown":                "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end", // at once, see turns
-		"/announced":              "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
-		"/prefixed":               "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
-		"/late":                   "HEADERS 1: 0, DATA 1: 5 end",
-		"/short":                  "HEADERS 1: 0, DATA 1: 2, DATA 1: 0 end",
-		"/flushed":                "HEADERS 1: 0, DATA 1: 2, DATA 1: 3 end",
-		"/signed":                 "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end",
-		"/long":                   "HEADERS 1: 0 end", // as over HTTP/1.1 and 3, which take nothing that is too much
+		"/":          "HEADERS 1: 0, DATA 1: 5 end",
+		"/HEAD":      "HEADERS 1: 0 end",
+		"/none":      "HEADERS 1: 0 end",
+		"/unknown":   "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end", // at once, see turns
+		"/announced": "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
+		"/prefixed":  "HEADERS 1: 0, DATA 1: 5, HEADERS 1: 0 end",
+		"/late":      "HEADERS 1: 0, DATA 1: 5 end",
+		"/short":     "HEADERS 1: 0, DATA 1: 2, DATA 1: 0 end",
+		"/flushed":   "HEADERS 1: 0, DATA 1: 2, DATA 1: 3 end",
+		"/signed":    "HEADERS 1: 0, DATA 1: 5, DATA 1: 0 end",
+		// as over HTTP/1.1 and 3, which reject excess data
+		"/long":                   "HEADERS 1: 0 end",
 		"/a%20frame%20and%20more": "HEADERS 1: 0 end",
 		"/long%20in%20pieces":     "HEADERS 1: 0, DATA 1: 5 end",
 		"/given%20up":             "HEADERS 1: 0, DATA 1: 2, RST_STREAM 1: 0 end",
@@ -160,8 +161,8 @@ func TestAsManyStreamsAsTheClientIsTold(t *testing.T) {
 	})
 }
 
-// TestEndingsOfPieces: however the frames are cut when they are written, what goes out is the same,
-// and what came in stays as it was.
+// TestEndingsOfPieces: however writes cut the frames, the output is the same and the input is
+// unchanged.
 func TestEndingsOfPieces(t *testing.T) {
 	var in, want bytes.Buffer
 	a, b := http2.NewFramer(&in, nil), http2.NewFramer(&want, nil)
@@ -285,8 +286,7 @@ func TestNothingComesAfterAnEnd(t *testing.T) {
 	}
 }
 
-// slowToReturn is a connection whose writes return a while after the other side has what was
-// written.
+// slowToReturn is a connection whose writes return some time after the other side has the data.
 type slowToReturn struct{ net.Conn }
 
 func (c slowToReturn) Write(b []byte) (int, error) {
@@ -295,12 +295,12 @@ func (c slowToReturn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestClientsThatLeaveWithTheEnd have had a whole response, whatever the server hears of it before
-// it knows.
+// TestClientsThatLeaveWithTheEnd have had a whole response, even if the server sees the disconnect
+// first.
 func TestClientsThatLeaveWithTheEnd(t *testing.T) {
 	usual := func(c net.Conn) net.Conn { return c }
 	slow := func(c net.Conn) net.Conn { return slowToReturn{c} }
-	// of which the library keeps the last frame until there is no more to write, or does not
+	// the library may keep the last frame until no more is to be written
 	const short, long = 20000, 30000
 	write := func(w http.ResponseWriter, _ *http.Request, size int) { _, _ = w.Write(make([]byte, size)) }
 	for name, tc := range map[string]struct {
@@ -388,8 +388,8 @@ func TestEndsThatAreNotWritten(t *testing.T) {
 		})
 }
 
-// TestResetsLeaveNothing: of responses that were given up before they began no end is expected, so
-// that there is room for those of others.
+// TestResetsLeaveNothing: aborted responses that never began are not expected to end, so others
+// have room.
 func TestResetsLeaveNothing(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()

@@ -344,9 +344,9 @@ func (w *response) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// guarded does what may have to wait for a client. Connections of TCP have a deadline for each
-// write; a stream whose window the client keeps shut does not come so far, and is given up here.
-// One that waits for its turn is not, which is to say as long as the connection moves.
+// guarded runs a step that may wait for a client. TCP connections have a deadline for each write. A
+// stream whose window the client keeps shut does not get that far, and is given up here. A stream
+// that waits for its turn is kept as long as the connection moves.
 func (w *response) guarded(do func() error) error {
 	if w.request.ProtoMajor < 2 || w.c == nil {
 		return do()
@@ -387,7 +387,7 @@ func (w *response) guarded(do func() error) error {
 // Flush is [http.Flusher].
 func (w *response) Flush() { _ = w.FlushError() }
 
-// FlushError sends what was written.
+// FlushError sends the written data.
 func (w *response) FlushError() error {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -427,7 +427,8 @@ func (w *response) over() {
 		_ = w.FlushError() // only after this it is known when the last byte went
 	}
 	if w.request.ProtoMajor == 2 && w.whole && w.sent > 0 && w.request.Method != http.MethodHead {
-		_ = w.FlushError() // what is left of a body has to wait for a window too, and after this nobody can give it up
+		// the rest of a body must wait for a window too, and after this it cannot be given up
+		_ = w.FlushError()
 	}
 	// trailers that nobody announced come too late: the last byte is the end, out or not
 	if w.length > 0 && w.sent >= w.length {
@@ -515,7 +516,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Witnessed returns what was seen up to now, in the order in which it began.
+// Witnessed returns the records so far, in the order in which they began.
 func (s *Server) Witnessed() ([]Connection, []Exchange) {
 	s.mu.Lock()
 	connections, exchanges := s.connections[:len(s.connections):len(s.connections)],
@@ -539,8 +540,8 @@ func (s *Server) Witnessed() ([]Connection, []Exchange) {
 	return cs, es
 }
 
-// Unnoted returns how many connections were refused because too many were open, and of how many
-// connections and exchanges nothing was noted because there were too many.
+// Unnoted returns how many connections were refused because too many were open. lost counts
+// connections and exchanges that were not recorded because there were too many.
 func (s *Server) Unnoted() (refused, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

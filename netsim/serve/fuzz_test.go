@@ -19,8 +19,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// requests is what a client of HTTP/2 sends: a request in one frame, one in pieces with padding and
-// a priority, one that is reset, a body, trailers.
+// requests is a client's HTTP/2 data: a request in one frame, one in pieces with padding and a
+// priority, one that is reset. It also has a body and trailers.
 func requests(t testing.TB) []byte {
 	t.Helper()
 	var out, fields bytes.Buffer
@@ -137,7 +137,7 @@ func FuzzFrames(f *testing.F) {
 		if marks := (len(out) - len(in)) / len(streamField); len(out) < len(in) || marks > len(in)/frameHead+1 {
 			t.Fatalf("%d bytes became %d", len(in), len(out))
 		}
-		// What goes out is looked at whole or piece by piece, with the same result.
+		// The output is parsed whole and piece by piece, with the same result.
 		whole, pieces := map[uint32]int{}, map[uint32]int{}
 		var a, b scanner
 		a.scan(in, func(begin, end int, _, _ byte, stream uint32, _ bool) { whole[stream] += end - begin })

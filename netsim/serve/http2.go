@@ -14,9 +14,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// streamField is a field that is put at the end of each request of HTTP/2 as it comes in, because
-// what hands requests to the handler tells neither the number of their stream nor when they came.
-// The handler's request is without it.
+// streamField is a field that is added to each HTTP/2 request as it arrives. The library gives
+// handlers neither the number of the stream nor the time of arrival. The handler's request does not
+// have it.
 const streamField = "eideticker-stream"
 
 // Of RFC 9113.
@@ -53,8 +53,8 @@ func (s *Server) serveHTTP2(ctx context.Context, conn *secured) {
 	_ = conn.Close()
 }
 
-// streamOfHTTP2 returns the number of a request's stream and when its head was there, and takes the
-// note of them from the request.
+// streamOfHTTP2 returns the number of a request's stream and the time of its head. It removes the
+// field with them from the request.
 func streamOfHTTP2(r *http.Request) (stream int64, at timeline.Time) {
 	name := http.CanonicalHeaderKey(streamField)
 	values := r.Header[name]
@@ -73,10 +73,10 @@ type frames struct {
 	*secured
 	blind bool
 
-	// Of what comes in, which one goroutine reads.
+	// Incoming data, which one goroutine reads.
 	in      *bufio.Reader
 	begun   bool   // the preface was there
-	pending []byte // to be read before what is in in
+	pending []byte // to be read before the content of in
 	store   []byte // of pending
 	pass    int    // bytes of a frame that are handed on as they are
 	highest uint32 // stream
@@ -87,7 +87,7 @@ type frames struct {
 	ending endings
 }
 
-// Read hands on what comes in, with [streamField] at the end of each head.
+// Read returns incoming data, with [streamField] at the end of each head.
 func (f *frames) Read(p []byte) (int, error) {
 	for len(f.pending) == 0 && f.pass == 0 {
 		if err := f.next(); err != nil {
@@ -215,7 +215,7 @@ func (e *exchange) givenUp(now timeline.Time) {
 // recordBytes is how much is in a full record of TLS.
 const recordBytes = 16 << 10
 
-// Write hands on what goes out, each response ended by its last byte.
+// Write passes outgoing data on, each response ended by its last byte.
 func (f *frames) Write(b []byte) (int, error) {
 	c := f.connection
 	c.mu.Lock()
@@ -285,7 +285,7 @@ func (f *frames) witnessed(b []byte, from int64) (int, error) {
 	return n, err
 }
 
-// announce marks the exchanges whose end is in what is about to be written.
+// announce marks the exchanges whose end is in the data about to be written.
 func (f *frames) announce(b []byte) {
 	c := f.connection
 	c.mu.Lock()
@@ -302,8 +302,8 @@ func (f *frames) announce(b []byte) {
 	})
 }
 
-// announced takes the marks away. Of an end that was not written after all, and whose connection is
-// over by now, nobody else will note it. The connection's lock is held.
+// announced removes the marks. If an end was not written after all and its connection is over, it
+// is recorded here. The connection's lock is held.
 func (f *frames) announced(now timeline.Time) {
 	c := f.connection
 	for _, e := range f.ends {
@@ -318,7 +318,7 @@ func (f *frames) announced(now timeline.Time) {
 	f.ends = f.ends[:0]
 }
 
-// scanner finds frames in what is written piece by piece.
+// scanner finds frames in data that is written piece by piece.
 type scanner struct {
 	head        [frameHead]byte
 	have        int // bytes of the head

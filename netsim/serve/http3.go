@@ -103,7 +103,7 @@ func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 	}
 }
 
-// noteQUIC notes what was agreed on.
+// noteQUIC records the negotiated parameters.
 func (s *Server) noteQUIC(conn *quic.Conn) {
 	c, _ := conn.Context().Value(connectionKey{}).(*connection)
 	if c == nil {

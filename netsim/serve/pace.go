@@ -10,17 +10,17 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// pacer wakes those who wait for a time, on time, however many they are. One of them sleeps for
-// all, in the kernel ([timeline.SleepUntil]), because timers of Go's runtime are late on a machine
-// whose processors are all busy, and a thread for each would be too many. The zero pacer is ready.
+// pacer wakes any number of waiting goroutines on time. One of them sleeps for all, in the kernel
+// ([timeline.SleepUntil]). Timers of Go's runtime are late on a busy machine, and a thread for each
+// would be too many. The zero Pacer is ready.
 type pacer struct {
 	mu       sync.Mutex
 	waiting  waiters
 	sleeping bool // one of them does
 }
 
-// paceSlice is how late somebody may be who comes while the one that sleeps does so, and waits for
-// an earlier time.
+// paceSlice is the maximum lateness of a goroutine that arrives during a sleep and waits for an
+// earlier time.
 const paceSlice = 500 * time.Microsecond
 
 type waiter struct {
@@ -126,8 +126,8 @@ func (w *waiters) Pop() any {
 	return last
 }
 
-// began returns when the head of a request was there, as the server has noted it; where there is no
-// such note it is now.
+// began returns the time at which the head of a request had arrived, by the server's record.
+// Without a record it returns the current time.
 func began(w http.ResponseWriter) timeline.Time {
 	for {
 		switch v := w.(type) {

@@ -55,7 +55,7 @@ type Event struct {
 
 // WebSocket is what a websocket does.
 type WebSocket struct {
-	Echo  bool          // sends back what comes
+	Echo  bool          // sends the received messages back
 	Sends []Message     // by itself
 	Close time.Duration // when it ends; 0: when the client ends it
 }
@@ -128,7 +128,7 @@ func NewPages(from fs.FS, rules []Rule) (*Pages, error) {
 		return nil, err
 	}
 	if len(p.files) == 0 && len(rules) == 0 {
-		return nil, errors.New("there are no files")
+		return nil, errors.New("no files")
 	}
 	return p, nil
 }
@@ -139,7 +139,7 @@ func (p *Pages) Count() (files int, bytes int64) { return len(p.files), p.bytes 
 // Index says whether there is a page at /.
 func (p *Pages) Index() bool { return p.files["/index.html"] != nil }
 
-// read takes in a file, by name. What is no file, such as a device, is left out.
+// read adds a file by name. It skips entries that are not files, such as devices.
 func (p *Pages) read(from fs.FS, name string) error {
 	info, err := fs.Stat(from, name) // opening a pipe would wait for who writes to it
 	if err != nil || !info.Mode().IsRegular() {
@@ -227,7 +227,7 @@ func checkRules(rules []Rule) error {
 	return nil
 }
 
-// Check says what is wrong with a rule.
+// Check returns the first error in a rule.
 func (r *Rule) Check() error {
 	if r.Pattern == "" || len(r.Pattern) > 2048 || !strings.ContainsAny(r.Pattern, "/*") {
 		return errors.New("want a path such as /a.js or cdn.test/*.js")
@@ -245,13 +245,13 @@ func (r *Rule) Check() error {
 	for i, c := range r.Chunks {
 		delays = append(delays, c.At)
 		if i > 0 && (c.At < r.Chunks[i-1].At || c.To <= r.Chunks[i-1].To && i < len(r.Chunks)-1) || c.To < 0 {
-			return errors.New("chunks stand in the order in which they are sent")
+			return errors.New("chunks must be in the order of their times")
 		}
 	}
 	for i, e := range r.Events {
 		delays = append(delays, e.At)
 		if i > 0 && e.At < r.Events[i-1].At {
-			return errors.New("events stand in the order in which they are sent")
+			return errors.New("events must be in the order of their times")
 		}
 		if strings.ContainsAny(e.Name+e.ID, "\r\n\x00") {
 			return errors.New("the name and the number of an event have one line")
@@ -265,7 +265,7 @@ func (r *Rule) Check() error {
 		for i, m := range s.Sends {
 			delays = append(delays, m.At)
 			if i > 0 && m.At < s.Sends[i-1].At {
-				return errors.New("messages stand in the order in which they are sent")
+				return errors.New("messages must be in the order of their times")
 			}
 		}
 	}
@@ -353,7 +353,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", target)
 		w.WriteHeader(http.StatusMovedPermanently)
 	default:
-		refuse(w, http.StatusNotFound, fmt.Errorf("there is no file for %.300q", r.URL.Path))
+		refuse(w, http.StatusNotFound, fmt.Errorf("no file for %.300q", r.URL.Path))
 	}
 }
 
@@ -412,7 +412,7 @@ func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request, rule *Rule, f 
 	}
 }
 
-// conditional reports whether a request asks for a part, or for what has changed.
+// conditional reports whether a request asks for a range, or for a changed version.
 func conditional(h http.Header) bool {
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since",
 		"If-Unmodified-Since"} {

@@ -139,9 +139,9 @@ func TestPagesAnswer(t *testing.T) {
 		{"head", "HEAD", "/", nil, 200, map[string]string{"Content-Length": "20"}, ""},
 		{"folder", "GET", "/under?a=b", nil, 301, map[string]string{"Location": "under/?a=b"}, ""},
 		{"in a folder", "GET", "/under/", nil, 200, nil, "under"},
-		{"nothing", "GET", "/no", nil, 404, nil, "there is no file for \"/no\"\n"},
-		{"above", "GET", "/../pages.go", nil, 404, nil, "there is no file for \"/../pages.go\"\n"},
-		{"hidden", "GET", "/.git/config", nil, 404, nil, "there is no file for \"/.git/config\"\n"},
+		{"nothing", "GET", "/no", nil, 404, nil, "no file for \"/no\"\n"},
+		{"above", "GET", "/../pages.go", nil, 404, nil, "no file for \"/../pages.go\"\n"},
+		{"hidden", "GET", "/.git/config", nil, 404, nil, "no file for \"/.git/config\"\n"},
 		{"post", "POST", "/", nil, 405, map[string]string{"Allow": "GET, HEAD"},
 			"method \"POST\" is not supported: pages need GET or HEAD\n"},
 		{"cached", "GET", "/text.html", []string{"If-None-Match", tag}, 304,
@@ -173,7 +173,7 @@ func TestPagesAnswer(t *testing.T) {
 			}
 		})
 	}
-	// A part of what is packed is a part of the packed bytes.
+	// A range of a packed body is a range of the packed bytes.
 	r := ask(p, "GET", "/text.html", "Accept-Encoding", "br", "Range", "bytes=0-9")
 	if b, _ := io.ReadAll(r.Body); r.StatusCode != 206 || !bytes.Equal(b, packedAs(p, "br")[:10]) {
 		t.Errorf("%d %x", r.StatusCode, b)
@@ -228,10 +228,10 @@ func TestRulesAreChecked(t *testing.T) {
 		"want a path":                      {Pattern: "a.js"},
 		"is not between 0 and":             {Pattern: "/a", Timing: Timing{Latency: -1}},
 		"10m0s":                            {Pattern: "/a", Timing: Timing{FirstByte: time.Hour}},
-		"chunks stand in the order":        {Pattern: "/a", Timing: Timing{Chunks: []Chunk{{10, 2}, {20, 1}}}},
-		"events stand in the order":        {Pattern: "/a", Events: []Event{{At: 2}, {At: 1}}},
+		"chunks must be in the order":      {Pattern: "/a", Timing: Timing{Chunks: []Chunk{{10, 2}, {20, 1}}}},
+		"events must be in the order":      {Pattern: "/a", Events: []Event{{At: 2}, {At: 1}}},
 		"the name and the number":          {Pattern: "/a", Events: []Event{{Name: "a\nb"}}},
-		"messages stand in the order":      {Pattern: "/a", WebSocket: &WebSocket{Sends: []Message{{At: 2}, {At: 1}}}},
+		"messages must be in the order":    {Pattern: "/a", WebSocket: &WebSocket{Sends: []Message{{At: 2}, {At: 1}}}},
 		"a field of a head":                {Pattern: "/a", CacheControl: "a\r\nb: c"},
 		"there are events or a websocket,": {Pattern: "/a", Events: []Event{{}}, WebSocket: &WebSocket{}},
 	} {
@@ -257,8 +257,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestTiming: nothing comes before its time, by any protocol, and what has no rule does not wait
-// for what has one.
+// TestTiming: no response comes before its time, by any protocol. Files without a rule do not wait
+// for files with one.
 func TestTiming(t *testing.T) {
 	const latency, first, second = 60 * time.Millisecond, 50 * time.Millisecond, 120 * time.Millisecond
 	timed := Rule{Pattern: "/text.html", Timing: Timing{Latency: latency, FirstByte: first,

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestFolderWithAPipe: what is no file is left out, without a wait for somebody to write to it.
+// TestFolderWithAPipe: a pipe is skipped, without waiting for a writer.
 func TestFolderWithAPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("page"), 0o600); err != nil {

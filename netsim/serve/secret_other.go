@@ -4,5 +4,5 @@ package serve
 
 import "io/fs"
 
-// secretShown is false: who may read a file is not in its mode here.
+// secretShown is false: on this system a file's mode does not state its readers.
 func secretShown(fs.FileInfo) bool { return false }

@@ -23,7 +23,7 @@ import (
 // Options of a server.
 type Options struct {
 	Handler   http.Handler
-	Authority *Authority // makes the certificates; nil: there is no TLS and no QUIC
+	Authority *Authority // makes the certificates; nil: TLS and QUIC are off
 	// which names are served, in lower case and without a port; nil: all. Others are refused with a
 	// sentence
 	Hosts func(name string) bool
@@ -33,7 +33,7 @@ type Options struct {
 	Log    *log.Logger    // takes what clients do wrong; nil: nobody does
 
 	Connections int           // open at once; 0: maxConnections. More are closed at once
-	Stall       time.Duration // for how long a client may take nothing of what is sent to it; 0: a minute
+	Stall       time.Duration // how long a client may read nothing of its data; 0: a minute
 	// for how long the head of a request may take to come; 0: half a minute, for a long one takes a
 	// while on a slow line
 	Patience time.Duration
@@ -96,7 +96,7 @@ type socket struct {
 // New returns a server without sockets.
 func New(o Options) (*Server, error) {
 	if o.Handler == nil {
-		return nil, errors.New("serve: there is no handler")
+		return nil, errors.New("serve: no handler")
 	}
 	if o.HTTP1 && o.HTTP2 {
 		return nil, errors.New("serve: of HTTP/1.1 and HTTP/2 each is to be the only one")
@@ -121,10 +121,10 @@ func New(o Options) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.until },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withConnection(ctx, c) },
 	}
-	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This one lets others
-	// say whose turn it is, who heed the priorities that browsers give (see turns), without which a
-	// page would load as from no server that it is likely to meet. It also takes a connection of
-	// which TLS has been taken off, which is how a stream's number and place are known.
+	// Note: net/http's own HTTP/2 sends to all streams in turn up to Go 1.26. This library lets
+	// callers decide the next stream. turns uses the priorities that browsers give. Otherwise a
+	// page would load as from an unusual server. The library also accepts a connection without its
+	// TLS layer, which gives access to a stream's number and offset.
 	s.h1of2 = &http.Server{MaxHeaderBytes: mostHead, ErrorLog: o.Log}
 	if o.Authority != nil {
 		switch {

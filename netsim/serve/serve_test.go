@@ -171,8 +171,8 @@ func TestWitness(t *testing.T) {
 					t.Errorf("%d bytes came, %d went", e.RequestBytes, e.ResponseBytes)
 				}
 			}
-			// An end is noted when its write has returned, which on a busy machine is after the
-			// client has had it and asked again.
+			// An end is recorded when its write has returned. On a busy machine that is after the
+			// client has had it and sent the next request.
 			if es[0].Stream >= es[1].Stream || es[0].FirstByte > es[1].Began || es[0].Ended > es[1].Ended {
 				t.Errorf("the first came from %d to %d, and the second began at %d and ended at %d", es[0].FirstByte,
 					es[0].Ended, es[1].Began, es[1].Ended)
@@ -283,8 +283,8 @@ func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestSecrets: those of TLS are logged for both TCP and QUIC if that is asked, and a connection
-// that goes on where another has ended is known.
+// TestSecrets: on request, TLS secrets are logged for both TCP and QUIC. A resumed connection is
+// recognized.
 func TestSecrets(t *testing.T) {
 	var keys lines
 	x := serveIt(t, Options{Handler: http.NotFoundHandler(), KeyLog: &keys})
@@ -314,7 +314,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// lines is what is logged.
+// lines collects the log.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -366,8 +366,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunNotesAllEnds: when it returns, the end of each connection is noted, also of those of QUIC,
-// whose library says it when it comes to it.
+// TestRunNotesAllEnds: when Run returns, the end of each connection is recorded. The QUIC library
+// reports its ends late.
 func TestRunNotesAllEnds(t *testing.T) {
 	x := serveIt(t, Options{Handler: http.NotFoundHandler()})
 	const n = 20

@@ -2,5 +2,5 @@
 
 package serve
 
-// shallow is of systems that can tell what waits to be sent from what is on its way.
+// shallow is for systems that distinguish data waiting to be sent from data on its way.
 func (c *connection) shallow() {}

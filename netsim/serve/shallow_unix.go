@@ -12,11 +12,11 @@ import (
 // way.
 const mostWaiting = 16 << 10
 
-// shallow keeps it from being decided long before a line has room what is sent on it next: a socket
-// takes megabytes, among which what is more urgent would come too late.
+// shallow makes the order of sending be decided as late as possible. A socket takes megabytes, and
+// more urgent data would come after them.
 //
-// Note: the option alone does not do it. The kernel goes on adding to a packet of 64 KiB that waits
-// already, and asks for room only when it begins another; so it is asked before each write.
+// Note: the option alone is not enough. The kernel adds to a waiting packet of 64 KiB, and checks
+// for room only when it begins another. So shallow checks before each write.
 func (c *connection) shallow() {
 	s, is := c.Conn.(syscall.Conn)
 	if !is {

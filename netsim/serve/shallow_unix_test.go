@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestUrgentResponsesOvertake: of what is less urgent, no more comes before an urgent response than
-// is on its way already, also where a client reads slowly and a socket would take megabytes.
+// TestUrgentResponsesOvertake: before an urgent response, only data on its way may arrive. This
+// also holds if a client reads slowly and a socket would take megabytes.
 func TestUrgentResponsesOvertake(t *testing.T) {
 	// bytes: most is what the client's own socket takes, some segments of a loopback, and few more
 	const long, most = 64 << 20, 768 << 10

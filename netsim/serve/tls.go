@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// secured is a connection with TLS, as handlers of HTTP see it. It is no [tls.Conn], which net/http
-// would take for one that is still to be agreed on.
+// secured is a connection with TLS, as handlers of HTTP see it. It is not a [tls.Conn], since
+// net/http would start a handshake on one.
 type secured struct {
 	*tls.Conn
 	connection *connection
@@ -66,8 +66,8 @@ func (s *Server) secure(ctx context.Context, c *connection) {
 	s.h1in.Give(conn)
 }
 
-// refuseTLS ends a connection on which TLS was not agreed on, with a sentence for those who did not
-// mean TLS at all.
+// refuseTLS ends a connection whose TLS handshake failed. It sends a sentence to clients that did
+// not use TLS at all.
 func (s *Server) refuseTLS(c *connection, err error) {
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && record.Conn != nil && looksLikeHTTP(record.RecordHeader[:]) {

@@ -12,19 +12,21 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// turns says which response of a connection of HTTP/2 may send next, by RFC 9218: the most urgent,
-// and of those that are as urgent one after the other as they were asked for, but the incremental
-// ones a frame each in turn. Where there are both, every other frame is of an incremental one. Of
-// clients that have never told a priority, as old ones do not, all are incremental. What is no part
-// of a body goes first: it is small, and heads of responses, ends, windows of uploads and resets
-// are of use to the client whatever else it waits for.
+// turns selects the response of an HTTP/2 connection that sends next, by RFC 9218:
 //
-// A turn goes by those who have nothing waiting, and a handler has nothing waiting between two
-// parts of a body (see writeAtOnce): there another's frame may go first, so that the line is never
-// idle.
+//   - The most urgent response goes first.
+//   - Responses of equal urgency go one after the other, in the order of their requests.
+//     Incremental ones go a frame each in turn.
+//   - If there are both kinds, every other frame is of an incremental one.
+//   - For clients that never sent a priority, as old ones do, all are incremental.
+//   - Frames that are not part of a body go first. They are small: response heads, ends, upload
+//     windows and resets. They help the client whatever else it waits for.
 //
-// Note: the library has the like of it, but before Go 1.27 it always takes its other one, which
-// sends to all in turn; and what it hears of priorities is nowhere to be had.
+// A response without waiting data is skipped. A handler has no waiting data between two parts of a
+// body (see writeAtOnce). Another response may then send a frame, so the link is never idle.
+//
+// Note: the library has a similar scheduler. But before Go 1.27 it always uses its other one, which
+// sends to all in turn. It does not export the priorities it receives.
 type turns struct {
 	mu      sync.Mutex
 	control []http2.FrameWriteRequest
@@ -170,7 +172,7 @@ func (t *turns) Pop() (http2.FrameWriteRequest, bool) {
 
 // order is that in which streams may send.
 func (t *turns) order(a, b *turn) int {
-	// What is no part of a body waits for nobody.
+	// Frames that are not part of a body do not wait.
 	if as, bs := a.small(), b.small(); as != bs {
 		if as {
 			return -1
@@ -191,7 +193,7 @@ func (t *turns) order(a, b *turn) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// small says that what a stream that waits has to send next is no part of a body.
+// small reports whether the next frame of a waiting stream is not part of a body.
 func (s *turn) small() bool { return s.frames[0].DataSize() == 0 }
 
 // shares says that a stream lets others have turns between its own.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestResponsesEndAsTheirPrioritiesSay: of responses that wait for the same line, each ends with
-// its last byte, and which comes when is as RFC 9218 has it.
+// TestResponsesEndAsTheirPrioritiesSay: responses that wait for the same link each end with their
+// last byte. Their order follows RFC 9218.
 func TestResponsesEndAsTheirPrioritiesSay(t *testing.T) {
 	const frame, frames = 16 << 10, 4
 	body := make([]byte, frame*frames)
@@ -91,7 +91,7 @@ func TestEndsThatComeByThemselves(t *testing.T) {
 	})
 }
 
-// TestPrioritiesThatChange: what is told of a response later, or before it is asked for, counts.
+// TestPrioritiesThatChange: priorities that arrive later, or before the request, count.
 func TestPrioritiesThatChange(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "50000")

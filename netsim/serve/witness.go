@@ -39,7 +39,7 @@ type Exchange struct {
 	URL         string      // with scheme and host
 	Header      http.Header // of the request
 	Pushed      bool
-	Urgency     int // 0, the most urgent, to 7 (RFC 9218), from the field Priority; 3 if nothing is said
+	Urgency     int // 0 (most urgent) to 7 (RFC 9218), from the field Priority; 3 by default
 	Incremental bool
 
 	Status         int

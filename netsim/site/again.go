@@ -9,9 +9,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// ReadReport reads the report that the data of an event have, see [Report.Events]. It takes them
-// for hostile, as what comes from a browser. One with more pictures than an event has room for is
-// not whole, and is refused; so is one of a page that this version does not have, or has
+// ReadReport reads the report from the data of an event, see [Report.Events]. The data is
+// untrusted, as it comes from a browser. A report with more pictures than fit into an event is
+// incomplete and rejected. So is a report of a page that this version does not have, or has
 // differently.
 func ReadReport(data []byte) (Report, error) {
 	var r Report
@@ -27,8 +27,8 @@ func ReadReport(data []byte) (Report, error) {
 	return r, nil
 }
 
-// latest is no time of any recording: 73 years on the rig's clock. Sums and differences of what is
-// before it are numbers still.
+// latest is later than the times of all recordings: 73 years on the rig's clock. Sums and
+// differences of earlier times do not overflow.
 const latest = timeline.Time(1) << 61
 
 // check holds a report against the bounds of those that come from a browser.

@@ -74,7 +74,7 @@ func TestReadReport(t *testing.T) {
 	}
 }
 
-// FuzzReadReport: what is taken is within bounds, and is the same when it is read again.
+// FuzzReadReport: an accepted report is within bounds, and is the same when it is read again.
 func FuzzReadReport(f *testing.F) {
 	f.Add(aReport(f))
 	f.Fuzz(func(t *testing.T, data []byte) {

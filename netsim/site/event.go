@@ -6,8 +6,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// EventSource is who tells of a page's own events, and ReportEvent the one that has all of its
-// report.
+// EventSource is the source of a page's own events. ReportEvent is the event with its whole report.
 const (
 	EventSource = "page"
 	ReportEvent = "report"
@@ -18,8 +17,8 @@ func EventKinds() []string {
 	return []string{"requested", "content", "content-end", "green", "red", ReportEvent}
 }
 
-// Events returns the report as events for a recording, with the source "page": when the page was
-// asked for, its green, its first and last content frame, its red, and the whole report.
+// Events returns the report as events for a recording, with the source "page". They are the page's
+// request, its green, its first and last content frame, its red and the whole report.
 func (r Report) Events() []timeline.Event {
 	name, err := json.Marshal(map[string]any{"page": r.Page.Name, "number": r.Number})
 	if err != nil {

@@ -48,9 +48,9 @@ func galleryPage() Page {
 	return p
 }
 
-// galleryFiles are the pictures as PNG, the same in every run of every program: some kilobytes each
-// that nothing packs any smaller. None of their pixels is as dark as what lies below them, however
-// they are enlarged.
+// galleryFiles are the pictures as PNG, the same in every run of every program. Each has some
+// kilobytes that cannot be packed further. Their pixels are brighter than the background, also when
+// enlarged.
 var galleryFiles = sync.OnceValue(func() [][]byte {
 	var files [][]byte
 	for i := range galleryPictures {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGallery: the page's resources are there, nothing on the way makes them smaller, their areas
-// do not share a pixel, and a picture that is there differs in each from what is there before.
+// TestGallery: the page's resources exist, and the network does not pack them further. Their areas
+// do not share a pixel. Each loaded picture differs everywhere from the background.
 func TestGallery(t *testing.T) {
 	p, err := Find("gallery")
 	if err != nil {

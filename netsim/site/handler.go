@@ -29,8 +29,8 @@ type file struct {
 	body []byte
 }
 
-// files returns every embedded file by its path on the site, and each page by its own, also where
-// several are drawn by one file.
+// files returns every embedded file by its path on the site. Each page has its own path, also if
+// one file draws several.
 func files() map[string]file {
 	all := map[string]file{}
 	err := fs.WalkDir(embedded, "pages", func(name string, d fs.DirEntry, err error) error {
@@ -63,8 +63,8 @@ func files() map[string]file {
 	return all
 }
 
-// Reporting reports whether a path is one by which pages tell of themselves: what is asked for
-// there is no part of what a page is.
+// Reporting reports whether pages use a path for their reports. Requests for such a path are not
+// part of the page.
 func Reporting(path string) bool {
 	switch path {
 	case "/clock", "/report", "/failure":
@@ -132,15 +132,16 @@ func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
 	send(w, f.kind, f.body)
 }
 
-// config is what a page is told about itself; sync.js reads it.
+// config is the configuration that a page gets; sync.js reads it.
 type config struct {
 	Page   Page            `json:"page"`
 	Run    string          `json:"run"` // "" where nobody waits for a report
 	Entry  int             `json:"entry"`
 	Number uint8           `json:"number"` // in the strip's free bits; 0 outside a run
 	Strip  json.RawMessage `json:"strip"`
-	Mark   *mark           `json:"mark"`   // null: none
-	Arrive bool            `json:"arrive"` // what stands before the content is the green that the browser comes from
+	Mark   *mark           `json:"mark"` // null: none
+	// the content follows the green of the browser's previous page
+	Arrive bool `json:"arrive"`
 
 	MaxText    int `json:"max_text"` // of what the page reports: see the limits of a report
 	MaxAnswers int `json:"max_answers"`
@@ -162,7 +163,7 @@ func (s *Site) servePage(w http.ResponseWriter, r *http.Request, p Page, f file)
 		c.Arrive = s.arrive && entry == 0
 		s.opened(entry)
 	}
-	// json.Marshal escapes <, > and &, so the value cannot end the element it stands in.
+	// json.Marshal escapes <, > and &, so the value cannot end its element.
 	value, err := json.Marshal(c)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, err)

@@ -81,7 +81,7 @@ func inputPages() []Page {
 	return []Page{
 		page("pingpong", "Click latency",
 			"a ball that jumps to the other side of a table when a button or a finger comes down anywhere"),
-		page("typing", "Typing latency", "what is typed into a large field"),
+		page("typing", "Typing latency", "typed text in a large field"),
 		page("hover", "Hover menu", "menus that unfold while the pointer is over their names"),
 		page("scroll", "Scroll", "a long page that is scrolled by wheel, keys or fingers"),
 	}

@@ -11,7 +11,7 @@ type Page struct {
 	Name  string `json:"name"`  // as in a playlist
 	Title string `json:"title"` // for people
 	Path  string `json:"path"`  // on the site
-	Draws string `json:"draws"` // what is seen
+	Draws string `json:"draws"` // the visible content
 	// green before the content and red behind it; without, times of red are those for which the
 	// last picture is held
 	Markers bool `json:"markers"`
@@ -23,14 +23,15 @@ type Page struct {
 	// DurationMillis is how long the content plays; it ends with the first animation frame after
 	// it. Of a page that ends by itself it is the longest, and to reach it is to fail.
 	DurationMillis int `json:"duration_ms"`
-	// QuietMillis is, on pages that answer input, after how long without any the content ends, once
-	// there was some; on a gallery page, for how long its last picture stands. 0 on the others.
+	// QuietMillis is how long input must pause before the content ends, on pages that answer input,
+	// once there was some. On a gallery page it is how long the last picture is shown. It is 0 on
+	// the others.
 	QuietMillis int `json:"quiet_ms,omitempty"`
 	// Cadence is in which animation frames the page changes.
 	Cadence Cadence `json:"cadence"`
 	// Layer is with what a framerate page draws; "": a canvas.
 	Layer layer `json:"layer,omitempty"`
-	// Gaps are, for cadenceGaps, the animation frames from one picture to the next, over and over.
+	// Gaps are the animation frames from one picture to the next, repeated, for CadenceGaps.
 	Gaps []int `json:"gaps,omitempty"`
 	// Steps are the changes of a page with cadence CadenceSteps or CadenceParts, in order, the
 	// first at 0. Each is drawn in the first animation frame at or after its time; steps that fall
@@ -88,7 +89,7 @@ type Part struct {
 	Step int      `json:"step"` // that shows it
 	Area
 	Colour string `json:"colour"` // #rrggbb of a box, of letters, of the spinner's lit square
-	// Ground is what lies around letters and squares.
+	// Ground is the colour around letters and squares.
 	Ground string `json:"ground,omitempty"`
 	Text   string `json:"text,omitempty"`
 	Size   int    `json:"size,omitempty"` // of letters
@@ -113,8 +114,8 @@ const (
 type Flip struct {
 	Images int     `json:"images"` // picture id shows image id mod Images; see tearingImage
 	Layers []layer `json:"layers"` // from top to bottom, bands of equal height
-	// Still is for how many animation frames each image stands at first, once and whole, so that
-	// whoever looks knows the set. Then there is another one in each animation frame.
+	// Still is the number of animation frames for which each image is shown whole at first, once,
+	// to show the set. Then each animation frame shows another one.
 	Still int `json:"still"`
 	// Torn says that the page draws torn pictures on purpose. They are in its report.
 	Torn bool `json:"torn,omitempty"`

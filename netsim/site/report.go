@@ -22,14 +22,15 @@ const (
 	maxText     = 512     // bytes of a warning, of the browser's name or of a failure
 	maxMicros   = 1 << 50 // of a page's clock: 35 years
 	maxAnswers  = 4096
-	// eventSlack is µs by which an event may be stamped later than the frame it is told in, and
-	// than the event after it: a frame has the time at which it was due, and a busy browser calls
-	// back for it long after that.
+	// eventSlack is the number of µs by which an event's stamp may be later than the frame that
+	// reports it, and than the next event. A frame has the time at which it was due, and a busy
+	// browser calls back long after that.
 	eventSlack = 1_000_000
 )
 
-// Report is what a page says about itself after it has played, with its times on the rig's clock.
-// All but Page, Number, Entry, Requested and Received are the browser's claims.
+// Report is a page's description of itself after it has played, with its times on the rig's clock.
+// Page, Number and Entry are the rig's; so are Requested and Received. All other fields are the
+// browser's claims.
 type Report struct {
 	Page      Page          `json:"page"`
 	Entry     int           `json:"entry"`        // place in the playlist, from 0
@@ -247,8 +248,8 @@ func (o clockOffset) rig(micros int64) timeline.Interval {
 }
 
 // offset combines the page's questions for the time. The rig's answer was true at some moment
-// between question and answer, so each sample bounds the offset on both sides and all bounds hold
-// at once. Where they contradict each other (a clock was slewed meanwhile) the narrowest sample
+// between question and answer. So each sample bounds the offset on both sides, and all bounds hold
+// at once. If they contradict each other, since a clock was slewed meanwhile, the narrowest sample
 // counts, with a warning.
 func (w *wire) offset(started, received timeline.Time) (clockOffset, string, error) {
 	// How coarse browsers make performance.now, for pages that are isolated and those that are not.

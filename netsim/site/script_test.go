@@ -64,7 +64,7 @@ func sent(t *testing.T, s *Site, path, hooks string) string {
 	return said.Body
 }
 
-// TestScriptCutsItsFailure: whatever a browser calls an error, the rig is told.
+// TestScriptCutsItsFailure: whatever a browser throws, the rig gets an error.
 func TestScriptCutsItsFailure(t *testing.T) {
 	for _, letter := range []string{"x", "é", "日", "😀"} {
 		s := newSite(t, "load")
@@ -81,7 +81,7 @@ func TestScriptCutsItsFailure(t *testing.T) {
 	}
 }
 
-// TestScriptStopsAnswering: a page that is told more than a report takes says so in place of the
+// TestScriptStopsAnswering: a page with more answers than a report holds says so in place of the
 // rest.
 func TestScriptStopsAnswering(t *testing.T) {
 	for _, more := range []int{0, 7} {

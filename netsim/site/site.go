@@ -23,13 +23,13 @@ type Options struct {
 	Strip    json.RawMessage // geometry and code of the strip (strip.Spec), or nil for none
 	Clock    timeline.Clock  // the rig's; nil for timeline.Monotonic
 	Nonce    string          // letters and digits that name this run; "" for random ones
-	// MarkCode has each page draw copy 0 of the strip on its green and red, with the code that the
-	// package documentation gives, so that a marker of another run is not taken for this one's. It
-	// needs Strip.
+	// MarkCode makes each page draw copy 0 of the strip on its green and red, with the code of the
+	// package documentation. So a marker of another run is not mistaken for this one's. It needs
+	// Strip.
 	MarkCode bool
-	// Arrive has the first page begin at once, without a green of its own: the browser comes from a
-	// page that is green, and how long the page takes to appear is what is to be seen. A page that
-	// must know its window's size first is of no use so.
+	// Arrive makes the first page begin at once, without a green of its own. The browser comes from
+	// a green page, and the time until the page appears is measured. It cannot be used with a page
+	// that must know its window's size first.
 	Arrive bool
 }
 

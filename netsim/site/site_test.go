@@ -399,7 +399,7 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// TestArrive: a page that is arrived at shows no green, and is told not to hold any.
+// TestArrive: a page that is arrived at shows and holds no green.
 func TestArrive(t *testing.T) {
 	for _, arrive := range []bool{false, true} {
 		for _, p := range Pages() {

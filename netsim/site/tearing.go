@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The set of images of the tearing pages. They are drawn here, in whole pixels, and sent as PNG, so
-// that what a page should show is known pixel by pixel.
+// The set of images of the tearing pages. They are drawn here, in whole pixels, and sent as PNG. So
+// a page's expected pixels are known.
 const (
 	tearingImages = 4
 	tearingTile   = 80 // side of the squares of the mosaic; each is cut into two triangles
@@ -22,9 +22,9 @@ const (
 )
 
 // tearingColours returns the colours of an image: the mosaic's, the last one for letters. The lumas
-// of two images lie at least 20 apart, whichever of the usual weights is used. So no two images
-// share a pixel at any place, and they do not after a conversion to YUV with halved chroma either,
-// as videos have it. None is near a marker's colour.
+// of two images differ by at least 20, for each of the usual weights. So no two images share a
+// pixel at any place. They do not after a conversion to YUV with halved chroma either, as in
+// videos. None is near a marker's colour.
 func tearingColours(i int) color.Palette {
 	sets := [tearingImages][]color.RGBA{
 		{{24, 32, 72, 255}, {32, 40, 96, 255}, {44, 36, 110, 255}, {20, 50, 84, 255}, {30, 30, 60, 255},

@@ -9,9 +9,9 @@ import (
 // Truth is what a page knows of its own pictures; each kind of page fills what it has. Lengths are
 // CSS pixels of the viewport as it was, and the strip's copies are counted nowhere.
 type Truth struct {
-	// Pixels are all pixels of the viewport outside the strip. Counts are one per drawn picture: on
-	// a load page, how many pixels are already as they will be in the last picture; on a
-	// checkerboard page, how many lie in checkerboard.
+	// Pixels are all pixels of the viewport outside the strip. Counts has one number per drawn
+	// picture. On a load page it is how many pixels already have their final value. On a
+	// checkerboard page it is how many show the grid.
 	Pixels int   `json:"pixels,omitempty"`
 	Counts []int `json:"counts,omitempty"`
 	// StepIDs says which picture was the first with each of the page's steps; shorter than they are
@@ -20,9 +20,9 @@ type Truth struct {
 	Tears   []Tear   `json:"tears,omitempty"` // pictures that were drawn torn
 	Tiles   []Tile   `json:"tiles,omitempty"` // in the order in which they appeared
 	Claims  []Claim  `json:"claims,omitempty"`
-	// Places are where the content of a page that moves was, one per drawn picture. Where a browser
-	// scrolls on a thread of its own, what was seen between may be other places; the first and the
-	// last one are sure.
+	// Places are the positions of the content of a page that moves, one per drawn picture. If a
+	// browser scrolls on a thread of its own, positions seen in between may differ. The first and
+	// the last one are certain.
 	Places []Place `json:"places,omitempty"`
 	// Looks are one per drawn picture, on pages that come back to what they showed: pictures with
 	// the same number look the same, pixel by pixel.
@@ -199,7 +199,7 @@ func (t *Truth) checkClaims() error {
 	for i, c := range t.Claims {
 		switch {
 		case !isName(c.Name), !isName(c.Unit):
-			return fmt.Errorf("report claims %.60q in %.60q: these are no names", c.Name, c.Unit)
+			return fmt.Errorf("report claims %.60q in %.60q: these are not names", c.Name, c.Unit)
 		case math.IsNaN(c.Value), math.Abs(c.Value) > 1e12:
 			return fmt.Errorf("report claims %g", c.Value)
 		case slices.ContainsFunc(t.Claims[:i], func(d Claim) bool { return d.Name == c.Name }):

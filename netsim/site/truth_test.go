@@ -184,8 +184,8 @@ func TestRefusesTruths(t *testing.T) {
 		{"far tile", "checkerboard", tile(0, 1, 9, -1<<40), "at -1099511627776"},
 		{"tile not drawn", "checkerboard", tile(0, 9, 9, 0), "not drawn"},
 		{"tile goes back", "checkerboard", tile(2, 1, 9, 0), "out of order"},
-		{"claim's name", "load", claim("<b>", "ms", 1), "no names"},
-		{"claim's unit", "load", claim("a", "", 1), "no names"},
+		{"claim's name", "load", claim("<b>", "ms", 1), "not names"},
+		{"claim's unit", "load", claim("a", "", 1), "not names"},
 		{"claim's size", "load", claim("a", "ms", 1e13), "claims 1e+13"},
 		{"many claims", "load", map[string]any{"claims": make([]map[string]any, 9)}, "9 claims"},
 		{"claims twice", "load", map[string]any{"claims": []any{
@@ -311,7 +311,7 @@ func TestPlacesAreChecked(t *testing.T) {
 	}
 }
 
-// TestPageSaysThatItCannotPlay: whoever waits for its report is told at once.
+// TestPageSaysThatItCannotPlay: the waiter for its report gets the error at once.
 func TestPageSaysThatItCannotPlay(t *testing.T) {
 	s := newSite(t, "load", "framerate-webgl")
 	for body, status := range map[string]int{

@@ -21,7 +21,7 @@ func (l *Listener) Give(c net.Conn) {
 	select {
 	case l.came <- c:
 	case <-l.closed:
-		_ = c.Close() // whoever connected is told by that
+		_ = c.Close() // closing reports it to the client
 	}
 }
 
