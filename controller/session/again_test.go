@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -72,9 +71,9 @@ func aRun(t *testing.T) (dir string) {
 	}
 	path := filepath.Join(dir, runfolder.RecordingFile)
 	aRecording(t, path)
-	s := &session{Options: Options{Dir: dir, Program: "eideticker first", Retried: 2, NoVideo: true,
-		Test: &suite.Test{Name: "shop"}, Progress: untold{}}, log: slog.New(slog.DiscardHandler)}
-	s.fall = har.New(har.Evidence{
+	s := &run{Options: Options{Dir: dir, Program: "eideticker first", Retried: 2, NoVideo: true,
+		Test: &suite.Test{Name: "shop"}, Progress: untold{}}, journal: newJournal(io.Discard, untold{})}
+	seen := &traffic{fall: har.New(har.Evidence{
 		Down:        20 * time.Millisecond,
 		Connections: []serve.Connection{{ID: 1, Network: "tcp", Accepted: frameAt(6), Protocol: "http/1.1"}},
 		Exchanges: []serve.Exchange{
@@ -84,29 +83,31 @@ func aRun(t *testing.T) (dir string) {
 				Status: 404, Began: frameAt(12), FirstByte: frameAt(15), Ended: frameAt(20), ResponseBytes: 50,
 				DecodedBytes: 50},
 		},
-	})
-	s.record = Record{
+	})}
+	s.add([]string{"the test changed the network: 3g"})
+	record := &Record{
 		Schema: Schema, Version: Version, Test: "shop", State: Failed, Reason: "it was too slow",
 		Environment: report.Environment{report.EnvBrowser: "Chromium 148.0", report.EnvNetwork: "cable: 5Mbit down"},
-		Notes:       []string{"the test changed the network: 3g"},
 		Network: &Network{Profile: "cable", RTT: Asked[time.Duration]{28e6, 28.5e6},
 			Down: Asked[link.Rate]{5e6, 4.9e6}},
 	}
-	s.count()
-	s.record.Recording = RecordingID(path)
+	record.Network.count(seen.fall)
+	seen.figures = record.Network
+	record.Recording = RecordingID(path)
 	r := opened(t, path)
-	s.record.Frames = uint64(r.Frames())
+	record.Frames = uint64(r.Frames())
 	found, err := runfolder.Run(t.Context(), r, runfolder.Settings{Name: "shop", Measures: []string{"speedindex"},
 		T0: "navigation"}, "eideticker first", untold{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found.Results.Notes = append(found.Results.Notes, failedNote+s.record.Reason)
-	if err := s.keep(t.Context(), r, found); err != nil {
+	found.Results.Notes = append(found.Results.Notes, failedNote+record.Reason)
+	if err := s.writeResults(t.Context(), record, r, seen, found); err != nil {
 		t.Fatal(err)
 	}
 	s.note("speedindex was not measured: judged after that")
-	if err := s.record.write(dir); err != nil {
+	record.Notes = s.noted()
+	if err := record.Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

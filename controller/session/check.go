@@ -1,11 +1,17 @@
 package session
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -116,4 +122,83 @@ func checkFile(address string) error {
 		return fmt.Errorf("%s cannot be loaded: %w", address, p.Err)
 	}
 	return err
+}
+
+// answerTimeout limits the time to the begin of a response.
+const answerTimeout = 15 * time.Second
+
+// reached returns an error if a page that the test loaded was unreachable: then the browser showed
+// an error page, which measures like any other. The check follows the recording, so that it warms
+// up no connection and no name. A browser on another machine is not checked.
+func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
+	if ctx.Err() != nil { // a wait for the page's report ended without an error
+		return ctx.Err()
+	}
+	all := slices.DeleteFunc(addresses(r.Test), func(a string) bool { return !strings.HasPrefix(a, "http") })
+	if len(all) == 0 {
+		return nil
+	}
+	if p.pages != nil && p.pages.archive != nil {
+		return answered(all, p.pages.archive, t)
+	}
+	if d, known := description(r.Device); !known || !onThisMachine(d) {
+		r.note("whether the device reached %s is not known here: its picture shows it", all[0])
+		return nil
+	}
+	if p.egress != nil {
+		r.note("the browser went to other machines through a proxy of the rig, which keeps tests of others from its own services: HTTP/3 was not spoken")
+	}
+	slices.Sort(all)
+	for _, address := range slices.Compact(all) {
+		warning, err := reach(ctx, address, p.egress)
+		if err != nil {
+			return err
+		}
+		if warning != "" {
+			r.note("%s", warning)
+		}
+	}
+	return nil
+}
+
+// reach asks for an address as a browser of this machine does, which perhaps goes outside alone,
+// and returns what is to be said of the answer.
+func reach(ctx context.Context, address string, egress *device.EgressPolicy) (note string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("timeout after %v", answerTimeout))
+	defer cancel()
+	// HEAD changes nothing at the server
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
+	if err != nil {
+		return "", err
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	if egress != nil {
+		transport.Proxy, transport.DialContext = nil, egress.DialContext
+	}
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	answer, err := client.Do(request)
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Sprintf("this machine does not trust the certificate of %s: perhaps the browser showed a warning instead of the page", address), nil
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		var of *url.Error // without the address
+		if errors.As(err, &of) {
+			err = of.Err
+		}
+		return "", fmt.Errorf("unreachable address: %s: %w", address, err)
+	}
+	_ = answer.Body.Close() // HEAD has none
+	if answer.StatusCode >= http.StatusBadRequest && answer.StatusCode != http.StatusMethodNotAllowed &&
+		answer.StatusCode != http.StatusNotImplemented {
+		return fmt.Sprintf("the server of %s answers %s: perhaps a page that says so is what was measured", address,
+			answer.Status), nil
+	}
+	return "", nil
 }

@@ -2,7 +2,7 @@ package session
 
 import (
 	"errors"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -104,14 +103,14 @@ func TestReach(t *testing.T) {
 // is known is told.
 func TestUnreachedPage(t *testing.T) {
 	o := options(t, &scene{name: "d"})
-	s := &session{Options: o, log: slog.New(slog.DiscardHandler), record: Record{Environment: report.Environment{}}}
+	s := &run{Options: o, journal: newJournal(io.Discard, untold{})}
 	s.Test.URL = "http://127.0.0.1:1/"
-	if err := s.reached(t.Context()); err != nil || len(s.record.Notes) != 1 ||
-		!strings.Contains(s.record.Notes[0], "not known here") {
-		t.Errorf("on another machine: %v, %q", err, s.record.Notes)
+	if err := s.reached(t.Context(), &prepared{}, nil); err != nil || len(s.noted()) != 1 ||
+		!strings.Contains(s.noted()[0], "not known here") {
+		t.Errorf("on another machine: %v, %q", err, s.noted())
 	}
 	s.Device = local{device.Description{Name: "local", Source: device.Virtual}}
-	if err := s.reached(t.Context()); err == nil || !strings.Contains(err.Error(), "unreachable address") {
+	if err := s.reached(t.Context(), &prepared{}, nil); err == nil || !strings.Contains(err.Error(), "unreachable address") {
 		t.Errorf("on this machine: %v", err)
 	}
 }

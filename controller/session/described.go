@@ -75,7 +75,7 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, goes: w.Goes,
+	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, goes: w.Navigates,
 		wanted: w}
 	limited, cancel := context.WithTimeoutCause(ctx, readyTimeout,
 		fmt.Errorf("not ready within %v", readyTimeout))

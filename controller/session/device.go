@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 
@@ -24,43 +22,28 @@ type Device interface {
 	Open(ctx context.Context, w Wanted) (Stage, error)
 }
 
-// Wanted is what a run asks of a device.
+// Wanted is what a run needs of a device.
 type Wanted struct {
 	Browser   string               // "": the device's first
 	Window    suite.Size           // of the browser's content; zero: the device's own
-	Link      string               // where the green page leads, for browsers that have no address bar
-	Goes      bool                 // the test goes to addresses itself: the browser has an address bar
+	Link      string               // target of the green page, for browsers without an address bar
+	Navigates bool                 // steps go to addresses: the browser needs an address bar
 	Ports     []int                // of this machine, where its pages are served
-	Untrusted bool                 // the test is somebody else's: browsers of this machine are kept from its files
-	Egress    *device.EgressPolicy // all that they reach of the network; nil: what this machine does
-	Network   *testnet.Network     // that its browser is to be in; nil: the device's own
-	Trust     *device.Authority    // of the servers there; nil: nobody of ours
+	Untrusted bool                 // browsers of this machine must not read its files
+	Egress    *device.EgressPolicy // limits browsers of this machine; nil: no limit
+	Network   *testnet.Network     // of the browser; nil: the device's own
+	Trust     *device.Authority    // of the servers there; nil: none
 	Log       *slog.Logger
 }
 
-func (s *session) wanted() Wanted {
-	return Wanted{Browser: s.Browser, Window: s.Test.Window, Link: s.pages.address, Goes: loads(s.Test.Steps),
-		Ports: s.pages.ports, Untrusted: s.Untrusted, Egress: s.egress(), Network: s.network, Trust: s.pages.trusted(),
-		Log: s.log}
-}
-
-// outside is what the test reaches of the network; nil: what this machine does. In a network of the
-// run's own nothing of this machine listens but its pages.
-func (s *session) egress() *device.EgressPolicy {
-	if !s.Untrusted || s.AllowLoopback || s.network != nil {
-		return nil
-	}
-	return &device.EgressPolicy{Pages: s.pages.served}
-}
-
-// loads says that steps go to addresses.
-func loads(steps []suite.Step) bool {
+// navigates reports if steps go to addresses.
+func navigates(steps []suite.Step) bool {
 	return slices.ContainsFunc(steps, func(s suite.Step) bool {
 		switch a := s.Action.(type) {
 		case suite.Load:
 			return true
 		case suite.Loop:
-			return loads(a.Steps)
+			return navigates(a.Steps)
 		}
 		return false
 	})
@@ -139,18 +122,3 @@ func pagesHost(d Device) (string, error) {
 }
 
 const loopback = "127.0.0.1"
-
-// loadedRed shows red as what can be shown on any device: a page.
-type loadedRed struct {
-	browser controller.Browser
-	address string
-}
-
-func (loadedRed) Green(context.Context) error {
-	return fmt.Errorf("the device's screen cannot be painted on: %w", errors.ErrUnsupported)
-}
-
-func (p loadedRed) Red(ctx context.Context) error {
-	_, err := p.browser.Load(ctx, p.address)
-	return err
-}

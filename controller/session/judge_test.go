@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -96,11 +95,11 @@ func TestUnheard(t *testing.T) {
 		if tc.asks {
 			played.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", played.Start(), nil))
 		}
-		s := session{pages: &pages{site: played}}
+		var seen *traffic
 		if tc.looked > 0 {
-			s.fall = &har.Waterfall{Lookups: make([]har.Lookup, tc.looked)}
+			seen = &traffic{fall: &har.Waterfall{Lookups: make([]har.Lookup, tc.looked)}}
 		}
-		got := s.unheard(tc.err)
+		got := unheard(tc.err, played, seen)
 		if errors.Is(got, errUnheard) != tc.want || !tc.want && got != tc.err || tc.want && !errors.Is(got, tc.err) {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -157,16 +156,16 @@ func TestTooManyLost(t *testing.T) {
 		"all may be": {[]uint64{5000}, 1, Passed, ""},
 	} {
 		var log bytes.Buffer
-		s := &session{Options: Options{Test: sceneTest(), MaxLost: tc.most},
-			log: slog.New(slog.NewTextHandler(&log, nil)), found: &runfolder.Found{}}
+		r := &run{Options: Options{Test: sceneTest(), MaxLost: tc.most}, journal: newJournal(&log, untold{})}
+		record, found := &Record{}, &runfolder.Found{}
 		for _, n := range tc.lost {
 			w := report.Window{Start: 0, End: 94, Results: []analyze.Result{{Measure: "fps", State: analyze.Bounded}}}
 			w.Times.Lost = []report.Loss{{Frames: n / 2}, {Frames: n - n/2}}
-			s.found.Results.Windows = append(s.found.Results.Windows, w)
+			found.Results.Windows = append(found.Results.Windows, w)
 		}
-		s.judge()
-		if s.record.State != tc.state || s.record.Reason != tc.reason {
-			t.Errorf("%s: %s, %q", name, s.record.State, s.record.Reason)
+		r.judge(record, found)
+		if record.State != tc.state || record.Reason != tc.reason {
+			t.Errorf("%s: %s, %q", name, record.State, record.Reason)
 		}
 		if told := strings.Contains(log.String(), "the run does not count"); told != (tc.state == Rejected) {
 			t.Errorf("%s: the log has %q", name, &log)

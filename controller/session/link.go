@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
@@ -13,41 +14,65 @@ import (
 )
 
 const (
-	// maxChangesNoted is how often a run says that its line was changed.
-	maxChangesNoted = 4
-	// MaxRemoteChanges is how often the line of one run is changed from outside at most: each time
-	// is an event in its recording.
-	MaxRemoteChanges = 1000
+	maxChangesNoted = 4 // notes of a run about changes of its link
+	// maxRemoteChanges limits the changes of a run by a Remote: each one is an event in the recording.
+	maxRemoteChanges = 1000
 )
 
-// changing is the line of a run at work as far as it is changed: by steps of the test, and from
-// outside.
-type changing struct {
-	set     func(link.Conditions) error // nil: the run has no line
-	mu      sync.Mutex                  // of one change, and of the conditions that it begins with
+// runLink is the link of a run. Steps of the test and a Remote change it.
+type runLink struct {
+	journal *journal
+	set     func(link.Conditions) error
+	mu      sync.Mutex // held for a whole change
+	now     link.Conditions
 	changes int
 }
 
-// changeLine changes the line of a run at work as a step asks, and says what it is then; nil, where
-// the run has none.
-func (s *session) changeLink() func(suite.Link) (string, error) {
-	if s.set == nil {
-		return nil
+// rtt returns the present round-trip time; 0 without a link.
+func (l *runLink) rtt() time.Duration {
+	if l == nil {
+		return 0
 	}
-	return func(l suite.Link) (string, error) {
-		now, err := s.change(l, "the test")
-		return now.Text, err
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now.RTT()
 }
 
-// LinkChange is what a line was changed to.
+// change changes the link and notes who did it. After an error the link is as before.
+func (l *runLink) change(to suite.Link, who string) (c LinkChange, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.Conditions, err = testnet.Changed(l.now, to); err != nil {
+		return LinkChange{}, err
+	}
+	c.At.Earliest = timeline.Monotonic().Now()
+	if err := l.set(c.Conditions); err != nil {
+		return LinkChange{}, fmt.Errorf("change the network: %w", errors.Join(err, l.set(l.now)))
+	}
+	c.At.Latest = timeline.Monotonic().Now()
+	l.now = c.Conditions
+	c.Text = conditionsText(l.now)
+	if to.Profile != "" {
+		c.Text = to.Profile + ": " + c.Text
+	}
+	l.journal.log.Info("the network is another now", "conditions", c.Text, "by", who)
+	switch l.changes++; {
+	case l.changes < maxChangesNoted:
+		l.journal.note("%s changed the network: %s", who, c.Text)
+	case l.changes == maxChangesNoted:
+		l.journal.note("the network was changed more often; the recording's events have all")
+	}
+	return c, nil
+}
+
+// LinkChange is the result of a change of a link.
 type LinkChange struct {
 	Conditions link.Conditions
-	Text       string            // of them, in few words
-	At         timeline.Interval // between which the change lies
+	Text       string            // the conditions in few words
+	At         timeline.Interval // contains the change
 }
 
-// ParseLink reads what a line is to be, and refuses what no line can be.
+// ParseLink parses the conditions of a link. It rejects conditions that no link can have.
 func ParseLink(t suite.LinkText, known suite.Known) (suite.Link, error) {
 	l, err := suite.ParseLink(t, known)
 	if err == nil {
@@ -56,50 +81,23 @@ func ParseLink(t suite.LinkText, known suite.Known) (suite.Link, error) {
 	return l, err
 }
 
-// change changes the line, and notes who did it. One that cannot be had leaves the line as it was.
-func (s *session) change(l suite.Link, who string) (now LinkChange, err error) {
-	s.changing.mu.Lock()
-	defer s.changing.mu.Unlock()
-	if now.Conditions, err = testnet.Changed(s.line, l); err != nil {
-		return LinkChange{}, err
-	}
-	now.At.Earliest = timeline.Monotonic().Now()
-	if err := s.set(now.Conditions); err != nil {
-		return LinkChange{}, fmt.Errorf("change the network: %w", errors.Join(err, s.set(s.line)))
-	}
-	now.At.Latest = timeline.Monotonic().Now()
-	s.line = now.Conditions
-	now.Text = conditionsText(s.line)
-	if l.Profile != "" {
-		now.Text = l.Profile + ": " + now.Text
-	}
-	s.log.Info("the network is another now", "conditions", now.Text, "by", who)
-	switch s.changes++; {
-	case s.changes < maxChangesNoted:
-		s.note("%s changed the network: %s", who, now.Text)
-	case s.changes == maxChangesNoted:
-		s.note("the network was changed more often; the recording's events have all")
-	}
-	return now, nil
-}
-
-// conditionsText is what a line is like, in few words.
+// conditionsText returns conditions in few words.
 func conditionsText(c link.Conditions) string {
 	n := Network{}
 	n.RTT.Asked, n.Down.Asked, n.Up.Asked, n.Loss.Asked = c.RTT(), c.Down.Rate, c.Up.Rate, (c.Down.Loss+c.Up.Loss)/2
 	return n.String()
 }
 
-// Remote changes from outside what the runs of a set are on, while they are at work. The zero value
-// is ready, for one set. It may be used from any goroutine.
+// Remote changes the link of the run that a set is making. The zero value is ready, for one set. It
+// may be used from any goroutine.
 type Remote struct {
-	mu  sync.Mutex // of a change as a whole: a run that ends waits for it
-	run *attended  // nil: none that has a line is at work
+	mu  sync.Mutex // held for a whole change: a run that ends waits for it
+	run *attached  // nil: no run with a link
 }
 
-// attended is a run at work that is changed from outside.
-type attended struct {
-	session *session
+// attached is the run that a Remote changes.
+type attached struct {
+	link    *runLink
 	emit    func(timeline.Event)
 	changes int
 }
@@ -107,41 +105,39 @@ type attended struct {
 // Errors of a Remote.
 var (
 	ErrNoRun          = errors.New("no running job has a network that can be changed")
-	ErrTooManyChanges = fmt.Errorf("the network of the run was changed %d times, which is the limit",
-		MaxRemoteChanges)
+	ErrTooManyChanges = fmt.Errorf("the network of the run was changed %d times, which is the limit", maxRemoteChanges)
 )
 
-// ChangeLink changes the line of the run at work, for a client of some name, as a step of the test
-// would. Where none is that has one, the error is ErrNoRun.
+// ChangeLink changes the link of the present run for a client, as a step of the test does. Without
+// such a run the error is ErrNoRun.
 func (r *Remote) ChangeLink(l suite.Link, client string) (LinkChange, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.run == nil:
 		return LinkChange{}, ErrNoRun
-	case r.run.changes == MaxRemoteChanges:
+	case r.run.changes == maxRemoteChanges:
 		return LinkChange{}, ErrTooManyChanges
 	}
-	now, err := r.run.session.change(l, "client "+client)
+	c, err := r.run.link.change(l, "client "+client)
 	if err != nil {
 		return LinkChange{}, err
 	}
 	r.run.changes++
-	r.run.emit(controller.LinkEvent(now.At, now.Text, client))
-	return now, nil
+	r.run.emit(controller.LinkEvent(c.At, c.Text, client))
+	return c, nil
 }
 
-// attend lets the run be changed from outside, if it has a line, until leave is called: then no
-// change is at work any more, and none begins.
-func (s *session) attend(emit func(timeline.Event)) (leave func()) {
-	if s.Remote == nil || s.set == nil {
+// attach lets a Remote change a link until detach returns. A nil Remote and a nil link do nothing.
+func (r *Remote) attach(l *runLink, emit func(timeline.Event)) (detach func()) {
+	if r == nil || l == nil {
 		return func() {}
 	}
-	turn := func(to *attended) {
-		s.Remote.mu.Lock()
-		defer s.Remote.mu.Unlock()
-		s.Remote.run = to
+	turn := func(to *attached) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.run = to
 	}
-	turn(&attended{session: s, emit: emit})
+	turn(&attached{link: l, emit: emit})
 	return func() { turn(nil) }
 }

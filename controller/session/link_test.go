@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +18,7 @@ import (
 
 // onLink is a run at work on a line that is not there, and what is told of it.
 type onLink struct {
-	*session
+	*runLink
 	remote *Remote
 
 	mu     sync.Mutex
@@ -30,8 +30,7 @@ type onLink struct {
 func newOnLink() *onLink {
 	cable, _ := link.ProfileNamed("cable")
 	o := &onLink{remote: &Remote{}}
-	o.session = &session{Options: Options{Remote: o.remote}, log: slog.New(slog.DiscardHandler)}
-	o.line = cable.Conditions
+	o.runLink = &runLink{journal: newJournal(io.Discard, untold{}), now: cable.Conditions}
 	o.set = func(c link.Conditions) error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -55,21 +54,21 @@ func TestRemoteLink(t *testing.T) {
 	if _, err := o.remote.ChangeLink(slow, "ci"); !errors.Is(err, ErrNoRun) {
 		t.Errorf("before the run: %v", err)
 	}
-	leave := o.attend(o.emit)
+	leave := o.remote.attach(o.runLink, o.emit)
 	before := timeline.Monotonic().Now()
 	now, err := o.remote.ChangeLink(slow, "ci")
 	after := timeline.Monotonic().Now()
 	if err != nil || now.Text != "3g: 1600kbit down, 768kbit up, RTT 300ms" ||
-		now.Conditions.RTT() != 300*time.Millisecond || o.line.Down.Rate != 1600*link.Kbit {
+		now.Conditions.RTT() != 300*time.Millisecond || o.now.Down.Rate != 1600*link.Kbit {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if now.At.Earliest < before || now.At.Latest > after || now.At.Earliest > now.At.Latest {
 		t.Errorf("changed in %v, which is not in %d to %d", now.At, before, after)
 	}
 	lossy := suite.Percent(1)
-	step, err := o.changeLink()(suite.Link{Loss: &lossy})
-	if err != nil || step != "1600kbit down, 768kbit up, RTT 300ms, 1 % lost" {
-		t.Errorf("a step after it: %q, %v", step, err)
+	step, err := o.change(suite.Link{Loss: &lossy}, "the test")
+	if err != nil || step.Text != "1600kbit down, 768kbit up, RTT 300ms, 1 % lost" {
+		t.Errorf("a step after it: %q, %v", step.Text, err)
 	}
 	if now, err = o.remote.ChangeLink(suite.Link{RTT: 50 * time.Millisecond}, "ci"); err != nil ||
 		now.Text != "1600kbit down, 768kbit up, RTT 50ms, 1 % lost" {
@@ -95,10 +94,10 @@ func TestRemoteLink(t *testing.T) {
 	}
 	want := []string{"client ci changed the network: 3g: ", "the test changed the network: 1600kbit",
 		"client ci changed the network: 1600kbit"}
-	if len(o.record.Notes) != len(want) {
-		t.Fatalf("notes %q", o.record.Notes)
+	if len(o.journal.noted()) != len(want) {
+		t.Fatalf("notes %q", o.journal.noted())
 	}
-	for i, n := range o.record.Notes {
+	for i, n := range o.journal.noted() {
 		if !strings.HasPrefix(n, want[i]) {
 			t.Errorf("note %q, want %q", n, want[i])
 		}
@@ -109,7 +108,7 @@ func TestRemoteLink(t *testing.T) {
 // not a line is not tried.
 func TestLinkRefused(t *testing.T) {
 	o := newOnLink()
-	defer o.attend(o.emit)()
+	defer o.remote.attach(o.runLink, o.emit)()
 	if _, err := o.remote.ChangeLink(suite.Link{Profile: "cabel"}, "ci"); err == nil || len(o.was) != 0 {
 		t.Errorf("a network that there is none of: %v, tried %d times", err, len(o.was))
 	}
@@ -119,47 +118,43 @@ func TestLinkRefused(t *testing.T) {
 		t.Errorf("a line that cannot be had: %v", err)
 	}
 	cable, _ := link.ProfileNamed("cable")
-	if len(o.was) != 2 || o.was[1].RTT() != cable.Conditions.RTT() || o.line.RTT() != cable.Conditions.RTT() {
-		t.Errorf("the line was %+v and is %+v", o.was, o.line)
+	if len(o.was) != 2 || o.was[1].RTT() != cable.Conditions.RTT() || o.now.RTT() != cable.Conditions.RTT() {
+		t.Errorf("the line was %+v and is %+v", o.was, o.now)
 	}
-	if len(o.events)+len(o.record.Notes) > 0 {
-		t.Errorf("told of what was not: %+v, %q", o.events, o.record.Notes)
+	if len(o.events)+len(o.journal.noted()) > 0 {
+		t.Errorf("told of what was not: %+v, %q", o.events, o.journal.noted())
 	}
 }
 
-// TestLinkWithoutNetwork: who has no line, or nobody outside, has nothing that could be changed.
+// TestLinkWithoutNetwork: a run without a link, or without a Remote, cannot be changed.
 func TestLinkWithoutNetwork(t *testing.T) {
 	o := newOnLink()
-	o.set = nil
-	leave := o.attend(o.emit)
-	if _, err := o.remote.ChangeLink(suite.Link{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) ||
-		o.changeLink() != nil {
+	detach := o.remote.attach(nil, o.emit)
+	if _, err := o.remote.ChangeLink(suite.Link{Profile: "3g"}, "ci"); !errors.Is(err, ErrNoRun) {
 		t.Errorf("%v", err)
 	}
-	leave()
-	o = newOnLink()
-	o.Remote = nil
-	o.attend(o.emit)()
+	detach()
+	(*Remote)(nil).attach(o.runLink, o.emit)()
 }
 
 // TestLinkTooOften: what somebody outside can put into a recording is bounded.
 func TestLinkTooOften(t *testing.T) {
 	o := newOnLink()
-	defer o.attend(o.emit)()
+	defer o.remote.attach(o.runLink, o.emit)()
 	var err error
-	for i := range MaxRemoteChanges + 1 {
+	for i := range maxRemoteChanges + 1 {
 		if _, err = o.remote.ChangeLink(suite.Link{RTT: time.Duration(i+1) * time.Millisecond}, "ci"); err != nil &&
-			i < MaxRemoteChanges {
+			i < maxRemoteChanges {
 			t.Fatalf("change %d: %v", i+1, err)
 		}
 	}
-	if !errors.Is(err, ErrTooManyChanges) || len(o.events) != MaxRemoteChanges {
+	if !errors.Is(err, ErrTooManyChanges) || len(o.events) != maxRemoteChanges {
 		t.Errorf("%v, %d events", err, len(o.events))
 	}
-	if n := len(o.record.Notes); n != maxChangesNoted || !strings.Contains(o.record.Notes[n-1], "more often") {
-		t.Errorf("notes %q", o.record.Notes)
+	if n := len(o.journal.noted()); n != maxChangesNoted || !strings.Contains(o.journal.noted()[n-1], "more often") {
+		t.Errorf("notes %q", o.journal.noted())
 	}
-	if _, err := o.changeLink()(suite.Link{Profile: "3g"}); err != nil {
+	if _, err := o.change(suite.Link{Profile: "3g"}, "the test"); err != nil {
 		t.Errorf("a step of the test: %v", err)
 	}
 }
@@ -168,7 +163,7 @@ func TestLinkTooOften(t *testing.T) {
 // the one before has left, none is lost, and none is at work when the run is over.
 func TestLinkAtOnce(t *testing.T) {
 	o := newOnLink()
-	leave := o.attend(o.emit)
+	leave := o.remote.attach(o.runLink, o.emit)
 	lossy := suite.Percent(3)
 	var all sync.WaitGroup
 	for i, l := range []suite.Link{{RTT: 40 * time.Millisecond}, {Down: 2_000_000}, {Up: 1_000_000}} {
@@ -180,20 +175,19 @@ func TestLinkAtOnce(t *testing.T) {
 			}
 		})
 	}
-	step := o.changeLink()
 	for range 50 {
-		if _, err := step(suite.Link{Loss: &lossy}); err != nil {
+		if _, err := o.change(suite.Link{Loss: &lossy}, "the test"); err != nil {
 			t.Error(err)
 		}
-		o.note("the page says: nothing")
+		o.journal.note("the page says: nothing")
 	}
 	all.Wait()
-	if c := o.line; c.RTT() != 40*time.Millisecond || c.Down.Rate != 2*link.Mbit || c.Up.Rate != link.Mbit ||
+	if c := o.now; c.RTT() != 40*time.Millisecond || c.Down.Rate != 2*link.Mbit || c.Up.Rate != link.Mbit ||
 		c.Down.Loss != 0.03 {
 		t.Errorf("the line is %+v", c)
 	}
-	if len(o.was) != 200 || len(o.events) != 150 || len(o.record.Notes) != maxChangesNoted+50 {
-		t.Errorf("%d changes, %d events, %d notes", len(o.was), len(o.events), len(o.record.Notes))
+	if len(o.was) != 200 || len(o.events) != 150 || len(o.journal.noted()) != maxChangesNoted+50 {
+		t.Errorf("%d changes, %d events, %d notes", len(o.was), len(o.events), len(o.journal.noted()))
 	}
 
 	begun, free := make(chan struct{}), make(chan struct{})

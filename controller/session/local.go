@@ -40,7 +40,7 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display, goes: w.Goes,
+	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display, goes: w.Navigates,
 		bar: l.AddressBar, network: w.Network, trust: w.Trust, untrusted: w.Untrusted, egress: w.Egress}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())

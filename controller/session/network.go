@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,21 +22,21 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// What a test page's server, and that of the green and the red page, are called on a network of its
-// run's own: a name each, so that the page's is not known before the page is asked for.
+// Names of the servers on a run's own network. The green and the red page have their own name, so
+// that the device resolves the test page's name when it requests that page.
 const (
 	pageHost  = "page.test"
 	greenHost = "green.test"
 )
 
-// Network is the network that a run was made on: what was asked of it, and what packets through it
-// found right before.
+// Network is the network of a run: the conditions that were asked for, and those that probe packets
+// measured before the run.
 type Network struct {
 	Profile  string         `json:"profile,omitempty"`
 	Protocol suite.Protocol `json:"protocol,omitempty"` // with TLS; "": HTTP/1.1 without TLS, or the archive's own
-	// the file with the secrets of TLS, which stays where the run was made; "": nobody has them
+	// the file with the secrets of TLS, which stays in the rig's run folder; "": none
 	KeyLog string `json:"key_log,omitempty"`
-	Seed   uint64 `json:"seed"` // of what chance decided
+	Seed   uint64 `json:"seed"` // of random decisions
 
 	RTT  Asked[time.Duration] `json:"rtt_ns"`
 	Down Asked[link.Rate]     `json:"down_bits_per_second"` // 0: not limited
@@ -46,25 +45,25 @@ type Network struct {
 
 	ProbePackets int `json:"probe_packets"` // of which Loss.Got is a part
 
-	// What went over it in the run, as names, line and servers have seen it.
+	// Traffic of the run, as seen by names, link and servers.
 	Requests     int    `json:"requests"`
-	Missed       int    `json:"missed"`        // of them, that there was nothing to answer with
-	NamesRefused int    `json:"names_refused"` // queries for names that are none of the test world's
-	Connections  int    `json:"connections"`   // over which something was asked
-	BytesUp      uint64 `json:"bytes_up"`      // of IP packets, that the device sent
-	BytesDown    uint64 `json:"bytes_down"`    // and was given
+	Missed       int    `json:"missed"`        // requests without a response to send
+	NamesRefused int    `json:"names_refused"` // queries for names outside of the test world
+	Connections  int    `json:"connections"`   // with a request
+	BytesUp      uint64 `json:"bytes_up"`      // of IP packets, sent by the device
+	BytesDown    uint64 `json:"bytes_down"`    // and received by it
 
-	Replay *Replayed `json:"replay,omitempty"` // where an archive answered
+	Replay *Replayed `json:"replay,omitempty"` // nil: no archive answered
 }
 
-// Asked is a figure as it was asked, and as it was found.
+// Asked is a figure as asked for and as measured.
 type Asked[T any] struct {
 	Asked T `json:"asked"`
 	Got   T `json:"got"`
 }
 
-// checkNetwork says why a test cannot have the network that it asks for, and returns the archive
-// that answers there; nil: there is none.
+// checkNetwork checks the network that a test asks for. It returns the archive that answers there;
+// nil: none.
 func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
 	if !t.Network.Given() {
 		return nil, nil
@@ -85,7 +84,7 @@ func checkNetwork(t *suite.Test) (read *replay.Archive, err error) {
 	return read, err
 }
 
-// checkNetworkOn says why a device cannot have one.
+// checkNetworkOn checks if a device can have the network of a test.
 func checkNetworkOn(t *suite.Test, d device.Description) error {
 	switch {
 	case !t.Network.Given():
@@ -102,45 +101,51 @@ func checkNetworkOn(t *suite.Test, d device.Description) error {
 	return checkProtocolOn(t, d)
 }
 
-// openNetwork makes the network that a test asks for, and probes it; nil: it asks for none. One
-// that is not what was asked is none.
-func (s *session) openNetwork(ctx context.Context) (*testnet.Network, error) {
-	if !s.Test.Network.Given() {
-		return nil, nil
-	}
-	asked, err := testnet.Conditions(s.Test.Network)
+// runNetwork is the test network of a run.
+type runNetwork struct {
+	*testnet.Network
+	link *runLink
+	from timeline.Time // of the run: earlier packets are probes
+}
+
+// openNetwork makes the network that the test asks for, and probes it. It returns the figures of
+// the probes also for a network that it refuses.
+func (r *run) openNetwork(ctx context.Context, archive *replay.Archive) (*runNetwork, *Network, error) {
+	asked, err := testnet.Conditions(r.Test.Network)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	segment, err := s.segment(ctx)
+	segment, err := r.segment(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	o := testnet.Options{Conditions: asked, Seed: s.Seed, Names: []string{"*.test"}, Segment: segment}
-	if s.Test.Network.Replay != "" {
-		o.Names = []string{"*"} // what was not recorded is missed by the archive, which says so
+	o := testnet.Options{Conditions: asked, Seed: r.Seed, Names: []string{"*.test"}, Segment: segment}
+	if archive != nil {
+		o.Names = []string{"*"} // the archive reports names that it does not have as misses
 	}
-	o.ALPN, o.Secure = spoken(s.Test, s.archive)
+	o.ALPN, o.Secure = spoken(r.Test, archive)
 	o.Asked = func(q dns.Query) {
-		s.log.Info("name", "client", q.Client, "name", q.Name, "type", q.Type, "result", string(q.Result))
+		r.log.Info("name", "client", q.Client, "name", q.Name, "type", q.Type, "result", string(q.Result))
 	}
 	n, err := testnet.Open(o)
 	if no := (*link.PrivilegeError)(nil); errors.As(err, &no) {
-		return nil, fmt.Errorf("%w; omit network: in the test to run without a link", err)
+		return nil, nil, fmt.Errorf("%w; omit network: in the test to run without a link", err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := s.probe(ctx, n, asked); err != nil {
-		return nil, errors.Join(err, n.Close())
+	figures, err := r.probe(ctx, n, asked)
+	if err != nil {
+		return nil, figures, errors.Join(err, n.Close())
 	}
-	s.lineFrom, s.line = timeline.Monotonic().Now(), asked
-	return n, nil
+	return &runNetwork{Network: n, link: &runLink{journal: r.journal, set: n.Set, now: asked},
+		from: timeline.Monotonic().Now()}, figures, nil
 }
 
-// segment is the interface behind which the device is; nil: it is a browser of this machine.
-func (s *session) segment(ctx context.Context) (*link.SegmentOptions, error) {
-	d, ok := description(s.Device)
+// segment returns the options of the interface of the device; nil: a browser of this machine has
+// none.
+func (r *run) segment(ctx context.Context) (*link.SegmentOptions, error) {
+	d, ok := description(r.Device)
 	if !ok || d.Source == device.Virtual {
 		return nil, nil
 	}
@@ -148,17 +153,17 @@ func (s *session) segment(ctx context.Context) (*link.SegmentOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &link.SegmentOptions{Interface: d.Network, Log: func(line string) { s.log.Debug("segment", "said", line) }}
+	o := &link.SegmentOptions{Interface: d.Network, Log: func(line string) { r.log.Debug("segment", "said", line) }}
 	if o.AccessPoint, err = accessPointOf(d); err != nil {
 		return nil, fmt.Errorf("device %s: %w", d.Name, err)
 	}
 	return o, nil
 }
 
-// maxPassphrase is what is read of a file that holds one, bytes.
+// maxPassphrase limits a file with a passphrase, in bytes.
 const maxPassphrase = 1 << 10
 
-// accessPointOf is the wireless network by which a device is fed; nil: it has a cable.
+// accessPointOf returns the wireless network of a device; nil: it has a cable.
 func accessPointOf(d device.Description) (*link.AccessPoint, error) {
 	if d.AccessPoint == "" {
 		return nil, nil
@@ -171,7 +176,7 @@ func accessPointOf(d device.Description) (*link.AccessPoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the passphrase of its access point: %w", err)
 	}
-	defer f.Close() // was only read
+	defer f.Close() // only read
 	text, err := io.ReadAll(io.LimitReader(f, maxPassphrase))
 	if err != nil {
 		return nil, fmt.Errorf("read the passphrase of its access point: %w", err)
@@ -184,12 +189,12 @@ func accessPointOf(d device.Description) (*link.AccessPoint, error) {
 	return made, nil
 }
 
-// controlledBeside refuses a device that is told what to do by the interface that would be taken
-// away from this machine.
+// controlledBeside refuses a device whose input uses the interface of the test network. That
+// interface leaves this machine's network during the run.
 func controlledBeside(ctx context.Context, d device.Description) error {
 	i, err := net.InterfaceByName(d.Network)
 	if err != nil {
-		return nil // which is told by who wants the interface itself
+		return nil // opening the network reports it
 	}
 	if k := d.Input.Kind; k == device.InputAgent || k == device.InputWindows {
 		if err := reachedBeside(ctx, d, i, "its input, "+string(k)+":"+d.Input.Target, d.Input.Target); err != nil {
@@ -197,7 +202,7 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 		}
 	}
 	serial, android := d.Android()
-	if android && serial == "" { // the only one, which perhaps was connected by that interface
+	if android && serial == "" { // the only one may use that interface
 		found, err := adb.Server{}.Find(ctx, "")
 		if err != nil {
 			return fmt.Errorf("device %s: %w", d.Name, err)
@@ -215,7 +220,7 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 	return reachedBeside(ctx, d, i, "its adb, "+serial, serial)
 }
 
-// reachedBeside does so with what of a device is reached at host:port.
+// reachedBeside refuses a device whose host:port is reached by the interface.
 func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, what, at string) error {
 	host, _, err := net.SplitHostPort(at)
 	if err != nil {
@@ -243,41 +248,23 @@ func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, 
 	return nil
 }
 
-// joinTimeout is how long a device may take to notice its network and to ask for an address, if its
-// run does not say.
-const joinTimeout = 2 * time.Minute
-
-// joined waits until the device is on the network that is the run's own.
-func (s *session) joined(ctx context.Context) error {
-	limit := cmp.Or(s.join, joinTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("timeout after %v", limit))
-	defer cancel()
-	lease, err := s.network.Await(ctx)
-	if err != nil {
-		return err
-	}
-	s.log.Info("on the network", "address", lease.Address.String(), "mac", lease.MAC, "name", lease.Name)
-	return nil
-}
-
-// NotAsAsked begins the reason of a run that was not made, since its line is another than was asked
-// for.
+// NotAsAsked begins the reason of a run whose link differs from the one that was asked for.
 const NotAsAsked = "the network does not do what was asked of it"
 
-// probes is how often a network is probed before it is refused: a machine that was busy with
-// something else for a moment may have been why.
+// probes limits the attempts to probe a network: a busy machine may distort one.
 const probes = 3
 
-// probe looks whether a network does what was asked, and records what it does.
-func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Conditions) error {
+// probe measures a network and refuses one that differs from the one that was asked for. It returns
+// the last figures also then.
+func (r *run) probe(ctx context.Context, n *testnet.Network, asked link.Conditions) (figures *Network, err error) {
 	var off []string
 	for range probes {
 		got, err := n.Link.Probe(ctx)
 		if err != nil {
-			return err
+			return figures, err
 		}
-		s.record.Network = &Network{
-			Profile: s.Test.Network.Profile, Protocol: s.Test.Network.Protocol, Seed: s.Seed,
+		figures = &Network{
+			Profile: r.Test.Network.Profile, Protocol: r.Test.Network.Protocol, Seed: r.Seed,
 			RTT:  Asked[time.Duration]{asked.RTT(), got.RTT.Median},
 			Down: Asked[link.Rate]{asked.Down.Rate, got.Down}, Up: Asked[link.Rate]{asked.Up.Rate, got.Up},
 			Loss: Asked[float64]{(asked.Down.Loss + asked.Up.Loss) / 2,
@@ -285,16 +272,16 @@ func (s *session) probe(ctx context.Context, n *testnet.Network, asked link.Cond
 			ProbePackets: got.Sent,
 		}
 		off = asked.Off(got)
-		s.log.Info("network", "rtt", got.RTT.Median, "rtt p99", got.RTT.P99, "down", got.Down.String(), "up",
+		r.log.Info("network", "rtt", got.RTT.Median, "rtt p99", got.RTT.P99, "down", got.Down.String(), "up",
 			got.Up.String(), "lost", got.Lost, "of", got.Sent, "off", strings.Join(off, "; "))
 		if len(off) == 0 {
-			return nil
+			return figures, nil
 		}
 	}
-	return fmt.Errorf("%s: %s", NotAsAsked, strings.Join(off, "; "))
+	return figures, fmt.Errorf("%s: %s", NotAsAsked, strings.Join(off, "; "))
 }
 
-// onNetwork listens where the devices of a network find it.
+// onNetwork listens on a test network.
 func onNetwork(n *testnet.Network) listening {
 	return listening{
 		connections: func(port string) (net.Listener, string, error) {
@@ -312,7 +299,7 @@ func onNetwork(n *testnet.Network) listening {
 	}
 }
 
-// String is a network in few words.
+// String returns the conditions that were asked for in few words.
 func (n *Network) String() string {
 	rate := func(r link.Rate) string {
 		if r == 0 {

@@ -178,19 +178,19 @@ func theWaterfall(t *testing.T, browser, dir string, r *Record, file *report.Res
 	defer rec.Close()
 	kinds := map[string]int{}
 	for n, head := range rec.Events() {
-		if head.Source == EventSource {
+		if head.Source == eventSource {
 			e, err := rec.Event(n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			kinds[e.Kind]++
-			if e.Kind == RequestEnded && strings.Contains(string(e.Data), "/load.html") &&
+			if e.Kind == requestEnded && strings.Contains(string(e.Data), "/load.html") &&
 				int64(e.At) != page.Moments.Ended.At {
 				t.Errorf("%s: the page ended at %d, by the recording at %d", browser, page.Moments.Ended.At, e.At)
 			}
 		}
 	}
-	if n := len(read.Log.Entries); kinds[RequestBegun] != n || kinds[RequestEnded] != n {
+	if n := len(read.Log.Entries); kinds[requestBegun] != n || kinds[requestEnded] != n {
 		t.Errorf("%s: the recording tells of %v, there were %d requests", browser, kinds, n)
 	}
 }

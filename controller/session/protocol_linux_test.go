@@ -3,8 +3,8 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -202,12 +202,13 @@ func TestKeysOfARefusedNetwork(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s := &session{Options: Options{Test: &suite.Test{Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}},
-		record: Record{}, log: slog.New(slog.DiscardHandler)}
-	if err := s.probe(t.Context(), n, asked); err == nil || !strings.Contains(err.Error(), NotAsAsked) {
+	r := &run{Options: Options{Test: &suite.Test{Network: suite.Network{Protocol: suite.HTTP2, KeyLog: true}}},
+		journal: newJournal(io.Discard, untold{})}
+	figures, err := r.probe(t.Context(), n, asked)
+	if err == nil || !strings.Contains(err.Error(), NotAsAsked) {
 		t.Fatalf("a line of 10 ms is taken for one of 300: %v", err)
 	}
-	if s.record.Network == nil || s.record.Network.KeyLog != "" {
-		t.Errorf("%+v", s.record.Network)
+	if figures == nil || figures.KeyLog != "" {
+		t.Errorf("%+v", figures)
 	}
 }

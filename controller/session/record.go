@@ -2,12 +2,16 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/runfolder"
+	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
 )
 
@@ -89,10 +93,42 @@ type Record struct {
 	Measured *Measured `json:"measured_by,omitempty"`
 
 	Notes []string `json:"notes"`
+
+	began time.Time // with the monotonic clock
 }
 
-// write writes run.json, so that it is there as a whole or not at all.
-func (r *Record) write(dir string) error {
+// newRecord returns the record of a run that has begun.
+func newRecord(o Options, began time.Time) *Record {
+	return &Record{
+		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File, Address: o.Test.URL,
+		Device: o.Device.Name(), Browser: o.Browser, Labels: o.Labels,
+		State: Running, Attempt: max(o.Attempt, 1), Block: max(o.Block, 1), Place: max(o.Place, 1), WarmUp: o.WarmUp,
+		Seed: o.Seed, StartedWallNS: began.UnixNano(), Program: o.Program, Environment: report.Environment{},
+		began: began,
+	}
+}
+
+// played takes the results of a take.
+func (r *Record) played(t *take) {
+	r.Environment, r.Input = t.environment, t.input
+	r.Frames, r.LostFrames = t.recorded.Stored, t.recorded.Missing
+	r.Pings, r.MissedPings = t.Pings, t.Misses
+	if a := t.Area; a != (frame.Region{}) {
+		r.Area = []int{a.X, a.Y, a.Width, a.Height}
+	}
+	if t.traffic != nil {
+		r.Network = t.traffic.figures
+	}
+}
+
+// measured takes the results of a measurement, apart from those that results.json has.
+func (r *Record) measured(m *measurement) {
+	r.Measured = m.by
+	r.Checks, r.ChecksFailed, r.ChecksNotMade = m.checks.made, m.checks.failed, m.checks.notMade
+}
+
+// Write writes run.json into a run folder, as a whole or not at all.
+func (r *Record) Write(dir string) error {
 	for _, list := range []*[]string{&r.Notes, &r.ChecksFailed, &r.ChecksNotMade} {
 		if *list == nil {
 			*list = []string{}
@@ -105,6 +141,55 @@ func (r *Record) write(dir string) error {
 	return writeWhole(filepath.Join(dir, RecordFile), append(raw, '\n'))
 }
 
+// maxRecordBytes bounds a run.json: an environment and some notes have a few kilobytes.
+const maxRecordBytes = 4 << 20
+
+// ErrVersion is wrapped where a run.json is of another version of the schema.
+var ErrVersion = errors.New("another version of the run.json schema")
+
+// ReadRecord reads a run.json from anywhere.
+func ReadRecord(from io.Reader) (*Record, error) {
+	raw, err := io.ReadAll(io.LimitReader(from, maxRecordBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", RecordFile, err)
+	}
+	if len(raw) > maxRecordBytes {
+		return nil, fmt.Errorf("read %s: larger than %d MiB", RecordFile, maxRecordBytes>>20)
+	}
+	r, err := decodeRecord(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", RecordFile, err)
+	}
+	return r, nil
+}
+
+// decodeRecord looks at schema and version alone first, since the rest may mean something else.
+func decodeRecord(raw []byte) (*Record, error) {
+	var head struct {
+		Schema  string `json:"schema"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, err
+	}
+	switch {
+	case head.Schema != Schema:
+		return nil, fmt.Errorf("schema is %.40q: must be %q", head.Schema, Schema)
+	case head.Version != Version:
+		return nil, fmt.Errorf("%w: the file has version %d, this program reads %d", ErrVersion, head.Version, Version)
+	}
+	var r Record
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, err
+	}
+	switch r.State {
+	case Running, Passed, Failed, Rejected:
+		return &r, nil
+	}
+	return nil, fmt.Errorf("state is %.40q: must be %s, %s, %s or %s", r.State, Running, Passed, Failed, Rejected)
+}
+
+// writeWhole writes a file as a whole or not at all.
 func writeWhole(path string, content []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

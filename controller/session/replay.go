@@ -19,7 +19,7 @@ import (
 type archived struct {
 	name     string
 	replayer *replay.Replayer
-	names    map[string]came
+	names    map[string]schemes
 }
 
 // readArchive reads the archive that a test names.
@@ -85,12 +85,12 @@ func (p *pages) openSecure() error {
 	return err
 }
 
-// came is how what an archive has of a name came: all or a part of it by TLS, or without.
-type came struct{ secure, plain bool }
+// schemes states by which schemes the responses of a name were recorded.
+type schemes struct{ secure, plain bool }
 
 // namesOf are the names of an archive, in lower case.
-func namesOf(a *replay.Archive) map[string]came {
-	names := map[string]came{}
+func namesOf(a *replay.Archive) map[string]schemes {
+	names := map[string]schemes{}
 	for _, e := range a.Exchanges {
 		u, err := url.Parse(e.URL)
 		if err != nil {
@@ -145,13 +145,9 @@ func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
 	return fmt.Errorf("test %s: %s has answers of %s over http://, so Firefox cannot use h3; use Chromium or h2: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
 }
 
-// answered says that what the test loaded is not in the archive: the browser was shown a page that
-// says so.
-func (s *session) answered(addresses []string) error {
-	if s.pages == nil || s.pages.archive == nil {
-		return nil // it did not come to that
-	}
-	a := s.pages.archive
+// answered returns an error if the archive has no response for an address that the test loaded, or
+// none was requested: the browser showed an error page then.
+func answered(addresses []string, a *archived, t *traffic) error {
 	misses := a.replayer.Fidelity().Misses
 	for _, address := range addresses {
 		u, err := url.Parse(address)
@@ -162,23 +158,24 @@ func (s *session) answered(addresses []string) error {
 		if i := slices.IndexFunc(misses, func(m replay.Miss) bool { return m.URL == want }); i >= 0 {
 			return fmt.Errorf("%s has no answer for %s: %s", a.name, address, misses[i].Why)
 		}
-		if !s.asked(u) {
-			return fmt.Errorf("no request to %s reached %s: the browser did not load %s and shows a page of its own", u.Host, a.name, address)
+		if !t.requested(u) {
+			return fmt.Errorf("no request to %s reached %s: the browser did not load %s and shows a page of its own",
+				u.Host, a.name, address)
 		}
 	}
 	return nil
 }
 
-// asked reports whether anything was asked for at the name of an address, or that is not known. By
-// which path browsers write in their own way.
-func (s *session) asked(u *url.URL) bool {
+// requested reports if anything was requested at the name of an address, or that is unknown. Paths
+// are not compared: browsers normalize them.
+func (t *traffic) requested(u *url.URL) bool {
 	name := nameOf(u)
-	// others are asked for by another name
+	// other names are requested in another spelling
 	ascii := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
-	if s.fall == nil || s.unnoted || !ascii {
+	if t == nil || t.unnoted || !ascii {
 		return true
 	}
-	return slices.ContainsFunc(s.fall.Requests, func(r har.Request) bool {
+	return slices.ContainsFunc(t.fall.Requests, func(r har.Request) bool {
 		v, err := url.Parse(r.Served.URL)
 		return err == nil && nameOf(v) == name
 	})
@@ -220,25 +217,22 @@ type Miss struct {
 // maxMisses is how many run.json has.
 const maxMisses = 100
 
-// tellReplayed notes how well the archive has answered.
-func (s *session) tellReplayed() {
-	if s.pages.archive == nil {
-		return
-	}
-	f := s.pages.archive.replayer.Fidelity()
-	told := &Replayed{Archive: s.pages.archive.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed,
-		Fidelity: f.Score(), Misses: []Miss{}}
+// replayed returns how well an archive has answered, and notes misses.
+func (r *run) replayed(a *archived) *Replayed {
+	f := a.replayer.Fidelity()
+	found := &Replayed{Archive: a.name, Exact: f.Exact, Loose: f.Loose, Missed: f.Missed, Fidelity: f.Score(),
+		Misses: []Miss{}}
 	for _, m := range f.Misses[:min(len(f.Misses), maxMisses)] {
-		told.Misses = append(told.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500),
+		found.Misses = append(found.Misses, Miss{m.Method, cut(m.URL, 2000), m.Count, cut(m.Why, 500),
 			cut(m.Nearest, 2000)})
 	}
-	s.record.Network.Replay = told
 	if f.Missed > 0 {
 		first := f.Misses[0]
-		s.note("%s had no answer to %d of %d requests, the first of them %s %s: %s", told.Archive, f.Missed, f.Requests,
+		r.note("%s had no answer to %d of %d requests, the first of them %s %s: %s", a.name, f.Missed, f.Requests,
 			first.Method, cut(first.URL, 200), cut(first.Why, 200))
 	}
 	for _, n := range f.Notes {
-		s.log.Warn("the archive", "note", n)
+		r.log.Warn("the archive", "note", n)
 	}
+	return found
 }

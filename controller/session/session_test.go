@@ -530,11 +530,11 @@ func TestRedPage(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %s", address, body, err, want)
 		}
 	}
-	s := &session{pages: p, stage: &sceneStage{scene: &scene{}}}
-	if err := s.painter().Red(t.Context()); !errors.Is(err, errors.ErrUnsupported) { // what this device's Load says
+	painter := painterOf(&sceneStage{scene: &scene{}}, p.red)
+	if err := painter.Red(t.Context()); !errors.Is(err, errors.ErrUnsupported) { // what this device's Load says
 		t.Errorf("error %v", err)
 	}
-	if err := s.painter().Green(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+	if err := painter.Green(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
 }

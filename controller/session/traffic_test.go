@@ -24,7 +24,7 @@ func TestAskedByTCP(t *testing.T) {
 			Server: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), port), Opened: at}
 	}
 	flows := func(f ...link.Flow) har.Evidence { return har.Evidence{Flows: f} }
-	names := map[string]came{"shop.example": {secure: true}, "cdn.example": {secure: true, plain: true},
+	names := map[string]schemes{"shop.example": {secure: true}, "cdn.example": {secure: true, plain: true},
 		"plain.example": {plain: true}}
 	// The page came by QUIC, for which TCP was tried too; then something was asked for at another
 	// name.
@@ -50,7 +50,7 @@ func TestAskedByTCP(t *testing.T) {
 	spoken.Connections = append(spoken.Connections, serve.Connection{Network: "udp", Secured: 110, Name: "cdn.example"})
 	for name, tc := range map[string]struct {
 		protocol suite.Protocol
-		names    map[string]came
+		names    map[string]schemes
 		seen     har.Evidence
 		want     string
 	}{
@@ -71,7 +71,7 @@ func TestAskedByTCP(t *testing.T) {
 		"beside QUIC":               {suite.HTTP3, names, beside, ""},
 		"h2, a name":                {suite.HTTP2, names, shop("cdn.example"), ""},
 	} {
-		s := &session{}
+		s := &traffic{}
 		s.byTCP = askedByTCP(tc.protocol, tc.names, tc.seen)
 		want := ""
 		if tc.want != "" {
@@ -113,12 +113,11 @@ func TestAskedAtAll(t *testing.T) {
 		"too many":      {"https://shop.example/", []string{"https://cdn.example/"}, true, ""},
 		"as it is read": {"https://b\u00fccher.example/", []string{"https://xn--bcher-kva.example/"}, false, ""},
 	} {
-		s := &session{pages: &pages{archive: &archived{name: "shop.har", replayer: player}}}
-		s.fall, s.unnoted = &har.Waterfall{}, tc.unnoted
+		s := &traffic{fall: &har.Waterfall{}, unnoted: tc.unnoted}
 		for _, a := range tc.asked {
 			s.fall.Requests = append(s.fall.Requests, har.Request{Served: serve.Exchange{URL: a}})
 		}
-		if err := s.answered([]string{tc.address}); (err != nil) != (tc.want != "") || err != nil &&
+		if err := answered([]string{tc.address}, &archived{name: "shop.har", replayer: player}, s); (err != nil) != (tc.want != "") || err != nil &&
 			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
