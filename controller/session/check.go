@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,9 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/suite"
+	"github.com/eideticker/eideticker/netsim/link"
 	"github.com/eideticker/eideticker/netsim/replay"
+	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // Check says why a test cannot be run on devices, before anything is started or written.
@@ -201,4 +205,91 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (no
 			answer.Status), nil
 	}
 	return "", nil
+}
+
+// Address makes an address of what a user writes: a URL, a file that is there, or a host.
+func Address(text string) (string, error) {
+	if u, err := url.Parse(text); err == nil {
+		switch u.Scheme {
+		case "http", "https":
+			if u.Host == "" {
+				return "", fmt.Errorf("%q has no host", text)
+			}
+			return u.String(), nil
+		case "file":
+			return u.String(), nil
+		}
+	}
+	if isFile(text) {
+		abs, err := filepath.Abs(text)
+		if err != nil {
+			return "", err
+		}
+		return (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs)}).String(), nil
+	}
+	host, _, _ := strings.Cut(text, "/")
+	u, err := url.Parse("https://" + text)
+	if err != nil || u.Hostname() == "" || strings.ContainsAny(text, " \t\n\\<>\"") {
+		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
+	}
+	if name := u.Hostname(); name == "localhost" || net.ParseIP(name) != nil {
+		u.Scheme = "http" // nobody has a certificate for these
+	} else if !strings.Contains(host, ".") {
+		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
+	}
+	return u.String(), nil
+}
+
+// PageTest plays one of our own pages.
+func PageTest(p site.Page) *suite.Test {
+	return &suite.Test{Name: p.Name, About: p.Draws, Page: p.Path, Sync: suite.Sync{Markers: true},
+		Timeout: suite.DefaultTimeout}
+}
+
+// urlStill is how long a page must be still to be taken for loaded.
+const urlStill = 3 * time.Second
+
+// URLTest loads an address and looks until nothing changes any more.
+func URLTest(address string) *suite.Test {
+	return &suite.Test{
+		Name: urlName(address), About: "loads " + address, URL: address,
+		Sync: suite.Sync{Still: urlStill}, Timeout: suite.DefaultTimeout,
+	}
+}
+
+// urlName makes a name for files of an address: its host, or its file.
+func urlName(address string) string {
+	rest := address
+	if _, after, ok := strings.Cut(address, "://"); ok {
+		rest = after
+	}
+	if strings.HasPrefix(address, "file:") {
+		rest = strings.TrimSuffix(filepath.Base(rest), filepath.Ext(rest))
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '-' {
+			return c
+		}
+		return '-'
+	}, host), ".-")
+	if name == "" {
+		return "page"
+	}
+	return name[:min(len(name), 60)]
+}
+
+// Known is what test files are held against: the pages that we serve, and all that can be measured.
+func Known() suite.Known {
+	k := suite.Known{Measures: append(analyze.Names(), analyze.QualityName), Values: map[string][]string{}}
+	for _, m := range k.Measures {
+		k.Values[m] = analyze.Values(m)
+	}
+	for _, p := range site.Pages() {
+		k.Pages = append(k.Pages, p.Path)
+	}
+	for _, p := range link.Profiles() {
+		k.Networks = append(k.Networks, p.Name)
+	}
+	return k
 }

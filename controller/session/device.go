@@ -2,14 +2,26 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/input/adb"
+	"github.com/eideticker/eideticker/controller/input/hid"
+	"github.com/eideticker/eideticker/controller/input/remote"
+	"github.com/eideticker/eideticker/controller/input/uinput"
+	"github.com/eideticker/eideticker/controller/input/x11"
 	"github.com/eideticker/eideticker/controller/session/testnet"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -122,3 +134,103 @@ func pagesHost(d Device) (string, error) {
 }
 
 const loopback = "127.0.0.1"
+
+// openInput takes what reaches a device; nil where nothing does.
+func openInput(ctx context.Context, in device.Input) (d input.Driver, err error) {
+	params, err := url.ParseQuery(in.Params)
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in, err)
+	}
+	switch in.Kind {
+	case device.InputNone:
+		return nil, nil
+	case device.InputX11:
+		d, err = driver(x11.Open(in.Target))
+	case device.InputUinput:
+		d, err = uinput.Open(ctx, in.Target, params)
+	case device.InputHID:
+		d, err = hid.Open(ctx, in.Target, params)
+	case device.InputADB:
+		d, err = driver(adb.Open(ctx, adb.Options{Serial: in.Target}))
+	case device.InputWindows, device.InputAgent:
+		d, err = remote.Open(ctx, in.Target, params)
+	default:
+		err = fmt.Errorf("it is given by a browser that is started on a virtual display: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("input %s: %w", in, err)
+	}
+	return d, nil
+}
+
+// noteInput says how near to a hand the input comes, for those who read results.
+func noteInput(env report.Environment, d input.Driver) {
+	if d == nil {
+		return
+	}
+	info := d.Info()
+	env[report.EnvInput] = fmt.Sprintf("%s, %s", info.Driver, info.Realism)
+	if info.Realism == input.Page {
+		env[report.EnvInput] += ": less realistic than events of the operating system"
+	}
+}
+
+// driver keeps a nil of a type from becoming a driver that is not nil.
+func driver[D input.Driver](d D, err error) (input.Driver, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// machine is what this machine tells of itself; what it does not tell is left out. Sources:
+// os-release(5), proc(5), and cpufreq and thermal of the kernel's sysfs ABI.
+func machine() (system, kernel string, env report.Environment) {
+	env = report.Environment{}
+	system = runtime.GOOS
+	for line := range strings.Lines(firstBytes("/etc/os-release")) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			system = strings.Trim(name, `"`)
+		}
+	}
+	kernel = strings.TrimSpace(firstBytes("/proc/sys/kernel/osrelease"))
+	put(env, report.EnvGovernor, strings.TrimSpace(firstBytes("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")))
+	if milli, err := strconv.Atoi(strings.TrimSpace(firstBytes("/sys/class/thermal/thermal_zone0/temp"))); err == nil {
+		put(env, report.EnvTemperature, fmt.Sprintf("%.1f °C", float64(milli)/1000))
+	}
+	return system, kernel, env
+}
+
+// ofThisMachine is the environment of a device that is this machine.
+func ofThisMachine() report.Environment {
+	system, kernel, env := machine()
+	put(env, report.EnvOS, system)
+	put(env, report.EnvKernel, kernel)
+	return env
+}
+
+// ofRig is the environment of any device, as far as the rig is part of it.
+func ofRig() report.Environment {
+	system, kernel, _ := machine()
+	env := report.Environment{}
+	put(env, report.EnvRigOS, strings.TrimSpace(system+" "+kernel))
+	return env
+}
+
+func put(env report.Environment, key, value string) {
+	if value != "" {
+		env[key] = value
+	}
+}
+
+// firstBytes is the beginning of a small file, or "".
+func firstBytes(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close() // was only read
+	b := make([]byte, 4096)
+	n, _ := f.Read(b) // what is not there is not told
+	return strings.ToValidUTF8(string(b[:n]), "?")
+}

@@ -2,7 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"time"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/runfolder"
@@ -132,4 +136,137 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 		c.made++
 	}
 	return c, nil
+}
+
+// Measured is what a run was measured by, apart from what its measures look at: by this it is
+// measured again as at first.
+type Measured struct {
+	// kind of the event from which load figures count; "": what an analysis takes by itself
+	T0       string `json:"t0,omitempty"`
+	StillNS  int64  `json:"still_ns,omitempty"`  // the content ended before a stillness this long
+	EndEvent string `json:"end_event,omitempty"` // or with the last event of this kind
+
+	Cadence  float64 `json:"cadence_fps,omitempty"` // of what is drawn; 0: not known
+	Disjoint bool    `json:"disjoint,omitempty"`    // the page is made of disjoint images
+
+	Answer Answer `json:"response"`
+}
+
+// Answer is what counted as one.
+type Answer struct {
+	Kinds   []string `json:"kinds"`               // of the events that asked
+	Region  []int    `json:"region_px,omitempty"` // where it was expected: x, y, width, height; left out: anywhere
+	Colour  string   `json:"colour,omitempty"`    // that it has, #rrggbb; "": any change
+	LimitNS int64    `json:"limit_ns,omitempty"`  // for it; 0: what an analysis takes by itself
+}
+
+// measuredBy is what settings say of how a run is measured.
+func measuredBy(s runfolder.Settings) *Measured {
+	m := &Measured{T0: s.T0, StillNS: int64(s.Still), EndEvent: s.EndEvent, Cadence: s.FPS.Cadence,
+		Disjoint: s.Tearing.Disjoint}
+	m.Answer = Answer{Kinds: append([]string{}, s.Response.Kinds...), LimitNS: int64(s.Response.Limit)}
+	if r := s.Response.Region; r != (frame.Region{}) {
+		m.Answer.Region = []int{r.X, r.Y, r.Width, r.Height}
+	}
+	if c := s.Response.Colour; c != nil {
+		m.Answer.Colour = fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+	}
+	return m
+}
+
+// Bounds of what a run.json is believed.
+const (
+	maxKinds = 64
+	maxTime  = 24 * time.Hour
+)
+
+var errNoRunWrites = errors.New("no run writes such settings")
+
+// check refuses what no run writes.
+func (m *Measured) check() error {
+	inTime := func(ns int64) bool { return ns >= 0 && ns <= int64(maxTime) }
+	ok := short(m.T0) && short(m.EndEvent) && inTime(m.StillNS) && inTime(m.Answer.LimitNS) && m.Cadence >= 0 &&
+		m.Cadence <= frame.MaxRate
+	ok = ok && len(m.Answer.Kinds) <= maxKinds &&
+		!slices.ContainsFunc(m.Answer.Kinds, func(k string) bool { return k == "" || !short(k) })
+	if !ok {
+		return errNoRunWrites
+	}
+	_, err := m.Answer.region()
+	if err == nil {
+		_, err = m.Answer.colour()
+	}
+	return err
+}
+
+func (a Answer) region() (frame.Region, error) {
+	r := a.Region
+	if len(r) == 0 {
+		return frame.Region{}, nil
+	}
+	if len(r) != 4 || min(r[0], r[1]) < 0 || min(r[2], r[3]) < 1 || slices.Max(r) > frame.MaxSide {
+		return frame.Region{}, errNoRunWrites
+	}
+	return frame.Region{X: r[0], Y: r[1], Width: r[2], Height: r[3]}, nil
+}
+
+func (a Answer) colour() (*analyze.Colour, error) {
+	if a.Colour == "" {
+		return nil, nil
+	}
+	var c analyze.Colour
+	if n, err := fmt.Sscanf(a.Colour, "#%02x%02x%02x", &c.R, &c.G, &c.B); err != nil || n != 3 ||
+		len(a.Colour) != len("#rrggbb") {
+		return nil, errNoRunWrites
+	}
+	return &c, nil
+}
+
+// AsAtFirst has settings measure as the run was measured first, in all that they leave open. Where
+// they say which frames count, or that green and red alone do, nothing else ends the content.
+func (e *Earlier) AsAtFirst(s *runfolder.Settings) {
+	m := e.measured
+	if m == nil {
+		return
+	}
+	if s.T0 == "" {
+		s.T0 = m.T0
+	}
+	if s.Still == 0 && s.EndEvent == "" && s.Limit == 0 && s.To == 0 && !s.Markers {
+		s.Still, s.EndEvent = time.Duration(m.StillNS), m.EndEvent
+	}
+	if s.FPS.Cadence == 0 {
+		s.FPS.Cadence = m.Cadence
+	}
+	if len(s.Tearing.Images) == 0 {
+		s.Tearing.Disjoint = s.Tearing.Disjoint || m.Disjoint
+	}
+	r := &s.Response
+	if len(r.Kinds) == 0 && r.Region == (frame.Region{}) && r.Colour == nil {
+		r.Region, _ = m.Answer.region() // which was checked
+		r.Colour, _ = m.Answer.colour()
+	}
+	if len(r.Kinds) == 0 {
+		r.Kinds = slices.Clone(m.Answer.Kinds)
+	}
+	if r.Limit == 0 {
+		r.Limit = time.Duration(m.Answer.LimitNS)
+	}
+}
+
+// sameAs reports whether settings measure as the run was measured first, and all pixels, exactly:
+// of what is measured otherwise a page does not tell.
+func (m *Measured) sameAs(s runfolder.Settings) bool {
+	if m == nil || !reflect.DeepEqual(m, measuredBy(s)) {
+		return false
+	}
+	rest := s
+	rest.T0, rest.Still, rest.EndEvent, rest.FPS, rest.Tearing.Disjoint = "", 0, "", analyze.FPSOptions{}, false
+	rest.Response.Kinds, rest.Response.Region, rest.Response.Colour, rest.Response.Limit = nil, frame.Region{}, nil, 0
+	// by which no figure differs
+	rest.Name, rest.Measures, rest.Strict, rest.Markers, rest.Nonce = "", nil, false, false, ""
+	if len(rest.Variants)+len(rest.Masks)+len(rest.Tearing.Images)+len(rest.Checkerboard.Colours) == 0 {
+		rest.Variants, rest.Masks, rest.Tearing.Images, rest.Checkerboard.Colours = nil, nil, nil, nil
+	}
+	return reflect.DeepEqual(rest, runfolder.Settings{})
 }

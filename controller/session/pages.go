@@ -273,35 +273,79 @@ func (p *pages) close() error {
 	return errors.Join(err, p.insecure())
 }
 
-// Address makes an address of what a user writes: a URL, a file that is there, or a host.
-func Address(text string) (string, error) {
-	if u, err := url.Parse(text); err == nil {
-		switch u.Scheme {
-		case "http", "https":
-			if u.Host == "" {
-				return "", fmt.Errorf("%q has no host", text)
-			}
-			return u.String(), nil
-		case "file":
-			return u.String(), nil
-		}
+const greenPrefix = "eideticker-green-"
+
+// greenFile is the green page in a folder of its own: browsers follow links to files from files
+// alone.
+type greenFile struct{ *runFolder }
+
+// writeGreenFile puts a page that leads to an address into a new folder in one.
+func writeGreenFile(in, address string) (*greenFile, error) {
+	folder, err := newRunFolder(in, greenPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("write the green page: %w", err)
 	}
-	if isFile(text) {
-		abs, err := filepath.Abs(text)
+	g := &greenFile{folder}
+	if err := os.WriteFile(g.path(), fmt.Appendf(nil, greenPage, html.EscapeString(address)), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("write the green page: %w", err), g.remove())
+	}
+	return g, nil
+}
+
+func (g *greenFile) path() string { return filepath.Join(g.dir, "green.html") }
+
+func (g *greenFile) address() string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(g.path())}).String()
+}
+
+const (
+	runFolderLock = "owner.lock" // held while the run lives
+	// Folders younger than this may not have been locked yet.
+	runFolderSettled = time.Minute
+)
+
+// runFolder is a folder that a run needs while it lives.
+type runFolder struct {
+	dir  string
+	lock *Lock
+}
+
+// newRunFolder makes one whose name begins with a prefix.
+func newRunFolder(in, prefix string) (*runFolder, error) {
+	dir, err := os.MkdirTemp(in, prefix)
+	if err != nil {
+		return nil, err
+	}
+	f := &runFolder{dir: dir}
+	if f.lock, err = tryLock(filepath.Join(dir, runFolderLock)); err != nil {
+		return nil, errors.Join(err, f.remove())
+	}
+	return f, nil
+}
+
+func (f *runFolder) remove() error {
+	var err error
+	if f.lock != nil {
+		err = f.lock.Close()
+	}
+	return errors.Join(err, os.RemoveAll(f.dir))
+}
+
+// removeRunFolders removes those with a prefix whose runs were killed.
+func removeRunFolders(in, prefix string) {
+	dirs, err := filepath.Glob(filepath.Join(in, prefix+"*"))
+	if err != nil {
+		return // a name of the temporary folder that is no pattern: nothing is lost but a clean-up
+	}
+	for _, dir := range dirs {
+		st, err := os.Lstat(dir)
+		if err != nil || time.Since(st.ModTime()) < runFolderSettled || ownFolder(dir) != nil {
+			continue
+		}
+		lock, err := tryLock(filepath.Join(dir, runFolderLock))
 		if err != nil {
-			return "", err
+			continue // its run lives
 		}
-		return (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs)}).String(), nil
+		_ = (&runFolder{dir, lock}).remove() // nothing that could be done about it
 	}
-	host, _, _ := strings.Cut(text, "/")
-	u, err := url.Parse("https://" + text)
-	if err != nil || u.Hostname() == "" || strings.ContainsAny(text, " \t\n\\<>\"") {
-		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
-	}
-	if name := u.Hostname(); name == "localhost" || net.ParseIP(name) != nil {
-		u.Scheme = "http" // nobody has a certificate for these
-	} else if !strings.Contains(host, ".") {
-		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
-	}
-	return u.String(), nil
 }
