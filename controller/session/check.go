@@ -22,14 +22,13 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// Check says why a test cannot be run on devices, before anything is started or written.
+// Check checks if a test can run on devices. It starts and writes nothing.
 func Check(t *suite.Test, on ...Variant) error {
 	_, err := check(t, on...)
 	return err
 }
 
-// check is Check, and returns the archive that answers in the test's network, which it has read;
-// nil: there is none.
+// check is Check. It also returns the archive of the test's network; nil: none.
 func check(t *suite.Test, on ...Variant) (*replay.Archive, error) {
 	read, err := checkNetwork(t)
 	if err == nil {
@@ -58,7 +57,7 @@ func checkOn(t *suite.Test, read *replay.Archive, on []Variant) error {
 			return err
 		}
 		if !onThisMachine(d) {
-			continue // files are of the device then
+			continue // files are on the device
 		}
 		for _, address := range addresses(t) {
 			if err := checkFile(address); err != nil {
@@ -69,7 +68,7 @@ func checkOn(t *suite.Test, read *replay.Archive, on []Variant) error {
 	return nil
 }
 
-// description returns what is known of a device before it is opened.
+// description returns the description of a device, if it has one.
 func description(d Device) (device.Description, bool) {
 	switch d := d.(type) {
 	case *Powered:
@@ -82,13 +81,13 @@ func description(d Device) (device.Description, bool) {
 	return device.Description{}, false
 }
 
-// onThisMachine says that a device's browser is a program of this machine: it has the same files,
-// and the same way to servers.
+// onThisMachine reports if a device's browser is a program of this machine. Then it has the same
+// files and the same network.
 func onThisMachine(d device.Description) bool {
 	return d.Source == device.Virtual || d.Input.Kind == device.InputX11
 }
 
-// addresses are where a test goes, apart from pages of ours.
+// addresses returns the addresses that a test loads, without built-in pages.
 func addresses(t *suite.Test) (all []string) {
 	if t.Page == "" && t.URL != blankPage {
 		all = append(all, t.URL)
@@ -98,12 +97,12 @@ func addresses(t *suite.Test) (all []string) {
 
 const blankPage = "about:blank"
 
-// loaded are the addresses that steps go to.
+// loaded returns the addresses of load steps.
 func loaded(steps []suite.Step) (all []string) {
 	for _, s := range steps {
 		switch a := s.Action.(type) {
 		case suite.Load:
-			if address, err := Address(a.URL); err == nil { // what is none, the step says
+			if address, err := Address(a.URL); err == nil { // the step reports others
 				all = append(all, address)
 			}
 		case suite.Loop:
@@ -113,8 +112,7 @@ func loaded(steps []suite.Step) (all []string) {
 	return all
 }
 
-// checkFile refuses the address of a file that is not there: a browser would show a page of its own
-// instead.
+// checkFile rejects the address of a missing file. A browser would show an error page instead.
 func checkFile(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "file" {
@@ -150,7 +148,8 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 		return nil
 	}
 	if p.egress != nil {
-		r.note("the browser went to other machines through a proxy of the rig, which keeps tests of others from its own services: HTTP/3 was not spoken")
+		r.note("the browser went to other machines through a proxy of the rig, which keeps tests of others from " +
+			"its own services: HTTP/3 was not spoken")
 	}
 	slices.Sort(all)
 	for _, address := range slices.Compact(all) {
@@ -165,9 +164,9 @@ func (r *run) reached(ctx context.Context, p *prepared, t *traffic) error {
 	return nil
 }
 
-// reach asks for an address as a browser of this machine does, which perhaps goes outside alone,
-// and returns what is to be said of the answer.
-func reach(ctx context.Context, address string, egress *device.EgressPolicy) (note string, err error) {
+// reach requests an address as a browser of this machine does. It returns a warning about the
+// response; "": none.
+func reach(ctx context.Context, address string, egress *device.EgressPolicy) (warning string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("timeout after %v", answerTimeout))
 	defer cancel()
 	// HEAD changes nothing at the server
@@ -186,7 +185,8 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (no
 	answer, err := client.Do(request)
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {
-		return fmt.Sprintf("this machine does not trust the certificate of %s: perhaps the browser showed a warning instead of the page", address), nil
+		return fmt.Sprintf("this machine does not trust the certificate of %s: perhaps the browser showed a "+
+			"warning instead of the page", address), nil
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -207,7 +207,7 @@ func reach(ctx context.Context, address string, egress *device.EgressPolicy) (no
 	return "", nil
 }
 
-// Address makes an address of what a user writes: a URL, a file that is there, or a host.
+// Address returns the URL of a user's text: a URL, an existing file, or a host.
 func Address(text string) (string, error) {
 	if u, err := url.Parse(text); err == nil {
 		switch u.Scheme {
@@ -233,23 +233,23 @@ func Address(text string) (string, error) {
 		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
 	}
 	if name := u.Hostname(); name == "localhost" || net.ParseIP(name) != nil {
-		u.Scheme = "http" // nobody has a certificate for these
+		u.Scheme = "http" // these have no certificates
 	} else if !strings.Contains(host, ".") {
 		return "", fmt.Errorf("invalid address %q: neither a file nor a host", text)
 	}
 	return u.String(), nil
 }
 
-// PageTest plays one of our own pages.
+// PageTest returns a test that plays a built-in page.
 func PageTest(p site.Page) *suite.Test {
 	return &suite.Test{Name: p.Name, About: p.Draws, Page: p.Path, Sync: suite.Sync{Markers: true},
 		Timeout: suite.DefaultTimeout}
 }
 
-// urlStill is how long a page must be still to be taken for loaded.
+// urlStill is the stillness after which a page counts as loaded.
 const urlStill = 3 * time.Second
 
-// URLTest loads an address and looks until nothing changes any more.
+// URLTest returns a test that loads an address and ends when its picture is still.
 func URLTest(address string) *suite.Test {
 	return &suite.Test{
 		Name: urlName(address), About: "loads " + address, URL: address,
@@ -257,7 +257,7 @@ func URLTest(address string) *suite.Test {
 	}
 }
 
-// urlName makes a name for files of an address: its host, or its file.
+// urlName returns a file name for an address: its host, or its file.
 func urlName(address string) string {
 	rest := address
 	if _, after, ok := strings.Cut(address, "://"); ok {
@@ -279,7 +279,7 @@ func urlName(address string) string {
 	return name[:min(len(name), 60)]
 }
 
-// Known is what test files are held against: the pages that we serve, and all that can be measured.
+// Known returns the names that test files may use: pages, measures, values and networks.
 func Known() suite.Known {
 	k := suite.Known{Measures: append(analyze.Names(), analyze.QualityName), Values: map[string][]string{}}
 	for _, m := range k.Measures {

@@ -18,12 +18,12 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// described is a device of its own, or a display of this machine that is there already.
+// described is a device beside this machine, or an existing display of this machine.
 type described struct{ device.Description }
 
 func (d described) Name() string { return d.Description.Name }
 
-// Host is the address of the interface by which the device is fed.
+// Host returns the address of the interface to which the device is connected.
 func (d described) Host() (string, error) {
 	if d.Network == "" {
 		return "", nil
@@ -46,8 +46,8 @@ func (d described) Host() (string, error) {
 	return host, nil
 }
 
-// reachable returns the address at which others find this machine: one of IPv4 before others, and
-// none that is of a link alone, which no address bar takes.
+// reachable returns the address of this machine for others. It prefers IPv4. Address bars accept no
+// link-local address.
 func reachable(all []net.Addr) (host string, ok bool) {
 	for _, a := range all {
 		p, err := netip.ParsePrefix(a.String())
@@ -64,7 +64,7 @@ func reachable(all []net.Addr) (host string, ok bool) {
 	return host, host != ""
 }
 
-// How long a device may take to say how it is, and to become ready for a run.
+// Limits for a device to report its health, and to get ready for a run.
 const (
 	healthTimeout = 30 * time.Second
 	readyTimeout  = 2 * time.Minute
@@ -75,8 +75,7 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, goes: w.Navigates,
-		wanted: w}
+	s := &describedStage{link: greenLink{to: w.Link}, ctx: ctx, device: d.Description, name: browser, wanted: w}
 	limited, cancel := context.WithTimeoutCause(ctx, readyTimeout,
 		fmt.Errorf("not ready within %v", readyTimeout))
 	defer cancel()
@@ -86,23 +85,22 @@ func (d described) Open(ctx context.Context, w Wanted) (Stage, error) {
 	return s, nil
 }
 
-// describedStage is such a device at work.
+// describedStage is such a device during a run.
 type describedStage struct {
 	link    greenLink
 	ctx     context.Context // a browser of this machine ends with it
 	device  device.Description
-	name    string // of the browser; "": the one that runs already
+	name    string // of the browser; "": the running one
 	input   input.Driver
 	painter *painter
-	android *device.Android // nil: not known by adb
+	android *device.Android // nil: not an Android device
 	model   string
 	program *device.Browser // of this machine; nil before Launch
 	started bool            // an Android browser was started
-	goes    bool            // the test goes to addresses
 	wanted  Wanted
 	server  adb.Server
-	led     []func(context.Context) error // what takes away again the ways from the device to this machine
-	health  device.Health                 // what an Android device has said of itself
+	ports   []func(context.Context) error // remove the ports that lead from the device to this machine
+	health  device.Health                 // of an Android device
 }
 
 func (s *describedStage) open(ctx context.Context) (err error) {
@@ -116,17 +114,17 @@ func (s *describedStage) open(ctx context.Context) (err error) {
 			return err
 		}
 		s.model = s.android.Model(ctx)
-		if s.device.Network == "" { // pages are served where the device does not reach them
+		if s.device.Network == "" { // the device cannot reach the loopback
 			for _, port := range s.wanted.Ports {
 				remove, err := found.Reverse(ctx, port)
 				if err != nil {
 					return err
 				}
-				s.led = append(s.led, remove)
+				s.ports = append(s.ports, remove)
 			}
 		}
 	}
-	if s.input, err = openInput(ctx, s.device.Input); err != nil { // that it answers is seen here
+	if s.input, err = openInput(ctx, s.device.Input); err != nil { // fails if it does not answer
 		return err
 	}
 	if s.onDisplay() {
@@ -147,21 +145,20 @@ func (s *describedStage) healthy(ctx context.Context) error {
 		s.wanted.say("health", "device", s.device.Name, "says", f.Text, "refused", f.Refused)
 	}
 	if err := s.health.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnfit, err)
+		return fmt.Errorf("%w: %w", errUnfit, err)
 	}
 	return nil
 }
 
-// ErrUnfit says that a device answers, and that a run on it would measure something else than it is
-// meant to.
-var ErrUnfit = errors.New("not fit for a run")
+// errUnfit is the error of a device that answers, but whose state would distort a run.
+var errUnfit = errors.New("not fit for a run")
 
-// intents says that the browser is one that intents reach.
+// intents reports if intents reach the browser.
 func (s *describedStage) intents() bool {
 	return s.android != nil && s.name != "" && s.name != device.Running
 }
 
-// onDisplay says that the device is a display of this machine.
+// onDisplay reports if the device is a display of this machine.
 func (s *describedStage) onDisplay() bool { return s.device.Input.Kind == device.InputX11 }
 
 func (s *describedStage) Source() string { return s.device.Source }
@@ -175,15 +172,14 @@ func (s *describedStage) Painter() controller.Painter {
 	return s.painter
 }
 
-// Launch starts the browser, or, where the device has none that could be started from here, has the
-// one that runs go to the address.
+// Launch starts the browser. If it cannot be started from here, the running one goes to the
+// address.
 func (s *describedStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
 	switch {
 	case s.onDisplay() && s.name != device.Running:
-		// Not the caller's context: the browser is to stay on the screen until the recording has
-		// ended.
+		// Not the caller's context: the browser stays on the screen until the recording has ended.
 		browser, err := device.StartBrowser(s.ctx, device.BrowserOptions{On: s.device.Input.Target, Name: s.name,
-			URL: address, Bars: s.goes, Untrusted: s.wanted.Untrusted, Egress: s.wanted.Egress})
+			URL: address, Bars: s.wanted.Navigates, Untrusted: s.wanted.Untrusted, Egress: s.wanted.Egress})
 		if err != nil {
 			return timeline.Interval{}, err
 		}
@@ -191,7 +187,8 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 		return browser.Started(), nil
 	case s.onDisplay() && s.wanted.Untrusted:
 		return timeline.Interval{},
-			fmt.Errorf("device %s has a browser of its own, which may read local files; untrusted tests need a virtual display: %w", s.device.Name, errors.ErrUnsupported)
+			fmt.Errorf("device %s has a browser of its own, which may read local files; untrusted tests need a "+
+				"virtual display: %w", s.device.Name, errors.ErrUnsupported)
 	case s.intents():
 		s.started = true
 		return s.android.Start(ctx, s.name, address)
@@ -201,15 +198,14 @@ func (s *describedStage) Launch(ctx context.Context, address string) (timeline.I
 
 func (s *describedStage) launched() *device.Browser { return s.program }
 
-// Load goes to an address by an intent, or by hand. By hand it types a fixed time after it has
-// reached for the address bar: what changes first on a screen that is not its own need not be the
-// bar.
+// Load goes to an address with an intent or with input. On a screen of another device, the first
+// change need not be the address bar. So input waits a fixed time after it reached for the bar.
 func (s *describedStage) Load(ctx context.Context, address string) (timeline.Interval, error) {
 	if s.intents() {
 		return s.android.View(ctx, s.name, address)
 	}
 	switch {
-	case s.program != nil && s.goes:
+	case s.program != nil && s.wanted.Navigates:
 		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.device.AddressBar, Clock: timeline.Monotonic()},
 			address)
 	case s.program != nil:
@@ -231,7 +227,7 @@ func (s *describedStage) typed(ctx context.Context, address string) (timeline.In
 
 func (s *describedStage) Ended() <-chan struct{} {
 	if s.program == nil {
-		return nil // what is not ours does not tell
+		return nil // unknown
 	}
 	return s.program.Done()
 }
@@ -269,7 +265,7 @@ func (s *describedStage) About() report.Environment {
 	return env
 }
 
-// Close ends what was started. A browser that was there before stays.
+// Close ends all that was started. A browser that was running before stays.
 func (s *describedStage) Close() error {
 	var errs []error
 	if s.input != nil {
@@ -281,15 +277,15 @@ func (s *describedStage) Close() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), healthTimeout)
 	defer cancel()
 	if s.started {
-		if err := s.android.Stop(ctx, s.name); !errors.Is(err, input.ErrGone) { // nothing can be ended on what is gone
+		if err := s.android.Stop(ctx, s.name); !errors.Is(err, input.ErrGone) { // the device is gone
 			errs = append(errs, err)
 		}
 		s.started = false
 	}
-	for _, remove := range s.led {
+	for _, remove := range s.ports {
 		errs = append(errs, remove(ctx))
 	}
-	s.led = nil
+	s.ports = nil
 	if s.painter != nil {
 		s.painter.close()
 		s.painter = nil

@@ -26,11 +26,11 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Device is what tests run on, one run at a time.
+// Device runs tests, one at a time.
 type Device interface {
-	// Name is how devices.yaml calls it.
+	// Name returns the name in devices.yaml.
 	Name() string
-	// Open makes it ready for one run.
+	// Open prepares the device for one run.
 	Open(ctx context.Context, w Wanted) (Stage, error)
 }
 
@@ -61,23 +61,24 @@ func navigates(steps []suite.Step) bool {
 	})
 }
 
-// Stage is a device that is ready for a run. Close ends what was started on it, and is idempotent.
+// Stage is a device that is ready for a run. Close ends all that was started on it. It is
+// idempotent.
 type Stage interface {
 	controller.Browser
-	// Source is the URI of the source that sees its screen.
+	// Source returns the URI of the source of its screen.
 	Source() string
-	// Input is nil where the device has none, and Painter where nothing but pages can be shown.
+	// Input returns nil if the device has none. Painter returns nil if it can only show pages.
 	Input() input.Driver
 	Painter() controller.Painter
-	// About is what is known of the device and its browser, for results.
+	// About returns the properties of the device and its browser, for results.
 	About() report.Environment
 	Close() error
 }
 
-// Devices are those that there are.
+// Devices are the devices of a file.
 type Devices struct{ list *device.List }
 
-// FindDevices reads the devices of a file, or of where they usually stand; without any there is
+// FindDevices reads a file of devices; "": the usual file. Without a file, there is the device
 // local, a browser on a virtual display of this machine.
 func FindDevices(file string) (*Devices, error) {
 	var schemes []string
@@ -91,18 +92,17 @@ func FindDevices(file string) (*Devices, error) {
 	return &Devices{list}, nil
 }
 
-// Local is this machine, whatever devices its user has described, with any browser; the first that
-// is installed, if none is asked for.
+// Local returns this machine as a device, with any browser. The first installed one is the default.
 func Local() Device {
 	d := device.Local()
 	d.Browsers = nil
 	return local{d}
 }
 
-// Descriptions are what is known of all devices, in the order of the file.
+// Descriptions returns all devices in the order of the file.
 func (d *Devices) Descriptions() []device.Description { return d.list.Devices }
 
-// Find returns a device by its name. That there is none is a *device.UnknownError.
+// Find returns a device by its name. The error of an unknown name is a *device.UnknownError.
 func (d *Devices) Find(name string) (Device, error) {
 	found, err := d.list.Find(name)
 	switch {
@@ -114,13 +114,13 @@ func (d *Devices) Find(name string) (Device, error) {
 	return described{found}, nil
 }
 
-// hosted is a device that does not reach this machine's loopback.
+// hosted is a device that cannot reach this machine's loopback.
 type hosted interface {
-	// Host is the address of this machine at which the device finds pages; "" is the loopback.
+	// Host returns the address of this machine for the device; "": the loopback.
 	Host() (string, error)
 }
 
-// pagesHost is where pages are served for a device.
+// pagesHost returns the address of this machine for pages of a device.
 func pagesHost(d Device) (string, error) {
 	h, ok := d.(hosted)
 	if !ok {
@@ -135,7 +135,7 @@ func pagesHost(d Device) (string, error) {
 
 const loopback = "127.0.0.1"
 
-// openInput takes what reaches a device; nil where nothing does.
+// openInput opens the input driver of a device; nil: it has none.
 func openInput(ctx context.Context, in device.Input) (d input.Driver, err error) {
 	params, err := url.ParseQuery(in.Params)
 	if err != nil {
@@ -163,7 +163,7 @@ func openInput(ctx context.Context, in device.Input) (d input.Driver, err error)
 	return d, nil
 }
 
-// noteInput says how near to a hand the input comes, for those who read results.
+// noteInput adds the realism of the input to an environment.
 func noteInput(env report.Environment, d input.Driver) {
 	if d == nil {
 		return
@@ -175,7 +175,7 @@ func noteInput(env report.Environment, d input.Driver) {
 	}
 }
 
-// driver keeps a nil of a type from becoming a driver that is not nil.
+// driver returns a nil interface for an error, not an interface with a nil pointer.
 func driver[D input.Driver](d D, err error) (input.Driver, error) {
 	if err != nil {
 		return nil, err
@@ -183,8 +183,8 @@ func driver[D input.Driver](d D, err error) (input.Driver, error) {
 	return d, nil
 }
 
-// machine is what this machine tells of itself; what it does not tell is left out. Sources:
-// os-release(5), proc(5), and cpufreq and thermal of the kernel's sysfs ABI.
+// machine returns the known properties of this machine. Sources: os-release(5), proc(5), and
+// cpufreq and thermal of the kernel's sysfs ABI.
 func machine() (system, kernel string, env report.Environment) {
 	env = report.Environment{}
 	system = runtime.GOOS
@@ -201,7 +201,7 @@ func machine() (system, kernel string, env report.Environment) {
 	return system, kernel, env
 }
 
-// ofThisMachine is the environment of a device that is this machine.
+// ofThisMachine returns the environment of a device that is this machine.
 func ofThisMachine() report.Environment {
 	system, kernel, env := machine()
 	put(env, report.EnvOS, system)
@@ -209,7 +209,7 @@ func ofThisMachine() report.Environment {
 	return env
 }
 
-// ofRig is the environment of any device, as far as the rig is part of it.
+// ofRig returns the rig's part of a device's environment.
 func ofRig() report.Environment {
 	system, kernel, _ := machine()
 	env := report.Environment{}
@@ -223,14 +223,14 @@ func put(env report.Environment, key, value string) {
 	}
 }
 
-// firstBytes is the beginning of a small file, or "".
+// firstBytes returns the beginning of a small file; "": it cannot be read.
 func firstBytes(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer f.Close() // was only read
+	defer f.Close() // only read
 	b := make([]byte, 4096)
-	n, _ := f.Read(b) // what is not there is not told
+	n, _ := f.Read(b) // unreadable files count as empty
 	return strings.ToValidUTF8(string(b[:n]), "?")
 }

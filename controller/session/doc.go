@@ -1,25 +1,26 @@
-// Package session makes runs: it takes a device, has package controller run a test on it while
-// package rig records, has package analysis measure what was recorded, and keeps all of it in a run
-// folder. Repeats of a test, with several browsers or devices in turn, are a set.
+// Package session makes runs of tests on devices. [Run] makes one in four steps. It prepares
+// device, network and pages. It plays the test while the screen is recorded. It measures the
+// recording. It keeps all in a run folder. [RunSet] repeats a test, on several browsers or devices in
+// turn.
 //
-// Place in the flow: between the commands that run tests (run, and a daemon's queue) and the
-// packages that do the work. It prints nothing; who calls is told through [Told].
+// It stands between the commands that run tests and the packages that do the work. It does not
+// print. It reports progress through [runfolder.Progress].
 //
 // # A run folder
 //
-//	run.json       what was run, where and how it ended ([Record]); written when the run begins, and again when it has ended
-//	recording.eid  every frame, and what was sent and seen, as events on the frames' clock
-//	results.json   what was measured
+//	run.json       test, device and outcome ([Record]); written when a run begins and ends
+//	recording.eid  every frame; inputs and observations are events on the frames' clock
+//	results.json   the measured values
 //	report.html    the same for people, with pictures/ and video.mp4
-//	log.txt        what happened, a line each
+//	log.txt        one line for each thing that happened
 //
-// A set is a folder of run folders: run-01, run-02 and so on, or, with several browsers or devices,
-// a folder of such for each. Runs that do not count stand in folders below, "rejected" and
-// "warm-up", where comparisons do not look. set.json says in which order they were made.
+// A set is a folder of run folders: run-01, run-02, and so on. With several browsers or devices, it
+// has such a folder for each. Comparisons skip the folders "rejected", "failed" and "warm-up" in
+// them. set.json has the order of the runs.
 //
 // # Failure
 //
-// A run that fails keeps what there is: run.json says "failed" and why, the recording is closed,
-// the log is whole. Nothing is left running, whatever went wrong: the browser, its profile and the
-// display go with the run. A device is locked while it is used ([Lock]).
+// A run that fails keeps all that there is: run.json has the reason, the recording is closed, the
+// log is complete. Browser, profile and display end with every run. A device is locked while it is
+// in use ([Lock]).
 package session

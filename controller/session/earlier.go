@@ -23,32 +23,31 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// Earlier is what a run folder tells of its run beside the recording. It stays when the recording
-// is measured again.
+// Earlier holds the data of a run folder that its recording does not have. It is kept when the
+// recording is measured again.
 type Earlier struct {
 	dir         string
 	name        string
 	environment report.Environment
 	retried     int
-	said        []string        // by the run, before it was measured
-	failed      string          // why it has failed or does not count, or ""
-	network     *report.Network // nil: the run had none of its own
-	fall        *har.Waterfall  // nil: it cannot be drawn
-	har         bool            // it is there, whatever it is like
-	report      *site.Report    // of the only page; nil: it is none of ours, or what it told is not there
-	measured    *Measured       // what it was measured by first; nil: nobody knows
-	checks      string          // what came of them when the run was measured first, or ""
-	made        int             // of them
-	wrong       []string        // of those, the ones that failed
-	notes       []string        // of what could not be read
+	said        []string        // notes of the run, before it was measured
+	failed      string          // why the run failed or was rejected, or ""
+	network     *report.Network // nil: the device's own
+	fall        *har.Waterfall  // nil: unknown
+	har         bool            // the HAR file exists, readable or not
+	report      *site.Report    // of the only page; nil: unknown
+	measured    *Measured       // settings of the first measurement; nil: unknown
+	checks      string          // results of the first measurement's checks, or ""
+	made        int             // number of these checks
+	wrong       []string        // those of them that failed
+	notes       []string        // about files that could not be read
 }
 
-// ReadEarlier reads what lies beside a recording that is going to be measured again. What is of
-// another recording does not count; what cannot be read is told in the notes of the results. The
-// error is that of ctx.
+// ReadEarlier reads the files beside a recording that is measured again. It skips files of another
+// recording. Files that cannot be read become notes of the results. The error is that of ctx.
 func ReadEarlier(ctx context.Context, file string, r *recording.Reader) (*Earlier, error) {
 	e := readEarlier(ctx, file, r)
-	if ctx.Err() != nil { // what it did not read would be lost
+	if ctx.Err() != nil { // unread data would be lost
 		return nil, context.Cause(ctx)
 	}
 	return e, nil
@@ -67,7 +66,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	if results != nil && runfolder.ResultsAreOf(results.Recording, r, file) != nil {
 		return e
 	}
-	if filepath.Base(file) == runfolder.RecordingFile { // which is what a run calls its own
+	if filepath.Base(file) == runfolder.RecordingFile { // the name in run folders
 		if err := e.open(ctx, RecordFile,
 			func(f io.Reader) (err error) { record, err = ReadRecord(f); return err }); err != nil {
 			e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", RecordFile,
@@ -75,7 +74,8 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 		}
 	}
 	if record != nil && !isOf(record, r, results) {
-		e.note("nothing of %s beside the recording is kept: it is of another recording, or does not say that it is of this one", RecordFile)
+		e.note("nothing of %s beside the recording is kept: it is of another recording, or does not say that it is "+
+			"of this one", RecordFile)
 		record = nil
 	}
 	if record != nil {
@@ -88,14 +88,14 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	if results != nil && record != nil {
 		e.said = ownNotes(results.Notes, record.Notes)
 	}
-	delete(e.environment, report.EnvAnalysisBuild) // which is another one now
+	delete(e.environment, report.EnvAnalysisBuild) // another one now
 	e.withNetwork(ctx, record, idOf(r))
 	return e
 }
 
-// isOf reports whether a run.json is of a recording. Those of before have no ID: theirs has as many
-// frames, and what results of it are there call it by the name of the test. Of a run that was
-// killed neither is known.
+// isOf reports if a run.json is of a recording. Records of older programs have no ID. They must
+// have as many frames, and results with the name of their test. A killed run has no number of
+// frames.
 func isOf(record *Record, r *recording.Reader, results *report.Results) bool {
 	if record.Recording != "" {
 		return strings.EqualFold(record.Recording, idOf(r))
@@ -104,20 +104,20 @@ func isOf(record *Record, r *recording.Reader, results *report.Results) bool {
 	return (killed || record.Frames == uint64(r.Frames())) && (results == nil || results.Recording.Name == record.Test)
 }
 
-// idOf is a recording's ID as files of the run folder have it.
+// idOf returns a recording's ID in the form of run.json.
 func idOf(r *recording.Reader) string { return fmt.Sprintf("%x", r.Info().ID) }
 
-// RecordingID is the ID of the recording in a file, for run.json; "" where none can be read.
+// RecordingID returns the ID of a recording file, for run.json; "": it cannot be read.
 func RecordingID(file string) string {
 	r, err := recording.Open(file)
 	if err != nil {
 		return ""
 	}
-	defer r.Close() // was only read
+	defer r.Close() // only read
 	return idOf(r)
 }
 
-// ofRecord takes what results may say of a run.json.
+// ofRecord takes the parts of a run.json that results may have.
 func (e *Earlier) ofRecord(r *Record) {
 	if short(r.Test) {
 		e.name = r.Test
@@ -136,8 +136,7 @@ func (e *Earlier) ofRecord(r *Record) {
 	e.measured = r.Measured
 }
 
-// ofChecks tells of what was held against what the page drew when the run was measured first, for
-// where that is not done again.
+// ofChecks keeps the checks of the first measurement, in case that they are not made again.
 func (e *Earlier) ofChecks(r *Record) {
 	failed, left := len(r.ChecksFailed), len(r.ChecksNotMade)
 	if r.Checks <= 0 && failed == 0 && left == 0 {
@@ -150,17 +149,19 @@ func (e *Earlier) ofChecks(r *Record) {
 		return " (" + cut(strings.Join(list, ", "), 300) + ")"
 	}
 	e.made, e.wrong = r.Checks, r.ChecksFailed
-	e.checks = fmt.Sprintf("of %d checks that were made against what the page drew when it was measured first, %d failed%s; %d more could not be made%s", r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade)) + notAgain
+	e.checks = fmt.Sprintf("of %d checks that were made against what the page drew when it was measured first, %d "+
+		"failed%s; %d more could not be made%s",
+		r.Checks, failed, which(r.ChecksFailed), left, which(r.ChecksNotMade)) + notAgain
 }
 
-// These end the note of them.
+// Ends of the note of checks.
 const (
 	notAgain    = "; they are not made again"
 	notAllAgain = "; not all of them are made again"
 )
 
-// withReport reads what a page told of itself, which the recording has. Where several were played,
-// which window is whose is not known here.
+// withReport reads the page's report from the recording. With several reports, their windows are
+// unknown.
 func (e *Earlier) withReport(r *recording.Reader) {
 	var data []byte
 	for n, event := range r.Events() {
@@ -182,16 +183,16 @@ func (e *Earlier) withReport(r *recording.Reader) {
 	}
 	told, err := site.ReadReport(data)
 	if err != nil {
-		e.note("what was measured is not held against what the page drew, since what it told of that cannot be used: %v", err)
+		e.note("what was measured is not held against what the page drew, since what it told of that cannot be "+
+			"used: %v", err)
 		return
 	}
 	e.report = &told
 }
 
-// HoldAgainst holds what was measured again against what the page drew, as was done when the run
-// was measured first, before [Earlier.Keep]. The page tells of all of its pixels, from green to its
-// end: of what is measured otherwise than at first, or nobody knows how it was at first, nothing is
-// known.
+// HoldAgainst compares new results with the page's report. Call it before [Earlier.Keep]. The
+// report describes all pixels from green to the page's end. So results of other settings than the
+// first ones are not compared.
 func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfolder.Settings, found *runfolder.Found) {
 	if e.report == nil || !e.measured.sameAs(s) || len(found.Outcomes) != 1 || found.Outcomes[0] == nil {
 		return
@@ -216,8 +217,7 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfol
 	}
 }
 
-// madeAgain reports whether checks are no fewer than those that were made at first, and have those
-// that failed then.
+// madeAgain reports if there are as many checks as at first, with all that failed then.
 func (e *Earlier) madeAgain(checks []report.Check) bool {
 	n, made := 0, map[string]bool{}
 	for i := range checks {
@@ -228,11 +228,11 @@ func (e *Earlier) madeAgain(checks []report.Check) bool {
 	return n >= e.made && !slices.ContainsFunc(e.wrong, func(what string) bool { return !made[what] })
 }
 
-// short reports whether results may have a text as a name.
+// short reports if a text may be a name in results.
 func short(text string) bool { return len(text) <= 300 && utf8.ValidString(text) }
 
-// ownNotes are what the run itself has said: they stand before what is said of the measuring, and
-// run.json has them too.
+// ownNotes returns the notes of the run itself. They precede those of the measurement and are in
+// run.json too.
 func ownNotes(results, record []string) []string {
 	n := 0
 	for n < min(len(results), len(record)) && results[n] == record[n] && !strings.HasPrefix(results[n],
@@ -246,8 +246,8 @@ func (e *Earlier) note(format string, args ...any) {
 	e.notes = append(e.notes, cut(fmt.Sprintf(format, args...), 1000))
 }
 
-// open reads a file of the folder, if it is there, until ctx ends. Pipes are none: to open one is
-// to wait for who writes into it.
+// open reads a file of the folder, if it exists, until ctx ends. It rejects pipes: opening one
+// waits for a writer.
 func (e *Earlier) open(ctx context.Context, name string, read func(io.Reader) error) error {
 	path := filepath.Join(e.dir, name)
 	st, err := os.Lstat(path)
@@ -264,7 +264,7 @@ func (e *Earlier) open(ctx context.Context, name string, read func(io.Reader) er
 	if err != nil {
 		return err
 	}
-	defer f.Close() // was only read
+	defer f.Close() // only read
 	return read(untilDone{ctx, f})
 }
 
@@ -281,9 +281,8 @@ func (u untilDone) Read(b []byte) (int, error) {
 	return u.Reader.Read(b)
 }
 
-// withNetwork reads what the network brought, where the run had one of its own. A HAR file is the
-// run's if its run.json lies beside it, or the results name it, and it does not say that it is of
-// another recording.
+// withNetwork reads the traffic of a run with its own network. A HAR file belongs to the run if
+// run.json is beside it, or if the results name it. A HAR file of another recording is skipped.
 func (e *Earlier) withNetwork(ctx context.Context, record *Record, id string) {
 	switch {
 	case e.network == nil && (record == nil || record.Network == nil):
@@ -304,7 +303,7 @@ func (e *Earlier) withNetwork(ctx context.Context, record *Record, id string) {
 		e.note("no waterfall is drawn of what the network brought: %s is of another recording", HARFile)
 		e.fall, e.har = nil, false
 	}
-	if e.network == nil { // of a run that was not measured, or by a program that left it out
+	if e.network == nil { // not measured, or by an older program
 		if e.network = record.Network.results(e.fall); !sound(e.network) {
 			e.note("what %s says of the network is not kept: no run writes such figures", RecordFile)
 			e.network, e.fall = nil, nil
@@ -314,7 +313,7 @@ func (e *Earlier) withNetwork(ctx context.Context, record *Record, id string) {
 	e.network.File = ""
 }
 
-// sound reports whether a run could have written what its run.json says of the network.
+// sound reports if a run can have written the network part of its run.json.
 func sound(n *report.Network) bool {
 	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Missed),
 		int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
@@ -330,12 +329,10 @@ func sound(n *report.Network) bool {
 	return n.Requests >= len(n.List) && short(n.Profile)
 }
 
-// Name is that of the test, or what the recording was called when it was measured before; "" where
-// neither is known.
+// Name returns the name of the test, or else of the earlier results; "": unknown.
 func (e *Earlier) Name() string { return e.name }
 
-// Keep puts into new results what the run brought that is in no recording. What of the network
-// belongs in a folder is told by [Earlier.Network].
+// Keep adds the run's data to new results. [Earlier.Network] has the data for the folder.
 func (e *Earlier) Keep(found *runfolder.Found) {
 	results := &found.Results
 	carry(results, e.retried, e.said, e.environment)
@@ -349,20 +346,20 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 	results.Network = e.network
 }
 
-// carry puts into results what is known of a run and not of its recording.
+// carry adds data of a run to results.
 func carry(results *report.Results, retried int, notes []string, environment report.Environment) {
 	results.RetriedRuns = retried
 	results.Notes = append(slices.Clone(notes), results.Notes...)
 	maps.Copy(results.Environment, environment)
 }
 
-// These begin the note in the results of a run that has failed, and of one that does not count.
+// Beginnings of the note of a run that failed or was rejected.
 const (
 	failedNote   = "the run has failed: "
 	rejectedNote = "the run does not count: "
 )
 
-// why is that note; "" of a run that counts.
+// why returns that note; "": the run counts.
 func (r *Record) why() string {
 	switch r.State {
 	case Failed:
@@ -373,8 +370,7 @@ func (r *Record) why() string {
 	return ""
 }
 
-// Network is what the run's network brought, for the folder that is written; nil: it had none of
-// its own.
+// Network returns the traffic of the run's network, for a folder; nil: the device's own network.
 func (e *Earlier) Network(to string) *runfolder.Network {
 	if e.network == nil {
 		return nil
@@ -389,13 +385,13 @@ func (e *Earlier) Network(to string) *runfolder.Network {
 		}
 		return n
 	}
-	if e.fall != nil { // what cannot be read stays where it is
+	if e.fall != nil { // an unreadable file stays in its folder
 		results.File, n.HAR = HARFile, e.linkHAR
 	}
 	return n
 }
 
-// linkHAR puts the HAR file into another folder.
+// linkHAR links or copies the HAR file into another folder.
 func (e *Earlier) linkHAR(dir string) error {
 	from, to := filepath.Join(e.dir, HARFile), filepath.Join(dir, HARFile)
 	if os.Link(from, to) == nil {

@@ -104,7 +104,8 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 	all := record.WindowFrames + record.WindowLost
 	if lost := float64(record.WindowLost) / float64(max(all, 1)); lost > r.MaxLost {
 		record.State = Rejected
-		record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g %%; "+
+		record.Reason = fmt.Sprintf("the capture lost %d of %d frames of what is measured, %.1f %%: more than %.3g "+
+			"%%; "+
 			"a quieter machine or a smaller window: loses fewer, and --max-lost says how many may be",
 			record.WindowLost, all, 100*lost, 100*r.MaxLost)
 		r.log.Warn("the run does not count", "reason", record.Reason)

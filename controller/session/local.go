@@ -12,10 +12,9 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/input/webdriver"
-	"github.com/eideticker/eideticker/controller/session/testnet"
 )
 
-// local is this machine: a virtual display for each run, and a browser on it.
+// local is this machine, with a browser on a new virtual display for each run.
 type local struct{ device.Description }
 
 const (
@@ -41,14 +40,14 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, name: browser, display: display, goes: w.Navigates,
-		bar: l.AddressBar, network: w.Network, trust: w.Trust, untrusted: w.Untrusted, egress: w.Egress}
+	s := &localStage{link: greenLink{to: w.Link}, ctx: ctx, wanted: w, name: browser, display: display,
+		bar: l.AddressBar}
 	if s.painter, err = newPainter(display.Name()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	switch l.Input.Kind {
 	case device.InputWebdriver:
-		s.page = &pageHand{}
+		s.page = &pageInput{}
 		s.input = s.page
 		return s, nil
 	case device.InputX11:
@@ -62,21 +61,17 @@ func (l local) Open(ctx context.Context, w Wanted) (Stage, error) {
 
 // localStage is a virtual display with a browser.
 type localStage struct {
-	link      greenLink
-	ctx       context.Context // browser and display end with it
-	name      string
-	display   *device.Display
-	browser   *device.Browser // nil before Launch
-	painter   *painter
-	input     input.Driver
-	page      *pageHand // the input, where that is of the browser itself; else nil
-	goes      bool      // the test goes to addresses
-	bar       device.AddressBar
-	screen    controller.Screen    // that the run sees; nil: none yet
-	network   *testnet.Network     // that the browser is in; nil: this machine's
-	trust     *device.Authority    // of the servers there; nil: nobody of ours
-	untrusted bool                 // the test is somebody else's
-	egress    *device.EgressPolicy // all that it reaches of the network; nil: what this machine does
+	link    greenLink
+	ctx     context.Context // browser and display end with it
+	wanted  Wanted
+	name    string // of the browser
+	display *device.Display
+	browser *device.Browser // nil before Launch
+	painter *painter
+	input   input.Driver
+	page    *pageInput // the input, if it is the browser's own; else nil
+	bar     device.AddressBar
+	screen  controller.Screen // of the run; nil before watchBy
 }
 
 func (s *localStage) Source() string {
@@ -92,13 +87,14 @@ func (s *localStage) Painter() controller.Painter {
 	return s.painter
 }
 
-// Launch returns when the browser fills the screen, and when it was told to start.
+// Launch waits until the browser fills the screen. It returns the time of its start.
 func (s *localStage) Launch(ctx context.Context, address string) (timeline.Interval, error) {
-	// Not the caller's context: the browser is to stay on the screen until the recording has ended.
-	o := device.BrowserOptions{Display: s.display, Name: s.name, URL: address, Bars: s.goes &&
-		s.page == nil, Remote: s.page != nil, Untrusted: s.untrusted, Egress: s.egress, Authority: s.trust}
-	if s.network != nil {
-		o.Start = s.network.Link.Device.Start
+	// Not the caller's context: the browser stays on the screen until the recording has ended.
+	w := &s.wanted
+	o := device.BrowserOptions{Display: s.display, Name: s.name, URL: address, Bars: w.Navigates && s.page == nil,
+		Remote: s.page != nil, Untrusted: w.Untrusted, Egress: w.Egress, Authority: w.Trust}
+	if w.Network != nil {
+		o.Start = w.Network.Link.Device.Start
 	}
 	browser, err := device.StartBrowser(s.ctx, o)
 	if err != nil {
@@ -119,28 +115,28 @@ func (s *localStage) Load(ctx context.Context, address string) (timeline.Interva
 	switch {
 	case s.page != nil:
 		return s.page.navigate(ctx, address)
-	case s.goes:
+	case s.wanted.Navigates:
 		return typeAddress(ctx, device.Typed{Input: s.input, Bar: s.bar, Clock: timeline.Monotonic(), Opens: s.opens},
 			address)
 	}
 	return s.link.follow(ctx, s.input, address)
 }
 
-// watchBy has the stage see what its browser does.
+// watchBy sets the screen on which the stage sees its browser.
 func (s *localStage) watchBy(screen controller.Screen) { s.screen = screen }
 
 const (
-	// barLimit is how long it is waited for that the address bar shows that it was reached: it may
-	// have been reached before, and look the same.
+	// barLimit limits the wait for a change of the address bar. A bar that had the focus before may
+	// look the same.
 	barLimit = 10 * time.Second
-	// calm is how long nothing changes on a screen whose next change is the bar's, and calmLimit
-	// how long that is waited for: a page may move for ever.
+	// calm is the stillness after which the next change is the bar's. calmLimit limits the wait for
+	// it: a page may move forever.
 	calm      = 500 * time.Millisecond
 	calmLimit = 5 * time.Second
 )
 
-// opens reaches the address bar and waits until something on the screen has changed, as a user
-// does: a browser whose page is busy opens it later, and loses what is typed before.
+// opens reaches for the address bar and waits until the screen changes, as a user does. A browser
+// with a busy page opens the bar later, and loses text that is typed before.
 func (s *localStage) opens(ctx context.Context, reach func(context.Context) error) error {
 	if s.screen == nil {
 		return reach(ctx)
@@ -169,7 +165,7 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 		if err != nil {
 			cancel(err)
 		} else {
-			// from here on: what was not reached cannot look the same
+			// from here on: a bar without the focus cannot look the same
 			late = time.AfterFunc(barLimit, func() { cancel(same) })
 		}
 		reached <- err
@@ -192,7 +188,7 @@ func (s *localStage) opens(ctx context.Context, reach func(context.Context) erro
 	return seen
 }
 
-// typeAddress goes to an address by the bar of a browser of this machine.
+// typeAddress goes to an address with the address bar of a browser of this machine.
 func typeAddress(ctx context.Context, t device.Typed, address string) (timeline.Interval, error) {
 	asked, err := Address(address)
 	if err != nil {
@@ -204,14 +200,14 @@ func typeAddress(ctx context.Context, t device.Typed, address string) (timeline.
 	return t.Go(ctx, asked)
 }
 
-// greenLink is the link that covers the green page, by which a browser without bars goes to the
-// test's address: once, and nowhere else.
+// greenLink is the link on the green page. A browser without an address bar follows it to the
+// test's address, once.
 type greenLink struct {
 	to   string
 	left bool
 }
 
-// follow goes to an address, if it is that of the link.
+// follow goes to an address, if it is the link's target.
 func (l *greenLink) follow(ctx context.Context, hand input.Driver, address string) (timeline.Interval, error) {
 	asked, err := Address(address)
 	if err != nil {
@@ -219,7 +215,8 @@ func (l *greenLink) follow(ctx context.Context, hand input.Driver, address strin
 	}
 	if to, err := Address(l.to); err != nil || to != asked || l.left {
 		return timeline.Interval{},
-			fmt.Errorf("the browser fills the screen and has no address bar: it only loads the test's address: %w", errors.ErrUnsupported)
+			fmt.Errorf("the browser fills the screen and has no address bar: it only loads the test's address: %w",
+				errors.ErrUnsupported)
 	}
 	l.left = true
 	if hand == nil {
@@ -278,70 +275,68 @@ func (s *localStage) Close() error {
 	return errors.Join(append(errs, s.display.Close())...)
 }
 
-// pageHand gives input to the page of a browser, by WebDriver BiDi. There is nobody to give it to
-// before the browser runs.
-type pageHand struct {
+// pageInput is the input of a browser's page, by WebDriver BiDi. It fails before the browser runs.
+type pageInput struct {
 	driver *webdriver.Driver // nil before reach
 }
 
-// reachTimeout is how long a browser whose window is there may take until it listens.
+// reachTimeout limits the time from a browser's window until it listens.
 const reachTimeout = 30 * time.Second
 
-// reach connects to a browser that has been started.
-func (h *pageHand) reach(ctx context.Context, b *device.Browser) error {
+// reach connects to a browser.
+func (p *pageInput) reach(ctx context.Context, b *device.Browser) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, reachTimeout, fmt.Errorf("timeout after %v", reachTimeout))
 	defer cancel()
 	endpoint, err := b.Endpoint(ctx)
 	if err != nil {
 		return err
 	}
-	h.driver, err = webdriver.Open(ctx, endpoint)
+	p.driver, err = webdriver.Open(ctx, endpoint)
 	return err
 }
 
 var errNoPage = errors.New("webdriver: the browser has not been started")
 
-// navigate has the page go to an address: keys that are given to a page do not reach the browser's
-// address bar.
-func (h *pageHand) navigate(ctx context.Context, address string) (timeline.Interval, error) {
+// navigate loads an address. Keys of a page's input do not reach the browser's address bar.
+func (p *pageInput) navigate(ctx context.Context, address string) (timeline.Interval, error) {
 	asked, err := Address(address)
 	if err != nil {
 		return timeline.Interval{}, err
 	}
-	if h.driver == nil {
+	if p.driver == nil {
 		return timeline.Interval{}, errNoPage
 	}
-	return h.driver.Navigate(ctx, asked)
+	return p.driver.Navigate(ctx, asked)
 }
 
-// Do is as [input.Driver] has it.
-func (h *pageHand) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
-	if h.driver == nil {
+// Do implements [input.Driver].
+func (p *pageInput) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
+	if p.driver == nil {
 		return timeline.Interval{}, errNoPage
 	}
-	return h.driver.Do(ctx, at, actions...)
+	return p.driver.Do(ctx, at, actions...)
 }
 
-// Release is as [input.Driver] has it.
-func (h *pageHand) Release(ctx context.Context) error {
-	if h.driver == nil {
+// Release implements [input.Driver].
+func (p *pageInput) Release(ctx context.Context) error {
+	if p.driver == nil {
 		return nil
 	}
-	return h.driver.Release(ctx)
+	return p.driver.Release(ctx)
 }
 
-// Info is as [input.Driver] has it.
-func (h *pageHand) Info() input.Info {
-	if h.driver == nil {
+// Info implements [input.Driver].
+func (p *pageInput) Info() input.Info {
+	if p.driver == nil {
 		return webdriver.Info("")
 	}
-	return h.driver.Info()
+	return p.driver.Info()
 }
 
-// Close is as [input.Driver] has it.
-func (h *pageHand) Close() error {
-	if h.driver == nil {
+// Close implements [input.Driver].
+func (p *pageInput) Close() error {
+	if p.driver == nil {
 		return nil
 	}
-	return h.driver.Close()
+	return p.driver.Close()
 }

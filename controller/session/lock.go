@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// BusyError says that somebody else uses a device.
+// BusyError is the error of a device that is in use.
 type BusyError struct {
 	Device string
 	By     string // "process 123", or ""
@@ -22,7 +22,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("device %s is in use by %s; wait for it with --wait", e.Device, e.Holder())
 }
 
-// Holder says who has the device.
+// Holder returns the user of the device.
 func (e *BusyError) Holder() string {
 	if e.By == "" {
 		return "another run"
@@ -30,13 +30,13 @@ func (e *BusyError) Holder() string {
 	return e.By
 }
 
-// Lock keeps a device for one process. It goes with the process, however that ends.
+// Lock reserves a device for one process. It ends with the process.
 type Lock struct{ file *os.File }
 
-// lockAgain is how often a device that is in use is tried.
+// lockAgain is the time between two attempts to lock a device.
 const lockAgain = 200 * time.Millisecond
 
-// Locks is a folder of locks. The empty one is the usual folder.
+// Locks is a folder of locks; "": the usual folder.
 type Locks string
 
 // Take locks a device in the usual folder.
@@ -44,7 +44,7 @@ func Take(ctx context.Context, device string, wait bool) (*Lock, error) {
 	return Locks("").Take(ctx, device, wait)
 }
 
-// Take locks a device, and with wait waits until it is free or ctx ends. Otherwise a device that is
+// Take locks a device. With wait, it waits until the device is free or ctx ends. Without, a device
 // in use is a *BusyError.
 func (in Locks) Take(ctx context.Context, device string, wait bool) (*Lock, error) {
 	path, err := in.path(device)
@@ -71,12 +71,12 @@ func (in Locks) Take(ctx context.Context, device string, wait bool) (*Lock, erro
 
 var oddLetters = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// LockVariable is the variable of the environment that names the folder of locks where that is not
-// the usual one, such as for a service and whoever is to wait for it.
+// LockVariable is the environment variable with the folder of locks. A service and its clients may
+// need another one than the usual folder.
 const LockVariable = "EIDETICKER_LOCK_DIR"
 
-// lockFolder is the same for all that one user runs: what a login shell has in its environment,
-// cron and services do not. It goes when the machine is started anew.
+// lockFolder returns the folder of all of a user's processes. It does not depend on a login shell's
+// environment, which cron and services lack. A reboot empties it.
 func lockFolder() string {
 	if dir := os.Getenv(LockVariable); dir != "" {
 		return dir
@@ -98,24 +98,24 @@ func (in Locks) path(device string) (string, error) {
 	return filepath.Join(dir, "device-"+oddLetters.ReplaceAllString(device, "_")+".lock"), nil
 }
 
-// holder tells who has a lock.
+// holder returns the process that has a lock; "": unknown.
 func holder(f *os.File) string {
 	b := make([]byte, 32)
-	n, _ := f.ReadAt(b, 0) // an empty file tells nothing
+	n, _ := f.ReadAt(b, 0) // an empty file has no number
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n]))); err == nil && pid > 0 {
 		return "process " + strconv.Itoa(pid)
 	}
 	return ""
 }
 
-// note writes who has the lock into its file, for others to tell.
+// note writes this process's number into the lock's file.
 func (l *Lock) note() {
 	if l.file.Truncate(0) == nil {
-		_, _ = l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0) // it is only told
+		_, _ = l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0) // only for messages
 	}
 }
 
-// Close gives the device back. It is idempotent.
+// Close releases the device. It is idempotent.
 func (l *Lock) Close() error {
 	if l == nil || l.file == nil {
 		return nil

@@ -4,8 +4,7 @@ package session
 
 import "os"
 
-// tryLock takes what the system gives: a file that is open cannot be removed, so the one who can
-// make it anew is alone.
+// tryLock makes the lock's file anew. An open file cannot be removed, so only one process can.
 func tryLock(path string) (*Lock, error) {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return nil, &BusyError{}

@@ -27,7 +27,7 @@ func tryLock(path string) (*Lock, error) {
 	return l, nil
 }
 
-// ownFolder refuses a folder that somebody else could have put where ours goes.
+// ownFolder rejects a folder that another user owns or may write.
 func ownFolder(dir string) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
@@ -40,5 +40,5 @@ func ownFolder(dir string) error {
 	return nil
 }
 
-// sharedTemp is not what the environment says, which differs between a shell and cron.
+// sharedTemp ignores the environment, which differs between a shell and cron.
 func sharedTemp() string { return "/tmp" }

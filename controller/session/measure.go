@@ -138,29 +138,29 @@ func (r *run) compareWithDrawn(ctx context.Context, file *recording.Reader, foun
 	return c, nil
 }
 
-// Measured is what a run was measured by, apart from what its measures look at: by this it is
-// measured again as at first.
+// Measured has the settings of a measurement, apart from regions and masks. The recording is
+// measured again with these.
 type Measured struct {
-	// kind of the event from which load figures count; "": what an analysis takes by itself
+	// kind of the event at which load times begin; "": the default of an analysis
 	T0       string `json:"t0,omitempty"`
-	StillNS  int64  `json:"still_ns,omitempty"`  // the content ended before a stillness this long
+	StillNS  int64  `json:"still_ns,omitempty"`  // the content ended before a stillness of this length
 	EndEvent string `json:"end_event,omitempty"` // or with the last event of this kind
 
-	Cadence  float64 `json:"cadence_fps,omitempty"` // of what is drawn; 0: not known
-	Disjoint bool    `json:"disjoint,omitempty"`    // the page is made of disjoint images
+	Cadence  float64 `json:"cadence_fps,omitempty"` // of the drawn content; 0: unknown
+	Disjoint bool    `json:"disjoint,omitempty"`    // the page consists of disjoint images
 
 	Answer Answer `json:"response"`
 }
 
-// Answer is what counted as one.
+// Answer defines an answer to a ping.
 type Answer struct {
-	Kinds   []string `json:"kinds"`               // of the events that asked
-	Region  []int    `json:"region_px,omitempty"` // where it was expected: x, y, width, height; left out: anywhere
-	Colour  string   `json:"colour,omitempty"`    // that it has, #rrggbb; "": any change
-	LimitNS int64    `json:"limit_ns,omitempty"`  // for it; 0: what an analysis takes by itself
+	Kinds   []string `json:"kinds"`               // of the events of pings
+	Region  []int    `json:"region_px,omitempty"` // x, y, width, height; left out: anywhere
+	Colour  string   `json:"colour,omitempty"`    // #rrggbb; "": any change
+	LimitNS int64    `json:"limit_ns,omitempty"`  // 0: the default of an analysis
 }
 
-// measuredBy is what settings say of how a run is measured.
+// measuredBy returns the Measured of settings.
 func measuredBy(s runfolder.Settings) *Measured {
 	m := &Measured{T0: s.T0, StillNS: int64(s.Still), EndEvent: s.EndEvent, Cadence: s.FPS.Cadence,
 		Disjoint: s.Tearing.Disjoint}
@@ -174,7 +174,7 @@ func measuredBy(s runfolder.Settings) *Measured {
 	return m
 }
 
-// Bounds of what a run.json is believed.
+// Limits of values in a run.json.
 const (
 	maxKinds = 64
 	maxTime  = 24 * time.Hour
@@ -182,7 +182,7 @@ const (
 
 var errNoRunWrites = errors.New("no run writes such settings")
 
-// check refuses what no run writes.
+// check rejects values that no run writes.
 func (m *Measured) check() error {
 	inTime := func(ns int64) bool { return ns >= 0 && ns <= int64(maxTime) }
 	ok := short(m.T0) && short(m.EndEvent) && inTime(m.StillNS) && inTime(m.Answer.LimitNS) && m.Cadence >= 0 &&
@@ -222,8 +222,8 @@ func (a Answer) colour() (*analyze.Colour, error) {
 	return &c, nil
 }
 
-// AsAtFirst has settings measure as the run was measured first, in all that they leave open. Where
-// they say which frames count, or that green and red alone do, nothing else ends the content.
+// AsAtFirst completes settings with those of the first measurement. Settings with a range of
+// frames, or with markers only, keep their end of the content.
 func (e *Earlier) AsAtFirst(s *runfolder.Settings) {
 	m := e.measured
 	if m == nil {
@@ -243,7 +243,7 @@ func (e *Earlier) AsAtFirst(s *runfolder.Settings) {
 	}
 	r := &s.Response
 	if len(r.Kinds) == 0 && r.Region == (frame.Region{}) && r.Colour == nil {
-		r.Region, _ = m.Answer.region() // which was checked
+		r.Region, _ = m.Answer.region() // checked by ReadEarlier
 		r.Colour, _ = m.Answer.colour()
 	}
 	if len(r.Kinds) == 0 {
@@ -254,8 +254,8 @@ func (e *Earlier) AsAtFirst(s *runfolder.Settings) {
 	}
 }
 
-// sameAs reports whether settings measure as the run was measured first, and all pixels, exactly:
-// of what is measured otherwise a page does not tell.
+// sameAs reports if settings equal those of the first measurement, and measure all pixels exactly.
+// The report of a page describes nothing else.
 func (m *Measured) sameAs(s runfolder.Settings) bool {
 	if m == nil || !reflect.DeepEqual(m, measuredBy(s)) {
 		return false
@@ -263,7 +263,7 @@ func (m *Measured) sameAs(s runfolder.Settings) bool {
 	rest := s
 	rest.T0, rest.Still, rest.EndEvent, rest.FPS, rest.Tearing.Disjoint = "", 0, "", analyze.FPSOptions{}, false
 	rest.Response.Kinds, rest.Response.Region, rest.Response.Colour, rest.Response.Limit = nil, frame.Region{}, nil, 0
-	// by which no figure differs
+	// these change no figure
 	rest.Name, rest.Measures, rest.Strict, rest.Markers, rest.Nonce = "", nil, false, false, ""
 	if len(rest.Variants)+len(rest.Masks)+len(rest.Tearing.Images)+len(rest.Checkerboard.Colours) == 0 {
 		rest.Variants, rest.Masks, rest.Tearing.Images, rest.Checkerboard.Colours = nil, nil, nil, nil

@@ -22,8 +22,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/replay"
 )
 
-// Names of the servers on a run's own network. The green and the red page have their own name, so
-// that the device resolves the test page's name when it requests that page.
+// Names of the servers on a run's own network. The green and the red page have their own name. So
+// the device does not resolve the test page's name before it requests that page.
 const (
 	pageHost  = "page.test"
 	greenHost = "green.test"
@@ -90,13 +90,17 @@ func checkNetworkOn(t *suite.Test, d device.Description) error {
 	case !t.Network.Given():
 		return nil
 	case d.Source != device.Virtual && onThisMachine(d):
-		return fmt.Errorf("test %s: a network needs a virtual display, and device %s has an existing one: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network needs a virtual display, and device %s has an existing one: %w",
+			t.Name, d.Name, errors.ErrUnsupported)
 	case d.Source != device.Virtual && d.Network == "":
-		return fmt.Errorf("test %s: a network needs an interface of this machine for device %s, such as network: eth3: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network needs an interface of this machine for device %s, such as network: "+
+			"eth3: %w", t.Name, d.Name, errors.ErrUnsupported)
 	case t.Network.Replay != "" && d.Source != device.Virtual:
-		return fmt.Errorf("test %s: an archive needs a virtual display instead of device %s: %w", t.Name, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: an archive needs a virtual display instead of device %s: %w",
+			t.Name, d.Name, errors.ErrUnsupported)
 	case d.Input.Kind == device.InputWebdriver:
-		return fmt.Errorf("test %s: a network cannot be used with the input webdriver: %w", t.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s: a network cannot be used with the input webdriver: %w",
+			t.Name, errors.ErrUnsupported)
 	}
 	return checkProtocolOn(t, d)
 }
@@ -210,7 +214,8 @@ func controlledBeside(ctx context.Context, d device.Description) error {
 		serial = found.Serial
 	}
 	if strings.Contains(serial, "._tcp") {
-		return fmt.Errorf("device %s: adb %s may use the interface %s, which the test network needs; give a serial, or host:port: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
+		return fmt.Errorf("device %s: adb %s may use the interface %s, which the test network needs; give a "+
+			"serial, or host:port: %w", d.Name, serial, d.Network, errors.ErrUnsupported)
 	}
 	if _, port, err := net.SplitHostPort(serial); err != nil {
 		return nil // by a cable
@@ -243,7 +248,8 @@ func reachedBeside(ctx context.Context, d device.Description, i *net.Interface, 
 		}
 	}
 	if through {
-		return fmt.Errorf("device %s: %s is reached by the interface %s, which the test network needs; use another interface: %w", d.Name, what, d.Network, errors.ErrUnsupported)
+		return fmt.Errorf("device %s: %s is reached by the interface %s, which the test network needs; use another "+
+			"interface: %w", d.Name, what, d.Network, errors.ErrUnsupported)
 	}
 	return nil
 }

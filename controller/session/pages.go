@@ -26,32 +26,31 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// pages serves what a run's browser is to see: test pages of our own, or the green page before any
-// other.
+// pages serves test pages, or the green page before another page.
 type pages struct {
 	listen  listening
-	address string // where the test begins
-	own     bool   // it draws its own green
+	address string // of the first page of the test
+	own     bool   // the page draws its own green
 	green   string // address of the green page
-	red     string // of one that is red; "": none is served
-	ports   []int  // at which pages are served
+	red     string // address of a red page; "": none
+	ports   []int  // of all servers
 	served  []netip.AddrPort
-	site    *site.Site    // nil: no page of ours is played
+	site    *site.Site    // nil: no built-in page is played
 	server  *serve.Server // of the site, or of the archive
 	nonce   string
-	file    *greenFile // the green page where it is one; nil: it is served
-	archive *archived  // that answers for all sites; nil: they answer themselves
+	file    *greenFile // the green page as a file; nil: it is served
+	archive *archived  // answers for all sites; nil: no archive
 
 	protocol  suite.Protocol // of the site; "": HTTP/1.1 without TLS
-	authority *ownAuthority  // of servers with TLS; nil: there are none
-	keys      *os.File       // takes their secrets; nil: nobody does
+	authority *ownAuthority  // of servers with TLS; nil: none
+	keys      *os.File       // receives their secrets; nil: no file
 
 	serving errgroup.Group
 	stop    context.CancelFunc
 }
 
-// servePages begins to serve, for a run that is kept in a folder, what a test's archive has (nil:
-// it names none) beside the rig's pages. close ends it.
+// servePages serves the pages of a test, and its archive; nil: none. Files for the run go to dir.
+// The owner calls close.
 func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir string, listen listening) (*pages,
 	error) {
 	if err := checkEnd(t); err != nil {
@@ -59,8 +58,8 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 	}
 	p := &pages{listen: listen, address: t.URL, own: t.Sync.Markers, protocol: t.Network.Protocol}
 	ctx, p.stop = context.WithCancel(ctx)
-	removeRunFolders(os.TempDir(), greenPrefix)
-	removeRunFolders(os.TempDir(), authorityPrefix)
+	removeTempFolders(os.TempDir(), greenPrefix)
+	removeTempFolders(os.TempDir(), authorityPrefix)
 	err := p.secure(t, dir)
 	if err == nil && read != nil {
 		err = p.serveArchive(ctx, t, read)
@@ -69,12 +68,12 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 		return nil, errors.Join(err, p.close())
 	}
 	if t.Page != "" {
-		// Times from a navigation begin on a page before it, which is green.
+		// Times from a navigation begin on a green page before it.
 		arrive := t.T0 == controller.Navigation
 		if err = p.serveSite(ctx, t, arrive); err == nil {
 			p.own = p.site.Playlist()[0].Markers && !arrive
 		}
-		if err == nil && (!p.own || !t.Sync.Markers) { // the red that the rig shows may be a page of its own, too
+		if err == nil && (!p.own || !t.Sync.Markers) { // the red may be a page of the rig too
 			err = p.serveGreen(ctx)
 		}
 	} else if !p.own && strings.HasPrefix(p.address, "file:") {
@@ -88,7 +87,7 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 	return p, nil
 }
 
-// checkEnd refuses a test that waits for an event which nothing in it makes.
+// checkEnd rejects a test that ends with an event which nothing in it emits.
 func checkEnd(t *suite.Test) error {
 	if t.Sync.Event == "" {
 		return nil
@@ -106,7 +105,7 @@ func checkEnd(t *suite.Test) error {
 		t.Sync.Event, strings.Join(slices.Compact(there), ", "))
 }
 
-// marks are the kinds of events that steps make.
+// marks returns the kinds of events that steps emit.
 func marks(steps []suite.Step) (kinds []string) {
 	for _, s := range steps {
 		switch a := s.Action.(type) {
@@ -119,18 +118,18 @@ func marks(steps []suite.Step) (kinds []string) {
 	return kinds
 }
 
-// listening opens ports for pages, which browsers reach by a host. What it is asked for is the port
-// of a network of the run's own; where others have ports too, it is any that is free.
+// listening opens ports for pages. It returns their host for browsers. A network of the run's own
+// has the requested port. This machine has any free one.
 type listening struct {
 	connections func(port string) (l net.Listener, host string, err error)
-	// nil: there is no network of the run's own
+	// nil without a network of the run's own
 	packets func(port string) (c net.PacketConn, host string, err error)
 }
 
 // Ports of a run's own network.
 const (
 	pagePort  = "80"
-	greenPort = "8000" // another one, so that no connection is there before the page is asked for
+	greenPort = "8000" // another one, so that the test page has no open connection
 )
 
 // onHost listens at an address of this machine.
@@ -144,7 +143,7 @@ func onHost(address string) listening {
 	}}
 }
 
-// note keeps where pages are served.
+// note adds the address of a server.
 func (p *pages) note(address net.Addr) {
 	var at netip.AddrPort
 	if a, ok := address.(interface{ AddrPort() netip.AddrPort }); ok {
@@ -193,7 +192,7 @@ func pageAt(path string) (string, error) {
 	return "", fmt.Errorf("unknown test page %q", path)
 }
 
-// greenPage covers the window with a link to where the test goes.
+// greenPage covers the window with a link to the test's page.
 const greenPage = `<!doctype html>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
@@ -204,8 +203,7 @@ html, body, a { margin: 0; position: fixed; inset: 0; display: block; background
 <body><a href="%s" draggable="false"></a></body>
 `
 
-// redPage is loaded behind content that draws no red, where the rig cannot paint on the screen
-// itself.
+// redPage follows content without its own red, on screens that the rig cannot paint on.
 const (
 	redPath = "/red"
 	redPage = `<!doctype html>
@@ -235,7 +233,7 @@ func (p *pages) serveGreen(ctx context.Context) error {
 			}
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Cache-Control", "no-store")
-			_, _ = w.Write([]byte(page)) // a browser that has gone away gets nothing
+			_, _ = w.Write([]byte(page)) // the browser may have gone
 		}),
 	}
 	p.green = "http://" + host + "/"
@@ -256,7 +254,7 @@ func (p *pages) serveGreen(ctx context.Context) error {
 	return nil
 }
 
-// writeGreen puts the green page into a file.
+// writeGreen writes the green page into a file.
 func (p *pages) writeGreen() (err error) {
 	if p.file, err = writeGreenFile(os.TempDir(), p.address); err == nil {
 		p.green = p.file.address()
@@ -275,13 +273,12 @@ func (p *pages) close() error {
 
 const greenPrefix = "eideticker-green-"
 
-// greenFile is the green page in a folder of its own: browsers follow links to files from files
-// alone.
-type greenFile struct{ *runFolder }
+// greenFile is the green page in its own folder. Browsers only follow links to files from files.
+type greenFile struct{ *tempFolder }
 
-// writeGreenFile puts a page that leads to an address into a new folder in one.
+// writeGreenFile writes a green page with a link to an address into a new folder.
 func writeGreenFile(in, address string) (*greenFile, error) {
-	folder, err := newRunFolder(in, greenPrefix)
+	folder, err := newTempFolder(in, greenPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("write the green page: %w", err)
 	}
@@ -299,31 +296,31 @@ func (g *greenFile) address() string {
 }
 
 const (
-	runFolderLock = "owner.lock" // held while the run lives
-	// Folders younger than this may not have been locked yet.
-	runFolderSettled = time.Minute
+	tempFolderLock = "owner.lock" // held by the process of the run
+	// Younger folders may not have a lock yet.
+	tempFolderSettled = time.Minute
 )
 
-// runFolder is a folder that a run needs while it lives.
-type runFolder struct {
+// tempFolder is a folder that exists as long as its run.
+type tempFolder struct {
 	dir  string
 	lock *Lock
 }
 
-// newRunFolder makes one whose name begins with a prefix.
-func newRunFolder(in, prefix string) (*runFolder, error) {
+// newTempFolder makes a folder whose name begins with a prefix.
+func newTempFolder(in, prefix string) (*tempFolder, error) {
 	dir, err := os.MkdirTemp(in, prefix)
 	if err != nil {
 		return nil, err
 	}
-	f := &runFolder{dir: dir}
-	if f.lock, err = tryLock(filepath.Join(dir, runFolderLock)); err != nil {
+	f := &tempFolder{dir: dir}
+	if f.lock, err = tryLock(filepath.Join(dir, tempFolderLock)); err != nil {
 		return nil, errors.Join(err, f.remove())
 	}
 	return f, nil
 }
 
-func (f *runFolder) remove() error {
+func (f *tempFolder) remove() error {
 	var err error
 	if f.lock != nil {
 		err = f.lock.Close()
@@ -331,21 +328,21 @@ func (f *runFolder) remove() error {
 	return errors.Join(err, os.RemoveAll(f.dir))
 }
 
-// removeRunFolders removes those with a prefix whose runs were killed.
-func removeRunFolders(in, prefix string) {
+// removeTempFolders removes those of killed runs.
+func removeTempFolders(in, prefix string) {
 	dirs, err := filepath.Glob(filepath.Join(in, prefix+"*"))
 	if err != nil {
-		return // a name of the temporary folder that is no pattern: nothing is lost but a clean-up
+		return // the temporary folder is not a pattern: only a clean-up is lost
 	}
 	for _, dir := range dirs {
 		st, err := os.Lstat(dir)
-		if err != nil || time.Since(st.ModTime()) < runFolderSettled || ownFolder(dir) != nil {
+		if err != nil || time.Since(st.ModTime()) < tempFolderSettled || ownFolder(dir) != nil {
 			continue
 		}
-		lock, err := tryLock(filepath.Join(dir, runFolderLock))
+		lock, err := tryLock(filepath.Join(dir, tempFolderLock))
 		if err != nil {
-			continue // its run lives
+			continue // its run is running
 		}
-		_ = (&runFolder{dir, lock}).remove() // nothing that could be done about it
+		_ = (&tempFolder{dir, lock}).remove() // the next run tries again
 	}
 }

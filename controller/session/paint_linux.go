@@ -16,7 +16,7 @@ type painter struct {
 }
 
 func newPainter(display string) (*painter, error) {
-	xgb.Logger.SetOutput(io.Discard) // it complains that there is no authority file
+	xgb.Logger.SetOutput(io.Discard) // it logs missing authority files
 	conn, err := xgb.NewConnDisplay(display)
 	if err != nil {
 		return nil, fmt.Errorf("connect to display %s: %w", display, err)
@@ -24,10 +24,10 @@ func newPainter(display string) (*painter, error) {
 	return &painter{conn, xproto.Setup(conn).DefaultScreen(conn)}, nil
 }
 
-// Green makes the screen itself green: windows cover it.
+// Green fills the root window. Other windows cover it.
 func (p *painter) Green(context.Context) error { return p.fill(0x00ff00) }
 
-// fill gives the screen itself a colour.
+// fill fills the root window with a colour.
 func (p *painter) fill(rgb uint32) error {
 	err := xproto.ChangeWindowAttributesChecked(p.conn, p.screen.Root, xproto.CwBackPixel, []uint32{rgb}).Check()
 	if err == nil {
@@ -36,7 +36,7 @@ func (p *painter) fill(rgb uint32) error {
 	return err
 }
 
-// Red covers the screen with a window, which goes with the connection.
+// Red covers the screen with a window. It ends with the connection.
 func (p *painter) Red(context.Context) error {
 	w, err := xproto.NewWindowId(p.conn)
 	if err != nil {

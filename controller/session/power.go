@@ -10,22 +10,20 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// PowerUse is what is done with a device's power.
+// PowerUse is an operation on a device's power.
 type PowerUse string
 
-// The uses.
+// Operations. A set of runs switches a device on before its first run and off after its last.
 const (
-	PowerOn    PowerUse = "on"    // it is switched on; by a set of runs before the first, and off after the last
-	PowerOff   PowerUse = "off"   // it is switched off; no run can be made so
-	PowerCycle PowerUse = "cycle" // it is switched off and on again; by a set of runs before each
+	PowerOn    PowerUse = "on"    // on
+	PowerOff   PowerUse = "off"   // off; not for runs
+	PowerCycle PowerUse = "cycle" // off and on again; a set of runs does it before each run
 )
 
-// How long a device stays off in a cycle, so that nothing in it is still charged, and how long it
-// may take until it can be used after that, and how often that is tried.
 const (
-	powerPause = 5 * time.Second
-	bootLimit  = 5 * time.Minute
-	bootAgain  = time.Second
+	powerPause = 5 * time.Second // off in a cycle: long enough to discharge
+	bootLimit  = 5 * time.Minute // until the device can be used
+	bootAgain  = time.Second     // between two attempts to use it
 )
 
 // switchable is a device with a description.
@@ -34,8 +32,8 @@ type switchable interface{ describe() device.Description }
 func (l local) describe() device.Description     { return l.Description }
 func (d described) describe() device.Description { return d.Description }
 
-// Power switches a device, as whoever has its lock may. A line of a GPIO chip stays as it is until
-// the returned release is called or this process ends; release is never nil.
+// Power switches a device. The caller must have its lock. A line of a GPIO chip keeps its state
+// until the caller calls release, or until this process ends. release is never nil.
 func (d *Devices) Power(ctx context.Context, name string, use PowerUse) (release func() error, err error) {
 	found, err := d.Find(name)
 	if err != nil {
@@ -60,8 +58,7 @@ func switchPower(ctx context.Context, d device.Description, use PowerUse, pause 
 	return release, err
 }
 
-// Powered is a device that is switched on, or off and on, when runs are made on it. Close ends its
-// use.
+// Powered is a device that runs switch on, or off and on. Its owner calls Close.
 type Powered struct {
 	Device
 	about device.Description
@@ -71,11 +68,11 @@ type Powered struct {
 	again time.Duration
 
 	mu      sync.Mutex
-	release func() error // nil: it was not switched yet
+	release func() error // nil: not switched yet
 }
 
-// WithPower returns a device whose power runs switch. That it has none that could be switched wraps
-// errors.ErrUnsupported.
+// WithPower returns a device whose power runs switch. The error of a device without a power switch
+// wraps errors.ErrUnsupported.
 func WithPower(d Device, use PowerUse) (*Powered, error) {
 	s, ok := d.(switchable)
 	if !ok || !s.describe().Power.Given() {
@@ -88,17 +85,17 @@ func WithPower(d Device, use PowerUse) (*Powered, error) {
 	return &Powered{Device: d, about: s.describe(), use: use, pause: powerPause, boot: bootLimit, again: bootAgain}, nil
 }
 
-// Host is that of the device.
+// Host returns that of the device.
 func (p *Powered) Host() (string, error) { return pagesHost(p.Device) }
 
-// Open switches the device, and waits until it can be used.
+// Open switches the device and waits until it can be used.
 func (p *Powered) Open(ctx context.Context, w Wanted) (Stage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.use == PowerOn && p.release != nil {
 		return p.Device.Open(ctx, w)
 	}
-	if err := p.letGo(); err != nil { // a line that is held cannot be had again
+	if err := p.letGo(); err != nil { // a held line cannot be opened again
 		return nil, err
 	}
 	release, err := switchPower(ctx, p.about, p.use, p.pause)
@@ -110,7 +107,7 @@ func (p *Powered) Open(ctx context.Context, w Wanted) (Stage, error) {
 	limited, cancel := context.WithTimeout(ctx, p.boot)
 	defer cancel()
 	for {
-		// Not the limited context: what is opened stays open.
+		// Not the limited context: the stage outlives it.
 		s, err := p.Device.Open(ctx, w)
 		if err == nil {
 			return s, nil
@@ -126,7 +123,7 @@ func (p *Powered) Open(ctx context.Context, w Wanted) (Stage, error) {
 	}
 }
 
-// letGo gives back what the last switching holds.
+// letGo releases the line of the last switching.
 func (p *Powered) letGo() error {
 	if p.release == nil {
 		return nil
@@ -136,8 +133,7 @@ func (p *Powered) letGo() error {
 	return err
 }
 
-// Close lets go of the device's power, and switches a device off that was switched on. It is
-// idempotent.
+// Close releases the power switch. It switches a device off that was switched on. It is idempotent.
 func (p *Powered) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +148,7 @@ func (p *Powered) Close() error {
 	return err
 }
 
-// say writes into the run's log, where there is one.
+// say writes into the run's log, if there is one.
 func (w Wanted) say(what string, args ...any) {
 	if w.Log != nil {
 		w.Log.Info(what, args...)

@@ -40,8 +40,8 @@ func (p *prepared) Close() (err error) {
 
 func (p *prepared) onClose(end func() error) { p.closers = append(p.closers, end) }
 
-// prepare opens the network that the test asks for, serves its pages, and opens the device and the
-// source of its screen. The result is never nil.
+// prepare opens the test's network and serves its pages. Then it opens the device and the source of
+// its screen. The result is never nil.
 func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	p = &prepared{}
 	archive, err := check(r.Test, Variant{r.Device, r.Browser})

@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// KeyLogFile is in the folder of a run that was to keep the secrets of TLS: what Wireshark and the
-// like read packets with.
+// KeyLogFile is the file with the secrets of TLS in a run folder. Wireshark decrypts packets with
+// it.
 const KeyLogFile = "network.keys"
 
 const (
@@ -22,14 +22,14 @@ const (
 	securePort      = "443"
 )
 
-// ownAuthority makes the certificates of one run, and goes with it.
+// ownAuthority makes the certificates of one run.
 type ownAuthority struct {
 	*serve.Authority
-	folder *runFolder
+	folder *tempFolder
 }
 
 func newAuthority() (*ownAuthority, error) {
-	folder, err := newRunFolder(os.TempDir(), authorityPrefix)
+	folder, err := newTempFolder(os.TempDir(), authorityPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make an authority: %w", err)
 	}
@@ -40,8 +40,8 @@ func newAuthority() (*ownAuthority, error) {
 	return &ownAuthority{made, folder}, nil
 }
 
-// secure makes whoever certifies the servers of a test that are spoken to by TLS, and the file of
-// their secrets in the run's folder if the test asks for one. close ends both.
+// secure makes the authority of a test's TLS servers. If the test asks for it, secure makes the
+// file of their secrets in the run's folder. insecure ends both.
 func (p *pages) secure(t *suite.Test, dir string) (err error) {
 	n := t.Network
 	if n.Protocol == "" && n.Replay == "" {
@@ -56,7 +56,7 @@ func (p *pages) secure(t *suite.Test, dir string) (err error) {
 	return nil
 }
 
-// insecure ends what secure made, once nothing is served any more.
+// insecure ends both, after the servers have ended.
 func (p *pages) insecure() (err error) {
 	if p.authority != nil {
 		err = p.authority.folder.remove()
@@ -67,7 +67,7 @@ func (p *pages) insecure() (err error) {
 	return err
 }
 
-// options are those of a server of a run that answers by a handler.
+// options returns the options of a server with a handler.
 func (p *pages) options(n suite.Network, h http.Handler) serve.Options {
 	o := serve.Options{Handler: h, HTTP1: n.Protocol == suite.HTTP1, HTTP2: n.Protocol == suite.HTTP2}
 	if p.authority != nil {
@@ -79,7 +79,7 @@ func (p *pages) options(n suite.Network, h http.Handler) serve.Options {
 	return o
 }
 
-// trusted is whom a browser has to believe who its servers are; nil: nobody of ours.
+// trusted returns the authority that a browser must trust; nil: none.
 func (p *pages) trusted() *device.Authority {
 	if p.authority == nil {
 		return nil
@@ -91,14 +91,13 @@ func (p *pages) trusted() *device.Authority {
 	return a
 }
 
-// spoken is what the names of a test's network say of the protocols that their servers speak, and
-// which names do, where an archive answers or (nil) a page of ours. What is not told that HTTP/3 is
-// spoken asks by TCP first.
+// spoken returns the protocols that DNS announces, and a filter for the names. The archive is nil
+// for built-in pages. A client without an announcement of HTTP/3 tries TCP first.
 func spoken(t *suite.Test, a *replay.Archive) (alpn []string, secure func(name string) bool) {
 	switch t.Network.Protocol {
 	case suite.HTTP2, suite.HTTP3:
 		alpn = []string{string(t.Network.Protocol)}
-	default: // of HTTP/1.1 nobody has to be told
+	default: // HTTP/1.1 needs no announcement
 		return nil, nil
 	}
 	if a == nil {
@@ -108,7 +107,7 @@ func spoken(t *suite.Test, a *replay.Archive) (alpn []string, secure func(name s
 	return alpn, func(name string) bool { return names[name] }
 }
 
-// open opens the one door of the server of a site, and returns how addresses of its pages begin.
+// open opens the port of a site and returns the origin of its pages.
 func (p *pages) open(s *serve.Server) (origin string, err error) {
 	if p.protocol == suite.HTTP3 {
 		c, host, err := p.listen.packets(securePort)
@@ -132,14 +131,14 @@ func (p *pages) open(s *serve.Server) (origin string, err error) {
 	return scheme + host, nil
 }
 
-// checkProtocolOn says why a browser of a device cannot load a test's page by the protocol that it
-// asks for.
+// checkProtocolOn checks if a device's browser can use the protocol of a test.
 func checkProtocolOn(t *suite.Test, d device.Description) error {
 	switch {
 	case t.Network.Protocol == "":
 		return nil
 	case d.Source != device.Virtual:
-		return fmt.Errorf("test %s asks for %s, which device %s cannot use: its browser does not trust the run's servers: %w", t.Name, t.Network.Protocol, d.Name, errors.ErrUnsupported)
+		return fmt.Errorf("test %s asks for %s, which device %s cannot use: its browser does not trust the run's "+
+			"servers: %w", t.Name, t.Network.Protocol, d.Name, errors.ErrUnsupported)
 	}
 	return nil
 }

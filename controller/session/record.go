@@ -28,16 +28,16 @@ const (
 	Version = 1
 )
 
-// State is how far a run has come.
+// State is the state of a run.
 type State string
 
-// The states. A run.json that says running beside no living program is that of a crash.
+// States. Running without a running program means that the program crashed.
 const (
 	Running State = "running"
 	Passed  State = "ok"
 	Failed  State = "failed"
-	// it says nothing of the device or the test: its capture was not good enough to count, or its
-	// browser did not hear what it was told
+	// The capture lost too much, or the browser lost its input. The run says nothing about device and
+	// test.
 	Rejected State = "rejected"
 )
 
@@ -48,16 +48,15 @@ type Record struct {
 
 	Test    string `json:"test"`
 	File    string `json:"test_file,omitempty"`
-	Address string `json:"address,omitempty"` // of what was loaded, where that is no page of ours
+	Address string `json:"address,omitempty"` // of the first page, unless it is built in
 	Device  string `json:"device"`
-	Browser string `json:"browser"` // as asked for; "" is the device's first
+	Browser string `json:"browser"` // as asked for; "": the device's first
 	Labels
 
 	State  State  `json:"state"`
-	Reason string `json:"reason,omitempty"` // why it failed or was rejected
-	// Attempt counts the tries for one place in a set, from 1; Block and Place say where in its
-	// order it was made, from 1. Seed is what pings were spread by and recordings of a hand chosen
-	// by.
+	Reason string `json:"reason,omitempty"` // for Failed and Rejected
+	// Attempt counts the attempts at one place of a set, from 1. Block and Place are the run's
+	// position in its order, from 1. Seed spreads pings and selects recorded gestures.
 	Attempt int    `json:"attempt"`
 	Block   int    `json:"block"`
 	Place   int    `json:"place"`
@@ -68,28 +67,26 @@ type Record struct {
 	ElapsedNS     int64              `json:"elapsed_ns"`
 	Program       string             `json:"program"`
 	Environment   report.Environment `json:"environment"`
-	Input         *input.Info        `json:"input"` // null: none was there
+	Input         *input.Info        `json:"input"` // null: none
 
 	Network     *Network `json:"network"` // null: the device's own
-	Area        []int    `json:"area_px"` // of the content: x, y, width, height; null where no green was seen
+	Area        []int    `json:"area_px"` // of the content: x, y, width, height; null: no green was seen
 	Pings       int      `json:"pings"`
-	MissedPings int      `json:"missed_pings"` // as seen while recording; measures count anew
-	// of the recording beside it, as in results.json; "": none is there, or a program of before has
-	// written this
+	MissedPings int      `json:"missed_pings"` // seen while recording; measures count again
+	// of the recording, as in results.json; "": no recording, or the record of an older program
 	Recording    string `json:"recording_id,omitempty"`
 	Frames       uint64 `json:"frames"` // stored
 	LostFrames   uint64 `json:"lost_frames"`
-	WindowFrames int    `json:"window_frames"` // of them, in what was measured
+	WindowFrames int    `json:"window_frames"` // frames of the measured windows
 	WindowLost   int    `json:"window_lost_frames"`
 
-	// What was measured of a page of our own is held against what it drew. A check that fails is no
-	// failure of the run: it says that a number is not to be trusted.
-	Checks        int      `json:"checks"` // that were made
+	// Checks compare measured with drawn content of a built-in page. A failed check does not fail the
+	// run. It states that a number is wrong.
+	Checks        int      `json:"checks"` // number of checks that were made
 	ChecksFailed  []string `json:"checks_failed"`
-	ChecksNotMade []string `json:"checks_not_made"` // say since frames are missing; results.json has the reason of each
+	ChecksNotMade []string `json:"checks_not_made"` // results.json has the reasons, for example missing frames
 
-	// Measured is by what it was measured; nil: it was not, or a program of before has written
-	// this.
+	// Measured has the settings of the measurement; nil: none, or the record of an older program.
 	Measured *Measured `json:"measured_by,omitempty"`
 
 	Notes []string `json:"notes"`
@@ -141,13 +138,13 @@ func (r *Record) Write(dir string) error {
 	return writeWhole(filepath.Join(dir, RecordFile), append(raw, '\n'))
 }
 
-// maxRecordBytes bounds a run.json: an environment and some notes have a few kilobytes.
+// maxRecordBytes limits a run.json. Usual ones have a few kilobytes.
 const maxRecordBytes = 4 << 20
 
-// ErrVersion is wrapped where a run.json is of another version of the schema.
+// ErrVersion is the error of a run.json with another version of the schema.
 var ErrVersion = errors.New("another version of the run.json schema")
 
-// ReadRecord reads a run.json from anywhere.
+// ReadRecord reads a run.json.
 func ReadRecord(from io.Reader) (*Record, error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxRecordBytes+1))
 	if err != nil {
@@ -163,7 +160,7 @@ func ReadRecord(from io.Reader) (*Record, error) {
 	return r, nil
 }
 
-// decodeRecord looks at schema and version alone first, since the rest may mean something else.
+// decodeRecord checks schema and version before it decodes the rest.
 func decodeRecord(raw []byte) (*Record, error) {
 	var head struct {
 		Schema  string `json:"schema"`
@@ -206,7 +203,7 @@ func writeWhole(path string, content []byte) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) // what matters is why
+		_ = os.Remove(tmp.Name()) // the cause is reported
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// archived is a site that answers from an archive, at every name of a run's own network.
+// archived answers from an archive at every name of a run's own network.
 type archived struct {
 	name     string
 	replayer *replay.Replayer
@@ -31,7 +31,7 @@ func readArchive(t *suite.Test) (*replay.Archive, error) {
 	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
 }
 
-// openArchive has the archive that a test names, which was read, answer as sites.
+// openArchive returns a replayer of the archive of a test.
 func openArchive(t *suite.Test, read *replay.Archive) (a *archived, err error) {
 	o := replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: replay.CacheBusters()}}
 	if t.Network.Determinism > 0 {
@@ -44,7 +44,7 @@ func openArchive(t *suite.Test, read *replay.Archive) (a *archived, err error) {
 	return a, nil
 }
 
-// serveArchive answers for every site.
+// serveArchive serves every site of an archive.
 func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Archive) (err error) {
 	if p.archive, err = openArchive(t, read); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Ar
 	return nil
 }
 
-// openSecure opens the door of the sites that have TLS.
+// openSecure opens the port of the sites with TLS.
 func (p *pages) openSecure() error {
 	if p.protocol == suite.HTTP3 {
 		c, _, err := p.listen.packets(securePort)
@@ -88,7 +88,7 @@ func (p *pages) openSecure() error {
 // schemes states by which schemes the responses of a name were recorded.
 type schemes struct{ secure, plain bool }
 
-// namesOf are the names of an archive, in lower case.
+// namesOf returns the names of an archive, in lower case.
 func namesOf(a *replay.Archive) map[string]schemes {
 	names := map[string]schemes{}
 	for _, e := range a.Exchanges {
@@ -108,10 +108,10 @@ func namesOf(a *replay.Archive) map[string]schemes {
 	return names
 }
 
-// nameOf is the name in an address, as names are told apart.
+// nameOf returns the normalized host name of an address.
 func nameOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
 
-// secureNames are the names at which all that an archive has came by HTTPS, in lower case.
+// secureNames returns the names whose responses all used HTTPS, in lower case.
 func secureNames(a *replay.Archive) map[string]bool {
 	names := map[string]bool{}
 	for name, c := range namesOf(a) {
@@ -120,10 +120,9 @@ func secureNames(a *replay.Archive) map[string]bool {
 	return names
 }
 
-// checkArchiveIn says why a browser would not ask for all of an archive by the protocol by which
-// alone it is served. Firefox asks by TCP wherever no name says that HTTP/3 is spoken, and a name
-// at which something came without TLS cannot say so: browsers would ask for that by HTTPS, too.
-// Chromium is told to ask by nothing else.
+// checkArchiveIn checks if a browser can load an archive over HTTP/3. Firefox uses TCP unless DNS
+// announces HTTP/3. Names with responses over http:// have no announcement: browsers would request
+// those by HTTPS too. Chromium is started with HTTP/3 forced.
 func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
 	if a == nil || t.Network.Protocol != suite.HTTP3 || browser != "firefox" {
 		return nil
@@ -142,11 +141,12 @@ func checkArchiveIn(t *suite.Test, a *replay.Archive, browser string) error {
 	if more := len(both) - 1; more > 0 {
 		which = fmt.Sprintf("%s and %d more", which, more)
 	}
-	return fmt.Errorf("test %s: %s has answers of %s over http://, so Firefox cannot use h3; use Chromium or h2: %w", t.Name, t.Network.Replay, which, errors.ErrUnsupported)
+	return fmt.Errorf("test %s: %s has answers of %s over http://, so Firefox cannot use h3; use Chromium or h2: %w",
+		t.Name, t.Network.Replay, which, errors.ErrUnsupported)
 }
 
-// answered returns an error if the archive has no response for an address that the test loaded, or
-// none was requested: the browser showed an error page then.
+// answered returns an error if the browser must have shown an error page: an address of the test
+// has no response in the archive, or was not requested.
 func answered(addresses []string, a *archived, t *traffic) error {
 	misses := a.replayer.Fidelity().Misses
 	for _, address := range addresses {
@@ -166,8 +166,8 @@ func answered(addresses []string, a *archived, t *traffic) error {
 	return nil
 }
 
-// requested reports if anything was requested at the name of an address, or that is unknown. Paths
-// are not compared: browsers normalize them.
+// requested reports if anything was requested at the name of an address, or if that is unknown.
+// Paths are not compared: browsers normalize them.
 func (t *traffic) requested(u *url.URL) bool {
 	name := nameOf(u)
 	// other names are requested in another spelling
@@ -181,7 +181,7 @@ func (t *traffic) requested(u *url.URL) bool {
 	})
 }
 
-// asAsked is how a server is asked for an address, which people write in several ways.
+// asAsked returns an address as a browser requests it.
 func asAsked(u *url.URL) string {
 	v := *u
 	v.Fragment, v.RawFragment, v.User = "", "", nil
@@ -195,17 +195,17 @@ func asAsked(u *url.URL) string {
 	return v.String()
 }
 
-// Replayed is how well an archive has answered a run.
+// Replayed states how well an archive answered a run.
 type Replayed struct {
 	Archive  string  `json:"archive"`
-	Exact    int     `json:"exact"`             // requests that were answered as they had been recorded
-	Loose    int     `json:"loose"`             // by one that is like them
-	Missed   int     `json:"missed"`            // not at all
-	Fidelity float64 `json:"fidelity_fraction"` // of requests that were answered
+	Exact    int     `json:"exact"`             // requests with the recorded response
+	Loose    int     `json:"loose"`             // with the response of a similar request
+	Missed   int     `json:"missed"`            // without a response
+	Fidelity float64 `json:"fidelity_fraction"` // share of requests with a response
 	Misses   []Miss  `json:"misses"`            // the first of them
 }
 
-// Miss is a request that an archive has no answer to.
+// Miss is a request without a response in the archive.
 type Miss struct {
 	Method  string `json:"method"`
 	URL     string `json:"url"`
@@ -214,7 +214,7 @@ type Miss struct {
 	Nearest string `json:"nearest,omitempty"`
 }
 
-// maxMisses is how many run.json has.
+// maxMisses limits the list in run.json.
 const maxMisses = 100
 
 // replayed returns how well an archive has answered, and notes misses.

@@ -82,8 +82,9 @@ func (o *Observer) recorded(res recorder.Result) {
 }
 
 // Run makes one run and its folder. The record states if the run failed or was rejected. The error
-// is that of writing the folder, or of the end of ctx. If ctx ends before the recording is measured,
-// the run has failed. Later, the run only lacks pictures or the video, and its notes say so.
+// is that of writing the folder, or of the end of ctx. If ctx ends before the recording is
+// measured, the run has failed. Later, the run only lacks pictures or the video, and its notes say
+// so.
 func Run(ctx context.Context, o Options) (*Record, *runfolder.Found, error) {
 	log, err := makeFolder(o.Dir)
 	if err != nil {

@@ -22,7 +22,7 @@ type Variant struct {
 	Browser string // "": the device's first
 }
 
-// Name is how folders and tables call it.
+// Name returns the name for folders and tables.
 func (v Variant) Name() string {
 	switch {
 	case v.Browser == "":
@@ -33,39 +33,38 @@ func (v Variant) Name() string {
 	return v.Device.Name() + "-" + v.Browser
 }
 
-// SetOptions are repeats of a test.
+// SetOptions describe the repeats of a test.
 type SetOptions struct {
 	Test      *suite.Test
 	Variants  []Variant // at least one
-	Names     []string  // of the variants, where the same one is there twice; nil: their own
+	Names     []string  // of the variants, if one occurs twice; nil: their own
 	Repeat    int       // at least 1
 	WarmUp    int
 	Cooldown  time.Duration
-	Retries   int // runs more in all, for those whose capture was not good enough
+	Retries   int // limit for repeats of rejected runs, of all variants together
 	UntilFail bool
 	Seed      uint64
 	Dir       string // of the set; with one run of one variant, the run folder itself
 	Program   string
 	MaxLost   float64
 	NoVideo   bool
-	// NoPictures leaves out what is only for people to look at, the video too.
+	// NoPictures leaves out all that only people look at, also the video.
 	NoPictures bool
 	Progress   runfolder.Progress
-	// Untrusted keeps browsers of this machine from its files and its services: the test is somebody
-	// else's.
+	// Untrusted keeps browsers of this machine from its files and its services.
 	Untrusted bool
-	// AllowLoopback lets it reach what this machine serves all the same.
+	// AllowLoopback lets an untrusted test reach this machine's services.
 	AllowLoopback bool
-	// Look is how somebody looks on at the runs on a device. Nil is nobody.
+	// Observe returns the observer of the runs on a device; nil: none.
 	Observe func(Device) Observer
-	// Remote changes the network of the run at work from outside. Nil is nobody.
+	// Remote changes the network of the present run; nil: nothing does.
 	Remote *Remote
 	Labels
-	// Ran is told of each run when it has ended. Nil is nobody.
+	// Ran is called after each run; nil: nothing is.
 	Ran func(*Made)
 }
 
-// name is what folders call a variant.
+// name returns the folder name of a variant.
 func (o *SetOptions) name(variant int) string {
 	if o.Names != nil {
 		return o.Names[variant]
@@ -78,10 +77,10 @@ type Made struct {
 	Variant int
 	Dir     string // within the set's folder
 	Record  *Record
-	Found   *runfolder.Found // nil where nothing was measured
+	Found   *runfolder.Found // nil: nothing was measured
 }
 
-// Set is what repeats came to.
+// Set is the result of repeats.
 type Set struct {
 	Dir    string
 	Single bool // one run in Dir itself
@@ -115,12 +114,11 @@ type runJSON struct {
 	WarmUp  bool   `json:"warm_up,omitempty"`
 }
 
-// maxFailures is how many runs in a row may fail before a set gives up: what fails so often will
-// not mend itself.
+// maxFailures limits the runs in a row that fail before a set gives up.
 const maxFailures = 3
 
-// RunSet makes the runs of a set, one after another, in blocks of random order; none where [Check]
-// says why not. The set is valid on an error too; runs that failed are no error.
+// RunSet makes the runs of a set, one after another, in blocks of random order. It makes none if
+// [Check] returns an error. The set is valid on an error too. Failed runs are not an error.
 func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	s := &setRun{SetOptions: o, set: &Set{Dir: o.Dir, Single: len(o.Variants) == 1 && o.Repeat == 1 && o.WarmUp == 0 &&
 		!o.UntilFail}}
@@ -137,7 +135,7 @@ func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	return s.set, s.run(ctx)
 }
 
-// setRun is a set at work.
+// setRun makes the runs of a set.
 type setRun struct {
 	SetOptions
 	set     *Set
@@ -164,8 +162,7 @@ func (s *setRun) run(ctx context.Context) error {
 	return s.write()
 }
 
-// turn makes one run of the plan, again where its capture was not good enough and there may be
-// more.
+// turn makes one run of the plan. It repeats a rejected run while retries are left.
 func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err error) {
 	for attempt := 1; ; attempt++ {
 		m, err := s.attempt(ctx, turn, attempt)
@@ -200,7 +197,7 @@ func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err
 	}
 }
 
-// hopeless says that another run would fail in the same way.
+// hopeless reports if another run would fail in the same way.
 func (s *setRun) hopeless(m *Made) bool { return m.Record.Frames == 0 }
 
 func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int) (*Made, error) {
@@ -243,15 +240,15 @@ func (s *setRun) observer(d Device) Observer {
 	return s.Observe(d)
 }
 
-// Folders of runs that do not count, where comparisons do not look.
+// Folders of runs that do not count. Comparisons skip them.
 const (
 	rejectedDir = "rejected"
 	failedDir   = "failed"
 	warmUpDir   = "warm-up"
 )
 
-// putAside moves a run that does not count out of the way of the next attempt. A single run stays,
-// if there is none. What earlier runs left there, or a warm-up of the same number, keeps its name.
+// putAside moves a run that does not count into a folder beside the next attempt. The last attempt
+// of a single run stays. Folders of earlier runs keep their names.
 func (s *setRun) putAside(dir, base, name string, attempt int, state State) (string, error) {
 	if s.set.Single && (state == Failed || s.retried >= s.Retries) {
 		return dir, nil
@@ -275,7 +272,7 @@ func (s *setRun) putAside(dir, base, name string, attempt int, state State) (str
 	return target, nil
 }
 
-// freeName is NAME.n in a folder, of the first number from n on that is not taken.
+// freeName returns NAME.n in a folder, with the first free number from n on.
 func freeName(dir, name string, n int) (string, error) {
 	for ; ; n++ {
 		path := filepath.Join(dir, fmt.Sprintf("%s.%d", name, n))
@@ -312,7 +309,7 @@ func (s *setRun) write() error {
 	return writeWhole(filepath.Join(s.set.Dir, SetFile), append(raw, '\n'))
 }
 
-// Counts are how many runs there are of each state, without warm-ups.
+// Counts returns the number of runs of each state, without warm-ups.
 func (s *Set) Counts() map[State]int {
 	counts := map[State]int{}
 	for _, m := range s.Made {
@@ -323,7 +320,7 @@ func (s *Set) Counts() map[State]int {
 	return counts
 }
 
-// Failed returns the runs that failed, warm-ups too: one of them may be why a set has ended.
+// Failed returns the runs that failed, also warm-ups: one of them may have ended the set.
 func (s *Set) Failed() []*Made {
 	return slices.DeleteFunc(slices.Clone(s.Made), func(m *Made) bool { return m.Record.State != Failed })
 }
@@ -346,12 +343,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// DefaultMaxLost is how many frames of what is measured may be missing: where the machine that is
-// measured also records, a few always are.
+// DefaultMaxLost is the usual limit for the share of missing frames. A machine that is measured and
+// records always loses a few.
 const DefaultMaxLost = 0.05
 
-// Numbers are what somebody asks of a set in place of what its test says, or of what is usual where
-// that says nothing. Nil is not asked for.
+// Numbers override those of a test and the usual ones; nil: not given.
 type Numbers struct {
 	Repeat   *int // of each variant
 	WarmUp   *int
@@ -360,8 +356,8 @@ type Numbers struct {
 	MaxLost  *float64
 }
 
-// NewSet returns a test's set with what is asked of it. Whoever makes the runs adds the rest. What
-// cannot be asked is a *RangeError.
+// NewSet returns the options of a test's set. The caller adds those that are not in the arguments.
+// A number out of range is a *RangeError.
 func NewSet(t *suite.Test, on []Variant, asked Numbers) (SetOptions, error) {
 	if err := asked.Check(); err != nil {
 		return SetOptions{}, err
@@ -386,7 +382,7 @@ func or[T any](asked *T, usual T) T {
 	return usual
 }
 
-// Check returns a *RangeError for what cannot be asked of any set.
+// Check returns a *RangeError for the first number out of range.
 func (n *Numbers) Check() error {
 	for _, err := range []*RangeError{
 		within("repeat", n.Repeat, 1, suite.MaxRuns), within("warm-up", n.WarmUp, 0, suite.MaxRuns),
@@ -401,24 +397,24 @@ func (n *Numbers) Check() error {
 }
 
 func within[T int | time.Duration | float64](name string, asked *T, low, high T) *RangeError {
-	if asked == nil || *asked >= low && *asked <= high { // what is no number is in no range
+	if asked == nil || *asked >= low && *asked <= high { // NaN is in no range
 		return nil
 	}
 	return &RangeError{Name: name, Is: *asked, Low: low, High: high}
 }
 
-// RangeError says that a number is too small or too large.
+// RangeError is the error of a number that is too small or too large.
 type RangeError struct {
 	Name          string // "repeat", "warm-up", "retries", "cooldown", "max-lost"
-	Is, Low, High any    // int; time.Duration of cooldown, float64 of max-lost: a part of all frames
+	Is, Low, High any    // int; cooldown: time.Duration; max-lost: float64, a share of all frames
 }
 
 func (e *RangeError) Error() string { return e.In(e.Name, func(v any) string { return fmt.Sprint(v) }) }
 
-// In is the sentence in the words of who has asked: what he calls the number, and how he writes it.
+// In returns the message with the caller's name and format of the number.
 func (e *RangeError) In(name string, write func(any) string) string {
 	return fmt.Sprintf("%s is %s: must be %s to %s", name, write(e.Is), write(e.Low), write(e.High))
 }
 
-// NewSeed chooses the seed of a set: short, so that people can type it.
+// NewSeed returns a random seed that is short enough to type.
 func NewSeed() uint64 { return rand.Uint64N(1_000_000) + 1 }
