@@ -41,6 +41,10 @@ type Value struct {
 	Threshold float64 `json:"threshold"`
 	Frames    []int   `json:"frames"` // that prove it; empty where it is about all
 	Note      string  `json:"note,omitempty"`
+	// Text is the value with its unit, BoundsText its bounds, as all reports print them. Package
+	// report fills them in.
+	Text       string `json:"text,omitempty"`
+	BoundsText string `json:"bounds_text,omitempty"`
 }
 
 // Series is a value for each of some frames.

@@ -1,6 +1,9 @@
 package compare
 
-import "github.com/eideticker/eideticker/analyze/stats"
+import (
+	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
+)
 
 // JSON is a comparison as compare --json prints it; its fields are promised in
 // cmd/eideticker/JSON.md.
@@ -66,6 +69,7 @@ type measureJSON struct {
 type sampleJSON struct {
 	Values []pointJSON  `json:"values"`
 	Median IntervalJSON `json:"median"`
+	Text   string       `json:"text"` // the median with its unit
 }
 
 type pointJSON struct {
@@ -134,8 +138,8 @@ func (v *Value) json() measureJSON {
 	j := measureJSON{
 		Name: v.Key.String(), Window: v.Key.Window, Measure: v.Key.Measure, Version: v.Version, Value: v.Key.Value,
 		Unit:   v.Measure.Unit,
-		Better: string(better), Threshold: v.Measure.Threshold, A: sampleOf(v.A, v.MedianA),
-		B:     sampleOf(v.B, v.MedianB),
+		Better: string(better), Threshold: v.Measure.Threshold, A: sampleOf(v.A, v.MedianA, v.Measure.Unit),
+		B:     sampleOf(v.B, v.MedianB, v.Measure.Unit),
 		Shift: IntervalOf(v.Shift), Delta: v.Delta, Verdict: v.Verdict, Direction: v.Direction,
 		MoreA: v.MoreA, MoreB: v.MoreB, Sentence: v.Sentence(),
 	}
@@ -149,8 +153,9 @@ func (v *Value) json() measureJSON {
 	return j
 }
 
-func sampleOf(s stats.Sample, median stats.Interval) sampleJSON {
-	j := sampleJSON{Values: []pointJSON{}, Median: IntervalOf(median)}
+func sampleOf(s stats.Sample, median stats.Interval, unit string) sampleJSON {
+	text := wording.Measured{Value: median.Estimate, Low: median.Low, High: median.High, Unit: unit, Bounded: median.Exists}.Text()
+	j := sampleJSON{Values: []pointJSON{}, Median: IntervalOf(median), Text: text}
 	for _, p := range s {
 		j.Values = append(j.Values, pointJSON(p))
 	}

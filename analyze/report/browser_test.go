@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
 )
 
@@ -37,7 +38,7 @@ func (b *tab) await(what, script string) {
 	defer cancel()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(0))); err != nil {
 		state := browsertest.Eval[string](b.Tab,
-			`document.getElementById('readout').textContent + ' at ' + document.getElementById('video').currentTime`)
+			`document.querySelector('.frame-number')?.value + ' at ' + document.querySelector('video')?.currentTime`)
 		b.Fatalf("%s: %v; the page is at %s", what, err, state)
 	}
 }
@@ -45,22 +46,21 @@ func (b *tab) await(what, script string) {
 // slot is the place in the video of a stored frame: lost ones have theirs.
 func slot(n int) int { return sequence(n) }
 
-// isAt waits until video, readout and cursor all are at a frame.
+// isAt waits until video, controls and cursors all are at a frame.
 func (b *tab) isAt(r *Results, n int) {
 	b.Helper()
 	rate := 60000.0 / 1001
 	b.await(fmt.Sprintf("the video goes to frame %d", n), fmt.Sprintf(
-		`(v => v.readyState >= 2 && !v.seeking && Math.floor(v.currentTime * %v + 0.01) === %d)(document.getElementById('video'))`, rate, slot(n)))
+		`(v => v.readyState >= 2 && !v.seeking && Math.floor(v.currentTime * %v + 0.01) === %d)(document.querySelector('video'))`, rate, slot(n)))
 	b.await(fmt.Sprintf("the page says frame %d", n),
-		fmt.Sprintf(`document.querySelector('#readout b')?.textContent === 'frame %d'`, n))
+		fmt.Sprintf(`document.querySelector('.frame-number').value === '%d'`, n))
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		k := n - w.Times.First
-		if k < 0 || k >= len(w.Times.Time) {
+		if n < w.Start || n > w.End {
 			continue
 		}
 		for chart := range 2 {
-			got, want := b.cursor(i, chart), b.place(w, i, chart, w.Times.Time[k])
+			got, want := b.cursor(chart), b.place(w, chart, w.Times.Time[n-w.Times.First])
 			if math.Abs(got-want) > 0.6 {
 				b.Errorf("frame %d: the cursor of graph %d of window %d is at %.1f, want %.1f", n, chart, i, got, want)
 			}
@@ -68,20 +68,20 @@ func (b *tab) isAt(r *Results, n int) {
 	}
 }
 
-func graph(window, chart int) string {
-	return fmt.Sprintf(`document.querySelector('[data-window="%d"] [data-chart="%d"] svg')`, window, chart)
+// graph is a chart of the window that is shown.
+func graph(chart int) string {
+	return fmt.Sprintf(`document.querySelectorAll('.result svg.plot')[%d]`, chart)
 }
 
-func (b *tab) cursor(window, chart int) float64 {
+func (b *tab) cursor(chart int) float64 {
 	b.Helper()
-	return browsertest.Eval[float64](b.Tab, `Number(`+graph(window, chart)+
-		`.querySelector('.cursor').getAttribute('x1'))`)
+	return browsertest.Eval[float64](b.Tab, `Number(`+graph(chart)+`.querySelector('.cursor').getAttribute('x1'))`)
 }
 
-// place is where a time from the window's start is in a graph: between 46 pixels at the left and 10
+// place is where a time from the window's start is in a graph: between 50 pixels at the left and 10
 // at the right lies all from T0 or the green to the end of the red frame, and a hundredth more on
 // either side.
-func (b *tab) place(w *Window, window, chart int, t int64) float64 {
+func (b *tab) place(w *Window, chart int, t int64) float64 {
 	b.Helper()
 	n := len(w.Times.Time)
 	from, to := float64(w.Times.Time[0]), float64(w.Times.Time[n-1])
@@ -91,17 +91,17 @@ func (b *tab) place(w *Window, window, chart int, t int64) float64 {
 	}
 	room := (to - from) / 100
 	from, to = from-room, to+room
-	width := browsertest.Eval[float64](b.Tab, graph(window, chart)+`.clientWidth`)
-	return 46 + (float64(t)-from)/(to-from)*(width-56)
+	width := browsertest.Eval[float64](b.Tab, graph(chart)+`.clientWidth`)
+	return 50 + (float64(t)-from)/(to-from)*(width-60)
 }
 
 // click clicks into a graph at a frame.
-func (b *tab) click(w *Window, window, chart, n int) {
+func (b *tab) click(w *Window, chart, n int) {
 	b.Helper()
 	at := browsertest.Eval[[]float64](b.Tab,
 		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
-			graph(window, chart)+`)`)
-	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, window, chart, w.Times.Time[n-w.Times.First]), at[1]))
+			graph(chart)+`)`)
+	b.Do(chromedp.MouseClickXY(at[0]+b.place(w, chart, w.Times.Time[n-w.Times.First]), at[1]))
 }
 
 func TestPageInABrowser(t *testing.T) {
@@ -145,23 +145,25 @@ func (b *tab) walk(r *Results, pixels bool) {
 	b.isAt(r, first.Start)
 
 	b.Log("a click into a graph takes the video along")
-	b.click(first, 0, 0, 77)
+	b.click(first, 0, 77)
 	b.isAt(r, 77)
-	b.click(second, 1, 1, 190)
+	b.Do(chromedp.Click(chromedp.CSS(`.contents tr:nth-child(2) button`)))
+	b.isAt(r, second.Start)
+	b.click(second, 1, 190)
 	b.isAt(r, 190)
 
 	b.Log("the graphs follow the video")
-	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`,
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector('video').currentTime = %v`,
 		(float64(slot(101))+0.5)*1001/60000)))
 	b.isAt(r, 101)
-	before := b.cursor(0, 0)
-	b.Do(chromedp.Click(chromedp.CSS("#play")))
+	before := b.cursor(0)
+	b.Do(chromedp.Click(chromedp.CSS(".controls .play")))
 	b.await("the cursor moves while the video plays",
-		fmt.Sprintf(`Number(%s.querySelector('.cursor').getAttribute('x1')) > %v`, graph(0, 0), before+2))
-	b.Do(chromedp.Evaluate[chromedp.Void](`document.getElementById('video').pause()`))
+		fmt.Sprintf(`Number(%s.querySelector('.cursor').getAttribute('x1')) > %v`, graph(0), before+2))
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('video').pause()`))
 
 	b.Log("keys go by captured frames, over those that are lost")
-	b.Do(chromedp.Click(chromedp.CSS(`[data-window="0"] .frames [data-frame="120"]`)))
+	b.Do(chromedp.Click(chromedp.CSS(`.result .frames [data-frame="120"]`)))
 	b.isAt(r, lostAt)
 	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
 	b.isAt(r, lostAt-1)
@@ -171,22 +173,22 @@ func (b *tab) walk(r *Results, pixels bool) {
 	b.isAt(r, lostAt+1)
 
 	b.Log("a lost frame is said to be one")
-	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.getElementById('video').currentTime = %v`,
+	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector('video').currentTime = %v`,
 		(float64(slot(lostAt))-0.5)*1001/60000)))
 	b.await("the page says that a frame is lost",
-		`document.querySelector('#readout b').textContent === 'lost frame' && !document.getElementById('gone').hidden`)
+		`document.querySelector('.controls .state').textContent === 'not recorded' && !document.querySelector('.gone').hidden`)
 
 	b.Log("evidence shows its frame, and where")
-	b.Do(chromedp.Click(chromedp.CSS(`[data-window="0"] .proof[data-frame="60"]`)))
+	b.Do(chromedp.Click(chromedp.CSS(`.proof[data-frame="60"]`)))
 	b.isAt(r, 60)
-	b.await("the tear is drawn over the video", `document.querySelectorAll('#over .shown-row').length === 1`)
+	b.await("the tear is drawn over the video", `document.querySelectorAll('.over-marks .shown-row').length === 1`)
 
 	b.Log("pictures open and close")
 	b.Do(chromedp.Click(chromedp.CSS(`.picture.heatmap .enlarge`)))
 	b.await("the picture is large",
-		`document.getElementById('large').open && document.getElementById('large-picture').naturalWidth > 0`)
-	b.Do(chromedp.Click(chromedp.CSS("#large")))
-	b.await("the picture is gone", `!document.getElementById('large').open`)
+		`document.querySelector('dialog img')?.naturalWidth > 0 && document.querySelector('dialog').open`)
+	b.Do(chromedp.Click(chromedp.CSS("dialog")))
+	b.await("the picture is gone", `!document.querySelector('dialog')`)
 
 	if pixels {
 		b.Log("the video shows the frame that the page says")
@@ -199,12 +201,12 @@ func (b *tab) walk(r *Results, pixels bool) {
 func (b *tab) marker(r *Results, n int, wants string) {
 	b.Helper()
 	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
-		`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(document.getElementById('scrub'))`, slot(n))))
+		`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(document.querySelector('.scrub'))`, slot(n))))
 	b.isAt(r, n)
 	b.await(fmt.Sprintf("frame %d shows its marker", n), `(() => {
 		const c = document.createElement('canvas');
 		c.width = c.height = 1;
-		const v = document.getElementById('video');
+		const v = document.querySelector('video');
 		c.getContext('2d').drawImage(v, v.videoWidth / 2, v.videoHeight / 2, 1, 1, 0, 0, 1, 1);
 		const pixel = c.getContext('2d').getImageData(0, 0, 1, 1).data;
 		return `+wants+`; })()`)
@@ -285,7 +287,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 	})
 	b.Do(chromedp.Navigate("file://" + path))
 	b.isAt(r, r.Windows[0].Start)
-	b.click(&r.Windows[0], 0, 1, 60)
+	b.click(&r.Windows[0], 1, 60)
 	b.isAt(r, 60)
 	if browsertest.Eval[bool](b.Tab, `'evil' in window`) {
 		t.Error("a name was run")
@@ -294,4 +296,68 @@ func TestHostileNamesInABrowser(t *testing.T) {
 		t.Errorf("the heading is %q", got)
 	}
 	b.Quiet()
+}
+
+// opened opens the page of results beside the files of a run, and returns its text.
+func (b *tab) opened(dir string, r *Results) string {
+	b.Helper()
+	path := filepath.Join(dir, PageName)
+	b.Check(WritePage(path, os.DirFS(dir), r, PageOptions{}))
+	b.Do(chromedp.Navigate("file://" + path))
+	return browsertest.Eval[string](b.Tab, `document.getElementById('main').textContent`)
+}
+
+// TestPageText reads all texts of pages, without a video that a browser could play.
+func TestPageText(t *testing.T) {
+	browsertest.Path(t)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, someFiles()); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t, func(url string) bool { return strings.HasPrefix(url, "file://"+dir) || url == "data:," })
+	b.says("everything", b.opened(dir, sample()), []string{
+		"2 frames are missing from this recording.", "canvas.eid", "2 frames were lost before frame 120: ring full",
+		"59.9 frames/s", "58.0 – 60.1", "60 frames/s", "two frames are missing",
+		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", "frame 102",
+		"heatmap.npy", "The green is torn at line 300 in frame 101", "This run was retried once before it succeeded.",
+		"begun again once: the browser did not start", "Chromium 140.0.7339.185", "Frames drawn", "59 frames58 – 60",
+		"61 frames60 – 62", "63 frames", "one is doubtful", "T0 (navigation) 100 ms before the first change, ± 0.05 ms",
+		"Network 3g", "1.6 Mbit/s", "300 ms300.4 ms", "337.6 KiB", "http/1.1, u=0, i, same connection", "/load.html",
+		"8.8 KiB unpacked", "11 more requests are in the HAR file", "calibrated on 30 held frames, 12 of them of a pattern",
+	})
+	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('[data-frame="104"]').length`); n == 0 {
+		t.Error("no button goes to frame 104")
+	}
+	for _, link := range []string{"network.har", "pictures/heatmap.png", "pictures/waterfall.svg", "recording.eid"} {
+		if !browsertest.Eval[bool](b.Tab,
+			`[...document.querySelectorAll('[src], [href]')].some((e) => (e.src || e.href).endsWith('`+link+`'))`) {
+			t.Errorf("the page does not refer to %s", link)
+		}
+	}
+	b.Quiet("video.mp4", "pictures/") // they are no videos and pictures
+
+	r := sample()
+	fps := &r.Windows[0].Results[0]
+	for i := range 5000 {
+		fps.Values[0].Frames = append(fps.Values[0].Frames, i%300)
+		fps.Evidence = append(fps.Evidence, fps.Evidence[0])
+		fps.Warnings = append(fps.Warnings, fmt.Sprint("warning ", i))
+	}
+	b.says("a bounded list", b.opened(dir, r), []string{"more in results.json"})
+	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('button').length`); n > 1000 {
+		t.Errorf("%d buttons", n)
+	}
+
+	nothing := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
+	b.says("nothing", b.opened(dir, nothing), []string{"Nothing was measured in this recording.",
+		"The quality of this recording is unknown.", "There are no frames"})
+}
+
+func (b *tab) says(what, page string, all []string) {
+	b.Helper()
+	for _, want := range all {
+		if !strings.Contains(page, want) {
+			b.Errorf("%s: the page does not say %q", what, want)
+		}
+	}
 }

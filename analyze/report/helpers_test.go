@@ -9,7 +9,7 @@ import (
 // sample returns results in which every field has a value.
 func sample() *Results {
 	claimed := 63.0
-	return &Results{
+	r := &Results{
 		Schema: Schema, Version: Version,
 		Recording: Recording{
 			ID: "5f1c9a4e", Name: "canvas.eid", File: "recording.eid", Frames: 300, Lost: 2, Width: 1280, Height: 720,
@@ -91,4 +91,6 @@ func sample() *Results {
 		Pictures:    []Picture{{Kind: PictureFilmstrip, File: "pictures/filmstrip.png", Text: "All of it.", Frame: 3}},
 		RetriedRuns: 1, Notes: []string{"begun again once: the browser did not start"},
 	}
+	r.fill()
+	return r
 }

@@ -9,23 +9,22 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"strings"
 )
 
 // PageName is the name of the page in a run folder.
 const PageName = "report.html"
 
-// PageOptions say how a page is made.
+// PageOptions select how a page is made.
 type PageOptions struct {
-	// SingleFile puts video and pictures into the page, so that it can be shared as one file.
+	// SingleFile inlines video and pictures, so that the page can be shared as one file.
 	SingleFile bool
 }
 
 //go:embed page
 var sources embed.FS
 
-// Modules are the parts of the page that other pages of the program share: its style page.css, and
-// as ES modules format.js, timeline.js, player.js and view.js.
+// Modules returns the ES modules that draw results, and their style page.css. The rig's page loads
+// them too.
 func Modules() fs.FS {
 	all, err := fs.Sub(sources, "page")
 	if err != nil {
@@ -34,52 +33,96 @@ func Modules() fs.FS {
 	return all
 }
 
-// scripts are the page's program in the order in which it is put together.
-func scripts() []string {
-	return []string{"format.js", "timeline.js", "player.js", "view.js", "plot.js", "chart.js", "strip.js", "main.js"}
+// inlined is the data of the page's program, report.js.
+type inlined struct {
+	Results *Results          `json:"results"`
+	Map     *videoMap         `json:"map"`
+	Problem string            `json:"problem"` // why there is no video
+	Files   map[string]string `json:"files"`   // addresses of the run's files, by name
 }
 
-// Page returns report.html. The folder is that of the run; what is missing there is said on the
-// page.
+// Page returns report.html for a run folder. A missing file is stated on the page.
 //
-// The page needs no network and no server: what its program reads stands in a script element, and a
-// content security policy lets nothing run but that program, by its hash. So names from outside
-// stay text, whatever they are.
+// The page needs no network and no server. Its program reads the results from a script element.
+// The content security policy admits that program alone, by its hash. Names from outside stay text.
 func Page(folder fs.FS, r *Results, o PageOptions) ([]byte, error) {
-	if err := r.Validate(); err != nil {
+	full := *r
+	full.Schema, full.Version = Schema, Version
+	full.fill()
+	if err := full.Validate(); err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
-	script, err := program()
+	script, err := bundle(Modules(), "report")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make report: %w", err)
 	}
 	style, err := fs.ReadFile(sources, "page/page.css")
 	if err != nil {
 		return nil, err
 	}
-	files := &files{folder: folder, inline: o.SingleFile}
-	content := newContent(r, files)
-	data, err := json.Marshal(newData(r, content.film)) // <, > and & are escaped
+	data, err := newData(&full, &files{folder: folder, inline: o.SingleFile})
 	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
-	if files.err != nil {
-		return nil, fmt.Errorf("make report: %w", files.err)
-	}
-	content.Style, content.Script, content.Data = template.CSS(style), template.JS(script), template.JS(data)
-	content.Policy = policy(script)
-	t, err := template.New("page.html").Funcs(functions()).ParseFS(sources, "page/page.html")
+	t, err := template.ParseFS(sources, "page/page.html")
 	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, content); err != nil {
+	err = t.Execute(&b, struct {
+		Policy, Title string
+		Style         template.CSS
+		Script, Data  template.JS
+	}{policy(script), r.Recording.Name, template.CSS(style), template.JS(script), template.JS(data)})
+	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// WritePage writes report.html so that it is there as a whole or not at all.
+// newData returns inlined as JSON, in which <, > and & are escaped.
+func newData(r *Results, from *files) ([]byte, error) {
+	d := inlined{Results: r, Files: map[string]string{}}
+	var names []string
+	if !from.inline { // they are large, and a single page is not shared for them
+		names = append(names, FileName, r.Recording.File)
+		if r.Network != nil {
+			names = append(names, r.Network.File)
+		}
+	}
+	if r.Video != nil {
+		var err error
+		if d.Map, err = readVideo(r.Video, r.Recording.Frames, from); err != nil {
+			d.Problem = err.Error() + "."
+		} else {
+			names = append(names, r.Video.File)
+		}
+	}
+	pictures := r.Pictures
+	for i := range r.Windows {
+		pictures = append(pictures[:len(pictures):len(pictures)], r.Windows[i].Pictures...)
+	}
+	for _, p := range pictures {
+		names = append(names, p.File)
+		if !from.inline {
+			names = append(names, p.Data)
+		}
+	}
+	for _, name := range names {
+		if d.Files[name] != "" {
+			continue
+		}
+		if address := from.refer(name); address != "" {
+			d.Files[name] = address
+		}
+	}
+	if from.err != nil {
+		return nil, from.err
+	}
+	return json.Marshal(d)
+}
+
+// WritePage writes report.html as a whole or not at all.
 func WritePage(path string, folder fs.FS, r *Results, o PageOptions) error {
 	b, err := Page(folder, r, o)
 	if err != nil {
@@ -88,27 +131,7 @@ func WritePage(path string, folder fs.FS, r *Results, o PageOptions) error {
 	return replace(path, b)
 }
 
-// program puts the scripts together, in a scope of their own, where they need not import each
-// other: modules cannot be loaded by a page that is a file.
-func program() (string, error) {
-	var b strings.Builder
-	b.WriteString("(() => {\n'use strict';\n")
-	for _, name := range scripts() {
-		source, err := fs.ReadFile(sources, "page/"+name)
-		if err != nil {
-			return "", err
-		}
-		for line := range strings.Lines(string(source)) {
-			if !strings.HasPrefix(line, "import ") {
-				b.WriteString(strings.TrimPrefix(line, "export "))
-			}
-		}
-	}
-	b.WriteString("})();\n")
-	return b.String(), nil
-}
-
-// policy is the content security policy. "file:" is what 'self' means where the page is a file.
+// policy is the content security policy. "file:" is 'self' where the page is a file.
 func policy(script string) string {
 	hash := sha256.Sum256([]byte(script))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; " +

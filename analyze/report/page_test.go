@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/eideticker/eideticker/analyze"
 )
 
 // someFiles are files of a run, as far as a page looks into them.
@@ -36,44 +33,16 @@ func pageOf(t *testing.T, files fs.FS, r *Results, o PageOptions) string {
 	return string(b)
 }
 
-func TestPageSaysEverything(t *testing.T) {
-	page := pageOf(t, someFiles(), sample(), PageOptions{})
-	quality := strings.Index(page, "2 frames are missing from this recording.")
-	for _, want := range []string{
-		"canvas.eid", "2 frames were lost before frame 120: ring full", "59.9 frames/s", "58.0 – 60.1", "60 frames/s",
-		"two frames are missing",
-		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2",
-		`data-frame="104"`, "pictures/heatmap.png",
-		"heatmap.npy", "The green is torn at line 300 in frame 101", "begun again once: the browser did not start",
-		"Chromium 140.0.7339.185",
-		"Frames drawn", "59 frames<small>58 – 60</small>", "61 frames<small>60 – 62</small>", "63 frames",
-		"one is doubtful", `data-frame="103"`,
-		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
-		"<code>3g</code>", "1.6 Mbit/s", "1.6 Mbit/s</td><td class=\"number\">1.6 Mbit/s",
-		"300 ms</td><td class=\"number\">300.4 ms", "337.6 KiB", "http/1.1, u=0, i, same connection", "/load.html",
-		"8.8 KiB unpacked",
-		"11 more are in the HAR file", `href="network.har"`, "pictures/waterfall.svg",
-	} {
-		at := strings.Index(page, want)
-		if at < 0 {
-			t.Errorf("the page does not say %q", want)
-		}
-		if strings.Contains(want, "frames/s") && at < quality {
-			t.Errorf("%q stands above the quality", want)
-		}
-	}
-}
-
 func TestPageWithoutFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		edit func(fstest.MapFS)
 		want string
 	}{
-		{"no video", func(f fstest.MapFS) { delete(f, "video.mp4") }, "Video.mp4 is missing from the folder."},
-		{"no map", func(f fstest.MapFS) { delete(f, "video.mp4.json") }, "its map video.mp4.json cannot be read"},
+		{"no video", func(f fstest.MapFS) { delete(f, "video.mp4") }, "video.mp4 is missing from the folder."},
+		{"no map", func(f fstest.MapFS) { delete(f, "video.mp4.json") }, "map video.mp4.json cannot be read"},
 		{"a map that is none", func(f fstest.MapFS) { f["video.mp4.json"] = &fstest.MapFile{Data: []byte("[")} },
-			"its map video.mp4.json cannot be read"},
+			"map video.mp4.json cannot be read"},
 		{"a map without a rate", func(f fstest.MapFS) {
 			f["video.mp4.json"] = &fstest.MapFile{Data: []byte(`{"rate_num":60,"slots":[{"frame":1}]}`)}
 		}, "rate of 60/0"},
@@ -88,7 +57,7 @@ func TestPageWithoutFiles(t *testing.T) {
 			if !strings.Contains(page, tc.want) {
 				t.Errorf("the page does not say %q", tc.want)
 			}
-			if strings.Contains(page, "<video") {
+			if !strings.Contains(page, `"map":null`) {
 				t.Error("the page has a video")
 			}
 		})
@@ -102,8 +71,8 @@ func TestSingleFile(t *testing.T) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if found := regexp.MustCompile(`(src|href)="[^d#][^"]*"`).FindString(page); found != "" {
-		t.Errorf("the page refers to %s", found)
+	if found := regexp.MustCompile(`"files":\{[^}]*:"[^d"][^"]*"`).FindString(page); found != "" {
+		t.Errorf("the page refers to a file: %.200s", found)
 	}
 }
 
@@ -143,7 +112,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestProgramFitsIntoAScript(t *testing.T) {
-	s, err := program()
+	s, err := bundle(Modules(), "report")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,44 +121,46 @@ func TestProgramFitsIntoAScript(t *testing.T) {
 			t.Errorf("the program has %q", bad)
 		}
 	}
-	entries, err := fs.ReadDir(sources, "page")
+	names, err := fs.Glob(Modules(), "*.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(scripts())+2 {
-		t.Errorf("%d files are embedded, %d scripts and two others are used", len(entries), len(scripts()))
-	}
-	if strings.Contains(s, "http") && !strings.Contains(s, "http://www.w3.org/2000/svg") {
-		t.Error("the program knows an address")
-	}
-}
-
-func TestPageOfNothing(t *testing.T) {
-	r := &Results{Schema: Schema, Version: Version, Quality: analyze.Result{Measure: "quality", State: analyze.Refused,
-		Refusal: "there are no frames"}}
-	page := pageOf(t, fstest.MapFS{}, r, PageOptions{})
-	for _, want := range []string{"Nothing was measured in this recording.", "Nothing is known about the quality",
-		"There are no frames"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
+	for _, name := range names {
+		if !strings.Contains(s, "const module_"+strings.TrimSuffix(name, ".js")+" = ") {
+			t.Errorf("%s is not part of the program", name)
 		}
 	}
+	if strings.Contains(strings.ReplaceAll(s, "http://www.w3.org/2000/svg", ""), "http") {
+		t.Error("the program has an address")
+	}
 }
 
-func TestPageBoundsLists(t *testing.T) {
-	r := sample()
-	fps := &r.Windows[0].Results[0]
-	for i := range 5000 {
-		fps.Values[0].Frames = append(fps.Values[0].Frames, i%300)
-		fps.Evidence = append(fps.Evidence, fps.Evidence[0])
-		fps.Warnings = append(fps.Warnings, fmt.Sprint("warning ", i))
+func TestBundle(t *testing.T) {
+	folder := func(texts ...string) fstest.MapFS {
+		all := fstest.MapFS{}
+		for i, text := range texts {
+			all[string(rune('a'+i))+".js"] = &fstest.MapFile{Data: []byte(text)}
+		}
+		return all
 	}
-	page := pageOf(t, someFiles(), r, PageOptions{})
-	if n := strings.Count(page, "<button"); n > 2*(mostLinked+mostEvidence)+100 {
-		t.Errorf("%d buttons", n)
+	got, err := bundle(folder("import {f} from './b.js';\nf();\n", "const x = 1;\nexport function f() {}\n"), "a")
+	want := "const module_b = (() => {\nconst x = 1;\nfunction f() {}\n\nreturn {f};\n})();\n" +
+		"const module_a = (() => {\nconst {f} = module_b;\nf();\n\nreturn {};\n})();\n"
+	if err != nil || !strings.Contains(got, want) {
+		t.Errorf("%v: %s", err, got)
 	}
-	if !strings.Contains(page, "more in results.json") {
-		t.Error("the page does not say that it leaves some out")
+	for _, tc := range []struct {
+		name, want string
+		folder     fstest.MapFS
+	}{
+		{"cycle", "imports itself", folder("import {f} from './b.js';\n", "import {g} from './a.js';\n")},
+		{"default", `unsupported "export default 1;"`, folder("export default 1;\n")},
+		{"elsewhere", `unsupported "import {f} from 'x';"`, folder("import {f} from 'x';\n")},
+		{"missing", "file does not exist", folder("import {f} from './z.js';\n")},
+	} {
+		if _, err := bundle(tc.folder, "a"); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
 	}
 }
 
@@ -221,67 +192,21 @@ func TestPagesAreDeterministic(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	exact := func(x float64, unit string) analyze.Value {
-		return analyze.Value{Value: x, Low: x, High: x, Unit: unit, State: analyze.Exact}
-	}
-	bounded := func(x, low, high float64, unit string) analyze.Value {
-		return analyze.Value{Value: x, Low: low, High: high, Unit: unit, State: analyze.Bounded}
-	}
-	for _, tc := range []struct {
-		name         string
-		v            analyze.Value
-		text, bounds string
-	}{
-		{"count", exact(48_211_930, "pixels"), "48,211,930 pixels", ""},
-		{"exact", exact(59.9401, "frames/s"), "59.94 frames/s", ""},
-		{"small", exact(0.04126, "ms"), "0.041 ms", ""},
-		{"nothing", exact(0, "frames"), "0 frames", ""},
-		{"less than nothing", exact(-1234.5, "px"), "−1,234.5 px", ""},
-		{"next to nothing", exact(-0.0001, "px"), "0 px", ""},
-		{"fraction", exact(0.0413, "fraction"), "4.13 %", ""},
-		{"no unit", exact(3, ""), "3", ""},
-		{"one", exact(1, "frames"), "1 frame", ""},
-		{"one of another kind", exact(1, "ms"), "1 ms", ""},
-		{"one in a second", exact(1, "frames/s"), "1 frames/s", ""},
-		{"wide bounds", bounded(1204.71, 1150, 1290, "ms"), "1,205 ms", "1,150 – 1,290"},
-		{"narrow bounds", bounded(59.94012, 59.93, 59.95, "frames/s"), "59.94 frames/s", "59.93 – 59.95"},
-		{"bounds of counts", bounded(102, 102, 105, "frames"), "102 frames", "102 – 105"},
-		{"bounds of a clock that hardly jitters", bounded(58.5, 58.49999999, 58.50000001, "frames/s"), "58.50 frames/s",
-			"within rounding"},
-		{"bounds of a fraction", bounded(0.5, 0.48, 0.52, "fraction"), "50.0 %", "48.0 – 52.0"},
-		{"bounds that meet", bounded(3, 3, 3, "ms"), "3 ms", "within rounding"},
-		{"bounds that look the same", bounded(3983.3333, 3983.33328, 3983.33332, "ms"), "3,983.3 ms",
-			"within rounding"},
-		{"a fraction's bounds that look the same", bounded(0.5, 0.4999999, 0.5000001, "fraction"), "50.00 %",
-			"within rounding"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := valueText(tc.v); got != tc.text {
-				t.Errorf("value is %q, want %q", got, tc.text)
-			}
-			if got := boundsText(tc.v); got != tc.bounds {
-				t.Errorf("bounds are %q, want %q", got, tc.bounds)
-			}
-		})
-	}
-}
-
 func FuzzMap(f *testing.F) {
 	f.Add(someFiles()["video.mp4.json"].Data)
 	f.Add([]byte(`{"width":4,"height":4,"rate_num":60,"rate_den":1,"content":{"width":4,"height":3},"slots":[{"frame":-1}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		folder := fstest.MapFS{"m": {Data: in}, "v": {}}
-		film, err := newFilm(&Video{File: "v", Map: "m"}, 10, &files{folder: folder})
+		m, err := readVideo(&Video{File: "v", Map: "m"}, 10, &files{folder: folder})
 		if err != nil {
 			return
 		}
-		if !(film.Rate > 0) || len(film.Frames) == 0 || len(film.Times) != len(film.Frames) {
-			t.Errorf("rate %v, %d frames, %d times", film.Rate, len(film.Frames), len(film.Times))
+		if m.RateNum < 1 || m.RateDen < 1 || len(m.Slots) == 0 {
+			t.Errorf("rate %d/%d, %d slots", m.RateNum, m.RateDen, len(m.Slots))
 		}
-		for _, part := range film.Content {
-			if !(part >= 0 && part <= 1) {
-				t.Errorf("content %v", film.Content)
+		for _, s := range m.Slots {
+			if s.Frame < -1 || s.Frame >= 10 {
+				t.Errorf("frame %d of 10", s.Frame)
 			}
 		}
 	})

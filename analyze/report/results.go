@@ -125,6 +125,8 @@ type Window struct {
 	Results   []analyze.Result `json:"results"`
 	// by the page: "fps.framerate" is on that value of that measure; in its unit
 	Claims map[string]float64 `json:"claims"`
+	// ClaimTexts are the claims as reports print them.
+	ClaimTexts map[string]string `json:"claim_texts,omitempty"`
 	// Checks hold what was measured against what is known to have been drawn, where that is known.
 	Checks []Check `json:"checks"`
 	// Pictures are of this window.
@@ -145,6 +147,12 @@ type Check struct {
 	Unchecked bool   `json:"unchecked,omitempty"`
 	Frames    []int  `json:"frames"` // in which they do not agree
 	Note      string `json:"note,omitempty"`
+	// Texts of the numbers as reports print them.
+	MeasuredText   string `json:"measured_text,omitempty"`
+	MeasuredBounds string `json:"measured_bounds_text,omitempty"`
+	DrawnText      string `json:"drawn_text,omitempty"`
+	DrawnBounds    string `json:"drawn_bounds_text,omitempty"`
+	ClaimedText    string `json:"claimed_text,omitempty"`
 }
 
 // Failed reports whether what was measured is not what was drawn.

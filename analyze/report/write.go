@@ -91,6 +91,7 @@ func (w *Window) fill() {
 	w.Checks = append([]Check{}, w.Checks...)
 	for i := range w.Checks {
 		w.Checks[i].Frames = some(w.Checks[i].Frames)
+		w.Checks[i].describe()
 	}
 	if w.Claims == nil {
 		w.Claims = map[string]float64{}
@@ -101,13 +102,15 @@ func (w *Window) fill() {
 	for i := range w.Results {
 		fillResult(&w.Results[i])
 	}
+	w.ClaimTexts = claimTexts(w)
 }
 
 func fillResult(r *analyze.Result) {
 	r.Warnings = some(r.Warnings)
 	r.Values = append([]analyze.Value{}, r.Values...)
 	for i := range r.Values {
-		r.Values[i].Frames = some(r.Values[i].Frames)
+		v := &r.Values[i]
+		v.Frames, v.Text, v.BoundsText = some(v.Frames), valueText(*v), measured(*v).Bounds()
 	}
 	r.Series = append([]analyze.Series{}, r.Series...)
 	for i := range r.Series {

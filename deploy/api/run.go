@@ -35,6 +35,7 @@ type Value struct {
 	Low     float64 `json:"low" doc:"the true value is not below"`
 	High    float64 `json:"high" doc:"the true value is not above"`
 	State   string  `json:"state" doc:"\"exact\" or \"bounded\""`
+	Text    string  `json:"text" doc:"the value with its unit, for people"`
 }
 
 // ListParams are those of run.list. What is empty is not looked at.
@@ -151,6 +152,8 @@ type Point struct {
 	Interval      bool    `json:"interval" doc:"low and high are there: fewer than six runs have no interval of their median"`
 	Low           float64 `json:"low" doc:"95 % interval of the median of a set, bounds of a single run"`
 	High          float64 `json:"high"`
+	Text          string  `json:"text" doc:"the median with its unit, for people"`
+	IntervalText  string  `json:"interval_text" doc:"low and high, for people; empty without an interval"`
 	Verdict       string  `json:"verdict" doc:"against the point before of the same device, browser and branch: \"regressed\", \"improved\", \"unchanged\", \"inconclusive\", or empty where there is none"`
 	Reason        string  `json:"reason,omitempty" doc:"why there is no verdict though there is a point before"`
 	Before        string  `json:"before,omitempty" doc:"ID of that point"`

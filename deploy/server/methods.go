@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/stats"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -268,7 +269,9 @@ func runInfo(r *store.Run) api.RunInfo {
 	for _, v := range r.Values {
 		out.Values = append(out.Values, api.Value{
 			Measure: v.Measure, Name: v.Name, Unit: v.Unit, Window: v.Window, Value: v.Value, Low: v.Low, High: v.High,
-			State: string(v.State),
+			State: string(v.State), Text: wording.Measured{
+				Value: v.Value, Low: v.Low, High: v.High, Unit: v.Unit, Bounded: v.State == analyze.Bounded,
+			}.Text(),
 		})
 	}
 	return out
@@ -381,9 +384,10 @@ func (s *Server) trend(ctx context.Context, _ *call, p api.TrendParams) (api.Tre
 		out.Better = string(t.Better)
 	}
 	for _, o := range t.Points {
+		m := wording.Measured{Value: o.Median, Low: o.Low, High: o.High, Unit: t.Unit, Bounded: o.Interval}
 		out.Points = append(out.Points, api.Point{
 			ID: o.ID, StartedWallNS: o.Started.UnixNano(), Runs: o.N, Device: o.Device, Browser: o.Browser,
-			Median: o.Median, Interval: o.Interval, Low: o.Low, High: o.High,
+			Median: o.Median, Interval: o.Interval, Low: o.Low, High: o.High, Text: m.Text(), IntervalText: m.Bounds(),
 			Verdict: string(o.Verdict), Reason: o.Reason, Before: o.Before, Label: o.Label, Revision: o.Revision,
 		})
 	}

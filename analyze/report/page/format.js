@@ -1,4 +1,4 @@
-// Texts of numbers, as the page's tables have them.
+// Texts of times, counts and values of series. Texts of measured values come with the results.
 
 export const million = 1e6; // nanoseconds of a millisecond
 
@@ -32,29 +32,6 @@ export function rounded(x) {
  */
 export function clock(ns) {
   return (ns / 1e9).toFixed(3).replace('-', '−') + ' s';
-}
-
-/**
- * element makes an element, or one of SVG.
- * @param {string} name
- * @param {Record<string, any>} attributes
- * @param {Element | null} parent
- * @returns {any}
- */
-export function element(name, attributes = {}, parent = null) {
-  const svg = ['svg', 'path', 'line', 'rect', 'circle', 'text', 'g', 'pattern', 'defs', 'clipPath'].includes(name);
-  const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === 'text') {
-      e.textContent = value;
-    } else {
-      e.setAttribute(key, value);
-    }
-  }
-  if (parent) {
-    parent.append(e);
-  }
-  return e;
 }
 
 /**

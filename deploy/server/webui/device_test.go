@@ -33,7 +33,6 @@ type deviceRig struct {
 // token.
 func serveDevice(t *testing.T, needed bool) (*deviceRig, *tab) {
 	t.Helper()
-	vendored(t, "page/vendor/uPlot.esm.js")
 	needsBrowser(t)
 	r := &deviceRig{power: filepath.Join(t.TempDir(), "power")}
 	d := daemontest.New("bench")

@@ -254,7 +254,6 @@ func TestFirefox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; the same pages were shown in Chromium")
 	}
-	vendored(t, "page/vendor/uPlot.esm.js")
 	p, base := servePlayed(t)
 	f := startFirefox(t, base)
 	p.manyRuns(300)

@@ -2,7 +2,6 @@ package webui
 
 import (
 	"encoding/json"
-	"html"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
 )
 
@@ -37,7 +35,6 @@ func TestHandler(t *testing.T) {
 		{"GET", "/shared/page.css", 200, "text/css; charset=utf-8"},
 		{"GET", "/icon.svg", 200, "image/svg+xml"},
 		{"GET", "/shared/page.html", 404, "text/plain; charset=utf-8"}, // a template
-		{"GET", "/vendor/README.md", 404, "text/plain; charset=utf-8"},
 		{"GET", "/js/", 404, "text/plain; charset=utf-8"},
 		{"GET", "/js/../webui.go", 404, "text/plain; charset=utf-8"},
 		{"GET", "//js/main.js", 404, "text/plain; charset=utf-8"},
@@ -139,45 +136,5 @@ func inNode(t *testing.T, script string, into any) {
 	}
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
-	}
-}
-
-// TestTextsAreThoseOfTheReport: the page and report.html write the same number in the same way.
-func TestTextsAreThoseOfTheReport(t *testing.T) {
-	values := []analyze.Value{}
-	add := func(unit string, state analyze.State, value, low, high float64) {
-		values = append(values, analyze.Value{Name: "value_" + string(rune('a'+len(values))), Unit: unit, Value: value,
-			Low: low, High: high, State: state})
-	}
-	for _, x := range []float64{0, 1, 2, 0.5, 7, 59.94006, 1234.567, 88_234_567, -3.25} {
-		add("frames/s", analyze.Exact, x, x, x)
-		add("frames", analyze.Exact, x, x, x)
-		add("ms", analyze.Bounded, x, x-0.004, x+0.003)
-		add("frames", analyze.Bounded, x, x-1, x+1)
-		add("fraction", analyze.Bounded, x/100, x/100-0.0004, x/100+0.0004)
-		add("ms", analyze.Bounded, x, x-1e-7, x+1e-7)
-	}
-	r := report.Results{Schema: report.Schema, Version: report.Version,
-		Quality: analyze.Result{Measure: "quality", Version: 1, State: analyze.Bounded, Values: values}}
-	made, err := report.Page(os.DirFS(t.TempDir()), &r, report.PageOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts [][2]string
-	inNode(t, `import {valueText, boundsText} from 'PAGE/js/words.js';
-console.log(JSON.stringify(`+string(raw)+`.map((v) => [valueText(v), boundsText(v) || v.state])));`, &texts)
-	rows := regexp.MustCompile(
-		`<td class="number" title="[^"]*">([^<]*)</td>\s*<td class="bounds">(?:<span[^>]*>)?([^<]*)<`).FindAllStringSubmatch(string(made), -1)
-	if len(rows) != len(values) || len(texts) != len(values) {
-		t.Fatalf("%d rows in the report, %d texts, %d values", len(rows), len(texts), len(values))
-	}
-	for i, row := range rows {
-		if want := [2]string{html.UnescapeString(row[1]), html.UnescapeString(row[2])}; texts[i] != want {
-			t.Errorf("%+v: the page says %q, the report %q", values[i], texts[i], want)
-		}
 	}
 }

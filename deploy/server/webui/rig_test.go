@@ -84,7 +84,6 @@ func TestRealRig(t *testing.T) {
 		t.Skip("it runs two tests in a browser")
 	}
 	t.Parallel()
-	vendored(t, "page/vendor/uPlot.esm.js")
 	rig := startRig(t)
 	b := newTab(t, rig.address)
 
@@ -146,7 +145,7 @@ func TestRealRig(t *testing.T) {
 	b.shows(one, frame+5)
 	b.Log("what was sent and seen stands on a timeline, and the charts are drawn")
 	b.await("events are shown", `document.querySelector('.more-events')?.textContent.includes('red')`)
-	b.await("charts are drawn", `document.querySelectorAll('.chart .uplot').length >= 2`)
+	b.await("charts are drawn", `document.querySelectorAll('.chart svg.plot').length >= 2`)
 	b.await("the events' timeline is drawn",
 		`(c => c?.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0))([...document.querySelectorAll('canvas.lane')].find((e) => e.getAttribute('aria-label').startsWith('Events')))`)
 	b.Log("above all stands what it was recorded with")

@@ -34,7 +34,6 @@ func serve(t *testing.T) (*played, *tab) {
 // servePlayed starts a played rig, and returns its address.
 func servePlayed(t *testing.T) (p *played, base string) {
 	t.Helper()
-	vendored(t, "page/vendor/uPlot.esm.js")
 	p = newPlayed(t)
 	server := httptest.NewServer(p)
 	t.Cleanup(func() {
@@ -122,7 +121,7 @@ func TestRunPage(t *testing.T) {
 	b.await("a frame with evidence is shown, and its tear marked",
 		`document.querySelectorAll('.over-marks .shown-row').length > 0 && document.querySelector('.proof.here') !== null`)
 	b.Log("all charts have their cursor at one place")
-	b.await("charts are drawn", `document.querySelectorAll('.chart .uplot').length >= 4`)
+	b.await("charts are drawn", `document.querySelectorAll('.chart svg.plot').length >= 4`)
 	b.await("cursors stand at one place",
 		`new Set([...document.querySelectorAll('.chart .chart-cursor')].map((c) => c.style.left)).size === 1`)
 	b.Log("the filmstrip is among what was found")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"net/http"
 	"path"
@@ -20,30 +21,14 @@ var page embed.FS
 // policy lets the page load from its own origin, and show pictures that it was sent by websocket.
 const policy = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// noChart stands where the charts' library is missing, so that the page learns it from a module
-// that is there, and no browser reports a failure.
-const noChart = "// This program was built without its chart library: make webui puts it here.\nexport default null;\n"
-
-const chartLibrary = "vendor/uPlot.esm.js"
-
 // Handler serves the page.
 func Handler() http.Handler {
 	own, err := fs.Sub(page, "page")
 	if err != nil {
 		panic(err) // what is embedded can be read
 	}
-	return serving(own)
-}
-
-// serving serves a page, whose chart library may be missing.
-func serving(own fs.FS) http.Handler {
 	h := handler{}
-	h.put("/"+chartLibrary, chartLibrary, []byte(noChart))
-	err := h.add("/", own)
-	if err == nil {
-		err = h.add("/shared/", report.Modules())
-	}
-	if err != nil {
+	if err := errors.Join(h.add("/", own), h.add("/shared/", report.Modules())); err != nil {
 		panic(err) // what is embedded can be read
 	}
 	h["/"] = h["/index.html"]

@@ -36,6 +36,8 @@ export interface Value {
   threshold: number;
   frames: number[];
   note?: string;
+  text?: string;
+  bounds_text?: string;
 }
 
 export interface Series {
@@ -114,6 +116,11 @@ export interface Check {
   unchecked?: boolean;
   frames: number[];
   note?: string;
+  measured_text?: string;
+  measured_bounds_text?: string;
+  drawn_text?: string;
+  drawn_bounds_text?: string;
+  claimed_text?: string;
 }
 
 export interface Picture {
@@ -143,6 +150,7 @@ export interface Window {
   frame_times: FrameTimes;
   results: Result[];
   claims: {[name: string]: number};
+  claim_texts?: {[name: string]: string};
   checks: Check[];
   pictures: Picture[];
   warnings: string[];
@@ -619,6 +627,7 @@ export interface ApiValue {
   low: number;
   high: number;
   state: string;
+  text: string;
 }
 
 export interface RunInfo {
@@ -743,6 +752,8 @@ export interface Point {
   interval: boolean;
   low: number;
   high: number;
+  text: string;
+  interval_text: string;
   verdict: string;
   reason?: string;
   before?: string;

@@ -1,7 +1,7 @@
 // The rig, as the page sees it: calls, events that are numbered, and pictures, over one websocket. API.md has what they mean.
 
-/** @typedef {import('../../types/rig.js').Methods} Methods */
-/** @typedef {import('../../types/rig.js').Event} RigEvent */
+/** @typedef {import('rig').Methods} Methods */
+/** @typedef {import('rig').Event} RigEvent */
 
 /** RigError is what a rig answers to a call that it refuses. */
 export class RigError extends Error {
@@ -50,6 +50,16 @@ export async function fetchFile(run, name, signal) {
   }
   return answer;
 }
+
+/**
+ * runFiles are the files of a run.
+ * @param {string} run
+ * @param {AbortSignal} [signal]
+ */
+export const runFiles = (run, signal) => ({
+  url: (/** @type {string} */ name) => fileURL(run, name),
+  read: async (/** @type {string} */ name) => (await fetchFile(run, name, signal)).arrayBuffer(),
+});
 
 export class Rig {
   constructor() {
@@ -281,7 +291,7 @@ export class Rig {
 
   /**
    * reservation is the key of a device as it is reserved now, if that was done in this browser window.
-   * @param {import('../../types/rig.js').Device} device
+   * @param {import('rig').Device} device
    * @returns {string | undefined}
    */
   reservation({name, reserved}) {
@@ -289,7 +299,7 @@ export class Rig {
     return reserved && until === String(reserved.until_wall_ns) ? key : undefined;
   }
 
-  /** @param {import('../../types/rig.js').Reserved} made */
+  /** @param {import('rig').Reserved} made */
   keepReservation({device, key, until_wall_ns: until}) {
     stored()?.setItem(keyOf + device, `${until} ${key}`);
   }

@@ -1,13 +1,13 @@
 // Two runs side by side, in step, with what differs between their frames and what the statistics say in words.
 
-import {complain, fill, h} from './dom.js';
-import {setHere} from './keys.js';
+import {complain, fill, h} from '../shared/dom.js';
+import {setHere} from '../shared/keys.js';
 import {address, go, note} from './router.js';
 import {ComparedRun, tickOf} from './comparedrun.js';
 import {counting, DifferenceView} from './difference.js';
 import {statistics} from './statistics.js';
 import {clock, grouped} from '../shared/format.js';
-import {moment} from './words.js';
+import {moment} from '../shared/words.js';
 
 /** @param {import('./main.js').Page} page */
 export async function comparePage(page) {
@@ -141,7 +141,7 @@ class Pair {
 
   /**
    * choose puts the runs in step at the start of a window.
-   * @param {import('./film.js').WindowData | null} w of the first
+   * @param {import('../shared/film.js').WindowData | null} w of the first
    * @param {number} [step]
    */
   choose(w, step = 0) {

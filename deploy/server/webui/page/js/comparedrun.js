@@ -1,9 +1,9 @@
 // One of two runs that are compared: which of its frames stands at which step.
 
-import {fetchFile, RigError} from './api.js';
-import {film, whole} from './film.js';
+import {fetchFile, RigError, runFiles} from './api.js';
+import {film, whole} from '../shared/film.js';
 import {Frames} from './frames.js';
-import {Stage} from './stage.js';
+import {Stage} from '../shared/stage.js';
 import {View} from '../shared/view.js';
 import {below} from '../shared/format.js';
 
@@ -29,20 +29,21 @@ export class ComparedRun {
   }
 
   /**
-   * @param {import('../../types/rig.js').RunDetail} detail
-   * @param {import('../../types/rig.js').Results | null} results
-   * @param {import('../../types/rig.js').Map | null} map
+   * @param {import('rig').RunDetail} detail
+   * @param {import('rig').Results | null} results
+   * @param {import('rig').Map | null} map
    */
   constructor(detail, results, map) {
     this.id = detail.run;
-    const shown = film(detail.run, results, map, results?.recording.frames ?? detail.frames);
+    const shown = film(runFiles(detail.run), results, map, results?.recording.frames ?? detail.frames);
     this.windows = shown.windows;
     this.known = results?.recording.period_ns ?? 0; // ns; 0: the source has no beat
     this.period = this.known || 1e9 / 60;
     this.frames = results?.recording.frames ?? detail.frames;
-    this.stage = new Stage(detail.run, shown, {width: results?.recording.width_px || 16, height: results?.recording.height_px || 9}, detail.run);
+    const size = {width: results?.recording.width_px || 16, height: results?.recording.height_px || 9};
+    this.stage = new Stage(new Frames(detail.run), shown, size, detail.run);
     this.search = new Frames(detail.run);
-    /** @type {import('./film.js').WindowData | null} */
+    /** @type {import('../shared/film.js').WindowData | null} */
     this.window = null;
     /** @type {View | null} */
     this.view = null;
@@ -56,14 +57,14 @@ export class ComparedRun {
     this.label = null;
   }
 
-  /** @param {import('./film.js').WindowData} w of the other run */
+  /** @param {import('../shared/film.js').WindowData} w of the other run */
   windowLike(w) {
     return this.windows.find((own) => own.name === w.name) ?? (this.windows.length === 1 ? this.windows[0] : null);
   }
 
   /**
    * begin tells the frames off by steps, from a window's start.
-   * @param {import('./film.js').WindowData | null} w
+   * @param {import('../shared/film.js').WindowData | null} w
    * @param {number} tick ns from one step to the next; 0: each frame of the source is a step
    */
   begin(w, tick) {
@@ -138,7 +139,7 @@ const mostLost = 100000; // steps of a hole; what lies behind a larger one is no
 
 /**
  * placed are a window's frames by their steps; -1 where none was recorded. Times of frames are their sequence numbers in periods, so they tell every hole.
- * @param {Pick<import('./film.js').WindowData, 'start' | 'end' | 'lost'>} w
+ * @param {Pick<import('../shared/film.js').WindowData, 'start' | 'end' | 'lost'>} w
  * @param {Pick<View, 'timeOf'>} view
  * @param {number} period
  * @param {number} tick

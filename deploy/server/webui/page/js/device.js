@@ -1,12 +1,12 @@
 // One device: what it shows right now, how its recording goes, and what can be done with it.
 
-import {arrange, ask, complain, fill, h} from './dom.js';
+import {arrange, ask, complain, fill, h} from '../shared/dom.js';
 import {address, go} from './router.js';
-import {bytes, duration, moment} from './words.js';
+import {bytes, duration, moment} from '../shared/words.js';
 import {askReservation} from './reserve.js';
 import {grouped} from '../shared/format.js';
 
-/** @typedef {import('../../types/rig.js').Device} Device */
+/** @typedef {import('rig').Device} Device */
 
 const virtual = 'x11'; // source of a device that has a display only while a test runs
 

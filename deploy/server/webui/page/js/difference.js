@@ -1,6 +1,6 @@
 // What differs between two frames: dim where they are alike, marked where they are not, and counted.
 
-import {h} from './dom.js';
+import {h} from '../shared/dom.js';
 import {grouped} from '../shared/format.js';
 
 export class DifferenceView {
@@ -82,7 +82,7 @@ export class DifferenceView {
  * @property {boolean} exact what was measured in the two went by any difference in all that counts here
  */
 
-/** @typedef {import('../../types/rig.js').Window | null} MaybeWindow */
+/** @typedef {import('rig').Window | null} MaybeWindow */
 
 /**
  * counting is what counts in two windows, as eideticker compare has it.

@@ -42,6 +42,10 @@ export class Frames {
     }
   }
 
+  settled() {
+    return Promise.allSettled(this.pictures.values());
+  }
+
   close() {
     for (const picture of this.pictures.values()) {
       picture.then((p) => p.close(), () => {});

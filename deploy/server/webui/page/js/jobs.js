@@ -1,10 +1,10 @@
 // Jobs: what waits, what is at work and how far it is, what it came to.
 
-import {arrange, complain, fill, h} from './dom.js';
+import {arrange, complain, fill, h} from '../shared/dom.js';
 import {address} from './router.js';
-import {counted, duration, moment, stateWord} from './words.js';
+import {counted, duration, moment, stateWord} from '../shared/words.js';
 
-/** @typedef {import('../../types/rig.js').Job} Job */
+/** @typedef {import('rig').Job} Job */
 
 /** JobBoard keeps a list of jobs as the rig has them. */
 export class JobBoard {
@@ -140,7 +140,7 @@ const isOpen = (j) => j.state === 'queued' || j.state === 'running';
 
 /**
  * @param {Job} j
- * @param {import('../../types/rig.js').Phase | undefined} phase
+ * @param {import('rig').Phase | undefined} phase
  */
 function progress(j, phase) {
   const name = phase?.name ?? 'beginning';

@@ -1,6 +1,6 @@
 // Who looks from elsewhere says who they are.
 
-import {fill, h} from './dom.js';
+import {fill, h} from '../shared/dom.js';
 
 /**
  * @param {Element} main

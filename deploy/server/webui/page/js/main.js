@@ -1,8 +1,8 @@
 // The page as a whole: which of its pages is shown, and whether the rig answers.
 
 import {Rig} from './api.js';
-import {complain, fill, get, h} from './dom.js';
-import {setEverywhere, setHere, showHelp, showPages} from './keys.js';
+import {complain, fill, get, h} from '../shared/dom.js';
+import {setEverywhere, setHere, showHelp} from '../shared/keys.js';
 import {route} from './router.js';
 import {loginPage} from './login.js';
 import {rigPage} from './rig.js';
@@ -39,6 +39,12 @@ function pageFor(path) {
   }
 }
 
+/** @param {string} current page in the bar */
+function showPages(current) {
+  fill(get('pages'), pages.map((p) => h('a',
+    {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`}, p.title)));
+}
+
 function show() {
   shown.abort();
   shown = new AbortController();
@@ -47,7 +53,7 @@ function show() {
   const main = get('main');
   fill(main);
   main.removeAttribute('class');
-  showPages(pages, now.path[0] ?? 'rig');
+  showPages(now.path[0] ?? 'rig');
   if (state === 'login') {
     loginPage(main, rig);
     return;

@@ -1,6 +1,6 @@
 // For how long a device is reserved, and why.
 
-import {h} from './dom.js';
+import {h} from '../shared/dom.js';
 
 const hour = 3600e9; // ns
 

@@ -1,10 +1,10 @@
 // The rig: what its devices show right now, how their recordings go, and what waits.
 
-import {arrange, complain, fill, h, later} from './dom.js';
+import {arrange, complain, fill, h, later} from '../shared/dom.js';
 import {DevicePanel, meter} from './device.js';
-import {setHere} from './keys.js';
+import {setHere} from '../shared/keys.js';
 import {JobBoard} from './jobs.js';
-import {bytes, counted, duration, stateWord} from './words.js';
+import {bytes, counted, duration, stateWord} from '../shared/words.js';
 import {grouped} from '../shared/format.js';
 
 const mostLog = 100;
@@ -35,7 +35,7 @@ export async function rigPage({main, rig, signal}) {
   let chosen = status.devices[0]?.name ?? '';
   /** @type {Map<string, {root: Element, state: Element}>} by device */
   const tabOf = new Map();
-  const tab = (/** @type {import('../../types/rig.js').Device} */ d) => { // it stays, since it may be being clicked
+  const tab = (/** @type {import('rig').Device} */ d) => { // it stays, since it may be being clicked
     let one = tabOf.get(d.name);
     if (!one) {
       const state = h('span');

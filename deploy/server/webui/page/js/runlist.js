@@ -1,11 +1,11 @@
 // A list of any length: pages of it are asked for as they come in sight, and only rows in sight are elements.
 
-import {arrange, complain, h} from './dom.js';
+import {arrange, complain, h} from '../shared/dom.js';
 import {address} from './router.js';
-import {bytes, duration, measureTitle, moment, stateWord, valueText, valueTitle} from './words.js';
+import {bytes, duration, measureTitle, moment, stateWord, valueText, valueTitle} from '../shared/words.js';
 import {grouped} from '../shared/format.js';
 
-/** @typedef {import('../../types/rig.js').RunInfo} RunInfo */
+/** @typedef {import('rig').RunInfo} RunInfo */
 
 const pageSize = 200;
 const spare = 6; // rows on either side of those in sight
@@ -53,7 +53,7 @@ export class RunList {
 
   /**
    * search asks for the first page. Where the same is asked again, what was read stays in sight until its answer is there.
-   * @param {import('../../types/rig.js').ListParams} wanted
+   * @param {import('rig').ListParams} wanted
    * @param {boolean} [same]
    */
   async search(wanted, same = false) {

@@ -1,14 +1,14 @@
 // The runs in the store: a list that stays quick however long it is, a search, and how a value went over time.
 
-import {announce, ask, complain, fill, h, later} from './dom.js';
-import {setHere} from './keys.js';
+import {announce, ask, complain, fill, h, later} from '../shared/dom.js';
+import {setHere} from '../shared/keys.js';
 import {address, go, note, route} from './router.js';
 import {RunList} from './runlist.js';
 import {TrendPanel} from './trend.js';
-import {counted} from './words.js';
+import {counted} from '../shared/words.js';
 
-/** @typedef {import('../../types/rig.js').RunInfo} RunInfo */
-/** @typedef {import('../../types/rig.js').ListParams} ListParams */
+/** @typedef {import('rig').RunInfo} RunInfo */
+/** @typedef {import('rig').ListParams} ListParams */
 
 const fields = /** @type {const} */ (['text', 'state', 'verdict', 'test', 'browser', 'device', 'label', 'branch', 'set']);
 

@@ -1,13 +1,13 @@
 // What a comparison says, in words first.
 
-import {h} from './dom.js';
-import {counted, stateWord, titled, valueText} from './words.js';
+import {h} from '../shared/dom.js';
+import {counted, stateWord, titled, valueText} from '../shared/words.js';
 
 const mostShown = 4; // above the frames
 
 /**
  * statistics shows the outcome, what to know before believing it, and each measure with its sentence.
- * @param {import('../../types/rig.js').Compared} compared
+ * @param {import('rig').Compared} compared
  */
 export function statistics(compared) {
   const {mark, look, text} = stateWord(compared.outcome);
@@ -26,13 +26,12 @@ export function statistics(compared) {
 
 /** @param {any[]} measures */
 function table(measures) {
-  const of = (/** @type {any} */ m, /** @type {any} */ side) => valueText({unit: m.unit, value: side.median.estimate, low: side.median.low ?? side.median.estimate, high: side.median.high ?? side.median.estimate, state: side.median.low === null ? 'exact' : 'bounded'});
   return h('div.scroll', null, h('table.values.compared-values', null,
     h('thead', null, h('tr', null, h('th', null, 'Measure'), h('th', null, 'Verdict'), h('th.number', null, 'A'), h('th.number', null, 'B'), h('th.number', null, 'Change'), h('th', null, 'In words'))),
     h('tbody', null, measures.map((m) => {
       const {mark, look, text} = stateWord(m.verdict);
       const change = m.change_fraction;
-      return h('tr', null, h('th', {scope: 'row'}, m.name), h('td', null, h(`span.state.${look}`, null, `${mark} ${text}`)), h('td.number', {'data-of': 'A'}, of(m, m.a)), h('td.number', {'data-of': 'B'}, of(m, m.b)),
+      return h('tr', null, h('th', {scope: 'row'}, m.name), h('td', null, h(`span.state.${look}`, null, `${mark} ${text}`)), h('td.number', {'data-of': 'A'}, valueText({text: m.a.text, value: m.a.median.estimate, unit: m.unit})), h('td.number', {'data-of': 'B'}, valueText({text: m.b.text, value: m.b.median.estimate, unit: m.unit})),
         h('td.number', {'data-of': 'change'}, change ? `${change.estimate >= 0 ? '+' : '−'}${Math.abs(100 * change.estimate).toFixed(1)} %` : '–'), h('td.sentence', null, m.sentence));
     }))));
 }

@@ -1,12 +1,12 @@
 // The tests: pick one, say where and how often, start it, and see it go on.
 
-import {announce, complain, fill, h} from './dom.js';
-import {setHere} from './keys.js';
+import {announce, complain, fill, h} from '../shared/dom.js';
+import {setHere} from '../shared/keys.js';
 import {note} from './router.js';
 import {JobBoard} from './jobs.js';
-import {counted, measureTitle} from './words.js';
+import {counted, measureTitle} from '../shared/words.js';
 
-/** @typedef {import('../../types/rig.js').Test} Test */
+/** @typedef {import('rig').Test} Test */
 
 /** @param {import('./main.js').Page} page */
 export async function testsPage({main, rig, route: {query}, signal}) {
@@ -67,7 +67,7 @@ export async function testsPage({main, rig, route: {query}, signal}) {
  * startForm asks how a test is run.
  * @param {import('./api.js').Rig} rig
  * @param {Test} test
- * @param {import('../../types/rig.js').Device[]} devices
+ * @param {import('rig').Device[]} devices
  * @param {JobBoard} board that shows how it goes on
  */
 function startForm(rig, test, devices, board) {

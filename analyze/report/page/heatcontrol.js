@@ -1,17 +1,16 @@
 // The heat map over the frame: on or off, and how strong.
 
-import {fetchFile} from './api.js';
 import {complain, h} from './dom.js';
 import {drawHeat, gradient, readHeat} from './heat.js';
-import {grouped} from '../shared/format.js';
+import {grouped} from './format.js';
 
 export class HeatControl {
   /**
-   * @param {string} run
+   * @param {import('./pictures.js').Files} files
    * @param {import('./stage.js').Stage} stage
    */
-  constructor(run, stage) {
-    this.run = run;
+  constructor(files, stage) {
+    this.files = files;
     this.stage = stage;
     /** @type {import('./film.js').WindowData | null} */
     this.window = null;
@@ -21,7 +20,8 @@ export class HeatControl {
     this.box = h('input', {type: 'checkbox', onchange: () => this.draw()});
     this.most = h('span');
     this.legend = h('span.heat-legend', {hidden: true}, 'few ', gradient(), ' ', this.most);
-    this.root = h('div.heat-control', {hidden: true}, h('label', null, this.box, ' heat map over the frame'), this.opacity, this.legend);
+    this.root = h('div.heat-control', {hidden: true}, h('label', null, this.box, ' heat map over the frame'),
+      this.opacity, this.legend);
     stage.heat.style.opacity = '0.6';
   }
 
@@ -33,7 +33,7 @@ export class HeatControl {
   }
 
   file() {
-    return this.window?.whole.pictures.find((p) => p.kind === 'heatmap')?.data ?? '';
+    return this.files.read ? this.window?.whole.pictures.find((p) => p.kind === 'heatmap')?.data ?? '' : '';
   }
 
   toggle() {
@@ -47,18 +47,21 @@ export class HeatControl {
     const {heat, size} = this.stage;
     const file = this.file();
     heat.hidden = this.legend.hidden = !this.box.checked || !file;
-    if (heat.hidden || this.loaded === file) {
+    if (heat.hidden || this.loaded === file || !this.files.read) {
       return;
     }
     this.loaded = file;
     try {
-      const numbers = readHeat(await (await fetchFile(this.run, file)).arrayBuffer());
+      const numbers = readHeat(await this.files.read(file));
       if (this.loaded !== file) {
         return;
       }
       const region = this.window?.whole.region ?? [];
       const [x, y, width, height] = region.length === 4 ? region : [0, 0, size.width, size.height];
-      Object.assign(heat.style, {left: `${100 * x / size.width}%`, top: `${100 * y / size.height}%`, width: `${100 * width / size.width}%`, height: `${100 * height / size.height}%`});
+      Object.assign(heat.style, {
+        left: `${100 * x / size.width}%`, top: `${100 * y / size.height}%`,
+        width: `${100 * width / size.width}%`, height: `${100 * height / size.height}%`,
+      });
       drawHeat(heat, numbers);
       this.most.textContent = `${grouped(numbers.most)} changes`;
     } catch (error) {

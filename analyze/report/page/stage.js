@@ -1,31 +1,41 @@
-// The stage shows a run: its video while it plays, and the captured frame itself, exact, where it stands. Heat and evidence lie over it.
+// The stage shows a run: its video while it plays, and the exact captured frame where it stops. Heat and evidence
+// lie over it.
 
 import {complain, h, later} from './dom.js';
-import {Frames} from './frames.js';
-import {Timeline} from '../shared/timeline.js';
-import {Player} from '../shared/player.js';
+import {Timeline} from './timeline.js';
+import {Player} from './player.js';
+
+/**
+ * @typedef {object} Stills captured frames as pictures, exact to the last bit
+ * @property {(frame: number) => Promise<ImageBitmap>} get
+ * @property {() => Promise<any>} settled resolves when no frame is being fetched
+ * @property {() => void} close
+ */
 
 export class Stage {
   /**
-   * @param {string} run
+   * @param {Stills | null} stills null where only the video shows frames
    * @param {ReturnType<typeof import('./film.js').film>} shown
    * @param {{width: number, height: number}} size of the recording, pixels
    * @param {string} name for those who do not see it
    */
-  constructor(run, shown, size, name) {
+  constructor(stills, shown, size, name) {
     this.size = size;
-    this.frames = new Frames(run);
+    this.stills = stills;
     this.video = h('video', {playsinline: true, preload: 'auto', 'aria-label': name});
     this.video.muted = true;
     this.exact = h('canvas.exact', {hidden: true, role: 'img'});
     this.heat = h('canvas.heat', {hidden: true, 'aria-hidden': 'true'});
-    this.over = h('svg.over-marks', {viewBox: `0 0 ${size.width} ${size.height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
+    const viewBox = `0 0 ${size.width} ${size.height}`;
+    this.over = h('svg.over-marks', {viewBox, preserveAspectRatio: 'none', 'aria-hidden': 'true'});
     this.gone = h('p.gone', {hidden: true}, 'This frame was not recorded');
     this.content = h('div.content', null, this.exact, this.heat, this.over);
     this.root = h('div.stage', null, h('div.sheet', null, shown.hasVideo ? this.video : null, this.content), this.gone);
     // Of the video only the recording's picture is shown: what it says of itself below stands on the page too.
     const [x, y, width, height] = shown.film.content;
-    Object.assign(this.video.style, {left: `${-100 * x / width}%`, top: `${-100 * y / height}%`, width: `${100 / width}%`, height: `${100 / height}%`});
+    Object.assign(this.video.style, {
+      left: `${-100 * x / width}%`, top: `${-100 * y / height}%`, width: `${100 / width}%`, height: `${100 / height}%`,
+    });
     this.root.style.setProperty('--ratio', String(size.width / size.height || 16 / 9));
 
     this.timeline = new Timeline({film: shown.film, windows: shown.windows});
@@ -77,11 +87,12 @@ export class Stage {
       this.hideExact();
       return;
     }
-    if (this.resting) {
+    const {stills} = this;
+    if (this.resting || !stills) {
       return;
     }
     try {
-      const picture = await this.frames.get(frame);
+      const picture = await stills.get(frame);
       if (this.timeline.frame !== frame || this.playing) {
         return; // it went on meanwhile
       }
@@ -96,7 +107,7 @@ export class Stage {
       for (const n of [1, -1]) { // where a step will go
         const next = this.timeline.frames[this.timeline.stepped(n)];
         if (next >= 0 && next !== frame && !this.resting) {
-          this.frames.get(next).catch(() => {}); // it is asked for again when it is wanted
+          stills.get(next).catch(() => {}); // it is asked for again when it is wanted
         }
       }
     } catch (error) {
@@ -111,7 +122,7 @@ export class Stage {
   async rest() {
     this.resting = true;
     this.player.pause();
-    await Promise.allSettled(this.frames.pictures.values());
+    await this.stills?.settled();
   }
 
   /**
@@ -137,6 +148,6 @@ export class Stage {
     this.video.pause();
     this.video.removeAttribute('src');
     this.video.load(); // the browser ends what it still fetches
-    this.frames.close();
+    this.stills?.close();
   }
 }

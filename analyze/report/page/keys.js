@@ -1,6 +1,6 @@
 // Keys, and the page that tells them.
 
-import {h, fill, get} from './dom.js';
+import {h} from './dom.js';
 
 /** @typedef {{keys: string[], about: string, act: (event: KeyboardEvent) => void}} Key */
 
@@ -61,13 +61,4 @@ export function showHelp() {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-}
-
-/**
- * showPages fills the bar.
- * @param {{name: string, title: string, key: string}[]} pages
- * @param {string} current
- */
-export function showPages(pages, current) {
-  fill(get('pages'), pages.map((p) => h('a', {href: `#/${p.name}`, 'aria-current': p.name === current ? 'page' : null, title: `${p.title} (${p.key})`}, p.title)));
 }

@@ -1,7 +1,7 @@
 // The bar below a stage: where it stands, and how it is moved.
 
 import {h} from './dom.js';
-import {clock, grouped} from '../shared/format.js';
+import {clock, grouped} from './format.js';
 
 /**
  * controls makes the bar.
@@ -41,7 +41,7 @@ export function controls(stage, hasVideo, where) {
     readout.textContent = `${frame < 0 ? 'lost frame' : ''}${at ? ` ${clock(at.t)}${at.name ? ' into ' + at.name : ''}` : frame >= 0 ? ` ${clock(timeline.time)}` : ''}`;
     const exact = frame >= 0 && stage.shown === frame;
     chip.className = `state ${exact ? 'exact' : 'refused'}`;
-    chip.textContent = frame < 0 ? 'not recorded' : exact ? 'exact pixels' : stage.playing ? 'video, compressed' : 'loading';
+    chip.textContent = frame < 0 ? 'not recorded' : exact ? 'exact pixels' : stage.playing || !stage.stills ? 'video, compressed' : 'loading';
     chip.title = exact ? `Every pixel of captured frame ${grouped(frame)}` : '';
   };
   timeline.onMove(tell);
@@ -52,7 +52,7 @@ export function controls(stage, hasVideo, where) {
 
 /**
  * stepKeys are the keys that move a stage.
- * @param {import('../shared/player.js').Player} player
+ * @param {import('./player.js').Player} player
  * @returns {import('./keys.js').Key[]}
  */
 export function stepKeys(player) {

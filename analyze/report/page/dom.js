@@ -2,7 +2,7 @@
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
-const svgNames = new Set(['svg', 'path', 'line', 'rect', 'circle', 'text', 'g', 'polygon']);
+const svgNames = new Set(['svg', 'path', 'line', 'rect', 'circle', 'text']);
 
 /**
  * h makes an element. Attributes that begin with "on" are listeners; true is an attribute without a value, null and false are none.

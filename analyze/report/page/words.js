@@ -1,69 +1,28 @@
-// Texts of values, states and times, as report.html has them.
+// Texts of values, states and times.
 
-import {grouped} from '../shared/format.js';
-
-/** @typedef {import('../../types/rig.js').Value} Value */
-/** @typedef {Pick<Value, 'unit' | 'value' | 'low' | 'high' | 'state'>} Measured */
+import {grouped, rounded, spoken} from './format.js';
 
 /**
- * number has the digits that a value's bounds leave it.
- * @param {number} x
- * @param {Measured} v
+ * @typedef {object} Measured
+ * @property {number} value
+ * @property {number} [low]
+ * @property {number} [high]
+ * @property {string} unit
+ * @property {string} [state]
+ * @property {string} [text] the value as all reports print it; results of an older program have none
+ * @property {string} [bounds_text]
  */
-function number(x, v) {
-  let width = v.high - v.low;
-  if (v.unit === 'fraction') {
-    x *= 100;
-    width *= 100;
-  }
-  const size = Math.abs(x);
-  let digits = size >= 1000 ? 1 : size >= 10 ? 2 : 3;
-  const bounded = v.state === 'bounded';
-  if (bounded && width > 0) {
-    digits = Math.min(digits, Math.max(0, Math.ceil(-Math.log10(width)) + 1));
-  }
-  const least = bounded && ![v.value, v.low, v.high].every(Number.isInteger) ? digits : 0;
-  const text = x.toLocaleString('en-US', {minimumFractionDigits: least, maximumFractionDigits: digits, roundingMode: 'halfEven'});
-  return /[1-9]/.test(text) ? text.replace('-', '−') : text.replace('-', '');
-}
-
-/**
- * @param {string} text the number
- * @param {string} unit
- */
-function withUnit(text, unit) {
-  if (unit === 'fraction') {
-    return text + ' %';
-  }
-  const one = text === '1' && !unit.includes('/') && unit.length > 2;
-  return unit ? `${text} ${one ? unit.replace(/s$/, '') : unit}` : text;
-}
 
 /** @param {Measured} v */
-export function valueText(v) {
-  return v.state === 'refused' ? 'not measured' : withUnit(number(v.value, v), v.unit);
-}
-
-/**
- * shortValue parts number and unit, for where there is little room.
- * @param {Measured} v
- */
-export function shortValue(v) {
-  if (v.state === 'refused') {
-    return ['–', ''];
-  }
-  const short = Math.abs(v.value) < 1e7 || v.unit === 'fraction' ? number(v.value, v) : `${(v.value / 1e6).toFixed(1)} M`;
-  return [short, withUnit(short, v.unit).slice(short.length + 1)];
-}
+export const valueText = (v) => v.text || (v.state === 'refused' ? 'not measured' : spoken(v.value, v.unit));
 
 /** @param {Measured} v */
 export function boundsText(v) {
-  if (v.state !== 'bounded') {
-    return '';
+  if (v.text || v.state !== 'bounded' || v.low === undefined || v.high === undefined) {
+    return v.bounds_text ?? '';
   }
-  const low = number(v.low, v);
-  const high = number(v.high, v);
-  return low === high ? 'within rounding' : `${low} – ${high}`;
+  const scale = v.unit === 'fraction' ? 100 : 1;
+  return `${rounded(scale * v.low)} – ${rounded(scale * v.high)}`;
 }
 
 /** @param {string} name */
