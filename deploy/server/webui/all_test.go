@@ -25,7 +25,7 @@ func (p *played) allPages() []shownPage {
 		{"rig", "#/rig", `document.querySelector('.live')?.width === 640 && document.querySelector('.capture') !== null`, ""},
 		{"tests", "#/tests?test=load", `document.querySelector('form.start') !== null`, ""},
 		{"runs", "#/runs?trend=framerate/fps.framerate",
-			`document.querySelector('.row-run') !== null && document.querySelector('.trend-chart canvas') !== null`,
+			`document.querySelector('.row-run') !== null && document.querySelector('.trend-chart svg') !== null`,
 			""},
 		{"run", "#/runs/" + tears.id + "?frame=36",
 			`document.querySelector('canvas.exact')?.dataset.frame === '36' && document.querySelectorAll('.chart svg.plot').length >= 4`, ""},

@@ -123,15 +123,15 @@ func TestRunPage(t *testing.T) {
 	b.Log("all charts have their cursor at one place")
 	b.await("charts are drawn", `document.querySelectorAll('.chart svg.plot').length >= 4`)
 	b.await("cursors stand at one place",
-		`new Set([...document.querySelectorAll('.chart .chart-cursor')].map((c) => c.style.left)).size === 1`)
+		`new Set([...document.querySelectorAll('.result svg.plot .cursor')].map((c) => c.getAttribute('x1'))).size === 1`)
 	b.Log("the filmstrip is among what was found")
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('.filmstrips').scrollIntoView({block: 'center'})`))
 	b.await("the filmstrip is a picture", `document.querySelector('.filmstrips img').naturalWidth > 320`)
 
 	b.Log("a click into a chart goes there")
-	b.stands(".chart .u-over")
+	b.stands(".result svg.plot")
 	at := browsertest.Eval[[]float64](b.Tab,
-		`(r => [r.left + r.width / 2, r.top + r.height / 2])(document.querySelector('.chart .u-over').getBoundingClientRect())`)
+		`(r => [r.left + r.width / 2, r.top + r.height / 2])(document.querySelector('.result svg.plot').getBoundingClientRect())`)
 	b.Do(chromedp.MouseClickXY(at[0], at[1]))
 	b.await("it is in the middle", `Math.abs(Number(document.querySelector('.frame-number').value) - 75) <= 1`)
 
@@ -340,7 +340,7 @@ func TestRunsPage(t *testing.T) {
 	b.Log("the trend marks what regressed, and says it in words")
 	b.click(".trend summary")
 	b.await("the trend is drawn",
-		`document.querySelector('.trend-chart canvas') !== null && document.querySelector('.trend .about').textContent.includes('1 regressed')`)
+		`document.querySelector('.trend-chart svg') !== null && document.querySelector('.trend .about').textContent.includes('1 regressed')`)
 	if rows := browsertest.Eval[[]string](b.Tab,
 		`[...document.querySelectorAll('.trend tbody tr')].map((r) => r.textContent)`); len(rows) != 24 ||
 		!strings.Contains(rows[7], "▼ regressed") || !strings.Contains(rows[7], "53.1 frames/s – 54.8 frames/s") {
