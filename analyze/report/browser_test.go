@@ -348,6 +348,14 @@ func TestPageText(t *testing.T) {
 		t.Errorf("%d buttons", n)
 	}
 
+	cut := sample()
+	cut.Recording.Lost = 0
+	text := b.opened(dir, cut)
+	b.says("a recording that was cut off", text, []string{"This recording was cut off: frames at its end are missing."})
+	if strings.Contains(text, "Every frame is there") {
+		t.Error("a recording that was cut off is shown as whole")
+	}
+
 	nothing := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
 	b.says("nothing", b.opened(dir, nothing), []string{"Nothing was measured in this recording.",
 		"The quality of this recording is unknown.", "There are no frames"})

@@ -11,12 +11,16 @@ func measured(v analyze.Value) wording.Measured {
 	return wording.Measured{Value: v.Value, Low: v.Low, High: v.High, Unit: v.Unit, Bounded: v.State == analyze.Bounded}
 }
 
-func valueText(v analyze.Value) string {
+// ValueText returns a value with its unit, as all reports print it.
+func ValueText(v analyze.Value) string {
 	if v.State == analyze.Refused {
 		return "not measured"
 	}
 	return measured(v).Text()
 }
+
+// BoundsText returns the bounds of a value without their unit. It is empty unless it is bounded.
+func BoundsText(v analyze.Value) string { return measured(v).Bounds() }
 
 // describe fills in the texts of a check.
 func (k *Check) describe() {

@@ -110,7 +110,7 @@ func fillResult(r *analyze.Result) {
 	r.Values = append([]analyze.Value{}, r.Values...)
 	for i := range r.Values {
 		v := &r.Values[i]
-		v.Frames, v.Text, v.BoundsText = some(v.Frames), valueText(*v), measured(*v).Bounds()
+		v.Frames, v.Text, v.BoundsText = some(v.Frames), ValueText(*v), BoundsText(*v)
 	}
 	r.Series = append([]analyze.Series{}, r.Series...)
 	for i := range r.Series {

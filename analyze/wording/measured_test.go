@@ -34,6 +34,7 @@ func TestMeasured(t *testing.T) {
 		{"bounds that meet", bounded(3, 3, 3, "ms"), "3 ms", "within rounding"},
 		{"bounds that look the same", bounded(3983.3333, 3983.33328, 3983.33332, "ms"), "3,983.3 ms",
 			"within rounding"},
+		{"below the last digit", bounded(1.3e-7, 1e-7, 2e-7, "px"), "0.000 px", "within rounding"},
 		{"a fraction's bounds that look the same", bounded(0.5, 0.4999999, 0.5000001, "fraction"), "50.00 %",
 			"within rounding"},
 	} {

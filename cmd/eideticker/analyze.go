@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -381,17 +380,4 @@ func printResultsJSON(e *env, r *report.Results) error {
 	}
 	_, err = e.out.Write(b)
 	return err
-}
-
-// figure formats a value so that as many digits stand as mean something.
-func figure(v float64) string {
-	digits := 3
-	switch a := math.Abs(v); {
-	case a >= 1000:
-		digits = 1
-	case a < 1:
-		return strconv.FormatFloat(v, 'g', 4, 64)
-	}
-	scale := math.Pow10(digits)
-	return strconv.FormatFloat(math.Round(v*scale)/scale, 'f', -1, 64)
 }

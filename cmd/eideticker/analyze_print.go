@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -29,8 +28,8 @@ func printResults(w io.Writer, r *report.Results) error {
 func printQuality(w io.Writer, r *report.Results) error {
 	stored, _ := r.Quality.Find("stored_frames")
 	lost, _ := r.Quality.Find("lost_frames")
-	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", figure(stored.Value), figure(lost.Value),
-		cutOff(r)); err != nil {
+	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", wording.Number(stored.Value),
+		wording.Number(lost.Value), cutOff(r)); err != nil {
 		return err
 	}
 	if err := printLines(w, append(slices.Clone(r.Quality.Warnings), r.Notes...)); err != nil || len(r.Windows) > 0 {
@@ -47,7 +46,7 @@ func cutOff(r *report.Results) string {
 }
 
 // valueHeading is that of the rows of valueRows.
-func valueHeading() []string { return []string{"", "", ">value", "unit", "bounds"} }
+func valueHeading() []string { return []string{"", "", ">value", "bounds"} }
 
 // valueRows are a result's values; only the first has the measure's name.
 func valueRows(r *analyze.Result) (rows [][]string) {
@@ -56,7 +55,7 @@ func valueRows(r *analyze.Result) (rows [][]string) {
 		if repeats(r, v) {
 			continue
 		}
-		rows = append(rows, []string{name, v.Name, valueFigure(v), v.Unit, shownBounds(v)})
+		rows = append(rows, []string{name, v.Name, report.ValueText(v), shownBounds(v)})
 		name = ""
 	}
 	return rows
@@ -116,38 +115,16 @@ func repeats(r *analyze.Result, v analyze.Value) bool {
 	return ok && complete.Name != v.Name && complete.Value == v.Value
 }
 
-// valueFigure is a value with the digits that mean something: of a fraction the first four,
-// wherever they begin; elsewhere nothing is told below a ten-thousandth.
-func valueFigure(v analyze.Value) string {
-	if a := math.Abs(v.Value); v.Unit != "fraction" && a < 0.001 {
-		return strconv.FormatFloat(math.Round(v.Value*1e4)/1e4+0, 'f', -1, 64)
-	}
-	return figure(v.Value)
-}
-
-// shownBounds leaves out bounds that are nearer to the value than its last digit.
+// shownBounds is the state of a value that has no bounds.
 func shownBounds(v analyze.Value) string {
-	if v.State != analyze.Bounded {
-		return bounds(v)
-	}
-	low, high := v, v
-	low.Value, high.Value = v.Low, v.High
-	if valueFigure(low) == valueFigure(high) {
-		return "within rounding"
-	}
-	shown := valueFigure(low) + " – " + valueFigure(high)
-	if strings.Contains(v.Note, analyze.WorstCase) {
-		shown += " at worst"
-	}
-	return shown
-}
-
-func bounds(v analyze.Value) string {
-	switch v.State {
-	case analyze.Exact, analyze.Suspected:
+	bounds := report.BoundsText(v)
+	switch {
+	case bounds == "":
 		return string(v.State)
+	case strings.Contains(v.Note, analyze.WorstCase):
+		return bounds + " at worst"
 	}
-	return figure(v.Low) + " – " + figure(v.High)
+	return bounds
 }
 
 func regionText(r []int) string {

@@ -134,6 +134,7 @@ func (p *played) manyRuns(n int) {
 		case 20:
 			point.Verdict = "inconclusive"
 		}
+		point.Text, point.IntervalText = fmt.Sprintf("%g frames/s", point.Median), fmt.Sprintf("%g – %g", point.Low, point.High)
 		p.trend = append(p.trend, point)
 	}
 }

@@ -95,7 +95,7 @@ func TestNetworkOfARun(t *testing.T) {
 		`[...document.querySelectorAll('.network tr')].map((r) => [...r.cells].map((c) => c.innerText.trim()).join(' | ')).join('\n') + '\n' + document.querySelector('.network').innerText`)
 	for _, want := range []string{"round trip | 100 ms | 100.4 ms", "to the device | 1.6 Mbit/s | 1.6 Mbit/s",
 		"from the device | not limited | not limited", "lost | 1 % | 1.2 %", "1,204",
-		"network.har has 1,200 requests more", "| 100 ms | 105 ms | 50 ms | 7.8", "≈ 105 ms", "same connection",
+		"1,200 more requests are in the HAR file", "| 100 ms | 105 ms | 50 ms | 7.8", "≈ 105 ms", "same connection",
 		"/%3Cimg%20src=x"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not told:\n%s", want, text)
