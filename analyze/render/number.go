@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // decimals returns how many digits behind the point show a number of this size to three or four
@@ -81,13 +82,11 @@ func valueText(v analyze.Value) string {
 	if v.State == analyze.Refused {
 		return "–"
 	}
-	q := quantityOf(v.Unit, v.Value, isWhole(v.Value) && isWhole(v.Low) && isWhole(v.High))
-	s := q.format(v.Value)
-	low, high := number(v.Low*q.factor, q.digits), number(v.High*q.factor, q.digits)
-	if v.State == analyze.Bounded && low != high {
-		s += " (" + low + "–" + high + ")"
+	m := wording.Measured{Value: v.Value, Low: v.Low, High: v.High, Unit: v.Unit, Bounded: v.State == analyze.Bounded}
+	if bounds := m.Bounds(); bounds != "" && bounds != wording.WithinRounding {
+		return m.Text() + " (" + bounds + ")"
 	}
-	return s
+	return m.Text()
 }
 
 // holdsAt returns the value of a series at a frame.

@@ -14,8 +14,8 @@ type Measured struct {
 	Bounded          bool
 }
 
-// withinRounding replaces bounds that are closer to a value than its last digit.
-const withinRounding = "within rounding"
+// WithinRounding replaces bounds that are closer to a value than its last digit.
+const WithinRounding = "within rounding"
 
 // Text returns the value with its unit, and with as many digits as its bounds allow.
 func (m Measured) Text() string {
@@ -38,7 +38,7 @@ func (m Measured) Bounds() string {
 	}
 	low, high := m.number(m.Low), m.number(m.High)
 	if low == high {
-		return withinRounding
+		return WithinRounding
 	}
 	return low + " – " + high
 }

@@ -32,6 +32,27 @@ func Plural[T int | int64 | uint64](n T, thing string) string {
 	return Count(n) + " " + thing + "s"
 }
 
+// Bytes formats a number of bytes with three digits and a binary unit.
+func Bytes[T int | int64 | uint64](n T) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/1024, 0
+	for v >= 999.5 && i < len(units)-1 {
+		v /= 1024
+		i++
+	}
+	digits := 2
+	switch {
+	case v >= 99.95:
+		digits = 0
+	case v >= 9.995:
+		digits = 1
+	}
+	return fmt.Sprintf("%.*f %ciB", digits, v, units[i])
+}
+
 // Number writes a value with four figures, and whole numbers whole.
 func Number(v float64) string {
 	size := math.Abs(v)

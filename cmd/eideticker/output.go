@@ -74,26 +74,8 @@ func printTable(w io.Writer, heading []string, rows [][]string) error {
 	return nil
 }
 
-// bytesText formats a number of bytes with three digits and a binary unit.
-func bytesText[T int | int64 | uint64](n T) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, i := float64(n)/1024, 0
-	for v >= 999.5 && i < len(units)-1 {
-		v /= 1024
-		i++
-	}
-	digits := 2
-	switch {
-	case v >= 99.95:
-		digits = 0
-	case v >= 9.995:
-		digits = 1
-	}
-	return fmt.Sprintf("%.*f %ciB", digits, v, units[i])
-}
+// bytesText formats a number of bytes: "1.50 MiB".
+func bytesText[T int | int64 | uint64](n T) string { return wording.Bytes(n) }
 
 // countText groups a number's digits by threes.
 func countText[T int | int64 | uint64](n T) string { return wording.Count(n) }

@@ -122,7 +122,7 @@ func faultyBoxes() []faultyBox {
 		{"a very slow disk for nothing", both(noDevices, onDisk(func(d *Disk) { d.Written = 100e6 })), "disk-speed",
 			Warn, "\\(no input has a signal\\)", "NVMe"},
 		{"a disk that stalls", onDisk(func(d *Disk) { d.Longest = 1500 * time.Millisecond }), "disk-stall", Warn,
-			"4 MiB took 1.5s", "--ring"},
+			"4.00 MiB took 1.5s", "--ring"},
 		{"through the page cache", onDisk(func(d *Disk) { d.Direct, d.DirectNote = false, "refused" }), "disk-direct",
 			Warn, "page cache: refused", "O_DIRECT"},
 		{"little room", onDisk(func(d *Disk) { d.Free = 20e9 }), "disk-space", Warn,
@@ -132,7 +132,7 @@ func faultyBoxes() []faultyBox {
 			"not known: something broke", "how much is free"},
 
 		{"little memory", files("proc/meminfo", fmt.Sprintf(meminfo, 1<<20, 0)), "memory", Warn,
-			"1.0 GiB of 3.9 GiB available, of which the rings take a quarter: they hold 1.4 s of 1920x1080 NV12",
+			"1.00 GiB of 3.91 GiB available, of which the rings take a quarter: they hold 1.4 s of 1920x1080 NV12",
 			"Add memory"},
 		{"memory unknown", files("proc/meminfo", ""), "memory", Info, "not known", "gigabytes"},
 		{"no huge pages", files("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]"), "huge-pages",
@@ -140,9 +140,9 @@ func faultyBoxes() []faultyBox {
 		{"a kernel without", files("sys/kernel/mm/transparent_hugepage/enabled", ""), "huge-pages", Info,
 			"no transparent huge pages", "."},
 		{"no locking", files("proc/self/limits", limits), "memory-lock", Info,
-			"only 8 MiB can be locked in memory, 356 MiB wanted", "no swap"},
+			"only 8.00 MiB can be locked in memory, 356 MiB wanted", "no swap"},
 		{"no locking, and swap", files("proc/self/limits", limits, "proc/meminfo", fmt.Sprintf(meminfo, 12<<20, 1<<20)),
-			"memory-lock", Warn, "only 8 MiB", "swap off"},
+			"memory-lock", Warn, "only 8.00 MiB", "swap off"},
 		{"limits unknown", files("proc/self/limits", ""), "memory-lock", Info, "not known", "."},
 		{"no priority", files("proc/self/limits", limits), "realtime", Warn, "cannot have real-time", "LimitRTPRIO=1"},
 		{"priority unknown", files("proc/self/limits", ""), "realtime", Info, "not known", "."},
@@ -462,7 +462,7 @@ func TestDocumented(t *testing.T) {
 func TestUnits(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
 		{speedText(1.2e6), "1.2 MB/s"}, {speedText(53.2e6), "53 MB/s"}, {speedText(2.5e9), "2.50 GB/s"},
-		{sizeText(512), "0 KiB"}, {sizeText(5 << 20), "5 MiB"}, {sizeText(3 << 30), "3.0 GiB"},
+		{sizeText(512), "512 B"}, {sizeText(5 << 20), "5.00 MiB"}, {sizeText(3 << 30), "3.00 GiB"},
 		{spanText(90 * time.Second), "90 seconds"}, {spanText(5 * time.Minute), "5 minutes"},
 		{spanText(5 * time.Hour), "5 hours"}, {spanText(100 * time.Hour), "4 days"},
 		{spanText(seconds(1e300)), "36500 days"},

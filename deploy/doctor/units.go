@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"time"
+
+	"github.com/eideticker/eideticker/analyze/wording"
 )
 
 // speedText formats bytes per second with decimal units, as buses and disks are sold.
@@ -17,15 +19,7 @@ func speedText(v float64) string {
 }
 
 // sizeText formats bytes with binary units, as memory is sold.
-func sizeText(v float64) string {
-	switch {
-	case v >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", v/(1<<30))
-	case v >= 1<<20:
-		return fmt.Sprintf("%.0f MiB", v/(1<<20))
-	}
-	return fmt.Sprintf("%.0f KiB", v/(1<<10))
-}
+func sizeText(v float64) string { return wording.Bytes(int64(v)) }
 
 // spanText formats a time of recording in the largest unit of which there is more than one.
 func spanText(d time.Duration) string {
