@@ -118,8 +118,11 @@ const (
 
 // within sets a deadline for one step of a response to a device. It ends with the step: HTTP/2
 // resets a stream after its deadline even if no write is under way, for example while the site is
-// slow.
+// slow. With 0 there is no deadline.
 func within(control *http.ResponseController, most time.Duration, step func() error) error {
+	if most == 0 {
+		return step()
+	}
 	_ = control.SetWriteDeadline(time.Now().Add(most))
 	if err := step(); err != nil {
 		return err

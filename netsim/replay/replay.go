@@ -216,19 +216,28 @@ func (r *Replayer) send(ctx context.Context, w http.ResponseWriter, control *htt
 	if !r.options.Recorded || len(chunks) == 0 {
 		chunks = []Chunk{{int64(len(body)), 0}}
 	}
-	for i, c := range chunks {
-		part := body[:min(c.Bytes, int64(len(body)))]
+	stall, most := r.stall, writeAtOnce
+	if isGuarded(w) {
+		// Between two writes of a response, a less urgent one has its turn.
+		stall, most = 0, len(body)
+	}
+	for i := 0; i < len(chunks); i++ {
+		if after := chunks[i].After; after > 0 && r.wait(ctx, first.Add(after)) != nil {
+			return
+		}
+		bytes := chunks[i].Bytes
+		for now := timeline.Monotonic().Now(); i+1 < len(chunks) && now >= first.Add(chunks[i+1].After); i++ {
+			bytes += chunks[i+1].Bytes // on a slow link, later chunks are due as well
+		}
+		part := body[:min(bytes, int64(len(body)))]
 		if i == len(chunks)-1 {
 			part = body
 		}
 		body = body[len(part):]
-		if c.After > 0 && r.wait(ctx, first.Add(c.After)) != nil {
-			return
-		}
 		for len(part) > 0 {
-			some := part[:min(len(part), writeAtOnce)]
+			some := part[:min(len(part), most)]
 			part = part[len(some):]
-			err := within(control, r.stall, func() error {
+			err := within(control, stall, func() error {
 				n, err := w.Write(some)
 				answer.Bytes += int64(n)
 				return err
@@ -237,11 +246,27 @@ func (r *Replayer) send(ctx context.Context, w http.ResponseWriter, control *htt
 				return
 			}
 		}
-		if len(chunks) > 1 && within(control, r.stall, control.Flush) != nil {
+		if len(chunks) > 1 && within(control, stall, control.Flush) != nil {
 			return
 		}
 	}
-	_ = control.SetWriteDeadline(time.Now().Add(r.stall)) // for what net/http still has of it
+	if stall > 0 {
+		_ = control.SetWriteDeadline(time.Now().Add(stall)) // for what net/http still has of it
+	}
+}
+
+// isGuarded reports whether the server itself gives up a device that takes nothing of a response.
+func isGuarded(w http.ResponseWriter) bool {
+	for {
+		switch v := w.(type) {
+		case interface{ Guarded() }:
+			return true
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return false
+		}
+	}
 }
 
 // wait returns at a time, or when ctx ends.

@@ -258,6 +258,10 @@ type response struct {
 // Unwrap is for [http.ResponseController].
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// Guarded marks a response that is given up if its client takes nothing. Handlers need no
+// deadlines.
+func (w *response) Guarded() {}
+
 // setDecoded says how many bytes the body of a response is, unpacked. Without it, it is as many as
 // are sent.
 func setDecoded(w http.ResponseWriter, bytes int64) {
