@@ -25,6 +25,7 @@ type Watcher interface {
 	// Record returns.
 	Begin(flush func(), fill func() float64)
 	// Frame shows a frame; its number is that in the recording. The step is valid during the call.
+	// It has no previous image.
 	// came is when the frame was there to be taken, on the rig's clock.
 	Frame(step *frame.Step, came timeline.Time)
 	// End comes after the last frame. behind says that the watcher was given up: frames from number
@@ -39,7 +40,7 @@ type givenUpWatcher interface{ GivenUp() }
 
 // returningWatcher is a watcher that needs not see every frame. Given up, it comes back when the
 // ring has emptied: after a second, and each time after twice as long, up to half a minute. Frames
-// in between are not shown, and the first one after them has no previous.
+// in between are not shown.
 type returningWatcher interface{ Returns() }
 
 // changeTeller is a sink that tells how a frame differs from the one before.
@@ -137,7 +138,7 @@ func (w *watch) newLookout(s *stage) *lookout {
 		return nil // and no stage
 	}
 	waiting := max(1, s.ring.Slots()/watchPart)
-	all := waiting + 2 // the one that is shown, and the one before
+	all := waiting + 1 // the one that is shown
 	l := &lookout{
 		watch: w, ring: s.ring, layout: layout, clocked: s.info.Clocked, ownTime: s.info.OwnClock, clock: s.clock,
 		queue: make(chan *sight, all), free: make(chan *sight, all), done: make(chan struct{}),
@@ -237,44 +238,25 @@ func (l *lookout) giveUp() {
 // show is the goroutine.
 func (l *lookout) show() {
 	defer close(l.done)
-	var last *sight
 	for s := range l.queue {
-		if l.behind.Load() {
-			s.lease.Release()
-			l.free <- s
-			continue
+		if !l.behind.Load() {
+			s.look(l.layout)
+			l.watcher.Frame(&s.step, s.came)
+			l.next = s.step.Number + 1
 		}
-		if last != nil && last.step.Number+1 != s.step.Number { // the watcher was away
-			last.lease.Release()
-			l.free <- last
-			last = nil
-		}
-		s.look(l.layout, last)
-		l.watcher.Frame(&s.step, s.came)
-		l.next = s.step.Number + 1
-		if last != nil {
-			last.lease.Release()
-			l.free <- last
-		}
-		last = s
-	}
-	if last != nil {
-		last.lease.Release()
+		s.lease.Release()
+		l.free <- s
 	}
 }
 
-// look makes the step's images views of the frame and the one before.
-func (s *sight) look(layout *frame.Layout, last *sight) {
+// look makes the step's image a view of the frame.
+func (s *sight) look(layout *frame.Layout) {
 	pix := s.lease.Bytes()
 	s.rows = s.rows[:0]
 	for y := range layout.Rows {
 		s.rows = append(s.rows, layout.Row(pix, y))
 	}
 	s.step.Image = frame.Image{Layout: layout, Rows: s.rows}
-	s.step.Previous = frame.Image{Layout: layout}
-	if last != nil {
-		s.step.Previous.Rows = last.rows
-	}
 }
 
 // close says that the stage has no more frames. It belongs to the pump.
