@@ -49,18 +49,18 @@ type CheckerboardOptions struct {
 	X, Y    int      // where both are given: corner of a cell of the first colour, pixels of the frame
 }
 
-// CheckerboardDetail is the Detail of the measure.
-type CheckerboardDetail struct {
+// checkerboardValues is the Detail of the measure.
+type checkerboardValues struct {
 	Colours []string           `json:"colours"` // #rrggbb
 	Cell    int                `json:"cell"`    // side in pixels; 0: one colour
 	X       int                `json:"x"`       // corner of a cell of the first colour
 	Y       int                `json:"y"`
 	Found   int                `json:"found_frame"` // where the grid was found; -1: it was given
-	Regions []CheckerboardArea `json:"regions"`     // the first thousand
+	Regions []checkerboardArea `json:"regions"`     // the first thousand
 }
 
-// CheckerboardArea is a region that was checkerboard.
-type CheckerboardArea struct {
+// checkerboardArea is a region that was checkerboard.
+type checkerboardArea struct {
 	// bounding box of the region over all frames: x, y, width and height
 	Region []int   `json:"region"`
 	First  int     `json:"first_frame"`
@@ -166,7 +166,7 @@ func (p *checkerboard) merge(next part) {
 }
 
 func (p *checkerboard) result() Result {
-	size, lost := float64(p.Area.Pixels), float64(p.Lost())
+	size, lost := float64(p.Area.Pixels), float64(p.lost())
 	stored, free := float64(p.stored), float64(p.free)
 	series := Series{Name: "checkerboard", Unit: "fraction", Holds: true, Frames: p.frames}
 	for _, n := range p.areas {
@@ -195,8 +195,8 @@ func (p *checkerboard) result() Result {
 	if area.whole.mid > 0 {
 		r.Values = append(r.Values, area.mean(size))
 	}
-	d := CheckerboardDetail{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found,
-		Regions: []CheckerboardArea{}}
+	d := checkerboardValues{Cell: p.pattern.cell, X: p.pattern.x, Y: p.pattern.y, Found: p.pattern.found,
+		Regions: []checkerboardArea{}}
 	for _, c := range p.pattern.colours {
 		d.Colours = append(d.Colours, fmt.Sprintf("#%06x", c))
 	}
@@ -247,7 +247,7 @@ func (p *checkerboard) integral() (sum checkerIntegral) {
 		sum.value += ms(until.Sub(p.Times.At(n))) * float64(p.areas[i])
 	}
 	sum.low, sum.high = sum.value, sum.value
-	if p.Lost() == 0 {
+	if p.lost() == 0 {
 		return sum
 	}
 	sum.whole = span(p.Times.At(w.Start), end, p.Times.Since(w.Start), until)
@@ -285,11 +285,11 @@ func (p *checkerboard) missing(n int) float64 {
 	if period := p.Times.Period(); period > 0 {
 		return ms(period) * float64(lost)
 	}
-	return ms(p.Times.At(n).Sub(p.Times.At(p.Times.Before(n))))
+	return ms(p.Times.At(n).Sub(p.Times.At(p.Times.before(n))))
 }
 
 // fills adds the results about regions.
-func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
+func (p *checkerboard) fills(r *Result, d *checkerboardValues) {
 	if p.bodies.tooMany {
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("there are more than %d regions of checkerboard: how long they take to fill is not told",
@@ -309,7 +309,7 @@ func (p *checkerboard) fills(r *Result, d *CheckerboardDetail) {
 		}
 		const kept, shown = 1000, 20
 		if i < kept {
-			d.Regions = append(d.Regions, CheckerboardArea{b.box.region(), b.first, b.last, b.filled, ms(b.took.mid)})
+			d.Regions = append(d.Regions, checkerboardArea{b.box.region(), b.first, b.last, b.filled, ms(b.took.mid)})
 		}
 		if i < shown {
 			text := fmt.Sprintf("checkerboard appears and is filled after %.1f ms", ms(b.took.mid))
@@ -356,7 +356,7 @@ func (p *checkerboard) fill(b body) filling {
 		}
 	} else {
 		next := b.last + 1
-		for p.Times.Broken(next) {
+		for p.Times.isBroken(next) {
 			next++
 		}
 		end, until = p.Times.At(next), p.Times.Since(next)

@@ -37,7 +37,7 @@ func (p *checkerboard) gaps() (list []checkerGap) {
 		}
 		g := checkerGap{None, n, lost, p.Times.Since(n).Earliest, p.Times.Bounds(n).Latest, 0}
 		if n > w.Start {
-			g.before = p.Times.Before(n)
+			g.before = p.Times.before(n)
 			g.links = min(p.areaIn(g.before), p.areaIn(n))
 		}
 		list = append(list, g)

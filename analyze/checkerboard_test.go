@@ -15,9 +15,9 @@ import (
 	"github.com/eideticker/eideticker/capture/synth"
 )
 
-func checkerboardDetail(t testing.TB, r Result) CheckerboardDetail {
+func checkerboardDetail(t testing.TB, r Result) checkerboardValues {
 	t.Helper()
-	var d CheckerboardDetail
+	var d checkerboardValues
 	if err := json.Unmarshal(r.Detail, &d); err != nil {
 		t.Fatalf("%v, of %+v", err, r)
 	}
@@ -237,7 +237,7 @@ func (m *film) literalChecker(a *Area, n, tau int, p *pattern) map[[2]int]bool {
 }
 
 // literalRegions floods bodies through space and time.
-func literalRegions(frames []map[[2]int]bool, first int) (found []CheckerboardArea) {
+func literalRegions(frames []map[[2]int]bool, first int) (found []checkerboardArea) {
 	type place struct{ x, y, n int }
 	done := map[place]bool{}
 	for n := range frames {
@@ -260,15 +260,15 @@ func literalRegions(frames []map[[2]int]bool, first int) (found []CheckerboardAr
 					}
 				}
 			}
-			found = append(found, CheckerboardArea{Region: b.region(), First: first + lo, Last: first + hi,
+			found = append(found, checkerboardArea{Region: b.region(), First: first + lo, Last: first + hi,
 				Filled: hi < len(frames)-1})
 		}
 	}
 	return found
 }
 
-func sortAreas(all []CheckerboardArea) {
-	slices.SortFunc(all, func(p, q CheckerboardArea) int {
+func sortAreas(all []checkerboardArea) {
+	slices.SortFunc(all, func(p, q checkerboardArea) int {
 		return slices.Compare(append([]int{p.First, p.Last}, p.Region...), append([]int{q.First, q.Last}, q.Region...))
 	})
 }

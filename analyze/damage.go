@@ -130,11 +130,11 @@ func (o *Outcome) Unreadable() (frames []int) {
 // Fill.
 func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error {
 	for from < to {
-		if c.Times.Broken(from) {
+		if c.Times.isBroken(from) {
 			from++
 			continue
 		}
-		if c.Times.Broken(from - 1) {
+		if c.Times.isBroken(from - 1) {
 			step, err := c.bridge(from)
 			if err == nil {
 				err = do(step)
@@ -146,7 +146,7 @@ func (c *Case) walk(from, to int, pixels bool, do func(*frame.Step) error) error
 			continue
 		}
 		end := from
-		for end < to && !c.Times.Broken(end) {
+		for end < to && !c.Times.isBroken(end) {
 			end++
 		}
 		steps := c.Recording.Changes
@@ -179,7 +179,7 @@ func (c *Case) bridge(n int) (*frame.Step, error) {
 	if s.Meta, err = c.Recording.Meta(n); err != nil {
 		return nil, err
 	}
-	if s.Previous, err = c.Recording.Image(c.Times.Before(n)); err != nil {
+	if s.Previous, err = c.Recording.Image(c.Times.before(n)); err != nil {
 		return nil, err
 	}
 	if s.Image, err = c.Recording.Image(n); err != nil {

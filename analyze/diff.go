@@ -6,16 +6,16 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Diff is the pixels of an area in which two images differ. It is valid until it is made anew.
-type Diff struct {
+// diff is the pixels of an area in which two images differ. It is valid until it is made anew.
+type diff struct {
 	// Lines are the lines in which anything changed, from top to bottom. Every pixel that changed
 	// at all, whatever the tolerance, stands within the words of its line.
-	Lines  []Line
+	Lines  []line
 	Pixels int // that differ beyond the tolerance
 }
 
-// Line is the difference in one line of the picture.
-type Line struct {
+// line is the difference in one line of the picture.
+type line struct {
 	Y, Word int      // of the picture; number of the first word
 	Bits    []uint64 // bit i of word w is pixel 64·(Word+w)+i, set where it counts and differs beyond the tolerance
 }
@@ -27,7 +27,7 @@ type differ struct {
 	first []int32 // of each picture line: the range of words that changed
 	end   []int32
 	bits  []uint64
-	diff  Diff
+	diff  diff
 
 	before, now frame.Image
 	y, bottom   int // lines of the picture that are still to be compared
@@ -48,7 +48,7 @@ func newDiffer(a *Area, tolerance int) *differ {
 
 // of returns the diff between two images that differ in nothing but a change. The result belongs to
 // the differ until its next call.
-func (d *differ) of(c *frame.Change, before, now frame.Image) *Diff {
+func (d *differ) of(c *frame.Change, before, now frame.Image) *diff {
 	d.begin(c, before, now)
 	for d.bandEnd() > 0 {
 		d.band()
@@ -79,7 +79,7 @@ func (d *differ) bandEnd() int {
 }
 
 // band compares the lines of the next band in which something changed, and returns them.
-func (d *differ) band() []Line {
+func (d *differ) band() []line {
 	had := len(d.diff.Lines)
 	for end := d.bandEnd(); d.y < end; d.y++ {
 		if d.first[d.y] < d.end[d.y] {
@@ -92,7 +92,7 @@ func (d *differ) band() []Line {
 func (d *differ) line(y int) {
 	w0, w1 := int(d.first[y]), int(d.end[y])
 	d.first[y], d.end[y] = 0, 0
-	line := Line{Y: y, Word: w0, Bits: d.bits[y*d.area.words+w0 : y*d.area.words+w1]}
+	line := line{Y: y, Word: w0, Bits: d.bits[y*d.area.words+w0 : y*d.area.words+w1]}
 	d.pixel.Line(line.Bits, y, w0, w1, d.before, d.now)
 	for i, counts := range d.area.line(y)[w0:w1] {
 		line.Bits[i] &= counts

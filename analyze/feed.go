@@ -23,7 +23,7 @@ type follower interface {
 	meet(*Frame)
 	// follow takes lines of the frame in which something changed: those of one band, and bands from
 	// top to bottom.
-	follow(*Frame, []Line)
+	follow(*Frame, []line)
 }
 
 // followers returns the parts that are followers.
@@ -59,7 +59,7 @@ func (f *feed) frame(step *frame.Step) (*Frame, error) {
 		f.now.Unique = f.now.Diff.Pixels > f.Window.MinPixels
 		return &f.now, nil
 	}
-	if f.Times.Broken(step.Number - 1) { // a bridge, which brings pixels
+	if f.Times.isBroken(step.Number - 1) { // a bridge, which brings pixels
 		f.now.Unique = f.diff(step.Change, step.Previous, step.Image).Pixels > 0
 		return &f.now, nil
 	}
@@ -109,7 +109,7 @@ func (f *feed) follow(step *frame.Step) error {
 	return f.fill(step, all)
 }
 
-func (f *feed) diff(c *frame.Change, before, now frame.Image) *Diff {
+func (f *feed) diff(c *frame.Change, before, now frame.Image) *diff {
 	return f.prepared().of(c, before, now)
 }
 

@@ -39,7 +39,7 @@ import (
 // Frame times beside lost frames are unknown, and every figure of them has bounds: see
 // fps_frametimes.go. Series "frame_time" has each frame time at its frame. Series "unchanged" has
 // the share of each second at its last frame, if it differs from that of the second before. Detail
-// is FPSDetail.
+// is fpsDetail.
 //
 // restless.go names regions that change while the rest does not.
 func fpsMeasure() measure {
@@ -57,10 +57,10 @@ type FPSOptions struct {
 	Cadence float64
 }
 
-// FPSDetail is the Detail of the measure.
-type FPSDetail struct {
-	Histogram []FrameTimes `json:"frame_times"` // ascending
-	Restless  []Restless   `json:"restless"`    // the busiest first
+// fpsDetail is the Detail of the measure.
+type fpsDetail struct {
+	Histogram []frameTimeDetail `json:"frame_times"` // ascending
+	Restless  []restlessDetail  `json:"restless"`    // the busiest first
 }
 
 type fps struct {
@@ -146,7 +146,7 @@ func (p *fps) result() Result {
 	} else {
 		r.Warnings = append(r.Warnings, "the window is too short for a framerate: its duration may be nothing")
 	}
-	d := FPSDetail{Histogram: p.frameTimes(&r)}
+	d := fpsDetail{Histogram: p.frameTimes(&r)}
 	p.unchanged(&r)
 	p.dropped(&r, u, most, took)
 	d.Restless = p.restless.report(&r, u)

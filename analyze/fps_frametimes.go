@@ -9,9 +9,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// FrameTimes is how many frame times were about the same: to the nearest period, or to the nearest
+// frameTimeDetail counts the frame times of one length: to the nearest period, or to the nearest
 // millisecond where frames do not follow a beat.
-type FrameTimes struct {
+type frameTimeDetail struct {
 	MS    float64 `json:"ms"`
 	Count int     `json:"count"`
 }
@@ -149,7 +149,7 @@ func (t *frameTimes) longestMean(count, many int, each time.Duration) time.Durat
 }
 
 // frameTimes adds what follows from the times between unique frames, and returns their histogram.
-func (p *fps) frameTimes(r *Result) []FrameTimes {
+func (p *fps) frameTimes(r *Result) []frameTimeDetail {
 	t := p.times()
 	series := Series{Name: "frame_time", Unit: "ms", Holds: true, Frames: t.shown}
 	longest := 0
@@ -232,17 +232,17 @@ func (r *Result) perSecond(name string, d lasting) {
 }
 
 // histogram counts equal frame times.
-func (p *fps) histogram(t *frameTimes) []FrameTimes {
+func (p *fps) histogram(t *frameTimes) []frameTimeDetail {
 	unit := p.Times.Period()
 	if unit == 0 {
 		unit = time.Millisecond
 	}
-	h := []FrameTimes{}
+	h := []frameTimeDetail{}
 	var beats time.Duration
 	for _, d := range t.sorted { // of a hostile file's stamps, times may be negative
 		if b := (d + unit/2) / unit; len(h) == 0 || b != beats {
 			beats = b
-			h = append(h, FrameTimes{MS: ms(b * unit)})
+			h = append(h, frameTimeDetail{MS: ms(b * unit)})
 		}
 		h[len(h)-1].Count++
 	}

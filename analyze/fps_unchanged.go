@@ -54,10 +54,10 @@ func (p *fps) unchanged(r *Result) {
 	case n == 0 || n > maxRate || !p.eachGroup((&seconds{n: int64(n), do: all.add}).add):
 		r.Warnings = append(r.Warnings, "frames do not follow a beat: how much of a second is unchanged is left out")
 		return
-	case p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1 < uint64(n):
+	case p.Times.meta(p.Window.End).Sequence-p.Times.meta(p.Window.Start).Sequence+1 < uint64(n):
 		r.Warnings = append(r.Warnings,
 			fmt.Sprintf("%d frames are less than a second: how much of one is unchanged is left out",
-				p.Times.Meta(p.Window.End).Sequence-p.Times.Meta(p.Window.Start).Sequence+1))
+				p.Times.meta(p.Window.End).Sequence-p.Times.meta(p.Window.Start).Sequence+1))
 		return
 	}
 	all.report(r)
@@ -79,7 +79,7 @@ func (p *fps) eachGroup(do func(unchangedGroup)) bool {
 	unique := p.unique
 	at := int64(0)
 	for n := p.Window.Start; n <= p.Window.End; n++ {
-		if p.Times.Broken(n) {
+		if p.Times.isBroken(n) {
 			continue
 		}
 		lost := int64(p.Times.Lost(n))

@@ -44,7 +44,7 @@ type load struct {
 type loadBounds struct{ first, last visual.Histogram }
 
 func newLoad(c *Case) (*load, error) {
-	final, err := c.Final()
+	final, err := c.finalImage()
 	if err != nil {
 		return nil, fmt.Errorf("the last content frame cannot be read: %w", err)
 	}
@@ -102,7 +102,7 @@ func (l *load) meet(f *Frame) {
 	}
 }
 
-func (l *load) follow(f *Frame, lines []Line) {
+func (l *load) follow(f *Frame, lines []line) {
 	if l.whole {
 		return
 	}

@@ -216,7 +216,7 @@ func (d *doubt) widenIndex(x *visual.Index, c *curve, points []visual.Point) {
 
 // warnings returns sentences about the lost frames.
 func (d *doubt) warnings() (list []string) {
-	if n := d.load.Lost(); n > 0 {
+	if n := d.load.lost(); n > 0 {
 		list = append(list, fmt.Sprintf(
 			"%d frames of the window are lost: figures are bounded by all that these may have shown", n))
 	}

@@ -74,9 +74,9 @@ func TestLoadBoundsHoldTheTruth(t *testing.T) {
 			t0 := &Moment{At: timeline.Time(-rng.Int64N(1e9))}
 			whole.T0, holed.T0 = t0, t0
 		}
-		o := Options{Load: LoadOptions{Variants: Variants()[:4]}}
+		o := Options{Load: LoadOptions{Variants: variantNames()[:4]}}
 		if seed%10 == 0 {
-			o.Load.Variants = Variants() // script is slow
+			o.Load.Variants = variantNames() // script is slow
 		}
 		if len(cut.metas) == len(full.metas) {
 			continue
@@ -100,7 +100,8 @@ func TestLoadWithoutLossIsExact(t *testing.T) {
 		if seed%2 == 0 {
 			whole.T0 = &Moment{}
 		}
-		if r := one(t, full, whole, Options{Load: LoadOptions{Variants: Variants()}}, "speedindex"); r.State != Exact {
+		o := Options{Load: LoadOptions{Variants: variantNames()}}
+		if r := one(t, full, whole, o, "speedindex"); r.State != Exact {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 	}

@@ -38,7 +38,7 @@ func (l *load) histogramOfLoad() Result {
 	}
 	start := exactly("equal_at_start", "fraction", progress.Values[0], Neither, 0)
 	r := Result{Series: []Series{progress, pixels}}
-	lost := l.Lost()
+	lost := l.lost()
 	behind, _ := l.lostBehind()
 	if lost > behind {
 		r.State = Bounded // though every value may be sure

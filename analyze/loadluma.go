@@ -71,7 +71,7 @@ func (p *lumas) begin(m frame.Image) {
 const linesApart = 16
 
 // move applies changes.
-func (p *lumas) move(m frame.Image, d *Diff) {
+func (p *lumas) move(m frame.Image, d *diff) {
 	r := p.area.Region
 	var dirty frame.Region // in the region
 	for i := range d.Lines {

@@ -41,7 +41,7 @@ func (r *recounts) whole(h *visual.Histogram, m frame.Image) {
 }
 
 // move takes the lines of a band in which something changed.
-func (r *recounts) move(f *Frame, lines []Line) {
+func (r *recounts) move(f *Frame, lines []line) {
 	exact := r.load.Options.Tolerance == 0
 	now := recountBand{y0: lines[0].Y, y1: lines[len(lines)-1].Y + 1, w0: r.load.Area.words}
 	touched := 0
@@ -103,7 +103,7 @@ func (r *recounts) count(scratch *[]byte, m frame.Image, at *recountBand) {
 }
 
 // line applies the changes of a line, word by word.
-func (r *recounts) line(f *Frame, line *Line, exact bool) {
+func (r *recounts) line(f *Frame, line *line, exact bool) {
 	for i := 0; i < len(line.Bits); {
 		end := i
 		for end < len(line.Bits) && (line.Bits[end] != 0 || !exact) {

@@ -106,7 +106,7 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	if err != nil {
 		return err
 	}
-	r.Detail = detail(ScriptDetail{visual.ScriptCommit, visual.OldScriptCommit, visual.PySSIMCommit, orEmpty(s.white)})
+	r.Detail = detail(scriptDetail{visual.ScriptCommit, visual.OldScriptCommit, visual.PySSIMCommit, orEmpty(s.white)})
 	f := visual.NewScriptFigures(s.points)
 	lost := len(d.holes) > 0 || d.final
 	if lost {
@@ -145,9 +145,9 @@ func (l *load) scriptFigures(r *Result, d *doubt) error {
 	return nil
 }
 
-// ScriptDetail is the Detail of load figures in which the script has a part: of which commits that
+// scriptDetail is the Detail of load figures in which the script has a part: of which commits that
 // is true.
-type ScriptDetail struct {
+type scriptDetail struct {
 	Script string `json:"script_commit"`     // sitespeedio/browsertime, visualmetrics-portable.py
 	Old    string `json:"old_script_commit"` // sitespeedio/browsertime, visualmetrics.py
 	PySSIM string `json:"pyssim_commit"`     // jterrace/pyssim
@@ -269,7 +269,7 @@ func (t *thumbnails) look(kept []int) (s scriptLook, err error) {
 func (l *load) scriptTime(n, zero int) int {
 	whole := func(t time.Duration) int { return int(math.Floor(ms(t))) }
 	if l.Options.OwnClock {
-		at := func(n int) time.Duration { return time.Duration(l.Times.Meta(n).Sampled.Mid()) }
+		at := func(n int) time.Duration { return time.Duration(l.Times.meta(n).Sampled.Mid()) }
 		return whole(at(n)) - whole(at(zero))
 	}
 	return whole(l.Times.At(n).Sub(l.Times.At(zero)))

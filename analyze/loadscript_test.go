@@ -43,7 +43,7 @@ func TestOldScript(t *testing.T) {
 	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: []string{"script"}}}, "speedindex")
 	wantValue(t, r, "script.speed_index", 1000)
 	wantValue(t, r, "script_old.speed_index", 550)
-	var d ScriptDetail
+	var d scriptDetail
 	if err := json.Unmarshal(r.Detail, &d); err != nil || d.Script != visual.ScriptCommit ||
 		d.Old != visual.OldScriptCommit || d.PySSIM != visual.PySSIMCommit ||
 		!slices.Equal(d.White, []int{0}) {
@@ -60,7 +60,7 @@ func TestOldScriptWhite(t *testing.T) {
 	for _, measure := range []string{"speedindex", "windowopen"} {
 		r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: []string{"script"}}}, measure)
 		wantValue(t, r, "script_old_white.speed_index", 550) // 500·1 + 500·(1 − 0.9)
-		var d ScriptDetail
+		var d scriptDetail
 		if err := json.Unmarshal(r.Detail, &d); err != nil || d.Old != visual.OldScriptCommit ||
 			!slices.Equal(d.White, []int{1, 4}) {
 			t.Errorf("%s: %+v, %v", measure, d, err)

@@ -21,7 +21,7 @@ func (o *Outcome) Losses() (list []string) {
 	}
 	for n := w.first(); n <= last; n++ {
 		from := n
-		for n <= last && o.Times.Broken(n) {
+		for n <= last && o.Times.isBroken(n) {
 			n++
 		}
 		if n > from {

@@ -54,7 +54,7 @@ type Frame struct {
 	Unique bool // it differs from the stored frame before it in more than m pixels of the area
 	// Diff is where it differs. Nil where no measure needs pixels, and in the first frame of a
 	// segment, which has none before it.
-	Diff *Diff
+	Diff *diff
 }
 
 // Case is everything that a measure gets about a window. It does not change while frames are added.
@@ -76,7 +76,7 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.Red != None && w.Kind == ByFrames {
+	if w.Red != None && w.Kind == byFrames {
 		if _, err := rec.Meta(w.Red); err != nil {
 			w.Red = None // it was destroyed, and tells no time
 		}
@@ -98,8 +98,8 @@ func newCase(rec Recording, w Window, o *Options, d *damage) (*Case, error) {
 	return c, nil
 }
 
-// Final returns the last content frame, fe. All measures share it; its bytes must not be changed.
-func (c *Case) Final() (frame.Image, error) { return c.final() }
+// finalImage returns the last content frame, fe. All measures share it. Its bytes must not change.
+func (c *Case) finalImage() (frame.Image, error) { return c.final() }
 
 // image returns a frame. Those at both ends, which several measures ask for when they begin, are
 // decoded once; their bytes must not be changed.
@@ -113,17 +113,17 @@ func (c *Case) image(n int) (frame.Image, error) {
 	return c.Recording.Image(n)
 }
 
-// Lost returns how many frames are missing within the window, from behind its first frame to its
+// lost returns how many frames are missing within the window, from behind its first frame to its
 // end.
-func (c *Case) Lost() (n int) {
+func (c *Case) lost() (n int) {
 	for i := c.Window.first() + 1; i <= max(c.Window.End, c.Window.Red); i++ {
 		n += c.Times.Lost(i)
 	}
 	return n
 }
 
-// Origin returns T0, and true, or the time of s where T0 is not known.
-func (c *Case) Origin() (timeline.Interval, bool) {
+// origin returns T0, and true, or the time of s where T0 is not known.
+func (c *Case) origin() (timeline.Interval, bool) {
 	if t := c.Window.T0; t != nil {
 		return timeline.Interval{Earliest: t.At.Add(-t.Uncertainty), Latest: t.At.Add(t.Uncertainty)}, true
 	}

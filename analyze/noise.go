@@ -37,13 +37,13 @@ type Noise struct {
 	// Smallest is the change that is certainly seen: so many pixels, by so many levels.
 	SmallestPixels int `json:"smallest_pixels"`
 	SmallestLevels int `json:"smallest_levels"`
-	// Tiles of NoiseTile pixels, row by row, from the region's corner: the largest d in each.
+	// Tiles of noiseTile pixels, row by row, from the region's corner: the largest d in each.
 	Columns int   `json:"columns"`
 	Tiles   []int `json:"tiles"`
 }
 
-// NoiseTile is the side of the tiles for which noise is reported.
-const NoiseTile = 64
+// noiseTile is the side of the tiles for which noise is reported.
+const noiseTile = 64
 
 // falseRate is for how many frames a calibration takes one wrongly for unique.
 const falseRate = 1e-4
@@ -135,8 +135,8 @@ func (c *calibration) begin(l *frame.Layout, region frame.Region, masks []frame.
 	r := c.area.Region
 	c.touch, c.conv = newDiffer(c.area, 0), frame.NewConverter(l)
 	c.a, c.b = make([]byte, 4*r.Width), make([]byte, 4*r.Width)
-	c.cols = (r.Width + NoiseTile - 1) / NoiseTile
-	c.tiles = make([]int, c.cols*((r.Height+NoiseTile-1)/NoiseTile))
+	c.cols = (r.Width + noiseTile - 1) / noiseTile
+	c.tiles = make([]int, c.cols*((r.Height+noiseTile-1)/noiseTile))
 	return nil
 }
 
@@ -150,14 +150,14 @@ func (c *calibration) pair(step *frame.Step) (most int) {
 		if !ok {
 			continue
 		}
-		row := (l.Y - r.Y) / NoiseTile * c.cols
+		row := (l.Y - r.Y) / noiseTile * c.cols
 		c.area.runs(l.Y, x0, x1, func(from, to int) {
 			a, b := c.a[:4*(to-from)], c.b[:4*(to-from)]
 			c.conv.RGBARow(a, step.Previous, l.Y, from, to)
 			c.conv.RGBARow(b, step.Image, l.Y, from, to)
 			for k := 0; k < len(a); k += 4 {
 				off := max(apart(a[k], b[k]), apart(a[k+1], b[k+1]), apart(a[k+2], b[k+2]))
-				tile := &c.tiles[row+(from+k/4-r.X)/NoiseTile]
+				tile := &c.tiles[row+(from+k/4-r.X)/noiseTile]
 				*tile, most = max(*tile, off), max(most, off)
 			}
 		})

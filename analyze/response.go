@@ -135,7 +135,7 @@ func beginResponse(c *Case) (part, error) {
 func (p *response) known() timeline.Time {
 	w := &p.Window
 	at := p.onScreen(p.Times.Bounds(w.first())).Latest
-	next := p.Times.Meta(w.first()).Sequence
+	next := p.Times.meta(w.first()).Sequence
 	for n := w.Green - 1; w.Green != None && n >= max(0, w.Green-w.Held); n-- {
 		m, err := p.Recording.Meta(n)
 		if err != nil || m.Sequence+1 != next {
@@ -184,7 +184,7 @@ func (p *response) add(f *Frame) {
 }
 
 // firstRow returns the first row of the region in which anything differs, or -1.
-func (p *response) firstRow(d *Diff) int {
+func (p *response) firstRow(d *diff) int {
 	r := p.region
 	for i := range d.Lines {
 		l := &d.Lines[i]

@@ -85,7 +85,7 @@ func (p *response) answer(i int, all []happening) answer {
 		if !possible {
 			_, before := p.shown(h.frame, top)
 			if h.frame > p.Window.first() {
-				_, last := p.shown(p.Times.Before(h.frame), top)
+				_, last := p.shown(p.Times.before(h.frame), top)
 				before.Earliest = min(before.Earliest, last.Earliest)
 			}
 			a.LowMS, possible = ms(before.Earliest.Sub(ping.At)-ping.Uncertainty), true

@@ -47,8 +47,8 @@ type restless struct {
 	over   bool // there are too many sets
 }
 
-// Restless is a region that changes while nothing else does.
-type Restless struct {
+// restlessDetail is a region that changes while nothing else does.
+type restlessDetail struct {
 	X      int `json:"x"` // pixels of the frame
 	Y      int `json:"y"`
 	Width  int `json:"width"`
@@ -258,7 +258,7 @@ func (t *restless) take(b rect) {
 	}
 }
 
-func (t *restless) takeDiff(d *Diff) {
+func (t *restless) takeDiff(d *diff) {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		for k, w := range l.Bits {
@@ -287,7 +287,7 @@ func (t *restless) merge(n *restless) {
 }
 
 // find returns the restless regions and how many frames change in nothing else.
-func (t *restless) find() ([]Restless, int) {
+func (t *restless) find() ([]restlessDetail, int) {
 	touched := make([]int, 64*len(t.now))
 	for _, key := range t.order {
 		s := t.sets[key]
@@ -309,7 +309,7 @@ func (t *restless) find() ([]Restless, int) {
 			t.spread(region, i, n)
 		}
 	}
-	found := make([]Restless, n)
+	found := make([]restlessDetail, n)
 	around := make([]rect, n)
 	only := 0
 	for _, key := range t.order {
@@ -338,8 +338,8 @@ func (t *restless) find() ([]Restless, int) {
 	for i, b := range around {
 		found[i].X, found[i].Y, found[i].Width, found[i].Height = b.x0, b.y0, b.x1-b.x0, b.y1-b.y0
 	}
-	found = slices.DeleteFunc(found, func(r Restless) bool { return r.Frames == 0 })
-	slices.SortStableFunc(found, func(a, b Restless) int { return b.Frames - a.Frames })
+	found = slices.DeleteFunc(found, func(r restlessDetail) bool { return r.Frames == 0 })
+	slices.SortStableFunc(found, func(a, b restlessDetail) int { return b.Frames - a.Frames })
 	return found, only
 }
 
@@ -381,15 +381,15 @@ func within(a, b []uint64) bool {
 }
 
 // report names the regions in a result, u being U, and returns them.
-func (t *restless) report(r *Result, u int) []Restless {
+func (t *restless) report(r *Result, u int) []restlessDetail {
 	if t.over {
 		r.Warnings = append(r.Warnings,
 			"the unique frames change in too many different places to tell regions that never rest")
-		return []Restless{}
+		return []restlessDetail{}
 	}
 	found, only := t.find()
 	if only < restlessLeast || 2*only < t.frames {
-		return []Restless{}
+		return []restlessDetail{}
 	}
 	var places []string
 	for _, f := range found {
@@ -400,7 +400,7 @@ func (t *restless) report(r *Result, u int) []Restless {
 				Text: fmt.Sprintf("%d of %d unique frames change only here, first this one", f.Frames, u)})
 	}
 	if len(places) == 0 {
-		return []Restless{}
+		return []restlessDetail{}
 	}
 	r.Warnings = append(r.Warnings,
 		fmt.Sprintf("%d unique frames; %d of them change only in %s: a mask there leaves the rest", u, only,

@@ -39,17 +39,17 @@ func TestRestless(t *testing.T) {
 	cases := []struct {
 		name string
 		fill func(n int, set func(x, y, w, h int, v byte))
-		want []Restless
+		want []restlessDetail
 		says string
 	}{
-		{"a caret", caret, []Restless{{40, 70, 2, 22, 99, 1}},
+		{"a caret", caret, []restlessDetail{{40, 70, 2, 22, 99, 1}},
 			"100 unique frames; 99 of them change only in 2x22+40+70"},
 		{"a caret while a page loads", func(n int, set func(x, y, w, h int, v byte)) {
 			caret(n, set)
 			if n%5 == 0 {
 				set(200, n, 40, 2, byte(n))
 			}
-		}, []Restless{{40, 70, 2, 22, 80, 1}}, "80 of them change only in 2x22+40+70"},
+		}, []restlessDetail{{40, 70, 2, 22, 80, 1}}, "80 of them change only in 2x22+40+70"},
 		{"two", func(n int, set func(x, y, w, h int, v byte)) {
 			caret(n, set)
 			set(290, 10, 20, 20, byte(7*n))
@@ -60,7 +60,7 @@ func TestRestless(t *testing.T) {
 			} else {
 				set(290, 10, 20, 20, byte(7*n))
 			}
-		}, []Restless{{290, 10, 20, 20, 50, 1}, {40, 70, 2, 22, 49, 2}},
+		}, []restlessDetail{{290, 10, 20, 20, 50, 1}, {40, 70, 2, 22, 49, 2}},
 			"99 of them change only in 20x20+290+10, 2x22+40+70"},
 		{"a scroll", func(n int, set func(x, y, w, h int, v byte)) { set(0, 0, 320, 160, byte(n)) }, nil, ""},
 		{"nothing", func(int, func(x, y, w, h int, v byte)) {}, nil, ""},
@@ -83,9 +83,9 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-func checkRestless(t *testing.T, name string, r Result, want []Restless, says string) {
+func checkRestless(t *testing.T, name string, r Result, want []restlessDetail, says string) {
 	t.Helper()
-	var d FPSDetail
+	var d fpsDetail
 	if err := json.Unmarshal(r.Detail, &d); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,6 @@ func TestRestlessMask(t *testing.T) {
 		set(200, 10, 8, 8, byte(3*n))
 	})
 	r := one(t, m, FramesWindow(m, 0, 60), Options{Masks: []frame.Region{{X: 32, Y: 64, Width: 32, Height: 32}}}, "fps")
-	checkRestless(t, "masked", r, []Restless{{200, 10, 8, 8, 59, 1}},
+	checkRestless(t, "masked", r, []restlessDetail{{200, 10, 8, 8, 59, 1}},
 		"60 unique frames; 59 of them change only in 8x8+200+10")
 }

@@ -59,7 +59,7 @@ func (p *scroll) opens(undecided []int) *opens {
 	add := func(n, frames int) {
 		before := n
 		if n > w.first() {
-			before = p.Times.Before(n)
+			before = p.Times.before(n)
 		}
 		o.all = append(o.all, open{n, frames, p.Times.At(before), p.Times.At(n)})
 	}
@@ -192,7 +192,7 @@ func (s *sureMotion) move(p *scroll, o *opens, before, m *motion, broken bool) {
 			s.runs++
 		}
 	}
-	last := p.Times.Before(m.frame)
+	last := p.Times.before(m.frame)
 	if joined {
 		last = before.frame
 		s.steps, s.took = s.steps+1, s.took+p.Times.At(m.frame).Sub(p.Times.At(last))

@@ -25,7 +25,7 @@ type motor struct {
 // motorLine is a line in which something changed.
 type motorLine struct {
 	y    int
-	line *Line
+	line *line
 	luma []byte // of R
 	same []byte // of R, in the frame before
 }
@@ -64,7 +64,7 @@ type candidate struct {
 }
 
 // estimate returns the motion, and whether there is one that holds.
-func (m *motor) estimate(c *frame.Change, d *Diff, before, now frame.Image) (motion, bool) {
+func (m *motor) estimate(c *frame.Change, d *diff, before, now frame.Image) (motion, bool) {
 	m.before, m.now = before, now
 	m.choose(d)
 	if len(m.lines) == 0 {
@@ -94,7 +94,7 @@ func (m *motor) estimate(c *frame.Change, d *Diff, before, now frame.Image) (mot
 }
 
 // choose takes lines with changes, evenly.
-func (m *motor) choose(d *Diff) {
+func (m *motor) choose(d *diff) {
 	m.lines = m.lines[:0]
 	n := min(motorLines, len(d.Lines))
 	w := m.Area.Region.Width
@@ -113,7 +113,7 @@ func (m *motor) choose(d *Diff) {
 }
 
 // around is the rectangle that holds all pixels that differ, and perhaps a few beside them.
-func (d *Diff) around() rect {
+func (d *diff) around() rect {
 	var b rect
 	for i := range d.Lines {
 		l := &d.Lines[i]

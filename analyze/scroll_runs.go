@@ -75,7 +75,7 @@ type place struct {
 func (p *scroll) places(r *motionRun, x, y float64) (all []place) {
 	k := 0
 	for n := r.first(); n <= r.last(); n++ {
-		if p.Times.Broken(n) {
+		if p.Times.isBroken(n) {
 			continue
 		}
 		if r.moves[k].frame == n {
@@ -341,7 +341,7 @@ func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 			if share > most {
 				most, mostAt = share, m.frame
 			}
-			before := p.Times.Before(m.frame)
+			before := p.Times.before(m.frame)
 			if k > 0 {
 				before = run.moves[k-1].frame
 				travelled, slack = travelled+length, slack+math.Sqrt2*m.within

@@ -177,7 +177,7 @@ func (s *scout) try(frames []int) bool {
 	m := newMotor(s.Case)
 	d := newDiffer(s.Area, s.Options.Tolerance)
 	for _, n := range frames {
-		before, err := s.Recording.Image(s.Times.Before(n))
+		before, err := s.Recording.Image(s.Times.before(n))
 		if err != nil {
 			continue
 		}

@@ -36,7 +36,7 @@ import (
 // script_old.speed_index is that of the older script, with the same frames and thumbnails. Its
 // progress accepts a pixel's value within 5 of its place. script_old_white.speed_index adds its
 // rules for white: it begins with the first white frame and ends before the next. Detail is
-// ScriptDetail: it names the commits.
+// scriptDetail: it names the commits.
 //
 // τ is for the changes and for pixel. The other variants use every sample as it is. Small noise
 // affects histogram most, so it is left out if τ is not 0, unless it is requested. Lost frames may
@@ -56,7 +56,7 @@ const fromFirstChange = "from_first_change."
 // loadValues names the values of all variants but script.
 func loadValues(prefix string) []string {
 	names := []string{prefix + "first_visual_change", prefix + "last_visual_change"}
-	for _, variant := range Variants() {
+	for _, variant := range variantNames() {
 		if variant == "script" {
 			continue
 		}
@@ -80,15 +80,17 @@ type LoadOptions struct {
 	Variants []string
 }
 
-// Variants returns the names of the variants of progress.
-func Variants() []string { return []string{"pixel", "histogram", "perceptual", "contentful", "script"} }
+// variantNames returns the names of the variants of progress.
+func variantNames() []string {
+	return []string{"pixel", "histogram", "perceptual", "contentful", "script"}
+}
 
 // CheckVariants returns an error for an unknown variant.
 func CheckVariants(names []string) error {
 	for _, name := range names {
-		if !slices.Contains(Variants(), name) {
+		if !slices.Contains(variantNames(), name) {
 			return fmt.Errorf("unknown variant of load figures %q; known: %s", name,
-				strings.Join(Variants(), " "))
+				strings.Join(variantNames(), " "))
 		}
 	}
 	return nil
@@ -146,7 +148,7 @@ func (l *load) figures() Result {
 	var r Result
 	prefix := ""
 	start := visual.Start{}
-	if t0, known := l.Origin(); known {
+	if t0, known := l.origin(); known {
 		start.T0 = visual.Middle(t0)
 	} else {
 		prefix = fromFirstChange

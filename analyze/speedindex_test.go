@@ -211,7 +211,7 @@ func TestAllVariants(t *testing.T) {
 	w := m.content(truth)
 	var first Result
 	for i, share := range []int{0, 7} {
-		r := one(t, m, w, Options{Load: LoadOptions{Variants: Variants()}, share: share}, "speedindex")
+		r := one(t, m, w, Options{Load: LoadOptions{Variants: variantNames()}, share: share}, "speedindex")
 		if i == 0 {
 			first = r
 			for _, name := range []string{"pixel", "histogram", "perceptual", "contentful"} {
@@ -270,7 +270,7 @@ func TestPicturesWithTimes(t *testing.T) {
 	}
 	w := FramesWindow(m, 0, 5)
 	w.T0 = &Moment{At: 0}
-	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: Variants()}}, "speedindex")
+	r := one(t, m, w, Options{OwnClock: true, Load: LoadOptions{Variants: variantNames()}}, "speedindex")
 	for name, want := range map[string]float64{
 		"pixel.speed_index": 1355, "histogram.speed_index": 1355, "first_visual_change": 500,
 		"last_visual_change": 2000,

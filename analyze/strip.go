@@ -38,7 +38,7 @@ import (
 // unseen, and 2 frames are repeated.
 //
 // Series "data" has the 8 bits that pages may use freely, unless they are always 0. Detail is
-// StripDetail. Unless requested, the measure is left out of windows without a strip. The strip is
+// stripDetail. Unless requested, the measure is left out of windows without a strip. The strip is
 // searched for at their beginning, middle and end.
 func stripMeasure() measure {
 	return measure{name: "strip", version: 1, begin: beginStrip, values: []string{
@@ -46,8 +46,8 @@ func stripMeasure() measure {
 	}}
 }
 
-// StripDetail is the Detail of the measure.
-type StripDetail struct {
+// stripDetail is the Detail of the measure.
+type stripDetail struct {
 	Page    int `json:"page"`    // its number
 	Whole   int `json:"whole"`   // frames whose copies all say the same
 	Partial int `json:"partial"` // with copies that cannot be read
@@ -148,7 +148,7 @@ func (p *stripBooks) result() Result {
 		r.Warnings = append(r.Warnings, "there are too many frames out of order to count all")
 	}
 	p.data(&r)
-	told := StripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign,
+	told := stripDetail{Page: int(p.ids.page), Whole: s.Whole, Partial: s.Partial, Torn: s.Torn, Foreign: s.Foreign,
 		Unlike: []int{}}
 	for _, u := range s.Disagree {
 		told.Unlike = name(told.Unlike, u.Frame)

@@ -209,7 +209,7 @@ func TestStripLiteral(t *testing.T) {
 				t.Fatalf("seed %d: %s is %v, want %d, of %v", seed, name, v.Value, want, shots)
 			}
 		}
-		var d StripDetail
+		var d stripDetail
 		if err := json.Unmarshal(r.Detail, &d); err != nil || d.Page != 3 || d.Foreign != 0 {
 			t.Errorf("%+v, %v", d, err)
 		}

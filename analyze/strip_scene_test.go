@@ -52,7 +52,7 @@ func TestStripScene(t *testing.T) {
 		if v, ok := r.Find("clock_rate"); !ok || v.Value < 0.9 || v.Value > 1.1 {
 			t.Errorf("seed %d: the clock's rate is %+v", seed, v)
 		}
-		var d StripDetail
+		var d stripDetail
 		if err := json.Unmarshal(r.Detail, &d); err != nil || d.Page != int(story.Page) || d.Foreign != 0 {
 			t.Errorf("seed %d: %+v, %v", seed, d, err)
 		}

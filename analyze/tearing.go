@@ -231,7 +231,7 @@ func (t *tearing) result() Result {
 	t.guessed = t.guessed && !t.witness.confirms()
 	d := TearingDetail{Images: []int{}, Torn: orEmpty(t.torn), Pairs: orEmpty(t.pairs), Suspected: orEmpty(t.found)}
 	var r Result
-	lost := float64(t.Lost())
+	lost := float64(t.lost())
 	if t.set != nil {
 		d.Images = t.set.numbers
 		t.report(&r, lost)

@@ -40,7 +40,7 @@ func (a *Area) reach(c *frame.Change) reach {
 }
 
 // reach tells from pixels.
-func (d *Diff) reach() reach {
+func (d *diff) reach() reach {
 	r := noReach()
 	for i := range d.Lines {
 		for _, w := range d.Lines[i].Bits {
@@ -117,7 +117,7 @@ func (s *suspects) judge(next judged) {
 }
 
 // look decodes frame n and the one before it, and returns how they differ.
-func (s *suspects) look(n int) *Diff {
+func (s *suspects) look(n int) *diff {
 	before, err := s.Recording.Image(n - 1)
 	var now frame.Image
 	if err == nil {
@@ -125,7 +125,7 @@ func (s *suspects) look(n int) *Diff {
 	}
 	if err != nil {
 		s.err = fmt.Errorf("look at frame %d: %w", n, err)
-		return new(Diff)
+		return new(diff)
 	}
 	if s.differ == nil {
 		s.differ = newDiffer(s.Area, s.Options.Tolerance)

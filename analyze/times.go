@@ -92,8 +92,8 @@ func (t *Times) onBeat(seq uint64) timeline.Time { return t.origin.Add(time.Dura
 
 func (t *Times) stamp(n int) stamp { return t.stamps.at(n - t.first) }
 
-// Meta returns the number and the time of frame n, which must be one of the window, and no more.
-func (t *Times) Meta(n int) frame.Meta { return t.stamp(n).meta() }
+// meta returns the number and the time of frame n, which must be one of the window, and no more.
+func (t *Times) meta(n int) frame.Meta { return t.stamp(n).meta() }
 
 // At returns when frame n was on the screen.
 func (t *Times) At(n int) timeline.Time {
@@ -121,10 +121,10 @@ func (t *Times) Period() time.Duration {
 // Lost returns how many frames are missing just before frame n, those that cannot be read among
 // them; none before a frame that is one of these.
 func (t *Times) Lost(n int) int {
-	if n <= t.first || t.Broken(n) {
+	if n <= t.first || t.isBroken(n) {
 		return 0
 	}
-	return int(t.stamp(n).sequence - t.stamp(t.Before(n)).sequence - 1)
+	return int(t.stamp(n).sequence - t.stamp(t.before(n)).sequence - 1)
 }
 
 // skipped returns how many frames were lost just before frame n, which may be one that cannot be
@@ -136,17 +136,17 @@ func (t *Times) skipped(n int) int {
 	return int(t.stamp(n).sequence - t.stamp(n-1).sequence - 1)
 }
 
-// Before returns the last frame before frame n that can be read.
-func (t *Times) Before(n int) int {
+// before returns the last frame before frame n that can be read.
+func (t *Times) before(n int) int {
 	n--
-	for n > t.first && t.Broken(n) {
+	for n > t.first && t.isBroken(n) {
 		n--
 	}
 	return n
 }
 
-// Broken reports whether frame n was stored and cannot be read.
-func (t *Times) Broken(n int) bool { return n >= 0 && n < len(t.broken) && t.broken[n] }
+// isBroken reports whether frame n was stored and cannot be read.
+func (t *Times) isBroken(n int) bool { return n >= 0 && n < len(t.broken) && t.broken[n] }
 
 // Since returns the bounds of the first moment at which what frame n shows may have been there.
 // Where frames are missing just before n, that is from the first of these on: no earlier than its
@@ -157,7 +157,7 @@ func (t *Times) Since(n int) timeline.Interval {
 	if lost == 0 {
 		return b
 	}
-	from := t.Bounds(t.Before(n)).Earliest
+	from := t.Bounds(t.before(n)).Earliest
 	if t.femto != 0 {
 		from = max(from, t.onBeat(t.stamp(n).sequence-uint64(lost)).Add(-t.ahead))
 	}

@@ -30,7 +30,7 @@ func wantDeclared(t testing.TB, results ...Result) {
 func TestLoadValuesAreDeclared(t *testing.T) {
 	m, w := plainWindow(t, shown{0, 0, 0}, shown{500, 255, 255}, shown{1000, 60, 140}, shown{1500, 60, 20},
 		shown{2500, 60, 20})
-	o := Options{OwnClock: true, Load: LoadOptions{Variants: Variants()}}
+	o := Options{OwnClock: true, Load: LoadOptions{Variants: variantNames()}}
 	from := func(prefix string) []string { return append(loadValues(prefix), scriptValues()...) }
 	wantNames(t, one(t, m, w, o, "speedindex"), from(""))
 	wantNames(t, one(t, m, w, o, "windowopen"), append(from(""), histogramValues()...))

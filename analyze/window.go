@@ -15,7 +15,7 @@ type Kind string
 
 const (
 	ByMarkers Kind = "markers" // between green and red
-	ByFrames  Kind = "frames"  // a range of frames
+	byFrames  Kind = "frames"  // a range of frames
 	ByEnd     Kind = "end"     // from a green to a stillness, an event or a time limit
 )
 
@@ -48,7 +48,7 @@ type Moment struct {
 
 // FramesWindow is the window of frames from to to, to not included, of a recording.
 func FramesWindow(rec Recording, from, to int) Window {
-	w := Window{Kind: ByFrames, Green: None, Start: from, End: to - 1, Red: None}
+	w := Window{Kind: byFrames, Green: None, Start: from, End: to - 1, Red: None}
 	if to < rec.Frames() {
 		w.Red = to
 	}
@@ -83,7 +83,7 @@ func (w *Window) check(rec Recording) (frame.Segment, error) {
 	segments := rec.Segments()
 	i := sort.Search(len(segments), func(i int) bool { return segments[i].First > w.first() }) - 1
 	s := segments[i]
-	if w.Red == s.First+s.Frames && w.Kind == ByFrames {
+	if w.Red == s.First+s.Frames && w.Kind == byFrames {
 		w.Red = None // the frame after the range is of another format, and tells no time of this one
 	}
 	if last := max(w.End, w.Red); last >= s.First+s.Frames {

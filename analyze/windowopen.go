@@ -6,7 +6,7 @@ import "errors"
 //
 // Load histogram and load figures (loadhist, speedindex) whose T0 is the launch or input event.
 // Without such an event it is refused: the time from the command to the first change is what it is
-// about. Detail is ScriptDetail, as of speedindex.
+// about. Detail is scriptDetail, as of speedindex.
 func windowOpenMeasure() measure {
 	values := append(loadValues(""), histogramValues()...)
 	return measure{name: "windowopen", version: 1, pixels: true, begin: beginWindowOpen,

@@ -271,7 +271,7 @@ func TestStepErrorsSayWhere(t *testing.T) {
 		loop := suite.Loop{Times: 3,
 			Steps: []suite.Step{{Action: suite.Wait{Still: time.Second, Timeout: time.Millisecond}, Line: 12}}}
 		_, err := w.run(t.Context(), marked(do(loop)), true)
-		var step *StepError
+		var step *stepError
 		if !errors.As(err, &step) || step.Line != 12 || step.Verb != "wait" {
 			t.Errorf("error %v", err)
 		}

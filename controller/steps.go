@@ -12,21 +12,21 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// StepError says which step of a test failed.
-type StepError struct {
+// stepError says which step of a test failed.
+type stepError struct {
 	Line int
 	Verb string
 	Err  error
 }
 
-func (e *StepError) Error() string {
+func (e *stepError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("step %s: %v", e.Verb, e.Err)
 	}
 	return fmt.Sprintf("step %s in line %d: %v", e.Verb, e.Line, e.Err)
 }
 
-func (e *StepError) Unwrap() error { return e.Err }
+func (e *stepError) Unwrap() error { return e.Err }
 
 func (r *run) steps(ctx context.Context, all []suite.Step) error {
 	for i := 0; i < len(all); i++ {
@@ -39,11 +39,11 @@ func (r *run) steps(ctx context.Context, all []suite.Step) error {
 			err = r.step(ctx, s)
 		}
 		if err != nil {
-			var inner *StepError
+			var inner *stepError
 			if errors.As(err, &inner) {
 				return err // of a loop: the step within it says more
 			}
-			return &StepError{s.Line, s.Verb(), err}
+			return &stepError{s.Line, s.Verb(), err}
 		}
 	}
 	return nil

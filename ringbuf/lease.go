@@ -27,8 +27,8 @@ func (l *Lease[M]) Meta() M {
 	return l.slot.meta
 }
 
-// Position counts the frames committed to the ring before this one.
-func (l *Lease[M]) Position() uint64 {
+// position counts the frames committed to the ring before this one.
+func (l *Lease[M]) position() uint64 {
 	l.check("Position")
 	return l.slot.position
 }

@@ -11,7 +11,7 @@ import (
 // MapOptions says how [Map] prepares memory. The zero value leaves it to the first use.
 type MapOptions struct {
 	// Lock keeps the memory from being swapped out, which also makes it present. A refused lock
-	// does not fail Map; see Memory.Locked.
+	// does not fail Map; see Memory.locked.
 	Lock bool
 	// Prefault makes the memory present now, so that the first round of the ring has no page
 	// faults. The time depends on the machine. For 1 GiB, a virtual one needed 2.6 s when its host
@@ -72,8 +72,8 @@ func (m *Memory) Bytes() []byte {
 	return m.bytes
 }
 
-// Locked reports whether the memory is locked into RAM. If not, LockError says why.
-func (m *Memory) Locked() bool { return m.LockError() == nil }
+// locked reports whether the memory is locked into RAM. If not, LockError says why.
+func (m *Memory) locked() bool { return m.LockError() == nil }
 
 // LockError returns the reason why the memory is not locked, or nil if it is. The lock was not
 // requested, not allowed (with the limit to raise), or given back. On systems without locks it is
@@ -87,9 +87,9 @@ func (m *Memory) LockError() error {
 	return m.lockErr
 }
 
-// HugePages reports whether the kernel accepts advice on huge pages for this memory. If not,
+// hugePages reports whether the kernel accepts advice on huge pages for this memory. If not,
 // HugePagesError returns the reason. HugeBytes returns the current share.
-func (m *Memory) HugePages() bool { return m.HugePagesError() == nil }
+func (m *Memory) hugePages() bool { return m.HugePagesError() == nil }
 
 // HugePagesError says why there will be no huge pages: switched off, given back, or an
 // errors.ErrUnsupported on this system. Nil if there can be.

@@ -38,21 +38,21 @@ func TestMap(t *testing.T) {
 			}
 			// Locks and huge pages depend on the machine. The reason must be reported on every
 			// machine.
-			if m.Locked() != (m.LockError() == nil) || m.Locked() && !c.options.Lock {
-				t.Errorf("Locked = %t, reason %v", m.Locked(), m.LockError())
+			if m.locked() != (m.LockError() == nil) || m.locked() && !c.options.Lock {
+				t.Errorf("Locked = %t, reason %v", m.locked(), m.LockError())
 			}
 			if !c.options.Lock && !errors.Is(m.LockError(), errNotAsked) {
 				t.Errorf("lock error %v, want that it was not asked for", m.LockError())
 			}
-			if m.HugePages() != (m.HugePagesError() == nil) {
-				t.Errorf("HugePages = %t, reason %v", m.HugePages(), m.HugePagesError())
+			if m.hugePages() != (m.HugePagesError() == nil) {
+				t.Errorf("HugePages = %t, reason %v", m.hugePages(), m.HugePagesError())
 			}
 			for range 2 {
 				if err := m.Close(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if m.Bytes() != nil || m.Locked() || m.HugePages() {
+			if m.Bytes() != nil || m.locked() || m.hugePages() {
 				t.Error("memory that was given back has bytes, a lock or huge pages")
 			}
 			if _, err := m.HugeBytes(); !errors.Is(err, os.ErrClosed) {

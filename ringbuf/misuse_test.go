@@ -46,7 +46,7 @@ func TestMisusePanics(t *testing.T) {
 			"Meta of a lease that was released"},
 		{"lease losses after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).LostBefore() },
 			"LostBefore of a lease that was released"},
-		{"lease position after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).Position() },
+		{"lease position after release", func(t *testing.T, r *Ring[uint64]) { released(t, r).position() },
 			"Position of a lease that was released"},
 		{"slot released below zero", func(_ *testing.T, r *Ring[uint64]) { slot(r).release() },
 			"released more often than it was taken"},

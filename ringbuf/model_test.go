@@ -261,8 +261,8 @@ func (m *model) read() {
 	case got == nil:
 		m.t.Fatalf("%v reader got nothing, error %v; frame %d is there", rd.mode, err, want)
 	default:
-		if got.Position() != uint64(want) {
-			m.t.Fatalf("%v reader got frame %d, want %d", rd.mode, got.Position(), want)
+		if got.position() != uint64(want) {
+			m.t.Fatalf("%v reader got frame %d, want %d", rd.mode, got.position(), want)
 		}
 		rd.leases = append(rd.leases, modelLease{got, want, 1})
 		rd.skipped += uint64(want - rd.next)
@@ -336,7 +336,7 @@ func (m *model) compare() {
 		m.t.Fatalf("%d readers counted, want %d", len(readers), len(m.readers))
 	}
 	for i, rd := range m.readers {
-		want := ReaderStats{ID: rd.rd.ID(), Mode: rd.mode, Closed: rd.closed, Unread: rd.unread(len(m.frames)),
+		want := ReaderStats{ID: rd.rd.id, Mode: rd.mode, Closed: rd.closed, Unread: rd.unread(len(m.frames)),
 			Leased:    len(rd.leases),
 			Delivered: rd.delivered, Skipped: rd.skipped, LostBehind: rd.behind, LostLeased: rd.keeping}
 		if readers[i] != want {

@@ -98,9 +98,6 @@ func (r *Ring[M]) NewReader(mode Mode) *Reader[M] {
 	return rd
 }
 
-// ID tells the ring's readers apart in [Stats]: 1 for the first made, and so on.
-func (rd *Reader[M]) ID() int { return rd.id }
-
 // Next waits for a frame and leases it. The lease must be released.
 //
 // Once ctx has ended it returns ctx.Err(), even if there are frames; they stay unread.

@@ -95,7 +95,7 @@ func New[M any](mem []byte, slotSize int) (*Ring[M], error) {
 	count := min(max(len(mem)-skip, 0)/size, maxSlots)
 	if count < minSlots {
 		return nil, fmt.Errorf("ring of slots of %d bytes in %d bytes of memory: %w: %d bytes are needed for %d slots",
-			size, len(mem), ErrTooSmall, minSlots*size+skip, minSlots)
+			size, len(mem), errTooSmall, minSlots*size+skip, minSlots)
 	}
 
 	r := &Ring[M]{
@@ -118,8 +118,8 @@ func New[M any](mem []byte, slotSize int) (*Ring[M], error) {
 	return r, nil
 }
 
-// ErrTooSmall says that the memory holds fewer than the three slots that a ring needs.
-var ErrTooSmall = errors.New("memory too small")
+// errTooSmall says that the memory holds fewer than the three slots that a ring needs.
+var errTooSmall = errors.New("memory too small")
 
 // BytesFor returns the size of page-aligned memory, such as [Map] returns, for slots of slotSize
 // bytes each. slots counts as at least three. It returns math.MaxInt, which Map rejects, for sizes

@@ -135,7 +135,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestTooSmallIsASentinel(t *testing.T) {
-	if _, err := New[int](nil, 1); !errors.Is(err, ErrTooSmall) {
+	if _, err := New[int](nil, 1); !errors.Is(err, errTooSmall) {
 		t.Errorf("error %v is no ErrTooSmall", err)
 	}
 }
@@ -212,10 +212,10 @@ func TestReaderStarts(t *testing.T) {
 	wantIDs(t, lossless, 3) // the next frame
 	wantIDs(t, latest, 3)
 	wantIDs(t, early, 3)
-	if got := early.Stats(); got.Skipped != 2 || got.Delivered != 1 {
+	if got := early.stats(); got.Skipped != 2 || got.Delivered != 1 {
 		t.Errorf("early reader passed over %d, got %d; want 2, 1", got.Skipped, got.Delivered)
 	}
-	if got := latest.Stats(); got.Skipped != 0 || got.Delivered != 2 {
+	if got := latest.stats(); got.Skipped != 0 || got.Delivered != 2 {
 		t.Errorf("late reader passed over %d, got %d; want 0, 2", got.Skipped, got.Delivered)
 	}
 }

@@ -52,7 +52,7 @@ func (r *Ring[M]) Stats() Stats {
 	st.Free = st.Slots - st.Used
 	st.Lost = st.LostBehind + st.LostLeased + st.LostWriting
 	for _, rd := range *r.readers.Load() {
-		st.Readers = append(st.Readers, rd.Stats())
+		st.Readers = append(st.Readers, rd.stats())
 	}
 	return st
 }
@@ -67,8 +67,8 @@ func (s Stats) Leased() int {
 	return n
 }
 
-// Stats counts. It may be called from any goroutine, also after Close.
-func (rd *Reader[M]) Stats() ReaderStats {
+// stats counts. It may be called from any goroutine, also after Close.
+func (rd *Reader[M]) stats() ReaderStats {
 	return ReaderStats{
 		ID:         rd.id,
 		Mode:       rd.mode,

@@ -56,20 +56,20 @@ func (c *collector) take() *Lease[uint64] {
 		return nil
 	}
 	if err != nil {
-		c.t.Errorf("reader %d: %v", c.rd.ID(), err)
+		c.t.Errorf("reader %d: %v", c.rd.id, err)
 		return nil
 	}
-	position := l.Position()
+	position := l.position()
 	switch {
 	case position != l.Meta() || !frameFits(l.Bytes(), position):
-		c.t.Errorf("reader %d: frame %d has metadata %d, right bytes: %t", c.rd.ID(), position, l.Meta(),
+		c.t.Errorf("reader %d: frame %d has metadata %d, right bytes: %t", c.rd.id, position, l.Meta(),
 			frameFits(l.Bytes(), position))
 	case c.got == 0:
 		c.first = position
 	case position <= c.last:
-		c.t.Errorf("reader %d: frame %d after %d", c.rd.ID(), position, c.last)
+		c.t.Errorf("reader %d: frame %d after %d", c.rd.id, position, c.last)
 	case c.rd.mode == Lossless && position != c.last+1:
-		c.t.Errorf("reader %d: frame %d after %d", c.rd.ID(), position, c.last)
+		c.t.Errorf("reader %d: frame %d after %d", c.rd.id, position, c.last)
 	}
 	c.got++
 	c.last = position
@@ -94,8 +94,8 @@ func TestStress(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			for l := range work {
-				if !frameFits(l.Bytes(), l.Position()) {
-					t.Errorf("worker: frame %d changed under its lease", l.Position())
+				if !frameFits(l.Bytes(), l.position()) {
+					t.Errorf("worker: frame %d changed under its lease", l.position())
 				}
 				l.Release()
 			}
@@ -106,8 +106,8 @@ func TestStress(t *testing.T) {
 		for l := pooled.take(); l != nil; l = pooled.take() {
 			l.Retain()
 			work <- l
-			if !frameFits(l.Bytes(), l.Position()) {
-				t.Errorf("frame %d changed under its lease", l.Position())
+			if !frameFits(l.Bytes(), l.position()) {
+				t.Errorf("frame %d changed under its lease", l.position())
 			}
 			l.Release()
 		}
@@ -125,8 +125,8 @@ func TestStress(t *testing.T) {
 		var kept *Lease[uint64]
 		for l := keeping.take(); l != nil; l = keeping.take() {
 			if kept != nil {
-				if !frameFits(kept.Bytes(), kept.Position()) {
-					t.Errorf("kept frame %d changed under its lease", kept.Position())
+				if !frameFits(kept.Bytes(), kept.position()) {
+					t.Errorf("kept frame %d changed under its lease", kept.position())
 				}
 				kept.Release()
 			}
@@ -167,13 +167,13 @@ func TestStress(t *testing.T) {
 	}
 	for _, c := range []*collector{plain, pooled} {
 		if c.got != stressFrames || c.lost+st.Trailing != st.Lost {
-			t.Errorf("reader %d got %d of %d frames; %d losses before them and %d after, of %d", c.rd.ID(), c.got,
+			t.Errorf("reader %d got %d of %d frames; %d losses before them and %d after, of %d", c.rd.id, c.got,
 				stressFrames, c.lost, st.Trailing, st.Lost)
 		}
 	}
 	for _, c := range []*collector{quick, keeping} {
-		if s := c.rd.Stats(); c.last != stressFrames-1 || s.Delivered+s.Skipped != stressFrames {
-			t.Errorf("reader %d ended at frame %d of %d with %d got and %d passed over", c.rd.ID(), c.last,
+		if s := c.rd.stats(); c.last != stressFrames-1 || s.Delivered+s.Skipped != stressFrames {
+			t.Errorf("reader %d ended at frame %d of %d with %d got and %d passed over", c.rd.id, c.last,
 				stressFrames, s.Delivered, s.Skipped)
 		}
 	}
@@ -207,8 +207,8 @@ func TestStressComeAndGo(t *testing.T) {
 					if round%3 == 0 {
 						c.rd.Close() // with a lease out, and frames unread
 					}
-					if !frameFits(l.Bytes(), l.Position()) {
-						t.Errorf("frame %d changed under its lease", l.Position())
+					if !frameFits(l.Bytes(), l.position()) {
+						t.Errorf("frame %d changed under its lease", l.position())
 					}
 					l.Release()
 					if round%3 == 0 {
@@ -258,7 +258,7 @@ func TestStressAcquire(t *testing.T) {
 	wg.Wait()
 	for _, c := range readers {
 		if c.got != stressFrames || c.lost != 0 {
-			t.Errorf("reader %d got %d of %d frames, %d lost", c.rd.ID(), c.got, stressFrames, c.lost)
+			t.Errorf("reader %d got %d of %d frames, %d lost", c.rd.id, c.got, stressFrames, c.lost)
 		}
 	}
 	if st := r.Stats(); st.Lost != 0 || st.Used != 1 {

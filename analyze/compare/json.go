@@ -54,8 +54,8 @@ type measureJSON struct {
 	Threshold float64         `json:"threshold_fraction"`
 	A         sampleJSON      `json:"a"`
 	B         sampleJSON      `json:"b"`
-	Shift     IntervalJSON    `json:"shift"`
-	Change    *IntervalJSON   `json:"change_fraction"` // null where the base is 0
+	Shift     intervalJSON    `json:"shift"`
+	Change    *intervalJSON   `json:"change_fraction"` // null where the base is 0
 	Delta     float64         `json:"cliffs_delta"`
 	P         *float64        `json:"p"` // null where nothing was tested
 	AdjustedP *float64        `json:"adjusted_p"`
@@ -68,7 +68,7 @@ type measureJSON struct {
 
 type sampleJSON struct {
 	Values []pointJSON  `json:"values"`
-	Median IntervalJSON `json:"median"`
+	Median intervalJSON `json:"median"`
 	Text   string       `json:"text"` // the median with its unit
 }
 
@@ -79,18 +79,18 @@ type pointJSON struct {
 	High  float64 `json:"high"`
 }
 
-// IntervalJSON is a stats.Interval. It has null for bounds that too few runs have, and for the
+// intervalJSON is a stats.Interval. It has null for bounds that too few runs have, and for the
 // confidence of single runs' bounds.
-type IntervalJSON struct {
+type intervalJSON struct {
 	Estimate   float64  `json:"estimate"`
 	Low        *float64 `json:"low"`
 	High       *float64 `json:"high"`
 	Confidence *float64 `json:"confidence"`
 }
 
-// IntervalOf tells an interval.
-func IntervalOf(i stats.Interval) IntervalJSON {
-	j := IntervalJSON{Estimate: i.Estimate}
+// intervalOf tells an interval.
+func intervalOf(i stats.Interval) intervalJSON {
+	j := intervalJSON{Estimate: i.Estimate}
 	if i.Exists {
 		j.Low, j.High = &i.Low, &i.High
 	}
@@ -140,11 +140,11 @@ func (v *Value) json() measureJSON {
 		Unit:   v.Measure.Unit,
 		Better: string(better), Threshold: v.Measure.Threshold, A: sampleOf(v.A, v.MedianA, v.Measure.Unit),
 		B:     sampleOf(v.B, v.MedianB, v.Measure.Unit),
-		Shift: IntervalOf(v.Shift), Delta: v.Delta, Verdict: v.Verdict, Direction: v.Direction,
+		Shift: intervalOf(v.Shift), Delta: v.Delta, Verdict: v.Verdict, Direction: v.Direction,
 		MoreA: v.MoreA, MoreB: v.MoreB, Sentence: v.Sentence(),
 	}
 	if v.HasChange {
-		change := IntervalOf(v.Change)
+		change := intervalOf(v.Change)
 		j.Change = &change
 	}
 	if v.Tested {
@@ -155,7 +155,7 @@ func (v *Value) json() measureJSON {
 
 func sampleOf(s stats.Sample, median stats.Interval, unit string) sampleJSON {
 	text := wording.Measured{Value: median.Estimate, Low: median.Low, High: median.High, Unit: unit, Bounded: median.Exists}.Text()
-	j := sampleJSON{Values: []pointJSON{}, Median: IntervalOf(median), Text: text}
+	j := sampleJSON{Values: []pointJSON{}, Median: intervalOf(median), Text: text}
 	for _, p := range s {
 		j.Values = append(j.Values, pointJSON(p))
 	}

@@ -67,8 +67,8 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		file := filepath.Join(dir, report.FileName)
 		switch _, err := os.Stat(file); {
 		case err == nil:
-			if len(s.Runs) == stats.MostRuns {
-				return nil, fmt.Errorf("%s has over %d runs; compare fewer at a time", path, stats.MostRuns)
+			if len(s.Runs) == stats.MaxRuns {
+				return nil, fmt.Errorf("%s has over %d runs; compare fewer at a time", path, stats.MaxRuns)
 			}
 			if err := s.add(file, dir); err != nil {
 				return nil, err

@@ -135,7 +135,7 @@ func TestBarsThatSlide(t *testing.T) {
 			t.Run(tc.name+"/"+s.name, func(t *testing.T) {
 				f := newFilm(t, frame.BGR3, s.signal)
 				tc.play(f)
-				got, err := f.d.Finish()
+				got, err := f.d.close()
 				if err != nil || len(got) == 0 {
 					t.Fatalf("%+v, %v", got, err)
 				}
@@ -165,7 +165,7 @@ func TestLostBesideTheMarkers(t *testing.T) {
 	f.show(1, torn(60, red, page(1)))
 	f.lose = 4
 	f.show(3, red)
-	got, err := f.d.Finish()
+	got, err := f.d.close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestWindowsWhileTheRedStands(t *testing.T) {
 	f.show(4, page(1))
 	for n := range 5 {
 		f.show(1, red)
-		got := f.d.Windows()
+		got := f.d.windows()
 		if held := n >= 2; held != (len(got) == 1) || held &&
 			(got[0].Red != 8 || got[0].RedTo != 8+n || got[0].Region != whole) {
 			t.Errorf("after %d red frames: %+v", n+1, got)

@@ -258,9 +258,9 @@ func (d *Detector) emit(w Window) {
 	d.done = append(d.done, w)
 }
 
-// Windows returns the windows that are complete by now, in order; the last one's red may still
+// windows returns the windows that are complete by now, in order; the last one's red may still
 // stand.
-func (d *Detector) Windows() []Window {
+func (d *Detector) windows() []Window {
 	all := slices.Clone(d.done)
 	if w, ok := d.standing(); ok {
 		all = append(all, w)
@@ -291,9 +291,9 @@ func (d *Detector) finish(because string) {
 	d.state, d.seek.candidate, d.seek.red = seeking, candidate{}, false
 }
 
-// Finish returns the windows in order. Those that are complete are returned also when something
+// close returns the windows in order. Those that are complete are returned also when something
 // was wrong with others; then the error is an *Error. Nothing may be added afterwards.
-func (d *Detector) Finish() ([]Window, error) {
+func (d *Detector) close() ([]Window, error) {
 	if d.open() {
 		w := d.w
 		w.End, w.Red, w.RedTo = d.last, -1, -1

@@ -166,7 +166,7 @@ func TestFindsMarkersInEverySignal(t *testing.T) {
 			t.Run(name+"/"+p.String(), func(t *testing.T) {
 				f := newFilm(t, p, s)
 				f.run()
-				got, err := f.d.Finish()
+				got, err := f.d.close()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -185,7 +185,7 @@ func TestWithoutKnownChanges(t *testing.T) {
 	f := newFilm(t, frame.BGR4, clean)
 	f.noSpans = true
 	f.run()
-	got, err := f.d.Finish()
+	got, err := f.d.close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestSeveralWindows(t *testing.T) {
 	f.show(4, green) // no picture between the two
 	f.show(2, page(1))
 	f.show(3, red)
-	got, err := f.d.Finish()
+	got, err := f.d.close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestTornMarkers(t *testing.T) {
 				f.show(1, p)
 			}
 			f.show(3, red)
-			got, err := f.d.Finish()
+			got, err := f.d.close()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func TestRegionIsTheGreensBox(t *testing.T) {
 	f.show(4, spotted(green))
 	f.show(3, spotted(page(1)))
 	f.show(4, spotted(red))
-	got, err := f.d.Finish()
+	got, err := f.d.close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestChangesOutsideTheRegionDoNotCount(t *testing.T) {
 	}
 	f.show(2, within(box, page(1)))
 	f.show(3, within(box, red))
-	got, err := f.d.Finish()
+	got, err := f.d.close()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestProblemsSayWhatWasSeen(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFilm(t, frame.BGR4, clean)
 			tc.play(f)
-			got, err := f.d.Finish()
+			got, err := f.d.close()
 			var problems *Error
 			if !errors.As(err, &problems) {
 				t.Fatalf("error %v, windows %+v", err, got)
@@ -388,7 +388,7 @@ func TestFormatChangeEndsTheWindow(t *testing.T) {
 	g := newFilm(t, frame.BGR3, clean)
 	g.d, g.n = f.d, f.n
 	g.run()
-	got, err := g.d.Finish()
+	got, err := g.d.close()
 	if len(got) != 1 || err == nil || !strings.Contains(err.Error(), "the format changed") {
 		t.Errorf("got %+v, %v", got, err)
 	}

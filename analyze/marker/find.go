@@ -16,8 +16,8 @@ type Sequence interface {
 	Image(n int) (frame.Image, error)
 }
 
-// Player is a [Sequence] that decodes frames in turn for less than one by one.
-type Player interface {
+// player is a [Sequence] that decodes frames in turn for less than one by one.
+type player interface {
 	Steps(from, to int) iter.Seq2[*frame.Step, error]
 }
 
@@ -28,7 +28,7 @@ const (
 
 // Find looks for markers in frames from up to, and not including, to. It goes through the changes
 // and asks for the pixels of frames that may be part of a marker; where many in a row are needed,
-// and the sequence is a [Player], it plays them.
+// and the sequence is a player, it plays them.
 //
 // Frames that cannot be read are stepped over, as if they had been lost; unread.go tells how that
 // is reported.
@@ -40,7 +40,7 @@ func Find(seq Sequence, from, to int, o Options) ([]Window, error) {
 }
 
 func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
-	player, _ := seq.(Player)
+	player, _ := seq.(player)
 	for at := from; at < to; {
 		next, err := d.skim(seq, at, to, player != nil)
 		if next < to && err == nil {
@@ -50,14 +50,14 @@ func (d *Detector) find(seq Sequence, from, to int) ([]Window, error) {
 			next, err = d.stepOver(seq, next, to, err)
 		}
 		if err != nil {
-			return d.Windows(), fmt.Errorf("look for sync markers: %w", err)
+			return d.windows(), fmt.Errorf("look for sync markers: %w", err)
 		}
 		if next == at { // an iterator without frames
 			break
 		}
 		at = next
 	}
-	return d.Finish()
+	return d.close()
 }
 
 // skim iterates over changes. It returns the frame from which playing is better, or the first
@@ -98,7 +98,7 @@ func (d *Detector) mayGoOn(err error) error {
 
 // play decodes frames in turn. It returns the frame from which skimming is better, or the first
 // unreadable frame.
-func (d *Detector) play(p Player, from, to int) (next int, err error) {
+func (d *Detector) play(p player, from, to int) (next int, err error) {
 	next, row := from, 0
 	for step, err := range p.Steps(from, to) {
 		if err := d.mayGoOn(err); err != nil {

@@ -69,9 +69,9 @@ func FuzzAdd(f *testing.F) {
 				}
 				return l.View(colours(l, s[1], int(s[3]))), nil
 			})
-			d.Windows()
+			d.windows()
 		}
-		windows, err := d.Finish()
+		windows, err := d.close()
 		var problems *Error
 		if err != nil && (!errors.As(err, &problems) || problems.Error() == "" ||
 			len(problems.Problems) > maxProblems) {

@@ -38,7 +38,7 @@ func TestNewestIsFinal(t *testing.T) {
 			}
 			newest[w.Start] = w
 		}
-		windows, _ := d.Finish()
+		windows, _ := d.close()
 		for _, w := range windows {
 			if was, ok := newest[w.Start]; ok && was.End == w.End && was.Red == w.Red {
 				early++

@@ -35,8 +35,8 @@ type Still struct {
 	Lost int
 }
 
-// ErrNeverStill is wrapped where nothing is still for long enough.
-var ErrNeverStill = errors.New("never still")
+// errNeverStill is wrapped where nothing is still for long enough.
+var errNeverStill = errors.New("never still")
 
 // FindStill finds the end of content that begins with frame from and that no red follows, in frames
 // below to. It needs no pixels. As in every exact difference, one sample is a change. A noisy
@@ -70,7 +70,7 @@ func FindStill(ctx context.Context, seq Sequence, from, to int, o StillOptions) 
 	}
 	return Still{}, fmt.Errorf(
 		"%w for %v in frames %d to %d: the longest stillness is %v from frame %d on; ask for a shorter one, an event or a time limit",
-		ErrNeverStill, o.For, from, to-1, longest.For.Round(time.Millisecond), longest.End)
+		errNeverStill, o.For, from, to-1, longest.For.Round(time.Millisecond), longest.End)
 }
 
 // stillness watches how long nothing has changed.

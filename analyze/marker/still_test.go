@@ -123,7 +123,7 @@ func TestFindStill(t *testing.T) {
 			got, err := FindStill(t.Context(), r, tc.from, len(tc.seq), tc.o)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) || tc.o.For > 0 &&
-					!errors.Is(err, ErrNeverStill) {
+					!errors.Is(err, errNeverStill) {
 					t.Errorf("error %v, want %q", err, tc.err)
 				}
 				return

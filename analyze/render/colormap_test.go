@@ -49,7 +49,7 @@ func TestMapsAreOrdered(t *testing.T) {
 }
 
 func TestRampsAreOrdered(t *testing.T) {
-	for _, s := range []Scale{Linear, Log} {
+	for _, s := range []Scale{scaleLinear, scaleLog} {
 		r := newRamp([]uint32{0, 1, 5, 1000}, s)
 		last := -1.0
 		for c := uint32(1); c <= 1000; c++ {
@@ -66,7 +66,7 @@ func TestRampsAreOrdered(t *testing.T) {
 }
 
 func TestBalanceIsSymmetric(t *testing.T) {
-	for _, s := range []Scale{Linear, Log} {
+	for _, s := range []Scale{scaleLinear, scaleLog} {
 		m := newBalance([]uint32{9, 0, 4}, []uint32{0, 3, 4}, s)
 		if m.max != 9 || m.more != 3 || m.fewer != 9 || m.part(0) != 0 || m.part(9) != 1 || m.part(-9) != -1 ||
 			m.part(3) != -m.part(-3) {

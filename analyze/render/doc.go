@@ -10,7 +10,7 @@
 //
 // A [Video] has a constant rate, that of the signal: each slot is one period. A missing frame gets
 // a hatched slot, so that time in the video is time on the screen. NAME.mp4.json beside NAME.mp4
-// maps slots to captured frames ([Map], [PairMap]). Keyframes come every second. The text of a
+// maps slots to captured frames ([Map], pairMap). Keyframes come every second. The text of a
 // video about its frames ([Overlay]) is in a bar below them and hides no pixel.
 //
 // The package is pure Go. eideticker-media encodes videos: it gets the changes of each slot, scales

@@ -21,8 +21,8 @@ type EvidenceOptions struct {
 	MaxWidth int    // pixels above which the frame is scaled down; 0 for 1280, negative for no limit
 }
 
-// ErrEvidence is wrapped where there is nothing to show, or it does not fit its frame.
-var ErrEvidence = errors.New("bad evidence")
+// errEvidence is wrapped where there is nothing to show, or it does not fit its frame.
+var errEvidence = errors.New("bad evidence")
 
 // EvidencePicture shows a frame with its evidence: lines at the rows of tears, outlines around
 // regions, and their texts below. All evidence is of the one frame. Lines and outlines are between
@@ -57,23 +57,23 @@ func (o EvidenceOptions) maxWidth(f frame.Format) int {
 func checkEvidence(f frame.Format, all []analyze.Evidence) error {
 	const most = 1000
 	if len(all) == 0 || len(all) > most {
-		return fmt.Errorf("%w: %d pieces for one frame, want 1 to %d", ErrEvidence, len(all), most)
+		return fmt.Errorf("%w: %d pieces for one frame, want 1 to %d", errEvidence, len(all), most)
 	}
 	for _, e := range all {
 		if e.Frame != all[0].Frame {
-			return fmt.Errorf("%w: of frames %d and %d, want one frame for a picture", ErrEvidence, all[0].Frame,
+			return fmt.Errorf("%w: of frames %d and %d, want one frame for a picture", errEvidence, all[0].Frame,
 				e.Frame)
 		}
 		for _, y := range e.Rows {
 			if y < 0 || y > f.Height {
-				return fmt.Errorf("%w: row %d of a frame of %d rows", ErrEvidence, y, f.Height)
+				return fmt.Errorf("%w: row %d of a frame of %d rows", errEvidence, y, f.Height)
 			}
 		}
 		if len(e.Region) == 0 {
 			continue
 		}
 		if r, ok := regionOf(e); !ok || !r.In(f.Width, f.Height) {
-			return fmt.Errorf("%w: region %v is outside a frame of %dx%d", ErrEvidence, e.Region, f.Width,
+			return fmt.Errorf("%w: region %v is outside a frame of %dx%d", errEvidence, e.Region, f.Width,
 				f.Height)
 		}
 	}

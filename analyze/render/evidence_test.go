@@ -23,7 +23,7 @@ func TestEvidenceRefusals(t *testing.T) {
 		{"too many", make([]analyze.Evidence, 1001)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := EvidencePicture(m, tc.all, EvidenceOptions{}); !errors.Is(err, ErrEvidence) {
+			if _, err := EvidencePicture(m, tc.all, EvidenceOptions{}); !errors.Is(err, errEvidence) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -34,8 +34,8 @@ type TimeMark struct {
 	Tone    Tone
 }
 
-// ErrGraph is wrapped where a graph cannot be drawn.
-var ErrGraph = errors.New("bad graph")
+// errGraph is wrapped where a graph cannot be drawn.
+var errGraph = errors.New("bad graph")
 
 // maxPoints bounds the points that are read of one series.
 const maxPoints = 1 << 24
@@ -51,16 +51,16 @@ func (o GraphOptions) withDefaults() (GraphOptions, error) {
 		o.TimeLabel = "time (s)"
 	}
 	if o.Width < 200 || o.Height < 120 || o.Width > 8192 || o.Height > 8192 || o.Scale < 1 || o.Scale > 4 {
-		return o, fmt.Errorf("%w: %dx%d pixels of %d dots, want 200x120 to 8192x8192 pixels of 1 to 4 dots", ErrGraph,
+		return o, fmt.Errorf("%w: %dx%d pixels of %d dots, want 200x120 to 8192x8192 pixels of 1 to 4 dots", errGraph,
 			o.Width, o.Height, o.Scale)
 	}
 	const most = 1000
 	if len(o.Marks) > most {
-		return o, fmt.Errorf("%w: %d marks, want at most %d", ErrGraph, len(o.Marks), most)
+		return o, fmt.Errorf("%w: %d marks, want at most %d", errGraph, len(o.Marks), most)
 	}
 	for _, m := range o.Marks {
 		if math.IsNaN(m.Seconds) || math.IsInf(m.Seconds, 0) {
-			return o, fmt.Errorf("%w: mark %q is at %v s", ErrGraph, m.Label, m.Seconds)
+			return o, fmt.Errorf("%w: mark %q is at %v s", errGraph, m.Label, m.Seconds)
 		}
 	}
 	return o, nil

@@ -28,7 +28,7 @@ func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOp
 	}
 	perMs, ok := map[string]float64{"ms": 1, "s": 1e3, "ns": 1e-6}[s.Unit]
 	if !ok {
-		return nil, fmt.Errorf("draw frame times: %w: they are in %q, want ms, s or ns", ErrGraph, s.Unit)
+		return nil, fmt.Errorf("draw frame times: %w: they are in %q, want ms, s or ns", errGraph, s.Unit)
 	}
 	times := make([]float64, len(points))
 	for i := range points {
@@ -37,7 +37,7 @@ func FrameTimeGraph(s analyze.Series, seconds func(frame int) float64, o GraphOp
 	}
 	slices.Sort(times)
 	if times[0] < 0 {
-		return nil, fmt.Errorf("draw frame times: %w: one is %v ms", ErrGraph, times[0])
+		return nil, fmt.Errorf("draw frame times: %w: one is %v ms", errGraph, times[0])
 	}
 	median := (times[(len(times)-1)/2] + times[len(times)/2]) / 2
 	o.Marks = sortedMarks(o.Marks)

@@ -28,7 +28,7 @@ func ProgressGraph(lines []Line, o GraphOptions) (*Graph, error) {
 	}
 	const most = 24
 	if len(lines) == 0 || len(lines) > most {
-		return nil, fmt.Errorf("draw progress: %w: %d lines, want 1 to %d", ErrGraph, len(lines), most)
+		return nil, fmt.Errorf("draw progress: %w: %d lines, want 1 to %d", errGraph, len(lines), most)
 	}
 	o.Marks = sortedMarks(o.Marks)
 	g := newGraph(o, "visually complete (%)")
@@ -92,20 +92,20 @@ type point struct{ x, y float64 }
 func pointsOf(s analyze.Series, seconds func(int) float64) ([]point, error) {
 	switch {
 	case len(s.Frames) != len(s.Values):
-		return nil, fmt.Errorf("%w: %d frames and %d values", ErrGraph, len(s.Frames), len(s.Values))
+		return nil, fmt.Errorf("%w: %d frames and %d values", errGraph, len(s.Frames), len(s.Values))
 	case len(s.Frames) == 0 || len(s.Frames) > maxPoints:
-		return nil, fmt.Errorf("%w: %d values, want 1 to %d", ErrGraph, len(s.Frames), maxPoints)
+		return nil, fmt.Errorf("%w: %d values, want 1 to %d", errGraph, len(s.Frames), maxPoints)
 	case seconds == nil:
-		return nil, fmt.Errorf("%w: nothing gives its frames their times", ErrGraph)
+		return nil, fmt.Errorf("%w: nothing gives its frames their times", errGraph)
 	}
 	points := make([]point, len(s.Frames))
 	for i, n := range s.Frames {
 		p := point{seconds(n), s.Values[i]}
 		if math.IsNaN(p.x+p.y) || math.IsInf(p.x+p.y, 0) {
-			return nil, fmt.Errorf("%w: frame %d has %v at %v s", ErrGraph, n, p.y, p.x)
+			return nil, fmt.Errorf("%w: frame %d has %v at %v s", errGraph, n, p.y, p.x)
 		}
 		if i > 0 && p.x < points[i-1].x {
-			return nil, fmt.Errorf("%w: frame %d is before the one before it", ErrGraph, n)
+			return nil, fmt.Errorf("%w: frame %d is before the one before it", errGraph, n)
 		}
 		points[i] = p
 	}

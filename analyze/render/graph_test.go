@@ -42,7 +42,7 @@ func TestGraphRefusals(t *testing.T) {
 		{"too many marks", []Line{good}, GraphOptions{Marks: make([]TimeMark, 1001)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := ProgressGraph(tc.lines, tc.o); !errors.Is(err, ErrGraph) {
+			if _, err := ProgressGraph(tc.lines, tc.o); !errors.Is(err, errGraph) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -50,13 +50,13 @@ func TestGraphRefusals(t *testing.T) {
 	for _, unit := range []string{"", "pixels"} {
 		s := frameTimesOf(9, 20)
 		s.Unit = unit
-		if _, err := FrameTimeGraph(s, sixty, GraphOptions{}); !errors.Is(err, ErrGraph) {
+		if _, err := FrameTimeGraph(s, sixty, GraphOptions{}); !errors.Is(err, errGraph) {
 			t.Errorf("unit %q: error %v", unit, err)
 		}
 	}
 	s := frameTimesOf(9, 20)
 	s.Values[2] = -1
-	if _, err := FrameTimeGraph(s, sixty, GraphOptions{}); !errors.Is(err, ErrGraph) {
+	if _, err := FrameTimeGraph(s, sixty, GraphOptions{}); !errors.Is(err, errGraph) {
 		t.Errorf("negative: error %v", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 type Scale int
 
 const (
-	Auto   Scale = iota // Log where the largest count is at least 20 times the least, else Linear
-	Linear              // by the count
-	Log                 // by the count's logarithm
+	scaleAuto   Scale = iota // Log where the largest count is at least 20 times the least, else scaleLinear
+	scaleLinear              // by the count
+	scaleLog                 // by the count's logarithm
 )
 
 // HeatOptions say how a heat map is drawn; the zero value is a map on black.
@@ -30,17 +30,17 @@ type HeatOptions struct {
 	Under *frame.Image
 }
 
-// ErrHeat is wrapped where counts cannot be drawn.
-var ErrHeat = errors.New("bad heat map")
+// errHeat is wrapped where counts cannot be drawn.
+var errHeat = errors.New("bad heat map")
 
 func checkHeat(h *analyze.Heat) error {
 	switch {
 	case h == nil:
-		return fmt.Errorf("%w: there is none", ErrHeat)
+		return fmt.Errorf("%w: there is none", errHeat)
 	case h.Width < 1 || h.Height < 1 || h.Width > frame.MaxSide || h.Height > frame.MaxSide:
-		return fmt.Errorf("%w: %dx%d pixels, want sides of 1 to %d", ErrHeat, h.Width, h.Height, frame.MaxSide)
+		return fmt.Errorf("%w: %dx%d pixels, want sides of 1 to %d", errHeat, h.Width, h.Height, frame.MaxSide)
 	case len(h.Counts) != h.Width*h.Height:
-		return fmt.Errorf("%w: %d counts for %dx%d pixels", ErrHeat, len(h.Counts), h.Width, h.Height)
+		return fmt.Errorf("%w: %d counts for %dx%d pixels", errHeat, len(h.Counts), h.Width, h.Height)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func checkPair(a, b *analyze.Heat) error {
 	}
 	if a.Width != b.Width || a.Height != b.Height {
 		return fmt.Errorf("%w: %dx%d and %dx%d pixels do not compare, choose regions of one size",
-			ErrHeat, a.Width, a.Height, b.Width, b.Height)
+			errHeat, a.Width, a.Height, b.Width, b.Height)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func newRamp(counts []uint32, s Scale) *ramp {
 
 func isLog(s Scale, top float64) bool {
 	const fromHere = 20
-	return s == Log || s == Auto && top >= fromHere
+	return s == scaleLog || s == scaleAuto && top >= fromHere
 }
 
 // onlyCount is where on the colour map the only count is that there is.

@@ -63,7 +63,7 @@ func greyUnder(m frame.Image, h *analyze.Heat) (*image.RGBA, error) {
 	f := m.Layout.Format
 	r := frame.Region{X: h.X, Y: h.Y, Width: h.Width, Height: h.Height}
 	if !r.In(f.Width, f.Height) {
-		return nil, fmt.Errorf("%w: its region %v is outside the frame under it, %dx%d", ErrHeat, r,
+		return nil, fmt.Errorf("%w: its region %v is outside the frame under it, %dx%d", errHeat, r,
 			f.Width, f.Height)
 	}
 	conv := frame.NewConverter(m.Layout)

@@ -61,14 +61,14 @@ func TestHeatHasTheLegendsColours(t *testing.T) {
 
 // TestHeatOfOneCount: the scale has a single count, and the legend shows it alone.
 func TestHeatOfOneCount(t *testing.T) {
-	r := newRamp([]uint32{0, 7, 7}, Auto)
+	r := newRamp([]uint32{0, 7, 7}, scaleAuto)
 	if got := r.ticks(); len(got) != 1 || got[0].text != "7" {
 		t.Errorf("ticks %v", got)
 	}
 	if c := r.colour(7); c != r.colours.at(faintest+(1-faintest)*onlyCount) {
 		t.Errorf("colour %v", c)
 	}
-	if got := newRamp([]uint32{100, 120}, Auto).steps(); len(got) < 2 || got[0] <= 100 || got[len(got)-1] >= 120 {
+	if got := newRamp([]uint32{100, 120}, scaleAuto).steps(); len(got) < 2 || got[0] <= 100 || got[len(got)-1] >= 120 {
 		t.Errorf("from 100 to 120 by %v", got)
 	}
 }

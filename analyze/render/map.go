@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// MapVersion is the version of Map's and PairMap's JSON. Fields are added, not changed.
-const MapVersion = 1
+// mapVersion is the version of Map's and pairMap's JSON. Fields are added, not changed.
+const mapVersion = 1
 
 // Map says what each slot of a video shows. It is written beside the video as JSON.
 type Map struct {
@@ -52,8 +52,8 @@ type Cut struct {
 	Skipped uint64 `json:"skipped"` // missing frames that got no slot
 }
 
-// PairMap says what each slot of a video of two runs shows. It is written beside the video as JSON.
-type PairMap struct {
+// pairMap says what each slot of a video of two runs shows. It is written beside the video as JSON.
+type pairMap struct {
 	Version int    `json:"version"`
 	Width   int    `json:"width"`
 	Height  int    `json:"height"`

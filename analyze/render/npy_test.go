@@ -89,15 +89,15 @@ func TestHeatRefusals(t *testing.T) {
 		{name: "a frame that is too small", a: good, b: good, o: HeatOptions{Under: &small}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := HeatDifference(tc.a, tc.b, tc.o); !errors.Is(err, ErrHeat) {
+			if _, err := HeatDifference(tc.a, tc.b, tc.o); !errors.Is(err, errHeat) {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
-	if _, err := HeatPicture(nil, HeatOptions{}); !errors.Is(err, ErrHeat) {
+	if _, err := HeatPicture(nil, HeatOptions{}); !errors.Is(err, errHeat) {
 		t.Errorf("no heat map: error %v", err)
 	}
-	if err := WriteNPY(&bytes.Buffer{}, nil); !errors.Is(err, ErrHeat) {
+	if err := WriteNPY(&bytes.Buffer{}, nil); !errors.Is(err, errHeat) {
 		t.Errorf("no heat map: error %v", err)
 	}
 }

@@ -52,8 +52,8 @@ type Mark struct {
 	Tone  Tone
 }
 
-// ErrOverlay is wrapped where an overlay cannot be drawn.
-var ErrOverlay = errors.New("bad overlay")
+// errOverlay is wrapped where an overlay cannot be drawn.
+var errOverlay = errors.New("bad overlay")
 
 const (
 	maxShown  = 64      // series and values that are looked at
@@ -65,23 +65,23 @@ const (
 func (o *Overlay) check() error {
 	if len(o.Series) > maxShown || len(o.Values) > maxShown || len(o.Marks) > maxMarks {
 		return fmt.Errorf("%w: %d series, %d values and %d marks, want at most %d, %d and %d",
-			ErrOverlay, len(o.Series), len(o.Values), len(o.Marks), maxShown, maxShown, maxMarks)
+			errOverlay, len(o.Series), len(o.Values), len(o.Marks), maxShown, maxShown, maxMarks)
 	}
 	if o.First < 0 || o.Last < o.First {
-		return fmt.Errorf("%w: it goes from frame %d to %d", ErrOverlay, o.First, o.Last)
+		return fmt.Errorf("%w: it goes from frame %d to %d", errOverlay, o.First, o.Last)
 	}
 	for _, s := range o.Series {
 		if len(s.Frames) != len(s.Values) || !slices.IsSorted(s.Frames) {
-			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", ErrOverlay, s.Name,
+			return fmt.Errorf("%w: series %q has %d frames and %d values, want as many, in order", errOverlay, s.Name,
 				len(s.Frames), len(s.Values))
 		}
 	}
 	if len(o.Parts) > maxParts || !slices.IsSortedFunc(o.Parts, func(a, b Part) int { return a.First - b.First }) {
-		return fmt.Errorf("%w: %d parts, want at most %d, in order", ErrOverlay, len(o.Parts), maxParts)
+		return fmt.Errorf("%w: %d parts, want at most %d, in order", errOverlay, len(o.Parts), maxParts)
 	}
 	for _, p := range o.Parts {
 		if len(p.Values) > maxShown {
-			return fmt.Errorf("%w: %d values in a part, want at most %d", ErrOverlay, len(p.Values), maxShown)
+			return fmt.Errorf("%w: %d values in a part, want at most %d", errOverlay, len(p.Values), maxShown)
 		}
 	}
 	labels := map[string]bool{}
@@ -89,7 +89,7 @@ func (o *Overlay) check() error {
 		labels[m.Label] = true
 	}
 	if len(labels) > maxLabels {
-		return fmt.Errorf("%w: %d different marks, want at most %d", ErrOverlay, len(labels), maxLabels)
+		return fmt.Errorf("%w: %d different marks, want at most %d", errOverlay, len(labels), maxLabels)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestOverlayRefusals(t *testing.T) {
 		}()}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := newBar(&tc.o, 640, 60); !errors.Is(err, ErrOverlay) {
+			if _, err := newBar(&tc.o, 640, 60); !errors.Is(err, errOverlay) {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -56,7 +56,7 @@ func (s *Side) check(o VideoOptions) error {
 // WritePair writes a video of two runs beside each other, aligned at the frames at which they
 // start. The one that starts or ends before the other holds its first or last frame, and says so.
 // Options' Overlay is not used: each side has its own. Like [NewVideo] it writes a map, a
-// [PairMap], beside the video. What could not be written is removed.
+// pairMap, beside the video. What could not be written is removed.
 func WritePair(path string, left, right Side, o VideoOptions) error {
 	o, err := o.withDefaults(pairLines)
 	if err != nil {
@@ -108,8 +108,8 @@ func (p *pair) run(path string, sides [2]*Side, o VideoOptions) (err error) {
 	for i, s := range sides {
 		p.panes[i] = newPane(p.encoder, s.Layout, g[i], b[i])
 	}
-	p.slots, err = newMapWriter(path+".json", PairMap{
-		Version: MapVersion, Width: size.X, Height: size.Y, RateNum: o.RateNum, RateDen: o.RateDen,
+	p.slots, err = newMapWriter(path+".json", pairMap{
+		Version: mapVersion, Width: size.X, Height: size.Y, RateNum: o.RateNum, RateDen: o.RateDen,
 		Content: [2]Box{g[0].box(), g[1].box()}, Start: int(lead),
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func upTo(from, to uint64) (s []uint64) {
 }
 
 // told writes a side of a pair map: frame numbers, "x" where missing, "(n)" where held.
-func told(m PairMap, side int) string {
+func told(m pairMap, side int) string {
 	var all []string
 	for _, s := range m.Slots {
 		switch {
@@ -91,7 +91,7 @@ func TestPairLinesUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var m PairMap
+			var m pairMap
 			if err := json.Unmarshal(b, &m); err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestPairRefusals(t *testing.T) {
 		{"another format", Side{Layout: l, Steps: run(layout(t, frame.BGR3, 64, 48), nil, upTo(0, 5)...)}, ErrPair},
 		{"reading fails", Side{Layout: l, Steps: run(l, broken, upTo(0, 5)...), Start: 2, Before: 2}, broken},
 		{"overlay", Side{Layout: l, Steps: run(l, nil, upTo(0, 5)...), Start: 2, Before: 2,
-			Overlay: Overlay{First: 2, Last: 1}}, ErrOverlay},
+			Overlay: Overlay{First: 2, Last: 1}}, errOverlay},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -41,7 +41,7 @@ func NewVideo(path string, l *frame.Layout, o VideoOptions) (*Video, error) {
 	}
 	v.pane = newPane(v.encoder, l, g, b)
 	v.slots, err = newMapWriter(path+".json", Map{
-		Version: MapVersion, Width: size.X, Height: size.Y, RateNum: o.RateNum, RateDen: o.RateDen, Content: g.box(),
+		Version: mapVersion, Width: size.X, Height: size.Y, RateNum: o.RateNum, RateDen: o.RateDen, Content: g.box(),
 	})
 	if err != nil {
 		return nil, v.encoder.close(err)

@@ -32,13 +32,13 @@ type Progress interface {
 	Phase(what string, frames int) (advance func(frames int), end func())
 }
 
-// LostError says that frames are missing where, with Settings.Strict, none may.
-type LostError struct {
+// lostError says that frames are missing where, with Settings.Strict, none may.
+type lostError struct {
 	Lost   int
 	Before []int // stored frames just before which frames are missing, and stored ones that cannot be read
 }
 
-func (e *LostError) Error() string {
+func (e *lostError) Error() string {
 	return fmt.Sprintf("%d frames are missing in measured windows, before or at frame %s: --strict rejects that", e.Lost, numbers(e.Before))
 }
 
@@ -66,7 +66,7 @@ type analysis struct {
 // Run analyses a recording. A window that cannot be measured is described in the notes, and the
 // others are measured. If none is left, the reasons are the error, and the results without windows
 // are returned along with it. With Settings.Strict the results are returned along with a
-// *LostError. If requested markers are missing, the marker.Error with the findings is returned
+// *lostError. If requested markers are missing, the marker.Error with the findings is returned
 // along with the results.
 func Run(ctx context.Context, r *recording.Reader, s Settings, program string, progress Progress) (*Found, error) {
 	return (&analysis{Settings: s, reader: r, progress: progress}).run(ctx, program)
@@ -93,7 +93,7 @@ func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 		return nil, err
 	}
 	found.Results.Notes = notes
-	var lost LostError
+	var lost lostError
 	var unreadable []int
 	for i := range windows {
 		windows[i].number, windows[i].of = i+1, len(windows)

@@ -151,7 +151,7 @@ func TestStrict(t *testing.T) {
 		!strings.Contains(strings.Join(w.Results.Windows[0].Warnings, ";"), "3 before frame 20") {
 		t.Errorf("what is lost is not named: %+v", w.Results.Windows)
 	}
-	var lost *LostError
+	var lost *lostError
 	if found, err = Run(t.Context(), r, Settings{Measures: []string{"fps"}, Strict: true}, "test",
 		silent{}); !errors.As(err, &lost) || found == nil || lost.Lost != 3 {
 		t.Errorf("strict: %v, %v", found, err)

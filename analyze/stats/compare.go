@@ -34,8 +34,8 @@ const (
 type Direction string
 
 const (
-	Worse  Direction = "worse"
-	Better Direction = "better"
+	worse  Direction = "worse"
+	better Direction = "better"
 )
 
 // Pair is one measure in both sets; A is the base.
@@ -58,7 +58,7 @@ type Difference struct {
 	// false where that is 0.
 	Change    Interval
 	HasChange bool
-	Delta     float64 // Cliff's: CliffsDelta
+	Delta     float64 // Cliff's: cliffsDelta
 	// P is Mann and Whitney's, and AdjustedP is P after Holm's method. A measure with too few runs,
 	// or one value in all runs, takes no part. Tested is then false, and both are 1.
 	P, AdjustedP float64
@@ -67,13 +67,13 @@ type Difference struct {
 	// of a Regressed or Improved measure, or seen in single runs; empty without a direction
 	Direction Direction
 	// MoreA and MoreB are how many more runs would do where the verdict is Inconclusive: see
-	// runsWanted. Both are 0 where no number up to MostRuns would, and at least one is not
+	// runsWanted. Both are 0 where no number up to MaxRuns would, and at least one is not
 	// otherwise.
 	MoreA, MoreB int
 }
 
-// Single says that one run is compared with one.
-func (d *Difference) Single() bool { return len(d.A) == 1 && len(d.B) == 1 }
+// single says that one run is compared with one.
+func (d *Difference) single() bool { return len(d.A) == 1 && len(d.B) == 1 }
 
 // Compare compares B with A in all measures, which share one level by Holm's method. A measure with
 // one value in all runs cannot have a p below 1, so it takes no part. Time and memory are
@@ -95,7 +95,7 @@ func Compare(pairs []Pair) ([]Difference, error) {
 	adjust(all)
 	family := testable(all)
 	for i := range all {
-		if d := &all[i]; d.Single() {
+		if d := &all[i]; d.single() {
 			d.judgeByBounds()
 		} else {
 			d.judge(family)
@@ -107,7 +107,7 @@ func Compare(pairs []Pair) ([]Difference, error) {
 // testable counts what would take part in Holm's method if there were enough runs of all.
 func testable(all []Difference) (n int) {
 	for i := range all {
-		if !all[i].Single() && !all[i].oneValue() {
+		if !all[i].single() && !all[i].oneValue() {
 			n++
 		}
 	}
@@ -118,14 +118,14 @@ func describe(p Pair) Difference {
 	a, b := p.A.Values(), p.B.Values()
 	d := Difference{
 		Measure: p.Measure, A: p.A, B: p.B, MedianA: Summarize(a), MedianB: Summarize(b),
-		Delta: CliffsDelta(a, b), P: 1, AdjustedP: 1,
+		Delta: cliffsDelta(a, b), P: 1, AdjustedP: 1,
 	}
-	if d.Single() {
+	if d.single() {
 		d.Shift, d.Change, d.HasChange = bounds(p.A[0], p.B[0])
 		return d
 	}
-	d.Shift = Shift(a, b)
-	if ratio, ok := Ratio(a, b); ok {
+	d.Shift = shiftOf(a, b)
+	if ratio, ok := ratioOf(a, b); ok {
 		ratio.Estimate, ratio.Low, ratio.High = ratio.Estimate-1, ratio.Low-1, ratio.High-1
 		if !ratio.Exists {
 			ratio.Low, ratio.High = 0, 0
@@ -135,7 +135,7 @@ func describe(p Pair) Difference {
 		d.Change, d.HasChange = d.Shift.over(d.MedianA.Estimate)
 	}
 	if len(a) >= FewestRuns && len(b) >= FewestRuns && !d.oneValue() {
-		d.P, d.Tested = MannWhitney(a, b), true
+		d.P, d.Tested = mannWhitney(a, b), true
 	}
 	return d
 }
@@ -160,7 +160,7 @@ func adjust(all []Difference) {
 			p = append(p, d.P)
 		}
 	}
-	adjusted := Holm(p)
+	adjusted := holm(p)
 	for i := range all {
 		if all[i].Tested {
 			all[i].AdjustedP, adjusted = adjusted[0], adjusted[1:]
@@ -183,7 +183,7 @@ func (d *Difference) judge(family int) {
 		d.Verdict = Inconclusive
 	case d.AdjustedP < Alpha && d.reaches(d.estimate()):
 		d.Direction = d.direction()
-		d.Verdict = map[Direction]Verdict{Worse: Regressed, Better: Improved, "": Different}[d.Direction]
+		d.Verdict = map[Direction]Verdict{worse: Regressed, better: Improved, "": Different}[d.Direction]
 	case d.within(d.interval()):
 		d.Verdict = Unchanged
 	default:
@@ -230,9 +230,9 @@ func (d *Difference) direction() Direction {
 	up := d.estimate() > 0
 	switch d.Measure.Better {
 	case analyze.Lower:
-		return map[bool]Direction{true: Worse, false: Better}[up]
+		return map[bool]Direction{true: worse, false: better}[up]
 	case analyze.Higher:
-		return map[bool]Direction{true: Better, false: Worse}[up]
+		return map[bool]Direction{true: better, false: worse}[up]
 	}
 	return ""
 }

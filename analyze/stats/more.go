@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// MostRuns is how many runs a set may be asked to have.
-const MostRuns = 1000
+// MaxRuns is how many runs a set may be asked to have.
+const MaxRuns = 1000
 
 // runsWanted returns how many more runs of A and of B would decide an Inconclusive difference. It
 // estimates, assuming that further runs are like the present ones. The number must be enough for:
@@ -25,12 +25,12 @@ func (d *Difference) runsWanted(family int) (moreA, moreB int) {
 		w, gap := d.widthAndGap(family)
 		scale := math.Pow(w/gap, 2)
 		runs := 2 * scale / (1/float64(a) + 1/float64(b))
-		if !(runs <= MostRuns) { // also where gap is 0
+		if !(runs <= MaxRuns) { // also where gap is 0
 			return 0, 0
 		}
 		want = max(want, int(math.Ceil(runs)), min(a, b)+1)
 	}
-	if want > MostRuns {
+	if want > MaxRuns {
 		return 0, 0
 	}
 	return max(0, want-a), max(0, want-b)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// MannWhitney returns the two-sided p of the Mann-Whitney U test that both sets come from one
+// mannWhitney returns the two-sided p of the Mann-Whitney U test that both sets come from one
 // distribution. It is exact up to 50 runs each, or 25 with equal values. Beyond, it is a normal
 // approximation. Sets of a single value, and empty ones, have 1.
 //
@@ -16,7 +16,7 @@ import (
 // golang.org/x/perf/benchmath. Benchmath doubles the lower tail of its first sample. With equal
 // values and sets of two sizes the distribution is not symmetric. That is the wrong tail if the
 // first sample is the higher one. So the lower one is passed first.
-func MannWhitney(a, b []float64) float64 {
+func mannWhitney(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 1
 	}
@@ -27,9 +27,9 @@ func MannWhitney(a, b []float64) float64 {
 	return min(1, benchmath.AssumeNothing.Compare(one, two).P) // doubled tails add up to more than 1 around the centre
 }
 
-// CliffsDelta returns (#(b > a) − #(b < a)) ÷ (n·m) over all pairs: 1 where every b is above every
+// cliffsDelta returns (#(b > a) − #(b < a)) ÷ (n·m) over all pairs: 1 where every b is above every
 // a, -1 where below, 0 where neither tends to be. Source: Cliff 1993.
-func CliffsDelta(a, b []float64) float64 {
+func cliffsDelta(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
 	}
@@ -50,11 +50,11 @@ func dominance(a, b []float64) (more, less int) {
 	return more, less
 }
 
-// Holm returns the p values adjusted for testing them together, in their order. The i-th smallest
+// holm returns the p values adjusted for testing them together, in their order. The i-th smallest
 // of m, counted from 0, is multiplied with m − i. It is at least the adjusted smaller one, and at
 // most 1. Source: Holm 1979. It does not assume independence, and measures of one recording are not
 // independent.
-func Holm(p []float64) []float64 {
+func holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i

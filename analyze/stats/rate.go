@@ -20,9 +20,9 @@ func Rate(k, n int, confidence float64) Interval {
 	return i
 }
 
-// MostByChance returns the count that n trials do not exceed with at least the confidence, if each
+// MaxByChance returns the count that n trials do not exceed with at least the confidence, if each
 // hits with the given chance. It is the quantile of the binomial distribution.
-func MostByChance(n int, chance, confidence float64) int {
+func MaxByChance(n int, chance, confidence float64) int {
 	for k := range n {
 		if mathext.RegIncBeta(float64(n-k), float64(k+1), 1-chance) >= confidence { // P(at most k hit)
 			return k

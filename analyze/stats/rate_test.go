@@ -44,19 +44,19 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestMostByChance(t *testing.T) {
+func TestMaxByChance(t *testing.T) {
 	for _, n := range []int{1, 5, 40, 300} {
 		for _, chance := range []float64{0.001, 0.05, 0.5} {
-			k := MostByChance(n, chance, 0.99)
+			k := MaxByChance(n, chance, 0.99)
 			if atMost(k, n, chance) < 0.99-1e-12 || k > 0 && atMost(k-1, n, chance) >= 0.99 {
 				t.Errorf("%d of %d at %g", k, n, chance)
 			}
 		}
 	}
-	if got := MostByChance(40, 0.05, 0.99); got != 6 {
+	if got := MaxByChance(40, 0.05, 0.99); got != 6 {
 		t.Errorf("%d of 40 at 5 %%, want 6", got)
 	}
-	if got := MostByChance(0, 0.05, 0.99); got != 0 {
+	if got := MaxByChance(0, 0.05, 0.99); got != 0 {
 		t.Errorf("%d of none", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestAble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Able(all)
+		return Detectable(all)
 	}
 	for _, tc := range []struct {
 		runs, wides int

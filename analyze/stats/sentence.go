@@ -13,7 +13,7 @@ import (
 // Sentence says it in words: "slower by 12 % (8–17 %), 10 runs each".
 func (d *Difference) Sentence() string {
 	switch {
-	case d.oneValue() && (!d.Single() || d.Verdict == Unchanged):
+	case d.oneValue() && (!d.single() || d.Verdict == Unchanged):
 		return "the same, " + d.runs()
 	case d.Verdict == Inconclusive && d.Direction != "":
 		return fmt.Sprintf("%s by %s, %s, which may be chance%s", d.word(), d.size(), d.runs(), d.advice())
@@ -27,7 +27,7 @@ func (d *Difference) Sentence() string {
 
 func (d *Difference) runs() string {
 	switch a, b := len(d.A), len(d.B); {
-	case d.Single():
+	case d.single():
 		return "single runs"
 	case a == b:
 		return fmt.Sprintf("%d runs each", a)
@@ -40,7 +40,7 @@ func (d *Difference) runs() string {
 func (d *Difference) advice() string {
 	switch {
 	case d.MoreA == 0 && d.MoreB == 0:
-		return fmt.Sprintf("; no number of runs up to %d would do", MostRuns)
+		return fmt.Sprintf("; no number of runs up to %d would do", MaxRuns)
 	case d.MoreA == d.MoreB:
 		return fmt.Sprintf("; %s each would do", moreRuns(d.MoreA))
 	case d.MoreB == 0:

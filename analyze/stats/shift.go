@@ -9,7 +9,7 @@ import (
 // normal approximation gives the same order statistics or their neighbours.
 const exactRuns = 30
 
-// Shift returns the Hodges-Lehmann estimate of how far b is above a, with its interval. The
+// shiftOf returns the Hodges-Lehmann estimate of how far b is above a, with its interval. The
 // estimate is the median of all differences b − a. The interval is between the c-th smallest and
 // the c-th largest of them. c is the maximum with P(U < c) ≤ 2.5 %. U is Mann and Whitney's
 // statistic of two equal distributions without equal values. The interval covers the shift of any
@@ -17,14 +17,14 @@ const exactRuns = 30
 // are proportional to the product of the sizes.
 //
 // Source: Hodges and Lehmann 1963; Lehmann 1963 for the interval.
-func Shift(a, b []float64) Interval {
+func shiftOf(a, b []float64) Interval {
 	return pairwise(a, b, func(a, b float64) float64 { return b - a },
 		func(x, y float64) float64 { return x + (y-x)/2 })
 }
 
-// Ratio is Shift for how many times a fits into b, where all values are above 0: over all ratios b
-// ÷ a, which is Shift of the logarithms. ok is false where a value is 0 or below.
-func Ratio(a, b []float64) (ratio Interval, ok bool) {
+// ratioOf returns the median of all ratios b ÷ a, where all values are above 0. It is shiftOf of
+// the logarithms. ok is false where a value is 0 or below.
+func ratioOf(a, b []float64) (ratio Interval, ok bool) {
 	notPositive := func(v float64) bool { return v <= 0 }
 	if slices.ContainsFunc(a, notPositive) || slices.ContainsFunc(b, notPositive) {
 		return Interval{}, false

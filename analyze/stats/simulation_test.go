@@ -110,12 +110,12 @@ func TestShiftCoverage(t *testing.T) {
 					for j := range b {
 						moved[j] = b[j] + shift
 					}
-					s := Shift(a, moved)
+					s := shiftOf(a, moved)
 					promised = s.Confidence
 					if s.Low <= shift && shift <= s.High {
 						shifts++
 					}
-					if q, ok := Ratio(a, times(b, ratio)); !ok || q.Low <= ratio && ratio <= q.High {
+					if q, ok := ratioOf(a, times(b, ratio)); !ok || q.Low <= ratio && ratio <= q.High {
 						ratios++
 					}
 				}
@@ -145,7 +145,7 @@ func TestQuantisedCoverage(t *testing.T) {
 			for j := range b {
 				b[j] += shift
 			}
-			s := Shift(a, b)
+			s := shiftOf(a, b)
 			promised = s.Confidence
 			if s.Low <= shift+1e-9 && shift-1e-9 <= s.High {
 				covered++

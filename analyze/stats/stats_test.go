@@ -105,10 +105,10 @@ func TestMannWhitneyIsExact(t *testing.T) {
 		for j := range b {
 			b[j] = float64(r.IntN(levels)) + float64(r.IntN(2))
 		}
-		if got, want := MannWhitney(a, b), permutationP(a, b); math.Abs(got-want) > 1e-9 {
+		if got, want := mannWhitney(a, b), permutationP(a, b); math.Abs(got-want) > 1e-9 {
 			t.Fatalf("case %d, %v against %v: p %v, want %v", i, a, b, got, want)
 		}
-		if there, back := MannWhitney(a, b), MannWhitney(b, a); math.Abs(there-back) > 1e-9 {
+		if there, back := mannWhitney(a, b), mannWhitney(b, a); math.Abs(there-back) > 1e-9 {
 			t.Fatalf("%v against %v: p %v, and %v turned round", a, b, there, back)
 		}
 	}
@@ -161,7 +161,7 @@ func TestMannWhitneyBounds(t *testing.T) {
 		{"quantised and apart", []float64{1, 1, 1, 1}, []float64{2, 2, 2, 2}, 2 / 70.0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := MannWhitney(tc.a, tc.b); math.Abs(got-tc.want) > 1e-12 {
+			if got := mannWhitney(tc.a, tc.b); math.Abs(got-tc.want) > 1e-12 {
 				t.Errorf("p %v, want %v", got, tc.want)
 			}
 		})
@@ -189,17 +189,17 @@ func TestPairsLiterally(t *testing.T) {
 				wins += map[bool]int{y > x: 1, y < x: -1}[true]
 			}
 		}
-		if got, want := CliffsDelta(a, b), float64(wins)/float64(len(a)*len(b)); got != want {
+		if got, want := cliffsDelta(a, b), float64(wins)/float64(len(a)*len(b)); got != want {
 			t.Fatalf("%v against %v: delta %v, want %v", a, b, got, want)
 		}
-		if got, want := Shift(a, b).Estimate, median(differences); got != want {
+		if got, want := shiftOf(a, b).Estimate, median(differences); got != want {
 			t.Fatalf("%v against %v: shift %v, want %v", a, b, got, want)
 		}
-		ratio, ok := Ratio(a, b)
+		ratio, ok := ratioOf(a, b)
 		if want := math.Exp(median(ratios)); !ok || math.Abs(ratio.Estimate-want) > 1e-12 {
 			t.Fatalf("%v against %v: ratio %v, want %v", a, b, ratio.Estimate, want)
 		}
-		back, _ := Ratio(b, a)
+		back, _ := ratioOf(b, a)
 		if ratio.Exists != back.Exists || ratio.Exists && math.Abs(ratio.Low*back.High-1) > 1e-12 {
 			t.Fatalf("%v against %v: ratio from %v, turned round to %v", a, b, ratio.Low, back.High)
 		}
@@ -269,7 +269,7 @@ func TestRatioNeedsPositiveValues(t *testing.T) {
 		{"empty", nil, []float64{1}},
 		{"beyond what a number holds", []float64{5e-324, 5e-324}, []float64{1e300, 1e300}},
 	} {
-		if ratio, ok := Ratio(tc.a, tc.b); ok {
+		if ratio, ok := ratioOf(tc.a, tc.b); ok {
 			t.Errorf("%s: %+v", tc.name, ratio)
 		}
 	}
@@ -288,7 +288,7 @@ func TestHolm(t *testing.T) {
 		{"equal ones", []float64{0.02, 0.02}, []float64{0.04, 0.04}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Holm(tc.p)
+			got := holm(tc.p)
 			if !slices.EqualFunc(got, tc.want, func(x, y float64) bool { return math.Abs(x-y) < 1e-12 }) {
 				t.Errorf("%v, want %v", got, tc.want)
 			}

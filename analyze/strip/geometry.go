@@ -18,8 +18,8 @@ const (
 	minHeightCell = Copies
 )
 
-// ErrTooSmall is wrapped where a region cannot hold the strip.
-var ErrTooSmall = errors.New("region too small for the code strip")
+// errTooSmall is wrapped where a region cannot hold the strip.
+var errTooSmall = errors.New("region too small for the code strip")
 
 // Geometry has the places of the copies in a region.
 type Geometry struct {
@@ -33,7 +33,7 @@ func NewGeometry(region image.Rectangle) (Geometry, error) {
 	w, h := region.Dx(), region.Dy()
 	g := Geometry{Cell: min(maxCell, max(minCell, w/widthPerCell)), Left: region.Min.X}
 	if w < minWidth || h < minHeightCell*g.Cell {
-		return Geometry{}, fmt.Errorf("%w: it is %dx%d, want at least %dx%d", ErrTooSmall, w, h, minWidth,
+		return Geometry{}, fmt.Errorf("%w: it is %dx%d, want at least %dx%d", errTooSmall, w, h, minWidth,
 			minHeightCell*minCell)
 	}
 	for k := range g.Tops {

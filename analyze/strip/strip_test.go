@@ -231,7 +231,7 @@ func TestRefusesWhatCannotBe(t *testing.T) {
 		{"negative", image.Rect(-1, 0, 1280, 720), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := NewDecoder(l, tc.region); err == nil || errors.Is(err, ErrTooSmall) != tc.small {
+			if _, err := NewDecoder(l, tc.region); err == nil || errors.Is(err, errTooSmall) != tc.small {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// White is where white begins: a pixel whose samples are all at least this is left out of a
+// white is where white begins: a pixel whose samples are all at least this is left out of a
 // histogram, as the script does it.
-const White = 250
+const white = 250
 
 // Histogram counts how many pixels have each value, for each of a picture's three channels. Pixels
-// that are white (all three samples ≥ [White]) are not counted. It is updated by subtracting pixels
+// that are white (all three samples ≥ white) are not counted. It is updated by subtracting pixels
 // and adding others, so unchanged parts cost nothing.
 //
 // The order of the channels does not matter. Pixels may be RGB, BGR, RGBA or BGRX, if all have the
@@ -30,7 +30,7 @@ type Histogram struct {
 func (h *Histogram) counts(channel int) (n [256]uint32) {
 	copy(n[:], h.bins[channel][:])
 	for t := range h.grey {
-		for i, g := range h.grey[t][:White] {
+		for i, g := range h.grey[t][:white] {
 			n[i] += g
 		}
 	}
@@ -40,13 +40,13 @@ func (h *Histogram) counts(channel int) (n [256]uint32) {
 // Add puts in pixels of step bytes each, 3 or 4. Bytes after the last whole pixel are ignored.
 func (h *Histogram) Add(row []byte, step int) { h.count(row, step, 1) }
 
-// Remove takes out pixels that were put in.
-func (h *Histogram) Remove(row []byte, step int) { h.count(row, step, ^uint32(0)) }
+// remove takes out pixels that were put in.
+func (h *Histogram) remove(row []byte, step int) { h.count(row, step, ^uint32(0)) }
 
 // Update takes out the old pixels and puts in the new ones. Pixels that are the same in both may be
 // among them.
 func (h *Histogram) Update(old, now []byte, step int) {
-	h.Remove(old, step)
+	h.remove(old, step)
 	h.Add(now, step)
 }
 
@@ -63,7 +63,7 @@ func (h *Histogram) count(row []byte, step int, by uint32) {
 // bump counts one pixel, given with its three samples in the lower 24 bits.
 func (h *Histogram) bump(pixel, by uint32) {
 	a, b, c := pixel&0xff, pixel>>8&0xff, pixel>>16&0xff
-	const up = 256 - White
+	const up = 256 - white
 	white := (a + up) & (b + up) & (c + up) & 256
 	h.bins[0][(a|white)&511] += by
 	h.bins[1][(b|white)&511] += by

@@ -126,7 +126,7 @@ func (c *Counter) same(p, n uint32) {
 	t[2][p>>16&255] += n
 }
 
-func isWhite(p uint32) bool { return p&255 >= White && p>>8&255 >= White && p>>16&255 >= White }
+func isWhite(p uint32) bool { return p&255 >= white && p>>8&255 >= white && p>>16&255 >= white }
 
 // Move replaces the patch's counts by the new ones, and the same in the histogram that contains the
 // patch. h may be nil if it has them already. The counter is then empty.
@@ -163,7 +163,7 @@ func (c *Counter) Move(p *Patch, h *Histogram) {
 // spreadGrey adds the counts of grey pixels to the three channels. They do not include white.
 func (c *Counter) spreadGrey() {
 	t := &c.tables[0]
-	for v := range White {
+	for v := range white {
 		var n uint32
 		for k := range c.grey {
 			n += c.grey[k][v]
@@ -181,7 +181,7 @@ func (c *Counter) whitePossible() bool {
 	for k := range 3 {
 		var n uint32
 		for t := range c.tables {
-			for _, m := range c.tables[t][k][White:] {
+			for _, m := range c.tables[t][k][white:] {
 				n |= m
 			}
 		}
@@ -223,7 +223,7 @@ func brightAmong(q *[eight]byte) bool {
 
 // dropEach has no branch: which pixels are white cannot be foretold.
 func (c *Counter) dropEach(row []byte) {
-	const up = 256 - White
+	const up = 256 - white
 	t := &c.tables[0]
 	for ; len(row) >= 4; row = row[4:] {
 		a, b, d := uint32(row[0]), uint32(row[1]), uint32(row[2])

@@ -7,9 +7,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// ErrSize is wrapped by every error about a picture, a plane or a rectangle whose size does not
+// errSize is wrapped by every error about a picture, a plane or a rectangle whose size does not
 // fit.
-var ErrSize = errors.New("size does not fit")
+var errSize = errors.New("size does not fit")
 
 // Picture is a picture of 4 bytes a pixel: R G B and an ignored one, as [frame.Converter.RGBA]
 // makes it.
@@ -27,13 +27,13 @@ func NewPicture(width, height int) (Picture, error) {
 	return Picture{width, height, width * 4, make([]byte, width*height*4)}, nil
 }
 
-// Check reports whether the picture has the pixels that it says.
-func (p Picture) Check() error {
+// check reports whether the picture has the pixels that it says.
+func (p Picture) check() error {
 	if err := checkSize(p.Width, p.Height, 1); err != nil {
 		return err
 	}
 	if p.Stride < p.Width*4 || len(p.Pix) < p.Stride*(p.Height-1)+p.Width*4 {
-		return fmt.Errorf("%w: %d bytes with a stride of %d are not a picture of %dx%d pixels", ErrSize, len(p.Pix),
+		return fmt.Errorf("%w: %d bytes with a stride of %d are not a picture of %dx%d pixels", errSize, len(p.Pix),
 			p.Stride, p.Width, p.Height)
 	}
 	return nil
@@ -42,8 +42,8 @@ func (p Picture) Check() error {
 // Row returns the bytes of pixels x0 ≤ x < x1 of line y.
 func (p Picture) Row(y, x0, x1 int) []byte { return p.Pix[y*p.Stride+x0*4 : y*p.Stride+x1*4] }
 
-// RGB returns the pixel's samples.
-func (p Picture) RGB(x, y int) [3]byte { return [3]byte(p.Pix[y*p.Stride+x*4:]) }
+// rgb returns the pixel's samples.
+func (p Picture) rgb(x, y int) [3]byte { return [3]byte(p.Pix[y*p.Stride+x*4:]) }
 
 // Luma writes the luma of RGB pixels of 4 bytes to dst, one byte each. It is ITU-R BT.601 in fixed
 // point, as in Pillow's conversion to "L", which the script uses for SSIM and edges:
@@ -58,7 +58,7 @@ func Luma(dst, rgb []byte) {
 
 func checkSize(width, height, least int) error {
 	if width < least || height < least || width > frame.MaxSide || height > frame.MaxSide {
-		return fmt.Errorf("%w: %dx%d, want %dx%d to %dx%d", ErrSize, width, height, least, least, frame.MaxSide,
+		return fmt.Errorf("%w: %dx%d, want %dx%d to %dx%d", errSize, width, height, least, least, frame.MaxSide,
 			frame.MaxSide)
 	}
 	return nil
@@ -67,7 +67,8 @@ func checkSize(width, height, least int) error {
 // checkPlane makes sure that rows of the plane can be read without looking again.
 func checkPlane(plane []byte, stride, width, height int) error {
 	if stride < width || len(plane) < stride*(height-1)+width {
-		return fmt.Errorf("%w: %d bytes with a stride of %d are not a plane of %dx%d samples", ErrSize, len(plane), stride,
+		return fmt.Errorf("%w: %d bytes with a stride of %d are not a plane of %dx%d samples", errSize, len(plane),
+			stride,
 			width, height)
 	}
 	return nil

@@ -42,7 +42,7 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 
 // Keep returns the frames that the script keeps, by their indices, in order:
 //
-//  1. Orange. If one of the first 21 frames is orange ([IsOrange]), those before it are removed.
+//  1. Orange. If one of the first 21 frames is orange (isOrange), those before it are removed.
 //     Then those that are orange at the beginning and at the end are. If all are, none is left, and
 //     the script fails.
 //  2. White, only if requested: of two frames and more, those before the first white one
@@ -61,7 +61,7 @@ func ScriptRules() Rules { return Rules{Orange: true, RenderIgnore: 5} }
 //     the tolerated part of the pixels (at least five). Samples must differ by more than 38. The
 //     last frame may be removed too.
 //
-// The picture without margins ([Rules.Margins]) is compared.
+// The picture without margins (Rules.margins) is compared.
 func (r Rules) Keep(frames Frames) ([]int, error) {
 	k := keeper{rules: r, frames: frames, left: make([]int, frames.Len())}
 	for i := range k.left {
@@ -86,13 +86,13 @@ func (k *keeper) isOrange(i int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return IsOrange(p), nil
+	return isOrange(p), nil
 }
 
 func (k *keeper) picture(i int) (Picture, error) {
 	p, err := k.frames.Picture(i)
 	if err == nil {
-		err = p.Check()
+		err = p.check()
 	}
 	if err != nil {
 		return p, fmt.Errorf("frame %d: %w", i, err)
@@ -109,7 +109,7 @@ func (k *keeper) pair(i, j int) (a, b Picture, err error) {
 		return a, b, err
 	}
 	if a.Width != b.Width || a.Height != b.Height {
-		err = fmt.Errorf("%w: frame %d has %dx%d pixels, frame %d has %dx%d", ErrSize, i, a.Width, a.Height, j, b.Width,
+		err = fmt.Errorf("%w: frame %d has %dx%d pixels, frame %d has %dx%d", errSize, i, a.Width, a.Height, j, b.Width,
 			b.Height)
 	}
 	return a, b, err
@@ -189,20 +189,20 @@ func (k *keeper) endWhite() error {
 // start drops what looks like the first frame before anything is rendered.
 func (k *keeper) start() error {
 	return k.dropHead(func(a, b Picture, i int) (bool, error) {
-		compared := k.rules.StartMargins(a.Width, a.Height)
-		if n, some := Differing(a, b, 10, compared, k.rules.ignored(a)); some && n == 0 {
+		compared := k.rules.startMargins(a.Width, a.Height)
+		if n, some := differing(a, b, 10, compared, k.rules.ignored(a)); some && n == 0 {
 			return true, nil
 		}
 		if !k.rules.Orange {
 			return false, nil
 		}
-		return IsOrange(b), nil
+		return isOrange(b), nil
 	})
 }
 
 func (k *keeper) head() error {
 	return k.dropHead(func(a, b Picture, _ int) (bool, error) {
-		n, some := Differing(a, b, 10, k.rules.Margins(a.Width, a.Height), frame.Region{})
+		n, some := differing(a, b, 10, k.rules.margins(a.Width, a.Height), frame.Region{})
 		return some && n == 0, nil
 	})
 }
@@ -240,7 +240,7 @@ func (k *keeper) tail() error {
 		if err != nil {
 			return err
 		}
-		if n, some := Differing(a, b, 15, k.rules.Margins(a.Width, a.Height), frame.Region{}); !some || n > 5 {
+		if n, some := differing(a, b, 15, k.rules.margins(a.Width, a.Height), frame.Region{}); !some || n > 5 {
 			break
 		}
 		first--
@@ -259,9 +259,9 @@ func (k *keeper) noise() error {
 		if err != nil {
 			return err
 		}
-		m := k.rules.Margins(a.Width, a.Height)
+		m := k.rules.margins(a.Width, a.Height)
 		allowed := max(5, int(float64(m.Width*m.Height)*k.rules.NoiseTolerance/100))
-		if n, some := Differing(a, b, 15, m, frame.Region{}); !some || n > allowed {
+		if n, some := differing(a, b, 15, m, frame.Region{}); !some || n > allowed {
 			kept = append(kept, i)
 		}
 	}
@@ -279,11 +279,11 @@ func (r Rules) ignored(p Picture) frame.Region {
 	return frame.Region{X: half(p.Width, w), Y: half(p.Height, h), Width: w, Height: h}
 }
 
-// StartMargins returns the compared region for the start. It excludes 10 lines at the top, 10
+// startMargins returns the compared region for the start. It excludes 10 lines at the top, 10
 // columns at the right and 24 lines at the bottom. For pictures with a side over 400, it excludes 3
 // % of the height, 4 % of the width and 4 % of the width, rounded up, if that is more. If the
 // picture was cropped, it excludes only the bottom. For a phone it is all of the picture.
-func (r Rules) StartMargins(width, height int) frame.Region {
+func (r Rules) startMargins(width, height int) frame.Region {
 	top, right, bottom := 10, 10, 24
 	if height > 400 || width > 400 {
 		top = max(top, ceil(height, 0.03))
@@ -293,11 +293,11 @@ func (r Rules) StartMargins(width, height int) frame.Region {
 	return r.within(width, height, top, right, bottom)
 }
 
-// Margins returns the compared region for duplicates. It excludes 40 lines at the top, 10 columns
+// margins returns the compared region for duplicates. It excludes 40 lines at the top, 10 columns
 // at the right and 10 lines at the bottom. For pictures with a side over 400, it excludes 4 % of
 // the height, 4 % of the width and 6 % of the width, rounded up. Cropped pictures are as in
-// StartMargins.
-func (r Rules) Margins(width, height int) frame.Region {
+// startMargins.
+func (r Rules) margins(width, height int) frame.Region {
 	top, right, bottom := 40, 10, 10
 	if height > 400 || width > 400 {
 		top, right, bottom = ceil(height, 0.04), ceil(width, 0.04), ceil(width, 0.06)
@@ -317,11 +317,11 @@ func (r Rules) within(width, height, top, right, bottom int) frame.Region {
 
 func ceil(n int, part float64) int { return int(math.Ceil(float64(n) * part)) }
 
-// Differing returns how many pixels of the region differ in a sample by more than percent of 255,
+// differing returns how many pixels of the region differ in a sample by more than percent of 255,
 // rounded down: 25 for 10 %, 38 for 15 %. Pixels in ignored count as equal. The region is cut like
 // the script's crop, which excludes the picture's last line and last column. some is false if no
 // line is left. The script then finds no two frames alike.
-func Differing(a, b Picture, percent int, region, ignored frame.Region) (n int, some bool) {
+func differing(a, b Picture, percent int, region, ignored frame.Region) (n int, some bool) {
 	x0, x1 := scriptCut(a.Width, region.X, region.Width)
 	y0, y1 := scriptCut(a.Height, region.Y, region.Height)
 	if y0 >= y1 {
@@ -358,12 +358,12 @@ func scriptCut(n, from, length int) (a, b int) {
 	return a, min(n-1, max(a+length, 0))
 }
 
-// IsOrange reports whether the script classifies the picture as one of browsertime's orange ones.
+// isOrange reports whether the script classifies the picture as one of browsertime's orange ones.
 // It scales three parts, at the middle, top and bottom, to 200x200 pixels. In one of them fewer
 // than 10,000 of the 40,000 pixels must differ from (222, 100, 13) in a sample by more than 38.
-// IsOrange counts pixels of the unscaled part, which must be fewer than a quarter. For a frame that
+// isOrange counts pixels of the unscaled part, which must be fewer than a quarter. For a frame that
 // is all orange, or has none, the result is the same.
-func IsOrange(p Picture) bool {
+func isOrange(p Picture) bool {
 	w, h := p.Width, p.Height
 	for _, r := range [...]frame.Region{
 		{X: w / 4, Y: h / 3, Width: w / 2, Height: h / 3},

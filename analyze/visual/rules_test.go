@@ -189,10 +189,10 @@ func TestKeepRefusesFramesOfTwoSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ScriptRules().Keep(film{plain(0, 0, 0), small}); !errors.Is(err, ErrSize) {
+	if _, err := ScriptRules().Keep(film{plain(0, 0, 0), small}); !errors.Is(err, errSize) {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := ScriptRules().Keep(film{{Width: 3, Height: 3}}); !errors.Is(err, ErrSize) {
+	if _, err := ScriptRules().Keep(film{{Width: 3, Height: 3}}); !errors.Is(err, errSize) {
 		t.Errorf("without pixels the error is %v", err)
 	}
 }
@@ -212,10 +212,10 @@ func TestMargins(t *testing.T) {
 		{Rules{Cropped: true, Mobile: true}, 400, 225, region(0, 0, 400, 225), region(0, 0, 400, 225)},
 		{Rules{}, 8, 8, region(0, 10, 1, 1), region(0, 40, 1, 1)},
 	} {
-		if got := tc.rules.StartMargins(tc.width, tc.height); got != tc.start {
+		if got := tc.rules.startMargins(tc.width, tc.height); got != tc.start {
 			t.Errorf("%dx%d: for the start %v, want %v", tc.width, tc.height, got, tc.start)
 		}
-		if got := tc.rules.Margins(tc.width, tc.height); got != tc.dups {
+		if got := tc.rules.margins(tc.width, tc.height); got != tc.dups {
 			t.Errorf("%dx%d: for duplicates %v, want %v", tc.width, tc.height, got, tc.dups)
 		}
 	}
@@ -238,7 +238,7 @@ func TestIsOrange(t *testing.T) {
 		{"less than three quarters of the bottom", under(plain(255, 255, 255), orange, 102), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := IsOrange(tc.p); got != tc.want {
+			if got := isOrange(tc.p); got != tc.want {
 				t.Errorf("is %v", got)
 			}
 		})

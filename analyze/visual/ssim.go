@@ -109,12 +109,12 @@ func NewSSIM(reference []byte, stride, width, height int, v SSIMVariant) (*SSIM,
 	s.cur = make([]byte, len(s.ref))
 	s.index = make([]int32, s.ww*s.wh)
 	s.differs = make([]bool, len(s.mirrorY))
-	s.SetReference(reference, stride)
+	s.setReference(reference, stride)
 	return s, nil
 }
 
-// SetReference takes another reference of the same size, and lets the picture be it again.
-func (s *SSIM) SetReference(reference []byte, stride int) {
+// setReference takes another reference of the same size, and lets the picture be it again.
+func (s *SSIM) setReference(reference []byte, stride int) {
 	s.take(s.ref, reference, stride, 0, 0, s.pw, len(s.mirrorY))
 	copy(s.cur, s.ref)
 	for i := range s.index {

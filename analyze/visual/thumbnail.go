@@ -81,14 +81,14 @@ func (s share) part(k, whole int) uint64 {
 
 // Scale writes the scaled picture to dst.
 func (s *Scaler) Scale(dst, src Picture) error {
-	if err := dst.Check(); err != nil {
+	if err := dst.check(); err != nil {
 		return err
 	}
-	if err := src.Check(); err != nil {
+	if err := src.check(); err != nil {
 		return err
 	}
 	if s.from != [2]int{src.Width, src.Height} || s.to != [2]int{dst.Width, dst.Height} {
-		return fmt.Errorf("%w: from %dx%d to %dx%d, want %dx%d to %dx%d", ErrSize,
+		return fmt.Errorf("%w: from %dx%d to %dx%d, want %dx%d to %dx%d", errSize,
 			src.Width, src.Height, dst.Width, dst.Height, s.from[0], s.from[1], s.to[0], s.to[1])
 	}
 	area := uint64(s.from[0]) * uint64(s.from[1])

@@ -99,13 +99,13 @@ func FuzzScaler(f *testing.F) {
 				across := min((x+1)*width, (i+1)*toW) - max(x*width, i*toW)
 				down := min((y+1)*height, (j+1)*toH) - max(y*height, j*toH)
 				if across > 0 && down > 0 {
-					for c, v := range src.RGB(i, j) {
+					for c, v := range src.rgb(i, j) {
 						sum[c] += across * down * int(v)
 					}
 				}
 			}
 		}
-		for c, got := range dst.RGB(x, y) {
+		for c, got := range dst.rgb(x, y) {
 			if want := byte((sum[c] + width*height/2) / (width * height)); got != want {
 				t.Fatalf("%dx%d to %dx%d: sample %d of pixel %d,%d is %d, want %d", width, height, toW, toH, c, x, y,
 					got, want)
@@ -120,10 +120,10 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(p.Pix[p.Stride+8:], []byte{1, 2, 3})
-	if p.Check() != nil || p.RGB(2, 1) != [3]byte{1, 2, 3} {
-		t.Errorf("%+v, %v", p, p.Check())
+	if p.check() != nil || p.rgb(2, 1) != [3]byte{1, 2, 3} {
+		t.Errorf("%+v, %v", p, p.check())
 	}
-	if _, err := NewPicture(0, 5); !errors.Is(err, ErrSize) {
+	if _, err := NewPicture(0, 5); !errors.Is(err, errSize) {
 		t.Errorf("without pixels: %v", err)
 	}
 }

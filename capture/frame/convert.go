@@ -40,8 +40,8 @@ type pixelOrder struct{ size, r, g, b, a int }
 func rgba() pixelOrder { return pixelOrder{size: 4, r: 0, g: 1, b: 2, a: 3} }
 func bgr() pixelOrder  { return pixelOrder{size: 3, r: 2, g: 1, b: 0, a: -1} }
 
-// RGBA writes the whole picture to dst, Width×Height×4 bytes in the order R G B A.
-func (c *Converter) RGBA(dst []byte, m Image) { c.picture(dst, m, rgba()) }
+// rgba writes the whole picture to dst, Width×Height×4 bytes in the order R G B A.
+func (c *Converter) rgba(dst []byte, m Image) { c.picture(dst, m, rgba()) }
 
 // BGR writes the whole picture to dst, Width×Height×3 bytes in the order B G R.
 func (c *Converter) BGR(dst []byte, m Image) { c.picture(dst, m, bgr()) }
@@ -68,7 +68,7 @@ func (c *Converter) Colours(dst []byte, m Image, y, x0, x1 int) []byte {
 func (c *Converter) Picture(m Image) *image.NRGBA {
 	f := c.layout.Format
 	p := image.NewNRGBA(image.Rect(0, 0, f.Width, f.Height))
-	c.RGBA(p.Pix, m)
+	c.rgba(p.Pix, m)
 	return p
 }
 

@@ -188,7 +188,7 @@ func TestConverter(t *testing.T) {
 		m := l.View(pix)
 		c := NewConverter(l)
 		rgba, bgr := make([]byte, f.Width*f.Height*4), make([]byte, f.Width*f.Height*3)
-		c.RGBA(rgba, m)
+		c.rgba(rgba, m)
 		c.BGR(bgr, m)
 		for y := range f.Height {
 			for x := range f.Width {
@@ -227,7 +227,7 @@ func TestConverter(t *testing.T) {
 		if pic := c.Picture(m); !bytes.Equal(pic.Pix, rgba) {
 			t.Error("Picture differs from RGBA")
 		}
-		if n := testing.AllocsPerRun(5, func() { c.RGBA(rgba, m) }); n != 0 {
+		if n := testing.AllocsPerRun(5, func() { c.rgba(rgba, m) }); n != 0 {
 			t.Errorf("%g allocations a picture", n)
 		}
 	})
@@ -316,7 +316,7 @@ func BenchmarkConvert(b *testing.B) {
 		b.Run("to=RGBA/format="+p.String(), func(b *testing.B) {
 			b.SetBytes(1920 * 1080 * 4)
 			for b.Loop() {
-				c.RGBA(dst, m)
+				c.rgba(dst, m)
 			}
 		})
 		frame := make([]byte, l.Size)

@@ -46,8 +46,8 @@ func (l *Layout) Row(pix []byte, y int) []byte {
 	return pix[r.Offset : r.Offset+r.Bytes : r.Offset+r.Bytes]
 }
 
-// Hides reports whether a row of the format holds bits that no screen shows.
-func (l *Layout) Hides() bool {
+// hides reports whether a row of the format holds bits that no screen shows.
+func (l *Layout) hides() bool {
 	return l.seen != ^uint64(0) || l.Rows[0].Bytes > l.Rows[0].Seen
 }
 

@@ -57,8 +57,8 @@ func TestRowsCoverTheFrame(t *testing.T) {
 		for _, s := range seen {
 			hides = hides || s != 0xff
 		}
-		if l.Hides() != hides {
-			t.Errorf("Hides: %v, want %v", l.Hides(), hides)
+		if l.hides() != hides {
+			t.Errorf("Hides: %v, want %v", l.hides(), hides)
 		}
 	})
 }

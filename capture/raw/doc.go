@@ -18,7 +18,7 @@
 // all later frames. The string does not end with a line feed.
 //
 // Of a pipe, only the first frame's line is known before the run. A later line that differs is sent
-// as an event [FrameLineEvent].
+// as an event frameLineEvent.
 //
 // The package starts no goroutine. A source's methods belong to one goroutine.
 package raw

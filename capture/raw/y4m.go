@@ -15,9 +15,9 @@ import (
 // HeaderMetadata names the metadata that holds a stream's own lines. NewY4MWriter takes it.
 const HeaderMetadata = "y4m.header"
 
-// FrameLineEvent is the kind of the event, of source "y4m", that tells a frame's line which
+// frameLineEvent is the kind of the event, of source "y4m", that tells a frame's line which
 // HeaderMetadata does not: {"frame": 7, "line": "FRAME Ib"}. Only pipes have them.
-const FrameLineEvent = "frame line"
+const frameLineEvent = "frame line"
 
 // OpenY4M opens a Y4M file, or standard input for "-". Of a file all frame lines are read
 // beforehand.
@@ -192,6 +192,6 @@ func tellLine(n uint64, at timeline.Time, line string, events func(timeline.Even
 		Line  string `json:"line"`
 	}{n, line})
 	if err == nil && events != nil {
-		events(timeline.Event{At: at, Source: "y4m", Kind: FrameLineEvent, Data: data})
+		events(timeline.Event{At: at, Source: "y4m", Kind: frameLineEvent, Data: data})
 	}
 }

@@ -143,7 +143,7 @@ func TestY4MPipe(t *testing.T) {
 			var events []string
 			for _, e := range g.Events {
 				events = append(events, string(e.Data))
-				if err := e.Validate(); err != nil || e.Kind != FrameLineEvent {
+				if err := e.Validate(); err != nil || e.Kind != frameLineEvent {
 					t.Errorf("event %+v: %v", e, err)
 				}
 			}

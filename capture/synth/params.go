@@ -49,15 +49,15 @@ type config struct {
 	repeats []int    // how long each unique frame stays, in frames, over and over
 }
 
-// Parameter is one that a scene may be given.
-type Parameter struct {
+// parameter is one that a scene may be given.
+type parameter struct {
 	Name, About string
 	Scene       string // the only scene that knows it, or "" for all
 }
 
-// Parameters lists the parameters there are.
-func Parameters() []Parameter {
-	return []Parameter{
+// parameters lists the parameters there are.
+func parameters() []parameter {
+	return []parameter{
 		{Name: "size", About: "WIDTHxHEIGHT in pixels, default 1920x1080"},
 		{Name: "format", About: "fourcc of the pixels, default BGR4"},
 		{Name: "stride", About: "bytes from row to row, default without padding"},
@@ -107,7 +107,7 @@ func given(v url.Values, name string) (string, bool) { return v.Get(name), v.Has
 // parameterNames lists what a scene may be given.
 func parameterNames(scene string) []string {
 	var known []string
-	for _, p := range Parameters() {
+	for _, p := range parameters() {
 		if p.Scene == "" || p.Scene == scene {
 			known = append(known, p.Name)
 		}

@@ -109,7 +109,7 @@ func (s *Source) render(k *kit, r recipe) error {
 func (s *Source) describe(uri string) error {
 	value, err := json.Marshal(&s.truth)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", TruthName, err)
+		return fmt.Errorf("write %s: %w", truthName, err)
 	}
 	s.info = capture.Info{
 		URI:      uri,
@@ -118,7 +118,7 @@ func (s *Source) describe(uri string) error {
 		OwnClock: !s.realtime,
 		Period:   s.fps.period(),
 		Frames:   s.total,
-		Metadata: []capture.Metadata{{Name: TruthName, Value: value}},
+		Metadata: []capture.Metadata{{Name: truthName, Value: value}},
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ func (s *Source) tell(scene string) {
 	}
 	t := s.script.truth
 	t.shift(s.first)
-	t.Version, t.Scene, t.Seed = TruthVersion, scene, s.seed
+	t.Version, t.Scene, t.Seed = truthVersion, scene, s.seed
 	t.Width, t.Height, t.Stride = s.format.Width, s.format.Height, s.format.Stride
 	t.Pixel = s.format.Pixel.String()
 	t.FPSNum, t.FPSDen = s.fps.num, s.fps.den

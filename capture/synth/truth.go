@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// TruthName is the name of the metadata that carries a scene's truth.
-const TruthName = "synth.truth"
+// truthName is the name of the metadata that carries a scene's truth.
+const truthName = "synth.truth"
 
-// TruthVersion rises with every change of a scene's look or of the meaning of a field.
-const TruthVersion = 1
+// truthVersion rises with every change of a scene's look or of the meaning of a field.
+const truthVersion = 1
 
 // Truth describes the content of a scene and its times. Frame numbers count from the source's first
 // frame, which is 0, and include markers. They equal the sequence numbers of a recording from its
@@ -17,7 +17,7 @@ const TruthVersion = 1
 //
 // A scene repeats: see Cycle. Loads, tears, tiles and pings are listed for the first cycle only.
 type Truth struct {
-	Version int    `json:"version"` // TruthVersion
+	Version int    `json:"version"` // truthVersion
 	Scene   string `json:"scene"`
 	Seed    uint64 `json:"seed"`
 	Width   int    `json:"width"`  // pixels
@@ -144,17 +144,17 @@ type Ping struct {
 	Pong  uint64 `json:"pong"`  // first frame that shows the answer
 }
 
-// ParseTruth reads the value of the metadata TruthName.
-func ParseTruth(value json.RawMessage) (Truth, error) {
+// parseTruth reads the value of the metadata truthName.
+func parseTruth(value json.RawMessage) (Truth, error) {
 	var t Truth
 	if err := json.Unmarshal(value, &t); err != nil {
-		return t, fmt.Errorf("read %s: %w", TruthName, err)
+		return t, fmt.Errorf("read %s: %w", truthName, err)
 	}
-	if t.Version != TruthVersion {
-		return t, fmt.Errorf("read %s: version %d, this program knows %d", TruthName, t.Version, TruthVersion)
+	if t.Version != truthVersion {
+		return t, fmt.Errorf("read %s: version %d, this program knows %d", truthName, t.Version, truthVersion)
 	}
 	if t.Cycle.Frames == 0 {
-		return t, fmt.Errorf("read %s: a cycle of no frames", TruthName)
+		return t, fmt.Errorf("read %s: a cycle of no frames", truthName)
 	}
 	return t, nil
 }

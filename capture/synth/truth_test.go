@@ -67,10 +67,10 @@ func TestTruthSurvivesJSON(t *testing.T) {
 	for _, scene := range sceneNames() {
 		s := open(t, scene, "size=320x240&markers=1&frames=150")
 		m := s.Info().Metadata
-		if len(m) != 1 || m[0].Name != TruthName {
+		if len(m) != 1 || m[0].Name != truthName {
 			t.Fatalf("%s: metadata %v", scene, m)
 		}
-		got, err := ParseTruth(m[0].Value)
+		got, err := parseTruth(m[0].Value)
 		if err != nil {
 			t.Fatalf("%s: %v", scene, err)
 		}
@@ -86,7 +86,7 @@ func TestParseTruthRefuses(t *testing.T) {
 		"another version": `{"version":99,"cycle":{"frames":1}}`,
 		"no cycle":        `{"version":1}`,
 	} {
-		if _, err := ParseTruth([]byte(value)); err == nil {
+		if _, err := parseTruth([]byte(value)); err == nil {
 			t.Errorf("%s: read without an error", name)
 		}
 	}

@@ -29,9 +29,6 @@ func (f *PeriodFit) Add(seq uint64, t Time) {
 	f.sxy += x * y
 }
 
-// Frames returns how many frames the fit stands on.
-func (f *PeriodFit) Frames() int64 { return f.n }
-
 // Period returns the fitted time from one sequence number to the next, rounded to the nanosecond.
 // It returns 0 while fewer than two distinct sequence numbers are known.
 func (f *PeriodFit) Period() time.Duration {

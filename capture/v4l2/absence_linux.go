@@ -26,7 +26,7 @@ const mayPass = time.Second
 // tellWhyAway tells why a device that is there again cannot be opened, each reason once.
 func (s *source) tellWhyAway(err error) {
 	a := &s.away
-	if err == nil || errors.Is(err, ErrNoDevice) || errors.Is(err, unix.ENODEV) {
+	if err == nil || errors.Is(err, errNoDevice) || errors.Is(err, unix.ENODEV) {
 		a.reason = ""
 		return
 	}

@@ -35,11 +35,11 @@ func newDevice(n node, path string) (*device, error) {
 	}
 	switch {
 	case d.caps&(capVideoCapture|capVideoCaptureMplane) == 0:
-		return nil, fmt.Errorf("%w: %s (%s) is %s, not a capture device; eideticker sources lists them", ErrNoDevice,
+		return nil, fmt.Errorf("%w: %s (%s) is %s, not a capture device; eideticker sources lists them", errNoDevice,
 			path, d.card, kindOf(d.caps))
 	case d.caps&capStreaming == 0:
 		return nil, fmt.Errorf("%w: %s (%s) has no streaming buffers, only read(2), without times and losses",
-			ErrNoDevice, path, d.card)
+			errNoDevice, path, d.card)
 	}
 	return d, nil
 }
@@ -49,7 +49,7 @@ func (d *device) identify() error {
 	var c capability
 	if err := d.ioctl(vidiocQueryCap, unsafe.Pointer(&c)); err != nil {
 		if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists capture devices", ErrNoDevice,
+			return fmt.Errorf("%w: %s is not a V4L2 node; eideticker sources lists capture devices", errNoDevice,
 				d.path)
 		}
 		return fmt.Errorf("query %s: %w", d.path, err)

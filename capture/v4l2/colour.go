@@ -135,7 +135,7 @@ func (c colourNumbers) apply(f *frame.Format) error {
 	case quantizationLimited:
 		f.Range = frame.LimitedRange
 	default:
-		return fmt.Errorf("%w: the driver reports an unknown range (quantization %d)", ErrUnsupported, c.quantization)
+		return fmt.Errorf("%w: the driver reports an unknown range (quantization %d)", errUnsupported, c.quantization)
 	}
 	if rgb {
 		f.Matrix = frame.NoMatrix
@@ -150,7 +150,7 @@ func (c colourNumbers) apply(f *frame.Format) error {
 		f.Matrix = frame.BT2020
 	default:
 		return fmt.Errorf("%w: unknown colour coding %s; set the device to BT.601, BT.709, BT.2020 or RGB",
-			ErrUnsupported, nameIn(encodingNames[:], c.encoding))
+			errUnsupported, nameIn(encodingNames[:], c.encoding))
 	}
 	return nil
 }

@@ -76,14 +76,15 @@ func TestBadInput(t *testing.T) {
 		is                 error
 		want               []string
 	}{
-		{"no such node", "/dev/video99", "", ErrNoDevice, []string{"/dev/video99", "eideticker sources"}},
-		{"a file", "/tmp/file", "", ErrNoDevice, []string{"not a device node"}},
-		{"another device", "/dev/null", "", ErrNoDevice, []string{"not a V4L2 node"}},
-		{"an output", output, "", ErrNoDevice, []string{"a video output node"}},
-		{"metadata", metadata, "", ErrNoDevice, []string{"a metadata node"}},
+		{"no such node", "/dev/video99", "", errNoDevice, []string{"/dev/video99", "eideticker sources"}},
+		{"a file", "/tmp/file", "", errNoDevice, []string{"not a device node"}},
+		{"another device", "/dev/null", "", errNoDevice, []string{"not a V4L2 node"}},
+		{"an output", output, "", errNoDevice, []string{"a video output node"}},
+		{"metadata", metadata, "", errNoDevice, []string{"a metadata node"}},
 		{"no such input", hdmi, "input=7", nil, []string{"no input 7", "0 (HDMI"}},
 		{"a format that it has not", hdmi, "format=ABCD", nil, []string{"no format ABCD", "YUYV", "BGR4"}},
-		{"a format that cannot be recorded", hdmi, "format=HSV3", ErrUnsupported, []string{"HSV3", "unknown format", "YUYV"}},
+		{"a format that cannot be recorded", hdmi, "format=HSV3", errUnsupported,
+			[]string{"HSV3", "unknown format", "YUYV"}},
 		{"another size than the signal's", hdmi, "size=320x240", nil, []string{"640x480p59.94", "scaled", "320x240"}},
 		{"no signal", hdmiMulti, "wait=0s", nil, []string{"no"}},
 		{"a size that a camera has not", camera, "size=333x222", nil, []string{"333x222", "320x180", "640x360"}},
@@ -203,14 +204,14 @@ func TestEDID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := SetEDID(hdmi, modes); err != nil {
+	if err := setEDID(hdmi, modes); err != nil {
 		t.Fatal(err)
 	}
 	d, err := Inspect(hdmi)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := MakeEDID(modes)
+	want, err := makeEDID(modes)
 	if err != nil {
 		t.Fatal(err)
 	}

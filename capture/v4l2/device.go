@@ -63,11 +63,11 @@ type Signal uint8
 const (
 	SignalUnknown    Signal = iota // the device does not tell
 	SignalPresent                  // locked
-	SignalNoCable                  // ErrNoCable
-	SignalNone                     // ErrNoSignal
-	SignalNoLock                   // ErrNoLock
-	SignalOutOfRange               // ErrOutOfRange
-	SignalProtected                // ErrProtected
+	SignalNoCable                  // errNoCable
+	SignalNone                     // errNoSignal
+	SignalNoLock                   // errNoLock
+	SignalOutOfRange               // errOutOfRange
+	SignalProtected                // errProtected
 )
 
 // String returns a word for machines and people: "present", "no cable", "no signal". The others are
@@ -94,15 +94,15 @@ func (s Signal) String() string {
 func (s Signal) Err() error {
 	switch s {
 	case SignalNoCable:
-		return ErrNoCable
+		return errNoCable
 	case SignalNone:
-		return ErrNoSignal
+		return errNoSignal
 	case SignalNoLock:
-		return ErrNoLock
+		return errNoLock
 	case SignalOutOfRange:
-		return ErrOutOfRange
+		return errOutOfRange
 	case SignalProtected:
-		return ErrProtected
+		return errProtected
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ const (
 // edidHeader is never written to.
 var edidHeader = []byte{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0}
 
-// ParseEDID reads an EDID of whole blocks and checks their sums. It needs no device.
-func ParseEDID(b []byte) (*EDID, error) {
+// parseEDID reads an EDID of whole blocks and checks their sums. It needs no device.
+func parseEDID(b []byte) (*EDID, error) {
 	switch {
 	case len(b) < edidBlock || len(b)%edidBlock != 0 || len(b) > maxEDIDBlocks*edidBlock:
 		return nil, fmt.Errorf("an EDID of %d bytes: want blocks of %d", len(b), edidBlock)

@@ -38,7 +38,7 @@ func (d *device) readEDID() ([]byte, error) {
 // offer sets an EDID of the given modes, if it is not the one that is set: setting it makes a hot
 // plug, which the device under test would see.
 func (d *device) offer(modes []Mode) error {
-	want, err := MakeEDID(modes)
+	want, err := makeEDID(modes)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (d *device) offer(modes []Mode) error {
 	return nil
 }
 
-// SetEDID makes the selected input of a device offer exactly the given modes, the first one
+// setEDID makes the selected input of a device offer exactly the given modes, the first one
 // preferred. If the input already does, nothing changes. Otherwise the device under test sees a hot
 // plug. The modes stay until the device loses power.
-func SetEDID(path string, modes []Mode) error {
+func setEDID(path string, modes []Mode) error {
 	n, err := openNode(path)
 	if err != nil {
 		return err

@@ -26,15 +26,15 @@ func TestEDIDOfModes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := MakeEDID(modes)
+			b, err := makeEDID(modes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, _ := MakeEDID(modes)
+			again, _ := makeEDID(modes)
 			if !bytes.Equal(b, again) {
 				t.Error("the same modes make other bytes")
 			}
-			e, err := ParseEDID(b)
+			e, err := parseEDID(b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,14 +92,14 @@ func TestBadModes(t *testing.T) {
 			t.Errorf("%q: %v, want %q", tc.modes, err, tc.want)
 		}
 	}
-	if _, err := MakeEDID(nil); err == nil {
+	if _, err := makeEDID(nil); err == nil {
 		t.Error("an EDID of nothing")
 	}
 }
 
 func TestBadEDID(t *testing.T) {
 	modes, _ := ParseModes("1920x1080@60")
-	good, err := MakeEDID(modes)
+	good, err := makeEDID(modes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestBadEDID(t *testing.T) {
 		{"another start", "starts with", append([]byte{1}, good[1:]...)},
 		{"a bit flipped", "block 1 of the EDID has a wrong checksum", flipped(good, 200)},
 	} {
-		if _, err := ParseEDID(tc.b); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := parseEDID(tc.b); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
@@ -127,7 +127,7 @@ func flipped(b []byte, at int) []byte {
 // Drivers insert the physical address of CEC into an EDID that is set.
 func TestSameEDID(t *testing.T) {
 	modes, _ := ParseModes("1920x1080@60,1280x720@50")
-	a, err := MakeEDID(modes)
+	a, err := makeEDID(modes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestSameEDID(t *testing.T) {
 	if bytes.Equal(a, b) || !sameEDID(a, b) {
 		t.Error("another physical address makes another EDID")
 	}
-	other, _ := MakeEDID(modes[:1])
+	other, _ := makeEDID(modes[:1])
 	if sameEDID(a, other) {
 		t.Error("other modes make the same EDID")
 	}
@@ -155,7 +155,7 @@ func edidSeeds() [][]byte {
 		if err != nil {
 			panic(err)
 		}
-		b, err := MakeEDID(modes)
+		b, err := makeEDID(modes)
 		if err != nil {
 			panic(err)
 		}
@@ -167,7 +167,7 @@ func edidSeeds() [][]byte {
 func TestFuzzEDIDHasSeeds(t *testing.T) {
 	good := 0
 	for _, b := range edidSeeds() {
-		if e, err := ParseEDID(b); err == nil && len(e.Modes) > 0 {
+		if e, err := parseEDID(b); err == nil && len(e.Modes) > 0 {
 			good++
 		}
 	}
@@ -186,7 +186,7 @@ func FuzzEDID(f *testing.F) {
 		for i := 0; i+edidBlock <= len(b); i += edidBlock { // sums that fit, so that the rest is reached
 			b[i+edidBlock-1] = -edidSum(b[i : i+edidBlock-1])
 		}
-		e, err := ParseEDID(b)
+		e, err := parseEDID(b)
 		if err != nil {
 			return
 		}

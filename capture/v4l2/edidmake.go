@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// MakeEDID makes an EDID of two blocks that offers exactly the given modes, the first one
+// makeEDID makes an EDID of two blocks that offers exactly the given modes, the first one
 // preferred: an HDMI sink that takes RGB and no audio. The same modes make the same bytes.
 //
 // By VESA E-EDID A2 the first block offers nothing but detailed timings: no established or standard
 // ones, no range to choose from. Sources may still send 640x480 in distress, which HDMI obliges
 // every sink to take.
-func MakeEDID(modes []Mode) ([]byte, error) {
+func makeEDID(modes []Mode) ([]byte, error) {
 	if len(modes) == 0 || len(modes) > maxModes {
 		return nil, fmt.Errorf("an EDID of %d modes: want 1 to %d", len(modes), maxModes)
 	}

@@ -4,13 +4,13 @@ import "errors"
 
 // Problems of a device or its signal. Errors of this package wrap one of these if it applies.
 var (
-	ErrNoDevice   = errors.New("no such capture device")
+	errNoDevice   = errors.New("no such capture device")
 	ErrBusy       = errors.New("in use by another program")
-	ErrNoCable    = errors.New("no cable, or the device at its other end is off")
-	ErrNoSignal   = errors.New("no signal")
-	ErrNoLock     = errors.New("signal without lock")
-	ErrOutOfRange = errors.New("the signal is out of the receiver's range")
-	ErrProtected  = errors.New("the signal is protected (HDCP), and the card does not show it")
+	errNoCable    = errors.New("no cable, or the device at its other end is off")
+	errNoSignal   = errors.New("no signal")
+	errNoLock     = errors.New("signal without lock")
+	errOutOfRange = errors.New("the signal is out of the receiver's range")
+	errProtected  = errors.New("the signal is protected (HDCP), and the card does not show it")
 	// interlaced, compressed, of an unknown matrix: the error says which
-	ErrUnsupported = errors.New("this cannot be recorded as it is")
+	errUnsupported = errors.New("this cannot be recorded as it is")
 )

@@ -129,9 +129,9 @@ func TestSignalLost(t *testing.T) {
 		mode int64
 		want error
 	}{
-		{"no signal", modeNoSignal, ErrNoCable}, // vivid's source has no power either
-		{"no lock", modeNoLock, ErrNoLock},
-		{"out of range", modeRange, ErrOutOfRange},
+		{"no signal", modeNoSignal, errNoCable}, // vivid's source has no power either
+		{"no lock", modeNoLock, errNoLock},
+		{"out of range", modeRange, errOutOfRange},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			each(t, func(t *testing.T, params string) {
@@ -205,7 +205,7 @@ func TestInterlaced(t *testing.T) {
 		if err := r.until("the refusal", func() bool { return times(r, "signal refused") == 1 }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), hdmi, nil); !errors.Is(err, ErrUnsupported) {
+		if _, err := Open(t.Context(), hdmi, nil); !errors.Is(err, errUnsupported) {
 			t.Errorf("opened: %v", err)
 		} else {
 			t.Log(err)
@@ -399,7 +399,7 @@ func TestVanishes(t *testing.T) {
 	}
 	set(t, hdmi, "Disconnect", 1)
 	err = record(t, s.(*source)).until("the end", nil)
-	if !errors.Is(err, ErrNoDevice) {
+	if !errors.Is(err, errNoDevice) {
 		t.Errorf("Run returned %v", err)
 	}
 	t.Log(err)

@@ -83,7 +83,7 @@ func (f finder) seek(id identity, path string) (string, error) {
 		}
 		same, err := f.says(p, id)
 		switch {
-		case err != nil && !errors.Is(err, ErrNoDevice) && (p == path || near == 2) && why == nil:
+		case err != nil && !errors.Is(err, errNoDevice) && (p == path || near == 2) && why == nil:
 			why = err
 		case same && near > best:
 			found, best = p, near

@@ -50,7 +50,7 @@ func (r *tree) open(path string) (node, error) {
 	n := r.nodes[path]
 	switch {
 	case n == nil:
-		return nil, fmt.Errorf("%w: %s", ErrNoDevice, path)
+		return nil, fmt.Errorf("%w: %s", errNoDevice, path)
 	case n.denied:
 		return nil, fmt.Errorf("open %s: %w", path, os.ErrPermission)
 	}

@@ -21,7 +21,7 @@ func List() ([]Device, error) {
 	var all []Device
 	for _, path := range videoNodes() {
 		d, err := Inspect(path)
-		if errors.Is(err, ErrNoDevice) {
+		if errors.Is(err, errNoDevice) {
 			continue
 		}
 		d.Err = err
@@ -80,7 +80,7 @@ func (d *device) inspect(out *Device) error {
 	}
 	out.Controls = d.enumControls()
 	if raw, err := d.readEDID(); err == nil {
-		out.EDID, out.EDIDErr = ParseEDID(raw)
+		out.EDID, out.EDIDErr = parseEDID(raw)
 	} else if out.TimingsCap != nil {
 		out.EDIDErr = err
 	}

@@ -25,7 +25,7 @@ func (s *source) mend(ctx context.Context, why error) error {
 	cause := causeOf(why)
 	switch {
 	case cause == frame.DeviceGone && !s.count.any:
-		return fmt.Errorf("%w: lost before its first frame (%w)", ErrNoDevice, why)
+		return fmt.Errorf("%w: lost before its first frame (%w)", errNoDevice, why)
 	case errors.Is(why, errStalled):
 		// The driver accepts every request but sends no frames, like a USB device whose input
 		// sleeps. That may last.
@@ -112,7 +112,7 @@ func (s *source) settle(ctx context.Context) (*setup, error) {
 
 // signalFault reports errors that another signal would mend.
 func signalFault(err error) bool {
-	for _, e := range []error{ErrNoCable, ErrNoSignal, ErrNoLock, ErrOutOfRange} {
+	for _, e := range []error{errNoCable, errNoSignal, errNoLock, errOutOfRange} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -122,7 +122,7 @@ func signalFault(err error) bool {
 
 // refusal reports errors of a signal that is there, and is not recorded.
 func refusal(err error) bool {
-	return errors.Is(err, ErrProtected) || errors.Is(err, ErrUnsupported) || errors.As(err, new(misfit))
+	return errors.Is(err, errProtected) || errors.Is(err, errUnsupported) || errors.As(err, new(misfit))
 }
 
 // unusable records why the signal cannot be recorded.
@@ -173,7 +173,7 @@ func (s *source) steady(ctx context.Context) error {
 		case ctx.Err() != nil && bad != nil:
 			return bad
 		case ctx.Err() != nil && looks > 1:
-			return ErrNoLock // its timings change from one look to the next
+			return errNoLock // its timings change from one look to the next
 		}
 		s.watch(settleStep)
 	}

@@ -122,11 +122,11 @@ func (d *device) negotiate(set settings) (*setup, error) {
 func signalError(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOLINK):
-		return ErrNoSignal
+		return errNoSignal
 	case errors.Is(err, unix.ENOLCK):
-		return ErrNoLock
+		return errNoLock
 	case errors.Is(err, unix.ERANGE):
-		return ErrOutOfRange
+		return errOutOfRange
 	}
 	return err
 }
@@ -171,10 +171,10 @@ func (d *device) recordable(f formatDesc, all []formatDesc) error {
 	}
 	if f.flags&fmtFlagCompressed != 0 {
 		return fmt.Errorf("%w: %v is compressed with loss; %s has %s",
-			ErrUnsupported, frame.PixelFormat(f.fourcc), d.path, formatList(all))
+			errUnsupported, frame.PixelFormat(f.fourcc), d.path, formatList(all))
 	}
 	return fmt.Errorf("%w: unknown format %v (%s); %s has %s",
-		ErrUnsupported, frame.PixelFormat(f.fourcc), f.about, d.path, formatList(all))
+		errUnsupported, frame.PixelFormat(f.fourcc), f.about, d.path, formatList(all))
 }
 
 func (d *device) noneRecordable(all []formatDesc) error {
@@ -186,9 +186,9 @@ func (d *device) noneRecordable(all []formatDesc) error {
 	}
 	if len(all) > 0 && compressed == len(all) {
 		return fmt.Errorf("%w: %s (%s) only delivers lossy formats (%s); use a card or port with uncompressed formats",
-			ErrUnsupported, d.path, d.card, formatList(all))
+			errUnsupported, d.path, d.card, formatList(all))
 	}
-	return fmt.Errorf("%w: no recordable format in %s (%s), which has %s", ErrUnsupported, d.path, d.card,
+	return fmt.Errorf("%w: no recordable format in %s (%s), which has %s", errUnsupported, d.path, d.card,
 		formatList(all))
 }
 
@@ -240,7 +240,7 @@ func (d *device) checkFormat(got format, fourcc uint32, width, height int) error
 			d.path, width, height, got.width, got.height, frame.PixelFormat(fourcc), d.sizeList(fourcc))
 	case got.field != fieldNone:
 		return fmt.Errorf("%w: %s delivers fields (%s), not whole frames; set the device to a progressive mode",
-			ErrUnsupported, d.path, fieldName(got.field))
+			errUnsupported, d.path, fieldName(got.field))
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func (s *setup) layOut() error {
 	}
 	planes := f.Planes()
 	if len(planes) == 3 && f.Stride%2 != 0 && planes[1].Stride*2 != f.Stride && planes[1].Stride != f.Stride {
-		return fmt.Errorf("%w: rows of %d bytes, which %v cannot halve for its chroma", ErrUnsupported, f.Stride, pixel)
+		return fmt.Errorf("%w: rows of %d bytes, which %v cannot halve for its chroma", errUnsupported, f.Stride, pixel)
 	}
 	s.format, s.size = f, f.Size()
 	if len(d.planes) == 1 {
@@ -312,7 +312,7 @@ func wholeFrame(f frame.Format) run {
 // gather copies a frame whose planes lie apart.
 func gather(d format, planes []frame.Plane) ([]run, error) {
 	if len(planes) != len(d.planes) {
-		return nil, fmt.Errorf("%w: %v has %d memory pieces, but %d planes", ErrUnsupported,
+		return nil, fmt.Errorf("%w: %v has %d memory pieces, but %d planes", errUnsupported,
 			frame.PixelFormat(d.fourcc), len(d.planes), len(planes))
 	}
 	var runs []run
@@ -322,7 +322,7 @@ func gather(d format, planes []frame.Plane) ([]run, error) {
 			stride = p.Stride
 		}
 		if stride < p.RowBytes {
-			return nil, fmt.Errorf("%w: plane %d has rows of %d bytes, which hold less than %d", ErrUnsupported, i,
+			return nil, fmt.Errorf("%w: plane %d has rows of %d bytes, which hold less than %d", errUnsupported, i,
 				stride, p.RowBytes)
 		}
 		r := run{plane: i, dst: p.Offset, rows: p.Rows, stride: stride, width: p.Stride, seen: p.RowBytes}

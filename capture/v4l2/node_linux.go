@@ -49,7 +49,7 @@ func openNode(path string) (*file, error) {
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
 		return nil, fmt.Errorf("%w: %s is not a device node; eideticker sources lists capture devices",
-			ErrNoDevice, path)
+			errNoDevice, path)
 	}
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -64,7 +64,7 @@ func openNode(path string) (*file, error) {
 func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENXIO):
-		return fmt.Errorf("%w: %s (%w); eideticker sources lists capture devices", ErrNoDevice, path, err)
+		return fmt.Errorf("%w: %s (%w); eideticker sources lists capture devices", errNoDevice, path, err)
 	case errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("open %s: %w%s", path, ErrBusy, heldBy(path))
 	}

@@ -216,15 +216,15 @@ func (d *device) setTimings() (*Timings, error) {
 	}
 	if want.Interlaced {
 		return nil, fmt.Errorf("%w: the signal is interlaced (%v); set the device to a progressive mode",
-			ErrUnsupported, want)
+			errUnsupported, want)
 	}
 	// What the receiver is set to still would be of another signal, so a refusal is never passed
 	// over.
 	switch err := d.ioctl(vidiocSDVTimings, unsafe.Pointer(&t)); {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE):
-		return nil, fmt.Errorf("%w: %s detects %v, but does not support it (%w)", ErrOutOfRange, d.path, want, err)
+		return nil, fmt.Errorf("%w: %s detects %v, but does not support it (%w)", errOutOfRange, d.path, want, err)
 	case errors.Is(err, unix.ENOTTY), errors.Is(err, unix.ENODATA):
-		return nil, fmt.Errorf("%w: %s detects %v, but cannot be set to it (%w)", ErrUnsupported, d.path, want, err)
+		return nil, fmt.Errorf("%w: %s detects %v, but cannot be set to it (%w)", errUnsupported, d.path, want, err)
 	case err != nil:
 		return nil, d.explain(fmt.Sprintf("set %s to the signal's timings, %v", d.path, want), err)
 	}

@@ -208,11 +208,11 @@ func (q *queue) trySlot(size int) (err error) {
 func (s *setup) checkUserPtr(path string) error {
 	if len(s.driver.planes) > 1 {
 		return fmt.Errorf("%w: %s delivers %v in %d memory pieces, which the ring does not support (userptr); use memory=mmap",
-			ErrUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
+			errUnsupported, path, frame.PixelFormat(s.driver.fourcc), len(s.driver.planes))
 	}
 	if slot, want := ringbuf.BytesFor(3, s.size)/3, s.driver.planes[0].bytes; want > slot {
 		return fmt.Errorf("%w: %s needs buffers of %d bytes for frames of %d, but ring slots have %d (userptr); use memory=mmap",
-			ErrUnsupported, path, want, s.size, slot)
+			errUnsupported, path, want, s.size, slot)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (s *source) describe() deviceJSON {
 		j.Input = text(in.name[:])
 	}
 	if s.now.timings != nil {
-		j.Timings, j.ScanOut = s.now.timings.String(), s.now.timings.ScanOut().Nanoseconds()
+		j.Timings, j.ScanOut = s.now.timings.String(), s.now.timings.scanOut().Nanoseconds()
 	}
 	return j
 }

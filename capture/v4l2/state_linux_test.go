@@ -83,7 +83,7 @@ func TestStates(t *testing.T) {
 			f.gone = true
 			f.fail[vidiocDqbuf] = []error{unix.ENODEV}
 			return ready{frame: true}
-		})}, nil, 0, nil, ErrNoDevice},
+		})}, nil, 0, nil, errNoDevice},
 		{"unplugged and back", "", []func(*fakeDriver){frames(2), do(func(f *fakeDriver) ready {
 			f.fail[vidiocDqbuf] = []error{unix.ENODEV}
 			f.pass(5)
@@ -274,14 +274,14 @@ func TestRefusals(t *testing.T) {
 			f.formats = []formatDesc{{uint32(0x47504a4d), fmtFlagCompressed, "Motion-JPEG"}}
 			f.pix.pixelformat = 0x47504a4d
 		},
-			ErrUnsupported, []string{"lossy formats (MJPG)"}},
+			errUnsupported, []string{"lossy formats (MJPG)"}},
 		{"compressed, asked for", "format=MJPG", func(f *fakeDriver) {
 			f.formats = append(f.formats, formatDesc{uint32(0x47504a4d), fmtFlagCompressed, "Motion-JPEG"})
-		}, ErrUnsupported, []string{"MJPG is compressed", "BGR4 YUYV"}},
+		}, errUnsupported, []string{"MJPG is compressed", "BGR4 YUYV"}},
 		{"a format that it has not", "format=NV12", nil, nil, []string{"no format NV12", "BGR4 YUYV"}},
-		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 }, ErrUnsupported,
+		{"interlaced", "", func(f *fakeDriver) { f.timings.bt.interlaced = 1 }, errUnsupported,
 			[]string{"interlaced", "progressive"}},
-		{"fields", "", func(f *fakeDriver) { f.pix.field = 4; f.fixed = true }, ErrUnsupported,
+		{"fields", "", func(f *fakeDriver) { f.pix.field = 4; f.fixed = true }, errUnsupported,
 			[]string{"fields (interlaced)"}},
 		{"another size", "", func(f *fakeDriver) { f.set(frame.BGR4, 8, 8); f.fixed = true }, nil,
 			[]string{"asked for 16x8", "gives 8x8"}},
@@ -290,18 +290,18 @@ func TestRefusals(t *testing.T) {
 		{"timings of zero", "", func(f *fakeDriver) { f.timings = dvTimings{} }, nil, []string{"0x0", "no signal has"}},
 		{"timings beyond belief", "", func(f *fakeDriver) { f.timings.bt.hfrontporch = 1 << 31 }, nil,
 			[]string{"no signal has"}},
-		{"no cable", "", func(f *fakeDriver) { f.signal = unix.ENOLINK; f.status = inputNoPower }, ErrNoCable, nil},
-		{"no signal", "", func(f *fakeDriver) { f.signal = unix.ENOLINK }, ErrNoSignal, nil},
-		{"no lock", "", func(f *fakeDriver) { f.signal = unix.ENOLCK }, ErrNoLock, nil},
-		{"out of range", "", func(f *fakeDriver) { f.signal = unix.ERANGE }, ErrOutOfRange, nil},
-		{"protected", "", func(f *fakeDriver) { f.status = inputNoAccess }, ErrProtected, []string{"HDCP"}},
+		{"no cable", "", func(f *fakeDriver) { f.signal = unix.ENOLINK; f.status = inputNoPower }, errNoCable, nil},
+		{"no signal", "", func(f *fakeDriver) { f.signal = unix.ENOLINK }, errNoSignal, nil},
+		{"no lock", "", func(f *fakeDriver) { f.signal = unix.ENOLCK }, errNoLock, nil},
+		{"out of range", "", func(f *fakeDriver) { f.signal = unix.ERANGE }, errOutOfRange, nil},
+		{"protected", "", func(f *fakeDriver) { f.status = inputNoAccess }, errProtected, []string{"HDCP"}},
 		{"no DV timings, no signal", "", func(f *fakeDriver) { f.signal = unix.ENOTTY; f.status = inputNoSignal },
-			ErrNoSignal, nil},
+			errNoSignal, nil},
 		{"timings that the receiver does not take", "",
-			func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, ErrOutOfRange,
+			func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.EINVAL} }, errOutOfRange,
 			[]string{"16x8p60", "does not support it"}},
 		{"timings that cannot be set", "", func(f *fakeDriver) { f.fail[vidiocSDVTimings] = []error{unix.ENOTTY} },
-			ErrUnsupported, []string{"16x8p60", "cannot be set to it"}},
+			errUnsupported, []string{"16x8p60", "cannot be set to it"}},
 		{"a receiver that is busy", "",
 			func(f *fakeDriver) { f.fail[vidiocQueryDVTimings] = slices.Repeat([]error{unix.EBUSY}, 9) }, ErrBusy,
 			[]string{"fuser -v /dev/fake"}},
@@ -311,30 +311,30 @@ func TestRefusals(t *testing.T) {
 			f.formats = []formatDesc{{uint32(frame.YU12), 0, "YU12"}}
 			f.set(frame.YU12, fakeWidth, fakeHeight)
 			f.pix.bytesperline, f.pix.sizeimage, f.fixed = 17, 4096, true
-		}, ErrUnsupported, []string{"rows of 17 bytes", "halve"}},
+		}, errUnsupported, []string{"rows of 17 bytes", "halve"}},
 		{"a buffer too small", "", func(f *fakeDriver) { f.pix.sizeimage = 100; f.fixed = true }, nil,
 			[]string{"100 bytes", "do not hold"}},
 		{"a picture of nothing", "", func(f *fakeDriver) { f.pix.sizeimage = 0; f.fixed = true }, nil,
 			[]string{"0 bytes"}},
 		{"a matrix without a name", "format=YUYV", func(f *fakeDriver) { f.pix.colorspace = spaceSMPTE240M },
-			ErrUnsupported, []string{"smpte240m", "BT.709"}},
+			errUnsupported, []string{"smpte240m", "BT.709"}},
 		{"no memory of ours", "memory=userptr", func(f *fakeDriver) { f.userPtr = false }, nil,
 			[]string{"userptr", "memory=mmap"}},
 		{"no memory in pieces", "memory=userptr",
 			func(f *fakeDriver) { f.fail[vidiocQbuf] = []error{unix.EFAULT, unix.EFAULT} }, unix.EFAULT,
 			[]string{"userptr", "use memory=mmap"}},
 		{"buffers larger than slots", "memory=userptr",
-			func(f *fakeDriver) { f.pix.sizeimage = 3 * 4096; f.fixed = true }, ErrUnsupported,
+			func(f *fakeDriver) { f.pix.sizeimage = 3 * 4096; f.fixed = true }, errUnsupported,
 			[]string{"12288 bytes", "slots have 4096"}},
 		{"no export", "memory=dmabuf", nil, nil, []string{"dmabuf", "memory=mmap"}},
 		{"held", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.EBUSY} }, ErrBusy,
 			[]string{"another program"}},
 		{"gone meanwhile", "", func(f *fakeDriver) { f.fail[vidiocSFmt] = []error{unix.ENODEV} }, unix.ENODEV, nil},
-		{"an output", "", func(f *fakeDriver) { f.caps = capVideoOutput | capStreaming }, ErrNoDevice,
+		{"an output", "", func(f *fakeDriver) { f.caps = capVideoOutput | capStreaming }, errNoDevice,
 			[]string{"a video output node"}},
-		{"metadata", "", func(f *fakeDriver) { f.caps = capMetaCapture | capStreaming }, ErrNoDevice,
+		{"metadata", "", func(f *fakeDriver) { f.caps = capMetaCapture | capStreaming }, errNoDevice,
 			[]string{"a metadata node"}},
-		{"only read(2)", "", func(f *fakeDriver) { f.caps = capVideoCapture }, ErrNoDevice, []string{"no streaming"}},
+		{"only read(2)", "", func(f *fakeDriver) { f.caps = capVideoCapture }, errNoDevice, []string{"no streaming"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFake(t)

@@ -33,14 +33,9 @@ type TimingsCap struct {
 	Modes []Timings
 }
 
-// Rate is the number of frames a second, as a fraction: 60000/1001.
-func (t Timings) Rate() capture.Rational {
-	return capture.Rational{Num: t.Period.Den, Den: t.Period.Num}
-}
-
-// ScanOut is the time from a frame's first row to its last; 0 where it is not known, and of an
+// scanOut is the time from a frame's first row to its last; 0 where it is not known, and of an
 // interlaced signal, whose fields follow each other.
-func (t Timings) ScanOut() time.Duration {
+func (t Timings) scanOut() time.Duration {
 	if t.Interlaced || t.TotalHeight < t.Height || t.Height <= 0 || t.Period.Den <= 0 {
 		return 0
 	}

@@ -19,7 +19,7 @@ func TestScanOut(t *testing.T) {
 		t    Timings
 		want time.Duration
 	}{{full, 16 * time.Millisecond}, {interlaced, 0}, {unknown, 0}, {Timings{}, 0}} {
-		if got := tc.t.ScanOut(); (got - tc.want).Abs() > time.Microsecond {
+		if got := tc.t.scanOut(); (got - tc.want).Abs() > time.Microsecond {
 			t.Errorf("%+v takes %v, want %v", tc.t, got, tc.want)
 		}
 	}

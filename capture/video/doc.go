@@ -7,7 +7,7 @@
 //
 // eideticker-media decodes files with OpenCV's FFmpeg backend (gocv.io/x/gocv). Pictures stay as
 // they are coded. A rotation that the file asks for is not applied. It is in the metadata
-// [FileMetadata].
+// fileMetadata.
 //
 // Frame times are the file's presentation times, read from its packets with libavformat. They count
 // from the first frame, in nanoseconds. A frame without a time gets the previous frame's time plus
@@ -29,7 +29,7 @@
 // need no cgo.
 package video
 
-// FileMetadata names the metadata with the file's own description. It is a JSON object with codec
+// fileMetadata names the metadata with the file's own description. It is a JSON object with codec
 // (fourcc), fps, frames and rotation (degrees, clockwise). fps and frames are the container's
 // numbers or FFmpeg's guess.
-const FileMetadata = "video.file"
+const fileMetadata = "video.file"

@@ -110,7 +110,7 @@ func (f *file) start() error {
 	if err != nil {
 		return err
 	}
-	f.info.Metadata = []capture.Metadata{{Name: FileMetadata, Value: value}}
+	f.info.Metadata = []capture.Metadata{{Name: fileMetadata, Value: value}}
 	switch more, err := f.advance(); {
 	case err != nil:
 		return err

@@ -129,7 +129,7 @@ func TestPixelsAreExact(t *testing.T) {
 		Codec string
 		FPS   float64
 	}
-	if m := s.Info().Metadata; len(m) != 1 || m[0].Name != FileMetadata || json.Unmarshal(m[0].Value, &meta) != nil ||
+	if m := s.Info().Metadata; len(m) != 1 || m[0].Name != fileMetadata || json.Unmarshal(m[0].Value, &meta) != nil ||
 		meta.Codec != "FFV1" || meta.FPS != 25 {
 		t.Errorf("metadata %v: %+v", m, meta)
 	}

@@ -21,14 +21,14 @@ package x11
 
 import "errors"
 
-// ErrResized is wrapped by the error of a Run that ended because the screen's size changed.
-var ErrResized = errors.New("screen size changed")
+// errResized is wrapped by the error of a Run that ended because the screen's size changed.
+var errResized = errors.New("screen size changed")
 
-// ServerMetadata names a recording's metadata about the X server that was recorded, a [Server].
-const ServerMetadata = "x11.server"
+// serverMetadata names a recording's metadata about the X server that was recorded, a [Server].
+const serverMetadata = "x11.server"
 
-// Server is an X server.
-type Server struct {
+// server is an X server.
+type server struct {
 	Name string `json:"name"` // vendor and release
 }
 

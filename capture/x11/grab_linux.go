@@ -139,7 +139,7 @@ func (g *grabber) explain(err error) error {
 }
 
 func (g *grabber) resized(width, height int) error {
-	return fmt.Errorf("%w from %dx%d to %dx%d; start again, a recording has one size", ErrResized,
+	return fmt.Errorf("%w from %dx%d to %dx%d; start again, a recording has one size", errResized,
 		g.c.screen.WidthInPixels, g.c.screen.HeightInPixels, width, height)
 }
 

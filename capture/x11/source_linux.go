@@ -116,7 +116,7 @@ func start(c *connection, set settings) (*source, error) {
 		g.seg.close()
 		return nil, fmt.Errorf("watch the screen's size: %w", err)
 	}
-	about, err := json.Marshal(Server{Name: c.server()})
+	about, err := json.Marshal(server{Name: c.server()})
 	if err != nil {
 		g.seg.close()
 		return nil, err
@@ -124,7 +124,7 @@ func start(c *connection, set settings) (*source, error) {
 	return &source{
 		info: capture.Info{
 			Format: format, Clocked: true, Period: set.period,
-			Metadata: []capture.Metadata{{Name: ServerMetadata, Value: about}},
+			Metadata: []capture.Metadata{{Name: serverMetadata, Value: about}},
 		},
 		c:     c,
 		grab:  g,

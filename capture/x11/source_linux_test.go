@@ -269,7 +269,7 @@ func TestScreenResized(t *testing.T) {
 				cancel()
 			}
 			err := <-ran
-			if errors.Is(err, ErrResized) != tc.ends {
+			if errors.Is(err, errResized) != tc.ends {
 				t.Errorf("error %v", err)
 			}
 			if want := fmt.Sprintf("from 640x480 to %dx%d", tc.width, tc.height); tc.ends &&

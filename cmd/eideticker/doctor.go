@@ -46,8 +46,8 @@ func lookPath(name string) (string, error) {
 }
 
 func (c doctorCmd) Run(e *env) error {
-	if c.DiskTime < doctor.LeastDiskTime || c.DiskTime > doctor.MostDiskTime {
-		return usagef("--disk-time %v: must be between %v and %v", c.DiskTime, doctor.LeastDiskTime, doctor.MostDiskTime)
+	if c.DiskTime < doctor.MinDiskTime || c.DiskTime > doctor.MaxDiskTime {
+		return usagef("--disk-time %v: must be between %v and %v", c.DiskTime, doctor.MinDiskTime, doctor.MaxDiskTime)
 	}
 	box, err := c.look(e)
 	if err != nil {

@@ -157,7 +157,7 @@ func (c netsimLinkCmd) stream(e *env, conditions link.Conditions, seed uint64) (
 	fmt.Fprintf(e.err, "%s, approximately; down %s; up %s; seed %d\n", c.Profile, countsText(down), countsText(up),
 		seed)
 	if n := s.Refused(); n > 0 {
-		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", n, link.MostStreams)
+		fmt.Fprintf(e.err, "%d connections were refused: there were %d already\n", n, link.MaxStreams)
 	}
 	return failed
 }

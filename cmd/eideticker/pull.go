@@ -83,7 +83,7 @@ func (c pullCmd) get(e *env, rig *client.Client, dir string) (*runzip.Content, e
 	}
 	shown := ""
 	var bar *progress
-	content, err := runzip.Verify(e.ctx, dir, store.MostPixels, func(run string, done, total int) {
+	content, err := runzip.Verify(e.ctx, dir, store.MaxPixels, func(run string, done, total int) {
 		if bar == nil || shown != run {
 			if bar != nil {
 				bar.end()
@@ -112,9 +112,9 @@ func (c pullCmd) fetch(e *env, rig *client.Client, file *os.File) error {
 		return err
 	}
 	defer from.Close() // was only read
-	n, err := io.Copy(io.MultiWriter(file, moved), io.LimitReader(from, runzip.MostBytes+1))
-	if err == nil && n > runzip.MostBytes {
-		err = fmt.Errorf("the rig sends more than %s", bytesText(runzip.MostBytes))
+	n, err := io.Copy(io.MultiWriter(file, moved), io.LimitReader(from, runzip.MaxBytes+1))
+	if err == nil && n > runzip.MaxBytes {
+		err = fmt.Errorf("the rig sends more than %s", bytesText(runzip.MaxBytes))
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func unpackRun(e *env, file *os.File, dir string) error {
 	if err != nil {
 		return err
 	}
-	z, err := runzip.Open(file, st.Size(), runzip.Limits{Bytes: runzip.MostBytes})
+	z, err := runzip.Open(file, st.Size(), runzip.Limits{Bytes: runzip.MaxBytes})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type sameCount struct {
 }
 
 func newSameCount(hits, of int, confidence float64) sameCount {
-	return sameCount{hits, of, stats.MostByChance(of, stats.Alpha, confidence)}
+	return sameCount{hits, of, stats.MaxByChance(of, stats.Alpha, confidence)}
 }
 
 func (c sameCount) exceeded() bool { return c.hits > c.most }
@@ -93,7 +93,7 @@ func countSame(plan *samePlan, judged []sameJudged) *sameResult {
 	const each = 1 - (1-sameConfidence)/2
 	r.alarms, r.primaries = newSameCount(alarms, able, each), newSameCount(low, tested, each)
 	for _, row := range r.rows {
-		row.alarms.most = stats.MostByChance(row.alarms.of, stats.Alpha, sameConfidence)
+		row.alarms.most = stats.MaxByChance(row.alarms.of, stats.Alpha, sameConfidence)
 	}
 	return r
 }

@@ -83,7 +83,7 @@ func (j *sameJudged) take(a, b *compare.Set, primary string) {
 	for i := range cmp.Values {
 		differences[i] = cmp.Values[i].Difference
 	}
-	able := stats.Able(differences)
+	able := stats.Detectable(differences)
 	for i := range cmp.Values {
 		m := &cmp.Values[i]
 		j.values = append(j.values, sameValue{

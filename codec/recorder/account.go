@@ -20,8 +20,8 @@ type Loss struct {
 	Frames uint64
 }
 
-// Balanced reports whether stored + missing = last − first + 1, and whether the causes add up.
-func (a Account) Balanced() bool {
+// balanced reports whether stored + missing = last − first + 1, and whether the causes add up.
+func (a Account) balanced() bool {
 	sum := uint64(0)
 	for _, l := range a.Lost {
 		sum += l.Frames

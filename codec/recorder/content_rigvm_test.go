@@ -81,7 +81,7 @@ func recordCounts(t *testing.T, uri, file string) {
 		t.Fatal(err, closeErr)
 	}
 	t.Log(accountText(res))
-	if !res.Balanced() {
+	if !res.balanced() {
 		t.Errorf("%+v", res.Account)
 	}
 }

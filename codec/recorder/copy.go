@@ -247,7 +247,7 @@ func assemble(ctx context.Context, path string, o recording.Options, window time
 	if err = errors.Join(err, dst.Close()); err != nil {
 		return Result{}, errors.Join(err, os.Remove(path)) // the parts have it all
 	}
-	return Summarize(path)
+	return summarize(path)
 }
 
 // trimToLast moves the beginnings of ranges to the first frame less than the window before the

@@ -43,7 +43,7 @@ func TestDiskFullInTheSecondSegment(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.eid")
 	res, err := Record(t.Context(), src, path, Options{NoDirect: true})
 	limit()
-	if err == nil || res.Ended != WriteFailed || !res.Balanced() {
+	if err == nil || res.Ended != writeFailed || !res.balanced() {
 		t.Fatalf("%v, ended %s, %+v", err, res.Ended, res.Account)
 	}
 	if len(res.Segments) != 2 || res.Segments[1].Frames == 0 || res.Lost[len(res.Lost)-1].Cause != frame.Stopped {

@@ -14,9 +14,9 @@ import (
 // Metadata of a recording that was edited, in pixels of its own frames.
 const (
 	// {"colour": "#808080", "regions": ["WxH+X+Y", …]}: regions painted over in every frame
-	RedactMetadata = "redact"
+	redactMetadata = "redact"
 	// {"region": "WxH+X+Y"}: its frames' place in those of the recording that it was cut from
-	CropMetadata = "crop"
+	cropMetadata = "crop"
 )
 
 // redactGrey is red, green and blue of redacted areas: mid grey, which fits every format and range.
@@ -182,9 +182,9 @@ func (e Edit) metadata(old []recording.Metadata, trimmed bool) ([]recording.Meta
 		switch {
 		// Another program's value of these names says nothing to us, and is replaced or kept like
 		// any other.
-		case m.Name == RedactMetadata && len(e.Redact) > 0, m.Name == RedactMetadata && e.Cut != nil:
+		case m.Name == redactMetadata && len(e.Redact) > 0, m.Name == redactMetadata && e.Cut != nil:
 			_ = json.Unmarshal(m.Value, &redacted)
-		case m.Name == CropMetadata && e.Cut != nil:
+		case m.Name == cropMetadata && e.Cut != nil:
 			_ = json.Unmarshal(m.Value, &cropped)
 		case m.Name == raw.HeaderMetadata && !e.keepsHeader(m.Value, trimmed):
 		default:
@@ -198,7 +198,7 @@ func (e Edit) metadata(old []recording.Metadata, trimmed bool) ([]recording.Meta
 			at.X, at.Y = at.X+before.X, at.Y+before.Y
 		}
 		var err error
-		if kept, err = appendJSON(kept, CropMetadata, cropJSON{at.String()}); err != nil {
+		if kept, err = appendJSON(kept, cropMetadata, cropJSON{at.String()}); err != nil {
 			return nil, err
 		}
 		regions = moved(regions, *e.Cut)
@@ -210,7 +210,7 @@ func (e Edit) metadata(old []recording.Metadata, trimmed bool) ([]recording.Meta
 	for _, r := range regions {
 		said.Regions = append(said.Regions, r.String())
 	}
-	return appendJSON(kept, RedactMetadata, said)
+	return appendJSON(kept, redactMetadata, said)
 }
 
 type redactJSON struct {

@@ -370,8 +370,8 @@ func TestHostileMetadata(t *testing.T) {
 	cut := frame.Region{X: 4, Y: 4, Width: 8, Height: 8}
 	for _, value := range []string{`7`, `null`, `{"regions":7}`, `{"regions":["x","9x9+99999999+0",""]}`,
 		`{"region":"32768x32768+32768+32768"}`, `[]`} {
-		old := []recording.Metadata{{Name: RedactMetadata, Value: json.RawMessage(value)},
-			{Name: CropMetadata, Value: json.RawMessage(value)}}
+		old := []recording.Metadata{{Name: redactMetadata, Value: json.RawMessage(value)},
+			{Name: cropMetadata, Value: json.RawMessage(value)}}
 		got, err := Edit{Redact: []frame.Region{{X: 5, Y: 5, Width: 2, Height: 2}}, Cut: &cut}.metadata(old, false)
 		if err != nil || len(got) != 2 {
 			t.Errorf("%s: %v, %v", value, got, err)

@@ -263,7 +263,7 @@ func recordFake(t *testing.T, ctx context.Context, src *fakeSource, sink *fakeSi
 	if n := r.ring.Load().Stats().Leased(); n != 0 {
 		t.Errorf("%d frames were not given back to the ring", n)
 	}
-	if !res.Balanced() {
+	if !res.balanced() {
 		t.Errorf("the account does not balance: %+v", res.Account)
 	}
 	return res, recordErr

@@ -199,7 +199,7 @@ func holdReasons(t *testing.T, what string, got, want []string) {
 func (f fault) check(t *testing.T, res Result, path string, kinds []string) {
 	t.Helper()
 	t.Log(accountText(res), kinds)
-	if !res.Balanced() || res.Total == 0 || res.Ended != Interrupted {
+	if !res.balanced() || res.Total == 0 || res.Ended != interrupted {
 		t.Errorf("ended %s with %+v", res.Ended, res.Account)
 	}
 	for _, cause := range f.want.lost {
@@ -240,7 +240,7 @@ func checkFile(t *testing.T, path string, res Result) {
 	if err != nil || len(report.Problems) > 0 || !report.Complete || report.Checked != int(res.Stored) {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
-	kept, err := Summarize(path)
+	kept, err := summarize(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestRecordingIntoAFullDisk(t *testing.T) {
 	if cerr := src.Close(); cerr != nil {
 		t.Error(cerr)
 	}
-	if !errors.Is(err, unix.ENOSPC) || res.Ended != WriteFailed || !res.Balanced() {
+	if !errors.Is(err, unix.ENOSPC) || res.Ended != writeFailed || !res.balanced() {
 		t.Errorf("%v, ended %s, %+v", err, res.Ended, res.Account)
 	}
 	t.Log(accountText(res))

@@ -73,7 +73,7 @@ func (p *pump) run(from *stage) error {
 // does not.
 func (p *pump) gather(first *ringbuf.Lease[frame.Meta]) []*ringbuf.Lease[frame.Meta] {
 	p.leases, p.pixels = append(p.leases[:0], first), append(p.pixels[:0], first.Bytes())
-	reader, most := p.from.reader, min(recording.MostAhead, p.from.ring.Slots()/2)
+	reader, most := p.from.reader, min(recording.MaxAhead, p.from.ring.Slots()/2)
 	for len(p.leases) < most {
 		lease, err := reader.TryNext()
 		if lease == nil && err == nil && !p.from.info.Clocked {
@@ -111,7 +111,7 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 	if over {
 		lease.Release()
 		p.over = true
-		p.conclude(DurationOver)
+		p.conclude(durationOver)
 		p.stop()
 		return nil
 	}

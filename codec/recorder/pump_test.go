@@ -84,7 +84,7 @@ func TestHolesBecomeGaps(t *testing.T) {
 				res.Stored != uint64(len(tc.steps)) {
 				t.Errorf("account %+v, want %d to %d and lost %v", res.Account, tc.first, tc.last, tc.lost)
 			}
-			if res.Ended != SourceEnded {
+			if res.Ended != sourceEnded {
 				t.Errorf("ended: %s", res.Ended)
 			}
 		})
@@ -116,7 +116,7 @@ func TestLossesAfterTheLastFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := r.result()
-		if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
+		if !reflect.DeepEqual(res.Account, want) || !res.balanced() {
 			t.Errorf("%v: account %+v, want %+v", duration, res.Account, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestDurationEndsToTheFrame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Stored != 5 || res.Last != 4 || res.Ended != DurationOver {
+	if res.Stored != 5 || res.Last != 4 || res.Ended != durationOver {
 		t.Errorf("stored %d to %d, ended %s; want 5 frames, 0 to 4", res.Stored, res.Last, res.Ended)
 	}
 }
@@ -158,7 +158,7 @@ func TestDurationEndsInAHole(t *testing.T) {
 		}
 		src.steps = append(src.steps, step{sequence: tc.late, missed: frame.SourceLate})
 		res, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{Duration: tc.duration})
-		if err != nil || res.Ended != DurationOver || res.Last != tc.want || res.Stored != tc.last+1 ||
+		if err != nil || res.Ended != durationOver || res.Last != tc.want || res.Stored != tc.last+1 ||
 			res.Missing != tc.want-tc.last {
 			t.Errorf("%s: %v, ended %s, %+v; want the last to be %d", name, err, res.Ended, res.Account, tc.want)
 		}
@@ -174,7 +174,7 @@ func TestWhatIsInTheRingIsStoredAfterAnInterrupt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Stored != 3 || res.Ended != Interrupted {
+	if res.Stored != 3 || res.Ended != interrupted {
 		t.Errorf("stored %d, ended %s; want 3, interrupted", res.Stored, res.Ended)
 	}
 }
@@ -187,7 +187,7 @@ func TestWriteErrorEndsTheRecording(t *testing.T) {
 		t.Fatalf("error %v, want that of the disk", err)
 	}
 	want := Account{First: 0, Last: 4, Total: 5, Stored: 2, Missing: 3, Lost: []Loss{{frame.Stopped, 3}}}
-	if !reflect.DeepEqual(res.Account, want) || res.Ended != WriteFailed {
+	if !reflect.DeepEqual(res.Account, want) || res.Ended != writeFailed {
 		t.Errorf("account %+v, ended %s; want %+v", res.Account, res.Ended, want)
 	}
 }
@@ -195,7 +195,7 @@ func TestWriteErrorEndsTheRecording(t *testing.T) {
 func TestSourceErrorKeepsTheRecording(t *testing.T) {
 	broken := errors.New("the cable is out")
 	res, err := recordFake(t, t.Context(), &fakeSource{steps: frames(0, 1), fail: broken}, &fakeSink{}, Options{})
-	if !errors.Is(err, broken) || res.Stored != 2 || res.Ended != SourceFailed {
+	if !errors.Is(err, broken) || res.Stored != 2 || res.Ended != sourceFailed {
 		t.Errorf("error %v, stored %d, ended %s", err, res.Stored, res.Ended)
 	}
 }

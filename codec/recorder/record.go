@@ -56,11 +56,11 @@ type Progress struct {
 type Reason string
 
 const (
-	SourceEnded  Reason = "source ended"
-	Interrupted  Reason = "interrupted"
-	DurationOver Reason = "duration over"
-	SourceFailed Reason = "source failed"
-	WriteFailed  Reason = "write failed"
+	sourceEnded  Reason = "source ended"
+	interrupted  Reason = "interrupted"
+	durationOver Reason = "duration over"
+	sourceFailed Reason = "source failed"
+	writeFailed  Reason = "write failed"
 )
 
 // Result is what a recording came to.

@@ -116,11 +116,11 @@ func (r *recorder) run(ctx context.Context, src capture.Source) error {
 	r.sourceOver = func(err error) {
 		switch {
 		case err != nil:
-			r.end(SourceFailed)
+			r.end(sourceFailed)
 		case ctx.Err() != nil:
-			r.end(Interrupted)
+			r.end(interrupted)
 		default:
-			r.end(SourceEnded)
+			r.end(sourceEnded)
 		}
 		stop() // goroutines beside the source end with it, not when the last frame is written
 	}
@@ -194,7 +194,7 @@ func (r *recorder) change(info capture.Info) (writeErr, err error) {
 // failed notes that the sink cannot go on.
 func (r *recorder) failed() {
 	r.pump.failed = true
-	r.conclude(WriteFailed)
+	r.conclude(writeFailed)
 }
 
 // limited reports whether a recording by the clock has an end by the clock: a source whose signal
@@ -228,7 +228,7 @@ func (r *recorder) watch(ctx context.Context, limited bool) {
 				late++
 			}
 			if late > grace {
-				r.end(DurationOver)
+				r.end(durationOver)
 				r.stop()
 				return
 			}
@@ -254,7 +254,7 @@ func (r *recorder) emit(e timeline.Event) {
 		return
 	}
 	if e.Validate() == nil {
-		r.conclude(WriteFailed)
+		r.conclude(writeFailed)
 		r.stop()
 	}
 	err = fmt.Errorf("store event %q of %s: %w", e.Kind, e.Source, err)
@@ -272,7 +272,7 @@ func (r *recorder) conclude(why Reason) { r.ended.Store(&why) }
 func (r *recorder) result() Result {
 	st := r.out.Stats()
 	res := Result{
-		Path: r.path, Ended: SourceEnded, Segments: r.segments, Format: r.segments[0].Format,
+		Path: r.path, Ended: sourceEnded, Segments: r.segments, Format: r.segments[0].Format,
 		Account: r.pump.account.settle(st.Frames, r.pump.account.flagged, r.pump.failed),
 		Unique:  st.Unique, RawBytes: st.BytesIn, Bytes: st.BytesOut,
 		Span:   r.pump.last.Sampled.Mid().Sub(r.pump.first.Sampled.Mid()),
@@ -285,7 +285,7 @@ func (r *recorder) result() Result {
 	}
 	if _, circle := r.out.(*rolling); r.pump.failed && !circle {
 		// What the writer took before its disk failed is not what the disk kept.
-		if kept, err := Summarize(r.path); err == nil {
+		if kept, err := summarize(r.path); err == nil {
 			res.keep(kept)
 			if a := r.pump.account.settle(kept.Stored, kept.Flagged, true); a.Total != kept.Total {
 				res.Account = a // there was no room to say so in the file
@@ -306,7 +306,7 @@ func (res *Result) keep(kept Result) {
 
 // check holds the account against the writer's own counting.
 func (r *recorder) check(res *Result) error {
-	if res.Balanced() {
+	if res.balanced() {
 		return nil
 	}
 	return fmt.Errorf("record %s: %d frames stored and %d missing do not make %d…%d: this is a bug of the program",

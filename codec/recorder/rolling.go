@@ -264,7 +264,7 @@ func (r *rolling) finish(res Result, failed error) (Result, error) {
 // its last frame is lost.
 func (r *rolling) left(res Result) Result {
 	res.Path = r.part(r.number)
-	kept, err := Summarize(res.Path)
+	kept, err := summarize(res.Path)
 	if err != nil {
 		return res
 	}

@@ -35,7 +35,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	within := timeline.Interval{Earliest: began, Latest: clock.Now()}
 	for i, out := range outcomes[:4] {
 		r := out.Result
-		if out.Err != nil || r.Ended != DurationOver || !r.Balanced() || r.Last != 23 {
+		if out.Err != nil || r.Ended != durationOver || !r.balanced() || r.Last != 23 {
 			t.Errorf("%s: %v, ended %s, %+v", inputs[i].Path, out.Err, r.Ended, r.Account)
 		}
 		report, err := recording.Verify(t.Context(), r.Path, nil)
@@ -43,7 +43,7 @@ func TestSeveralAtOnce(t *testing.T) {
 			t.Errorf("verify %s: %+v, %v", r.Path, report, err)
 		}
 	}
-	if out := outcomes[4]; !errors.Is(out.Err, broken) || out.Result.Stored != 3 || out.Result.Ended != SourceFailed {
+	if out := outcomes[4]; !errors.Is(out.Err, broken) || out.Result.Stored != 3 || out.Result.Ended != sourceFailed {
 		t.Errorf("the failing one: %v, %+v", out.Err, out.Result)
 	}
 	if out := outcomes[5]; out.Err == nil || out.Result.Path != "" {

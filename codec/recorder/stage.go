@@ -22,7 +22,7 @@ type stage struct {
 	memory     *ringbuf.Memory
 	ring       *capture.Ring
 	reader     *ringbuf.Reader[frame.Meta]
-	lookout    *lookout // nil: nobody watches
+	lookout    *watchPump // nil: nobody watches
 
 	// Of the frames that were handed to the sink:
 	before      int // how many the stages before had
@@ -114,7 +114,7 @@ func (s *stage) use() ringUse {
 // run lets the source fill the ring and the pump empty it, until the source returns and the ring is
 // empty.
 func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr, sourceErr error) {
-	s.lookout = s.watching.newLookout(s)
+	s.lookout = s.watching.newWatchPump(s)
 	var source errgroup.Group
 	source.Go(func() error {
 		defer s.ring.Close(nil)

@@ -51,7 +51,7 @@ func TestFormatChangesBecomeSegments(t *testing.T) {
 	want := Account{First: 10, Last: 99, Total: 90, Stored: 64, Missing: 26, Lost: []Loss{
 		{frame.DriverLost, 1}, {frame.SignalLost, 20}, {frame.FormatChange, 5},
 	}}
-	if !reflect.DeepEqual(res.Account, want) || !res.Balanced() {
+	if !reflect.DeepEqual(res.Account, want) || !res.balanced() {
 		t.Errorf("account %+v, want %+v", res.Account, want)
 	}
 	segments := []Segment{
@@ -66,7 +66,7 @@ func TestFormatChangesBecomeSegments(t *testing.T) {
 	if !reflect.DeepEqual(res.Segments, segments) {
 		t.Errorf("segments %+v, want %+v", res.Segments, segments)
 	}
-	if res.Format != segments[0].Format || res.Ended != SourceEnded || res.Unique != 64 ||
+	if res.Format != segments[0].Format || res.Ended != sourceEnded || res.Unique != 64 ||
 		res.RawBytes != 30*16+24*21000+10*16 {
 		t.Errorf("format %v, ended %s, %d unique, %d bytes of pixels", res.Format, res.Ended, res.Unique, res.RawBytes)
 	}
@@ -89,7 +89,7 @@ func wantFile(t *testing.T, path string, res Result) {
 	if err != nil || len(report.Problems) > 0 || !report.Complete || report.Checked != int(res.Stored) {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
-	kept, err := Summarize(path)
+	kept, err := summarize(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 		sink := &fakeSink{onEvent: cancel} // the fake's Renegotiate tells one, and waits
 		res, err := recordFake(t, ctx, &fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(gone))},
 			sink, Options{})
-		if err != nil || res.Ended != Interrupted || res.Stored != 3 || len(sink.formats) != 1 {
+		if err != nil || res.Ended != interrupted || res.Stored != 3 || len(sink.formats) != 1 {
 			t.Errorf("%v, ended %s, %d stored, formats %v", err, res.Ended, res.Stored, sink.formats)
 		}
 	})
@@ -203,7 +203,7 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 		res, err := recordFake(t, t.Context(),
 			&fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(gone))}, &fakeSink{},
 			Options{Duration: time.Millisecond * 40})
-		if err != nil || res.Ended != DurationOver || res.Stored != 3 {
+		if err != nil || res.Ended != durationOver || res.Stored != 3 {
 			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
 		}
 	})
@@ -214,7 +214,7 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 		res, err := Record(t.Context(), src, path, Options{Duration: 50 * time.Millisecond})
 		// 5 ticks are 5 frames
 		want := Account{First: 0, Last: 4, Total: 5, Stored: 3, Missing: 2, Lost: []Loss{{frame.SignalLost, 2}}}
-		if err != nil || res.Ended != DurationOver || !reflect.DeepEqual(res.Account, want) {
+		if err != nil || res.Ended != durationOver || !reflect.DeepEqual(res.Account, want) {
 			t.Errorf("%v, ended %s, %+v, want %+v", err, res.Ended, res.Account, want)
 		}
 		wantFile(t, path, res)
@@ -224,7 +224,7 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 			steps: append(run(0, 3, 0), step{sequence: 4, missed: frame.DriverLost})}
 		res, err := recordFakeSource(t, src)
 		want := []Loss{{frame.DriverLost, 3}}
-		if err != nil || res.Last != 6 || !slices.Equal(res.Lost, want) || !res.Balanced() {
+		if err != nil || res.Last != 6 || !slices.Equal(res.Lost, want) || !res.balanced() {
 			t.Errorf("%v, %+v, want a loss of %v", err, res.Account, want)
 		}
 	})
@@ -232,14 +232,14 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 		src := &fakeSource{clocked: true,
 			steps: slices.Concat(run(0, 3, 0), change(large), run(5, 50, frame.FormatChange))}
 		res, err := recordFake(t, t.Context(), src, &fakeSink{}, Options{Duration: 100 * time.Millisecond})
-		if err != nil || res.Ended != DurationOver || res.Stored != 8 || res.Last != 9 {
+		if err != nil || res.Ended != durationOver || res.Stored != 8 || res.Last != 9 {
 			t.Errorf("%v, ended %s, %+v", err, res.Ended, res.Account)
 		}
 	})
 	t.Run("the disk fails", func(t *testing.T) {
 		src := &fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(gone))}
 		res, err := recordFake(t, t.Context(), src, &fakeSink{failEvents: true}, Options{})
-		if !errors.Is(err, errDisk) || res.Ended != WriteFailed || res.Stored != 3 {
+		if !errors.Is(err, errDisk) || res.Ended != writeFailed || res.Stored != 3 {
 			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
 		}
 	})
@@ -248,14 +248,14 @@ func TestEndsWhileTheSignalIsGone(t *testing.T) {
 		res, err := recordFake(t, t.Context(),
 			&fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(mode{fail: refused}))}, &fakeSink{},
 			Options{})
-		if !errors.Is(err, refused) || res.Ended != SourceFailed || res.Stored != 3 {
+		if !errors.Is(err, refused) || res.Ended != sourceFailed || res.Stored != 3 {
 			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
 		}
 	})
 	t.Run("the source cannot change", func(t *testing.T) {
 		res, err := recordFakeSource(t,
 			fixedSource{&fakeSource{clocked: true, steps: slices.Concat(run(0, 3, 0), change(large))}})
-		if !errors.Is(err, capture.ErrFormatChanged) || res.Ended != SourceFailed || res.Stored != 3 {
+		if !errors.Is(err, capture.ErrFormatChanged) || res.Ended != sourceFailed || res.Stored != 3 {
 			t.Errorf("%v, ended %s, %d stored", err, res.Ended, res.Stored)
 		}
 	})
@@ -285,7 +285,7 @@ func TestWriteErrorAtAFormatChange(t *testing.T) {
 				steps: slices.Concat(run(0, 3, 0), change(large), run(5, 7, frame.FormatChange), change(small),
 					run(9, 10, 0))}
 			res, err := recordFake(t, t.Context(), src, tc.sink, Options{})
-			if !errors.Is(err, errDisk) || res.Ended != WriteFailed || res.Stored != tc.stored || res.Last != tc.last {
+			if !errors.Is(err, errDisk) || res.Ended != writeFailed || res.Stored != tc.stored || res.Last != tc.last {
 				t.Errorf("%v, ended %s, %+v", err, res.Ended, res.Account)
 			}
 			if len(src.steps) == 0 {
@@ -352,7 +352,7 @@ func TestKeepLastAcrossFormatChanges(t *testing.T) {
 				frames = append(frames, s.Frames)
 			}
 			if res.First != tc.first || res.Last != 229 || res.Stored != tc.stored ||
-				!slices.Equal(frames, tc.segments) || !res.Balanced() {
+				!slices.Equal(frames, tc.segments) || !res.balanced() {
 				t.Errorf("%+v in segments of %v frames, want %d from %d on in %v", res.Account, frames, tc.stored,
 					tc.first, tc.segments)
 			}
@@ -388,7 +388,7 @@ func TestCopyKeepsSegments(t *testing.T) {
 	if err = errors.Join(err, dst.Close()); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Summarize(filepath.Join(dir, "b.eid"))
+	kept, err := summarize(filepath.Join(dir, "b.eid"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// Summarize returns the result of Record for an existing file, as far as the file contains it.
-func Summarize(path string) (Result, error) {
+// summarize returns the result of Record for an existing file, as far as the file contains it.
+func summarize(path string) (Result, error) {
 	r, err := recording.Open(path)
 	if err != nil {
 		return Result{}, err

@@ -25,12 +25,12 @@ func TestUnknownCausesAreCounted(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	res, err := Summarize(path)
+	res, err := summarize(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := (Account{First: 3, Last: 7, Total: 5, Missing: 5, Lost: []Loss{{255, 5}}}); !reflect.DeepEqual(
-		res.Account, want) || !res.Balanced() {
+		res.Account, want) || !res.balanced() {
 		t.Errorf("account %+v, want %+v", res.Account, want)
 	}
 }

@@ -69,8 +69,8 @@ func TestVMKilledWhileRecording(t *testing.T) {
 	if err != nil || len(report.Problems) > 0 || report.Checked != rep.Kept || !report.Complete {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
-	res, err := Summarize(path)
-	if err != nil || !res.Balanced() || !res.Clocked {
+	res, err := summarize(path)
+	if err != nil || !res.balanced() || !res.Clocked {
 		t.Errorf("%+v, %v", res.Account, err)
 	}
 	t.Logf("kept %d frames, cut off %d bytes; %d stored + %d missing = %d", rep.Kept, rep.Removed, res.Stored,

@@ -65,7 +65,7 @@ type watch struct {
 	out     changeTeller
 	behind  atomic.Bool
 	next    int // number of the next frame to show; of the goroutine that shows
-	at      atomic.Pointer[lookout]
+	at      atomic.Pointer[watchPump]
 
 	returns bool
 	away    bool // it was given up, and comes back at back; of the pump, as is what follows
@@ -88,7 +88,7 @@ func newWatch(w Watcher, out sink, fill func() float64) *watch {
 	return &watch{watcher: w, out: teller, returns: returns, pause: returnAfter}
 }
 
-// end marks the end of the frames for the watcher. All lookouts have returned.
+// end marks the end of the frames for the watcher. All pumps have returned.
 func (w *watch) end() {
 	if w != nil {
 		w.watcher.End(w.next, w.behind.Load())
@@ -106,21 +106,21 @@ func (w *watch) guard() {
 	}
 }
 
-// lookout shows a stage's frames to the watcher, on a goroutine of its own.
-type lookout struct {
+// watchPump shows a stage's frames to the watcher, on a goroutine of its own.
+type watchPump struct {
 	*watch
 	ring    *capture.Ring
 	layout  *frame.Layout
 	clocked bool
 	ownTime bool
 	clock   timeline.Clock
-	queue   chan *sight // of frames that were written
-	free    chan *sight
+	queue   chan *watchedFrame // of frames that were written
+	free    chan *watchedFrame
 	done    chan struct{}
 }
 
-// sight is a frame on its way to the watcher.
-type sight struct {
+// watchedFrame is a frame on its way to the watcher.
+type watchedFrame struct {
 	lease  *ringbuf.Lease[frame.Meta]
 	step   frame.Step
 	change frame.Change
@@ -128,8 +128,8 @@ type sight struct {
 	came   timeline.Time
 }
 
-// newLookout begins to show a stage's frames. It returns nil where nobody watches.
-func (w *watch) newLookout(s *stage) *lookout {
+// newWatchPump begins to show a stage's frames. It returns nil where nobody watches.
+func (w *watch) newWatchPump(s *stage) *watchPump {
 	if w == nil || w.behind.Load() && !w.returns {
 		return nil
 	}
@@ -139,12 +139,12 @@ func (w *watch) newLookout(s *stage) *lookout {
 	}
 	waiting := max(1, s.ring.Slots()/watchPart)
 	all := waiting + 1 // the one that is shown
-	l := &lookout{
+	l := &watchPump{
 		watch: w, ring: s.ring, layout: layout, clocked: s.info.Clocked, ownTime: s.info.OwnClock, clock: s.clock,
-		queue: make(chan *sight, all), free: make(chan *sight, all), done: make(chan struct{}),
+		queue: make(chan *watchedFrame, all), free: make(chan *watchedFrame, all), done: make(chan struct{}),
 	}
 	for range all {
-		l.free <- &sight{rows: make([][]byte, 0, len(layout.Rows))}
+		l.free <- &watchedFrame{rows: make([][]byte, 0, len(layout.Rows))}
 	}
 	w.at.Store(l)
 	go l.show()
@@ -154,7 +154,7 @@ func (w *watch) newLookout(s *stage) *lookout {
 // write hands a frame to the sink, as WriteFrame, and then to the watcher. It belongs to the pump
 // and allocates nothing once spans have found room. watched is false, and nothing is done, where
 // the watcher was given up.
-func (l *lookout) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Meta) (watched bool, err error) {
+func (l *watchPump) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Meta) (watched bool, err error) {
 	s := l.room()
 	if s == nil {
 		return false, nil
@@ -174,8 +174,8 @@ func (l *lookout) write(number int, lease *ringbuf.Lease[frame.Meta], m frame.Me
 	return true, nil
 }
 
-// room returns a sight to fill, or nil if the watcher is given up or must be.
-func (l *lookout) room() *sight {
+// room returns a watchedFrame to fill, or nil if the watcher is given up or must be.
+func (l *watchPump) room() *watchedFrame {
 	if l == nil || l.behind.Load() && !l.comeBack() {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (l *lookout) room() *sight {
 }
 
 // comeBack has a watcher that was given up come back, if it does such and its time has come.
-func (l *lookout) comeBack() bool {
+func (l *watchPump) comeBack() bool {
 	if !l.returns {
 		return false
 	}
@@ -212,10 +212,10 @@ func (l *lookout) comeBack() bool {
 }
 
 // crowded reports whether a ring that must not lose anything is half full.
-func (l *lookout) crowded() bool { return l.clocked && l.ring.Fill() > watchRing }
+func (l *watchPump) crowded() bool { return l.clocked && l.ring.Fill() > watchRing }
 
 // giveUp gives back what the watcher has not looked at. Any goroutine may call it.
-func (l *lookout) giveUp() {
+func (l *watchPump) giveUp() {
 	if !l.behind.Swap(true) {
 		if w, ok := l.watcher.(givenUpWatcher); ok {
 			w.GivenUp()
@@ -236,7 +236,7 @@ func (l *lookout) giveUp() {
 }
 
 // show is the goroutine.
-func (l *lookout) show() {
+func (l *watchPump) show() {
 	defer close(l.done)
 	for s := range l.queue {
 		if !l.behind.Load() {
@@ -250,7 +250,7 @@ func (l *lookout) show() {
 }
 
 // look makes the step's image a view of the frame.
-func (s *sight) look(layout *frame.Layout) {
+func (s *watchedFrame) look(layout *frame.Layout) {
 	pix := s.lease.Bytes()
 	s.rows = s.rows[:0]
 	for y := range layout.Rows {
@@ -260,7 +260,7 @@ func (s *sight) look(layout *frame.Layout) {
 }
 
 // close says that the stage has no more frames. It belongs to the pump.
-func (l *lookout) close() {
+func (l *watchPump) close() {
 	if l != nil {
 		close(l.queue)
 	}
@@ -268,7 +268,7 @@ func (l *lookout) close() {
 
 // wait waits until the watcher holds no frame of the stage. One that is slow is given up where the
 // signal comes back meanwhile.
-func (l *lookout) wait(hurry bool) {
+func (l *watchPump) wait(hurry bool) {
 	if l == nil {
 		return
 	}

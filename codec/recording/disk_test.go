@@ -76,7 +76,7 @@ func writeUntilFull(t *testing.T, tale *tale, d *memDisk) (leases []*lease) {
 			t.Fatalf("close: %v, want ENOSPC", err)
 		}
 	}
-	if err := w.WriteFrame(tale.frames[0].pix, tale.frames[0].meta, nil); !errors.Is(err, ErrClosed) {
+	if err := w.WriteFrame(tale.frames[0].pix, tale.frames[0].meta, nil); !errors.Is(err, errClosed) {
 		t.Errorf("write after close: %v", err)
 	}
 	return leases

@@ -129,7 +129,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(other, append(b, b...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]error{text: ErrNotRecording, other: ErrVersion,
+	for path, want := range map[string]error{text: ErrNotRecording, other: errVersion,
 		filepath.Join(dir, "none"): fs.ErrNotExist} {
 		if _, err := Open(path); !errors.Is(err, want) {
 			t.Errorf("open %s: %v, want %v", filepath.Base(path), err, want)

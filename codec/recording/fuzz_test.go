@@ -133,7 +133,7 @@ func readAll(t *testing.T, r *Reader) {
 	}
 	for p.Next() {
 		p.Image()
-		p.Previous()
+		p.previous()
 	}
 	p.Close()
 	for tl := r.Timeline(0, r.Frames()); tl.Next(); {

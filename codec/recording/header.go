@@ -23,8 +23,8 @@ var fileMagic = [8]byte{0x89, 'E', 'I', 'D', '\r', '\n', 0x1a, '\n'}
 // ErrNotRecording means that a file is not a recording.
 var ErrNotRecording = errors.New("not an Eideticker recording")
 
-// ErrVersion says that a recording needs a newer program.
-var ErrVersion = errors.New("recording needs a newer version of eideticker")
+// errVersion says that a recording needs a newer program.
+var errVersion = errors.New("recording needs a newer version of eideticker")
 
 // fileHeader is the first block of a file, written once and twice over.
 type fileHeader struct {
@@ -76,10 +76,10 @@ func parseFileHeader(b []byte) (fileHeader, error) {
 		return h, &CorruptError{0, "file header fails its checksum"}
 	}
 	if v := le.Uint16(b[10:]); v > formatVersion {
-		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", ErrVersion, v, formatVersion)
+		return h, fmt.Errorf("%w: format version %d, this program reads up to %d", errVersion, v, formatVersion)
 	}
 	if c := le.Uint16(b[12:]); c != codecRowDelta {
-		return h, fmt.Errorf("%w: codec %d, this program reads rowdelta+lz4 (%d)", ErrVersion,
+		return h, fmt.Errorf("%w: codec %d, this program reads rowdelta+lz4 (%d)", errVersion,
 			c, codecRowDelta)
 	}
 	copy(h.id[:], b[16:])

@@ -373,7 +373,7 @@ func (r *Reader) addValue(h recordHeader, head []byte, interval int32, headAt ui
 		return err
 	}
 	total := rawSize(v.blocks)
-	if total > MaxMetadata || h.typ == typeEvent && total > timeline.MaxEventData {
+	if total > maxMetadata || h.typ == typeEvent && total > timeline.MaxEventData {
 		return fmt.Errorf("carries %d bytes", total)
 	}
 	place := valuePlace{offset: h.offset, bodyLen: h.bodyLen, interval: interval, headAt: headAt, headLen: h.headLen}

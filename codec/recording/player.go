@@ -15,7 +15,7 @@ import (
 // by one goroutine and must be closed.
 //
 // A frame is larger than a processor's own cache. A caller that reads its rows from top to bottom
-// can use [Player.Begin] instead of [Player.Next]. [Player.Fill] then unpacks each row just before
+// can use Player.begin instead of [Player.Next]. Player.fillRows then unpacks each row just before
 // it is read.
 type Player struct {
 	r      *Reader
@@ -67,13 +67,13 @@ func (r *Reader) Play(from, to int) (*Player, error) {
 // Next decodes the next frame, and reports whether there is one: at the end, and at a frame that
 // cannot be read, it is false.
 func (p *Player) Next() bool {
-	return p.Begin() && p.Fill(len(p.image.Rows)) == nil
+	return p.begin() && p.fillRows(len(p.image.Rows)) == nil
 }
 
-// Begin goes to the next frame as Next does. Fill unpacks its changed parts later.
-func (p *Player) Begin() bool {
+// begin goes to the next frame as Next does. fillRows unpacks its changed parts later.
+func (p *Player) begin() bool {
 	if p.current != nil { // the next frame is made of it
-		if p.Fill(len(p.image.Rows)) != nil {
+		if p.fillRows(len(p.image.Rows)) != nil {
 			return false
 		}
 		p.idle = append(p.idle, p.current)
@@ -102,9 +102,9 @@ func (p *Player) Begin() bool {
 	return p.fail(err) == nil
 }
 
-// Fill unpacks the changed parts of the current frame's rows before the given one, if that has not
-// been done. Changed bytes in later rows are undefined.
-func (p *Player) Fill(rows int) error {
+// fillRows unpacks the changed parts of the current frame's rows before the given one, at most
+// once. Changed bytes in later rows are undefined.
+func (p *Player) fillRows(rows int) error {
 	if p.err != nil {
 		return p.err
 	}
@@ -220,18 +220,18 @@ func (p *Player) Number() int { return p.number }
 func (p *Player) Meta() frame.Meta { return p.meta }
 
 // Image returns the current frame. It is valid, and must not be changed, until the next call of
-// Next or Begin.
+// Next or begin.
 func (p *Player) Image() frame.Image { return p.image }
 
-// Previous returns the frame before the current one, valid as long. ok is false for the first frame
+// previous returns the frame before the current one, valid as long. ok is false for the first frame
 // of a segment.
-func (p *Player) Previous() (m frame.Image, ok bool) {
+func (p *Player) previous() (m frame.Image, ok bool) {
 	return p.prev, p.number > p.r.segments[p.seg].First
 }
 
-// Change returns how the current frame differs from the one before it, valid until the next call of
-// Next. In the first frame of a segment everything is changed.
-func (p *Player) Change() *frame.Change { return &p.change }
+// lastChange returns how the current frame differs from the one before it. It is valid until the
+// next call of Next. In the first frame of a segment everything is changed.
+func (p *Player) lastChange() *frame.Change { return &p.change }
 
 // Err returns why Next stopped before the last frame, or nil.
 func (p *Player) Err() error { return p.err }
@@ -258,6 +258,6 @@ func (p *Player) Close() error {
 		p.idle, p.pending, p.current = nil, nil, nil
 	}
 	p.closed = true
-	p.err = fmt.Errorf("player: %w", ErrClosed)
+	p.err = fmt.Errorf("player: %w", errClosed)
 	return nil
 }

@@ -74,7 +74,7 @@ func TestPlayersSideBySide(t *testing.T) {
 			next := p.Next
 			lazily := rng.IntN(2) == 0
 			if lazily {
-				next = p.Begin
+				next = p.begin
 			}
 			if !next() {
 				if p.Err() != nil || p.next != len(all) {
@@ -86,7 +86,7 @@ func TestPlayersSideBySide(t *testing.T) {
 			}
 			if lazily { // some rows, and more, and perhaps all
 				for rows := 0; rows < len(r.segments[0].Layout.Rows); rows += rng.IntN(40) {
-					if err := p.Fill(rows); err != nil {
+					if err := p.fillRows(rows); err != nil {
 						t.Fatal(err)
 					}
 					checkRows(t, frame.Image{Layout: p.Image().Layout, Rows: p.Image().Rows[:rows]}, all[p.next])
@@ -97,7 +97,7 @@ func TestPlayersSideBySide(t *testing.T) {
 			} else {
 				checkRows(t, p.Image(), all[p.next])
 			}
-			if before, ok := p.Previous(); ok {
+			if before, ok := p.previous(); ok {
 				checkRows(t, before, all[p.next-1])
 			}
 			p.next++

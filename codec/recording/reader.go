@@ -178,7 +178,7 @@ func (r *Reader) readHeader() error {
 		return fmt.Errorf("read recording: %w", err)
 	}
 	h, err := parseFileHeader(b[:n])
-	if err != nil && n == dataStart && !errors.Is(err, ErrVersion) {
+	if err != nil && n == dataStart && !errors.Is(err, errVersion) {
 		var again error
 		if h, again = parseFileHeader(b[headerSize:]); again == nil {
 			r.damage = append(r.damage, Damage{0, headerSize, "first copy of the file header"})

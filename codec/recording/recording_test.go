@@ -151,7 +151,7 @@ func TestEveryFrameComesBack(t *testing.T) {
 // TestAhead shows the writer frames before they are written: those that come then, and others.
 func TestAhead(t *testing.T) {
 	f := format(t, frame.BGR4, 64, 40, 0)
-	all, others := film(t, 9, f, 120), film(t, 10, f, MostAhead)
+	all, others := film(t, 9, f, 120), film(t, 10, f, MaxAhead)
 	rng := rand.New(rand.NewPCG(9, 9))
 	d := &memDisk{}
 	w := newWriter(d, testOptions())
@@ -162,9 +162,9 @@ func TestAhead(t *testing.T) {
 	for i, pix := range all {
 		switch rng.IntN(4) {
 		case 0:
-			w.Ahead(all[i:min(i+1+rng.IntN(MostAhead+1), len(all))])
+			w.Ahead(all[i:min(i+1+rng.IntN(MaxAhead+1), len(all))])
 		case 1: // the second is not the next frame
-			w.Ahead([][]byte{pix, others[i%MostAhead], pix})
+			w.Ahead([][]byte{pix, others[i%MaxAhead], pix})
 		case 2: // nothing of it comes
 			w.Ahead(others)
 		}
@@ -218,11 +218,11 @@ func checkFrames(t *testing.T, r *Reader, all [][]byte) {
 			if !tl.Next() {
 				t.Fatal(tl.Err())
 			}
-			if fmt.Sprint(*tl.Change()) != fmt.Sprint(*p.Change()) {
+			if fmt.Sprint(*tl.Change()) != fmt.Sprint(*p.lastChange()) {
 				t.Fatalf("frame %d: timeline and player tell of different changes", n)
 			}
 			if n > 0 {
-				checkChange(t, p.Image().Layout, all[n-1], all[n], p.Change())
+				checkChange(t, p.Image().Layout, all[n-1], all[n], p.lastChange())
 			}
 			n++
 		}

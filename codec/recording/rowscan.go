@@ -13,8 +13,8 @@ const (
 	bandBytes    = 1 << 18 // of a frame that are claimed at once; those of two frames stay in a processor's own cache
 )
 
-// MostAhead is how many frames [Writer.Ahead] takes at once.
-const MostAhead = 4
+// MaxAhead is how many frames [Writer.Ahead] takes at once.
+const MaxAhead = 4
 
 // rowScan compares the rows of frames, each with the previous frame, on several goroutines. A
 // goroutine claims a band of rows of all queued frames. Each row then leaves memory once and not
@@ -33,8 +33,8 @@ type rowScan struct {
 	done     atomic.Int32  // claims whose rows have been compared
 	finished chan struct{} // told by a helper that did the last one
 
-	scans [MostAhead]*rowdelta.Scan // of the planner alone
-	used  int                       // frames whose scans have been taken
+	scans [MaxAhead]*rowdelta.Scan // of the planner alone
+	used  int                      // frames whose scans have been taken
 
 	wake []chan struct{}
 	wg   sync.WaitGroup
@@ -49,7 +49,7 @@ type comparison struct {
 // start makes helpers ready.
 func (s *rowScan) start(helpers int) {
 	s.finished = make(chan struct{}, 1)
-	s.frames = make([]comparison, 0, MostAhead)
+	s.frames = make([]comparison, 0, MaxAhead)
 	for range helpers {
 		wake := make(chan struct{}, 1)
 		s.wake = append(s.wake, wake)

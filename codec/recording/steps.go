@@ -32,9 +32,9 @@ func (r *Reader) Steps(from, to int) iter.Seq2[*frame.Step, error] {
 }
 
 // Unfold is Steps for those who look at rows from top to bottom: rows of a step's image are there
-// once its Fill has been called.
+// once its fillRows has been called.
 func (r *Reader) Unfold(from, to int) iter.Seq2[*frame.Step, error] {
-	return r.steps(from, to, (*Player).Begin, (*Player).Fill)
+	return r.steps(from, to, (*Player).begin, (*Player).fillRows)
 }
 
 func (r *Reader) steps(from, to int, next func(*Player) bool, fill func(*Player, int) error) iter.Seq2[*frame.Step,
@@ -46,14 +46,14 @@ func (r *Reader) steps(from, to int, next func(*Player) bool, fill func(*Player,
 			return
 		}
 		defer p.Close()
-		step := frame.Step{Change: p.Change()}
+		step := frame.Step{Change: p.lastChange()}
 		if fill != nil {
 			step.Fill = func(rows int) error { return fill(p, rows) }
 		}
 		for next(p) {
 			step.Number, step.Meta, step.Image = p.Number(), p.Meta(), p.Image()
 			step.Previous = frame.Image{Layout: step.Image.Layout}
-			if previous, ok := p.Previous(); ok {
+			if previous, ok := p.previous(); ok {
 				step.Previous = previous
 			}
 			if !yield(&step, nil) {

@@ -187,7 +187,7 @@ func (tale *tale) play(r *Reader) error {
 		if err := tale.frames[p.Number()].is(p.Image()); err != nil {
 			return fmt.Errorf("played frame %d: %w", p.Number(), err)
 		}
-		if !tl.Next() || !reflect.DeepEqual(*tl.Change(), *p.Change()) {
+		if !tl.Next() || !reflect.DeepEqual(*tl.Change(), *p.lastChange()) {
 			return fmt.Errorf("frame %d: timeline differs from player: %v", p.Number(), tl.Err())
 		}
 	}

@@ -59,7 +59,7 @@ func TestMetadataIsBounded(t *testing.T) {
 	// the values of b, c and d fit beside that of a
 	values := []string{"a", "a", "a", "a", "a", "a", "b", "c", "d", "e"}
 	for _, name := range values {
-		if err := w.Metadata(name, blanks(MaxMetadata)); err != nil {
+		if err := w.Metadata(name, blanks(maxMetadata)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -100,8 +100,8 @@ type writerStats struct {
 	bytesIn, bytesOut                                                               atomic.Int64
 }
 
-// ErrClosed is returned by a writer that was closed.
-var ErrClosed = os.ErrClosed
+// errClosed is returned by a writer that was closed.
+var errClosed = os.ErrClosed
 
 // Create starts a recording in a new file.
 func Create(path string, o Options) (*Writer, error) {
@@ -181,7 +181,7 @@ func (w *Writer) Stats() Stats {
 func (w *Writer) begin() error {
 	w.mu.Lock()
 	if w.closed {
-		return fmt.Errorf("recording: %w", ErrClosed)
+		return fmt.Errorf("recording: %w", errClosed)
 	}
 	return w.sink.error()
 }
@@ -247,7 +247,7 @@ func (w *Writer) resize(l *frame.Layout) {
 	}
 }
 
-// Ahead announces the pixels of up to MostAhead frames that WriteFrame gets next, in that order.
+// Ahead announces the pixels of up to MaxAhead frames that WriteFrame gets next, in that order.
 // They must not change until then. Comparing frames together is faster than one by one. It has no
 // other effect.
 func (w *Writer) Ahead(pixels [][]byte) {
@@ -257,7 +257,7 @@ func (w *Writer) Ahead(pixels [][]byte) {
 		return
 	}
 	n := 0
-	for n < min(len(pixels), MostAhead) && len(pixels[n]) == w.layout.Size {
+	for n < min(len(pixels), MaxAhead) && len(pixels[n]) == w.layout.Size {
 		n++
 	}
 	if n > 0 {
@@ -461,8 +461,8 @@ func (w *Writer) Event(e timeline.Event) error {
 	return nil
 }
 
-// MaxMetadata is how many bytes of JSON one metadata value may have.
-const MaxMetadata = 16 << 20
+// maxMetadata is how many bytes of JSON one metadata value may have.
+const maxMetadata = 16 << 20
 
 // Metadata records a named JSON value that belongs to the recording as a whole. A later value of
 // the same name replaces it.
@@ -471,8 +471,8 @@ func (w *Writer) Metadata(name string, value json.RawMessage) error {
 	if err := e.Validate(); err != nil {
 		return fmt.Errorf("metadata name: %w", err)
 	}
-	if len(value) > MaxMetadata || !json.Valid(value) {
-		return fmt.Errorf("metadata %q: not JSON, or %d bytes and more than %d", name, len(value), MaxMetadata)
+	if len(value) > maxMetadata || !json.Valid(value) {
+		return fmt.Errorf("metadata %q: not JSON, or %d bytes and more than %d", name, len(value), maxMetadata)
 	}
 	defer w.mu.Unlock()
 	if err := w.begin(); err != nil {

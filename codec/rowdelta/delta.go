@@ -47,8 +47,8 @@ type Delta struct {
 	cut bool // the next row starts a run of its own: it has another length than the one before
 }
 
-// Reset empties the delta and keeps its memory.
-func (d *Delta) Reset() {
+// reset empties the delta and keeps its memory.
+func (d *Delta) reset() {
 	d.Runs, d.Spans, d.Raw = d.Runs[:0], d.Spans[:0], 0
 }
 

@@ -124,19 +124,19 @@ func TestPackUnpack(t *testing.T) {
 			for _, size := range []int{1, 15, 16, 17, 100, 4096, 65535, 65536, BlockSize, 3 * BlockSize} {
 				src := make([]byte, size)
 				fill(src)
-				for a := Smallest; a <= Uncompress; a++ {
+				for a := Smallest; a <= uncompress; a++ {
 					dst := make([]byte, PackBound(size))
 					n, err := p.Pack(src, dst, a)
 					if err != nil {
 						t.Fatal(err)
 					}
 					if n == 0 {
-						if name == "zeros" && size >= 100 && a < Uncompress {
+						if name == "zeros" && size >= 100 && a < uncompress {
 							t.Errorf("%d zeros are not compressed at %d", size, a)
 						}
 						continue
 					}
-					if n >= size || a == Uncompress {
+					if n >= size || a == uncompress {
 						t.Errorf("%d bytes packed into %d at %d", size, n, a)
 					}
 					got := make([]byte, size)
@@ -156,13 +156,13 @@ func TestAcceleration(t *testing.T) {
 	last := 0
 	for i := range 1001 {
 		a := Acceleration(float64(i) / 1000)
-		if a < last || a < Smallest || a > Uncompress {
+		if a < last || a < Smallest || a > uncompress {
 			t.Fatalf("pressure %v gives %d after %d", float64(i)/1000, a, last)
 		}
 		last = a
 	}
-	if Acceleration(-1) != Smallest || Acceleration(0) != Smallest || Acceleration(1) != Uncompress ||
-		Acceleration(7) != Uncompress {
+	if Acceleration(-1) != Smallest || Acceleration(0) != Smallest || Acceleration(1) != uncompress ||
+		Acceleration(7) != uncompress {
 		t.Error("the ends are not the smallest and none")
 	}
 }

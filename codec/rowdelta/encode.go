@@ -59,7 +59,7 @@ func (e *Encoder) Shift() int32 { return e.shift }
 // EncodeScanned is [Encoder.Encode] for a frame of which s has compared every row with prev. With a
 // nil prev s is not used.
 func (e *Encoder) EncodeScanned(prev, cur []byte, s *Scan, d *Delta, firstBlock int64) uint64 {
-	d.Reset()
+	d.reset()
 	if prev == nil {
 		e.storeAll(cur, d)
 	} else {
@@ -74,7 +74,7 @@ func (e *Encoder) EncodeScanned(prev, cur []byte, s *Scan, d *Delta, firstBlock 
 
 // Restore fills d with all rows of the last frame, so that its places become those of one delta.
 func (e *Encoder) Restore(cur []byte, d *Delta, firstBlock int64) {
-	d.Reset()
+	d.reset()
 	e.storeAll(cur, d)
 	e.hash = sumHashes(e.hashes, e.sum)
 	e.places.Apply(d, firstBlock)

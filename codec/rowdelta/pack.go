@@ -14,8 +14,8 @@ type Packer struct {
 // Compression that a packer is asked for. Higher is faster and larger.
 const (
 	Smallest   = 1  // LZ4 acceleration 1
-	Fastest    = 16 // LZ4 acceleration 16
-	Uncompress = 17 // store as it is
+	fastest    = 16 // LZ4 acceleration 16
+	uncompress = 17 // store as it is
 )
 
 // Acceleration returns the compression level for a pressure. 0 means enough time. 1 means that
@@ -23,11 +23,11 @@ const (
 func Acceleration(pressure float64) int {
 	switch {
 	case pressure >= 0.75:
-		return Uncompress
+		return uncompress
 	case pressure <= 0.25:
 		return Smallest
 	}
-	return Smallest + int((pressure-0.25)*2*(Fastest-Smallest)+0.5)
+	return Smallest + int((pressure-0.25)*2*(fastest-Smallest)+0.5)
 }
 
 // PackBound is how many bytes dst of [Packer.Pack] must hold for a block of n.
@@ -42,7 +42,7 @@ const (
 // better stored as it is. A large block is tried at two places first, so that noise does not cost a
 // full attempt.
 func (p *Packer) Pack(src, dst []byte, acceleration int) (int, error) {
-	if acceleration >= Uncompress || len(src) < 16 {
+	if acceleration >= uncompress || len(src) < 16 {
 		return 0, nil
 	}
 	p.lz.Acceleration = acceleration

@@ -26,8 +26,8 @@ const (
 	formNewHidden
 )
 
-// ErrDelta is wrapped by every error about bytes that are not a delta.
-var ErrDelta = errors.New("bad row delta")
+// errDelta is wrapped by every error about bytes that are not a delta.
+var errDelta = errors.New("bad row delta")
 
 // Append appends the delta's bytes to dst.
 func (d *Delta) Append(dst []byte) []byte {
@@ -67,7 +67,7 @@ func appendSpans(dst []byte, spans []Span) []byte {
 // Parse reads a delta for frames of the layout and checks all of it; src must hold nothing else.
 // Memory stays bounded by the layout's rows, whatever src says.
 func (d *Delta) Parse(src []byte, l *frame.Layout) error {
-	d.Reset()
+	d.reset()
 	p := parser{src: src}
 	for row, rows := 0, len(l.Rows); row < rows; {
 		tag := p.uvarint()
@@ -184,7 +184,7 @@ func (p *parser) varint() int64 {
 
 func (p *parser) fail(format string, args ...any) error {
 	if p.bad {
-		return fmt.Errorf("%w: ends within a number at byte %d", ErrDelta, p.at)
+		return fmt.Errorf("%w: ends within a number at byte %d", errDelta, p.at)
 	}
-	return fmt.Errorf("%w: "+format+" (byte %d)", append(append([]any{ErrDelta}, args...), p.at)...)
+	return fmt.Errorf("%w: "+format+" (byte %d)", append(append([]any{errDelta}, args...), p.at)...)
 }

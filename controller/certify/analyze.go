@@ -11,24 +11,24 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// AnalyzeFile analyses the recording at path; see Analyze.
-func AnalyzeFile(ctx context.Context, path string) (*Report, error) {
+// analyzeFile analyses the recording at path; see analyzeRecording.
+func analyzeFile(ctx context.Context, path string) (*Report, error) {
 	r, err := recording.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close() // was only read
-	rep, err := Analyze(ctx, r)
+	rep, err := analyzeRecording(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("analyse the recording: %w", err)
 	}
 	return rep, nil
 }
 
-// Analyze says what a path did to the pictures that a recording made by [Run] holds. The error is
+// analyzeRecording reports how a path changed the pictures in a recording of [Run]. The error is
 // about a recording that cannot be judged at all; a path that shows nothing of what was played
 // fails in the report.
-func Analyze(ctx context.Context, r *recording.Reader) (*Report, error) {
+func analyzeRecording(ctx context.Context, r *recording.Reader) (*Report, error) {
 	e, err := readEvidence(r)
 	if err != nil {
 		return nil, err

@@ -70,8 +70,8 @@ const deviceMetadata = "v4l2.device"
 // serverMetadata is the same of an X display, by capture/x11.
 const serverMetadata = "x11.server"
 
-// Identify names the device and the mode of an opened source.
-func Identify(info capture.Info) (Device, Recorded) {
+// identify names the device and the mode of an opened source.
+func identify(info capture.Info) (Device, Recorded) {
 	before, _, _ := strings.Cut(info.URI, "?")
 	kind, path, _ := strings.Cut(before, ":")
 	if kind == "x11" {
@@ -119,18 +119,18 @@ func (d Device) key() string {
 // Store is a folder of certificates.
 type Store struct{ Dir string }
 
-// StoreVariable is the environment variable that names the store's folder.
-const StoreVariable = "EIDETICKER_CERTIFICATES"
+// storeVariable is the environment variable that names the store's folder.
+const storeVariable = "EIDETICKER_CERTIFICATES"
 
 // DefaultStore is where certificates are kept: in the folder that the environment names, or with
 // the user's settings.
 func DefaultStore() (Store, error) {
-	if dir := os.Getenv(StoreVariable); dir != "" {
+	if dir := os.Getenv(storeVariable); dir != "" {
 		return Store{dir}, nil
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return Store{}, fmt.Errorf("find the folder of certificates, which %s may name: %w", StoreVariable, err)
+		return Store{}, fmt.Errorf("find the folder of certificates, which %s may name: %w", storeVariable, err)
 	}
 	return Store{filepath.Join(dir, "eideticker", "certificates")}, nil
 }
@@ -206,9 +206,9 @@ type Filed struct {
 // maxCertificate bounds a file that is read as a certificate.
 const maxCertificate = 1 << 20
 
-// All returns the store's certificates, the newest first. A folder that is missing has none; files
+// all returns the store's certificates, the newest first. A folder that is missing has none; files
 // that are no certificates are left out.
-func (s Store) All() ([]Filed, error) {
+func (s Store) all() ([]Filed, error) {
 	names, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -259,10 +259,10 @@ func readCertificate(path string) (Filed, error) {
 	return f, nil
 }
 
-// Find returns the newest certificate of a device in a mode, and in which other modes it is
+// find returns the newest certificate of a device in a mode, and in which other modes it is
 // certified.
-func (s Store) Find(d Device, m Recorded) (found Filed, ok bool, others []Recorded, err error) {
-	all, err := s.All()
+func (s Store) find(d Device, m Recorded) (found Filed, ok bool, others []Recorded, err error) {
+	all, err := s.all()
 	if err != nil {
 		return Filed{}, false, nil, err
 	}
@@ -280,7 +280,7 @@ func (s Store) Find(d Device, m Recorded) (found Filed, ok bool, others []Record
 
 // Of returns all certificates of a device, of any of its inputs where none is named.
 func (s Store) Of(d Device) ([]Filed, error) {
-	all, err := s.All()
+	all, err := s.all()
 	return slices.DeleteFunc(all, func(f Filed) bool {
 		if d.Input == "" {
 			f.Device.Input = ""
@@ -322,11 +322,11 @@ func Needed(info capture.Info) bool {
 	return kind == "v4l2" || kind == "x11"
 }
 
-// StandingOf says whether a source is certified in its mode. What goes wrong on the way leaves it
+// standingOf says whether a source is certified in its mode. What goes wrong on the way leaves it
 // uncertified, and says so.
-func (s Store) StandingOf(info capture.Info) Standing {
-	d, m := Identify(info)
-	f, ok, others, err := s.Find(d, m)
+func (s Store) standingOf(info capture.Info) Standing {
+	d, m := identify(info)
+	f, ok, others, err := s.find(d, m)
 	switch {
 	case err != nil:
 		return Standing{Why: err.Error()}
@@ -348,7 +348,7 @@ func Metadata(info capture.Info) []capture.Metadata {
 	if s, err := DefaultStore(); err != nil {
 		standing.Why = err.Error()
 	} else {
-		standing = s.StandingOf(info)
+		standing = s.standingOf(info)
 	}
 	b, err := json.Marshal(standing)
 	if err != nil {
@@ -357,8 +357,8 @@ func Metadata(info capture.Info) []capture.Metadata {
 	return []capture.Metadata{{Name: analyze.CertificateMetadata, Value: b}}
 }
 
-// Text says it in a few words.
-func (s Standing) Text() string {
+// text says it in a few words.
+func (s Standing) text() string {
 	if !s.Certified {
 		return "not certified: " + s.Why
 	}
@@ -372,12 +372,12 @@ func StandingText(value json.RawMessage) string {
 	if err := json.Unmarshal(value, &s); err != nil {
 		return "cannot be read: " + err.Error()
 	}
-	return s.Text()
+	return s.text()
 }
 
 // NewCertificate puts a report on record.
 func NewCertificate(info capture.Info, program string, date time.Time, r *Report) Certificate {
-	d, m := Identify(info)
+	d, m := identify(info)
 	return Certificate{Version: certificateVersion, Date: date.UTC().Truncate(time.Second), Program: program, Device: d,
 		Mode: m, Verdict: r.Verdict, Report: r}
 }

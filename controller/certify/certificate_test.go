@@ -38,7 +38,7 @@ func card(t *testing.T, path, bus string, height int) capture.Info {
 func TestCertificateIsFound(t *testing.T) {
 	s := Store{filepath.Join(t.TempDir(), "a", "b")}
 	day := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
-	if got := s.StandingOf(card(t, "/dev/video0", "usb-1", 720)); got.Certified || got.Why == "" {
+	if got := s.standingOf(card(t, "/dev/video0", "usb-1", 720)); got.Certified || got.Why == "" {
 		t.Errorf("in an empty store: %+v", got)
 	}
 	path, err := s.Save(NewCertificate(card(t, "/dev/video0", "usb-1", 720), "p", day, &Report{Verdict: Remark}))
@@ -57,7 +57,7 @@ func TestCertificateIsFound(t *testing.T) {
 		{"in another mode", card(t, "/dev/video0", "usb-1", 1080), false, "1280x720 BGR4 at 60/s"},
 		{"a display", capture.Info{URI: "x11::9", Format: card(t, "", "", 720).Format}, false, "no certificate"},
 	} {
-		got := s.StandingOf(tc.info)
+		got := s.standingOf(tc.info)
 		if got.Certified != tc.certified || !strings.Contains(got.Why, tc.why) {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
@@ -70,7 +70,7 @@ func TestCertificateIsFound(t *testing.T) {
 		&Report{Verdict: Fail})); err != nil || again != path {
 		t.Errorf("certified again: %s, %v, want %s replaced", again, err, path)
 	}
-	if got := s.StandingOf(card(t, "/dev/video0", "usb-1", 720)); got.Verdict != Fail {
+	if got := s.standingOf(card(t, "/dev/video0", "usb-1", 720)); got.Verdict != Fail {
 		t.Errorf("the older certificate stands: %+v", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestDisplaysAreTold(t *testing.T) {
 		{"x11::77", "Xorg, release 2", false},
 		{"x11::77", "Xvnc, release 1", false},
 	} {
-		if got := s.StandingOf(screen(tc.uri, tc.server)); got.Certified != tc.certified {
+		if got := s.standingOf(screen(tc.uri, tc.server)); got.Certified != tc.certified {
 			t.Errorf("%s of %s: %+v", tc.uri, tc.server, got)
 		}
 	}
@@ -143,7 +143,7 @@ func TestStoreIsNotTrusted(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := (Store{dir}).All(); err != nil || len(all) > 0 {
+	if all, err := (Store{dir}).all(); err != nil || len(all) > 0 {
 		t.Errorf("found %+v, %v", all, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestDelayIsOnRecord(t *testing.T) {
 		if _, err := s.Save(NewCertificate(info, "p", time.Now(), &tc.report)); err != nil {
 			t.Fatal(err)
 		}
-		t.Setenv(StoreVariable, s.Dir)
+		t.Setenv(storeVariable, s.Dir)
 		told := Metadata(info)
 		if len(told) != 1 {
 			t.Fatalf("%s: metadata %v", tc.name, told)

@@ -2,10 +2,10 @@
 // pictures, the source at the other end is recorded, and the recording is held against what was
 // played.
 //
-//	Pattern → Output ~~ cable, adapter, card ~~> capture.Source → rig → FILE.eid → Analyze → Report → Certificate
+//	Pattern → Output ~~ cable, adapter, card ~~> capture.Source → rig → FILE.eid → Report → Certificate
 //
-// [Run] plays and records. [Analyze] needs the recording alone: what was put on the output, and
-// when, stands in it as events, so that evidence that was kept can be judged again. [Store] keeps
+// [Run] plays, records and reports. The report needs the recording alone. The recording has the
+// pictures that were played as events, so kept evidence can be judged again. [Store] keeps
 // certificates, by the device that they speak of, for those who record from it later.
 //
 // # Whose fault it is

@@ -58,7 +58,7 @@ func readEvidence(r *recording.Reader) (*evidence, error) {
 			p.PeriodDen, p.LatchNS)
 	}
 	var err error
-	if e.pattern, err = NewPattern(e.played.Width, e.played.Height, e.played.Nonce); err != nil {
+	if e.pattern, err = newPattern(e.played.Width, e.played.Height, e.played.Nonce); err != nil {
 		return nil, fmt.Errorf("read %s: %w", playedName, err)
 	}
 	e.latch = time.Duration(e.played.LatchNS)

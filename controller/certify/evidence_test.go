@@ -28,7 +28,7 @@ func (r *Report) property(t *testing.T, name string) Finding {
 // may be the matter.
 func TestNoPattern(t *testing.T) {
 	r := simulated(t, simulation{Frames: 12, Picture: []effect{colours(func(rgb) rgb { return grey(90) })}})
-	if f := r.property(t, PropertySignal); r.Verdict != Fail || f.Verdict != Fail ||
+	if f := r.property(t, propertySignal); r.Verdict != Fail || f.Verdict != Fail ||
 		!strings.Contains(f.Advice, "another window") || len(r.Findings) != 1 {
 		t.Errorf("%s: %+v", r.Verdict, r.Findings)
 	}
@@ -38,7 +38,7 @@ func TestNoPattern(t *testing.T) {
 // never cleared its memory.
 func TestStalePictures(t *testing.T) {
 	r := simulated(t, simulation{Frames: 70, Stale: 20})
-	if f := r.property(t, PropertySignal); f.Verdict != Fail || !strings.Contains(f.Came, "3 not of this run") {
+	if f := r.property(t, propertySignal); f.Verdict != Fail || !strings.Contains(f.Came, "3 not of this run") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -51,13 +51,13 @@ func TestNoWholeFrame(t *testing.T) {
 	r.conclude()
 	for _, f := range r.Findings {
 		switch f.Property {
-		case PropertyDuplicates, PropertyDrops, PropertyOrder, PropertyDelay, PropertyDetail, PropertyChroma,
-			PropertyRange, PropertyColour, PropertyLevels, PropertyBits:
+		case propertyDuplicates, propertyDrops, propertyOrder, propertyDelay, propertyDetail, propertyChroma,
+			propertyRange, propertyColour, propertyLevels, propertyBits:
 			if f.Verdict != NotJudged || f.Came != brokenWhy {
 				t.Errorf("%+v", f)
 			}
 		default:
-			if (f.Verdict == Fail) != (f.Property == PropertyTearing) {
+			if (f.Verdict == Fail) != (f.Property == propertyTearing) {
 				t.Errorf("%+v", f)
 			}
 		}
@@ -108,10 +108,10 @@ func TestWorstFrameOfAllFrames(t *testing.T) {
 // TestHalfTheRate has a driver that promises each frame and delivers each second.
 func TestHalfTheRate(t *testing.T) {
 	r := simulated(t, simulation{Frames: 120, Skip: 2})
-	if f := r.property(t, PropertyDrops); f.Verdict != Fail || r.Time.Dropped < 55 {
+	if f := r.property(t, propertyDrops); f.Verdict != Fail || r.Time.Dropped < 55 {
 		t.Errorf("%+v", f)
 	}
-	if f := r.property(t, PropertyRate); f.Verdict != Fail {
+	if f := r.property(t, propertyRate); f.Verdict != Fail {
 		t.Errorf("%+v", f)
 	}
 }
@@ -147,7 +147,7 @@ func TestEvidenceIsNotTrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			if rep, err := Analyze(t.Context(), r); err == nil {
+			if rep, err := analyzeRecording(t.Context(), r); err == nil {
 				t.Errorf("analysed to %+v", rep)
 			} else {
 				t.Log(err)

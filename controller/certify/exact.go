@@ -30,7 +30,7 @@ type Exactness struct {
 type comparer struct {
 	Exactness
 	layout  *frame.Layout
-	painter *Painter
+	painter *painter
 	shift   image.Point
 	packer  *frame.Packer
 	rgba    *frame.Converter
@@ -48,7 +48,7 @@ func (e *evidence) newComparer(at placement) (*comparer, error) {
 	if !ok || !whole && !f.Pixel.IsRGB() {
 		return nil, nil
 	}
-	painter, err := NewPainter(e.pattern)
+	painter, err := newPainter(e.pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (e *evidence) newComparer(at placement) (*comparer, error) {
 
 // compare compares frame number with picture n.
 func (c *comparer) compare(number int, img frame.Image, n int) error {
-	picture, err := c.painter.Paint(n)
+	picture, err := c.painter.paint(n)
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,14 @@ func (f Finding) blame(is bool, v Verdict, advice string) Finding {
 }
 
 func refused(property, sent, why string) Finding {
-	return Finding{Property: property, Verdict: NotJudged, Kind: Refused, Sent: sent, Came: why}
+	return Finding{Property: property, Verdict: NotJudged, Kind: refusedFinding, Sent: sent, Came: why}
 }
 
 func (r *Report) signal() Finding {
 	t := r.Time
 	sent := fmt.Sprintf("%dx%d, numbered", r.Mode.Width, r.Mode.Height)
 	if r.NoPattern != "" {
-		return finding(PropertySignal, Exact, sent, "no frame shows the pattern").blame(true, Fail, r.NoPattern)
+		return finding(propertySignal, exactFinding, sent, "no frame shows the pattern").blame(true, Fail, r.NoPattern)
 	}
 	came := fmt.Sprintf("%s as %dx%d %s", wording.Plural(t.Judged, "frame"), r.Mode.CapturedWidth,
 		r.Mode.CapturedHeight, r.Mode.Pixel)
@@ -70,7 +70,7 @@ func (r *Report) signal() Finding {
 	if len(faults) > 0 {
 		came += ": " + strings.Join(faults, ", ")
 	}
-	return finding(PropertySignal, Exact, sent, came).
+	return finding(propertySignal, exactFinding, sent, came).
 		blame(t.Judged == 0, Fail, "too few frames show pictures of this run: play longer with -t").
 		blame(t.Stale > 0, Fail, "the device shows pictures from before it was opened, or something else draws on the output").
 		blame(len(faults) > 0, Fail,
@@ -80,7 +80,7 @@ func (r *Report) signal() Finding {
 func (r *Report) player() Finding {
 	p := r.Played
 	came := fmt.Sprintf("%s put, %d late, each within %s", wording.Plural(p.Pictures, "picture"), p.Late, ms(p.WidthNS))
-	return finding(PropertyPlayer, Exact, fmt.Sprintf("one every %s", ms(p.PeriodNS)), came).
+	return finding(propertyPlayer, exactFinding, fmt.Sprintf("one every %s", ms(p.PeriodNS)), came).
 		blame(p.Late*20 > p.Pictures, Remark,
 			"this machine is too busy to play on time, which widens the bounds below: close other programs, or play less with --fps or --size")
 }
@@ -93,7 +93,7 @@ func (r *Report) rate() Finding {
 		captured = fitted
 	}
 	sent, ratio := 1e9/float64(r.Played.MeanNS), captured/float64(r.Played.MeanNS)
-	return finding(PropertyRate, Exact, fmt.Sprintf("%.3f pictures/s", sent),
+	return finding(propertyRate, exactFinding, fmt.Sprintf("%.3f pictures/s", sent),
 		fmt.Sprintf("%.3f frames/s", 1e9/captured)).
 		blame(ratio > 1.1, Fail, "the source samples less often than pictures change: choose a mode or format in which it keeps the signal's rate, or play slower with --fps to certify it for that rate").
 		blame(r.Mode.Clocked && math.Abs(ratio-1) > 0.0005, Remark,
@@ -102,31 +102,31 @@ func (r *Report) rate() Finding {
 
 func (r *Report) duplicates() Finding {
 	if r.Time.Whole == 0 {
-		return refused(PropertyDuplicates, "each picture while it was there", brokenWhy)
+		return refused(propertyDuplicates, "each picture while it was there", brokenWhy)
 	}
 	n, open := r.Time.Duplicates, r.Time.OpenDuplicates
-	kind, came := Exact, wording.Plural(n, "duplicate")
+	kind, came := exactFinding, wording.Plural(n, "duplicate")
 	if open > 0 {
-		kind, came = Bounded, fmt.Sprintf("%d to %d duplicates", n, n+open)
+		kind, came = boundedFinding, fmt.Sprintf("%d to %d duplicates", n, n+open)
 	}
-	return finding(PropertyDuplicates, kind, "each picture while it was there", came).
+	return finding(propertyDuplicates, kind, "each picture while it was there", came).
 		blame(n > 0, Fail, "the path repeats frames that its source did not: framerates read from it are too low. Try another USB port, a lower mode, or another card")
 }
 
 func (r *Report) drops() Finding {
 	if r.Time.Whole == 0 {
-		return refused(PropertyDrops, wording.Plural(r.Played.Pictures, "picture"), brokenWhy)
+		return refused(propertyDrops, wording.Plural(r.Played.Pictures, "picture"), brokenWhy)
 	}
 	t := r.Time
-	kind, came := Exact, fmt.Sprintf("%d dropped", t.Dropped)
+	kind, came := exactFinding, fmt.Sprintf("%d dropped", t.Dropped)
 	if t.Unsampled > 0 {
-		kind = Bounded
+		kind = boundedFinding
 		came += fmt.Sprintf(", %d shown too shortly to tell", t.Unsampled)
 	}
 	if t.LostPictures > 0 {
 		came += fmt.Sprintf(", %d in losses that the recording counts", t.LostPictures)
 	}
-	return finding(PropertyDrops, kind, wording.Plural(r.Played.Pictures, "picture"), came).
+	return finding(propertyDrops, kind, wording.Plural(r.Played.Pictures, "picture"), came).
 		blame(t.Dropped > 0, Fail,
 			"the path leaves frames out and does not say so: look for a frame rate limit of the adapter or of the card's format").
 		blame(t.Unsampled*20 > r.Played.Pictures, Remark,
@@ -135,10 +135,10 @@ func (r *Report) drops() Finding {
 
 func (r *Report) order() Finding {
 	if r.Time.Whole == 0 {
-		return refused(PropertyOrder, "in order", brokenWhy)
+		return refused(propertyOrder, "in order", brokenWhy)
 	}
 	n := r.Time.Reordered
-	return finding(PropertyOrder, Exact, "in order", fmt.Sprintf("%d out of order", n)).
+	return finding(propertyOrder, exactFinding, "in order", fmt.Sprintf("%d out of order", n)).
 		blame(n > 0, Fail, "frames come in the wrong order: the driver mixes its buffers up; update it, or use fewer or more buffers")
 }
 
@@ -148,13 +148,13 @@ func (r *Report) tearing() Finding {
 	if t.TornByPlayer > 0 {
 		came += fmt.Sprintf(", and %d sampled while the player drew", t.TornByPlayer)
 	}
-	return finding(PropertyTearing, Exact, "whole pictures", came).
+	return finding(propertyTearing, exactFinding, "whole pictures", came).
 		blame(t.Torn > 0, Fail, "frames are put together from several pictures: tearing read from this path is not the device's")
 }
 
 func (r *Report) blending() Finding {
 	t := r.Time
-	return finding(PropertyBlending, Exact, "pictures apart",
+	return finding(propertyBlending, exactFinding, "pictures apart",
 		fmt.Sprintf("%d blended, at most %.0f %% of another picture", t.Blended, 100*min(1, t.BlendShare))).
 		blame(t.Blended > 0, Fail,
 			"neighbouring pictures are mixed: turn off deinterlacing, noise reduction and motion smoothing in the card or adapter")
@@ -162,7 +162,7 @@ func (r *Report) blending() Finding {
 
 func (r *Report) delay() Finding {
 	if r.Time.Whole == 0 {
-		return refused(PropertyDelay, "when each was put", brokenWhy)
+		return refused(propertyDelay, "when each was put", brokenWhy)
 	}
 	d := r.Delay
 	came := fmt.Sprintf("%s in the middle", betweenMS(d.MedianLow, d.MedianTop))
@@ -172,7 +172,7 @@ func (r *Report) delay() Finding {
 	if d.OffTime > 0 {
 		came += fmt.Sprintf(", %s off their time", wording.Plural(d.OffTime, "frame"))
 	}
-	return finding(PropertyDelay, Bounded, "when each was put", came).
+	return finding(propertyDelay, boundedFinding, "when each was put", came).
 		blame(d.Varies > 0, Fail,
 			"the delay changes while it runs: response times read from this path are wrong by as much").
 		blame(d.OffTime*100 > r.Time.Judged, Remark,
@@ -181,12 +181,12 @@ func (r *Report) delay() Finding {
 
 func (r *Report) scale() Finding {
 	g := r.Geometry
-	kind := Bounded
+	kind := boundedFinding
 	came := fmt.Sprintf("%.4f x %.4f", g.ScaleX, g.ScaleY)
 	if g.Unscaled {
-		kind, came = Exact, "pixel for pixel"
+		kind, came = exactFinding, "pixel for pixel"
 	}
-	return finding(PropertyScale, kind, fmt.Sprintf("%dx%d", r.Mode.Width, r.Mode.Height), came).
+	return finding(propertyScale, kind, fmt.Sprintf("%dx%d", r.Mode.Width, r.Mode.Height), came).
 		blame(!g.Unscaled, Fail, "the picture is scaled on its way: set the source's mode to the size that is sent (EDID, format), turn overscan off")
 }
 
@@ -206,11 +206,11 @@ func (r *Report) position() Finding {
 	if len(parts) > 0 {
 		came = strings.Join(parts, ", ")
 	}
-	kind := Exact
+	kind := exactFinding
 	if !g.Unscaled {
-		kind = Bounded
+		kind = boundedFinding
 	}
-	return finding(PropertyPosition, kind, "the whole frame", came).
+	return finding(propertyPosition, kind, "the whole frame", came).
 		blame(cut, Fail, "part of the picture is cut off: turn overscan off, and set no region on the source").
 		blame(len(parts) > 0, Remark, "the picture does not fill the frame: give measures its region")
 }
@@ -227,14 +227,14 @@ func (r *Report) detail() Finding {
 	const sent = "lines of one pixel"
 	switch {
 	case !r.whole:
-		return refused(PropertyDetail, sent, brokenWhy)
+		return refused(propertyDetail, sent, brokenWhy)
 	case !r.Geometry.Unscaled:
-		return refused(PropertyDetail, sent, scaledWhy)
+		return refused(propertyDetail, sent, scaledWhy)
 	case !d.Judged:
-		return refused(PropertyDetail, sent, cutWhy)
+		return refused(propertyDetail, sent, cutWhy)
 	}
 	least := min(d.LumaColumns, d.LumaRows, d.LumaChecker)
-	return finding(PropertyDetail, Exact, sent, fmt.Sprintf("%.0f %% of their contrast", 100*min(1, least))).
+	return finding(propertyDetail, exactFinding, sent, fmt.Sprintf("%.0f %% of their contrast", 100*min(1, least))).
 		blame(least < sharp, Fail,
 			"neighbouring pixels run into each other: turn sharpening and smoothing off; an analogue cable or a compressed format does this too").
 		blame(least < 0.95, Remark, "fine detail is softened a little")
@@ -247,21 +247,21 @@ func (r *Report) chroma() Finding {
 	const sent = "4:4:4"
 	switch {
 	case !r.whole:
-		return refused(PropertyChroma, sent, brokenWhy)
+		return refused(propertyChroma, sent, brokenWhy)
 	case !r.Geometry.Unscaled:
-		return refused(PropertyChroma, sent, scaledWhy)
+		return refused(propertyChroma, sent, scaledWhy)
 	case !d.ChromaJudged:
-		return refused(PropertyChroma, sent, cutWhy)
+		return refused(propertyChroma, sent, cutWhy)
 	case d.blurred():
-		return refused(PropertyChroma, sent, blurredWhy)
+		return refused(propertyChroma, sent, blurredWhy)
 	}
-	kind, came := Exact, d.Chroma
+	kind, came := exactFinding, d.Chroma
 	if came == "" {
-		kind, came = Bounded, "coarser than 4:4:4, but as no usual subsampling"
+		kind, came = boundedFinding, "coarser than 4:4:4, but as no usual subsampling"
 	}
 	holds := r.Mode.Pixel + " frames hold " + r.Mode.Subsampling
 	const ask = ": have the source ask for RGB or 4:4:4 (EDID), or the output send it"
-	return finding(PropertyChroma, kind, sent, came).
+	return finding(propertyChroma, kind, sent, came).
 		blame(r.Mode.rgb && d.Chroma != sent, Fail, "colour is subsampled on the way though "+r.Mode.Pixel+
 			" frames hold it in full"+ask).
 		blame(coarser(d.Chroma, r.Mode.Subsampling), Fail,
@@ -289,16 +289,16 @@ func (r *Report) valueRange() Finding {
 	const sent = "full range, 0 to 255"
 	switch {
 	case !r.whole:
-		return refused(PropertyRange, sent, brokenWhy)
+		return refused(propertyRange, sent, brokenWhy)
 	case !c.Known:
-		return refused(PropertyRange, sent, "not judged: the colours were changed in no way that is known")
+		return refused(propertyRange, sent, "not judged: the colours were changed in no way that is known")
 	}
 	declared := r.Mode.rgb && r.Mode.Range == "limited" && c.Range == rangeCompressed
 	came := map[string]string{
 		kept: "full range, 0 to 255", rangeCompressed: "16 to 235: full range shown as limited",
 		rangeExpanded: "clipped: full range taken for limited", rangeTwice: "30 to 218: compressed twice",
 	}[c.Range]
-	return finding(PropertyRange, Exact, sent, came).
+	return finding(propertyRange, exactFinding, sent, came).
 		blame(declared, Remark, "the source says so: its frames are of limited range").
 		blame(c.Range != kept, Fail,
 			"the path and the output do not agree on the range: set both to full, or both to limited")
@@ -308,11 +308,11 @@ func (r *Report) colour() Finding {
 	c := r.Colour
 	const sent = "red green blue"
 	if !r.whole {
-		return refused(PropertyColour, sent, brokenWhy)
+		return refused(propertyColour, sent, brokenWhy)
 	}
 	near := fmt.Sprintf(", within %.0f of 255", math.Ceil(c.MaxError))
 	if !c.Known {
-		return finding(PropertyColour, Exact, sent, "changed: "+c.Worst).
+		return finding(propertyColour, exactFinding, sent, "changed: "+c.Worst).
 			blame(true, Fail, "colours are changed in no way that is known: turn picture modes, colour correction and HDR conversion off")
 	}
 	var parts []string
@@ -327,11 +327,12 @@ func (r *Report) colour() Finding {
 	}
 	switch {
 	case r.Mode.Subsampling == "4:0:0":
-		return finding(PropertyColour, Exact, sent, "the luma of what was sent"+near+"; the format has no colour")
+		return finding(propertyColour, exactFinding, sent,
+			"the luma of what was sent"+near+"; the format has no colour")
 	case len(parts) == 0:
-		return finding(PropertyColour, Exact, sent, "as sent"+near)
+		return finding(propertyColour, exactFinding, sent, "as sent"+near)
 	}
-	return finding(PropertyColour, Exact, sent, strings.Join(parts, ", ")+near).
+	return finding(propertyColour, exactFinding, sent, strings.Join(parts, ", ")+near).
 		blame(true, Fail, "the source reads colours as something that they are not: choose another pixel format, or correct the format's matrix or byte order in the driver")
 }
 
@@ -343,13 +344,13 @@ func (r *Report) bits() Finding {
 	}
 	switch {
 	case !r.whole || x.Judged && x.Frames == 0:
-		return refused(PropertyBits, sent, brokenWhy)
+		return refused(propertyBits, sent, brokenWhy)
 	case !x.Judged:
-		return refused(PropertyBits, sent, "not judged: a pixel of the frame is none of the picture")
+		return refused(propertyBits, sent, "not judged: a pixel of the frame is none of the picture")
 	case !r.Colour.unchanged():
-		return refused(PropertyBits, sent, "not judged: colours or range were changed, see there")
+		return refused(propertyBits, sent, "not judged: colours or range were changed, see there")
 	case r.Detail.ChromaJudged && coarser(r.Detail.Chroma, r.Mode.Subsampling):
-		return refused(PropertyBits, sent, "not judged: colour is subsampled or detail softened, see there")
+		return refused(propertyBits, sent, "not judged: colour is subsampled or detail softened, see there")
 	}
 	are := "exact"
 	if x.Luma { // computed on the way, and rounded
@@ -361,7 +362,7 @@ func (r *Report) bits() Finding {
 		came = fmt.Sprintf("all of %s are %s", wording.Plural(x.Frames, "frame"), are)
 	}
 	share := float64(x.WrongPixels) / float64(max(1, x.Pixels))
-	return finding(PropertyBits, Exact, sent, came).
+	return finding(propertyBits, exactFinding, sent, came).
 		blame(x.WrongPixels > 0 &&
 			share < 0.01, Fail, "single pixels are wrong: a cable at its limit, or something small drawn over the picture").
 		blame(x.MaxError*255 <= 2*x.Most &&
@@ -391,7 +392,7 @@ func (r *Report) losses() Finding {
 		came = strings.Join(parts, ", ")
 	}
 	const advice = "the path loses frames, which the recording counts: try another cable, USB port or slot, or a lower mode"
-	return finding(PropertyLosses, Exact, "every frame recorded", came).
+	return finding(propertyLosses, exactFinding, "every frame recorded", came).
 		blame(path*mostLost > uint64(r.Mode.Frames), Fail, advice).
 		blame(path > 0, Remark, advice).
 		blame(ours > 0, Remark, "this machine lost frames, not the path, and the recording counts them: see eideticker doctor, or record on a quieter machine")

@@ -15,13 +15,13 @@ func (r *Report) levels() Finding {
 	want := r.levelsExpected()
 	switch {
 	case !r.whole:
-		return refused(PropertyLevels, sent, brokenWhy)
+		return refused(propertyLevels, sent, brokenWhy)
 	case d.Steps < leastSteps:
-		return refused(PropertyLevels, "256 steps of grey", cutWhy)
+		return refused(propertyLevels, "256 steps of grey", cutWhy)
 	case d.Levels < want && !r.Geometry.Unscaled:
-		return refused(PropertyLevels, sent, "not judged: the picture is scaled, steps run into each other")
+		return refused(propertyLevels, sent, "not judged: the picture is scaled, steps run into each other")
 	case d.Levels < want && d.Spread > 1:
-		return refused(PropertyLevels, sent, "not judged: noise hides the steps")
+		return refused(propertyLevels, sent, "not judged: noise hides the steps")
 	}
 	came := fmt.Sprintf("%d steps", d.Levels)
 	if d.Dither {
@@ -31,7 +31,7 @@ func (r *Report) levels() Finding {
 	if colours && d.Levels >= want {
 		came += fmt.Sprintf(", %d of a colour", d.ChannelLevels)
 	}
-	f := finding(PropertyLevels, Exact, sent, came)
+	f := finding(propertyLevels, exactFinding, sent, came)
 	if d.Levels < want {
 		verdict, why := d.fewer()
 		f = f.blame(true, verdict, why)

@@ -79,9 +79,9 @@ func TestLoopComesThrough(t *testing.T) {
 	}
 	for _, f := range r.Findings {
 		switch f.Property {
-		case PropertySignal, PropertyOrder, PropertyTearing, PropertyBlending, PropertyScale, PropertyPosition,
-			PropertyDetail, PropertyChroma,
-			PropertyRange, PropertyColour, PropertyLevels, PropertyBits:
+		case propertySignal, propertyOrder, propertyTearing, propertyBlending, propertyScale, propertyPosition,
+			propertyDetail, propertyChroma,
+			propertyRange, propertyColour, propertyLevels, propertyBits:
 			if f.Verdict != Pass {
 				t.Errorf("%s: %s, %s: %s", f.Property, f.Verdict, f.Came, f.Advice)
 			}

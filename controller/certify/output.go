@@ -48,8 +48,8 @@ type OutputOptions struct {
 // ErrOutput is wrapped by errors about an output's URI that no change of the world can mend.
 var ErrOutput = errors.New("bad output")
 
-// OutputForms lists the kinds of outputs.
-func OutputForms() []string { return []string{"x11::9[?region=1280x720+0+0]", "v4l2:/dev/video1"} }
+// outputForms lists the kinds of outputs.
+func outputForms() []string { return []string{"x11::9[?region=1280x720+0+0]", "v4l2:/dev/video1"} }
 
 // OpenOutput opens what a URI names: x11:DISPLAY or v4l2:DEVICE.
 func OpenOutput(uri string, o OutputOptions) (Output, error) {
@@ -72,7 +72,7 @@ func OpenOutput(uri string, o OutputOptions) (Output, error) {
 	case "v4l2":
 		return openV4L2Output(uri, target, query, o)
 	}
-	return nil, fmt.Errorf("%w %q: want %s", ErrOutput, uri, strings.Join(OutputForms(), " or "))
+	return nil, fmt.Errorf("%w %q: want %s", ErrOutput, uri, strings.Join(outputForms(), " or "))
 }
 
 // Events that the player leaves in the recording.
@@ -123,7 +123,7 @@ func (p played) metadata() (capture.Metadata, error) {
 // player puts picture after picture on an output.
 type player struct {
 	out      Output
-	painter  *Painter
+	painter  *painter
 	period   capture.Rational
 	duration time.Duration
 	emit     func(timeline.Event)
@@ -143,7 +143,7 @@ func (p *player) play(ctx context.Context) error {
 	end := start.Add(lead + p.duration)
 	tick := uint64(0)
 	for n := 0; ; n++ {
-		picture, err := p.painter.Paint(n)
+		picture, err := p.painter.paint(n)
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func (x *x11Output) open(uri, target string, region frame.Region, o OutputOption
 // pictures move slowly through all phases, which also bounds the delay closely.
 func drifting(p capture.Rational) capture.Rational {
 	if p.Den == 0 {
-		p = DefaultPeriod()
+		p = defaultPeriod()
 	}
 	if p.Den < 4*p.Num { // slower than four a second
 		return capture.Rational{Num: p.Num * 6, Den: p.Den * 5}
@@ -118,7 +118,7 @@ func (x *x11Output) latch(target string, source capture.Info) time.Duration {
 	}
 	p := source.Period
 	if p.Den == 0 {
-		p = DefaultPeriod()
+		p = defaultPeriod()
 	}
 	return p.Duration(1)
 }

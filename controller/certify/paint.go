@@ -122,15 +122,15 @@ func (p *Pattern) block(n int) image.Rectangle {
 	return image.Rect(x, p.track.Min.Y, x+width, p.track.Max.Y)
 }
 
-// Painter draws pictures of a pattern into memory of its own.
-type Painter struct {
+// painter draws pictures of a pattern into memory of its own.
+type painter struct {
 	*Pattern
 	pix  []byte
 	view frame.Image
 }
 
-// NewPainter returns a painter.
-func NewPainter(p *Pattern) (*Painter, error) {
+// newPainter returns a painter.
+func newPainter(p *Pattern) (*painter, error) {
 	f, err := frame.NewFormat(frame.BGR4, p.Width, p.Height)
 	if err != nil {
 		return nil, err
@@ -139,15 +139,15 @@ func NewPainter(p *Pattern) (*Painter, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Painter{Pattern: p, pix: make([]byte, l.Size)}
+	q := &painter{Pattern: p, pix: make([]byte, l.Size)}
 	copy(q.pix, p.base)
 	q.view = l.View(q.pix)
 	return q, nil
 }
 
-// Paint returns picture n as Width×Height×4 bytes, B G R X. They are the painter's until its next
+// paint returns picture n as Width×Height×4 bytes, B G R X. They are the painter's until its next
 // Paint.
-func (q *Painter) Paint(n int) ([]byte, error) {
+func (q *painter) paint(n int) ([]byte, error) {
 	if err := strip.Draw(q.view, q.region, q.code(n)); err != nil {
 		return nil, fmt.Errorf("paint picture %d: %w", n, err)
 	}

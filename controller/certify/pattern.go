@@ -10,8 +10,8 @@ import (
 // Limits of the pattern's size. Below the least, the strip's cells and the patches are too small to
 // be judged.
 const (
-	MinWidth  = 640
-	MinHeight = 360
+	minWidth  = 640
+	minHeight = 360
 	maxSide   = 1 << 13
 )
 
@@ -88,15 +88,15 @@ func flatColours() (greys, colours []rgb) {
 
 // CheckSize says why there is no pattern of a size, or nil.
 func CheckSize(width, height int) error {
-	if width < MinWidth || height < MinHeight || width > maxSide || height > maxSide {
-		return fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, MinWidth, MinHeight,
+	if width < minWidth || height < minHeight || width > maxSide || height > maxSide {
+		return fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, minWidth, minHeight,
 			maxSide, maxSide)
 	}
 	return nil
 }
 
-// NewPattern lays the pattern out for a size.
-func NewPattern(width, height int, nonce uint16) (*Pattern, error) {
+// newPattern lays the pattern out for a size.
+func newPattern(width, height int, nonce uint16) (*Pattern, error) {
 	if err := CheckSize(width, height); err != nil {
 		return nil, err
 	}

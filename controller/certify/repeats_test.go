@@ -54,7 +54,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 				if got.Duplicates > want.duplicates || high < want.duplicates {
 					t.Errorf("%d to %d duplicates, want %d within", got.Duplicates, high, want.duplicates)
 				}
-				if kind := r.property(t, PropertyDuplicates).Kind; (kind == Exact) != (got.OpenDuplicates == 0) {
+				if kind := r.property(t, propertyDuplicates).Kind; (kind == exactFinding) != (got.OpenDuplicates == 0) {
 					t.Errorf("%d are open, and the count is called %s", got.OpenDuplicates, kind)
 				}
 				if got.Dropped > want.dropped || got.Dropped+got.Unsampled < want.dropped {
@@ -63,7 +63,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 				if open := max(got.OpenDuplicates, got.Unsampled); !free && open > 0 || open > s.Frames/freeze/4 {
 					t.Errorf("%d duplicates and %d drops are left open", got.OpenDuplicates, got.Unsampled)
 				}
-				if f := r.property(t, PropertyDelay); f.Verdict != Pass {
+				if f := r.property(t, propertyDelay); f.Verdict != Pass {
 					t.Errorf("delay: %s", f.Came)
 				}
 				t.Logf("%+v %+v %+v", want, got, r.Delay)

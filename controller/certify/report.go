@@ -91,9 +91,9 @@ const (
 
 // How sure a finding is.
 const (
-	Exact   = "exact"
-	Bounded = "bounded"
-	Refused = "refused"
+	exactFinding   = "exact"
+	boundedFinding = "bounded"
+	refusedFinding = "refused"
 )
 
 // Finding is the verdict on one property of the path.
@@ -108,24 +108,24 @@ type Finding struct {
 
 // Properties, in the order in which a report has them.
 const (
-	PropertySignal     = "signal"
-	PropertyPlayer     = "player"
-	PropertyRate       = "rate"
-	PropertyDuplicates = "duplicates"
-	PropertyDrops      = "drops"
-	PropertyOrder      = "order"
-	PropertyTearing    = "tearing"
-	PropertyBlending   = "blending"
-	PropertyDelay      = "delay"
-	PropertyScale      = "scale"
-	PropertyPosition   = "position"
-	PropertyDetail     = "detail"
-	PropertyChroma     = "chroma"
-	PropertyRange      = "range"
-	PropertyColour     = "colour"
-	PropertyLevels     = "levels"
-	PropertyBits       = "bits"
-	PropertyLosses     = "losses"
+	propertySignal     = "signal"
+	propertyPlayer     = "player"
+	propertyRate       = "rate"
+	propertyDuplicates = "duplicates"
+	propertyDrops      = "drops"
+	propertyOrder      = "order"
+	propertyTearing    = "tearing"
+	propertyBlending   = "blending"
+	propertyDelay      = "delay"
+	propertyScale      = "scale"
+	propertyPosition   = "position"
+	propertyDetail     = "detail"
+	propertyChroma     = "chroma"
+	propertyRange      = "range"
+	propertyColour     = "colour"
+	propertyLevels     = "levels"
+	propertyBits       = "bits"
+	propertyLosses     = "losses"
 )
 
 // Geometry is where the picture lies in the frames.

@@ -22,9 +22,9 @@ type Options struct {
 	Progress func(recorder.Progress)
 }
 
-// DefaultPeriod is played where neither the output nor the source has a period: 60 pictures a
+// defaultPeriod is played where neither the output nor the source has a period: 60 pictures a
 // second.
-func DefaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
+func defaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
 
 // ErrDuration is wrapped by errors about a duration that tells nothing, or is more than can be
 // judged, at a rate.
@@ -50,15 +50,15 @@ func (o Options) check() error {
 // neither. On an error the recording stays as far as it got.
 func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Report, error) {
 	mode, info := out.Mode(), src.Info()
-	pattern, err := NewPattern(mode.Width, mode.Height, uint16(rand.Uint32()))
+	pattern, err := newPattern(mode.Width, mode.Height, uint16(rand.Uint32()))
 	if err != nil {
 		return nil, err
 	}
-	painter, err := NewPainter(pattern)
+	painter, err := newPainter(pattern)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []capture.Rational{mode.Period, info.Period, DefaultPeriod()} {
+	for _, p := range []capture.Rational{mode.Period, info.Period, defaultPeriod()} {
 		if o.Period.Den == 0 {
 			o.Period = p
 		}
@@ -93,5 +93,5 @@ func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Repor
 	if res.Stored == 0 {
 		return nil, errors.New("the source delivered no frame: is its signal there? eideticker sources tells")
 	}
-	return AnalyzeFile(ctx, o.Path)
+	return analyzeFile(ctx, o.Path)
 }

@@ -40,7 +40,7 @@ type simulation struct {
 	silent bool // the player tells nothing
 
 	shown           []delivered // what was recorded
-	painter, before *Painter
+	painter, before *painter
 	info            capture.Info
 	layout          *frame.Layout
 }
@@ -54,14 +54,14 @@ func simPeriod() capture.Rational { return capture.Rational{Num: 1001, Den: 6000
 
 // Open prepares the simulation, which is a [capture.Source] from then on.
 func (s *simulation) Open() error {
-	p, err := NewPattern(s.Width, s.Height, 0x5aa5)
+	p, err := newPattern(s.Width, s.Height, 0x5aa5)
 	if err != nil {
 		return err
 	}
-	if s.painter, err = NewPainter(p); err != nil {
+	if s.painter, err = newPainter(p); err != nil {
 		return err
 	}
-	if s.before, err = NewPainter(p); err != nil {
+	if s.before, err = newPainter(p); err != nil {
 		return err
 	}
 	out := s.deform(canvas{s.painter.pix, s.Width}, rand.New(rand.NewPCG(1, 1)))
@@ -200,13 +200,13 @@ func (d *delivery) deliver(at timeline.Time, n int, torn bool) error {
 	if every(s.Stale, int(d.seq)) {
 		s.painter.Nonce++
 	}
-	pix, err := s.painter.Paint(n)
+	pix, err := s.painter.paint(n)
 	s.painter.Nonce = nonce
 	if err != nil {
 		return err
 	}
 	if torn || s.Blend > 0 {
-		old, err := s.before.Paint(max(0, n-1))
+		old, err := s.before.paint(max(0, n-1))
 		if err != nil {
 			return err
 		}

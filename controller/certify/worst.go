@@ -51,11 +51,11 @@ func WorstFrame(path string, r *Report) (came, sent image.Image, err error) {
 
 // picture returns picture n for encoders.
 func (p *Pattern) picture(n int) (image.Image, error) {
-	q, err := NewPainter(p)
+	q, err := newPainter(p)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := q.Paint(n); err != nil {
+	if _, err := q.paint(n); err != nil {
 		return nil, err
 	}
 	return frame.NewConverter(q.view.Layout).Picture(q.view), nil

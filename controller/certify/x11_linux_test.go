@@ -40,8 +40,8 @@ func TestXDisplay(t *testing.T) {
 	}
 	for _, f := range r.Findings {
 		t.Logf("%-10s %-10s %-8s %s -> %s", f.Property, f.Verdict, f.Kind, f.Sent, f.Came)
-		machine := f.Property == PropertyPlayer || f.Property == PropertyLosses || f.Property == PropertyDrops ||
-			f.Property == PropertyRate || f.Property == PropertyDelay
+		machine := f.Property == propertyPlayer || f.Property == propertyLosses || f.Property == propertyDrops ||
+			f.Property == propertyRate || f.Property == propertyDelay
 		if f.Verdict != Pass && !(machine && f.Verdict == Remark) {
 			t.Errorf("%s: %s, %s: %s", f.Property, f.Verdict, f.Came, f.Advice)
 		}

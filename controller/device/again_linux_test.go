@@ -70,7 +70,7 @@ func startOnce(t *testing.T, ctx context.Context, display *Display, name string)
 		t.Fatal(err)
 	}
 	defer b.Close()
-	width, height := display.Size()
+	width, height := display.width, display.height
 	large := 0
 	for _, w := range windows(t, display) {
 		if int(w.Width) == width && int(w.Height) == height && w.X == 0 && w.Y == 0 {

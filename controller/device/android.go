@@ -47,9 +47,9 @@ var packages = map[string]string{
 
 var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$`)
 
-// Package returns the Android package of a browser: of a name such as chrome, or the package
+// androidPackage returns the Android package of a browser: of a name such as chrome, or the package
 // itself.
-func Package(browser string) (string, error) {
+func androidPackage(browser string) (string, error) {
 	if p, ok := packages[browser]; ok {
 		return p, nil
 	}
@@ -67,7 +67,7 @@ func Package(browser string) (string, error) {
 // Start ends a browser, clears its data where the device's entry allows it, and starts it at an
 // address by an intent. It returns when the browser was told.
 func (a *Android) Start(ctx context.Context, browser, address string) (timeline.Interval, error) {
-	p, err := Package(browser)
+	p, err := androidPackage(browser)
 	if err != nil {
 		return timeline.Interval{}, err
 	}
@@ -84,7 +84,7 @@ func (a *Android) Start(ctx context.Context, browser, address string) (timeline.
 	if err := a.Stop(ctx, browser); err != nil {
 		return timeline.Interval{}, err
 	}
-	if a.about.Profile == Fresh {
+	if a.about.Profile == profileFresh {
 		said, err := a.shell.Run(ctx, "pm clear "+p)
 		if err == nil && strings.TrimSpace(said) != "Success" {
 			err = fmt.Errorf("unexpected answer %q", strict.Clip(strings.TrimSpace(said)))
@@ -99,7 +99,7 @@ func (a *Android) Start(ctx context.Context, browser, address string) (timeline.
 // View has a browser go to an address by an intent, as a link in another app does: the platform's
 // own way.
 func (a *Android) View(ctx context.Context, browser, address string) (timeline.Interval, error) {
-	p, err := Package(browser)
+	p, err := androidPackage(browser)
 	if err != nil {
 		return timeline.Interval{}, err
 	}
@@ -137,7 +137,7 @@ func startError(said string) error {
 
 // Stop ends a browser and all its processes; one that does not run needs none.
 func (a *Android) Stop(ctx context.Context, browser string) error {
-	p, err := Package(browser)
+	p, err := androidPackage(browser)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ var versionLine = regexp.MustCompile(`(?m)^\s*versionName=([0-9A-Za-z._+-]{1,60}
 
 // Version returns the version of a browser, or "" where the device does not say.
 func (a *Android) Version(ctx context.Context, browser string) string {
-	p, err := Package(browser)
+	p, err := androidPackage(browser)
 	if err != nil {
 		return ""
 	}

@@ -189,7 +189,7 @@ const viewIt = "am start -a android.intent.action.VIEW -d <http://10.0.0.1:8080/
 func TestAndroidStart(t *testing.T) {
 	const address = "http://10.0.0.1:8080/a?b='c'&d"
 	kept, fresh := blank("phone"), blank("phone")
-	fresh.Profile = Fresh
+	fresh.Profile = profileFresh
 	for _, tc := range []struct {
 		name   string
 		about  Description

@@ -18,9 +18,9 @@ import (
 
 // Bounds of a file of devices.
 const (
-	MaxFile     = 64 << 10 // bytes
-	MaxDevices  = 256
-	MaxBrowsers = 16
+	maxFile     = 64 << 10 // bytes
+	maxDevices  = 256
+	maxBrowsers = 16
 )
 
 // Error is what is wrong with a file of devices, and where.
@@ -31,8 +31,8 @@ type Known struct {
 	Sources []string // schemes of sources
 }
 
-// Read reads a file of devices. Errors are *Error, or of the file system.
-func Read(path string, known Known) ([]Description, error) {
+// read reads a file of devices. Errors are *Error, or of the file system.
+func read(path string, known Known) ([]Description, error) {
 	if st, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() { // to open a pipe is to wait for whoever writes into it
@@ -43,19 +43,19 @@ func Read(path string, known Known) ([]Description, error) {
 		return nil, err
 	}
 	defer f.Close() // was only read
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, text, known)
+	return parse(path, text, known)
 }
 
-// Parse reads a file's text, and returns its devices in the file's order. The file's name is for
+// parse reads a file's text, and returns its devices in the file's order. The file's name is for
 // messages alone. Errors are *Error.
-func Parse(file string, text []byte, known Known) ([]Description, error) {
+func parse(file string, text []byte, known Known) ([]Description, error) {
 	r := &reader{known: known, Reader: strict.Reader{
 		File: file, What: "list of devices",
-		Least: `write a device, such as local: {source: x11, input: x11, browsers: [chromium]}`, Max: MaxFile,
+		Least: `write a device, such as local: {source: x11, input: x11, browsers: [chromium]}`, Max: maxFile,
 	}}
 	body, err := r.Syntax(text)
 	if err != nil {
@@ -68,8 +68,8 @@ func Parse(file string, text []byte, known Known) ([]Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(pairs) > MaxDevices {
-		return nil, r.Errorf(pairs[MaxDevices].At, "more than %d devices", MaxDevices)
+	if len(pairs) > maxDevices {
+		return nil, r.Errorf(pairs[maxDevices].At, "more than %d devices", maxDevices)
 	}
 	var all []Description
 	for _, p := range pairs {
@@ -171,7 +171,7 @@ func (r *reader) together(d *Description, given map[string]strict.Pair) error {
 		return r.Errorf(given["adb"].At, "input already names the adb device; omit this key")
 	case d.ADB != "" && ownDisplay:
 		return r.Errorf(given["adb"].At, "a virtual display is not an Android device")
-	case d.Profile == Fresh && !android:
+	case d.Profile == profileFresh && !android:
 		return r.Errorf(given["profile"].At,
 			"whose data are cleared is known by adb only: say adb: SERIAL, or leave this key out")
 	}
@@ -291,7 +291,7 @@ func checkSerial(s string) error {
 }
 
 func checkProfile(s string) error {
-	if p := Profile(s); p == Kept || p == Fresh {
+	if p := Profile(s); p == profileKept || p == profileFresh {
 		return nil
 	}
 	return fmt.Errorf("profile %q: must be fresh, which clears all data of the browser before each run, or kept",
@@ -335,8 +335,8 @@ func (r *reader) browsers(d *Description, n ast.Node) error {
 	if !ok {
 		return r.Errorf(n, "browsers is %s: must be a list, such as [chromium, firefox]", strict.Kind(n))
 	}
-	if len(list.Values) > MaxBrowsers {
-		return r.Errorf(list.Values[MaxBrowsers], "more than %d browsers", MaxBrowsers)
+	if len(list.Values) > maxBrowsers {
+		return r.Errorf(list.Values[maxBrowsers], "more than %d browsers", maxBrowsers)
 	}
 	for _, e := range list.Values {
 		s, err := r.scalar(e, "a browser")

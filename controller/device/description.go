@@ -37,8 +37,8 @@ type Description struct {
 
 // What health wants where a file says nothing.
 const (
-	DefaultHottest     = 40 // °C of the battery: phones begin to slow down some degrees above
-	DefaultLeastCharge = 15 // percent: below, phones save power
+	defaultMaxTemperature = 40 // °C of the battery: phones begin to slow down some degrees above
+	defaultMinCharge      = 15 // percent: below, phones save power
 )
 
 // Running is the browser that runs already, whichever it is: an address is typed into it.
@@ -57,8 +57,8 @@ func Local() Description {
 
 // blank is a device of which a file says nothing.
 func blank(name string) Description {
-	return Description{Name: name, Profile: Kept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}},
-		Hottest: DefaultHottest, LeastCharge: DefaultLeastCharge}
+	return Description{Name: name, Profile: profileKept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}},
+		Hottest: defaultMaxTemperature, LeastCharge: defaultMinCharge}
 }
 
 // Profile says what becomes of the data of a browser that somebody else may use too.
@@ -66,8 +66,8 @@ type Profile string
 
 // The profiles.
 const (
-	Kept  Profile = "kept"  // the default: its data are not ours to clear
-	Fresh Profile = "fresh" // all data of the browser are cleared before each run
+	profileKept  Profile = "kept"  // the default: its data are not ours to clear
+	profileFresh Profile = "fresh" // all data of the browser are cleared before each run
 )
 
 // AddressBar says how a browser's address bar gets what is typed.

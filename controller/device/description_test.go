@@ -43,7 +43,7 @@ tower: {source: "v4l2:/dev/video2", input: "windows:[fe80::1]:7070?token=/etc/ei
 `
 
 func TestParse(t *testing.T) {
-	all, err := Parse("devices.yaml", []byte(example), Known{Sources: []string{"v4l2", "x11"}})
+	all, err := parse("devices.yaml", []byte(example), Known{Sources: []string{"v4l2", "x11"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,8 @@ func TestParse(t *testing.T) {
 		{
 			Name: "pixel7-03", Source: "v4l2:/dev/capture/3", Input: Input{Kind: InputHID, Target: "/dev/hidg3"},
 			Network: "eth3",
-			Power:   Power{Chip: "/dev/gpiochip0", Line: 17}, Browsers: []string{"chrome", "firefox"}, Profile: Kept,
+			Power:   Power{Chip: "/dev/gpiochip0", Line: 17}, Browsers: []string{"chrome", "firefox"},
+			Profile:    profileKept,
 			AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		Local(),
@@ -61,35 +62,35 @@ func TestParse(t *testing.T) {
 			Input: Input{InputHID, "/dev/hidg0", "size=1080x2400"}, Network: "eth0",
 			Power: Power{On: strings.Fields("uhubctl -l 1-1 -p 3 -a 1"),
 				Off: append(strings.Fields("uhubctl -l 1-1 -p 3 -a 0"), "")},
-			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: Fresh,
+			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: profileFresh,
 			AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, LeastCharge: 50,
 		},
 		{
 			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"},
-			Browsers: []string{"firefox", "typed"}, Profile: Kept,
+			Browsers: []string{"firefox", "typed"}, Profile: profileKept,
 			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, LeastCharge: 15,
 		},
 		{
 			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Network: "wlan0",
 			AccessPoint: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE",
 			Power:       Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
-			Profile:     Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile:     profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
 			Name: "board", Source: "v4l2:/dev/video2",
 			Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1",
 			Browsers: []string{Running},
-			Profile:  Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile:  profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
 			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"},
 			Network: "eth2",
-			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile: profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 		{
 			Name: "tower", Source: "v4l2:/dev/video2",
 			Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"}, Network: "eth2",
-			Profile: Kept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile: profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
 		},
 	}
 	for i, d := range all {
@@ -221,13 +222,13 @@ var bad = []struct {
 	{"charge", "a: {source: x11, input: x11, least-charge: 1.5}\n",
 		"d.yaml:1:44: must be a whole number of percent, 0 to 100", false},
 	{"alias", "a: *b\n", "d.yaml:1:4: nothing above is called &b", true},
-	{"large", strings.Repeat("#", MaxFile+1), "d.yaml: is larger than 64 KiB: no list of devices is", true},
+	{"large", strings.Repeat("#", maxFile+1), "d.yaml: is larger than 64 KiB: no list of devices is", true},
 }
 
 func TestBadFiles(t *testing.T) {
 	for _, tc := range bad {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := Parse("d.yaml", []byte(tc.file), Known{Sources: []string{"v4l2", "x11"}})
+			_, err := parse("d.yaml", []byte(tc.file), Known{Sources: []string{"v4l2", "x11"}})
 			var wrong *Error
 			if !errors.As(err, &wrong) || err.Error() != tc.want {
 				t.Errorf("%v\nwant %s", err, tc.want)
@@ -236,7 +237,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestSchemaSaysWhatParseSays: it takes what Parse takes, and refuses what Parse refuses but for
+// TestSchemaSaysWhatParseSays: it takes what parse takes, and refuses what parse refuses but for
 // what it cannot know.
 func TestSchemaSaysWhatParseSays(t *testing.T) {
 	s := schematest.Compile(t, Schema(), "")
@@ -293,7 +294,7 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 		}
 		if given {
 			file := fmt.Sprintf("x: {source: \"v4l2:/dev/v\", input: adb, %s: %v}", name, said)
-			d, err := Parse("d", []byte(file), Known{})
+			d, err := parse("d", []byte(file), Known{})
 			if err != nil || !reflect.DeepEqual(reflect.ValueOf(d[0]).FieldByIndex(f.Index).Interface(),
 				nothing.FieldByIndex(f.Index).Interface()) {
 				t.Errorf("%s: default %v is not the type's: %v", name, said, err)
@@ -327,7 +328,7 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 			for k, v := range fields {
 				text = append(text, k+": "+v)
 			}
-			if _, err := Parse("d", []byte("x: {"+strings.Join(text, ", ")+"}"), Known{}); err != nil {
+			if _, err := parse("d", []byte("x: {"+strings.Join(text, ", ")+"}"), Known{}); err != nil {
 				t.Errorf("%s: example %s: %v", name, raw, err)
 			}
 		}
@@ -355,7 +356,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(tc.file)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := Parse("d", []byte(text), Known{})
+		all, err := parse("d", []byte(text), Known{})
 		var wrong *Error
 		if err != nil && !errors.As(err, &wrong) {
 			t.Fatalf("%T: %v", err, err)

@@ -72,13 +72,13 @@ func TestDisplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Err() != nil {
-				t.Errorf("display says it ended: %v", d.Err())
+			if d.process.ended() != nil {
+				t.Errorf("display says it ended: %v", d.process.ended())
 			}
 			tc.end(d, cancel)
-			<-d.Done()
-			if !errors.Is(d.Err(), tc.want) {
-				t.Errorf("ended with %v, want %v", d.Err(), tc.want)
+			<-d.process.done
+			if !errors.Is(d.process.ended(), tc.want) {
+				t.Errorf("ended with %v, want %v", d.process.ended(), tc.want)
 			}
 			if err := d.Close(); err != nil {
 				t.Error(err)
@@ -287,7 +287,7 @@ func hold() {
 		return
 	}
 	os.Stdout.WriteString(d.process.mark + "\n")
-	<-d.Done()
+	<-d.process.done
 }
 
 // TestNothingOutlivesThisProcess kills a process that has started a display.

@@ -107,16 +107,6 @@ func readNumber(ctx context.Context, r *os.File) (string, error) {
 // Name returns the display's name as in DISPLAY: ":99".
 func (d *Display) Name() string { return d.name }
 
-// Size returns the display's size in pixels.
-func (d *Display) Size() (width, height int) { return d.width, d.height }
-
-// Done is closed when the display has ended.
-func (d *Display) Done() <-chan struct{} { return d.process.done }
-
-// Err returns nil while the display runs, and then why it ended: os.ErrClosed after Close, the
-// context's cause, or what went wrong.
-func (d *Display) Err() error { return d.process.ended() }
-
 // ended returns why the process ended, or nil while it runs.
 func (p *process) ended() error {
 	select {

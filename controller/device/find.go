@@ -51,7 +51,7 @@ func Load(file string, known Known) (*List, error) {
 	}
 	if l.File != "" {
 		var err error
-		if l.Devices, err = Read(l.File, known); err != nil {
+		if l.Devices, err = read(l.File, known); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ func TestDevicesFromAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(path, Known{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := read(path, Known{}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,6 +9,6 @@ import (
 var schema []byte
 
 // Schema returns the JSON Schema (draft 2020-12) of files of devices, for editors. It takes every
-// file that Parse takes, and refuses most that Parse refuses: what depends on more than one key, or
+// file that parse takes, and refuses most that parse refuses: what depends on more than one key, or
 // on what there is, it does not know.
 func Schema() []byte { return bytes.Clone(schema) }

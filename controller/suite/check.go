@@ -312,22 +312,22 @@ func (t *Test) checkSync(*Known) error {
 		}
 	}
 	if t.Places == "" {
-		t.Places = Content
+		t.Places = content
 	}
 	return nil
 }
 
 const blankPage = "about:blank"
 
-// ParseSync reads "markers", "still 3s", "event NAME" or "20s".
-func ParseSync(s string) (Sync, error) {
+// parseSync reads "markers", "still 3s", "event NAME" or "20s".
+func parseSync(s string) (Sync, error) {
 	const want = "must be markers, still 3s, event NAME or 20s"
 	word, rest, _ := strings.Cut(s, " ")
 	switch {
 	case s == "markers":
 		return Sync{Markers: true}, nil
 	case word == "still":
-		d, err := ParseDuration(rest)
+		d, err := parseDuration(rest)
 		if err == nil && d == 0 {
 			err = fmt.Errorf("want more than none")
 		}
@@ -341,7 +341,7 @@ func ParseSync(s string) (Sync, error) {
 		}
 		return Sync{Event: rest}, nil
 	}
-	d, err := ParseDuration(s)
+	d, err := parseDuration(s)
 	if err != nil {
 		hint := near(word, "markers", "still", "event")
 		if hint == "" && s != "" && '0' <= s[0] && s[0] <= '9' {
@@ -355,7 +355,7 @@ func ParseSync(s string) (Sync, error) {
 	return Sync{Limit: d}, nil
 }
 
-// String formats as ParseSync reads it.
+// String formats as parseSync reads it.
 func (s Sync) String() string {
 	switch {
 	case s.Markers:

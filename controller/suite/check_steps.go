@@ -12,8 +12,8 @@ import (
 )
 
 func (t *Test) checkSteps(known *Known) error {
-	if n := count(t.Steps); n > MaxSteps {
-		return problem(at("steps"), "a run would do more than %d steps", MaxSteps)
+	if n := count(t.Steps); n > maxSteps {
+		return problem(at("steps"), "a run would do more than %d steps", maxSteps)
 	}
 	for i, s := range t.Steps {
 		if err := t.checkLines(s, known); err != nil {
@@ -96,7 +96,7 @@ func launch(steps []Step) bool {
 	})
 }
 
-// count returns how many steps a run does, or more than MaxSteps.
+// count returns how many steps a run does, or more than maxSteps.
 func count(steps []Step) (n int) {
 	for _, s := range steps {
 		each := 1
@@ -110,7 +110,7 @@ func count(steps []Step) (n int) {
 		case Key:
 			each = a.Times
 		}
-		if n += each; n > MaxSteps {
+		if n += each; n > maxSteps {
 			return n
 		}
 	}

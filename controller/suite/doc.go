@@ -18,7 +18,7 @@
 //
 // # Bounds
 //
-// A file has at most [MaxFile] bytes, its steps nest [MaxNesting] deep, and a run of it does at
-// most [MaxSteps] of them. An alias counts as what it stands for. Steps that would go on for longer
+// A file has at most [MaxFile] bytes, its steps nest maxNesting deep, and a run of it does at
+// most maxSteps of them. An alias counts as what it stands for. Steps that would go on for longer
 // than the test's own timeout are the runner's to end.
 package suite

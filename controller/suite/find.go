@@ -30,10 +30,10 @@ func Standard() Source {
 	return Source{Name: "standard", FS: dir, Standard: true}
 }
 
-// MaxFiles bounds the test files of one source, and MaxFolders how deep they may lie in it.
+// maxFiles bounds the test files of one source, and maxFolders how deep they may lie in it.
 const (
-	MaxFiles   = 1000
-	MaxFolders = 4
+	maxFiles   = 1000
+	maxFolders = 4
 )
 
 // Tests reads the test files of sources, *.yaml and *.yml, those of each by the names of their
@@ -72,12 +72,12 @@ func (s Source) files() (names []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (hidden || strings.Count(name, "/") >= MaxFolders):
+		case d.IsDir() && (hidden || strings.Count(name, "/") >= maxFolders):
 			return fs.SkipDir
 		case d.IsDir() || hidden || !IsFile(name) || path.Base(name) == devices:
 			return nil
-		case len(names) == MaxFiles:
-			return fmt.Errorf("more than %d test files", MaxFiles)
+		case len(names) == maxFiles:
+			return fmt.Errorf("more than %d test files", maxFiles)
 		}
 		names = append(names, name)
 		return nil

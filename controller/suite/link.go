@@ -17,7 +17,7 @@ func ParseLink(t LinkText, known Known) (Link, error) {
 		key, word string
 		read      func(string) error
 	}{
-		{"rtt", t.RTT, func(s string) (err error) { l.RTT, err = ParseDuration(s); return err }},
+		{"rtt", t.RTT, func(s string) (err error) { l.RTT, err = parseDuration(s); return err }},
 		{"down", t.Down, func(s string) (err error) { l.Down, err = ParseRate(s); return err }},
 		{"up", t.Up, func(s string) (err error) { l.Up, err = ParseRate(s); return err }},
 		{"loss", t.Loss, func(s string) error {

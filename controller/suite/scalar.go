@@ -27,7 +27,7 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 	case *float64:
 		return func(s string) (err error) { *p, err = parseFloat(s); return err }, "a number"
 	case *time.Duration:
-		return func(s string) (err error) { *p, err = ParseDuration(s); return err }, "a duration such as 5s"
+		return func(s string) (err error) { *p, err = parseDuration(s); return err }, "a duration such as 5s"
 	case *frame.Region:
 		return func(s string) (err error) { *p, err = parseRegion(s); return err }, "a region WxH+X+Y, or all"
 	case *Percent:
@@ -38,7 +38,7 @@ func (r *reader) parser(v reflect.Value, what string) (parse func(string) error,
 		return func(s string) (err error) { p.Width, p.Height, err = frame.ParseSize(s); return err },
 			"a size such as 1280x720"
 	case *Colour:
-		return func(s string) (err error) { *p, err = ParseColour(s); return err }, `a colour such as "#00ff00"`
+		return func(s string) (err error) { *p, err = parseColour(s); return err }, `a colour such as "#00ff00"`
 	case *Chord:
 		return func(s string) (err error) { *p, err = parseChord(s); return err }, "keys such as Control+F"
 	case *input.Button:
@@ -84,8 +84,8 @@ func parseFloat(s string) (float64, error) {
 var unitWords = regexp.MustCompile(
 	`(?i)(?:(milli|micro)?s(?:ec)?(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?|(m)sec(?:ond)?s?)$`)
 
-// ParseDuration reads "5s", "250ms", "1m30s": at most MaxDuration, and not less than none.
-func ParseDuration(s string) (time.Duration, error) {
+// parseDuration reads "5s", "250ms", "1m30s": at most MaxDuration, and not less than none.
+func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || s == "0" {
 		return 0, fmt.Errorf("invalid duration %q%s", strict.Clip(s), meantDuration(s))
@@ -226,8 +226,8 @@ func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Width, s.Height) }
 
 var hexColour = regexp.MustCompile(`^#?[0-9a-fA-F]{6}$`)
 
-// ParseColour reads "#00ff00"; the # may be left out.
-func ParseColour(s string) (Colour, error) {
+// parseColour reads "#00ff00"; the # may be left out.
+func parseColour(s string) (Colour, error) {
 	if !hexColour.MatchString(s) {
 		return Colour{}, fmt.Errorf(`invalid colour %q: must be one such as "#00ff00"`, strict.Clip(s))
 	}
@@ -235,7 +235,7 @@ func ParseColour(s string) (Colour, error) {
 	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err
 }
 
-// String formats as ParseColour reads it.
+// String formats as parseColour reads it.
 func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 // usualKeys are names that are often misspelt.
@@ -308,11 +308,11 @@ func (c Coordinate) String() string {
 }
 
 func parsePlaces(s string) (Places, error) {
-	if p := Places(s); p == Content || p == Screen {
+	if p := Places(s); p == content || p == Screen {
 		return p, nil
 	}
 	return "", fmt.Errorf("%q is neither content nor screen%s", strict.Clip(s),
-		near(s, string(Content), string(Screen)))
+		near(s, string(content), string(Screen)))
 }
 
 func parseProtocol(s string) (Protocol, error) {

@@ -137,7 +137,7 @@ type (
 		Colour  *Colour       `yaml:"colour" also:"color"` // fills 99 % of In
 		Still   time.Duration `yaml:"still" min:"1"`       // nothing changes in In for so long
 		In      frame.Region  `yaml:"in"`                  // for Colour and Still; zero: all of the content
-		Timeout time.Duration `yaml:"timeout" min:"1"`     // DefaultWait where the file says nothing
+		Timeout time.Duration `yaml:"timeout" min:"1"`     // defaultWait where the file says nothing
 	}
 
 	// Ping does something and waits for the answer on the screen, Times times: each is a sample of
@@ -147,10 +147,10 @@ type (
 		Do     Step   `yaml:"do" need:"true"`
 		Expect Expect `yaml:"expect" need:"true"`
 		Times  int    `yaml:"times" min:"1" max:"10000"` // at least 1
-		// from ping to ping, at the least; DefaultEvery where the file says nothing
+		// from ping to ping, at the least; defaultEvery where the file says nothing
 		Every time.Duration `yaml:"every"`
 		// up to so much is added at random, so that pings do not keep step with frames;
-		// DefaultSpread where the file says nothing
+		// defaultSpread where the file says nothing
 		Spread time.Duration `yaml:"spread"`
 	}
 
@@ -201,7 +201,7 @@ type Expect struct {
 	Change  *frame.Region `yaml:"change"`
 	Colour  *Colour       `yaml:"colour" also:"color"`
 	In      frame.Region  `yaml:"in"`              // for Colour
-	Timeout time.Duration `yaml:"timeout" min:"1"` // DefaultAnswer where the file says nothing
+	Timeout time.Duration `yaml:"timeout" min:"1"` // defaultAnswer where the file says nothing
 }
 
 func (Launch) Verb() string { return "launch" }

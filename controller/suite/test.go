@@ -107,7 +107,7 @@ type Places string
 
 // The places; see the package documentation.
 const (
-	Content Places = "content" // the default
+	content Places = "content" // the default
 	Screen  Places = "screen"
 )
 

@@ -22,13 +22,13 @@ type verb struct {
 // What reading puts where a file says nothing.
 const (
 	DefaultTimeout = time.Minute
-	DefaultWait    = 10 * time.Second
-	DefaultAnswer  = 2 * time.Second
-	DefaultEvery   = 400 * time.Millisecond
-	DefaultSpread  = 100 * time.Millisecond
-	DefaultHold    = 50 * time.Millisecond
-	DefaultStroke  = 300 * time.Millisecond
-	DefaultTurn    = 50 * time.Millisecond
+	defaultWait    = 10 * time.Second
+	defaultAnswer  = 2 * time.Second
+	defaultEvery   = 400 * time.Millisecond
+	defaultSpread  = 100 * time.Millisecond
+	defaultHold    = 50 * time.Millisecond
+	defaultStroke  = 300 * time.Millisecond
+	defaultTurn    = 50 * time.Millisecond
 )
 
 // DoubleClick is the time from press to press where a click or a tap is done several times.
@@ -36,17 +36,17 @@ const DoubleClick = 120 * time.Millisecond
 
 // verbs returns all there are. The first of an action is the one that is written.
 func verbs() []verb {
-	click := Click{Button: input.Left, Times: 1, Hold: DefaultHold}
+	click := Click{Button: input.Left, Times: 1, Hold: defaultHold}
 	twice := click
 	twice.Times = 2
-	tap := Tap{Times: 1, Hold: DefaultHold}
+	tap := Tap{Times: 1, Hold: defaultHold}
 	tapTwice := tap
 	tapTwice.Times = 2
-	wheel := Wheel{Times: 1, Every: DefaultTurn}
+	wheel := Wheel{Times: 1, Every: defaultTurn}
 	return []verb{
 		{"launch", Launch{}},
 		{"load", Load{}},
-		{"key", Key{Times: 1, Hold: DefaultHold, Every: DefaultEvery}},
+		{"key", Key{Times: 1, Hold: defaultHold, Every: defaultEvery}},
 		{"text", Text{}},
 		{"click", click},
 		{"double-click", twice},
@@ -54,16 +54,16 @@ func verbs() []verb {
 		{"double-tap", tapTwice},
 		{"move", Move{}},
 		{"hover", Hover{}},
-		{"drag", Drag{Button: input.Left, Duration: DefaultStroke}},
+		{"drag", Drag{Button: input.Left, Duration: defaultStroke}},
 		{"wheel", wheel},
 		{"scroll", wheel},
-		{"swipe", Swipe{Duration: DefaultStroke}},
-		{"pinch", Pinch{Duration: DefaultStroke}},
+		{"swipe", Swipe{Duration: defaultStroke}},
+		{"pinch", Pinch{Duration: defaultStroke}},
 		{"touch", Touch{}},
 		{"replay", Replay{}},
 		{"script", Script{}},
-		{"wait", Wait{Timeout: DefaultWait}},
-		{"ping", Ping{Times: 1, Every: DefaultEvery, Spread: DefaultSpread, Expect: Expect{Timeout: DefaultAnswer}}},
+		{"wait", Wait{Timeout: defaultWait}},
+		{"ping", Ping{Times: 1, Every: defaultEvery, Spread: defaultSpread, Expect: Expect{Timeout: defaultAnswer}}},
 		{"sleep", Sleep{}},
 		{"mark", Mark{}},
 		{"network", Link{}},
@@ -77,7 +77,7 @@ func blank(t reflect.Type) reflect.Value {
 	case reflect.TypeFor[Test]():
 		return reflect.ValueOf(Test{Timeout: DefaultTimeout})
 	case reflect.TypeFor[Expect]():
-		return reflect.ValueOf(Expect{Timeout: DefaultAnswer})
+		return reflect.ValueOf(Expect{Timeout: defaultAnswer})
 	case reflect.TypeFor[Recorded]():
 		return reflect.ValueOf(Recorded{Weight: 1})
 	}
@@ -202,8 +202,8 @@ func (p *Point) read(r *reader, n ast.Node) error {
 
 // read reads the steps of a repetition, and how deep it is in others.
 func (l *Loop) read(r *reader, n ast.Node) error {
-	if r.nesting++; r.nesting > MaxNesting {
-		return r.Errorf(n, "steps are repeated within each other more than %d deep", MaxNesting)
+	if r.nesting++; r.nesting > maxNesting {
+		return r.Errorf(n, "steps are repeated within each other more than %d deep", maxNesting)
 	}
 	defer func() { r.nesting-- }()
 	type plain Loop // without this method
@@ -230,7 +230,7 @@ func (s *Sync) read(r *reader, n ast.Node) error {
 		return r.Errorf(n, "the end of the content is %s: must be markers, still 3s, event NAME or 20s", strict.Kind(n))
 	}
 	var err error
-	if *s, err = ParseSync(t); err != nil {
+	if *s, err = parseSync(t); err != nil {
 		return r.Errorf(n, "%v", err)
 	}
 	return nil

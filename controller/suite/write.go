@@ -18,7 +18,7 @@ func (t *Test) MarshalJSON() ([]byte, error) { return json.Marshal(t.tree()) }
 // say more than their absence.
 func (t *Test) tree() mapping {
 	c := *t
-	if c.Places == Content {
+	if c.Places == content {
 		c.Places = ""
 	}
 	return tree(reflect.ValueOf(c)).(mapping)

@@ -18,8 +18,8 @@ import (
 
 // How long a disk may be written to. Many have a cache that takes seconds to fill.
 const (
-	LeastDiskTime = time.Second
-	MostDiskTime  = 10 * time.Minute
+	MinDiskTime = time.Second
+	MaxDiskTime = 10 * time.Minute
 )
 
 // Bounds of the file that is written, from its beginning again when it is full.

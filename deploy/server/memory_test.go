@@ -104,7 +104,7 @@ func TestPicturesWaitApart(t *testing.T) {
 // TestFrameMemory: of the largest frames that come from elsewhere one is made at once, and of usual
 // ones many.
 func TestFrameMemory(t *testing.T) {
-	for _, tc := range []struct{ width, height, least, most int }{{8192, store.MostPixels / 8192, 1, 1},
+	for _, tc := range []struct{ width, height, least, most int }{{8192, store.MaxPixels / 8192, 1, 1},
 		{3840, 2160, 2, 10}, {1920, 1080, 10, 30}} {
 		f, err := frame.NewFormat(frame.BGR4, tc.width, tc.height)
 		if err != nil {

@@ -18,10 +18,10 @@ import (
 // spaceEvery is after how many bytes of an upload it is looked at what room is left.
 const spaceEvery = 64 << 20
 
-// MostPixels is what a frame of a recording that is sent may have: more than screens with eight
+// MaxPixels is what a frame of a recording that is sent may have: more than screens with eight
 // thousand columns do. Whoever looks at one makes the rig hold several pictures of that size in
 // memory.
-const MostPixels = 8192 * 4608
+const MaxPixels = 8192 * 4608
 
 // Receive takes in a run or a set that somebody sends as a zip file, and returns its ID here.
 // Nothing of it is seen before all of it is here, was unpacked within bounds, can be read, and
@@ -63,7 +63,7 @@ func (s *Store) receive(ctx context.Context, from io.Reader) (id string, known b
 		return "", false, err
 	}
 	s.at("receive unpacked")
-	content, err := runzip.Verify(ctx, filepath.Join(s.dir, filepath.FromSlash(upload), folder), MostPixels, nil)
+	content, err := runzip.Verify(ctx, filepath.Join(s.dir, filepath.FromSlash(upload), folder), MaxPixels, nil)
 	if err != nil {
 		return "", false, err
 	}

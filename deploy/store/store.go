@@ -60,7 +60,7 @@ type Options struct {
 }
 
 // DefaultUpload is the size of an upload that is taken where nothing else is said.
-const DefaultUpload = runzip.MostBytes
+const DefaultUpload = runzip.MaxBytes
 
 // Store is the runs of a data directory. Its methods may be called from several goroutines.
 type Store struct {

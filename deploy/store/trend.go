@@ -139,7 +139,7 @@ func join(all []*group, folder string, from stream, r pointRow) []*group {
 		}
 		if last := &g.runs[len(g.runs)-1]; last.key == r.key {
 			*last = r
-		} else if len(g.runs) < stats.MostRuns {
+		} else if len(g.runs) < stats.MaxRuns {
 			g.runs = append(g.runs, r)
 		}
 		return all

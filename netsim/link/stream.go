@@ -64,7 +64,7 @@ type Stream struct {
 
 // Bounds of a stream link.
 const (
-	MostStreams = 10_000 // connections; more are closed at once
+	MaxStreams = 10_000 // connections; more are closed at once
 
 	mss             = MTU - headersTCP // payload of a full segment
 	handshakeBytes  = 60               // a SYN, with the options that it has
@@ -345,9 +345,9 @@ func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 	switch {
 	case s.closed:
 		return nil, net.ErrClosed
-	case len(s.conns) >= MostStreams:
+	case len(s.conns) >= MaxStreams:
 		s.refused++
-		return nil, fmt.Errorf("a stream link has %d connections, and takes no more", MostStreams)
+		return nil, fmt.Errorf("a stream link has %d connections, and takes no more", MaxStreams)
 	}
 	if t, ok := c.(*net.TCPConn); ok {
 		// What the system keeps for one that does not read is bounded too. Where it cannot be set,

@@ -315,7 +315,7 @@ func TestStreamRefuses(t *testing.T) {
 	s := openStream(t, Conditions{})
 	s.mu.Lock()
 	fake := map[*streamConn]struct{}{}
-	for range MostStreams {
+	for range MaxStreams {
 		c := &streamConn{}
 		fake[c], s.conns[c] = struct{}{}, struct{}{}
 	}

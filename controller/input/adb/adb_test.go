@@ -128,7 +128,7 @@ func TestRun(t *testing.T) {
 	if said, err := d.Run(t.Context(), "echo hello"); err != nil || said != "hello\n" {
 		t.Errorf("%q, %v", said, err)
 	}
-	var failed *ExitError
+	var failed *exitError
 	if _, err := d.Run(t.Context(), "fail"); !errors.As(err, &failed) || failed.Code != 3 ||
 		!strings.Contains(err.Error(), "it is broken") {
 		t.Error(err)
@@ -207,7 +207,7 @@ func TestSilence(t *testing.T) {
 			return err
 		}, "device A did not answer within 50ms when asked for \"getprop a\""},
 		"screen size": {func() error {
-			_, _, err := command.ScreenSize(t.Context())
+			_, _, err := command.screenSize(t.Context())
 			return err
 		}, "asked for \"wm size\""},
 		"echo": {func() error { _, err := openEcho(t.Context(), device); return err }, "asked for \"cat\""},

@@ -23,7 +23,7 @@ func openInput(ctx context.Context, d *Device) (way, error) {
 	}
 	// The finger of a device that was lost may still be down. To cancel it clicks nothing; where
 	// the command knows no touches it fails, and there is no finger.
-	var failed *ExitError
+	var failed *exitError
 	if _, err := d.Run(ctx, "input touchscreen motionevent CANCEL 0 0"); err != nil && !errors.As(err, &failed) {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Driver, error) {
 		d.clock = timeline.Monotonic()
 	}
 	if o.Width == 0 || o.Height == 0 {
-		if o.Width, o.Height, err = device.ScreenSize(ctx); err != nil {
+		if o.Width, o.Height, err = device.screenSize(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 var wmSize = regexp.MustCompile(`(?m)^(Override|Physical) size: (\d{1,5})x(\d{1,5})`)
 
-// ScreenSize returns the size of the device's screen in pixels, as its window manager has it.
-func (d *Device) ScreenSize(ctx context.Context) (width, height int, err error) {
+// screenSize returns the size of the device's screen in pixels, as its window manager has it.
+func (d *Device) screenSize(ctx context.Context) (width, height int, err error) {
 	said, err := d.Run(ctx, "wm size")
 	if err != nil {
 		return 0, 0, fmt.Errorf("ask for the screen's size: %w", err)

@@ -15,17 +15,17 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// DefaultServer is where the adb server listens unless ANDROID_ADB_SERVER_PORT says otherwise.
-const DefaultServer = "127.0.0.1:5037"
+// defaultServer is where the adb server listens unless ANDROID_ADB_SERVER_PORT says otherwise.
+const defaultServer = "127.0.0.1:5037"
 
 // Server is an adb server.
 type Server struct {
 	Address  string        // host:port; "" for this machine's own
-	Patience time.Duration // how long it, or a command on a device, may take to answer; 0: [DefaultPatience]
+	Patience time.Duration // how long it, or a command on a device, may take to answer; 0: defaultPatience
 }
 
-// DefaultPatience is for a command that starts a program of Java on a slow device.
-const DefaultPatience = 30 * time.Second
+// defaultPatience is for a command that starts a program of Java on a slow device.
+const defaultPatience = 30 * time.Second
 
 // Attached is a device that a server knows.
 type Attached struct {
@@ -43,14 +43,14 @@ func (s Server) address() string {
 	if port := os.Getenv("ANDROID_ADB_SERVER_PORT"); port != "" {
 		return net.JoinHostPort("127.0.0.1", port)
 	}
-	return DefaultServer
+	return defaultServer
 }
 
 // limited returns a context for one exchange with whom, which was asked for something.
 func (s Server) limited(ctx context.Context, whom, asked string) (context.Context, context.CancelFunc) {
 	limit := s.Patience
 	if limit == 0 {
-		limit = DefaultPatience
+		limit = defaultPatience
 	}
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s did not answer within %v when asked for %.100q",
 		input.ErrGone, whom, limit, asked))
@@ -102,7 +102,7 @@ func (c *conn) status(request string) error {
 		if err != nil {
 			return err
 		}
-		return &RefusedError{Reason: why}
+		return &refusedError{Reason: why}
 	}
 	return fmt.Errorf("adb: %q is not an answer of an adb server", status)
 }
@@ -124,10 +124,10 @@ func (c *conn) text() (string, error) {
 	return string(b), nil
 }
 
-// RefusedError is what a server says that does not do as asked.
-type RefusedError struct{ Reason string }
+// refusedError is what a server says that does not do as asked.
+type refusedError struct{ Reason string }
 
-func (e *RefusedError) Error() string {
+func (e *refusedError) Error() string {
 	reason := strings.TrimSpace(e.Reason)
 	switch {
 	case strings.Contains(reason, "unauthorized"):
@@ -184,7 +184,7 @@ func choose(all []Attached, serial string) (string, error) {
 		if a.State == "device" {
 			ready = append(ready, a.Serial)
 		} else if serial != "" || len(all) == 1 {
-			return "", fmt.Errorf("device %s: %w", a.Serial, &RefusedError{Reason: "device " + a.State})
+			return "", fmt.Errorf("device %s: %w", a.Serial, &refusedError{Reason: "device " + a.State})
 		}
 	}
 	switch {

@@ -61,7 +61,7 @@ func (d *Device) shell(ctx context.Context, command string) (*shell, error) {
 
 // gone marks errors that say that the device is not there any more.
 func gone(err error) error {
-	var refused *RefusedError
+	var refused *refusedError
 	if errors.As(err, &refused) &&
 		(strings.Contains(refused.Reason, "not found") || strings.Contains(refused.Reason, "offline") ||
 			strings.Contains(refused.Reason, "closed")) {
@@ -143,14 +143,14 @@ func (s Server) Find(ctx context.Context, serial string) (*Device, error) {
 	return &Device{chosen, s}, nil
 }
 
-// ExitError says that a command on the device has failed.
-type ExitError struct {
+// exitError says that a command on the device has failed.
+type exitError struct {
 	Command string
 	Code    int
 	Said    string // on its error output
 }
 
-func (e *ExitError) Error() string {
+func (e *exitError) Error() string {
 	return fmt.Sprintf("%.100q on the device ended with %d: %.300s", e.Command, e.Code, strings.TrimSpace(e.Said))
 }
 
@@ -181,7 +181,7 @@ func (d *Device) Run(ctx context.Context, command string) (string, error) {
 				if len(data) > 0 {
 					code = int(data[0])
 				}
-				return said.String(), &ExitError{command, code, complained.String()}
+				return said.String(), &exitError{command, code, complained.String()}
 			}
 			return said.String(), nil
 		}

@@ -179,7 +179,7 @@ func (u *uinput) registered(ctx context.Context, d *Device) error {
 		default:
 		}
 		said, err := d.Run(ctx, command)
-		var failed *ExitError
+		var failed *exitError
 		if err != nil && !errors.As(err, &failed) {
 			return err
 		}

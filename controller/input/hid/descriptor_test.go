@@ -201,14 +201,14 @@ func TestDescriptors(t *testing.T) {
 		name string
 		got  []byte
 		want string
-		kind Kind
+		kind kind
 	}{
-		{"boot keyboard", Boot.Descriptor(), bootText, BootKeyboard},
-		{"full keyboard", Full.Descriptor(), fullText, FullKeyboard},
-		{"absolute mouse", Absolute.Descriptor(), fmt.Sprintf(mouseText, placesText), AbsoluteMouse},
-		{"relative mouse", Relative.Descriptor(), fmt.Sprintf(mouseText, waysText), RelativeMouse},
-		{"touch screen", TouchDescriptor(68, 150), fmt.Sprintf(touchText, strings.Repeat(fingerText, Contacts)),
-			TouchScreen},
+		{"boot keyboard", boot.descriptor(), bootText, bootKeyboard},
+		{"full keyboard", full.descriptor(), fullText, fullKeyboard},
+		{"absolute mouse", pointingAbsolute.descriptor(), fmt.Sprintf(mouseText, placesText), absoluteMouse},
+		{"relative mouse", pointingRelative.descriptor(), fmt.Sprintf(mouseText, waysText), relativeMouse},
+		{"touch screen", touchDescriptor(68, 150), fmt.Sprintf(touchText, strings.Repeat(fingerText, contacts)),
+			touchScreen},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if want := written(t, tc.want); !bytes.Equal(tc.got, want) {
@@ -240,15 +240,15 @@ func written(t *testing.T, text string) (all []byte) {
 
 // TestSizes: what the reports have is what the descriptors say that they have.
 func TestSizes(t *testing.T) {
-	o := Defaults()
-	for _, keyboard := range []Rollover{Boot, Full} {
-		for _, mouse := range []Pointing{Absolute, Relative} {
+	o := defaults()
+	for _, keyboard := range []rollover{boot, full} {
+		for _, mouse := range []pointing{pointingAbsolute, pointingRelative} {
 			o.Keyboard, o.Mouse = keyboard, mouse
 			if err := o.validate(); err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range o.functions() {
-				fields, err := ParseFields(f.descriptor)
+				fields, err := parseFields(f.descriptor)
 				if err != nil {
 					t.Fatalf("%s: %v", f.kind, err)
 				}
@@ -284,11 +284,11 @@ func TestParseFieldsRefuses(t *testing.T) {
 		{"75 20\n97 ff ff ff ff\n09 01\n81 02", "too many"},
 		{"1b 00 00 00 00\n2b ff ff ff ff", "more than 4096 usages"},
 	} {
-		if _, err := ParseFields(written(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := parseFields(written(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %s", tc.text, err, tc.want)
 		}
 	}
-	if _, err := ParseFields(make([]byte, maxDescriptor+1)); err == nil {
+	if _, err := parseFields(make([]byte, maxDescriptor+1)); err == nil {
 		t.Error("it reads without bounds")
 	}
 }
@@ -299,7 +299,7 @@ func FuzzParseFields(f *testing.F) {
 	}
 	f.Add([]byte{0x1b, 0, 0, 0, 0, 0x2b, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fields, err := ParseFields(b)
+		fields, err := parseFields(b)
 		if err != nil {
 			return
 		}

@@ -2,9 +2,9 @@
 // port: the rig, or a small board beside it, is their hardware. It needs a USB port that can be a
 // device, of which PCs seldom have one, and Linux's USB gadget there.
 //
-// Place in the flow: [Open] or [New] sets a gadget up through configfs, or finds one that is there,
-// and waits until the host has chosen its configuration; the [Driver] makes reports of actions and
-// writes them to /dev/hidgN. Descriptors and encoders ([Keyboard], [Mouse], [Touch]) are plain Go
+// Place in the flow: [Open] sets a gadget up through configfs or finds one,
+// and waits until the host has chosen its configuration; the driver makes reports of actions and
+// writes them to /dev/hidgN. Descriptors and encoders (keyboard, mouse, touch) are plain Go
 // and work everywhere.
 //
 // # When it was sent
@@ -42,7 +42,7 @@
 //
 // # Ownership
 //
-// A Driver belongs to one goroutine. Close lifts what is held, and takes down the gadget if the
+// A driver belongs to one goroutine. Close lifts what is held, and takes down the gadget if the
 // driver has set it up. What a killed process leaves is told by its name, which has the process in
 // it, and is taken down by the next one that sets a gadget up.
 //

@@ -15,12 +15,12 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// Driver is a gadget's keyboard, mouse and touch screen, as far as it has them.
-type Driver struct {
+// driver is a gadget's keyboard, mouse and touch screen, as far as it has them.
+type driver struct {
 	port      *port // nil where nothing is known of it
 	gadget    *gadget
 	endpoints [parts]*endpoint
-	kinds     []Kind
+	kinds     []kind
 	screen    hand.Screen
 	layout    input.Layout
 	clock     timeline.Clock
@@ -32,12 +32,12 @@ type Driver struct {
 	closed  bool
 }
 
-// New plugs a gadget in, or finds one, and waits for the host.
-func New(ctx context.Context, o Options) (*Driver, error) {
+// newDriver plugs a gadget in, or finds one, and waits for the host.
+func newDriver(ctx context.Context, o driverOptions) (*driver, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("hid: %w", err)
 	}
-	d := &Driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock}
+	d := &driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock}
 	if d.layout == nil {
 		d.layout = input.US()
 	}
@@ -51,7 +51,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-func (d *Driver) open(ctx context.Context, o Options) error {
+func (d *driver) open(ctx context.Context, o driverOptions) error {
 	all, udc, err := d.interfaces(o)
 	if err != nil {
 		return err
@@ -83,16 +83,16 @@ func (d *Driver) open(ctx context.Context, o Options) error {
 }
 
 // answers leaves what a host may ask for: that nothing is held, and how many fingers there may be.
-func (d *Driver) answers(e *endpoint, k Kind) error {
+func (d *driver) answers(e *endpoint, k kind) error {
 	report := d.encoder.neutral(k.part())
-	if k != TouchScreen {
+	if k != touchScreen {
 		return e.answer(0, report)
 	}
-	return errors.Join(e.answer(touchReport, report), e.answer(countReport, CountReport()))
+	return errors.Join(e.answer(touchReport, report), e.answer(countReport, encodeCountReport()))
 }
 
 // interfaces sets a gadget up or finds it.
-func (d *Driver) interfaces(o Options) (all []interfaceOf, udc string, err error) {
+func (d *driver) interfaces(o driverOptions) (all []interfaceOf, udc string, err error) {
 	if o.Node != "" {
 		return find(o.Node, o.As)
 	}
@@ -112,7 +112,7 @@ func (d *Driver) interfaces(o Options) (all []interfaceOf, udc string, err error
 
 // settle has functions lift all, of which the host may know something else than we do, as far as
 // they can be told at once. The others are told when they are next used.
-func (d *Driver) settle() error {
+func (d *driver) settle() error {
 	for p, e := range d.endpoints {
 		if e == nil || !e.dirty {
 			continue
@@ -129,7 +129,7 @@ func (d *Driver) settle() error {
 
 // lose notes that the host was gone, or was not told all that it should have been: nothing is held
 // any more, and all functions lift everything first.
-func (d *Driver) lose() {
+func (d *driver) lose() {
 	d.lost = true
 	d.state = hand.State{}
 	for _, e := range d.endpoints {
@@ -141,7 +141,7 @@ func (d *Driver) lose() {
 
 // present looks whether the host is there. When it has been away and is back, what was held is
 // lifted first.
-func (d *Driver) present() error {
+func (d *driver) present() error {
 	there, state, err := d.port.look()
 	held := d.state.Holds()
 	switch {
@@ -171,7 +171,7 @@ func (d *Driver) present() error {
 
 // Do implements input.Driver. The interval begins before the first report was given to the kernel
 // and ends when the host has fetched the last one for certain.
-func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
+func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("hid: %w", os.ErrClosed)
 	}
@@ -182,7 +182,7 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	return sent, nil
 }
 
-func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Action) (timeline.Interval, error) {
+func (d *driver) do(ctx context.Context, at timeline.Time, actions []input.Action) (timeline.Interval, error) {
 	if err := d.present(); err != nil {
 		return timeline.Interval{}, err
 	}
@@ -204,7 +204,7 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 }
 
 // tell sends reports in order.
-func (d *Driver) tell(ctx context.Context, reports []outgoing) (timeline.Interval, error) {
+func (d *driver) tell(ctx context.Context, reports []outgoing) (timeline.Interval, error) {
 	sent := timeline.At(d.clock.Now())
 	for i, r := range reports {
 		e := d.endpoints[r.to]
@@ -232,7 +232,7 @@ func (d *Driver) tell(ctx context.Context, reports []outgoing) (timeline.Interva
 }
 
 // Release implements input.Driver. Of a host that is gone nothing is held any more.
-func (d *Driver) Release(ctx context.Context) error {
+func (d *driver) Release(ctx context.Context) error {
 	if d.closed {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (d *Driver) Release(ctx context.Context) error {
 }
 
 // Info implements input.Driver.
-func (d *Driver) Info() input.Info {
+func (d *driver) Info() input.Info {
 	var names []string
 	for _, k := range d.kinds {
 		names = append(names, string(k))
@@ -265,14 +265,14 @@ func (d *Driver) Info() input.Info {
 			i.Device += ", " + speed
 		}
 	}
-	if slices.Contains(d.kinds, RelativeMouse) {
+	if slices.Contains(d.kinds, relativeMouse) {
 		i.Note += "; places are reached by ways from the upper left corner, right where the device accelerates no pointer"
 	}
 	return i
 }
 
 // Close implements input.Driver.
-func (d *Driver) Close() error {
+func (d *driver) Close() error {
 	if d.closed {
 		return nil
 	}
@@ -291,7 +291,7 @@ func (d *Driver) Close() error {
 
 // end closes everything, and takes down what was set up: the nodes first, since a function stays
 // while its node is open.
-func (d *Driver) end() error {
+func (d *driver) end() error {
 	var errs []error
 	for _, e := range d.endpoints {
 		errs = append(errs, e.close())

@@ -21,9 +21,9 @@ import (
 
 // pipes is a driver whose functions are pipes: what it writes is read at their other ends. A pipe
 // that nobody reads is one that is not fetched.
-func pipes(t *testing.T, kinds ...Kind) (*Driver, [parts]int) {
+func pipes(t *testing.T, kinds ...kind) (*driver, [parts]int) {
 	t.Helper()
-	d := &Driver{screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(), clock: timeline.Monotonic(),
+	d := &driver{screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(), clock: timeline.Monotonic(),
 		encoder: equipped(kinds...), kinds: kinds}
 	var ends [parts]int
 	for _, k := range kinds {
@@ -57,7 +57,7 @@ func read(t *testing.T, end, size int) (all []string) {
 }
 
 func TestDo(t *testing.T) {
-	d, ends := pipes(t, BootKeyboard, TouchScreen)
+	d, ends := pipes(t, bootKeyboard, touchScreen)
 	clock := timeline.Monotonic()
 	due := clock.Now().Add(5_000_000)
 	sent, err := d.Do(t.Context(), due, input.KeyDown{Key: "A"}, input.TouchDown{Finger: 2, X: 1, Y: 1})
@@ -104,7 +104,7 @@ func TestDo(t *testing.T) {
 // TestLost: a host that goes in the middle is gone until it is back, and is told then, before
 // anything else, that nothing is held.
 func TestLost(t *testing.T) {
-	d, ends := pipes(t, BootKeyboard, TouchScreen)
+	d, ends := pipes(t, bootKeyboard, touchScreen)
 	if _, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.TouchDown{Finger: 5, X: 1, Y: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestLost(t *testing.T) {
 
 // TestGivenUp: a host that does not ask is waited for as long as the context allows.
 func TestGivenUp(t *testing.T) {
-	d, ends := pipes(t, BootKeyboard)
+	d, ends := pipes(t, bootKeyboard)
 	full := make([]byte, 1<<16)
 	for {
 		if _, err := unix.Write(d.endpoints[theKeyboard].fd, full); err != nil {

@@ -12,9 +12,9 @@ import (
 // nothing.
 type encoder struct {
 	screen   hand.Screen
-	keyboard Keyboard
-	mouse    Mouse
-	touch    Touch
+	keyboard keyboard
+	mouse    mouse
+	touch    touch
 	hasTouch bool
 	trail    hand.Trail
 	pressed  uint8 // buttons that were told
@@ -38,49 +38,49 @@ const (
 
 func (p part) String() string { return [...]string{"keyboard", "mouse", "touch screen"}[p] }
 
-func (k Kind) part() part {
+func (k kind) part() part {
 	switch k {
-	case BootKeyboard, FullKeyboard:
+	case bootKeyboard, fullKeyboard:
 		return theKeyboard
-	case AbsoluteMouse, RelativeMouse:
+	case absoluteMouse, relativeMouse:
 		return theMouse
 	}
 	return theTouchScreen
 }
 
 // equip gives the encoder a function.
-func (e *encoder) equip(k Kind) {
+func (e *encoder) equip(k kind) {
 	switch k {
-	case BootKeyboard:
-		e.keyboard.Rollover = Boot
-	case FullKeyboard:
-		e.keyboard.Rollover = Full
-	case AbsoluteMouse:
-		e.mouse.Pointing = Absolute
-	case RelativeMouse:
-		e.mouse.Pointing = Relative
-	case TouchScreen:
+	case bootKeyboard:
+		e.keyboard.Rollover = boot
+	case fullKeyboard:
+		e.keyboard.Rollover = full
+	case absoluteMouse:
+		e.mouse.Pointing = pointingAbsolute
+	case relativeMouse:
+		e.mouse.Pointing = pointingRelative
+	case touchScreen:
 		e.hasTouch = true
 	}
 }
 
 // has reports whether there is a function.
 func (e *encoder) has(p part) bool {
-	return [...]bool{e.keyboard.Rollover != NoKeyboard, e.mouse.Pointing != NoMouse, e.hasTouch}[p]
+	return [...]bool{e.keyboard.Rollover != noKeyboard, e.mouse.Pointing != pointingNone, e.hasTouch}[p]
 }
 
 // neutral lifts all of a part, and returns the report that says so.
 func (e *encoder) neutral(p part) []byte {
 	switch p {
 	case theKeyboard:
-		e.keyboard = Keyboard{Rollover: e.keyboard.Rollover}
-		return e.keyboard.Report()
+		e.keyboard = keyboard{Rollover: e.keyboard.Rollover}
+		return e.keyboard.report()
 	case theMouse:
 		e.mouse.buttons, e.pressed = 0, 0
-		return e.mouse.Report(0, 0, 0, 0)
+		return e.mouse.report(0, 0, 0, 0)
 	}
-	e.touch.LiftAll()
-	return e.touch.Report(0)
+	e.touch.liftAll()
+	return e.touch.report(0)
 }
 
 // plan makes the reports of actions before any is sent, and says what is held behind them.
@@ -120,23 +120,23 @@ func (e *encoder) encode(step []input.Action) ([]outgoing, error) {
 				return nil, fmt.Errorf("%v: %w", a, err)
 			}
 		case input.Move:
-			if e.mouse.Pointing == Relative {
+			if e.mouse.Pointing == pointingRelative {
 				ways = e.trail.To(e.screen, a.X, a.Y, maxWay)
 			} else {
-				e.mouse.Place(Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+				e.mouse.place(place(a.X, e.screen.Width), place(a.Y, e.screen.Height))
 			}
 		case input.ButtonDown:
-			e.mouse.Button(uint8(a.Button), true)
+			e.mouse.button(uint8(a.Button), true)
 		case input.ButtonUp:
-			e.mouse.Button(uint8(a.Button), false)
+			e.mouse.button(uint8(a.Button), false)
 		case input.Wheel:
 			turn = a
 		case input.TouchDown:
-			e.touch.Set(a.Finger, Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+			e.touch.set(a.Finger, place(a.X, e.screen.Width), place(a.Y, e.screen.Height))
 		case input.TouchMove:
-			e.touch.Set(a.Finger, Place(a.X, e.screen.Width), Place(a.Y, e.screen.Height))
+			e.touch.set(a.Finger, place(a.X, e.screen.Width), place(a.Y, e.screen.Height))
 		case input.TouchUp:
-			e.touch.Lift(a.Finger)
+			e.touch.lift(a.Finger)
 		}
 	}
 	return e.reports(touched, ways, turn), nil
@@ -163,12 +163,12 @@ func (e *encoder) key(a input.Action) error {
 		k = a.Key
 	}
 	codes, _ := k.Codes() // a plan names keys that have them
-	return e.keyboard.Set(codes.HID, down)
+	return e.keyboard.set(codes.HID, down)
 }
 
 func (e *encoder) reports(touched [parts]bool, ways [][2]int, turn input.Wheel) (all []outgoing) {
 	if touched[theKeyboard] {
-		all = append(all, outgoing{theKeyboard, e.keyboard.Report()})
+		all = append(all, outgoing{theKeyboard, e.keyboard.report()})
 	}
 	if touched[theMouse] {
 		for _, r := range e.mouseReports(ways, turn) {
@@ -176,7 +176,7 @@ func (e *encoder) reports(touched [parts]bool, ways [][2]int, turn input.Wheel) 
 		}
 	}
 	if touched[theTouchScreen] {
-		all = append(all, outgoing{theTouchScreen, e.touch.Report(0)})
+		all = append(all, outgoing{theTouchScreen, e.touch.report(0)})
 	}
 	return all
 }
@@ -189,7 +189,7 @@ func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
 		before := e.mouse
 		before.buttons = e.pressed
 		for _, way := range ways[:n-1] {
-			all = append(all, before.Report(way[0], way[1], 0, 0))
+			all = append(all, before.report(way[0], way[1], 0, 0))
 		}
 		last = ways[n-1]
 	}
@@ -197,7 +197,7 @@ func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
 		x, y := bound(turn.X, maxTurn), bound(turn.Y, maxTurn)
 		turn.X, turn.Y = turn.X-x, turn.Y-y
 		// a wheel counts away from the hand, which shows what is further up
-		all = append(all, e.mouse.Report(last[0], last[1], -y, x))
+		all = append(all, e.mouse.report(last[0], last[1], -y, x))
 		last = [2]int{}
 		if turn.X == 0 && turn.Y == 0 {
 			e.pressed = e.mouse.buttons

@@ -15,7 +15,7 @@ import (
 )
 
 // equipped returns an encoder with functions, for a screen of 1000 by 500.
-func equipped(kinds ...Kind) encoder {
+func equipped(kinds ...kind) encoder {
 	e := encoder{screen: hand.Screen{Width: 1000, Height: 500}}
 	for _, k := range kinds {
 		e.equip(k)
@@ -35,10 +35,10 @@ func TestReports(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		kinds []Kind
+		kinds []kind
 		steps []step
 	}{
-		{"boot keyboard", []Kind{BootKeyboard}, []step{
+		{"boot keyboard", []kind{bootKeyboard}, []step{
 			{[]input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "f"}}, "k 0100090000000000"},
 			{[]input.Action{input.KeyDown{Key: "Delete"}}, "k 0100094c00000000"},
 			{[]input.Action{input.KeyUp{Key: "f"}}, "k 01004c0000000000"},
@@ -50,12 +50,12 @@ func TestReports(t *testing.T) {
 			{[]input.Action{input.Text{Text: "ß"}}, `error "ß" (U+00DF)`},
 			{many[:6], "k 0000040506070809"},
 		}},
-		{"full keyboard", []Kind{FullKeyboard}, []step{
+		{"full keyboard", []kind{fullKeyboard}, []step{
 			{many, "k 00f0070000000000000000000000"},
 			{[]input.Action{input.KeyDown{Key: "ContextMenu"}, input.KeyDown{Key: "MetaRight"}},
 				"k 80f0070000000000000000000020"},
 		}},
-		{"absolute mouse", []Kind{AbsoluteMouse}, []step{
+		{"absolute mouse", []kind{absoluteMouse}, []step{
 			{[]input.Action{input.ButtonDown{Button: input.Right}}, "m 02ffffffff0000"},
 			{[]input.Action{input.Move{X: 0, Y: 499}, input.ButtonDown{Button: input.Left}}, "m 031000df7f0000"},
 			{[]input.Action{input.Wheel{X: 1, Y: 2}}, "m 031000df7ffe01"},
@@ -63,13 +63,13 @@ func TestReports(t *testing.T) {
 			{[]input.Action{input.ButtonUp{Button: input.Left}, input.ButtonUp{Button: input.Right}},
 				"m 001000df7f0000"},
 		}},
-		{"relative mouse", []Kind{RelativeMouse}, []step{
+		{"relative mouse", []kind{relativeMouse}, []step{
 			{[]input.Action{input.Move{X: 3, Y: 4}, input.ButtonDown{Button: input.Left}},
 				"m 0018fc0cfe0000; m 01030004000000"},
 			{[]input.Action{input.Move{X: 2, Y: 4}}, "m 01ffff00000000"},
 			{[]input.Action{input.Wheel{Y: 1}}, "m 0100000000ff00"},
 		}},
-		{"touch screen", []Kind{TouchScreen}, []step{
+		{"touch screen", []kind{touchScreen}, []step{
 			{[]input.Action{input.TouchDown{Finger: 3, X: 0, Y: 0}}, "t 01" + "010310002000" +
 				strings.Repeat("00", 54) + "0000" + "01"},
 			{[]input.Action{input.TouchDown{Finger: 0, X: 999, Y: 499}, input.TouchUp{Finger: 3}},
@@ -113,7 +113,7 @@ func TestPlace(t *testing.T) {
 	for range 20_000 {
 		size := 1 + rng.IntN(hand.MaxScreen)
 		pixel := rng.IntN(size)
-		v := int(Place(float64(pixel), size))
+		v := int(place(float64(pixel), size))
 		if cut := v * size / (maxPlace + 1); cut != pixel {
 			t.Fatalf("pixel %d of %d is %d, which a host that cuts takes for %d", pixel, size, v, cut)
 		}
@@ -127,7 +127,7 @@ func TestPlace(t *testing.T) {
 // host is what a host makes of reports, by the descriptors alone.
 type host struct {
 	t      *testing.T
-	fields [parts][]Field
+	fields [parts][]field
 	keys   map[uint32]bool // usages that are pressed
 	button map[uint32]bool
 	x, y   int // of the pointer
@@ -135,10 +135,10 @@ type host struct {
 	finger map[int32][2]int32
 }
 
-func newHost(t *testing.T, kinds ...Kind) *host {
+func newHost(t *testing.T, kinds ...kind) *host {
 	h := &host{t: t, keys: map[uint32]bool{}, button: map[uint32]bool{}, finger: map[int32][2]int32{}, x: -1, y: -1}
 	for _, k := range kinds {
-		fields, err := ParseFields(k.descriptor())
+		fields, err := parseFields(k.descriptor())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,9 +264,9 @@ func FuzzActions(f *testing.F) {
 		if len(b) > 1024 {
 			return
 		}
-		equipment := []Kind{BootKeyboard, AbsoluteMouse, TouchScreen}
+		equipment := []kind{bootKeyboard, absoluteMouse, touchScreen}
 		if second {
-			equipment = []Kind{FullKeyboard, RelativeMouse, TouchScreen}
+			equipment = []kind{fullKeyboard, relativeMouse, touchScreen}
 		}
 		e, state := equipped(equipment...), hand.State{}
 		h := newHost(t, equipment...)
@@ -378,7 +378,7 @@ func groups(b []byte, all []input.Key) (out [][]input.Action) {
 
 // value returns a field's value in a report, which begins with its number if it has one. A report
 // that is too short is not one of the field's.
-func (f Field) value(report []byte) (value int32, ok bool) {
+func (f field) value(report []byte) (value int32, ok bool) {
 	if f.Report != 0 {
 		if len(report) == 0 || report[0] != f.Report {
 			return 0, false

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Field is one value of a report, as a report descriptor says: what a host makes of the bits.
-type Field struct {
+// field is one value of a report, as a report descriptor says: what a host makes of the bits.
+type field struct {
 	Kind     byte   // itemInput, itemOutput or itemFeature
 	Report   uint8  // number of the report; 0: it has none
 	Bit      int    // where it begins, behind the report's number
@@ -24,8 +24,8 @@ const (
 	maxBits       = 12288
 )
 
-// ParseFields reads a report descriptor. Padding is left out.
-func ParseFields(d []byte) ([]Field, error) {
+// parseFields reads a report descriptor. Padding is left out.
+func parseFields(d []byte) ([]field, error) {
 	if len(d) > maxDescriptor {
 		return nil, fmt.Errorf("report descriptor of %d bytes: limit %d", len(d), maxDescriptor)
 	}
@@ -52,7 +52,7 @@ func ParseFields(d []byte) ([]Field, error) {
 // fieldParser is the state of a parser of HID 1.11, 5.4: global items stay until they are set
 // again, local ones end with the next field or collection.
 type fieldParser struct {
-	fields          []Field
+	fields          []field
 	page            uint32
 	least, greatest int32
 	size, count     uint32
@@ -136,7 +136,7 @@ func (p *fieldParser) main(kind byte, flags uint32) error {
 		return fmt.Errorf("%d fields of %d bits are too many", p.count, p.size)
 	}
 	for i := range int(p.count) {
-		f := Field{
+		f := field{
 			Kind: kind, Report: p.report, Bit: p.used[key], Bits: int(p.size),
 			Least: p.least, Greatest: p.greatest, Flags: flags,
 		}

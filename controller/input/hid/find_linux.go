@@ -11,13 +11,13 @@ import (
 
 // interfaceOf is a function that is there, and its node.
 type interfaceOf struct {
-	kind Kind
+	kind kind
 	node string
 }
 
 // find returns the functions of the gadget that a node belongs to, as far as they are like ours,
 // and its port; the port is "" where nothing is known.
-func find(node string, as Kind) (all []interfaceOf, udc string, err error) {
+func find(node string, as kind) (all []interfaceOf, udc string, err error) {
 	number, err := numberOf(node)
 	if err != nil {
 		return nil, "", err
@@ -52,7 +52,7 @@ func numberOf(node string) (string, error) {
 
 // gadgetOf returns what is in a gadget: all that is known, or the one function that was asked for
 // by kind.
-func gadgetOf(gadget, asked string, as Kind) (all []interfaceOf, udc string, err error) {
+func gadgetOf(gadget, asked string, as kind) (all []interfaceOf, udc string, err error) {
 	udc, err = readLine(filepath.Join(gadget, "UDC"))
 	if err != nil {
 		return nil, "", err

@@ -7,7 +7,7 @@ import (
 
 // function is one interface of the gadget: what the host is told of it.
 type function struct {
-	kind       Kind
+	kind       kind
 	descriptor []byte
 	size       int // of its longest report
 	subclass   int // 1: it speaks the boot protocol, HID 1.11, 4.2
@@ -15,34 +15,34 @@ type function struct {
 }
 
 // functions returns those that options ask for.
-func (o *Options) functions() (all []function) {
+func (o *driverOptions) functions() (all []function) {
 	switch o.Keyboard {
-	case Boot:
-		all = append(all, function{BootKeyboard, Boot.Descriptor(), Boot.Size(), 1, 1})
-	case Full:
-		all = append(all, function{FullKeyboard, Full.Descriptor(), Full.Size(), 0, 0})
+	case boot:
+		all = append(all, function{bootKeyboard, boot.descriptor(), boot.size(), 1, 1})
+	case full:
+		all = append(all, function{fullKeyboard, full.descriptor(), full.size(), 0, 0})
 	}
 	switch o.Mouse {
-	case Absolute:
-		all = append(all, function{AbsoluteMouse, Absolute.Descriptor(), Absolute.Size(), 0, 0})
-	case Relative:
-		all = append(all, function{RelativeMouse, Relative.Descriptor(), Relative.Size(), 0, 0})
+	case pointingAbsolute:
+		all = append(all, function{absoluteMouse, pointingAbsolute.descriptor(), pointingAbsolute.size(), 0, 0})
+	case pointingRelative:
+		all = append(all, function{relativeMouse, pointingRelative.descriptor(), pointingRelative.size(), 0, 0})
 	}
 	if o.Touch {
-		all = append(all, function{TouchScreen, TouchDescriptor(o.WidthMM, o.HeightMM), touchBytes, 0, 0})
+		all = append(all, function{touchScreen, touchDescriptor(o.WidthMM, o.HeightMM), touchBytes, 0, 0})
 	}
 	return all
 }
 
 // recognise returns the kind of a function with a descriptor of somebody, if its reports are like
 // ours; "" if they are not.
-func recognise(descriptor []byte) Kind {
-	theirs, err := ParseFields(descriptor)
+func recognise(descriptor []byte) kind {
+	theirs, err := parseFields(descriptor)
 	if err != nil {
 		return ""
 	}
 	for _, k := range kinds() {
-		ours, err := ParseFields(k.descriptor())
+		ours, err := parseFields(k.descriptor())
 		if err == nil && slices.Equal(ours, theirs) {
 			return k
 		}
@@ -50,18 +50,18 @@ func recognise(descriptor []byte) Kind {
 	return ""
 }
 
-func (k Kind) descriptor() []byte {
+func (k kind) descriptor() []byte {
 	switch k {
-	case BootKeyboard:
-		return Boot.Descriptor()
-	case FullKeyboard:
-		return Full.Descriptor()
-	case AbsoluteMouse:
-		return Absolute.Descriptor()
-	case RelativeMouse:
-		return Relative.Descriptor()
-	case TouchScreen:
-		return TouchDescriptor(1, 1)
+	case bootKeyboard:
+		return boot.descriptor()
+	case fullKeyboard:
+		return full.descriptor()
+	case absoluteMouse:
+		return pointingAbsolute.descriptor()
+	case relativeMouse:
+		return pointingRelative.descriptor()
+	case touchScreen:
+		return touchDescriptor(1, 1)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func version(all []function) string {
 	n := 0
 	for _, f := range all {
 		switch f.kind {
-		case BootKeyboard, AbsoluteMouse, TouchScreen:
+		case bootKeyboard, absoluteMouse, touchScreen:
 			n += map[part]int{theKeyboard: 1, theMouse: 3, theTouchScreen: 9}[f.kind.part()]
 		default:
 			n += map[part]int{theKeyboard: 2, theMouse: 6}[f.kind.part()]

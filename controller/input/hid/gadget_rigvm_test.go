@@ -74,7 +74,7 @@ func TestUnplugged(t *testing.T) {
 // TestPulledAndPut: a cable that is put back before anything was sent. What was held is not told to
 // be.
 func TestPulledAndPut(t *testing.T) {
-	d := plugIn(t, only(func(o *Options) { o.Touch = true }))
+	d := plugIn(t, only(func(o *driverOptions) { o.Touch = true }))
 	host := hosts(t, 1)[0]
 	hosttest.Do(t, d, input.TouchDown{Finger: 0, X: 10, Y: 10})
 	host.Next()
@@ -97,7 +97,7 @@ func TestPulledAndPut(t *testing.T) {
 
 // TestNobodyReads: a host that is there and does not ask, since no program has the mouse open.
 func TestNobodyReads(t *testing.T) {
-	d := plugIn(t, only(func(o *Options) { o.Mouse = Relative }))
+	d := plugIn(t, only(func(o *driverOptions) { o.Mouse = pointingRelative }))
 	var node string
 	until(t, "the host has the mouse", func() bool { node = hostNode(0); return node != "" })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -127,12 +127,12 @@ func TestFound(t *testing.T) {
 	owner := plugIn(t, options())
 	host := hosts(t, 3)
 	for _, tc := range []struct {
-		as   Kind
+		as   kind
 		want int
-	}{{"", 3}, {BootKeyboard, 1}} {
+	}{{"", 3}, {bootKeyboard, 1}} {
 		o := options()
-		o.Node, o.As = owner.nodes()[BootKeyboard], tc.as
-		d, err := New(t.Context(), o)
+		o.Node, o.As = owner.nodes()[bootKeyboard], tc.as
+		d, err := newDriver(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestFound(t *testing.T) {
 		"/tmp": "not a device node"} {
 		o := options()
 		o.Node = node
-		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newDriver(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", node, err, want)
 		}
 	}
@@ -171,14 +171,14 @@ func TestTaken(t *testing.T) {
 		}
 		return len(all)
 	}
-	_, err := New(t.Context(), options())
+	_, err := newDriver(t.Context(), options())
 	if err == nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "is taken by gadget") ||
 		gadgets() != 1 {
 		t.Errorf("%v; %d gadgets", err, gadgets())
 	}
 	o := options()
 	o.UDC = "nonsense"
-	if _, err = New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no port nonsense") {
+	if _, err = newDriver(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no port nonsense") {
 		t.Error(err)
 	}
 }
@@ -190,7 +190,7 @@ const holdEnv = "EIDETICKER_HID_HOLD"
 // lifted.
 func TestKilled(t *testing.T) {
 	if os.Getenv(holdEnv) != "" {
-		d, err := New(t.Context(), options())
+		d, err := newDriver(t.Context(), options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestKilled(t *testing.T) {
 func TestCycles(t *testing.T) {
 	before := files(t)
 	for range 3 {
-		d, err := New(t.Context(), options())
+		d, err := newDriver(t.Context(), options())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,8 +277,8 @@ func TestNoHost(t *testing.T) {
 		}
 	}
 	o := options()
-	o.Node, o.Wait = owner.nodes()[TouchScreen], 50*time.Millisecond
-	_, err := New(t.Context(), o)
+	o.Node, o.Wait = owner.nodes()[touchScreen], 50*time.Millisecond
+	_, err := newDriver(t.Context(), o)
 	if !errors.Is(err, input.ErrGone) || !strings.Contains(err.Error(), "cable") {
 		t.Error(err)
 	}
@@ -286,8 +286,8 @@ func TestNoHost(t *testing.T) {
 }
 
 // nodes returns the nodes of the functions, by what they are.
-func (d *Driver) nodes() map[Kind]string {
-	all := map[Kind]string{}
+func (d *driver) nodes() map[kind]string {
+	all := map[kind]string{}
 	for _, k := range d.kinds {
 		all[k] = d.endpoints[k.part()].path
 	}

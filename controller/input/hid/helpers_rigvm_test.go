@@ -19,16 +19,16 @@ import (
 const udc = "dummy_udc.0"
 
 // options are those of a small screen.
-func options() Options {
-	o := Defaults()
+func options() driverOptions {
+	o := defaults()
 	o.Width, o.Height, o.Wait = 1000, 500, time.Minute
 	return o
 }
 
 // plugIn sets up a gadget for as long as the test runs.
-func plugIn(t *testing.T, o Options) *Driver {
+func plugIn(t *testing.T, o driverOptions) *driver {
 	t.Helper()
-	d, err := New(t.Context(), o)
+	d, err := newDriver(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// New plugs something in on Linux only.
-func New(context.Context, Options) (input.Driver, error) {
+// newDriver plugs something in on Linux only.
+func newDriver(context.Context, driverOptions) (input.Driver, error) {
 	return nil, fmt.Errorf("USB gadgets are a part of Linux: %w", errors.ErrUnsupported)
 }

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Rollover is how many keys a keyboard tells at once.
-type Rollover uint8
+// rollover is how many keys a keyboard tells at once.
+type rollover uint8
 
-// The keyboards: Boot tells six keys beside the modifiers, as every firmware understands (HID 1.11,
-// appendix B.1), and Full tells all.
+// The keyboards: boot reports six keys beside the modifiers, as every firmware understands (HID
+// 1.11, appendix B.1), and full reports all.
 const (
-	NoKeyboard Rollover = iota
-	Boot
-	Full
+	noKeyboard rollover = iota
+	boot
+	full
 )
 
 // Usages of page 7: HID Usage Tables 1.5, 10.
@@ -26,9 +26,9 @@ const (
 	bitmapBytes   = (lastKey + 1 + 7) / 8
 )
 
-// Descriptor returns the report descriptor of a keyboard, and nil for none.
-func (r Rollover) Descriptor() []byte {
-	if r == NoKeyboard {
+// descriptor returns the report descriptor of a keyboard, and nil for none.
+func (r rollover) descriptor() []byte {
+	if r == noKeyboard {
 		return nil
 	}
 	var d descriptor
@@ -44,7 +44,7 @@ func (r Rollover) Descriptor() []byte {
 		d.fields(itemOutput, 5, 1, variable)
 		d.fields(itemOutput, 1, 3, constant)
 		d.page(pageKeyboard)
-		if r == Full {
+		if r == full {
 			d.usages(0, lastKey)
 			d.fields(itemInput, lastKey+1, 1, variable)
 			d.fields(itemInput, 1, bitmapBytes*8-lastKey-1, constant)
@@ -58,28 +58,28 @@ func (r Rollover) Descriptor() []byte {
 	return d
 }
 
-// Size is how many bytes a report has.
-func (r Rollover) Size() int {
+// size is how many bytes a report has.
+func (r rollover) size() int {
 	switch r {
-	case Boot:
+	case boot:
 		return 2 + bootKeys
-	case Full:
+	case full:
 		return 1 + bitmapBytes
 	}
 	return 0
 }
 
-// Keyboard makes the reports of a keyboard. One with a Rollover and nothing else has no key
+// keyboard makes the reports of a keyboard. One with a Rollover and nothing else has no key
 // pressed.
-type Keyboard struct {
-	Rollover  Rollover
+type keyboard struct {
+	Rollover  rollover
 	modifiers uint8
 	keys      []uint8 // usages, in the order in which they were pressed
 }
 
-// Set presses or lifts the key of a usage on page 7. What the keyboard cannot tell is an error that
+// set presses or lifts the key of a usage on page 7. What the keyboard cannot tell is an error that
 // wraps errors.ErrUnsupported, and changes nothing.
-func (k *Keyboard) Set(usage uint8, down bool) error {
+func (k *keyboard) set(usage uint8, down bool) error {
 	if usage >= firstModifier && usage < firstModifier+modifiers {
 		bit := uint8(1) << (usage - firstModifier)
 		k.modifiers &^= bit
@@ -95,7 +95,7 @@ func (k *Keyboard) Set(usage uint8, down bool) error {
 	held := slices.Contains(k.keys, usage)
 	switch {
 	case down && !held:
-		if k.Rollover == Boot && len(k.keys) == bootKeys {
+		if k.Rollover == boot && len(k.keys) == bootKeys {
 			return fmt.Errorf("a keyboard of the boot protocol tells %d keys at once beside the modifiers: keyboard=full tells all: %w", bootKeys, errors.ErrUnsupported)
 		}
 		k.keys = append(slices.Clone(k.keys), usage)
@@ -105,14 +105,14 @@ func (k *Keyboard) Set(usage uint8, down bool) error {
 	return nil
 }
 
-// Report returns what the keyboard tells.
-func (k *Keyboard) Report() []byte {
-	b := make([]byte, k.Rollover.Size())
+// report returns what the keyboard tells.
+func (k *keyboard) report() []byte {
+	b := make([]byte, k.Rollover.size())
 	switch k.Rollover {
-	case Boot:
+	case boot:
 		b[0] = k.modifiers
 		copy(b[2:], k.keys)
-	case Full:
+	case full:
 		b[0] = k.modifiers
 		for _, u := range k.keys {
 			b[1+u/8] |= 1 << (u % 8)

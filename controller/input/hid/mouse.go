@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Pointing is how a mouse tells where it is.
-type Pointing uint8
+// pointing is how a mouse tells where it is.
+type pointing uint8
 
-// The mice: Absolute tells places on the screen, and Relative ways, as those that lie on a desk do.
+// The mice: pointingAbsolute reports positions on the screen, and pointingRelative reports motion.
 const (
-	NoMouse Pointing = iota
-	Absolute
-	Relative
+	pointingNone pointing = iota
+	pointingAbsolute
+	pointingRelative
 )
 
 // Bounds of what a mouse tells.
@@ -25,10 +25,10 @@ const (
 	mouseBytes   = 7
 )
 
-// Descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the
+// descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the
 // sides (AC Pan), and nil for none.
-func (p Pointing) Descriptor() []byte {
-	if p == NoMouse {
+func (p pointing) descriptor() []byte {
+	if p == pointingNone {
 		return nil
 	}
 	var d descriptor
@@ -45,7 +45,7 @@ func (p Pointing) Descriptor() []byte {
 			d.page(pageDesktop)
 			d.usage(usageX)
 			d.usage(usageY)
-			if p == Absolute {
+			if p == pointingAbsolute {
 				d.bounds(0, maxPlace)
 				d.fields(itemInput, 2, 16, variable|nullable)
 			} else {
@@ -63,25 +63,25 @@ func (p Pointing) Descriptor() []byte {
 	return d
 }
 
-// Size is how many bytes a report has.
-func (p Pointing) Size() int {
-	if p == NoMouse {
+// size is how many bytes a report has.
+func (p pointing) size() int {
+	if p == pointingNone {
 		return 0
 	}
 	return mouseBytes
 }
 
-// Mouse makes the reports of a mouse. One with a Pointing and nothing else has no button pressed,
+// mouse makes the reports of a mouse. One with a Pointing and nothing else has no button pressed,
 // and is nowhere.
-type Mouse struct {
-	Pointing Pointing
+type mouse struct {
+	Pointing pointing
 	buttons  uint8
 	x, y     uint16
 	placed   bool
 }
 
-// Button presses or lifts a button, from 1 on.
-func (m *Mouse) Button(button uint8, down bool) {
+// button presses or lifts a button, from 1 on.
+func (m *mouse) button(button uint8, down bool) {
 	if button < 1 || button > mouseButtons {
 		return
 	}
@@ -92,18 +92,18 @@ func (m *Mouse) Button(button uint8, down bool) {
 	}
 }
 
-// Place puts an absolute mouse at a place, see Place.
-func (m *Mouse) Place(x, y uint16) { m.x, m.y, m.placed = min(x, maxPlace), min(y, maxPlace), true }
+// place puts an absolute mouse at a place, see place.
+func (m *mouse) place(x, y uint16) { m.x, m.y, m.placed = min(x, maxPlace), min(y, maxPlace), true }
 
-// Report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down,
+// report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down,
 // of which no more than 32767 either way are told; wheel turns away from the hand and pan to the
 // right, by no more than 127 detents.
-func (m *Mouse) Report(dx, dy, wheel, pan int) []byte {
+func (m *mouse) report(dx, dy, wheel, pan int) []byte {
 	b := make([]byte, 0, mouseBytes)
 	b = append(b, m.buttons)
 	x, y := m.x, m.y
 	switch {
-	case m.Pointing == Relative:
+	case m.Pointing == pointingRelative:
 		x, y = uint16(int16(bound(dx, maxWay))), uint16(int16(bound(dy, maxWay)))
 	case !m.placed:
 		x, y = noPlace, noPlace
@@ -115,10 +115,10 @@ func (m *Mouse) Report(dx, dy, wheel, pan int) []byte {
 
 func bound(v, most int) int { return min(max(v, -most), most) }
 
-// Place returns what an absolute device tells of a place, in pixels, on a side of so many. The
+// place returns what an absolute device tells of a place, in pixels, on a side of so many. The
 // whole numbers are the middles of pixels, so that hosts which round and those which cut find the
 // same one.
-func Place(at float64, size int) uint16 {
+func place(at float64, size int) uint16 {
 	const all = maxPlace + 1
 	v := math.Floor((at + 0.5) * all / float64(size))
 	// On a side of nearly as many pixels as there are places, the middle may have none in its

@@ -16,17 +16,17 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// Options say what to plug in, and where.
-type Options struct {
+// driverOptions say what to plug in, and where.
+type driverOptions struct {
 	// Node is one of a gadget that is there, "/dev/hidg3": all of that gadget's functions that are
 	// like ours are used, and it stays. "" sets one up.
 	Node string
 	// As says what a node is, where configfs does not: then it is used alone.
-	As Kind
+	As kind
 
 	UDC      string // port of the gadget that is set up, as in /sys/class/udc; "": the first that is free
-	Keyboard Rollover
-	Mouse    Pointing
+	Keyboard rollover
+	Mouse    pointing
 	Touch    bool
 	// WidthMM and HeightMM are the size of the touch screen's surface; 0: what a screen of 96
 	// pixels an inch would have.
@@ -38,38 +38,39 @@ type Options struct {
 	Clock         timeline.Clock // nil: the rig's
 }
 
-// Kind is what a function is.
-type Kind string
+// kind is what a function is.
+type kind string
 
 // The kinds, by the names that addresses have for them.
 const (
-	BootKeyboard  Kind = "keyboard"
-	FullKeyboard  Kind = "full-keyboard"
-	AbsoluteMouse Kind = "mouse"
-	RelativeMouse Kind = "relative-mouse"
-	TouchScreen   Kind = "touch"
+	bootKeyboard  kind = "keyboard"
+	fullKeyboard  kind = "full-keyboard"
+	absoluteMouse kind = "mouse"
+	relativeMouse kind = "relative-mouse"
+	touchScreen   kind = "touch"
 )
 
-func kinds() []Kind {
-	return []Kind{BootKeyboard, FullKeyboard, AbsoluteMouse, RelativeMouse, TouchScreen}
+func kinds() []kind {
+	return []kind{bootKeyboard, fullKeyboard, absoluteMouse, relativeMouse, touchScreen}
 }
 
-// Defaults returns the options of a gadget with all that there is, for a screen of the usual size.
-func Defaults() Options {
-	return Options{Keyboard: Boot, Mouse: Absolute, Touch: true, Width: 1920, Height: 1080, Wait: 10 * time.Second}
+// defaults returns the options of a gadget with all that there is, for a screen of the usual size.
+func defaults() driverOptions {
+	return driverOptions{Keyboard: boot, Mouse: pointingAbsolute, Touch: true, Width: 1920, Height: 1080,
+		Wait: 10 * time.Second}
 }
 
 // Open does what an address says: "hid:/dev/hidg3?size=1080x2400" uses a gadget that is there, and
 // "hid:?keyboard=full&pointer=relative&touch=no" sets one up. Path is what stands before the
 // question mark. Parameters are size, layout and wait; where one is set up, udc, keyboard (boot,
 // full, no), pointer (absolute, relative, no), touch (yes, no) and mm (of the touch screen); where
-// it is not, as, see [Kind].
+// it is not, as, see kind.
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
-	o, err := Parse(path, params)
+	o, err := parse(path, params)
 	if err != nil {
 		return nil, fmt.Errorf("hid:%s: %w", path, err)
 	}
-	d, err := New(ctx, o)
+	d, err := newDriver(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +82,9 @@ var (
 	udcName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,100}$`)
 )
 
-// Parse reads an address, see Open.
-func Parse(path string, params url.Values) (Options, error) {
-	o := Defaults()
+// parse reads an address, see Open.
+func parse(path string, params url.Values) (driverOptions, error) {
+	o := defaults()
 	parsers := map[string]func(string) error{
 		"size":   o.parseSize,
 		"layout": func(v string) error { return oneOf(v, "us", func(string) {}) },
@@ -92,10 +93,11 @@ func Parse(path string, params url.Values) (Options, error) {
 	if path == "" {
 		parsers["udc"] = o.parseUDC
 		parsers["keyboard"] = func(v string) error {
-			return choose(v, &o.Keyboard, map[string]Rollover{"boot": Boot, "full": Full, "no": NoKeyboard})
+			return choose(v, &o.Keyboard, map[string]rollover{"boot": boot, "full": full, "no": noKeyboard})
 		}
 		parsers["pointer"] = func(v string) error {
-			return choose(v, &o.Mouse, map[string]Pointing{"absolute": Absolute, "relative": Relative, "no": NoMouse})
+			return choose(v, &o.Mouse, map[string]pointing{"absolute": pointingAbsolute,
+				"relative": pointingRelative, "no": pointingNone})
 		}
 		parsers["touch"] = func(v string) error {
 			return choose(v, &o.Touch, map[string]bool{"yes": true, "no": false})
@@ -107,7 +109,7 @@ func Parse(path string, params url.Values) (Options, error) {
 		}
 		o.Node = path
 		parsers["as"] = func(v string) error {
-			all := map[string]Kind{}
+			all := map[string]kind{}
 			for _, k := range kinds() {
 				all[string(k)] = k
 			}
@@ -156,18 +158,18 @@ func oneOf(v, only string, take func(string)) error {
 	return nil
 }
 
-func (o *Options) parseSize(v string) error {
+func (o *driverOptions) parseSize(v string) error {
 	s, err := hand.ParseScreen(v)
 	o.Width, o.Height = s.Width, s.Height
 	return err
 }
 
-func (o *Options) parseWait(v string) (err error) {
+func (o *driverOptions) parseWait(v string) (err error) {
 	o.Wait, err = time.ParseDuration(v)
 	return err
 }
 
-func (o *Options) parseUDC(v string) error {
+func (o *driverOptions) parseUDC(v string) error {
 	o.UDC = v
 	return nil
 }
@@ -176,7 +178,7 @@ func (o *Options) parseUDC(v string) error {
 // bits.
 const maxMM = 3000
 
-func (o *Options) parseMM(v string) error {
+func (o *driverOptions) parseMM(v string) error {
 	w, h, ok := strings.Cut(v, "x")
 	var errW, errH error
 	o.WidthMM, errW = strconv.Atoi(w)
@@ -188,7 +190,7 @@ func (o *Options) parseMM(v string) error {
 }
 
 // validate bounds the options and fills in what has a default.
-func (o *Options) validate() error {
+func (o *driverOptions) validate() error {
 	if err := (hand.Screen{Width: o.Width, Height: o.Height}).Validate(); err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (o *Options) validate() error {
 	if o.WidthMM < 1 || o.WidthMM > maxMM || o.HeightMM < 1 || o.HeightMM > maxMM {
 		return fmt.Errorf("touch screen of %dx%d mm: from 1 to %d", o.WidthMM, o.HeightMM, maxMM)
 	}
-	if o.Node == "" && o.Keyboard == NoKeyboard && o.Mouse == NoMouse && !o.Touch {
+	if o.Node == "" && o.Keyboard == noKeyboard && o.Mouse == pointingNone && !o.Touch {
 		return errors.New("no keyboard, no mouse and no touch screen leave nothing to plug in")
 	}
 	if o.UDC != "" && !udcName.MatchString(o.UDC) {

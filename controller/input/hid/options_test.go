@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := Parse(tc.path, q)
+		o, err := parse(tc.path, q)
 		got := fmt.Sprintf("%q %q udc %q %d %d %t %dx%d %dx%d %v", o.Node, o.As, o.UDC, o.Keyboard, o.Mouse, o.Touch,
 			o.WidthMM, o.HeightMM, o.Width, o.Height, o.Wait)
 		if tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) || tc.err == "" &&
@@ -49,10 +49,10 @@ func TestParse(t *testing.T) {
 // TestVersions: a host is told another version for each choice of functions.
 func TestVersions(t *testing.T) {
 	seen := map[string]string{}
-	for _, keyboard := range []Rollover{NoKeyboard, Boot, Full} {
-		for _, mouse := range []Pointing{NoMouse, Absolute, Relative} {
+	for _, keyboard := range []rollover{noKeyboard, boot, full} {
+		for _, mouse := range []pointing{pointingNone, pointingAbsolute, pointingRelative} {
 			for _, touch := range []bool{false, true} {
-				o := Defaults()
+				o := defaults()
 				o.Keyboard, o.Mouse, o.Touch = keyboard, mouse, touch
 				choice := fmt.Sprint(keyboard, mouse, touch)
 				v := version(o.functions())

@@ -14,17 +14,17 @@ import (
 )
 
 // Only what is named is plugged in.
-func only(change func(*Options)) Options {
+func only(change func(*driverOptions)) driverOptions {
 	o := options()
-	o.Keyboard, o.Mouse, o.Touch = NoKeyboard, NoMouse, false
+	o.Keyboard, o.Mouse, o.Touch = noKeyboard, pointingNone, false
 	change(&o)
 	return o
 }
 
 func TestKeyboard(t *testing.T) {
-	for name, rollover := range map[string]Rollover{"boot": Boot, "full": Full} {
+	for name, rollover := range map[string]rollover{"boot": boot, "full": full} {
 		t.Run(name, func(t *testing.T) {
-			d := plugIn(t, only(func(o *Options) { o.Keyboard = rollover }))
+			d := plugIn(t, only(func(o *driverOptions) { o.Keyboard = rollover }))
 			host := hosts(t, 1)[0]
 			hosttest.Keys(t, d, host)
 			hosttest.Text(t, d, host)
@@ -37,7 +37,7 @@ func TestKeyboard(t *testing.T) {
 				host.Next()
 			}
 			_, err := d.Do(t.Context(), 0, input.KeyDown{Key: "x"})
-			if rollover == Boot && !errors.Is(err, errors.ErrUnsupported) || rollover == Full && err != nil {
+			if rollover == boot && !errors.Is(err, errors.ErrUnsupported) || rollover == full && err != nil {
 				t.Errorf("one more: %v", err)
 			}
 			if err := d.Release(t.Context()); err != nil {
@@ -51,11 +51,11 @@ func TestKeyboard(t *testing.T) {
 }
 
 func TestMouse(t *testing.T) {
-	for name, pointing := range map[string]Pointing{"absolute": Absolute, "relative": Relative} {
+	for name, pointing := range map[string]pointing{"absolute": pointingAbsolute, "relative": pointingRelative} {
 		t.Run(name, func(t *testing.T) {
-			d := plugIn(t, only(func(o *Options) { o.Mouse = pointing }))
+			d := plugIn(t, only(func(o *driverOptions) { o.Mouse = pointing }))
 			host := hosts(t, 1)[0]
-			if pointing == Absolute {
+			if pointing == pointingAbsolute {
 				// A button that is pressed before there is a place moves the pointer nowhere.
 				hosttest.Do(t, d, input.ButtonDown{Button: input.Right})
 				host.Next()
@@ -73,7 +73,7 @@ func TestMouse(t *testing.T) {
 	}
 }
 
-func testPlaces(t *testing.T, d *Driver, host *hosttest.Device) {
+func testPlaces(t *testing.T, d *driver, host *hosttest.Device) {
 	for _, at := range []input.Move{{X: 10, Y: 20}, {X: 999, Y: 499}, {X: 1, Y: 1}} {
 		hosttest.Do(t, d, at)
 		host.Next()
@@ -84,7 +84,7 @@ func testPlaces(t *testing.T, d *Driver, host *hosttest.Device) {
 	}
 }
 
-func testWays(t *testing.T, d *Driver, host *hosttest.Device) {
+func testWays(t *testing.T, d *driver, host *hosttest.Device) {
 	hosttest.Do(t, d, input.Move{X: 10, Y: 20})
 	host.Next() // into the corner
 	host.Did(evdev.Rel, evdev.RelX, -1000)
@@ -99,7 +99,7 @@ func testWays(t *testing.T, d *Driver, host *hosttest.Device) {
 	}
 }
 
-func testButtons(t *testing.T, d *Driver, host *hosttest.Device) {
+func testButtons(t *testing.T, d *driver, host *hosttest.Device) {
 	codes := []uint16{evdev.BtnLeft, evdev.BtnRight, evdev.BtnMiddle, evdev.BtnSide, evdev.BtnExtra}
 	for i, code := range codes {
 		hosttest.Do(t, d, input.ButtonDown{Button: input.Left + input.Button(i)})
@@ -119,7 +119,7 @@ func testButtons(t *testing.T, d *Driver, host *hosttest.Device) {
 
 // TestTouch: ten fingers come down, move and go, each time in one report.
 func TestTouch(t *testing.T) {
-	d := plugIn(t, only(func(o *Options) { o.Touch = true }))
+	d := plugIn(t, only(func(o *driverOptions) { o.Touch = true }))
 	host := hosts(t, 1)[0]
 	for round := range 3 {
 		var down, move, up []input.Action
@@ -156,7 +156,7 @@ func TestTouch(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	d := plugIn(t, only(func(o *Options) { o.Touch = true }))
+	d := plugIn(t, only(func(o *driverOptions) { o.Touch = true }))
 	hosttest.Replay(t, d, hosts(t, 1)[0], 32*time.Millisecond) // this port moves data at each tick of the kernel only
 }
 
@@ -164,7 +164,7 @@ func TestReplay(t *testing.T) {
 // to the event is its own; and this port is made of memory: it takes one report into a buffer, and
 // says that it was fetched, before the host asks (dummy_queue of dummy_hcd.c).
 func TestStamps(t *testing.T) {
-	d := plugIn(t, only(func(o *Options) { o.Keyboard = Boot }))
+	d := plugIn(t, only(func(o *driverOptions) { o.Keyboard = boot }))
 	host := hosts(t, 1)[0]
 	var behind, wide []time.Duration
 	for range 100 {

@@ -4,26 +4,26 @@ import "encoding/binary"
 
 // Bounds of what a touch screen tells.
 const (
-	// Contacts is how many fingers touch at once. With ten, a report is 64 bytes, which is all that
+	// contacts is how many fingers touch at once. With ten, a report is 64 bytes, which is all that
 	// an interrupt endpoint of a full-speed device may send.
-	Contacts     = 10
+	contacts     = 10
 	contactBytes = 6
-	touchBytes   = 1 + Contacts*contactBytes + 2 + 1
-	scanAt       = 1 + Contacts*contactBytes
+	touchBytes   = 1 + contacts*contactBytes + 2 + 1
+	scanAt       = 1 + contacts*contactBytes
 	touchReport  = 1 // number of the report that tells of fingers
 	countReport  = 2 // number of the one that tells how many there may be
 )
 
-// TouchDescriptor returns the report descriptor of a touch screen for ten fingers. The millimetres
+// touchDescriptor returns the report descriptor of a touch screen for ten fingers. The millimetres
 // are those of its surface, of which hosts reckon how far fingers go; a host makes places of the
 // screen of it whatever they are.
-func TouchDescriptor(widthMM, heightMM int) []byte {
+func touchDescriptor(widthMM, heightMM int) []byte {
 	var d descriptor
 	d.page(pageDigitizer)
 	d.usage(usageTouchScreen)
 	d.collection(application, func() {
 		d.unsigned(itemReportID, touchReport)
-		for range Contacts {
+		for range contacts {
 			d.page(pageDigitizer)
 			d.usage(usageFinger)
 			d.collection(logical, func() { d.finger(widthMM, heightMM) })
@@ -40,7 +40,7 @@ func TouchDescriptor(widthMM, heightMM int) []byte {
 		d.item(itemUnitExponent, 0)
 		d.unsigned(itemUnit, 0)
 		d.usage(usageContactCount)
-		d.bounds(0, Contacts)
+		d.bounds(0, contacts)
 		d.fields(itemInput, 1, 8, variable)
 		d.unsigned(itemReportID, countReport)
 		d.usage(usageContactCountMax)
@@ -56,7 +56,7 @@ func (d *descriptor) finger(widthMM, heightMM int) {
 	d.fields(itemInput, 1, 1, variable)
 	d.fields(itemInput, 1, 7, constant)
 	d.usage(usageContactID)
-	d.bounds(0, Contacts-1)
+	d.bounds(0, contacts-1)
 	d.fields(itemInput, 1, 8, variable)
 	d.page(pageDesktop)
 	d.item(itemUnitExponent, 0xe) // 10⁻²
@@ -76,12 +76,12 @@ func (d *descriptor) finger(widthMM, heightMM int) {
 	d.unsigned(itemUnit, 0)
 }
 
-// CountReport returns the feature report that a host asks for: how many fingers there may be.
-func CountReport() []byte { return []byte{countReport, Contacts} }
+// encodeCountReport returns the feature report that a host asks for: how many fingers there may be.
+func encodeCountReport() []byte { return []byte{countReport, contacts} }
 
-// Touch makes the reports of a touch screen. The zero value has no finger down.
-type Touch struct {
-	contacts [Contacts]contact
+// touch makes the reports of a touch screen. The zero value has no finger down.
+type touch struct {
+	contacts [contacts]contact
 }
 
 type contact struct {
@@ -89,32 +89,32 @@ type contact struct {
 	x, y         uint16
 }
 
-// Set puts a finger at a place, see Place, or draws it there. A number that no finger has is
+// set puts a finger at a place, see place, or draws it there. A number that no finger has is
 // ignored.
-func (t *Touch) Set(finger int, x, y uint16) {
-	if finger >= 0 && finger < Contacts {
+func (t *touch) set(finger int, x, y uint16) {
+	if finger >= 0 && finger < contacts {
 		t.contacts[finger] = contact{down: true, x: min(x, maxPlace), y: min(y, maxPlace)}
 	}
 }
 
-// Lift lifts a finger.
-func (t *Touch) Lift(finger int) {
-	if finger >= 0 && finger < Contacts && t.contacts[finger].down {
+// lift lifts a finger.
+func (t *touch) lift(finger int) {
+	if finger >= 0 && finger < contacts && t.contacts[finger].down {
 		t.contacts[finger].down, t.contacts[finger].lifted = false, true
 	}
 }
 
-// LiftAll lifts all fingers, also those that nobody has set: a host may know more than we do.
-func (t *Touch) LiftAll() {
+// liftAll lifts all fingers, also those that nobody has set: a host may know more than we do.
+func (t *touch) liftAll() {
 	for i := range t.contacts {
 		t.contacts[i].down, t.contacts[i].lifted = false, true
 	}
 }
 
-// Report returns what the touch screen tells: the fingers that are down, and those that were lifted
+// report returns what the touch screen tells: the fingers that are down, and those that were lifted
 // since the last report, where they were. The scan time is a count of tenths of milliseconds, which
 // wraps.
-func (t *Touch) Report(scan uint16) []byte {
+func (t *touch) report(scan uint16) []byte {
 	b := make([]byte, touchBytes)
 	b[0] = touchReport
 	count := 0

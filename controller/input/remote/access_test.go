@@ -24,7 +24,7 @@ import (
 func TestToken(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		for _, token := range []Token{"", "correct horse battery staplf", secret + " "} {
-			if d, err := w.dial(&link{}, token); !errors.Is(err, ErrToken) {
+			if d, err := w.dial(&link{}, token); !errors.Is(err, errToken) {
 				t.Errorf("token %q: %v, %v", token, d, err)
 			}
 			if said := w.said(); !strings.Contains(said, "do not have the same token") {
@@ -42,7 +42,7 @@ func TestFalseAgent(t *testing.T) {
 		_, _, _ = accept(t.Context(), theirs, must(Token("another").config(agentSide, rigSide)))
 		theirs.Close()
 	}()
-	if _, err := connect(t.Context(), mine, Options{Token: secret}); !errors.Is(err, ErrToken) {
+	if _, err := connect(t.Context(), mine, Options{Token: secret}); !errors.Is(err, errToken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestForgedCertificates(t *testing.T) {
 				wire, err := join(t.Context(), mine, c)
 				var g greeting
 				if err == nil {
-					err = wire.read(&g, Patience)
+					err = wire.read(&g, patience)
 				}
 				if good := name == "as it is meant"; (err == nil) != good || g.Info.Driver != "" != good {
 					t.Errorf("%v, greeted with %+v", err, g)
@@ -124,7 +124,7 @@ func TestOldRig(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		mine, theirs := net.Pipe()
 		w.conns <- theirs
-		_ = mine.SetReadDeadline(time.Now().Add(Patience))
+		_ = mine.SetReadDeadline(time.Now().Add(patience))
 		head := make([]byte, 4)
 		if _, err := io.ReadFull(mine, head); err != nil {
 			t.Fatal(err)
@@ -201,7 +201,7 @@ func TestUnknownOperation(t *testing.T) {
 func TestOneControllerAtATime(t *testing.T) {
 	inWorld(t, 0, func(t *testing.T, w *world) {
 		first := w.mustDial(&link{})
-		if _, err := w.dial(&link{}, secret); !errors.Is(err, ErrBusy) {
+		if _, err := w.dial(&link{}, secret); !errors.Is(err, errBusy) {
 			t.Errorf("a second one: %v", err)
 		}
 		w.do(first, w.rig.Now(), input.Move{X: 1, Y: 1})
@@ -234,7 +234,7 @@ func TestStrangersThatStay(t *testing.T) {
 					all = append(all, mine)
 					go talk(mine)
 				}
-				time.Sleep(greetWithin + Patience)
+				time.Sleep(greetWithin + patience)
 				w.shut(w.mustDial(&link{}))
 				for _, c := range all {
 					c.Close()
@@ -337,7 +337,7 @@ func TestReadToken(t *testing.T) {
 		{"group may read", write("group", string(secret), 0o640), "", secret, ""},
 		{"all may read", write("open", string(secret), 0o644), "", "", "chmod"},
 		{"short", write("short", "12345", 0o600), "", "", "from 16 to"},
-		{"long", write("long", strings.Repeat("x", MaxToken+100), 0o600), "", "", "from 16 to"},
+		{"long", write("long", strings.Repeat("x", maxToken+100), 0o600), "", "", "from 16 to"},
 		{"missing", filepath.Join(dir, "no"), "", "", "no such file"},
 		{"environment", "", string(secret), secret, ""},
 		{"bad environment", "", "12345", "", "$" + TokenVariable},

@@ -80,7 +80,7 @@ func TestClockThatJumps(t *testing.T) {
 		for _, jump := range []time.Duration{time.Hour, -2 * time.Hour, 30 * time.Millisecond, -time.Millisecond} {
 			w.do(d, w.rig.Now(), input.Move{X: 1, Y: 1})
 			w.clock.offset.Add(int64(jump))
-			time.Sleep(3 * KeepAlive)
+			time.Sleep(3 * keepAlive)
 			if sent := w.do(d, w.rig.Now(), input.Move{X: 1, Y: 1}); sent.Width() > 2*time.Millisecond {
 				t.Errorf("after a jump of %v an interval is %v wide", jump, sent.Width())
 			}
@@ -107,7 +107,7 @@ func TestClockJumpsWhileItWaits(t *testing.T) {
 		if _, err := d.Do(w.ctx, w.rig.Now().Add(40*time.Millisecond), input.Move{X: 1, Y: 1}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(KeepAlive)
+		time.Sleep(keepAlive)
 		w.do(d, w.rig.Now(), input.Move{X: 1, Y: 1})
 		w.shut(d)
 	})

@@ -38,8 +38,8 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 	return d, nil
 }
 
-// Dial connects to an agent. An agent that has a controller already is an error that wraps ErrBusy,
-// and one with another token ErrToken.
+// Dial connects to an agent. An agent that has a controller already is an error that wraps errBusy,
+// and one with another token errToken.
 func Dial(ctx context.Context, o Options) (*Driver, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", o.Address)
@@ -85,7 +85,7 @@ func (d *Driver) enter(ctx context.Context, conn net.Conn, token Token) error {
 		return err
 	}
 	var g greeting
-	if err := d.wire.read(&g, Patience); err != nil {
+	if err := d.wire.read(&g, patience); err != nil {
 		return err
 	}
 	if g.Version != version {

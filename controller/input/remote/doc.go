@@ -10,7 +10,7 @@
 // The agent has a clock of its own. Each exchange with it bounds the offset from both sides: what
 // the agent saw when a question came happened after the rig asked, and what it saw when it answered
 // happened before the answer came. No symmetry of the way is assumed. A bound gets wider with age,
-// by as much as two clocks can drift apart ([MaxDrift]); the offset lies in what all of them leave.
+// by as much as two clocks can drift apart (maxDrift); the offset lies in what all of them leave.
 // Bounds that contradict each other say that a clock was set or slept; the old ones are forgotten
 // then. A time on the rig's clock is translated to the latest that it can be on the agent's, so
 // that nothing happens too early, and the agent waits for it, so that the way there costs nothing:
@@ -20,8 +20,8 @@
 //
 // # Lost connections
 //
-// Rig and agent hear of each other every [KeepAlive]. An agent that has lost its controller, or has
-// not heard of it for [Patience], ends what it does, lifts all that is held, and tells the next
+// Rig and agent hear of each other every keepAlive. An agent that has lost its controller, or has
+// not heard of it for patience, ends what it does, lifts all that is held, and tells the next
 // controller that comes ([Driver.Info]). On the rig, Do returns an error that wraps input.ErrGone
 // from then on; whoever wants to go on dials again.
 //
@@ -38,7 +38,7 @@
 //
 // An attacker who can connect to the agent sees its public key, and can compare it with those of
 // guessed tokens. Each guess costs 4096 iterations of PBKDF2. Use a long random token
-// ([MinToken]): "openssl rand -hex 32" makes one. The token comes from a file or the environment,
+// (minToken): "openssl rand -hex 32" makes one. The token comes from a file or the environment,
 // never from the command line, which all users of a machine can read. Without a token an agent
 // listens on the loopback interface only.
 //

@@ -247,7 +247,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*question, error) {
 	if err := d.wire.write(request{ID: r.ID, Op: opCancel}, nil); err != nil {
 		d.end(err)
 	}
-	patience := time.NewTimer(Patience)
+	patience := time.NewTimer(patience)
 	defer patience.Stop()
 	select {
 	case <-q.done:
@@ -287,7 +287,7 @@ func (d *Driver) send(r *request) (*question, error) {
 func (d *Driver) listen() {
 	for {
 		var r reply
-		if err := d.wire.read(&r, Patience); err != nil {
+		if err := d.wire.read(&r, patience); err != nil {
 			d.end(err)
 			return
 		}
@@ -318,7 +318,7 @@ func (d *Driver) hear(r reply, heard timeline.Time) error {
 
 // beat asks for the time again and again, which also tells each side that the other is there.
 func (d *Driver) beat() {
-	t := time.NewTicker(KeepAlive)
+	t := time.NewTicker(keepAlive)
 	defer t.Stop()
 	for {
 		select {
@@ -349,7 +349,7 @@ func (d *Driver) lost() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if errors.Is(d.err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%w: nothing was heard of the agent for %v", input.ErrGone, Patience)
+		return fmt.Errorf("%w: nothing was heard of the agent for %v", input.ErrGone, patience)
 	}
 	return fmt.Errorf("%w: the connection to the agent is lost: %w", input.ErrGone, d.err)
 }

@@ -23,7 +23,7 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 	}{
 		{"rig killed", func(d *Driver, l *link) { d.wire.conn.Close() }, time.Millisecond,
 			"connection to the agent is lost"},
-		{"cable pulled", func(d *Driver, l *link) { l.dead.Store(true) }, Patience + KeepAlive, "nothing was heard"},
+		{"cable pulled", func(d *Driver, l *link) { l.dead.Store(true) }, patience + keepAlive, "nothing was heard"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inWorld(t, 50, func(t *testing.T, w *world) {
@@ -33,7 +33,7 @@ func TestConnectionLostDuringATouch(t *testing.T) {
 				w.do(d, w.rig.Now(), input.TouchDown{Finger: 0, X: 1, Y: 2}, input.TouchDown{Finger: 3, X: 4, Y: 5})
 				cut := w.rig.Now()
 				tc.cut(d, l)
-				time.Sleep(2 * Patience)
+				time.Sleep(2 * patience)
 				up, at := w.hand.lifts()
 				want := []input.Action{input.TouchUp{Finger: 0}, input.TouchUp{Finger: 3},
 					input.KeyUp{Key: "ShiftLeft"}}
@@ -91,9 +91,9 @@ func TestConnectionLostBeforeItsTime(t *testing.T) {
 func TestWhatTakesLong(t *testing.T) {
 	inWorld(t, 300, func(t *testing.T, w *world) {
 		d := w.mustDial(&link{})
-		w.hand.takes = fixed(10 * Patience)
-		if sent := w.do(d, w.rig.Now(), input.Text{Text: "long"}); sent.Width() < 20*Patience ||
-			sent.Width() > 20*Patience+50*time.Millisecond {
+		w.hand.takes = fixed(10 * patience)
+		if sent := w.do(d, w.rig.Now(), input.Text{Text: "long"}); sent.Width() < 20*patience ||
+			sent.Width() > 20*patience+50*time.Millisecond {
 			t.Errorf("told within %v", sent.Width())
 		}
 		w.hand.takes = fixed(0)

@@ -21,10 +21,10 @@ const (
 	subprotocol = "eideticker-input.2"
 )
 
-// KeepAlive is how often each side hears of the other, and Patience how long it may not.
+// keepAlive is how often each side hears of the other, and patience how long it may not.
 const (
-	KeepAlive = 500 * time.Millisecond
-	Patience  = 2 * time.Second
+	keepAlive = 500 * time.Millisecond
+	patience  = 2 * time.Second
 )
 
 // greeting is the agent's first message. With an error it is the last one too.
@@ -85,15 +85,15 @@ type failure struct {
 	Text string `json:"text,omitempty"`
 }
 
-// ErrBusy says that an agent has a controller already.
-var ErrBusy error = busyError{}
+// errBusy says that an agent has a controller already.
+var errBusy error = busyError{}
 
 type busyError struct{}
 
 func (busyError) Error() string { return "another controller uses the agent" }
 
-// ErrToken says that the two sides do not have the same token.
-var ErrToken error = tokenError{}
+// errToken says that the two sides do not have the same token.
+var errToken error = tokenError{}
 
 type tokenError struct{}
 
@@ -112,7 +112,7 @@ func meanings() []meaning {
 	return []meaning{
 		{"gone", input.ErrGone}, {"unsupported", errors.ErrUnsupported}, {"closed", os.ErrClosed},
 		{"canceled", context.Canceled},
-		{"late", context.DeadlineExceeded}, {"busy", ErrBusy}, {"token", ErrToken},
+		{"late", context.DeadlineExceeded}, {"busy", errBusy}, {"token", errToken},
 	}
 }
 

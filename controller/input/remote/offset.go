@@ -6,13 +6,13 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// MaxDrift is by how much two clocks drift apart, in parts of a million: each may be steered by
+// maxDrift is by how much two clocks drift apart, in parts of a million: each may be steered by
 // 500, which is what kernels allow those who keep time.
-const MaxDrift = 1000
+const maxDrift = 1000
 
 // drift returns by how much the offset may have changed.
 func drift(age time.Duration) time.Duration {
-	return max(age, -age)/(1_000_000/MaxDrift) + 1
+	return max(age, -age)/(1_000_000/maxDrift) + 1
 }
 
 // exchange is a question of ours and the agent's answer: times of our clock outside, of the agent's

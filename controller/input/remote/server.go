@@ -56,7 +56,7 @@ func Serve(ctx context.Context, l net.Listener, s Service) error {
 			return fmt.Errorf("serve input: %w", err)
 		case err != nil: // as when there are too many files; it passes
 			a.Log.Warn("accept a controller", "error", err)
-			pause(ctx, KeepAlive)
+			pause(ctx, keepAlive)
 			continue
 		}
 		a.receive(ctx, conn)
@@ -115,7 +115,7 @@ func (a *agent) serve(ctx context.Context, w *wire, rig string, log *slog.Logger
 		return errors.Join(err, w.write(greeting{Version: version, Error: failureOf(err)}, nil))
 	}
 	if !a.using.TryLock() {
-		return errors.Join(ErrBusy, w.write(greeting{Version: version, Error: failureOf(ErrBusy)}, nil))
+		return errors.Join(errBusy, w.write(greeting{Version: version, Error: failureOf(errBusy)}, nil))
 	}
 	defer a.using.Unlock()
 	if err := w.write(greeting{Version: version, Info: a.Driver.Info(), Lifted: a.lifted}, nil); err != nil {

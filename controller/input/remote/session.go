@@ -48,7 +48,7 @@ func (s *session) run(ctx context.Context) error {
 	var current *job
 	for {
 		var r request
-		if err := s.wire.read(&r, Patience); err != nil {
+		if err := s.wire.read(&r, patience); err != nil {
 			return err
 		}
 		received := s.Clock.Now()

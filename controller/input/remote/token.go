@@ -20,10 +20,10 @@ import (
 // Token is the secret that rig and agent share. The empty one is none.
 type Token string
 
-// MinToken and MaxToken bound a token's length, in bytes.
+// minToken and maxToken bound a token's length, in bytes.
 const (
-	MinToken = 16
-	MaxToken = 1024
+	minToken = 16
+	maxToken = 1024
 )
 
 // TokenVariable is the environment variable that has a token where no file is named.
@@ -63,7 +63,7 @@ func tokenOf(file string) (Token, error) {
 	if st.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
 		return "", fmt.Errorf("every user of this machine can use it: chmod 600 it")
 	}
-	b, err := io.ReadAll(io.LimitReader(f, MaxToken+3))
+	b, err := io.ReadAll(io.LimitReader(f, maxToken+3))
 	if err != nil {
 		return "", errors.Unwrap(err)
 	}
@@ -73,9 +73,9 @@ func tokenOf(file string) (Token, error) {
 // parseToken takes the white space away that editors leave.
 func parseToken(s string) (Token, error) {
 	s = strings.TrimSpace(s)
-	if len(s) < MinToken || len(s) > MaxToken {
-		return "", fmt.Errorf("a token has from %d to %d characters: openssl rand -hex 32 makes one", MinToken,
-			MaxToken)
+	if len(s) < minToken || len(s) > maxToken {
+		return "", fmt.Errorf("a token has from %d to %d characters: openssl rand -hex 32 makes one", minToken,
+			maxToken)
 	}
 	return Token(s), nil
 }
@@ -115,7 +115,7 @@ func (t Token) config(mine, theirs string) (*tls.Config, error) {
 		ClientAuth:   tls.RequireAnyClientCert, InsecureSkipVerify: true, // instead:
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if key, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey); !ok || !key.Equal(peer.Public()) {
-				return ErrToken
+				return errToken
 			}
 			return nil
 		},

@@ -74,7 +74,7 @@ func (w *wire) write(v any, stamp func()) error {
 	if len(body) > maxBody {
 		return errTooLong
 	}
-	if err := w.ws.SetWriteDeadline(time.Now().Add(Patience)); err != nil {
+	if err := w.ws.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	return w.ws.WriteMessage(websocket.TextMessage, body)
@@ -120,10 +120,10 @@ func (p *patient) Read(b []byte) (int, error) {
 // accept makes an agent's wire of a connection. rig is the rig's version of the protocol.
 func accept(ctx context.Context, conn net.Conn, c *tls.Config) (w *wire, rig string, err error) {
 	p := &patient{Conn: conn}
-	if err := conn.SetWriteDeadline(time.Now().Add(Patience/2 + greetWithin)); err != nil {
+	if err := conn.SetWriteDeadline(time.Now().Add(patience/2 + greetWithin)); err != nil {
 		return nil, "", err
 	}
-	p.begin(Patience / 2)
+	p.begin(patience / 2)
 	first := make([]byte, 1)
 	if _, err := p.Read(first); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -137,7 +137,7 @@ func accept(ctx context.Context, conn net.Conn, c *tls.Config) (w *wire, rig str
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var alert *net.OpError
 		if errors.As(err, &alert) && alert.Op == "remote error" { // the rig has refused our certificate
-			err = fmt.Errorf("%w: %w", ErrToken, err)
+			err = fmt.Errorf("%w: %w", errToken, err)
 		}
 		return nil, "", err
 	}

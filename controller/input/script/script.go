@@ -24,8 +24,8 @@ import (
 
 // Bounds of a script.
 const (
-	MaxActions  = 100_000
-	MaxDuration = time.Hour
+	maxActions  = 100_000
+	maxDuration = time.Hour
 	maxTimes    = 10_000
 )
 
@@ -51,8 +51,8 @@ func Parse(text string, dx, dy float64) ([]input.Timed, error) {
 		if err := p.command(words[0], words[1:]); err != nil {
 			return nil, &Error{n, err}
 		}
-		if len(p.all) > MaxActions || p.at > MaxDuration {
-			return nil, &Error{n, fmt.Errorf("the script is longer than %v or %d actions", MaxDuration, MaxActions)}
+		if len(p.all) > maxActions || p.at > maxDuration {
+			return nil, &Error{n, fmt.Errorf("the script is longer than %v or %d actions", maxDuration, maxActions)}
 		}
 	}
 	return p.all, nil
@@ -83,7 +83,7 @@ func (p *parser) command(name string, words []string) error {
 	var v []int
 	for _, w := range words {
 		i, err := strconv.Atoi(w)
-		if err != nil || i < 0 || i > input.MaxPlace && name != "sleep" || i > int(MaxDuration/time.Millisecond) {
+		if err != nil || i < 0 || i > input.MaxPlace && name != "sleep" || i > int(maxDuration/time.Millisecond) {
 			return fmt.Errorf("%s: %.20q is not a number from 0 to %d", name, w, input.MaxPlace)
 		}
 		v = append(v, i)

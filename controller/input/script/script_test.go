@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 		}
 		last := time.Duration(0)
 		for _, timed := range all {
-			if timed.After < last || timed.After > MaxDuration {
+			if timed.After < last || timed.After > maxDuration {
 				t.Fatalf("%v behind %v", timed.After, last)
 			}
 			last = timed.After

@@ -20,6 +20,6 @@
 //
 // # Bounds
 //
-// A file comes from outside: it has at most [MaxFile] bytes, lasts at most [MaxDuration], times do
+// A file comes from outside: it has at most maxFile bytes, lasts at most maxDuration, times do
 // not go back, and a finger that is still down at its end is lifted.
 package touch

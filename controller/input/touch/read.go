@@ -13,45 +13,45 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/evdev"
 )
 
-// Error says where a file is not as it should be.
-type Error struct {
+// fileError says where a file is not as it should be.
+type fileError struct {
 	File string
 	Line int // 0: the whole
 	Err  error
 }
 
-func (e *Error) Error() string {
+func (e *fileError) Error() string {
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.File, e.Err)
 	}
 	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *fileError) Unwrap() error { return e.Err }
 
 // Read reads a recording. The name is for its errors.
 func Read(name string, from io.Reader) (*Recording, error) {
-	limited := &io.LimitedReader{R: from, N: MaxFile + 1}
+	limited := &io.LimitedReader{R: from, N: maxFile + 1}
 	lines := bufio.NewScanner(limited)
 	r := &reader{}
 	n := 0
 	for lines.Scan() {
 		n++
 		if err := r.line(lines.Text()); err != nil {
-			return nil, &Error{name, n, err}
+			return nil, &fileError{name, n, err}
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &Error{name, n + 1, err}
+		return nil, &fileError{name, n + 1, err}
 	}
 	if limited.N <= 0 {
-		return nil, &Error{name, 0, fmt.Errorf("the file is larger than %d bytes", MaxFile)}
+		return nil, &fileError{name, 0, fmt.Errorf("the file is larger than %d bytes", maxFile)}
 	}
 	if err := r.lift(); err != nil {
-		return nil, &Error{name, n, err}
+		return nil, &fileError{name, n, err}
 	}
 	if len(r.reports) == 0 {
-		return nil, &Error{name, 0,
+		return nil, &fileError{name, 0,
 			fmt.Errorf("no finger touches anything: is it what getevent -lt prints of a touch screen?")}
 	}
 	return &Recording{MaxX: r.maxX, MaxY: r.maxY, Reports: r.reports}, nil

@@ -10,8 +10,8 @@ import (
 
 // Bounds of a recording.
 const (
-	MaxFile     = 64 << 20 // bytes
-	MaxDuration = time.Hour
+	maxFile     = 64 << 20 // bytes
+	maxDuration = time.Hour
 )
 
 // Recording is what fingers did on a glass.
@@ -161,8 +161,8 @@ func (h *hand) add(at time.Duration, actions []input.Action) error {
 	if !h.any {
 		h.any, h.began = true, at
 	}
-	if at-h.began > MaxDuration {
-		return fmt.Errorf("the recording is longer than %v", MaxDuration)
+	if at-h.began > maxDuration {
+		return fmt.Errorf("the recording is longer than %v", maxDuration)
 	}
 	h.reports = append(h.reports, Report{at - h.began, actions})
 	return nil

@@ -101,7 +101,7 @@ func TestReadErrors(t *testing.T) {
 		{"too long", at("[ 1.000000] EV_SYN SYN_REPORT 00000000\n[ 9999.000000] 0003 0035 00000001\n[ 9999.000000] EV_SYN SYN_REPORT 0"), "x:4: the recording is longer than 1h"},
 	} {
 		_, err := Read("x", strings.NewReader(tc.in))
-		var e *Error
+		var e *fileError
 		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}

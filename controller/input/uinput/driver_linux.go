@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// Driver has a keyboard, a mouse and a touch screen.
-type Driver struct {
+// driver has a keyboard, a mouse and a touch screen.
+type driver struct {
 	keyboard, mouse, touch *device
 	screen                 hand.Screen
 	layout                 input.Layout
@@ -27,9 +27,9 @@ type Driver struct {
 	closed   bool
 }
 
-// New makes the devices.
-func New(ctx context.Context, o Options) (*Driver, error) {
-	d := &Driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock,
+// newDriver makes the devices.
+func newDriver(ctx context.Context, o options) (*driver, error) {
+	d := &driver{screen: hand.Screen{Width: o.Width, Height: o.Height}, layout: o.Layout, clock: o.Clock,
 		relative: o.Relative}
 	if err := d.screen.Validate(); err != nil {
 		return nil, fmt.Errorf("uinput: %w", err)
@@ -54,11 +54,11 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 	return d, nil
 }
 
-func (d *Driver) devices() []*device { return []*device{d.keyboard, d.mouse, d.touch} }
+func (d *driver) devices() []*device { return []*device{d.keyboard, d.mouse, d.touch} }
 
 // Do implements input.Driver. Actions of one device that are given together are one report; of two
 // devices, one after the other.
-func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
+func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("uinput: %w", os.ErrClosed)
 	}
@@ -73,7 +73,7 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 }
 
 // tell writes steps, and knows after each what is held.
-func (d *Driver) tell(ctx context.Context, steps []hand.Step) (timeline.Interval, error) {
+func (d *driver) tell(ctx context.Context, steps []hand.Step) (timeline.Interval, error) {
 	sent := timeline.At(d.clock.Now())
 	for _, s := range steps {
 		if err := ctx.Err(); err != nil {
@@ -97,7 +97,7 @@ type report struct {
 }
 
 // Release implements input.Driver.
-func (d *Driver) Release(ctx context.Context) error {
+func (d *driver) Release(ctx context.Context) error {
 	if d.closed || !d.state.Holds() {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (d *Driver) Release(ctx context.Context) error {
 }
 
 // Info implements input.Driver.
-func (d *Driver) Info() input.Info {
+func (d *driver) Info() input.Info {
 	kind := "absolute"
 	note := "devices of the kernel: what a USB port would add is not in their way"
 	if d.relative {
@@ -127,7 +127,7 @@ func (d *Driver) Info() input.Info {
 func base(d *device) string { return strings.TrimPrefix(d.path, "/dev/input/") }
 
 // Close implements input.Driver.
-func (d *Driver) Close() error {
+func (d *driver) Close() error {
 	if d.closed {
 		return nil
 	}

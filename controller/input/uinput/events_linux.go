@@ -7,7 +7,7 @@ import (
 )
 
 // reports returns what the actions of a step are to the devices, none that has nothing to tell.
-func (d *Driver) reports(actions []input.Action) []report {
+func (d *driver) reports(actions []input.Action) []report {
 	var keys, mouse, touch []evdev.Event
 	var before []report // of a relative mouse: ways that come first
 	for _, a := range actions {
@@ -57,7 +57,7 @@ func key(k input.Key, value int32) evdev.Event {
 const farthest = 1<<15 - 1
 
 // move returns the reports that bring the pointer to a place, at least one.
-func (d *Driver) move(a input.Move) (reports [][]evdev.Event) {
+func (d *driver) move(a input.Move) (reports [][]evdev.Event) {
 	if !d.relative {
 		return [][]evdev.Event{place(evdev.AbsX, evdev.AbsY, d.pixel(a.X, a.Y))}
 	}
@@ -76,7 +76,7 @@ func (d *Driver) move(a input.Move) (reports [][]evdev.Event) {
 // point is a pixel.
 type point struct{ x, y int32 }
 
-func (d *Driver) pixel(x, y float64) point {
+func (d *driver) pixel(x, y float64) point {
 	return point{int32(hand.Pixel(x, d.screen.Width)), int32(hand.Pixel(y, d.screen.Height))}
 }
 
@@ -108,7 +108,7 @@ type touching struct {
 	changed bool // since then
 }
 
-func (d *Driver) down(a input.TouchDown) []evdev.Event {
+func (d *driver) down(a input.TouchDown) []evdev.Event {
 	d.tracking = (d.tracking + 1) % (maxTracking + 1)
 	p := d.pixel(a.X, a.Y)
 	d.touching.at[a.Finger], d.touching.down[a.Finger], d.touching.changed = p, true, true
@@ -116,13 +116,13 @@ func (d *Driver) down(a input.TouchDown) []evdev.Event {
 		place(evdev.AbsMTPositionX, evdev.AbsMTPositionY, p)...)
 }
 
-func (d *Driver) drag(a input.TouchMove) []evdev.Event {
+func (d *driver) drag(a input.TouchMove) []evdev.Event {
 	p := d.pixel(a.X, a.Y)
 	d.touching.at[a.Finger], d.touching.changed = p, true
 	return append([]evdev.Event{slot(a.Finger)}, place(evdev.AbsMTPositionX, evdev.AbsMTPositionY, p)...)
 }
 
-func (d *Driver) up(a input.TouchUp) []evdev.Event {
+func (d *driver) up(a input.TouchUp) []evdev.Event {
 	d.touching.down[a.Finger], d.touching.changed = false, true
 	return []evdev.Event{slot(a.Finger), {Type: evdev.Abs, Code: evdev.AbsMTTrackingID, Value: -1}}
 }

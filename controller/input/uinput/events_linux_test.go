@@ -19,7 +19,7 @@ import (
 // TestReports: what is given together is one report to each device, and one that nothing is told
 // gets none.
 func TestReports(t *testing.T) {
-	d := &Driver{
+	d := &driver{
 		keyboard: &device{name: "keys"}, mouse: &device{name: "mouse"}, touch: &device{name: "touch"},
 		screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(),
 	}
@@ -79,7 +79,7 @@ func TestReports(t *testing.T) {
 }
 
 // said has the driver take steps, and returns what it tells its devices.
-func said(d *Driver, steps []hand.Step) string {
+func said(d *driver, steps []hand.Step) string {
 	var all []string
 	for _, s := range steps {
 		for _, r := range d.reports(s.Actions) {
@@ -96,7 +96,7 @@ func said(d *Driver, steps []hand.Step) string {
 
 // TestRelative: a mouse that tells ways begins in the corner.
 func TestRelative(t *testing.T) {
-	d := &Driver{mouse: &device{name: "mouse"}, screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(),
+	d := &driver{mouse: &device{name: "mouse"}, screen: hand.Screen{Width: 1000, Height: 500}, layout: input.US(),
 		relative: true}
 	for _, tc := range []struct {
 		x, y float64

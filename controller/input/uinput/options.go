@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// Options say what devices to make.
-type Options struct {
+// options say what devices to make.
+type options struct {
 	Width, Height int            // of the screen, in pixels
 	Relative      bool           // the mouse tells ways, not places
 	Layout        input.Layout   // of the keyboard; nil: US
@@ -27,7 +27,7 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 	if err != nil {
 		return nil, fmt.Errorf("uinput:%s: %w", path, err)
 	}
-	d, err := New(ctx, o)
+	d, err := newDriver(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,8 @@ func Open(ctx context.Context, path string, params url.Values) (input.Driver, er
 // defaultWidth and defaultHeight are those of most screens.
 const defaultWidth, defaultHeight = 1920, 1080
 
-func parse(path string, params url.Values) (Options, error) {
-	o := Options{Width: defaultWidth, Height: defaultHeight}
+func parse(path string, params url.Values) (options, error) {
+	o := options{Width: defaultWidth, Height: defaultHeight}
 	if path != "" && path != node {
 		return o, fmt.Errorf("the path of uinput is %s or nothing", node)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// New makes devices on Linux only.
-func New(context.Context, Options) (input.Driver, error) {
+// newDriver makes devices on Linux only.
+func newDriver(context.Context, options) (input.Driver, error) {
 	return nil, fmt.Errorf("uinput is a part of Linux: %w", errors.ErrUnsupported)
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // create makes the devices, and what the host has of them.
-func create(t *testing.T, o Options) (d *Driver, keyboard, mouse, touch *hosttest.Device) {
+func create(t *testing.T, o options) (d *driver, keyboard, mouse, touch *hosttest.Device) {
 	t.Helper()
 	o.Width, o.Height = 1000, 500
-	d, err := New(t.Context(), o)
+	d, err := newDriver(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +33,14 @@ func create(t *testing.T, o Options) (d *Driver, keyboard, mouse, touch *hosttes
 }
 
 func TestKeys(t *testing.T) {
-	d, keyboard, _, _ := create(t, Options{})
+	d, keyboard, _, _ := create(t, options{})
 	hosttest.Keys(t, d, keyboard)
 	hosttest.Text(t, d, keyboard)
 }
 
 // TestStamps: the time that the kernel gives to an event lies within the interval that Do returns.
 func TestStamps(t *testing.T) {
-	d, keyboard, _, _ := create(t, Options{})
+	d, keyboard, _, _ := create(t, options{})
 	for range 200 {
 		for _, a := range []input.Action{input.KeyDown{Key: "f"}, input.KeyUp{Key: "f"}} {
 			sent := hosttest.Do(t, d, a)
@@ -53,11 +53,11 @@ func TestStamps(t *testing.T) {
 }
 
 func TestMouse(t *testing.T) {
-	t.Run("absolute", func(t *testing.T) { testMouse(t, Options{}, 1) })
-	t.Run("relative", func(t *testing.T) { testMouse(t, Options{Relative: true}, 2) })
+	t.Run("absolute", func(t *testing.T) { testMouse(t, options{}, 1) })
+	t.Run("relative", func(t *testing.T) { testMouse(t, options{Relative: true}, 2) })
 }
 
-func testMouse(t *testing.T, o Options, reports int) {
+func testMouse(t *testing.T, o options, reports int) {
 	d, _, mouse, _ := create(t, o)
 	for i, at := range []input.Move{{X: 10, Y: 20}, {X: 999, Y: 499}, {X: 1, Y: 1}} {
 		hosttest.Do(t, d, at)
@@ -95,7 +95,7 @@ func testMouse(t *testing.T, o Options, reports int) {
 
 // TestTouch: ten fingers come down, move and go, each time in one report.
 func TestTouch(t *testing.T) {
-	d, _, _, touch := create(t, Options{})
+	d, _, _, touch := create(t, options{})
 	for round := range 3 {
 		var down, move, up []input.Action
 		for f := range input.MaxFingers {
@@ -129,14 +129,14 @@ func TestTouch(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	d, _, _, touch := create(t, Options{})
+	d, _, _, touch := create(t, options{})
 	hosttest.Replay(t, d, touch, 8*time.Millisecond)
 }
 
 // TestTogether: keys, a button and a finger that are given together go to their devices, and
 // Release lifts them all.
 func TestTogether(t *testing.T) {
-	d, keyboard, mouse, touch := create(t, Options{})
+	d, keyboard, mouse, touch := create(t, options{})
 	hosttest.Do(t, d, input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "F"}, input.ButtonDown{Button: input.Left},
 		input.TouchDown{Finger: 4, X: 1, Y: 1})
 	for len(keyboard.Keys) < 3 || len(mouse.Keys) < 1 || touch.Fingers() < 1 {
@@ -177,7 +177,7 @@ func (c *cut) Err() error {
 // TestCutText: text that is given up in its middle leaves no key pressed behind Release.
 func TestCutText(t *testing.T) {
 	for asks := 2; asks < 20; asks += 5 {
-		d, keyboard, _, _ := create(t, Options{})
+		d, keyboard, _, _ := create(t, options{})
 		_, err := d.Do(&cut{t.Context(), asks}, timeline.Monotonic().Now(), input.Text{Text: "ABCDEFGHIJ"})
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%d: %v", asks, err)
@@ -199,7 +199,7 @@ func TestCutText(t *testing.T) {
 
 // TestGone: with the driver its devices go. A driver that is closed says so.
 func TestGone(t *testing.T) {
-	d, keyboard, _, _ := create(t, Options{})
+	d, keyboard, _, _ := create(t, options{})
 	hosttest.Do(t, d, input.KeyDown{Key: "a"})
 	keyboard.Next()
 	node, _, _ := d.nodes()
@@ -228,7 +228,7 @@ func TestGone(t *testing.T) {
 func TestCycles(t *testing.T) {
 	before := open(t)
 	for range 10 {
-		d, err := New(t.Context(), Options{Width: 10, Height: 10})
+		d, err := newDriver(t.Context(), options{Width: 10, Height: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,6 +251,6 @@ func open(t *testing.T) int {
 }
 
 // nodes returns the nodes of keyboard, mouse and touch screen, below /dev/input.
-func (d *Driver) nodes() (keyboard, mouse, touch string) {
+func (d *driver) nodes() (keyboard, mouse, touch string) {
 	return d.keyboard.path, d.mouse.path, d.touch.path
 }

@@ -42,10 +42,10 @@ type answer struct {
 	Message string          `json:"message"`
 }
 
-// CommandError is what a browser says that does not do as it is told.
-type CommandError struct{ Method, Code, Message string }
+// commandError is what a browser says that does not do as it is told.
+type commandError struct{ Method, Code, Message string }
 
-func (e *CommandError) Error() string {
+func (e *commandError) Error() string {
 	return fmt.Sprintf("the browser refuses %s: %s: %.300s", e.Method, e.Code, e.Message)
 }
 
@@ -110,7 +110,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 				continue // of a command that was not waited for to its end
 			}
 			if a.Type != "success" {
-				return &CommandError{method, a.Error, a.Message}
+				return &commandError{method, a.Error, a.Message}
 			}
 			if result == nil {
 				return nil

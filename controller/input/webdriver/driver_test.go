@@ -157,7 +157,7 @@ func TestWhatBrowsersSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refused *CommandError
+	var refused *commandError
 	if _, err := d.Do(t.Context(), 0, input.Move{}); !errors.As(err, &refused) ||
 		!strings.Contains(err.Error(), "move target out of bounds") {
 		t.Error(err)

@@ -50,7 +50,7 @@ func (a *api) screen() (width, height int, err error) {
 	return width, height, nil
 }
 
-func (a *api) send(all []Input) error {
+func (a *api) send(all []inputRecord) error {
 	n, _, err := a.sendInput.Call(uintptr(len(all)), uintptr(unsafe.Pointer(&all[0])), unsafe.Sizeof(all[0]))
 	if int(n) == len(all) {
 		return nil
@@ -69,7 +69,7 @@ func (a *api) beginTouch() error {
 	return nil
 }
 
-func (a *api) touch(all []Contact) error {
+func (a *api) touch(all []contact) error {
 	if ok, _, err := a.injectTouch.Call(uintptr(len(all)), uintptr(unsafe.Pointer(&all[0]))); ok == 0 {
 		return fmt.Errorf("InjectTouchInput: %w", err)
 	}

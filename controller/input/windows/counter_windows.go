@@ -12,23 +12,23 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Counter is the clock of the performance counter, in nanoseconds. Note: that of package time goes
+// counter is the clock of the performance counter, in nanoseconds. Note: that of package time goes
 // in steps of half a millisecond and more here.
-type Counter struct {
+type counter struct {
 	api       *api
 	frequency uint64 // a second
 }
 
-func newCounter(a *api) (Counter, error) {
+func newCounter(a *api) (counter, error) {
 	var f int64
 	if ok, _, err := a.frequency.Call(uintptr(unsafe.Pointer(&f))); ok == 0 || f <= 0 {
-		return Counter{}, fmt.Errorf("QueryPerformanceFrequency: %w", err)
+		return counter{}, fmt.Errorf("QueryPerformanceFrequency: %w", err)
 	}
-	return Counter{a, uint64(f)}, nil
+	return counter{a, uint64(f)}, nil
 }
 
 // Now implements timeline.Clock.
-func (c Counter) Now() timeline.Time {
+func (c counter) Now() timeline.Time {
 	var n int64
 	c.api.counter.Call(uintptr(unsafe.Pointer(&n))) // never fails where the frequency is known
 	high, low := bits.Mul64(uint64(n), 1_000_000_000)
@@ -36,9 +36,9 @@ func (c Counter) Now() timeline.Time {
 	return timeline.Time(ns)
 }
 
-// SleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers
+// sleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers
 // know nothing, is waited for by looking.
-func (c Counter) SleepUntil(ctx context.Context, t timeline.Time) error {
+func (c counter) sleepUntil(ctx context.Context, t timeline.Time) error {
 	const slice, looked = 20 * time.Millisecond, 2 * time.Millisecond
 	for ctx.Err() == nil {
 		left := t.Sub(c.Now())

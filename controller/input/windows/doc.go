@@ -2,7 +2,7 @@
 // keys, text, pointer, buttons and wheel, and InjectTouchInput for fingers. Its agent is a main
 // that runs on the device and is spoken to by package remote.
 //
-// Place in the flow: [Encoder] makes the structures that the system takes, of actions, and is plain
+// Place in the flow: encoder makes the structures that the system takes, of actions, and is plain
 // Go that works everywhere; [New] makes a driver of it, on Windows of 64 bits only.
 //
 // # What is sent

@@ -17,12 +17,12 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Driver tells Windows what a hand does. One thread of its own makes all calls, and repeats fingers
+// driver tells Windows what a hand does. One thread of its own makes all calls, and repeats fingers
 // that lie still.
-type Driver struct {
+type driver struct {
 	api     *api
-	clock   Counter
-	encoder Encoder // of the thread
+	clock   counter
+	encoder encoder // of the thread
 	orders  chan order
 	ended   chan struct{}
 	noTouch error // why there are no fingers; of the thread
@@ -46,7 +46,7 @@ func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("windows: %w", err)
 	}
-	d := &Driver{api: a, clock: clock, orders: make(chan order), ended: make(chan struct{})}
+	d := &driver{api: a, clock: clock, orders: make(chan order), ended: make(chan struct{})}
 	d.encoder.Layout = layout
 	if d.encoder.Width, d.encoder.Height, err = a.screen(); err != nil {
 		return nil, nil, fmt.Errorf("windows: %w", err)
@@ -59,7 +59,7 @@ func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 // system gives them up.
 const repeat = 40 * time.Millisecond
 
-func (d *Driver) run() {
+func (d *driver) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(d.ended)
@@ -74,42 +74,42 @@ func (d *Driver) run() {
 			}
 			o.done <- o.do()
 		case <-t.C:
-			if d.encoder.Touching() {
-				_ = d.api.touch(d.encoder.Still()) // the next one that is asked for says why it fails
+			if d.encoder.touching() {
+				_ = d.api.touch(d.encoder.still()) // the next one that is asked for says why it fails
 			}
 		}
 	}
 }
 
 // have has the thread do something.
-func (d *Driver) have(do func() error) error {
+func (d *driver) have(do func() error) error {
 	o := order{do, make(chan error, 1)}
 	d.orders <- o
 	return <-o.done
 }
 
 // Do implements input.Driver.
-func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (sent timeline.Interval,
+func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (sent timeline.Interval,
 	err error) {
 	if d.closed {
 		return sent, fmt.Errorf("windows: %w", os.ErrClosed)
 	}
-	var next Encoder
-	var calls []Call
+	var next encoder
+	var calls []call
 	err = d.have(func() (err error) {
 		next = d.encoder
 		if next.Width, next.Height, err = d.api.screen(); err != nil { // it may have been turned
 			return err
 		}
-		calls, err = next.Encode(actions...)
+		calls, err = next.encode(actions...)
 		if err == nil && d.noTouch != nil &&
-			slices.ContainsFunc(calls, func(c Call) bool { return len(c.Contacts) > 0 }) {
+			slices.ContainsFunc(calls, func(c call) bool { return len(c.Contacts) > 0 }) {
 			err = fmt.Errorf("%w: %w", d.noTouch, errors.ErrUnsupported)
 		}
 		return err
 	})
 	if err == nil {
-		err = d.clock.SleepUntil(ctx, at)
+		err = d.clock.sleepUntil(ctx, at)
 	}
 	if err == nil {
 		err = d.have(func() (err error) {
@@ -124,7 +124,7 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	return sent, nil
 }
 
-func (d *Driver) tell(calls []Call) (sent timeline.Interval, err error) {
+func (d *driver) tell(calls []call) (sent timeline.Interval, err error) {
 	sent = timeline.At(d.clock.Now())
 	for _, c := range calls {
 		if len(c.Inputs) > 0 {
@@ -141,21 +141,21 @@ func (d *Driver) tell(calls []Call) (sent timeline.Interval, err error) {
 }
 
 // Release implements input.Driver.
-func (d *Driver) Release(context.Context) error {
+func (d *driver) Release(context.Context) error {
 	if d.closed {
 		return nil
 	}
 	err := d.have(func() error {
-		up := d.encoder.Lift()
+		up := d.encoder.lift()
 		if len(up) == 0 {
 			return nil
 		}
-		calls, err := d.encoder.Encode(up...)
+		calls, err := d.encoder.encode(up...)
 		if err != nil {
 			return err
 		}
 		for _, c := range calls { // whatever fails, the others are lifted
-			_, e := d.tell([]Call{c})
+			_, e := d.tell([]call{c})
 			err = errors.Join(err, e)
 		}
 		return err
@@ -167,7 +167,7 @@ func (d *Driver) Release(context.Context) error {
 }
 
 // Info implements input.Driver.
-func (d *Driver) Info() input.Info {
+func (d *driver) Info() input.Info {
 	v := windows.RtlGetVersion()
 	return input.Info{
 		Driver: "windows", Realism: input.System,
@@ -177,7 +177,7 @@ func (d *Driver) Info() input.Info {
 }
 
 // Close implements input.Driver.
-func (d *Driver) Close() error {
+func (d *driver) Close() error {
 	if d.closed {
 		return nil
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// Call is what the system is told at once: one of the two.
-type Call struct {
-	Inputs   []Input   // by SendInput
-	Contacts []Contact // by InjectTouchInput: all fingers that are down, or were
+// call is what the system is told at once: one of the two.
+type call struct {
+	Inputs   []inputRecord // by SendInput
+	Contacts []contact     // by InjectTouchInput: all fingers that are down, or were
 }
 
-// Encoder makes calls of actions. It is a value: what is tried out on a copy changes nothing.
-type Encoder struct {
+// encoder makes calls of actions. It is a value: what is tried out on a copy changes nothing.
+type encoder struct {
 	Width, Height int          // of the primary screen, in pixels
 	Layout        input.Layout // of the device; nil: US
 	state         hand.State
@@ -27,12 +27,12 @@ type Encoder struct {
 
 type finger struct {
 	down bool
-	at   Point
+	at   point
 }
 
-// Encode returns calls in order, and notes what is held behind them. If there is an error nothing
+// encode returns calls in order, and notes what is held behind them. If there is an error nothing
 // was noted.
-func (e *Encoder) Encode(actions ...input.Action) ([]Call, error) {
+func (e *encoder) encode(actions ...input.Action) ([]call, error) {
 	if err := input.Check(actions); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (e *Encoder) Encode(actions ...input.Action) ([]Call, error) {
 	if next.Layout == nil {
 		next.Layout = input.US()
 	}
-	var calls []Call
+	var calls []call
 	for len(actions) > 0 {
 		var err error
 		if t, ok := actions[0].(input.Text); ok {
@@ -62,18 +62,18 @@ func (e *Encoder) Encode(actions ...input.Action) ([]Call, error) {
 	return calls, nil
 }
 
-// Lift returns the actions that let go of all that is held.
-func (e *Encoder) Lift() []input.Action { return e.state.Lift() }
+// lift returns the actions that let go of all that is held.
+func (e *encoder) lift() []input.Action { return e.state.Lift() }
 
-// Touching reports whether a finger is down.
-func (e *Encoder) Touching() bool {
+// touching reports whether a finger is down.
+func (e *encoder) touching() bool {
 	return slices.ContainsFunc(e.fingers[:], func(f finger) bool { return f.down })
 }
 
-// Still returns the contacts that repeat where the fingers are.
-func (e *Encoder) Still() []Contact { return e.contacts([input.MaxFingers]uint32{}) }
+// still returns the contacts that repeat where the fingers are.
+func (e *encoder) still() []contact { return e.contacts([input.MaxFingers]uint32{}) }
 
-func (e *Encoder) plan(calls []Call, actions []input.Action) ([]Call, error) {
+func (e *encoder) plan(calls []call, actions []input.Action) ([]call, error) {
 	steps, err := e.state.Plan(e.Layout, hand.Screen{Width: e.Width, Height: e.Height}, actions...)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (e *Encoder) plan(calls []Call, actions []input.Action) ([]Call, error) {
 }
 
 // step encodes what changes at once.
-func (e *Encoder) step(actions []input.Action) (calls []Call, err error) {
-	var inputs []Input
+func (e *encoder) step(actions []input.Action) (calls []call, err error) {
+	var inputs []inputRecord
 	var changes [input.MaxFingers]uint32
 	touched := false
 	for _, a := range actions {
@@ -113,10 +113,10 @@ func (e *Encoder) step(actions []input.Action) (calls []Call, err error) {
 		}
 	}
 	if len(inputs) > 0 {
-		calls = append(calls, Call{Inputs: inputs})
+		calls = append(calls, call{Inputs: inputs})
 	}
 	if touched {
-		calls = append(calls, Call{Contacts: e.contacts(changes)})
+		calls = append(calls, call{Contacts: e.contacts(changes)})
 		for i, change := range changes {
 			if change == pointerUp {
 				e.fingers[i].down = false
@@ -126,7 +126,7 @@ func (e *Encoder) step(actions []input.Action) (calls []Call, err error) {
 	return calls, nil
 }
 
-func (e *Encoder) inputs(to []Input, a input.Action) ([]Input, error) {
+func (e *encoder) inputs(to []inputRecord, a input.Action) ([]inputRecord, error) {
 	switch a := a.(type) {
 	case input.KeyDown:
 		return press(to, a.Key, false)
@@ -145,7 +145,7 @@ func (e *Encoder) inputs(to []Input, a input.Action) ([]Input, error) {
 	return nil, fmt.Errorf("%v: %w", a, errors.ErrUnsupported)
 }
 
-func press(to []Input, k input.Key, release bool) ([]Input, error) {
+func press(to []inputRecord, k input.Key, release bool) ([]inputRecord, error) {
 	s, ok := scan(k)
 	if !ok {
 		return nil, fmt.Errorf("key %s has no scan code: %w", k, errors.ErrUnsupported)
@@ -154,8 +154,8 @@ func press(to []Input, k input.Key, release bool) ([]Input, error) {
 }
 
 // text encodes characters, each a press and a release, in one call: nothing else gets between them.
-func (e *Encoder) text(calls []Call, text string) ([]Call, error) {
-	var inputs []Input
+func (e *encoder) text(calls []call, text string) ([]call, error) {
+	var inputs []inputRecord
 	for _, r := range text {
 		var named input.Key
 		switch r {
@@ -183,12 +183,12 @@ func (e *Encoder) text(calls []Call, text string) ([]Call, error) {
 	if len(inputs) == 0 {
 		return calls, nil
 	}
-	return append(calls, Call{Inputs: inputs}), nil
+	return append(calls, call{Inputs: inputs}), nil
 }
 
 // contacts returns all fingers that are down: what changes, and the others where they are. A frame
 // that leaves one out would lose it.
-func (e *Encoder) contacts(changes [input.MaxFingers]uint32) (all []Contact) {
+func (e *encoder) contacts(changes [input.MaxFingers]uint32) (all []contact) {
 	const around, centre, pressure = 2, 90, 512 // pixels, degrees, of 1024
 	for i, f := range e.fingers {
 		if !f.down {
@@ -201,17 +201,17 @@ func (e *Encoder) contacts(changes [input.MaxFingers]uint32) (all []Contact) {
 		case pointerUp:
 			flags = pointerUp
 		}
-		all = append(all, Contact{
+		all = append(all, contact{
 			Type: typeTouch, ID: uint32(i), Flags: flags, Pixel: f.at,
 			TouchMask: maskArea | maskOrientation | maskPressure, Orientation: centre, Pressure: pressure,
-			Area: Rect{f.at.X - around, f.at.Y - around, f.at.X + around, f.at.Y + around},
+			Area: rect{f.at.X - around, f.at.Y - around, f.at.X + around, f.at.Y + around},
 		})
 	}
 	return all
 }
 
-func (e *Encoder) pixel(x, y float64) Point {
-	return Point{int32(hand.Pixel(x, e.Width)), int32(hand.Pixel(y, e.Height))}
+func (e *encoder) pixel(x, y float64) point {
+	return point{int32(hand.Pixel(x, e.Width)), int32(hand.Pixel(y, e.Height))}
 }
 
 // normal returns the middle of a pixel, where the side of the screen is 65536: whichever way the
@@ -220,16 +220,16 @@ func normal(pixel int32, size int) int32 {
 	return int32((2*int64(pixel) + 1) * 65536 / (2 * int64(size)))
 }
 
-func keyboard(vk, code uint16, flags uint32) Input {
-	i := Input{Kind: kindKeyboard}
+func keyboard(vk, code uint16, flags uint32) inputRecord {
+	i := inputRecord{Kind: kindKeyboard}
 	binary.LittleEndian.PutUint16(i.Data[0:], vk)
 	binary.LittleEndian.PutUint16(i.Data[2:], code)
 	binary.LittleEndian.PutUint32(i.Data[4:], flags)
 	return i
 }
 
-func mouse(x, y, data int32, flags uint32) Input {
-	i := Input{Kind: kindMouse}
+func mouse(x, y, data int32, flags uint32) inputRecord {
+	i := inputRecord{Kind: kindMouse}
 	binary.LittleEndian.PutUint32(i.Data[0:], uint32(x))
 	binary.LittleEndian.PutUint32(i.Data[4:], uint32(y))
 	binary.LittleEndian.PutUint32(i.Data[8:], uint32(data))
@@ -237,7 +237,7 @@ func mouse(x, y, data int32, flags uint32) Input {
 	return i
 }
 
-func button(b input.Button, release bool) Input {
+func button(b input.Button, release bool) inputRecord {
 	flags := map[input.Button]uint32{input.Left: 0x2, input.Right: 0x8, input.Middle: 0x20, input.Back: 0x80,
 		input.Forward: 0x80}[b]
 	data := map[input.Button]int32{input.Back: 1, input.Forward: 2}[b]
@@ -248,7 +248,7 @@ func button(b input.Button, release bool) Input {
 }
 
 // turn encodes detents, in as many events as it takes: programs read 16 bits of one.
-func turn(to []Input, flags uint32, detents int) []Input {
+func turn(to []inputRecord, flags uint32, detents int) []inputRecord {
 	const detent, most = 120, 200
 	for detents != 0 {
 		n := min(max(detents, -most), most)

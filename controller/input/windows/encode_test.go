@@ -16,12 +16,12 @@ import (
 
 // The offsets are those of Microsoft's compiler for 64 bits.
 func TestStructuresLieAsTheSystemHasThem(t *testing.T) {
-	var c Contact
+	var c contact
 	for _, tc := range []struct {
 		name      string
 		got, want uintptr
 	}{
-		{"size of INPUT", unsafe.Sizeof(Input{}), 40}, {"its union", unsafe.Offsetof(Input{}.Data), 8},
+		{"size of INPUT", unsafe.Sizeof(inputRecord{}), 40}, {"its union", unsafe.Offsetof(inputRecord{}.Data), 8},
 		{"size of POINTER_TOUCH_INFO", unsafe.Sizeof(c), 144}, {"pointerFlags", unsafe.Offsetof(c.Flags), 12},
 		{"ptPixelLocation", unsafe.Offsetof(c.Pixel), 32},
 		{"dwTime", unsafe.Offsetof(c.Time), 64}, {"PerformanceCount", unsafe.Offsetof(c.PerformanceCnt), 80},
@@ -36,7 +36,7 @@ func TestStructuresLieAsTheSystemHasThem(t *testing.T) {
 }
 
 // say writes inputs out as the system reads them.
-func say(calls []Call) string {
+func say(calls []call) string {
 	var all []string
 	for _, c := range calls {
 		var one []string
@@ -88,44 +88,44 @@ func TestEncode(t *testing.T) {
 			input.TouchUp{Finger: 1}},
 			"finger 0 1 1 10006, finger 1 5 5 10006; finger 0 1 1 40000, finger 1 6 5 20006; finger 1 6 5 40000"},
 	} {
-		e := Encoder{Width: 1000, Height: 500}
-		if calls, err := e.Encode(tc.actions...); err != nil || say(calls) != tc.want {
+		e := encoder{Width: 1000, Height: 500}
+		if calls, err := e.encode(tc.actions...); err != nil || say(calls) != tc.want {
 			t.Errorf("%s: %s, %v; want %s", tc.name, say(calls), err, tc.want)
 		}
 	}
 }
 
 func TestNothingIsHalfEncoded(t *testing.T) {
-	e := Encoder{Width: 1000, Height: 500}
+	e := encoder{Width: 1000, Height: 500}
 	for _, actions := range [][]input.Action{
 		{input.TouchDown{Finger: 1, X: 1, Y: 1}, input.Move{X: 1000, Y: 0}},
 		{input.KeyDown{Key: "a"}, input.Text{Text: "x"}, input.KeyDown{Key: "日"}},
 		{input.TouchMove{Finger: 3, X: 1, Y: 1}},
 	} {
-		if calls, err := e.Encode(actions...); err == nil || calls != nil {
+		if calls, err := e.encode(actions...); err == nil || calls != nil {
 			t.Errorf("%v: %v, %v", actions, calls, err)
 		}
-		if up := e.Lift(); len(up) > 0 || e.Touching() {
+		if up := e.lift(); len(up) > 0 || e.touching() {
 			t.Errorf("after %v: %v is held", actions, up)
 		}
 	}
-	if _, err := e.Encode(input.KeyDown{Key: "日"}); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := e.encode(input.KeyDown{Key: "日"}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestStillFingersAreRepeated(t *testing.T) {
-	e := Encoder{Width: 1000, Height: 500}
-	if _, err := e.Encode(input.TouchDown{Finger: 4, X: 10, Y: 20}, input.KeyDown{Key: "Enter"}); err != nil {
+	e := encoder{Width: 1000, Height: 500}
+	if _, err := e.encode(input.TouchDown{Finger: 4, X: 10, Y: 20}, input.KeyDown{Key: "Enter"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := say([]Call{{Contacts: e.Still()}}); !e.Touching() || got != "finger 4 10 20 20006" {
+	if got := say([]call{{Contacts: e.still()}}); !e.touching() || got != "finger 4 10 20 20006" {
 		t.Errorf("%s", got)
 	}
-	up := e.Lift()
-	if _, err := e.Encode(up...); err != nil || len(up) != 2 || e.Touching() || len(e.Still()) > 0 ||
-		len(e.Lift()) > 0 {
-		t.Errorf("after %v, %v: %v", up, err, e.Lift())
+	up := e.lift()
+	if _, err := e.encode(up...); err != nil || len(up) != 2 || e.touching() || len(e.still()) > 0 ||
+		len(e.lift()) > 0 {
+		t.Errorf("after %v, %v: %v", up, err, e.lift())
 	}
 }
 
@@ -173,8 +173,8 @@ func FuzzText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		e := Encoder{Width: 10, Height: 10}
-		calls, err := e.Encode(input.Text{Text: s})
+		e := encoder{Width: 10, Height: 10}
+		calls, err := e.encode(input.Text{Text: s})
 		if err != nil {
 			return
 		}

@@ -38,7 +38,7 @@ func scan(k input.Key) (scanCode, bool) {
 }
 
 // key encodes a press of a named key, or its release.
-func (s scanCode) key(release bool) Input {
+func (s scanCode) key(release bool) inputRecord {
 	flags := uint32(keyScanCode)
 	if s.vk != 0 {
 		flags = 0

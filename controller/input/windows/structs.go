@@ -2,14 +2,14 @@ package windows
 
 // The structures of winuser.h as compilers for 64 bits lay them out. Handles are always 0 here.
 
-// Input is INPUT, of a mouse or a keyboard: a kind, and the union as its bytes.
-type Input struct {
+// inputRecord is INPUT, of a mouse or a keyboard: a kind, and the union as its bytes.
+type inputRecord struct {
 	Kind uint32
 	_    uint32
 	Data [32]byte
 }
 
-// The kinds of Input.
+// The kinds of inputRecord.
 const (
 	kindMouse    = 0
 	kindKeyboard = 1
@@ -31,15 +31,15 @@ const (
 	mouseAbsolute = 0x8000
 )
 
-// Contact is POINTER_TOUCH_INFO.
-type Contact struct {
+// contact is POINTER_TOUCH_INFO.
+type contact struct {
 	Type           uint32 // of POINTER_INFO from here on
 	ID             uint32
 	Frame          uint32
 	Flags          uint32
 	_              [2]uint64 // source device and window
-	Pixel          Point
-	_              [3]Point // in other units, and before prediction
+	Pixel          point
+	_              [3]point // in other units, and before prediction
 	Time           uint32
 	History        uint32
 	InputData      int32
@@ -49,16 +49,16 @@ type Contact struct {
 	_              uint32
 	TouchFlags     uint32 // of POINTER_TOUCH_INFO from here on
 	TouchMask      uint32
-	Area           Rect
-	AreaRaw        Rect
+	Area           rect
+	AreaRaw        rect
 	Orientation    uint32
 	Pressure       uint32
 }
 
-// Point is POINT, and Rect RECT.
+// point is POINT, and rect RECT.
 type (
-	Point struct{ X, Y int32 }
-	Rect  struct{ Left, Top, Right, Bottom int32 }
+	point struct{ X, Y int32 }
+	rect  struct{ Left, Top, Right, Bottom int32 }
 )
 
 // The flags of POINTER_INFO.

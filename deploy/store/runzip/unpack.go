@@ -22,8 +22,8 @@ type Limits struct {
 	Bytes int64 // of all files together
 }
 
-// MostBytes is how much a zip file, and what is in it, may have where nothing else is said.
-const MostBytes = 64 << 30
+// MaxBytes is how much a zip file, and what is in it, may have where nothing else is said.
+const MaxBytes = 64 << 30
 
 // What else a zip file may have: an order of magnitude more than a set of runs has.
 const (

@@ -38,13 +38,13 @@ func (a *Phone) Raw() []byte {
 // Shells are the device's commands, with those of uinput, evdev and input that it has.
 func (a *Phone) Shells(has ...string) []Command {
 	all := []Command{{"wm size", Say("Physical size: 1080x2400\nOverride size: 540x1200\n")}, {"cat >", a.glass},
-		{"cat", Cat}, {"uname", Say("aarch64\n")}}
+		{"cat", cat}, {"uname", Say("aarch64\n")}}
 	for _, name := range []string{"uinput", "input"} {
 		code := byte(1)
 		if slices.Contains(has, name) {
 			code = 0
 		}
-		all = append(all, Command{"command -v " + name, Exit(code)})
+		all = append(all, Command{"command -v " + name, exit(code)})
 	}
 	writable := byte(1)
 	if slices.Contains(has, "evdev") {
@@ -52,8 +52,8 @@ func (a *Phone) Shells(has ...string) []Command {
 	}
 	return append(all,
 		Command{"getevent -i", Say("2\n2\n")}, Command{"getevent -p", Say(Getevent)},
-		Command{"test -w /dev/input/event2", Exit(writable)},
-		Command{"uinput -", a.uinput}, Command{"input ", Exit(0)})
+		Command{"test -w /dev/input/event2", exit(writable)},
+		Command{"uinput -", a.uinput}, Command{"input ", exit(0)})
 }
 
 // Getevent is what "getevent -p" says.

@@ -18,8 +18,8 @@ import (
 // Kinds of a shell's packets, from shell_protocol.h.
 const (
 	stdin  = 0
-	Stdout = 1
-	Stderr = 2
+	stdout = 1
+	stderr = 2
 	ended  = 3
 )
 
@@ -62,7 +62,7 @@ func (s *Session) Packet(kind byte, data []byte) {
 
 // Say writes to the output, and ends well.
 func (s *Session) Say(text string) byte {
-	s.Packet(Stdout, []byte(text))
+	s.Packet(stdout, []byte(text))
 	return 0
 }
 
@@ -80,17 +80,17 @@ func (s *Session) Hear() ([]byte, bool) {
 // Say is a command that says something.
 func Say(text string) func(*Session) byte { return func(s *Session) byte { return s.Say(text) } }
 
-// Exit is a command that ends.
-func Exit(code byte) func(*Session) byte { return func(*Session) byte { return code } }
+// exit is a command that ends.
+func exit(code byte) func(*Session) byte { return func(*Session) byte { return code } }
 
-// Cat gives back what it gets.
-func Cat(s *Session) byte {
+// cat gives back what it gets.
+func cat(s *Session) byte {
 	for {
 		b, ok := s.Hear()
 		if !ok {
 			return 0
 		}
-		s.Packet(Stdout, b)
+		s.Packet(stdout, b)
 	}
 }
 
@@ -242,7 +242,7 @@ func (f *Server) shell(c net.Conn, r *bufio.Reader, line string) {
 		}
 	}
 	if code == 127 {
-		s.Packet(Stderr, []byte("sh: "+line+": not found\n"))
+		s.Packet(stderr, []byte("sh: "+line+": not found\n"))
 	}
 	s.Packet(ended, []byte{code})
 }

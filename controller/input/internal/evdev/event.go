@@ -78,8 +78,8 @@ func Append(b []byte, e Event) []byte {
 	return binary.NativeEndian.AppendUint32(b, uint32(e.Value))
 }
 
-// Parse reads an event of Size bytes. Its time is on the clock that the node was set to.
-func Parse(b []byte) Event {
+// parse reads an event of Size bytes. Its time is on the clock that the node was set to.
+func parse(b []byte) Event {
 	_ = b[Size-1]
 	var sec, usec int64
 	if word == 8 {

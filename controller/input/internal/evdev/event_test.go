@@ -13,7 +13,7 @@ func TestEventsAreReadAsWritten(t *testing.T) {
 		t.Fatalf("%d events are %d bytes", len(all), len(b))
 	}
 	for i, want := range all {
-		if got := Parse(b[i*Size:]); got != want || !got.Is(want.Type, want.Code, want.Value) {
+		if got := parse(b[i*Size:]); got != want || !got.Is(want.Type, want.Code, want.Value) {
 			t.Errorf("event %d is %v, was %v", i, got, want)
 		}
 	}

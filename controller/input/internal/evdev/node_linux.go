@@ -74,7 +74,7 @@ func (n *Node) fill(ctx context.Context) error {
 		switch {
 		case err == nil:
 			for b := n.buf[:got]; len(b) >= Size; b = b[Size:] {
-				n.pending = append(n.pending, Parse(b))
+				n.pending = append(n.pending, parse(b))
 			}
 			return nil
 		case errors.Is(err, unix.ENODEV):

@@ -17,9 +17,9 @@ import (
 // replayed where nobody asks.
 const ReplayEnv = "EIDETICKER_REPLAY"
 
-// Recording returns two fingers that pan about in circles, told once every step, with a pause in
+// recording returns two fingers that pan about in circles, told once every step, with a pause in
 // each second in which they are lifted.
-func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
+func recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	t.Helper()
 	length := 2 * time.Second
 	if v := os.Getenv(ReplayEnv); v != "" {
@@ -53,7 +53,7 @@ func Recording(t testing.TB, step time.Duration) (all []input.Timed) {
 // no later at the end than in the beginning is the replay's.
 func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
-	all := Recording(t, step)
+	all := recording(t, step)
 	start := timeline.Monotonic().Now().Add(100 * time.Millisecond)
 	l := lateness{reports: len(all), free: start}
 	err := input.Play(t.Context(), d, start, all, func(timed input.Timed, sent timeline.Interval) {

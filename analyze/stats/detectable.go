@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Able reports for each difference of a comparison whether these runs could have been Regressed,
+// Detectable reports for each difference whether these runs could have been Regressed,
 // Improved or Different at all. It assigns all low values to A and all high ones to B, and judges
 // that. Sets may be too small for the number of measures, or their values closer than the
 // threshold. Then only Unchanged or Inconclusive is possible, and such a verdict shows nothing.
-func Able(all []Difference) []bool {
+func Detectable(all []Difference) []bool {
 	tested := 0
 	for i := range all {
 		if all[i].Tested {
