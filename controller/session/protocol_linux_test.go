@@ -68,8 +68,7 @@ func byProtocol(t *testing.T) {
 				}
 				dir := filepath.Join(t.TempDir(), "run")
 				r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: tc.browser,
-					Dir:     dir,
-					Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Progress: untold{}})
+					Dir: dir, Program: "test", Seed: 5, MaxLost: 0.9, NoPictures: true, Progress: untold{}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -66,7 +66,7 @@ func shopTest(t *testing.T, dir fs.FS, address, network string) *suite.Test {
 func onArchive(t *testing.T) {
 	t.Parallel()
 	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
-	run := func(t *testing.T, browser, address, protocol string) (*Record, string) {
+	run := func(t *testing.T, browser, address, protocol string, bare bool) (*Record, string) {
 		t.Helper()
 		takeTurn(t)
 		out := filepath.Join(t.TempDir(), "run")
@@ -74,7 +74,7 @@ func onArchive(t *testing.T) {
 			"{rtt: 400ms, down: 4Mbit, up: 1Mbit, replay: shop.har, determinism: 7, key-log: "+
 				strconv.FormatBool(browser == "firefox")+protocol+"}")
 		r, _, err := Run(t.Context(), Options{Test: test, Device: theLocalDevice(t), Browser: browser, Dir: out,
-			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Progress: untold{}})
+			Program: "test", Seed: 5, MaxLost: 0.9, NoVideo: true, Bare: bare, Progress: untold{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func onArchive(t *testing.T) {
 			if protocol != "h2" {
 				asked = ", protocol: " + protocol
 			}
-			r, out := run(t, browser, "https://shop.example/", asked)
+			r, out := run(t, browser, "https://shop.example/", asked, false)
 			if r.State != Passed || r.Network == nil || r.Network.Replay == nil {
 				t.Fatalf("%s: %s %s, %+v", browser, r.State, r.Reason, r.Network)
 			}
@@ -130,7 +130,7 @@ func onArchive(t *testing.T) {
 	}
 	t.Run("closed", func(t *testing.T) {
 		t.Parallel()
-		r, _ := run(t, "chromium", "https://Closed.example:443", "")
+		r, _ := run(t, "chromium", "https://Closed.example:443", "", true)
 		if want := "shop.har has no answer for https://Closed.example:443: it was not recorded"; r.State != Failed ||
 			!strings.Contains(r.Reason, want) {
 			t.Errorf("an address that is not in the archive: %s %s", r.State, r.Reason)

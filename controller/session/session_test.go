@@ -269,90 +269,6 @@ func setOptions(t *testing.T, variants ...Variant) SetOptions {
 		Program: "test", Seed: 3, MaxLost: 1, NoVideo: true, Progress: untold{}}
 }
 
-func TestSet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("8 runs in real time")
-	}
-	t.Parallel()
-	d := &scene{name: "d", uri: brief}
-	o := setOptions(t, Variant{d, "a"}, Variant{d, "b"})
-	o.WarmUp = 1
-	set, err := RunSet(t.Context(), o)
-	if err != nil || len(set.Made) != 8 {
-		t.Fatalf("%d runs, %v", len(set.Made), err)
-	}
-	for i := range 4 {
-		block := []string{d.opened[2*i], d.opened[2*i+1]}
-		slices.Sort(block)
-		if !slices.Equal(block, []string{"a", "b"}) {
-			t.Errorf("block %d has %v", i, block)
-		}
-	}
-	for _, name := range []string{"d-a/run-01", "d-b/run-03", "d-a/warm-up/run-01", SetFile} {
-		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
-			t.Error(err)
-		}
-	}
-	if n := set.Counts()[Passed]; n != 6 || len(set.Of(0)) != 3 || len(set.Of(1)) != 3 {
-		t.Errorf("%d runs count", n)
-	}
-}
-
-// TestRetries: whatever is lost is too much here, and every run is said to have lost something.
-func TestRetries(t *testing.T) {
-	if testing.Short() {
-		t.Skip("5 runs in real time")
-	}
-	t.Parallel()
-	d := &scene{name: "d", uri: brief}
-	o := setOptions(t, Variant{d, ""})
-	o.Repeat, o.Retries, o.MaxLost = 2, 3, -1
-	set, err := RunSet(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dirs []string
-	for _, m := range set.Made {
-		if m.Record.State != Rejected {
-			t.Errorf("%s is %s", m.Dir, m.Record.State)
-		}
-		dirs = append(dirs, m.Dir)
-	}
-	if want := []string{"rejected/run-01.1", "rejected/run-01.2", "rejected/run-01.3", "rejected/run-01.4",
-		"rejected/run-02.1"}; !slices.Equal(dirs, want) {
-		t.Errorf("runs %q, want %q", dirs, want)
-	}
-}
-
-// TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has
-// the next number.
-func TestRejectedNextToEarlier(t *testing.T) {
-	if testing.Short() {
-		t.Skip("2 runs in real time")
-	}
-	t.Parallel()
-	o := setOptions(t, Variant{&scene{name: "d", uri: brief}, ""})
-	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
-	earlier := filepath.Join(o.Dir+"-rejected", "run-01.1", "log.txt")
-	if err := os.MkdirAll(filepath.Dir(earlier), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	set, err := RunSet(t.Context(), o)
-	if err != nil || len(set.Made) != 2 || set.Made[0].Dir != filepath.Join("..", "set-rejected", "run-01.2") ||
-		set.Made[1].Dir != "." {
-		t.Fatalf("%d runs, %v", len(set.Made), err)
-	}
-	for _, file := range []string{earlier, filepath.Join(o.Dir, set.Made[0].Dir, RecordFile),
-		filepath.Join(o.Dir, RecordFile)} {
-		if _, err := os.Stat(file); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestCooldownBeforeARetry: the pause comes before each further attempt, too; here it is long, and
 // cut short.
 func TestCooldownBeforeARetry(t *testing.T) {
@@ -396,27 +312,6 @@ func TestSetGivesUp(t *testing.T) {
 				t.Errorf("%d runs, %v", len(set.Made), err)
 			}
 		})
-	}
-}
-
-func TestUntilFail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("2 runs in real time")
-	}
-	t.Parallel()
-	d := &scene{name: "d", uri: brief}
-	o := setOptions(t, Variant{d, ""})
-	o.UntilFail, o.Repeat = true, 1
-	n := 0
-	o.Ran = func(m *Made) {
-		if n++; n == 2 {
-			d.uri = "synth:nothing"
-		}
-	}
-	set, err := RunSet(t.Context(), o)
-	if err != nil || len(set.Made) != 3 || set.Counts()[Failed] != 1 ||
-		set.Made[2].Dir != filepath.Join("failed", "run-03.1") {
-		t.Errorf("%d runs, %v", len(set.Made), err)
 	}
 }
 

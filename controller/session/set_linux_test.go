@@ -1,0 +1,174 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/capture/timeline"
+	"github.com/eideticker/eideticker/controller"
+	"github.com/eideticker/eideticker/controller/device"
+	"github.com/eideticker/eideticker/controller/input"
+	"github.com/eideticker/eideticker/controller/suite"
+)
+
+// canvas is a device without a browser. It paints its display when the run asks for it, so its
+// runs wait for what they see, and not for a scene in real time.
+type canvas struct {
+	display string
+	source  string
+	opened  []string // browsers, in order
+}
+
+func newCanvas(t *testing.T) *canvas {
+	t.Helper()
+	display, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 96, Height: 64})
+	if missing := (*device.MissingError)(nil); errors.As(err, &missing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { display.Close() })
+	return &canvas{display: display.Name(), source: "x11:" + display.Name() + "?fps=60&cursor=0"}
+}
+
+func canvasOptions(t *testing.T, variants ...Variant) SetOptions {
+	o := setOptions(t, variants...)
+	o.Test.Sync = suite.Sync{Limit: 100 * time.Millisecond}
+	o.Test.Measures = append(o.Test.Measures, analyze.QualityName) // also of content that a busy machine saw once
+	o.NoPictures = true
+	return o
+}
+
+func (c *canvas) Name() string { return "d" }
+
+func (c *canvas) Open(_ context.Context, w Wanted) (Stage, error) {
+	c.opened = append(c.opened, w.Browser)
+	p, err := newPainter(c.display)
+	return &canvasStage{canvas: c, painter: p}, err
+}
+
+type canvasStage struct {
+	*canvas
+	painter *painter
+}
+
+func (s *canvasStage) Launch(ctx context.Context, _ string) (timeline.Interval, error) {
+	return timeline.At(timeline.Monotonic().Now()), s.painter.Green(ctx)
+}
+
+func (s *canvasStage) Load(context.Context, string) (timeline.Interval, error) {
+	return timeline.At(timeline.Monotonic().Now()), s.painter.fill(0x4080c0)
+}
+
+func (s *canvasStage) Ended() <-chan struct{}      { return nil }
+func (s *canvasStage) Err() error                  { return nil }
+func (s *canvasStage) Source() string              { return s.source }
+func (s *canvasStage) Input() input.Driver         { return nil }
+func (s *canvasStage) Painter() controller.Painter { return s.painter }
+func (s *canvasStage) About() report.Environment   { return report.Environment{} }
+
+func (s *canvasStage) Close() error {
+	s.painter.close()
+	return nil
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	d := newCanvas(t)
+	o := canvasOptions(t, Variant{d, "a"}, Variant{d, "b"})
+	o.WarmUp = 1
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 8 {
+		t.Fatalf("%d runs, %v", len(set.Made), err)
+	}
+	for i := range 4 {
+		block := []string{d.opened[2*i], d.opened[2*i+1]}
+		slices.Sort(block)
+		if !slices.Equal(block, []string{"a", "b"}) {
+			t.Errorf("block %d has %v", i, block)
+		}
+	}
+	for _, name := range []string{"d-a/run-01", "d-b/run-03", "d-a/warm-up/run-01", SetFile} {
+		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := set.Counts()[Passed]; n != 6 || len(set.Of(0)) != 3 || len(set.Of(1)) != 3 {
+		t.Errorf("%d runs count", n)
+	}
+}
+
+// TestRetries: whatever is lost is too much here, and every run is said to have lost something.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	d := newCanvas(t)
+	o := canvasOptions(t, Variant{d, ""})
+	o.Repeat, o.Retries, o.MaxLost = 2, 3, -1
+	set, err := RunSet(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for _, m := range set.Made {
+		if m.Record.State != Rejected {
+			t.Errorf("%s is %s: %s", m.Dir, m.Record.State, m.Record.Reason)
+		}
+		dirs = append(dirs, m.Dir)
+	}
+	if want := []string{"rejected/run-01.1", "rejected/run-01.2", "rejected/run-01.3", "rejected/run-01.4",
+		"rejected/run-02.1"}; !slices.Equal(dirs, want) {
+		t.Errorf("runs %q, want %q", dirs, want)
+	}
+}
+
+// TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has
+// the next number.
+func TestRejectedNextToEarlier(t *testing.T) {
+	t.Parallel()
+	o := canvasOptions(t, Variant{newCanvas(t), ""})
+	o.Repeat, o.Retries, o.MaxLost = 1, 1, -1
+	earlier := filepath.Join(o.Dir+"-rejected", "run-01.1", "log.txt")
+	if err := os.MkdirAll(filepath.Dir(earlier), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 2 || set.Made[0].Dir != filepath.Join("..", "set-rejected", "run-01.2") ||
+		set.Made[1].Dir != "." {
+		t.Fatalf("%d runs, %v", len(set.Made), err)
+	}
+	for _, file := range []string{earlier, filepath.Join(o.Dir, set.Made[0].Dir, RecordFile),
+		filepath.Join(o.Dir, RecordFile)} {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestUntilFail(t *testing.T) {
+	t.Parallel()
+	d := newCanvas(t)
+	o := canvasOptions(t, Variant{d, ""})
+	o.UntilFail, o.Repeat = true, 1
+	n := 0
+	o.Ran = func(m *Made) {
+		if n++; n == 2 {
+			d.source = "synth:nothing"
+		}
+	}
+	set, err := RunSet(t.Context(), o)
+	if err != nil || len(set.Made) != 3 || set.Counts()[Failed] != 1 ||
+		set.Made[2].Dir != filepath.Join("failed", "run-03.1") {
+		t.Errorf("%d runs, %v", len(set.Made), err)
+	}
+}
