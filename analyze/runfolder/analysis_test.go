@@ -228,6 +228,20 @@ func TestInterruptedWindows(t *testing.T) {
 	}
 }
 
+// TestEndEventBeforeTheRed: an event between the last frame of the content and its red ends it.
+func TestEndEventBeforeTheRed(t *testing.T) {
+	s := newScript(t)
+	s.segment(64, 64)
+	s.frames(10, green)
+	s.frames(30, grey)
+	s.check(s.w.Event(timeline.Event{At: 39*period + period/2, Source: "controller", Kind: "end"}))
+	s.frames(10, red)
+	found, err := Run(t.Context(), s.open(), Settings{Measures: []string{"fps"}, EndEvent: "end"}, "test", silent{})
+	if err != nil || len(found.Results.Windows) != 1 || found.Results.Windows[0].End != 39 {
+		t.Fatalf("got %+v, %v", found, err)
+	}
+}
+
 // TestOneWindowThatCannotBeMeasured does not take the others with it.
 func TestOneWindowThatCannotBeMeasured(t *testing.T) {
 	s := newScript(t)

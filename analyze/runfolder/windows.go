@@ -298,9 +298,17 @@ func (a *analysis) lastEvent(w *window) (timeline.Time, error) {
 	if err != nil {
 		return 0, err
 	}
+	end := last.Sampled.Latest
+	if w.Red > w.End && w.Red < a.reader.Frames() { // the event of a run comes just before its red
+		red, err := a.reader.Meta(w.Red)
+		if err != nil {
+			return 0, err
+		}
+		end = red.Sampled.Latest
+	}
 	found := timeline.Time(-1)
 	for _, e := range a.reader.Events() {
-		if e.Kind == a.EndEvent && e.At >= first.Sampled.Earliest && e.At <= last.Sampled.Latest {
+		if e.Kind == a.EndEvent && e.At >= first.Sampled.Earliest && e.At <= end {
 			found = max(found, e.At)
 		}
 	}
