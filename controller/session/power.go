@@ -15,9 +15,9 @@ type PowerUse string
 
 // Operations. A set of runs switches a device on before its first run and off after its last.
 const (
-	PowerOn    PowerUse = "on"    // on
-	PowerOff   PowerUse = "off"   // off; not for runs
-	PowerCycle PowerUse = "cycle" // off and on again; a set of runs does it before each run
+	powerOn    PowerUse = "on"    // on
+	powerOff   PowerUse = "off"   // off; not for runs
+	powerCycle PowerUse = "cycle" // off and on again; a set of runs does it before each run
 )
 
 const (
@@ -45,9 +45,9 @@ func (d *Devices) Power(ctx context.Context, name string, use PowerUse) (release
 func switchPower(ctx context.Context, d device.Description, use PowerUse, pause time.Duration) (release func() error,
 	err error) {
 	switch use {
-	case PowerOn, PowerOff:
-		release, err = d.Power.Switch(ctx, use == PowerOn)
-	case PowerCycle:
+	case powerOn, powerOff:
+		release, err = d.Power.Switch(ctx, use == powerOn)
+	case powerCycle:
 		release, err = d.Power.Cycle(ctx, pause)
 	default:
 		return func() error { return nil }, fmt.Errorf("power %q: must be on, off or cycle", use)
@@ -79,7 +79,7 @@ func WithPower(d Device, use PowerUse) (*Powered, error) {
 		return nil, fmt.Errorf("device %s cannot be switched: no power entry: %w", d.Name(),
 			errors.ErrUnsupported)
 	}
-	if use != PowerOn && use != PowerCycle {
+	if use != powerOn && use != powerCycle {
 		return nil, fmt.Errorf("power %q: must be on or cycle", use)
 	}
 	return &Powered{Device: d, about: s.describe(), use: use, pause: powerPause, boot: bootLimit, again: bootAgain}, nil
@@ -92,7 +92,7 @@ func (p *Powered) Host() (string, error) { return pagesHost(p.Device) }
 func (p *Powered) Open(ctx context.Context, w Wanted) (Stage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.use == PowerOn && p.release != nil {
+	if p.use == powerOn && p.release != nil {
 		return p.Device.Open(ctx, w)
 	}
 	if err := p.letGo(); err != nil { // a held line cannot be opened again
@@ -141,8 +141,8 @@ func (p *Powered) Close() error {
 		return nil
 	}
 	err := p.letGo()
-	if p.use == PowerOn {
-		release, e := switchPower(context.Background(), p.about, PowerOff, 0) // powerTimeout bounds it
+	if p.use == powerOn {
+		release, e := switchPower(context.Background(), p.about, powerOff, 0) // powerTimeout bounds it
 		err = errors.Join(err, e, release())
 	}
 	return err

@@ -54,7 +54,7 @@ func TestRunsSwitchPower(t *testing.T) {
 		t.Skip("2 runs in real time")
 	}
 	t.Parallel()
-	for use, want := range map[PowerUse]string{PowerOn: "on off", PowerCycle: "off on off on"} {
+	for use, want := range map[PowerUse]string{powerOn: "on off", powerCycle: "off on off on"} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
 			s := newShelf(t, 2)
@@ -82,7 +82,7 @@ func TestRunsSwitchPower(t *testing.T) {
 // TestDeviceThatDoesNotStart: who has been switched on and does not come is not waited for for
 // ever, and the reason is its own.
 func TestDeviceThatDoesNotStart(t *testing.T) {
-	d, err := WithPower(newShelf(t, 1<<30), PowerOn)
+	d, err := WithPower(newShelf(t, 1<<30), powerOn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,14 +98,14 @@ func TestDeviceThatDoesNotStart(t *testing.T) {
 }
 
 func TestPowerThatCannotBe(t *testing.T) {
-	if _, err := WithPower(&scene{name: "d"}, PowerOn); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := WithPower(&scene{name: "d"}, powerOn); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := WithPower(local{device.Local()}, PowerOn); err == nil ||
+	if _, err := WithPower(local{device.Local()}, powerOn); err == nil ||
 		!strings.Contains(err.Error(), "device local cannot be switched") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := WithPower(newShelf(t, 0), PowerOff); err == nil ||
+	if _, err := WithPower(newShelf(t, 0), powerOff); err == nil ||
 		!strings.Contains(err.Error(), "must be on or cycle") {
 		t.Errorf("error %v", err)
 	}
@@ -116,7 +116,7 @@ func TestPowerOfADevice(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	all := devices(t, `phone: {source: "v4l2:/dev/video0", input: none, power: {command: {on: [sh, -c, "echo on >> `+log+`"], off: [sh, -c, "echo off >> `+log+`"]}}}
 `)
-	for _, use := range []PowerUse{PowerOff, PowerOn} {
+	for _, use := range []PowerUse{powerOff, powerOn} {
 		if release, err := all.Power(t.Context(), "phone", use); err != nil || release() != nil {
 			t.Errorf("%s: %v", use, err)
 		}
@@ -128,12 +128,12 @@ func TestPowerOfADevice(t *testing.T) {
 		!strings.Contains(err.Error(), "must be on, off or cycle") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := all.Power(t.Context(), "local", PowerOn); err == nil ||
+	if _, err := all.Power(t.Context(), "local", powerOn); err == nil ||
 		!strings.Contains(err.Error(), "device local: no power entry for the device") {
 		t.Errorf("error %v", err)
 	}
 	var unknown *device.UnknownError
-	if _, err := all.Power(t.Context(), "tv", PowerOn); !errors.As(err, &unknown) {
+	if _, err := all.Power(t.Context(), "tv", powerOn); !errors.As(err, &unknown) {
 		t.Errorf("error %v", err)
 	}
 }

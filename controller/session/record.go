@@ -141,8 +141,8 @@ func (r *Record) Write(dir string) error {
 // maxRecordBytes limits a run.json. Usual ones have a few kilobytes.
 const maxRecordBytes = 4 << 20
 
-// ErrVersion is the error of a run.json with another version of the schema.
-var ErrVersion = errors.New("another version of the run.json schema")
+// errVersion is the error of a run.json with another version of the schema.
+var errVersion = errors.New("another version of the run.json schema")
 
 // ReadRecord reads a run.json.
 func ReadRecord(from io.Reader) (*Record, error) {
@@ -173,7 +173,7 @@ func decodeRecord(raw []byte) (*Record, error) {
 	case head.Schema != Schema:
 		return nil, fmt.Errorf("schema is %.40q: must be %q", head.Schema, Schema)
 	case head.Version != Version:
-		return nil, fmt.Errorf("%w: the file has version %d, this program reads %d", ErrVersion, head.Version, Version)
+		return nil, fmt.Errorf("%w: the file has version %d, this program reads %d", errVersion, head.Version, Version)
 	}
 	var r Record
 	if err := json.Unmarshal(raw, &r); err != nil {

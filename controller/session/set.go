@@ -343,9 +343,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// DefaultMaxLost is the usual limit for the share of missing frames. A machine that is measured and
+// defaultMaxLost is the usual limit for the share of missing frames. A machine that is measured and
 // records always loses a few.
-const DefaultMaxLost = 0.05
+const defaultMaxLost = 0.05
 
 // Numbers override those of a test and the usual ones; nil: not given.
 type Numbers struct {
@@ -365,7 +365,7 @@ func NewSet(t *suite.Test, on []Variant, asked Numbers) (SetOptions, error) {
 	o := SetOptions{
 		Test: t, Variants: on, Repeat: or(asked.Repeat, max(t.Repeat, 1)), WarmUp: or(asked.WarmUp, t.Warmup),
 		Cooldown: or(asked.Cooldown, t.Cooldown),
-		MaxLost:  or(asked.MaxLost, DefaultMaxLost),
+		MaxLost:  or(asked.MaxLost, defaultMaxLost),
 	}
 	usual := t.Retries
 	if usual == 0 {

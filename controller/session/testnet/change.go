@@ -7,7 +7,7 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// Changed are conditions as a step of a test changes them.
+// Changed returns conditions after a change by a step.
 func Changed(c link.Conditions, l suite.Link) (link.Conditions, error) {
 	if l.Profile != "" {
 		p, ok := link.ProfileNamed(l.Profile)

@@ -10,24 +10,24 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// queries are what was asked of a network's names.
+// queries are the DNS queries of a network.
 type queries struct {
 	mu  sync.Mutex
 	all []dns.Query
 }
 
-// mostQueries is more than any page asks for.
-const mostQueries = 10_000
+// maxQueries is more than any page needs.
+const maxQueries = 10_000
 
 func (q *queries) add(one dns.Query) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.all) < mostQueries {
+	if len(q.all) < maxQueries {
 		q.all = append(q.all, one)
 	}
 }
 
-// delays are the shortest that a network had, one way each.
+// delays are the shortest delays that a network had, one in each direction.
 type delays struct {
 	mu       sync.Mutex
 	known    bool
@@ -44,7 +44,7 @@ func (d *delays) had(c link.Conditions) {
 	d.up, d.down = min(d.up, up), min(d.down, down)
 }
 
-// Set changes the conditions of the line, from the next packet on.
+// Set changes the conditions of the link, from the next packet on.
 func (n *Network) Set(c link.Conditions) error {
 	if err := n.Link.Set(c); err != nil {
 		return err
@@ -53,8 +53,7 @@ func (n *Network) Set(c link.Conditions) error {
 	return nil
 }
 
-// Evidence is what names and line have seen since a time, for a waterfall. What servers have seen
-// is theirs to tell.
+// Evidence returns the queries and flows since a time, for a waterfall. Servers have the rest.
 func (n *Network) Evidence(since timeline.Time) har.Evidence {
 	var e har.Evidence
 	for _, f := range n.Link.Flows() {

@@ -1,9 +1,8 @@
-// Package testnet puts the test network of a run together: a line, and names that lead to the
-// servers at its other end.
+// Package testnet makes the test network of a run: a link, and names that resolve to the servers at
+// its other end.
 //
-// Place in the flow: beside the device. Who opens it listens in its servers' namespace, and starts
-// the device's browser in the other, or waits for the device that is behind an interface of this
-// machine.
+// Its owner listens in the servers' namespace. A browser of this machine starts in the device's
+// namespace. A device behind an interface of this machine joins by itself ([Network.Await]).
 package testnet
 
 import (
@@ -24,16 +23,15 @@ type Options struct {
 	Conditions link.Conditions
 	Seed       uint64   // of what chance decides
 	Names      []string // of the test world, see dns.World
-	// what its servers speak by TLS at port 443, see dns.World; none: names say nothing of it
+	// protocols of its servers at port 443 for DNS, see dns.World; none: DNS announces none
 	ALPN   []string
 	Secure func(name string) bool // likewise
 	Asked  func(dns.Query)        // may be nil
-	// Segment is the interface behind which the device is. nil: what is started in the namespace of
-	// the line's device is the device.
+	// Segment is the interface of the device; nil: programs in the device's namespace are the device.
 	Segment *link.SegmentOptions
 }
 
-// Network is a line with names.
+// Network is a link with names.
 type Network struct {
 	Link *link.Packet
 
@@ -45,15 +43,15 @@ type Network struct {
 	failed  error
 }
 
-// Conditions are those of a profile, but for what else a test says.
+// Conditions returns those of a profile, with the values of the test.
 func Conditions(n suite.Network) (link.Conditions, error) {
 	return Changed(link.Conditions{}, n.Link())
 }
 
-// nameTTL is for how long a device remembers a name, seconds: as long as a run.
+// nameTTL is the lifetime of a name in the cache of a device, in seconds: longer than a run.
 const nameTTL = 300
 
-// Open makes a network, until Close.
+// Open makes a network. Its owner calls Close.
 func Open(o Options) (n *Network, err error) {
 	n = &Network{}
 	answers, err := dns.New(dns.Options{
@@ -92,8 +90,8 @@ func Open(o Options) (n *Network, err error) {
 	return n, nil
 }
 
-// Await waits until the device behind the interface has been given an address, and returns that.
-// Where no interface was asked for it is there already.
+// Await waits until the device behind the interface has an address, and returns it. Without an
+// interface it returns at once.
 func (n *Network) Await(ctx context.Context) (link.Lease, error) {
 	if n.segment == nil {
 		return link.Lease{Address: link.DeviceAddress.Addr()}, nil
@@ -101,19 +99,19 @@ func (n *Network) Await(ctx context.Context) (link.Lease, error) {
 	return n.segment.Await(ctx)
 }
 
-// Listen listens where the device finds it, at every address and name.
+// Listen listens at every address and name of the device's network.
 func (n *Network) Listen(port string) (net.Listener, error) {
 	return n.Link.Server.Listen("tcp", net.JoinHostPort("", port))
 }
 
-// ListenPacket does so for packets of UDP.
+// ListenPacket does so for UDP.
 func (n *Network) ListenPacket(port string) (net.PacketConn, error) {
 	return n.Link.Server.ListenPacket("udp", net.JoinHostPort("", port))
 }
 
-// Close ends it.
+// Close ends the network and joins its goroutines.
 func (n *Network) Close() error {
-	var given error // back: first, while there is a line
+	var given error // the interface goes back while the link exists
 	if n.segment != nil {
 		given = n.segment.Close()
 	}
