@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -76,7 +77,15 @@ func TestChecksAreMadeAgain(t *testing.T) {
 				}
 				e.HoldAgainst(t.Context(), r, s, found)
 				e.Keep(found)
-				return found.Results.Windows[0], strings.Join(found.Results.Notes, "\n")
+				text, err := report.Encode(&found.Results)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept, err := report.Decode(bytes.NewReader(text)) // as results.json has them
+				if err != nil {
+					t.Fatal(err)
+				}
+				return kept.Windows[0], strings.Join(kept.Notes, "\n")
 			}
 			same := func(*runfolder.Settings) {}
 			w, notes := measure(true, o.Test.Measures, same)
