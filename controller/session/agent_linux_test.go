@@ -35,7 +35,7 @@ type board struct {
 
 	mu    sync.Mutex
 	typed string
-	sent  []timeline.Interval // of what is no address, on the rig's clock
+	sent  []timeline.Interval // times of other text, on the rig's clock
 }
 
 func (b *board) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {

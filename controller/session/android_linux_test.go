@@ -22,13 +22,13 @@ import (
 	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 )
 
-// pocket is a phone behind an adb server. Its screen is a virtual display: pages are shown as what
-// they are full of, and a finger changes the colour of what is not the rig's own.
+// pocket is a phone behind an adb server. Its screen is a virtual display that shows a page as its
+// colour. A finger changes the colour of pages of others.
 type pocket struct {
 	t       *testing.T
 	server  *adbtest.Server
 	screen  *painter
-	content *colours // what is at site.example
+	content *colours // pages of site.example
 	battery string
 	touched func() // what a finger does; read under mu
 
@@ -159,8 +159,8 @@ steps:
 	return o
 }
 
-// TestRunOnAPhone makes a whole run through adb: health, ways to this machine's pages, intents,
-// fingers, the red page, and nothing left in the end.
+// TestRunOnAPhone makes a run through adb: health, ports, intents and input. Afterwards the phone
+// is as before.
 func TestRunOnAPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run in real time on a display")

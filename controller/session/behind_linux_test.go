@@ -28,12 +28,12 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// behindBox is the environment variable of a test that stands in the network of a box of its own:
-// an interface is taken from the network that a program is in.
+// behindBox is the environment variable of a test in the network of its own box. A run takes an
+// interface from the network of its program.
 const behindBox = "SESSION_TEST_BEHIND"
 
-// inBox has a test run again as a program in a network namespace, which is the box, and goes on
-// with what it says there. It reports whether the caller is that program.
+// inBox runs the test again as a program in a network namespace, the box. The test takes the
+// result of that program.
 func inBox(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(behindBox) == t.Name() {
@@ -96,9 +96,8 @@ func interfaceNow(t *testing.T) string {
 	return fmt.Sprintf("up %v, %s, %v", l.Attrs().Flags&net.FlagUp != 0, l.Attrs().Alias, all)
 }
 
-// TestRunBehindAnInterface makes whole runs on a device that is fed by an interface of the box: it
-// asks for an address, finds names and page over the line, and is seen as late as the line allows.
-// After each the box has its interface back.
+// TestRunBehindAnInterface: a device behind an interface gets an address. It finds names and page
+// over the link. The recording shows the page as late as the link allows.
 func TestRunBehindAnInterface(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start")
@@ -108,8 +107,7 @@ func TestRunBehindAnInterface(t *testing.T) {
 	}
 	_, d := newTablet(t, true)
 	was := interfaceNow(t)
-	// a line that is a few milliseconds late, on a machine that does other work too, is what was
-	// asked
+	// large enough that a busy machine does not distort it
 	const rtt = 400 * time.Millisecond
 	for i := range 2 {
 		o := options(t, d)
@@ -164,8 +162,7 @@ func theFarRun(t *testing.T, o Options, log string, rtt time.Duration) {
 		theWaterfall(t, "chromium", dir, &kept, file, rtt)
 	}
 
-	// The page comes to the address that the device has made of what the router told, and names to
-	// the one that it was given.
+	// The device made one address from the router's prefix, for the page. DHCP gave it the other one.
 	f, err := os.Open(filepath.Join(dir, HARFile))
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +196,8 @@ func theFarRun(t *testing.T, o Options, log string, rtt time.Duration) {
 	}
 }
 
-// TestNobodyBehindTheInterface: a device that does not ask for an address fails its run, which says
-// so, and the box has its interface back.
+// TestNobodyBehindTheInterface: a device that does not ask for an address fails its run with that
+// reason. The box gets its interface back.
 func TestNobodyBehindTheInterface(t *testing.T) {
 	if !inBox(t) {
 		return
@@ -258,8 +255,8 @@ func TestInterruptedBehindTheInterface(t *testing.T) {
 	}
 }
 
-// TestADBBesideTheInterface: a device that adb reaches by the interface which would be taken cannot
-// have a network, and one that it reaches by a cable or another way can.
+// TestADBBesideTheInterface: a device cannot have a network if adb reaches it by the interface of
+// that network. With a cable or another route it can.
 func TestADBBesideTheInterface(t *testing.T) {
 	for serial, beside := range map[string]bool{
 		"R58M123ABC": false, "usb:1-2": false, "emulator-5554": false, "192.0.2.1:5555": false,
@@ -291,8 +288,8 @@ func TestADBBesideTheInterface(t *testing.T) {
 	}
 }
 
-// TestTheOnlyADBBesideTheInterface: where a device is the only one that adb knows, whichever it is,
-// it is asked for which that is before the interface is taken.
+// TestTheOnlyADBBesideTheInterface: if adb knows one device only, its serial is read before the
+// interface is taken.
 func TestTheOnlyADBBesideTheInterface(t *testing.T) {
 	const byHand = "192.0.2.1:5555"
 	for attached, want := range map[string]string{

@@ -99,8 +99,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestUnreachedPage: on this machine it is an error of the run; of other machines only that nothing
-// is known is told.
+// TestUnreachedPage: an unreachable page is an error of a run on this machine. A run on another
+// machine only notes that it cannot check.
 func TestUnreachedPage(t *testing.T) {
 	o := options(t, &scene{name: "d"})
 	s := &run{Options: o, journal: newJournal(io.Discard, untold{})}

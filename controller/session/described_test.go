@@ -180,8 +180,7 @@ func TestDeviceThatIsSilent(t *testing.T) {
 	}
 }
 
-// TestRunningOnADisplay: typed is no program that could be started, on a display of this machine
-// either.
+// TestRunningOnADisplay: a running browser cannot be started, also on a display of this machine.
 func TestRunningOnADisplay(t *testing.T) {
 	s := &describedStage{ctx: t.Context(), name: device.Running,
 		device: device.Description{Name: "desk", Input: device.Input{Kind: device.InputX11, Target: ":54321"}}}

@@ -14,9 +14,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestChecksAreMadeAgain: what a page told of itself is in the recording, so a run that is measured
-// again as at first is held against it as at first; where it is measured otherwise, it is not, and
-// a note says so.
+// TestChecksAreMadeAgain: a recording has the report of its page. Measured again with its first
+// settings, a run gets its first checks. With other settings, it gets a note instead.
 func TestChecksAreMadeAgain(t *testing.T) {
 	needBrowsers(t, "chromium")
 	type otherwise = map[string]func(*runfolder.Settings)

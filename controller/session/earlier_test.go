@@ -163,8 +163,8 @@ func content(t *testing.T, parts ...string) []byte {
 	return b
 }
 
-// TestMeasuredAgain: what a run brought that is in no recording is there when it is measured again,
-// also into another folder, and the waterfall is drawn as it was.
+// TestMeasuredAgain: data of a run that is not in its recording is kept when it is measured again.
+// The folder may be another one. The waterfall is drawn again.
 func TestMeasuredAgain(t *testing.T) {
 	dir := aRun(t)
 	first, firstHAR, firstFall := resultsIn(t, dir), content(t, dir, HARFile),
@@ -203,8 +203,7 @@ func TestMeasuredAgain(t *testing.T) {
 	}
 }
 
-// TestMeasuredAgainOfLess: what of the network cannot be read is told in the report, and all else
-// is measured and kept.
+// TestMeasuredAgainOfLess: unreadable network data becomes a note. All else is measured and kept.
 func TestMeasuredAgainOfLess(t *testing.T) {
 	damage := func(change func(path string) error) func(string) error {
 		return func(dir string) error { return change(filepath.Join(dir, HARFile)) }
@@ -272,8 +271,8 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 	}
 }
 
-// TestMeasuredAgainByItsRecord: a run that has no results has what its run.json says, if a run can
-// have written that; what is of another recording is not its own.
+// TestMeasuredAgainByItsRecord: a run without results has the sound values of its run.json. A
+// run.json of another recording is not used.
 func TestMeasuredAgainByItsRecord(t *testing.T) {
 	dir := aRun(t)
 	first := resultsIn(t, dir)
@@ -319,8 +318,7 @@ func TestMeasuredAgainByItsRecord(t *testing.T) {
 	}
 }
 
-// TestMeasuredAgainBesideAnother: what a folder has of another run, whose recording was there
-// before, is not taken for what this one brought.
+// TestMeasuredAgainBesideAnother: files of another recording are not used.
 func TestMeasuredAgainBesideAnother(t *testing.T) {
 	was := content(t, aRun(t), RecordFile)
 	var record map[string]any
@@ -404,8 +402,7 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 	}
 }
 
-// TestMeasuredAgainWithChecks: where the recording does not have what the page drew, a note says
-// what came of the checks at first.
+// TestMeasuredAgainWithChecks: without a page's report, a note has the first checks.
 func TestMeasuredAgainWithChecks(t *testing.T) {
 	dir := aRun(t)
 	path := filepath.Join(dir, RecordFile)

@@ -9,8 +9,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// TestEndsWithAnEventOfThePage: what a page tells of itself is an event like others, and the rig
-// shows red after it.
+// TestEndsWithAnEventOfThePage: an event of a page can end a test. The rig shows red after it.
 func TestEndsWithAnEventOfThePage(t *testing.T) {
 	d := local{device.Local()}
 	needBrowsers(t, "chromium")

@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// TestGreenFile: the green page of an address that is a file goes with the run, and what a run that
-// was killed has left goes with the next one, of any address.
+// TestGreenFile: the green page of a file's address ends with its run. The page of a killed run
+// ends with the next run.
 func TestGreenFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

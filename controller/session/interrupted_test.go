@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
-// stopsAt is told of a run, and stops it in a phase: when so many frames are done, or at its end.
+// stopsAt stops a run in a phase: after a number of frames, or at the end of the phase.
 type stopsAt struct {
 	phase  string
 	frames int
@@ -69,8 +69,8 @@ func interrupted(t *testing.T, told *stopsAt) (*Record, string) {
 	return m.Record, dir
 }
 
-// wantFiles fails the test unless a run folder has just these beside the log, the record, the
-// recording, the results and the page; and no part of a file.
+// wantFiles fails the test unless a run folder has exactly these files and the usual ones. It also
+// finds parts of files.
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	want = append(want, LogFile, RecordFile, runfolder.RecordingFile, report.FileName, runfolder.PageFile,
@@ -119,7 +119,7 @@ func wantMissing(t *testing.T, r *Record, dir string, want ...string) {
 
 const lacksVideo = "interrupted while this was written: no video was made"
 
-// TestInterruptedWhilePicturesAreDrawn: what was measured counts.
+// TestInterruptedWhilePicturesAreDrawn: the measured values are kept.
 func TestInterruptedWhilePicturesAreDrawn(t *testing.T) {
 	t.Parallel()
 	r, dir := interrupted(t, &stopsAt{phase: "drawing pictures"})

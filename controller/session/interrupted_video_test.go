@@ -8,8 +8,7 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
-// TestInterruptedWhileTheVideoIsWritten: what was measured counts, and a part of a video is not
-// left where it would pass for all.
+// TestInterruptedWhileTheVideoIsWritten: the measured values are kept. A part of a video is not.
 func TestInterruptedWhileTheVideoIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

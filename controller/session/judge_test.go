@@ -53,8 +53,8 @@ func TestRefusedMeasures(t *testing.T) {
 	}
 }
 
-// TestUnfinished: what the recorder was too busy for is made again; what the device or the test did
-// is a failure, and so is what was stopped.
+// TestUnfinished: a run is repeated if the recorder was too busy for it. A failure of device or
+// test is not, nor is an interrupted run.
 func TestUnfinished(t *testing.T) {
 	busy := fmt.Errorf("wait for green: %w", screen.ErrNotWatched)
 	stopped, stop := context.WithCancel(t.Context())
@@ -106,8 +106,8 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// TestNotWatchedIsNoError: a run that the recorder was too busy for is told of in the log as one
-// that does not count, in one line, and in its results; one that has failed is an error.
+// TestNotWatchedIsNoError: the log has one line about a rejected run, which is a warning. Its
+// results have the reason too. A failed run has an error.
 func TestNotWatchedIsNoError(t *testing.T) {
 	t.Parallel()
 	busy := fmt.Errorf("wait for red: %w", screen.ErrNotWatched)
@@ -135,8 +135,8 @@ func TestNotWatchedIsNoError(t *testing.T) {
 	}
 }
 
-// TestTooManyLost: a run counts with as many frames lost as may be, of all its windows together,
-// and with one more it is told what to do.
+// TestTooManyLost: a run counts with the largest number of lost frames, in all its windows
+// together. With one more, it is rejected with advice.
 func TestTooManyLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lost   []uint64 // of windows of 95 frames each

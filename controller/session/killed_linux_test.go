@@ -55,8 +55,8 @@ func runToBeKilled(dir string) {
 	fmt.Println(record.Reason, err) // it should not have come this far
 }
 
-// TestKilledRun: of a run whose program is killed no process and no display is left, its recording
-// opens as far as it goes, and its browser's folder goes when the next run starts one.
+// TestKilledRun: a killed program leaves no process and no display. Its recording opens. The next
+// run removes its browser's folder.
 func TestKilledRun(t *testing.T) {
 	needBrowsers(t, "chromium")
 	s := newSoak(t, "chromium", `<!doctype html><title>killed</title><style>html { background: #0f0 }</style><script>

@@ -16,7 +16,7 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// onLink is a run at work on a line that is not there, and what is told of it.
+// onLink is a link without a network, with the changes that it received.
 type onLink struct {
 	*runLink
 	remote *Remote
@@ -46,8 +46,8 @@ func (o *onLink) emit(e timeline.Event) {
 	o.events = append(o.events, e)
 }
 
-// TestRemoteLink: while a run is at work its line is changed from outside as a step changes
-// it, with its event and its note; before and after nothing is.
+// TestRemoteLink: a Remote changes the link during the run, with an event and a note. Before and
+// after the run it does not.
 func TestRemoteLink(t *testing.T) {
 	o := newOnLink()
 	slow := suite.Link{Profile: "3g"}
@@ -159,8 +159,8 @@ func TestLinkTooOften(t *testing.T) {
 	}
 }
 
-// TestLinkAtOnce: steps and several clients change the line at once: each change begins with what
-// the one before has left, none is lost, and none is at work when the run is over.
+// TestLinkAtOnce: steps and several clients change the link at once. Each change begins with the
+// result of the one before. After the run, no change is under way.
 func TestLinkAtOnce(t *testing.T) {
 	o := newOnLink()
 	leave := o.remote.attach(o.runLink, o.emit)

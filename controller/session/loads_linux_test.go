@@ -109,8 +109,8 @@ func needProgram(t *testing.T, err error) {
 	}
 }
 
-// needBrowsers skips a test with -short, and on a developer's machine where a display or one of the
-// browsers is not installed. With CI=true both must be there.
+// needBrowsers skips a test with -short. Without CI, it also skips a test whose display or browser
+// is not installed.
 func needBrowsers(t *testing.T, browsers ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -139,9 +139,9 @@ func takeTurn(t *testing.T) {
 	t.Cleanup(func() { <-turns })
 }
 
-// TestLoadsByTheAddressBar goes to two addresses, one after the other, as a user does. The first
-// page is busy when the address bar is reached, so the browser opens the bar later: the address
-// must be typed when the bar is seen to be open. What is measured is below the bars.
+// TestLoadsByTheAddressBar goes to two addresses, as a user does. The first page is busy, so the
+// browser opens the address bar later. The address must be typed after that. Measures look below
+// the bars.
 func TestLoadsByTheAddressBar(t *testing.T) {
 	for _, browser := range []string{"chromium", "firefox"} {
 		t.Run(browser, func(t *testing.T) {
@@ -202,8 +202,8 @@ func count(t *testing.T, dir, source, kind string) (n int) {
 	return n
 }
 
-// TestInputOfTheBrowser: by WebDriver BiDi a page is clicked, typed into and left, and everything
-// that comes of it says how real that is.
+// TestInputOfTheBrowser: a page is clicked, typed into and left by WebDriver BiDi. All results
+// state the realism of that input.
 func TestInputOfTheBrowser(t *testing.T) {
 	d, err := devices(t, "local: {source: x11, input: webdriver, browsers: [firefox]}\n").Find("local")
 	if err != nil {
@@ -277,22 +277,19 @@ func TestBrowserThatTakesNoInput(t *testing.T) {
 	}
 }
 
-// TestUntrustedTest records a test that goes to a service of this machine by name, and then types
-// the address of a file of this machine. The user's own test sees both. A foreign test sees the
-// service if the rig's owner allows it, and never the file. The green page, which is the run's own,
-// is seen in all runs. The device's tests try all ways to services and files in both browsers; here
-// the run must ask for the same.
+// TestUntrustedTest records tests that load a service of this machine by name and then type the
+// address of a file. An untrusted test must show neither.
 func TestUntrustedTest(t *testing.T) {
 	if os.Geteuid() == 0 && device.SandboxWarning() == "" {
 		t.Error("root has no sandbox, and there is no warning")
 	}
 	for _, tc := range []struct {
 		browser, name      string
-		foreign, allowed   bool
+		untrusted, allowed bool
 		visible, invisible []string // colours that are waited for, and not
 	}{
 		{"chromium", "own", false, false, []string{"2040c0", "8020a0"}, nil},
-		{"chromium", "foreign", true, false, nil, []string{"2040c0"}},
+		{"chromium", "untrusted", true, false, nil, []string{"2040c0"}},
 		{"firefox", "allowed", true, true, []string{"2040c0"}, []string{"8020a0"}},
 	} {
 		t.Run(tc.browser+"/"+tc.name, func(t *testing.T) {
@@ -306,7 +303,7 @@ func TestUntrustedTest(t *testing.T) {
 			}
 			service := serveColours(t)
 			o := options(t, theLocalDevice(t))
-			o.Browser, o.Untrusted, o.AllowLoopback, o.NoPictures = tc.browser, tc.foreign, tc.allowed, true
+			o.Browser, o.Untrusted, o.AllowLoopback, o.NoPictures = tc.browser, tc.untrusted, tc.allowed, true
 			patience := map[string]string{"2040c0": "1m", "8020a0": "1m"}
 			for _, colour := range tc.invisible {
 				patience[colour] = "10s"

@@ -22,8 +22,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// TestRunOnNetwork: on a network of its own a page comes as late as round trips make it: one for
-// its name, one to connect and one for the page at least, before anything of it can be seen.
+// TestRunOnNetwork: the first change of a page takes three round trips at least: one for its name,
+// one to connect, one for the page.
 func TestRunOnNetwork(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
@@ -31,8 +31,7 @@ func TestRunOnNetwork(t *testing.T) {
 	}
 	browsers := []string{"chromium", "firefox"}
 	needBrowsers(t, browsers...)
-	// a line that is a few milliseconds late, on a machine that does other work too, is what was
-	// asked
+	// large enough that a busy machine does not distort it
 	const rtt = 400 * time.Millisecond
 	test, err := suite.Parse("far.yaml",
 		[]byte("name: far\npage: /load.html\nwindow: 800x450\nmeasures: [speedindex]\nt0: navigation\nnetwork: {rtt: 400ms, down: 4Mbit, up: 1Mbit}\n"), Known())
@@ -88,8 +87,7 @@ func TestRunOnNetwork(t *testing.T) {
 	}
 }
 
-// theWaterfall holds what was seen of a page's loading against what the page is, and against what
-// its line allows.
+// theWaterfall compares the waterfall of a page with its files and the conditions of its link.
 func theWaterfall(t *testing.T, browser, dir string, r *Record, file *report.Results, rtt time.Duration) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, HARFile))
@@ -232,8 +230,8 @@ func TestNetworksRefused(t *testing.T) {
 	}
 }
 
-// TestNetworkOfADevice: a device that is fed by an interface can have a network, and one whose hand
-// is reached by that interface cannot.
+// TestNetworkOfADevice: a device behind an interface can have a network, unless its input uses
+// that interface.
 func TestNetworkOfADevice(t *testing.T) {
 	test := &suite.Test{Name: "x", Page: "/load.html", Network: suite.Network{Profile: "cable"}}
 	phone := device.Description{Name: "phone", Source: "v4l2:0",
@@ -256,8 +254,8 @@ func TestNetworkOfADevice(t *testing.T) {
 	}
 }
 
-// TestAccessPointOfADevice: what the file of devices and the file of the passphrase say is what is
-// made, and a passphrase that cannot be is told without showing it.
+// TestAccessPointOfADevice: an access point has the values of the devices file and of the
+// passphrase file. The error of a bad passphrase does not show it.
 func TestAccessPointOfADevice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "wifi")
 	phone := device.Description{Name: "phone", Network: "wlan0", AccessPoint: "rig-03?passphrase=" + file +

@@ -9,8 +9,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// TestNewSet: what is asked goes before what the test says, and that before what is usual; no
-// retries are asked for by none, and by a test that says nothing they are not.
+// TestNewSet: given numbers override those of the test, and those override the usual ones.
 func TestNewSet(t *testing.T) {
 	plain, slow := &suite.Test{}, &suite.Test{Repeat: 4, Warmup: 1, Cooldown: 5 * time.Second, Retries: 3}
 	one, two := []Variant{{}}, []Variant{{}, {}}

@@ -12,8 +12,7 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// shelf is a device that is there some time after it was switched on, and writes down what happens
-// to it.
+// shelf is a device that appears some time after it was switched on. It records the calls.
 type shelf struct {
 	scene
 	log   string
@@ -79,8 +78,7 @@ func TestRunsSwitchPower(t *testing.T) {
 	}
 }
 
-// TestDeviceThatDoesNotStart: who has been switched on and does not come is not waited for for
-// ever, and the reason is its own.
+// TestDeviceThatDoesNotStart: the wait for a device is limited, and its error is the device's own.
 func TestDeviceThatDoesNotStart(t *testing.T) {
 	d, err := WithPower(newShelf(t, 1<<30), powerOn)
 	if err != nil {

@@ -36,8 +36,8 @@ func TestRunsWithTLS(t *testing.T) {
 	}
 }
 
-// byProtocol: a page of the rig's own comes by the protocol that was asked for, and by nothing
-// else, is measured like any other, and its waterfall tells of TLS.
+// byProtocol: a built-in page is loaded with the protocol of its test only. It is measured like
+// others, and its waterfall has TLS.
 func byProtocol(t *testing.T) {
 	t.Parallel()
 	type run struct {
@@ -85,8 +85,8 @@ func byProtocol(t *testing.T) {
 	}
 }
 
-// cameBy wants all of the load page to have come by a protocol with TLS, and the first of it to
-// have waited for that as long as the protocol takes.
+// cameBy wants all requests of the load page over a protocol with TLS. The first one must have
+// waited for the handshake.
 func cameBy(t *testing.T, dir string, protocol suite.Protocol) {
 	t.Helper()
 	const rtt = 400 * time.Millisecond
@@ -126,8 +126,8 @@ func cameBy(t *testing.T, dir string, protocol suite.Protocol) {
 	}
 }
 
-// theKeys wants the secrets of TLS in a run's folder, for its owner alone, if they were asked for,
-// and nothing of them otherwise.
+// theKeys wants the secrets of TLS in the run folder, readable by the owner only. It wants none if
+// the test did not ask for them.
 func theKeys(t *testing.T, what, dir string, r *Record, asked bool) {
 	t.Helper()
 	file := filepath.Join(dir, KeyLogFile)
@@ -184,8 +184,8 @@ func TestProtocolsRefused(t *testing.T) {
 	}
 }
 
-// TestKeysOfARefusedNetwork: a run whose line is not what was asked for has made no file of keys,
-// and names none.
+// TestKeysOfARefusedNetwork: a run on a refused network has no file of keys, and does not name
+// one.
 func TestKeysOfARefusedNetwork(t *testing.T) {
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("a network of its own takes root")

@@ -47,8 +47,8 @@ func asking(t *testing.T, protocol suite.Protocol, trust *x509.CertPool) *http.C
 	return &http.Client{Transport: tr}
 }
 
-// TestPagesByProtocol: pages are served by the protocol that was asked for, with certificates that
-// the run's browser is told to trust; secrets are written if that was asked.
+// TestPagesByProtocol: pages are served with the protocol of the test. The run's browser trusts
+// the certificates.
 func TestPagesByProtocol(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -61,8 +61,8 @@ func shopTest(t *testing.T, dir fs.FS, address, network string) *suite.Test {
 	return test
 }
 
-// onArchive: a site that is not there any more is loaded from its archive, by HTTPS and at all its
-// names, over the line that was asked for; and what is not in the archive is told.
+// onArchive: a site is loaded from its archive over the link of the test. HTTPS and all its names
+// work. Misses are reported.
 func onArchive(t *testing.T) {
 	t.Parallel()
 	dir := fstest.MapFS{"shop.har": {Data: shop(t)}}
@@ -138,8 +138,8 @@ func onArchive(t *testing.T) {
 	})
 }
 
-// TestSecureNames: names of an archive tell of HTTPS only where nothing came without it, since
-// browsers would ask for that by HTTPS then.
+// TestSecureNames: DNS announces HTTPS only for names whose responses all used it. Browsers would
+// request the others by HTTPS too.
 func TestSecureNames(t *testing.T) {
 	a := &replay.Archive{}
 	for _, address := range []string{"https://Shop.example/", "https://shop.example:8443/", "https://cdn.example/a.svg",

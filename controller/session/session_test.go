@@ -283,7 +283,7 @@ func TestCooldownBeforeARetry(t *testing.T) {
 	}
 }
 
-// TestWarmUpThatFails: it is no run of the set, and still why the set has ended.
+// TestWarmUpThatFails: a failed warm-up is not a run of the set, but it ends the set.
 func TestWarmUpThatFails(t *testing.T) {
 	t.Parallel()
 	o := setOptions(t, Variant{&scene{name: "d", fails: errors.New("missing")}, ""})

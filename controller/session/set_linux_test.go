@@ -18,8 +18,8 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// canvas is a device without a browser. It paints its display when the run asks for it, so its
-// runs wait for what they see, and not for a scene in real time.
+// canvas is a device without a browser. It paints its display when the run asks for it. So runs
+// wait for their frames, and not for a scene in real time.
 type canvas struct {
 	display string
 	source  string
@@ -129,8 +129,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRejectedNextToEarlier: what an earlier command left aside stays, and what is put there has
-// the next number.
+// TestRejectedNextToEarlier: rejected runs of an earlier command stay. New ones get the next
+// number.
 func TestRejectedNextToEarlier(t *testing.T) {
 	t.Parallel()
 	o := canvasOptions(t, Variant{newCanvas(t), ""})

@@ -37,9 +37,8 @@ const next = () => {
 requestAnimationFrame(next)
 </script>`
 
-// TestSoak: run after run with a real browser on a display of its own, and nothing is left: no
-// process, no descriptor, no X client, no file outside of the run's folder and no other in it, no
-// goroutine, no shared memory.
+// TestSoak makes many runs with real browsers. They leave nothing: processes and goroutines,
+// descriptors and X clients, files and shared memory.
 func TestSoak(t *testing.T) {
 	needBrowsers(t, "chromium", "firefox")
 	// Firefox shares all of our code, and takes longer to start; the device's tests start it more
@@ -99,7 +98,7 @@ func (p *shownPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func newSoak(t *testing.T, browser, page string) *soak {
 	t.Helper()
-	base, err := os.MkdirTemp("/tmp", "s") // short: sockets lie in it
+	base, err := os.MkdirTemp("/tmp", "s") // short: it has sockets
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func localDevice(dir string) (Device, error) {
 	return devices.Find("local")
 }
 
-// run makes one run, in whose folder is what is documented and nothing else.
+// run makes one run. Its folder must have the documented files only.
 func (s *soak) run(i int) {
 	s.Helper()
 	o := Options{
@@ -202,8 +201,8 @@ func (s *soak) look() leftovers {
 	return l
 }
 
-// same waits for what ends on its own time, such as connections of a server whose client was
-// killed, and wants then that nothing is left.
+// same waits until resources end that end by themselves, such as connections of a killed client.
+// Then nothing may be left.
 func (s *soak) same(i int, before leftovers) {
 	s.Helper()
 	const limit = 2 * time.Minute

@@ -156,7 +156,7 @@ func reasons(set *Set, variant int) string {
 	return strings.Join(all, ", ")
 }
 
-// checksOf tells of each check of a run that did not agree.
+// checksOf reports each failed check of a run.
 func checksOf(t *testing.T, dir string) (text string) {
 	t.Helper()
 	results, err := report.Read(filepath.Join(dir, report.FileName))

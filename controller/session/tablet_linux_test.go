@@ -26,8 +26,8 @@ const (
 	fed     = "eth0" // the device's
 )
 
-// tablet is a device at the other end of a cable: it asks for an address whenever the cable is
-// plugged in, has a browser that intents start, and a screen that is recorded.
+// tablet is a device at the other end of a cable. It asks for an address when the cable is plugged
+// in. Intents start its browser, and its screen is recorded.
 type tablet struct {
 	t       *testing.T
 	network *link.Namespace
@@ -42,8 +42,8 @@ type tablet struct {
 	handing sync.WaitGroup
 }
 
-// newTablet returns a device behind an interface of the network that the test is in, which asks for
-// addresses or does not, and what it is in a file of devices.
+// newTablet returns a device behind an interface of the test's network, and its entry in a devices
+// file.
 func newTablet(t *testing.T, asks bool) (*tablet, Device) {
 	t.Helper()
 	p := &tablet{t: t, asks: asks, script: filepath.Join(t.TempDir(), "dhcp")}
@@ -226,8 +226,8 @@ func (p *tablet) show(address string) (err error) {
 	return nil
 }
 
-// routed waits until the device has made itself an address of what the router tells, as devices do
-// before they call a network one.
+// routed waits until the device has an address from a router advertisement. Devices do so before
+// they use a network.
 func (p *tablet) routed() error {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var all []netlink.Addr

@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// TestAskedByTCP: where somebody asks by TCP for what is served by QUIC alone, and never as it is
-// served, a run fails and says so, whatever else was answered.
+// TestAskedByTCP: a run fails if a page or a name was only requested over TCP, though only QUIC is
+// served.
 func TestAskedByTCP(t *testing.T) {
 	device := netip.AddrFrom4([4]byte{10, 0, 0, 2})
 	flow := func(protocol string, port, from uint16, at timeline.Time) link.Flow {
@@ -90,8 +90,7 @@ func TestAskedByTCP(t *testing.T) {
 	}
 }
 
-// TestAskedAtAll: a run in which nothing was asked for at the name of an address that was loaded
-// has seen something else, whatever else was answered.
+// TestAskedAtAll: a run fails if nothing was requested at the name of its address.
 func TestAskedAtAll(t *testing.T) {
 	archive := &replay.Archive{}
 	player, err := replay.NewReplayer(archive, replay.ReplayerOptions{})

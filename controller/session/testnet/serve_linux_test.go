@@ -91,8 +91,8 @@ func farAway(t *testing.T, o serve.Options, alpn ...string) *farSite {
 	return f
 }
 
-// check holds what the server has seen against the line: the device has the end of each response
-// half a round trip after it went, and has had as many bytes as were sent.
+// check compares the server's times with the link's. The device has the end of each response half
+// a round trip later, with as many bytes.
 func (f *farSite) check(t *testing.T, protocol string, most int) {
 	t.Helper()
 	cs, es := f.server.Witnessed()
@@ -172,8 +172,8 @@ func TestCurlFarAway(t *testing.T) {
 	}
 }
 
-// TestBrowsersFarAway: real browsers load a page over a line by each protocol, and the witness
-// agrees with what the line has seen.
+// TestBrowsersFarAway: browsers load a page over a link by each protocol. Server and link agree on
+// times and bytes.
 func TestBrowsersFarAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")

@@ -76,8 +76,8 @@ ip route add default via "$router"
 for d in $dns; do echo "nameserver $d"; done >/etc/resolv.conf
 `
 
-// TestSegment: a device behind an interface of the machine asks for an address, finds a page by its
-// name over the line, is refused other names, and the machine has its interface back.
+// TestSegment: a device behind an interface gets an address and finds a page by its name over the
+// link. Other names are refused. The machine gets its interface back.
 func TestSegment(t *testing.T) {
 	for _, program := range []string{"dnsmasq", "busybox", "curl", "ip"} {
 		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "true" {
@@ -162,7 +162,7 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-// TestNoSegment: what was made before an interface is refused is taken down.
+// TestNoSegment: a refused interface leaves no network behind.
 func TestNoSegment(t *testing.T) {
 	box := namespace(t)
 	err := box.Do(func() error {
