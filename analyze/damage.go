@@ -28,8 +28,8 @@ type unreadable struct {
 func (e *unreadable) Error() string { return fmt.Sprintf("read frame %d: %v", e.frame, e.err) }
 func (e *unreadable) Unwrap() error { return e.err }
 
-// mostDamage is how many places of a window may be damaged before it is given up.
-const mostDamage = 64
+// maxDamage is how many places of a window may be damaged before it is given up.
+const maxDamage = 64
 
 // damage is which frames of a window cannot be read.
 type damage struct {
@@ -67,9 +67,9 @@ func (d *damage) note(ctx context.Context, c *Case, fault *unreadable) error {
 		return ctx.Err()
 	case from <= w.Start || to > w.End:
 		return fmt.Errorf("%w: %s cannot be read, with which it begins or ends; choose others, before or behind, with --frames A:B: %w", ErrWindow, framesText(from, to), fault.err)
-	case len(d.runs) == mostDamage:
+	case len(d.runs) == maxDamage:
 		return fmt.Errorf("%w: it is damaged in more than %d places, the last one at %s; choose frames between them with --frames A:B: %w",
-			ErrWindow, mostDamage, framesText(from, to), fault.err)
+			ErrWindow, maxDamage, framesText(from, to), fault.err)
 	}
 	if d.broken == nil {
 		d.broken = make([]bool, c.Recording.Frames())

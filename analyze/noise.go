@@ -48,11 +48,11 @@ const noiseTile = 64
 // falseRate is for how many frames a calibration takes one wrongly for unique.
 const falseRate = 1e-4
 
-// leastHeld is how many frames must be held for a calibration, and mostNoise by how many levels
+// minHeld is how many frames must be held for a calibration, and maxNoise by how many levels
 // they may differ.
 const (
-	leastHeld = 3
-	mostNoise = 64
+	minHeld  = 3
+	maxNoise = 64
 )
 
 // Held is frames that show the same: from From up to, and not including, To.
@@ -68,9 +68,9 @@ func Calibrate(ctx context.Context, rec Recording, region frame.Region, masks []
 	var c calibration
 	pattern := 0
 	for _, h := range held {
-		if h.From < 0 || h.To > rec.Frames() || h.To-h.From < leastHeld {
+		if h.From < 0 || h.To > rec.Frames() || h.To-h.From < minHeld {
 			return nil, fmt.Errorf("calibrate on frames %d:%d of %d: a screen must be held for at least %d frames",
-				h.From, h.To, rec.Frames(), leastHeld)
+				h.From, h.To, rec.Frames(), minHeld)
 		}
 		if h.Pattern {
 			pattern += h.To - h.From
@@ -110,7 +110,7 @@ func (c *calibration) hold(ctx context.Context, rec Recording, h Held, region fr
 			continue
 		}
 		c.pairs++
-		if most := c.pair(step); most > mostNoise {
+		if most := c.pair(step); most > maxNoise {
 			return fmt.Errorf("frame %d differs from the previous one by %d levels, too much for noise: name frames that show the same", step.Number, most)
 		}
 	}

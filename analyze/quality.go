@@ -97,8 +97,8 @@ func (q *quality) writes(rec Recording) {
 	}
 }
 
-// mostNamed is how many frames a list names.
-const mostNamed = 1000
+// maxNamed is how many frames a list names.
+const maxNamed = 1000
 
 func (q *quality) segment(rec Recording, s frame.Segment, ownClock bool) {
 	q.modes = append(q.modes, qualityMode{s.First, s.Frames, s.Layout.Format.String(),
@@ -133,7 +133,7 @@ func (q *quality) segment(rec Recording, s frame.Segment, ownClock bool) {
 }
 
 func name(list []int, n int) []int {
-	if len(list) < mostNamed {
+	if len(list) < maxNamed {
 		return append(list, n)
 	}
 	return list

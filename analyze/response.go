@@ -56,8 +56,8 @@ type ResponseOptions struct {
 	Delay, DelayWithin, ScanOut time.Duration
 }
 
-// mostDelay bounds the times given for a card.
-const mostDelay = 10 * time.Second
+// maxDelay bounds the times given for a card.
+const maxDelay = 10 * time.Second
 
 // Colour is one in RGB.
 type Colour struct{ R, G, B byte }
@@ -92,9 +92,9 @@ type response struct {
 
 func beginResponse(c *Case) (part, error) {
 	o := &c.Options.Response
-	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > mostDelay || o.DelayWithin > mostDelay ||
-		o.ScanOut > mostDelay {
-		return nil, fmt.Errorf("bad delay of %v ± %v or scan-out of %v: name the card's, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, mostDelay)
+	if o.Delay < 0 || o.DelayWithin < 0 || o.ScanOut < 0 || o.Delay > maxDelay || o.DelayWithin > maxDelay ||
+		o.ScanOut > maxDelay {
+		return nil, fmt.Errorf("bad delay of %v ± %v or scan-out of %v: name the card's, each from 0 to %v", o.Delay, o.DelayWithin, o.ScanOut, maxDelay)
 	}
 	r := &response{Case: c, region: o.Region, conv: frame.NewConverter(c.Layout)}
 	if r.region == (frame.Region{}) {
@@ -234,7 +234,7 @@ func (p *response) result() Result {
 	all := p.happenings()
 	series := Series{Name: "latency", Unit: "ms"}
 	worst, unsure, never := -1, 0, 0
-	unfinished, mostUnfinished, leastUnfinished := 0, 0, 0
+	unfinished, maxUnfinished, minUnfinished := 0, 0, 0
 	for i := range p.pings {
 		a := p.answer(i, all)
 		answers = append(answers, a)
@@ -242,9 +242,9 @@ func (p *response) result() Result {
 			unsure++
 		}
 		if a.Unfinished {
-			mostUnfinished++
+			maxUnfinished++
 			if !a.Unsure {
-				leastUnfinished++
+				minUnfinished++
 			}
 			if a.Frame == None {
 				unfinished++
@@ -279,7 +279,7 @@ func (p *response) result() Result {
 		count("pings", asked, asked, asked, Neither),
 		count("answered", len(l.mid), len(l.low), asked-never, Neither),
 		count("missed", missed, never, asked-len(l.low), Lower),
-		count("unfinished", unfinished, leastUnfinished, mostUnfinished, Neither),
+		count("unfinished", unfinished, minUnfinished, maxUnfinished, Neither),
 	}}
 	r.Warnings = p.warnings(asked, missed, unfinished, unsure)
 	if len(l.mid) == 0 {

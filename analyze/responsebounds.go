@@ -43,8 +43,8 @@ func (l *latencies) add(r *Result, asked int) {
 			asked))
 	}
 	add("latency_max", 100)
-	r.Values = append(r.Values, between("latency_mean", "ms", mean(l.mid), leastMean(l.low, l.unsureLow),
-		-leastMean(high, unsureHigh), Lower, 0.05))
+	r.Values = append(r.Values, between("latency_mean", "ms", mean(l.mid), minMean(l.low, l.unsureLow),
+		-minMean(high, unsureHigh), Lower, 0.05))
 }
 
 // nearestRank is the index of a percentile among n sorted numbers.
@@ -92,8 +92,8 @@ func mean(s []float64) float64 {
 	return sum / float64(len(s))
 }
 
-// leastMean returns the smallest mean of all of sure and any of more, both sorted.
-func leastMean(sure, more []float64) float64 {
+// minMean returns the smallest mean of all of sure and any of more, both sorted.
+func minMean(sure, more []float64) float64 {
 	if len(sure) == 0 {
 		return more[0]
 	}

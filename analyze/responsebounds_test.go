@@ -121,7 +121,7 @@ func TestLeast(t *testing.T) {
 				t.Errorf("seed %d: the least of place %d of %v and any of %v is %v, want %v", seed, i, sure, more, got,
 					want)
 			}
-			if got := leastMean(sure, more); math.Abs(got-wantMean) > 1e-9 {
+			if got := minMean(sure, more); math.Abs(got-wantMean) > 1e-9 {
 				t.Errorf("seed %d: the least mean of %v and any of %v is %v, want %v", seed, sure, more, got, wantMean)
 			}
 		}

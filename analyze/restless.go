@@ -58,9 +58,9 @@ type restlessDetail struct {
 }
 
 const (
-	restlessLeast = 8
-	mostTiles     = 2048
-	mostTileSets  = 1 << 14
+	restlessMin = 8
+	maxTiles    = 2048
+	maxTileSets = 1 << 14
 )
 
 // tileSet is the frames that touch the same tiles.
@@ -99,7 +99,7 @@ func newRestless(c *Case) *restless {
 	for ; ; t.shift++ {
 		side := 1 << t.shift
 		t.across, down = (r.Width+side-1)/side, (r.Height+side-1)/side
-		if t.across*down <= mostTiles {
+		if t.across*down <= maxTiles {
 			break
 		}
 	}
@@ -153,7 +153,7 @@ func (t *restless) add(f *Frame) {
 
 // insert returns nil if there are too many sets already.
 func (t *restless) insert(key string, s *tileSet) *tileSet {
-	if len(t.order) == mostTileSets {
+	if len(t.order) == maxTileSets {
 		t.over = true
 		return nil
 	}
@@ -293,7 +293,7 @@ func (t *restless) find() ([]restlessDetail, int) {
 		s := t.sets[key]
 		eachBit(s.tiles, func(i int) { touched[i] += s.frames })
 	}
-	least := max(restlessLeast, (t.frames+3)/4)
+	least := max(restlessMin, (t.frames+3)/4)
 	quiet := make([]uint64, len(t.now))
 	region := make([]int, len(touched)) // of each tile, from 1; 0 for none
 	for i, n := range touched {
@@ -388,7 +388,7 @@ func (t *restless) report(r *Result, u int) []restlessDetail {
 		return []restlessDetail{}
 	}
 	found, only := t.find()
-	if only < restlessLeast || 2*only < t.frames {
+	if only < restlessMin || 2*only < t.frames {
 		return []restlessDetail{}
 	}
 	var places []string

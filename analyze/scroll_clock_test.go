@@ -117,7 +117,7 @@ func TestRowsMovedLiteral(t *testing.T) {
 			best = max(best, n)
 		}
 		dy, ok := c.rowsMoved(change)
-		if want := best >= leastRows && 2*best >= changed; ok != want || ok && votes[dy] != best {
+		if want := best >= minRows && 2*best >= changed; ok != want || ok && votes[dy] != best {
 			t.Errorf("seed %d: %d %v, want one with %d of %d rows: %v", seed, dy, ok, best, changed, fmt.Sprint(votes))
 		}
 	}

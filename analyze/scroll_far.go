@@ -119,7 +119,7 @@ func (e *equals) found() (best []int) {
 		}
 	}
 	for d, n := range e.votes {
-		if d != 0 && n >= leastRows {
+		if d != 0 && n >= minRows {
 			best = append(best, d)
 		}
 	}

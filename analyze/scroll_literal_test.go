@@ -106,7 +106,7 @@ func (e *errand) literal() map[string]float64 {
 	v["displacement_p50"] = lengths[(len(lengths)+1)/2-1]
 	v["framerate"], v["speed"] = v["joined"]/v["took"], v["travelled"]/v["took"]
 	for _, r := range runs {
-		if len(r.frames) < leastRun {
+		if len(r.frames) < minRun {
 			continue
 		}
 		var ts, xs, ys []float64

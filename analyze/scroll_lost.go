@@ -130,7 +130,7 @@ type sureMotion struct {
 	x, y, sum float64
 	within    float64
 	runs      int // at least
-	mostRuns  int
+	maxRuns   int
 	steps     int // within runs
 	took      time.Duration
 	travelled float64
@@ -171,7 +171,7 @@ func (p *scroll) sure(o *opens) (s sureMotion) {
 		s.move(p, o, before, m, broken)
 		before, broken = m, false
 	}
-	s.mostRuns += o.frames
+	s.maxRuns += o.frames
 	return s
 }
 
@@ -187,7 +187,7 @@ func (s *sureMotion) move(p *scroll, o *opens, before, m *motion, broken bool) {
 	hole := o.between(from, m.frame)
 	joined := before != nil && !broken && !hole && p.follows(before, m)
 	if !joined {
-		s.mostRuns++
+		s.maxRuns++
 		if before == nil || broken || !hole {
 			s.runs++
 		}
@@ -243,7 +243,7 @@ func (p *scroll) widen(r *Result, o *opens) {
 		each = math.Sqrt2 / 2
 	}
 	set("moving_frames", float64(s.moving), float64(s.moving)+u)
-	set("runs", float64(s.runs), float64(s.mostRuns))
+	set("runs", float64(s.runs), float64(s.maxRuns))
 	set("undecided_frames", float64(s.undecided), float64(s.failed)+u)
 	set("distance_x", s.x-s.within-u*o.wide, s.x+s.within+u*o.wide)
 	set("distance_y", s.y-s.within-u*o.high, s.y+s.within+u*o.high)

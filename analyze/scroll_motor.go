@@ -31,11 +31,11 @@ type motorLine struct {
 }
 
 const (
-	motorLines  = 32
-	leastTested = 64 // pixels, fewer say nothing
-	holds       = 0.6
-	inexact     = 0.5  // of the difference may be left
-	inDetail    = 0.65 // and of that of the steps from pixel to pixel
+	motorLines = 32
+	minTested  = 64 // pixels, fewer say nothing
+	holds      = 0.6
+	inexact    = 0.5  // of the difference may be left
+	inDetail   = 0.65 // and of that of the steps from pixel to pixel
 )
 
 func newMotor(c *Case) *motor {
@@ -72,7 +72,7 @@ func (m *motor) estimate(c *frame.Change, d *diff, before, now frame.Image) (mot
 	}
 	var tried []candidate
 	if dy, ok := m.rowsMoved(c); ok {
-		if k := m.check(0, dy); k.tested >= leastTested && k.exact >= holds {
+		if k := m.check(0, dy); k.tested >= minTested && k.exact >= holds {
 			return motion{dy: float64(dy), scale: 1}, true
 		}
 	}
@@ -188,7 +188,7 @@ func bestExact(all []candidate) (candidate, bool) {
 	best, second := candidate{}, 0.0
 	for _, k := range all {
 		switch {
-		case k.tested < leastTested || k.dx == best.dx && k.dy == best.dy:
+		case k.tested < minTested || k.dx == best.dx && k.dy == best.dy:
 		case k.exact > best.exact:
 			best, second = k, best.exact
 		default:
@@ -202,7 +202,7 @@ func bestExact(all []candidate) (candidate, bool) {
 func (m *motor) bestInexact(all []candidate) (motion, bool) {
 	best := candidate{left: math.Inf(1)}
 	for _, k := range all {
-		if k.tested >= leastTested && k.detail <= inDetail && k.left < best.left {
+		if k.tested >= minTested && k.detail <= inDetail && k.left < best.left {
 			best = k
 		}
 	}

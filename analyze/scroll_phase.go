@@ -33,7 +33,7 @@ const (
 	phaseLines  = 16
 	longestLine = 1024
 	largestTile = 256
-	leastLength = 32
+	minLength   = 32
 	peaks       = 3
 )
 
@@ -152,7 +152,7 @@ func highest(v []complex128, but int) []int {
 // alongRows finds horizontal displacements.
 func (m *motor) alongRows(b rect) (found []candidate) {
 	n := power(b.x1-b.x0, longestLine)
-	if n < leastLength {
+	if n < minLength {
 		return nil
 	}
 	p := &m.phase
@@ -176,7 +176,7 @@ func (m *motor) alongRows(b rect) (found []candidate) {
 func (m *motor) alongColumns(b rect) (found []candidate) {
 	n := power(b.y1-b.y0, longestLine)
 	width := min(32, (b.x1-b.x0)/2)
-	if n < leastLength || width < 8 {
+	if n < minLength || width < 8 {
 		return nil
 	}
 	p := &m.phase
@@ -205,7 +205,7 @@ func (m *motor) alongColumns(b rect) (found []candidate) {
 // ofTiles finds displacements in both directions.
 func (m *motor) ofTiles(b rect) (found []candidate) {
 	n := power(min(b.x1-b.x0, b.y1-b.y0), largestTile)
-	if n < leastLength {
+	if n < minLength {
 		return nil
 	}
 	p := &m.phase

@@ -29,7 +29,7 @@ import (
 // by at most that, and the maximum by three times that. For lost frames see scroll_lost.go.
 const (
 	runGap    = 200 * time.Millisecond
-	leastRun  = 3 // moving frames
+	minRun    = 3 // moving frames
 	longestMS = 500
 )
 
@@ -144,7 +144,7 @@ func (e *motionErrors) add(all []place, certain bool, within float64,
 func (e *motionErrors) report(r *Result, against string, most float64) {
 	if len(e.off) == 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no run has %d moving frames: motion errors are left out",
-			leastRun))
+			minRun))
 		return
 	}
 	rms, worst := math.Sqrt(e.square/float64(len(e.off))), e.off[e.worst]
@@ -175,7 +175,7 @@ func (p *scroll) motionError(r *Result, runs []motionRun, o *opens) {
 		places := p.places(run, x, y)
 		last := places[len(places)-1]
 		x, y = last.x, last.y
-		if len(run.moves) >= leastRun {
+		if len(run.moves) >= minRun {
 			all, of = append(all, places), append(of, i)
 		}
 	}
@@ -326,7 +326,7 @@ func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 	var lengths []float64
 	var took time.Duration
 	frames, most := 0, 0.0
-	mostAt := 0
+	maxAt := 0
 	fastest, fastestWithin := 0.0, 0.0
 	fastestAt := None
 	for i := range runs {
@@ -339,7 +339,7 @@ func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 			share := length / float64(o.at(m.frame))
 			lengths = append(lengths, share)
 			if share > most {
-				most, mostAt = share, m.frame
+				most, maxAt = share, m.frame
 			}
 			before := p.Times.before(m.frame)
 			if k > 0 {
@@ -374,7 +374,7 @@ func (p *scroll) speeds(r *Result, runs []motionRun, o *opens) {
 	}
 	median := lengths[(len(lengths)+1)/2-1]
 	longest := between("displacement_max", "px", most, max(0, most-each), most+each, Lower, 0.1)
-	longest.Frames = []int{mostAt}
+	longest.Frames = []int{maxAt}
 	r.Values = append(r.Values, between("displacement_p50", "px", median, max(0, median-each), median+each, Neither,
 		0.1), longest)
 	if took > 0 {

@@ -137,7 +137,7 @@ func (s *scout) together(frames []int) (left []int) {
 		if i+1 < len(frames) && s.Times.At(frames[i+1]).Sub(s.Times.At(frames[i])) <= runGap {
 			continue
 		}
-		if i+1-from >= leastRun {
+		if i+1-from >= minRun {
 			left = append(left, frames[from:i+1]...)
 		}
 		from = i + 1
@@ -203,8 +203,8 @@ func (a *Area) wholeChange() *frame.Change {
 	return c
 }
 
-// leastRows is how many rows must have moved for a vertical displacement.
-const leastRows = 8
+// minRows is how many rows must have moved for a vertical displacement.
+const minRows = 8
 
 // rowsMoved returns the displacement of the most rows of R, if these are at least half of its
 // changed rows. Rows are those of the first plane.
@@ -242,5 +242,5 @@ func (c *Case) rowsMoved(ch *frame.Change) (dy int, ok bool) {
 			last = s.Row
 		}
 	}
-	return best.dy, best.rows >= leastRows && 2*best.rows >= changed
+	return best.dy, best.rows >= minRows && 2*best.rows >= changed
 }

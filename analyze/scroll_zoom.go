@@ -35,7 +35,7 @@ const (
 // three quarters of R's sides is looked at.
 func (z *zoomer) estimate(m *motor, b rect) (motion, bool) {
 	r := m.Area.Region
-	if 4*(b.x1-b.x0) < 3*r.Width || 4*(b.y1-b.y0) < 3*r.Height || r.Width < leastLength || r.Height < leastLength {
+	if 4*(b.x1-b.x0) < 3*r.Width || 4*(b.y1-b.y0) < 3*r.Height || r.Width < minLength || r.Height < minLength {
 		return motion{}, false
 	}
 	z.cell = (max(r.Width, r.Height) + zoomSide - 1) / zoomSide

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// leastShare is the fewest frames for which a part of its own is worth it: it begins with
+	// minShare is the fewest frames for which a part of its own is worth it: it begins with
 	// decoding one frame out of order, and with looking at all of it.
-	leastShare = 45
-	// leastChanged is how many frames' worth of bytes must change in them for that.
-	leastChanged = 20
-	// mostShares is how many there are for each goroutine, so that none waits long for the last
+	minShare = 45
+	// minChanged is how many frames' worth of bytes must change in them for that.
+	minChanged = 20
+	// maxShares is how many there are for each goroutine, so that none waits long for the last
 	// one.
-	mostShares = 4
+	maxShares = 4
 	// stillFrames is how many frames in which nothing changes cost as much as one of which all
 	// does.
 	stillFrames = 2048
@@ -28,9 +28,9 @@ func (r *run) shares(workers int) ([]int, error) {
 		return []int{from, to}, nil
 	}
 	if least := r.Options.share; least > 0 {
-		return evenly(from, to, max(1, min(mostShares*workers, (to-from)/least))), nil
+		return evenly(from, to, max(1, min(maxShares*workers, (to-from)/least))), nil
 	}
-	most := min(mostShares*workers, (to-from)/leastShare)
+	most := min(maxShares*workers, (to-from)/minShare)
 	if most <= 1 {
 		return []int{from, to}, nil
 	}
@@ -38,7 +38,7 @@ func (r *run) shares(workers int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := max(1, min(int64(most), work[to-from]/(leastChanged*int64(r.Layout.Size))))
+	n := max(1, min(int64(most), work[to-from]/(minChanged*int64(r.Layout.Size))))
 	cuts := []int{from}
 	for k := int64(1); k < n; k++ {
 		at := from + sort.Search(to-from, func(i int) bool { return work[i] >= work[to-from]*k/n })

@@ -201,13 +201,13 @@ func (p *stripBooks) runts(d drops) Value {
 	return v
 }
 
-// leastClocks is how many ids a fit of clocks needs.
-const leastClocks = 10
+// minClocks is how many ids a fit of clocks needs.
+const minClocks = 10
 
 // clockRate fits the page's clock to ours.
 func (p *stripBooks) clockRate() (Value, bool) {
 	seen := p.ids.firsts()
-	if len(seen) < leastClocks {
+	if len(seen) < minClocks {
 		return Value{}, false
 	}
 	times := p.ids.Times

@@ -38,7 +38,7 @@ type (
 )
 
 const (
-	perfherderMost        = 1e12 // values beyond are refused there
+	maxPerfherder         = 1e12 // values beyond are refused there
 	perfherderNameLength  = 80
 	perfherderUnitLength  = 20
 	perfherderBuildLength = 40
@@ -60,7 +60,7 @@ func (c *Comparison) perfherder() perfherderJSON {
 	at := map[string]int{}
 	for i := range c.Values {
 		v := &c.Values[i]
-		if math.Abs(v.MedianB.Estimate) > perfherderMost {
+		if math.Abs(v.MedianB.Estimate) > maxPerfherder {
 			continue
 		}
 		test := v.perfherder()

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// leastArea is the part of a frame that a marker must cover to be one at all.
-	leastArea = 0.2
-	// leastShare is the minimum part of the looks that then show the marker. A box is a of the
+	// minArea is the part of a frame that a marker must cover to be one at all.
+	minArea = 0.2
+	// minShare is the minimum part of the looks that then show the marker. A box is a of the
 	// frame wide and b high, with a·b ≥ 0.2. It holds at least ⌊7a⌋ of the 8 columns. The minimum
 	// is one column, where a is just under 2/7 and b over 0.7: 8.7 %.
-	leastShare = 0.08
+	minShare = 0.08
 )
 
 // box returns the bounding box of a hue, or an empty one if the box is not a full marker. It omits
@@ -39,7 +39,7 @@ func (e *eye) box(m frame.Image, h hue) (r image.Rectangle, reach int) {
 	x0, x1, lackX := ends(e.col)
 	y0, y1, lackY := ends(e.row)
 	r = image.Rect(x0, y0, x1, y1)
-	if float64(area(r)) < leastArea*float64(area(e.all())) {
+	if float64(area(r)) < minArea*float64(area(e.all())) {
 		return image.Rectangle{}, 0
 	}
 	up := r

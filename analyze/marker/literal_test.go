@@ -425,8 +425,8 @@ func (e *literalEye) fullOf(m frame.Image, r image.Rectangle) hue {
 	return noHue
 }
 
-// litLeastArea is the part of a frame that a green must cover to be a marker at all.
-const litLeastArea = 0.2
+// litMinArea is the part of a frame that a green must cover to be a marker at all.
+const litMinArea = 0.2
 
 // box returns the bounding box of the green, or an empty one if the box is not full green. It omits
 // rows and columns with less than half as much green as the fullest. So a green spot in a browser's
@@ -447,7 +447,7 @@ func (e *literalEye) box(m frame.Image) image.Rectangle {
 	x0, x1 := literalEnds(e.col)
 	y0, y1 := literalEnds(e.row)
 	r := image.Rect(x0, y0, x1, y1)
-	if float64(r.Dx()*r.Dy()) < litLeastArea*float64(len(e.col)*len(e.row)) || e.count(m, r).share(greenHue) < litFull {
+	if float64(r.Dx()*r.Dy()) < litMinArea*float64(len(e.col)*len(e.row)) || e.count(m, r).share(greenHue) < litFull {
 		return image.Rectangle{}
 	}
 	return r

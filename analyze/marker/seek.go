@@ -60,9 +60,9 @@ type seekState struct {
 // doSeek looks for a green whose bounding box stays the same.
 func (d *Detector) doSeek() {
 	s, l := &d.seek, d.looks
-	// A box needs at least leastShare of the looks, a red fullLooks. A candidate has them, so that
+	// A box needs at least minShare of the looks, a red fullLooks. A candidate has them, so that
 	// each change is looked at.
-	if d.touched.any() && (d.every || l.bound(greenHue) >= leastShare || l.bound(redHue) >= fullLooks) && d.look() {
+	if d.touched.any() && (d.every || l.bound(greenHue) >= minShare || l.bound(redHue) >= fullLooks) && d.look() {
 		d.lookForGreen()
 	}
 	if s.candidate.held(d.n) {
@@ -79,7 +79,7 @@ func (d *Detector) lookForGreen() {
 	var box image.Rectangle
 	reach := 0
 	switch {
-	case l.share(greenHue) < leastShare:
+	case l.share(greenHue) < minShare:
 	case d.tracks():
 		box, reach = d.eye.box(d.image, greenHue)
 	default:

@@ -16,8 +16,8 @@ import (
 // are a problem of their own, since markers may have been among them. A marker is held if the
 // frames that show it and the unreadable ones between them are three.
 
-// mostUnread is how many places of a sequence may be damaged before it is given up.
-const mostUnread = 64
+// maxUnread is how many places of a sequence may be damaged before it is given up.
+const maxUnread = 64
 
 // unread are frames in a row that cannot be read.
 type unread struct {
@@ -63,8 +63,8 @@ func (d *Detector) stepOver(seq Sequence, fault, to int, why error) (next int, e
 		if err != nil {
 			continue
 		}
-		if len(d.unread) == mostUnread {
-			return n, fmt.Errorf("the recording is damaged in more than %d places, the last one at %s; choose frames between them with --frames A:B: %w", mostUnread, frames(fault, n-1), why)
+		if len(d.unread) == maxUnread {
+			return n, fmt.Errorf("the recording is damaged in more than %d places, the last one at %s; choose frames between them with --frames A:B: %w", maxUnread, frames(fault, n-1), why)
 		}
 		if d.tryAdd(step, nil) != nil {
 			continue

@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/analyze"
 )
 
-// mostScanOut bounds what a recording is believed.
-const mostScanOut = 10 * time.Second
+// maxScanOut bounds what a recording is believed.
+const maxScanOut = 10 * time.Second
 
 // path adds the recording's facts about the way from the screen: its source's certified delay, and
 // the time from the signal's first row to its last.
@@ -24,7 +24,7 @@ func (a *analysis) path(o *analyze.ResponseOptions) {
 				ScanOut int64 `json:"scan_out_ns"`
 			}
 			// A value of another form says nothing.
-			if json.Unmarshal(m.Value, &device) == nil && device.ScanOut > 0 && device.ScanOut <= int64(mostScanOut) {
+			if json.Unmarshal(m.Value, &device) == nil && device.ScanOut > 0 && device.ScanOut <= int64(maxScanOut) {
 				o.ScanOut = time.Duration(device.ScanOut)
 			}
 		}

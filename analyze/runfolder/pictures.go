@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 )
 
-// mostEvidence is how many frames of evidence are drawn for a window.
-const mostEvidence = 12
+// maxEvidence is how many frames of evidence are drawn for a window.
+const maxEvidence = 12
 
 // windowPictures draws what belongs to one window.
 type windowPictures struct {
@@ -54,7 +54,7 @@ func (f *folder) problems() error {
 	drawn := 0
 	for _, p := range f.found.Problems {
 		for _, n := range p.Frames {
-			if drawn++; drawn > mostEvidence {
+			if drawn++; drawn > maxEvidence {
 				return nil
 			}
 			img, err := f.reader.Image(n)
@@ -265,10 +265,10 @@ func (p *windowPictures) evidence() error {
 			of[e.Frame] = append(of[e.Frame], e)
 		}
 	}
-	if n := len(frames); n > mostEvidence {
+	if n := len(frames); n > maxEvidence {
 		p.note("%s", p.title(fmt.Sprintf(
-			"%d frames are evidence of findings; pictures were drawn of the first %d", n, mostEvidence)))
-		frames = frames[:mostEvidence]
+			"%d frames are evidence of findings; pictures were drawn of the first %d", n, maxEvidence)))
+		frames = frames[:maxEvidence]
 	}
 	slices.Sort(frames)
 	for _, n := range frames {

@@ -127,7 +127,7 @@ func curve(o *analyze.Outcome) (points []har.Point) {
 			if !strings.HasSuffix(series.Name, "progress") || series.Unit != "fraction" {
 				continue
 			}
-			each := 1 + len(series.Frames)/mostPoints
+			each := 1 + len(series.Frames)/maxPoints
 			for i := 0; i < len(series.Frames); i += each {
 				points = append(points, har.Point{At: timeline.Time(series.Frames[i]), Share: series.Values[i]})
 			}
@@ -138,8 +138,8 @@ func curve(o *analyze.Outcome) (points []har.Point) {
 }
 
 const (
-	mostPoints = 4000
-	filmWidth  = 224 // pixels; drawn at half of that, so that it is sharp on fine screens
+	maxPoints = 4000
+	filmWidth = 224 // pixels; drawn at half of that, so that it is sharp on fine screens
 )
 
 // film returns pictures of the screen. An unreadable frame leaves a hole, with one note for all.

@@ -142,19 +142,19 @@ func digitsFor(i Interval) (digits int, apart bool) {
 		largest = max(largest, math.Abs(v))
 		whole = whole && v == math.Round(v)
 	}
-	for ; !whole && digits < mostDigits && largest*math.Pow10(digits) < 9.95; digits++ {
+	for ; !whole && digits < maxDigits && largest*math.Pow10(digits) < 9.95; digits++ {
 	}
 	same := func(a, b float64, digits int) bool {
 		return strconv.FormatFloat(a, 'f', digits, 64) == strconv.FormatFloat(b, 'f', digits, 64)
 	}
 	alike := func(a, b float64) bool { return a != b && same(a, b, digits) }
-	if !i.Exists || same(i.Low, i.High, mostDigits) {
+	if !i.Exists || same(i.Low, i.High, maxDigits) {
 		return digits, false
 	}
-	for ; digits < mostDigits && (alike(i.Low, i.Estimate) || alike(i.Estimate, i.High) ||
+	for ; digits < maxDigits && (alike(i.Low, i.Estimate) || alike(i.Estimate, i.High) ||
 		alike(i.Low, i.High)); digits++ {
 	}
 	return digits, true
 }
 
-const mostDigits = 3
+const maxDigits = 3

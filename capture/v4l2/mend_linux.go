@@ -35,7 +35,7 @@ func (s *source) mend(ctx context.Context, why error) error {
 		s.watch(pause(s.stalls))
 	case cause == frame.DriverLost, cause == frame.FormatChange:
 		s.failures++
-		if s.failures > mostFailures {
+		if s.failures > maxFailures {
 			return why
 		}
 		s.told.restarting(why)
@@ -101,7 +101,7 @@ func (s *source) settle(ctx context.Context) (*setup, error) {
 			s.unusable(err)
 		default:
 			// A driver that is still busy with its own end of it, perhaps.
-			if refusals++; refusals > mostFailures {
+			if refusals++; refusals > maxFailures {
 				return nil, err
 			}
 			s.told.restarting(err)

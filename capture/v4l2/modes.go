@@ -134,23 +134,23 @@ func (m Mode) cta() (timing, bool) {
 func (m Mode) cvt() (timing, error) {
 	const (
 		hBlank, hFront, hSync = 160, 48, 32
-		vFront, leastVBack    = 3, 6
-		leastVBlank           = 460_000
+		vFront, minVBack      = 3, 6
+		minVBlank             = 460_000
 		clockStep             = 25 // units of 10 kHz
 	)
 	if m.Width < 64 || m.Height < 64 || m.Width%2 != 0 || m.Width > maxDTDSide || m.Height > maxDTDSide {
 		return timing{}, fmt.Errorf("must have an even width, and be 64x64 to %dx%d", maxDTDSide, maxDTDSide)
 	}
 	period := m.Period.Duration(1).Nanoseconds()
-	if period < 2*leastVBlank || period > 1e9/10 {
+	if period < 2*minVBlank || period > 1e9/10 {
 		return timing{}, fmt.Errorf("must be 10 to 1000 frames per second")
 	}
 	vSync := cvtSync(m.Width, m.Height)
-	line := (period - leastVBlank) / int64(m.Height)
+	line := (period - minVBlank) / int64(m.Height)
 	if line < 1 {
 		return timing{}, fmt.Errorf("too many lines for the time")
 	}
-	vBlank := max(int(leastVBlank/line)+1, vFront+vSync+leastVBack)
+	vBlank := max(int(minVBlank/line)+1, vFront+vSync+minVBack)
 	pixels := int64(m.Width+hBlank) * int64(m.Height+vBlank)
 	// Pixels a period ÷ period, in units of 10 kHz, rounded down to the step.
 	clock := pixels * m.Period.Den / (m.Period.Num * 10_000)

@@ -80,8 +80,8 @@ func weight(c frame.Cause) int {
 	return 4
 }
 
-// mostRepeats is how often a count may come in a row before the driver is taken not to count.
-const mostRepeats = 2
+// maxRepeats is how often a count may come in a row before the driver is taken not to count.
+const maxRepeats = 2
 
 // number returns the number of a frame. seq is the driver's count, and at is about the time at
 // which the frame was on the screen.
@@ -93,7 +93,7 @@ func (n *numbering) number(seq uint32, at timeline.Time) uint64 {
 	case n.fresh:
 		n.last += max(2, n.elapsed(at))
 		n.count = n.last
-	case step == 0 && n.repeats < mostRepeats:
+	case step == 0 && n.repeats < maxRepeats:
 		n.repeats++
 		n.last++
 	case step == 0 || step > 1<<31 || n.period > 0 && step > 2*n.elapsed(at)+leap:

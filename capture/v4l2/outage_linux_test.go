@@ -34,7 +34,7 @@ func (f *fakeDriver) vanish() {
 }
 
 // manyLooks are more than a real error is given.
-const manyLooks = 10 * mostFailures
+const manyLooks = 10 * maxFailures
 
 // What ends and may come back is waited for as long as it takes, told once, and explained.
 func TestWaitedOut(t *testing.T) {
@@ -157,10 +157,10 @@ func TestSilence(t *testing.T) {
 func TestTroublesAreBounded(t *testing.T) {
 	n := 0
 	told := told{events: func(timeline.Event) { n++ }, clock: &fakeClock{}}
-	for i := range 10 * mostTroubles {
+	for i := range 10 * maxTroubles {
 		told.unusable(errors.New(strings.Repeat("x", i+1)), i%2 == 0)
 	}
-	if n != mostTroubles {
+	if n != maxTroubles {
 		t.Errorf("%d events", n)
 	}
 	if pause(1) != firstPause || pause(2) != 2*firstPause || pause(1<<40) != lastPause {

@@ -288,9 +288,9 @@ func (s *source) Close() error {
 
 // Limits of retries.
 const (
-	mostFailures = 8
-	firstPause   = 10 * time.Millisecond
-	lastPause    = time.Second
+	maxFailures = 8
+	firstPause  = 10 * time.Millisecond
+	lastPause   = time.Second
 )
 
 // Run records until ctx ends or the signal changes its format. See capture.Renegotiator.

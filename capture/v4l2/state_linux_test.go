@@ -47,9 +47,9 @@ func TestStates(t *testing.T) {
 			f.fail[vidiocDqbuf] = []error{unix.EIO}
 			return ready{failed: true}
 		}), frames(2)}, []uint64{0, 1, 5, 6}, frame.DriverLost, []string{"stream restarted"}, nil},
-		{"a hint at an error that is none", "", []func(*fakeDriver){frames(2), hints(mostHints), frames(2)},
+		{"a hint at an error that is none", "", []func(*fakeDriver){frames(2), hints(maxHints), frames(2)},
 			[]uint64{0, 1, 2, 3}, 0, nil, nil},
-		{"hints without an end", "", []func(*fakeDriver){frames(2), hints(mostHints + 1), frames(2)},
+		{"hints without an end", "", []func(*fakeDriver){frames(2), hints(maxHints + 1), frames(2)},
 			[]uint64{0, 1, 5, 6}, frame.DriverLost, []string{"stream restarted"}, nil},
 		{"QBUF fails once", "", []func(*fakeDriver){frames(1), do(func(f *fakeDriver) ready {
 			f.fail[vidiocQbuf] = []error{unix.EINVAL}

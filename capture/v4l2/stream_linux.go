@@ -28,9 +28,9 @@ var (
 
 // Times without frames.
 const (
-	leastPatience = 500 * time.Millisecond
-	pollPeriods   = 30 // frames that may stay away before the stream counts as stalled
-	askSignal     = time.Second
+	minPatience = 500 * time.Millisecond
+	pollPeriods = 30 // frames that may stay away before the stream counts as stalled
+	askSignal   = time.Second
 )
 
 // stretch streams from STREAMON to STREAMOFF. What it returns is never nil, but when ctx has ended.
@@ -175,7 +175,7 @@ func (st *stream) run(ctx context.Context) error {
 
 // patience is the time without frames after which the driver is queried.
 func (st *stream) patience() time.Duration {
-	return max(leastPatience, pollPeriods*time.Duration(st.stamp.period))
+	return max(minPatience, pollPeriods*time.Duration(st.stamp.period))
 }
 
 // drain takes filled buffers, each at most once, since a driver may fill them faster than they are
@@ -373,8 +373,8 @@ func (st *stream) quiet() error {
 	return st.stillSet() // drivers report other timings, but few report other colours
 }
 
-// mostHints is how often in a row poll(2) may hint at an error that nothing else knows of.
-const mostHints = 8
+// maxHints is how often in a row poll(2) may hint at an error that nothing else knows of.
+const maxHints = 8
 
 // whatFailed finds the reason for an error that poll(2) only hints at. The hint may be false. The
 // kernel also gives it when this thread gets a signal while poll waits for the device's lock
@@ -386,7 +386,7 @@ func (st *stream) whatFailed() error {
 		return fmt.Errorf("query %s after an error: %w", st.path, err)
 	}
 	st.hints++ // before a frame that comes makes it 0
-	if err := st.drain(0); err != nil || st.hints <= mostHints {
+	if err := st.drain(0); err != nil || st.hints <= maxHints {
 		return err
 	}
 	return fmt.Errorf("%s reports an error of its stream: %w", st.path, unix.EIO)

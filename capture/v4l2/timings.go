@@ -135,14 +135,14 @@ func simplify(num, den uint64) capture.Rational {
 			}
 		}
 	}
-	if g := gcd(num, den); num/g < 1<<32 && den/g < 1<<32 && (num/g)*(den/g) <= mostTerms {
+	if g := gcd(num, den); num/g < 1<<32 && den/g < 1<<32 && (num/g)*(den/g) <= maxTerms {
 		return capture.Rational{Num: int64(num / g), Den: int64(den / g)}
 	}
 	return nearest(num, den)
 }
 
-// mostTerms bounds numerator × denominator of what capture.Rational can count with.
-const mostTerms = 18_000_000_000
+// maxTerms bounds numerator × denominator of what capture.Rational can count with.
+const maxTerms = 18_000_000_000
 
 // gcd is the greatest common divisor of two numbers that are not 0.
 func gcd(a, b uint64) uint64 {

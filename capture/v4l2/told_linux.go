@@ -40,15 +40,15 @@ func (t *told) emit(kind string, data any) {
 	t.events(timeline.Event{At: t.clock.Now(), Source: "v4l2", Kind: kind, Data: b})
 }
 
-// mostTroubles bounds the reasons that are reported while the signal cannot be recorded. A driver
+// maxTroubles bounds the reasons that are reported while the signal cannot be recorded. A driver
 // may have a new reason each time.
-const mostTroubles = 16
+const maxTroubles = 16
 
 // unusable reports that the signal cannot be recorded, and why. Each new reason is reported once. A
 // signal that is present and not recorded is not reported as lost.
 func (t *told) unusable(why error, refused bool) {
 	reason := why.Error()
-	if slices.Contains(t.troubles, reason) || len(t.troubles) >= mostTroubles {
+	if slices.Contains(t.troubles, reason) || len(t.troubles) >= maxTroubles {
 		return
 	}
 	kind := "signal refused"

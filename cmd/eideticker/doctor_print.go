@@ -34,7 +34,7 @@ func printFindings(w io.Writer, all []doctor.Finding, width int) error {
 			found = f.Object + ": " + found
 		}
 		head := fmt.Sprintf("  %-4s  %-*s  ", f.Level, idWidth, f.ID)
-		room := max(leastText, width-len(head))
+		room := max(minText, width-len(head))
 		for _, line := range append(wrap(found, room), wrap(f.Advice, room)...) {
 			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
 			head = strings.Repeat(" ", len(head))

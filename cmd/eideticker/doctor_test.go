@@ -29,7 +29,7 @@ func TestFindingsFitTheTerminal(t *testing.T) {
 		const head = 2 + 4 + 2 + len("disk-speed") + 2
 		for line := range strings.Lines(out) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > max(width, head+leastText) && !strings.Contains(line, "failing") {
+			if n := utf8.RuneCountInString(line); n > max(width, head+minText) && !strings.Contains(line, "failing") {
 				t.Errorf("width %d: %d columns: %q", width, n, line)
 			}
 			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == '\u202e' }) {

@@ -142,17 +142,17 @@ func printInfo(e *env, r *recording.Reader, res recorder.Result) error {
 		l.add("metadata", "%s, %s", m.Name, bytesText(len(m.Value)))
 	}
 	damage := r.Damage()
-	for _, d := range damage[:min(len(damage), mostDamage)] {
+	for _, d := range damage[:min(len(damage), maxDamage)] {
 		l.add("damage", "%s", damageText(d))
 	}
-	if more := len(damage) - mostDamage; more > 0 {
+	if more := len(damage) - maxDamage; more > 0 {
 		l.add("", "and %s; --json lists all", plural(more, "more place"))
 	}
 	return l.print(e.out)
 }
 
-// mostDamage is how many damaged places a person is shown.
-const mostDamage = 10
+// maxDamage is how many damaged places a person is shown.
+const maxDamage = 10
 
 func clockText(in recording.Info) string {
 	if in.OwnClock {

@@ -47,10 +47,10 @@ type lineJSON struct {
 
 type askedNS struct {
 	AskedNS  int64 `json:"asked_ns"`
-	LeastNS  int64 `json:"least_ns"`
+	MinNS    int64 `json:"least_ns"`
 	MedianNS int64 `json:"median_ns"`
 	P99NS    int64 `json:"p99_ns"`
-	MostNS   int64 `json:"most_ns"`
+	MaxNS    int64 `json:"most_ns"`
 }
 
 type askedRate struct {

@@ -99,7 +99,7 @@ type servedJSON struct {
 	NotNoted    int            `json:"not_noted"` // connections and exchanges beyond those that are counted here
 }
 
-const mostMissing = 100
+const maxMissing = 100
 
 func (c netsimServeCmd) Run(e *env) (err error) {
 	c.Command = programOf(c.Command)
@@ -300,7 +300,7 @@ func (j *servedJSON) count(s *serve.Server) {
 		if x.Error != "" {
 			j.Failed++
 		}
-		if x.Status == http.StatusNotFound && len(j.Missing) < mostMissing && !seen[x.URL] {
+		if x.Status == http.StatusNotFound && len(j.Missing) < maxMissing && !seen[x.URL] {
 			seen[x.URL] = true
 			j.Missing = append(j.Missing, x.URL)
 		}

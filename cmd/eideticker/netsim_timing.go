@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// mostTiming bounds a file of timing, bytes.
-const mostTiming = 1 << 20
+// maxTiming bounds a file of timing, bytes.
+const maxTiming = 1 << 20
 
 // timingFile is the YAML of netsim serve --timing.
 type timingFile struct {
@@ -122,7 +122,7 @@ func readTiming(path string) ([]serve.Rule, error) {
 		return nil, usageError{fmt.Errorf("read timing: %w", err)}
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostTiming+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxTiming+1))
 	if err != nil {
 		return nil, fmt.Errorf("read timing: %w", err)
 	}
@@ -149,8 +149,8 @@ func decodeTiming(text []byte) (file timingFile, err error) {
 
 // parseTiming reads it strictly. Errors begin with line and column, where they are of one.
 func parseTiming(text []byte) ([]serve.Rule, error) {
-	if len(text) > mostTiming {
-		return nil, fmt.Errorf(" larger than %d bytes", mostTiming)
+	if len(text) > maxTiming {
+		return nil, fmt.Errorf(" larger than %d bytes", maxTiming)
 	}
 	file, err := decodeTiming(text)
 	if err != nil {

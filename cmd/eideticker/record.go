@@ -44,8 +44,8 @@ Several sources share one clock and end together. If one fails, the others conti
 --edid is written only if it differs from the present modes. The DUT sees a hot plug, and the modes stay set.`
 }
 
-// mostSources is how many may be recorded at once.
-const mostSources = 4
+// maxSources is how many may be recorded at once.
+const maxSources = 4
 
 func (c recordCmd) Run(e *env) error {
 	o := recorder.Options{RingBytes: int64(c.Ring), Force: c.Force}
@@ -75,8 +75,8 @@ func (c recordCmd) check() error {
 	switch n := len(c.Source); {
 	case n != len(c.Output):
 		return usagef("%d sources with -s, but %d files with -o: each source needs its own file", n, len(c.Output))
-	case n > mostSources:
-		return usagef("%d sources: at most %d can be recorded at once", n, mostSources)
+	case n > maxSources:
+		return usagef("%d sources: at most %d can be recorded at once", n, maxSources)
 	case len(c.CPU) > 1 && len(c.CPU) != n:
 		return usagef("--cpu has %d numbers for %d sources: give one for all, or one for each", len(c.CPU), n)
 	}

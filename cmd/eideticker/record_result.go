@@ -135,8 +135,8 @@ func printRecorded(e *env, source string, certificate json.RawMessage, r recorde
 	return l.print(e.out)
 }
 
-// mostSegments is how many formats a person is shown.
-const mostSegments = 10
+// maxSegments is how many formats a person is shown.
+const maxSegments = 10
 
 // addSegments lists the formats that a signal had. Those that delivered no frame are left out where
 // there are others.
@@ -145,10 +145,10 @@ func addSegments(l *list, all []recorder.Segment) {
 	if len(shown) == 0 {
 		shown = all[:min(len(all), 1)]
 	}
-	for _, s := range shown[:min(len(shown), mostSegments)] {
+	for _, s := range shown[:min(len(shown), maxSegments)] {
 		l.add("format", "%s", segmentText(s, len(shown) > 1))
 	}
-	if more := len(shown) - mostSegments; more > 0 {
+	if more := len(shown) - maxSegments; more > 0 {
 		l.add("", "and %s; --json lists all", plural(more, "more segment"))
 	}
 }

@@ -71,7 +71,7 @@ func (c repairCmd) print(e *env, r recording.RepairReport, left []recording.Dama
 	for _, n := range r.Notes {
 		l.add("note", "%s", n)
 	}
-	for _, d := range left[:min(len(left), mostDamage)] {
+	for _, d := range left[:min(len(left), maxDamage)] {
 		l.add("still wrong", "%s", damageText(d))
 	}
 	return l.print(e.out)

@@ -23,7 +23,7 @@ func (r *sameResult) print(w io.Writer) error {
 	}
 	l.add("p of primaries", "below %.2g in %s", stats.Alpha, r.primaries.text())
 	for i, n := range r.notCounted {
-		if i == mostNotCounted {
+		if i == maxNotCounted {
 			l.add("", "and %d more do not count", len(r.notCounted)-i)
 			break
 		}
@@ -54,8 +54,8 @@ func (r *sameResult) print(w io.Writer) error {
 		">VARIATION"}, spreads)
 }
 
-// mostNotCounted is how many lines are spent on what does not count.
-const mostNotCounted = 5
+// maxNotCounted is how many lines are spent on what does not count.
+const maxNotCounted = 5
 
 func heading(w io.Writer, names []string, rows [][]string) error {
 	if _, err := fmt.Fprintln(w); err != nil {

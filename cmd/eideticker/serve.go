@@ -240,8 +240,8 @@ func (s *rigService) certificate() error {
 	return nil
 }
 
-// mostConnections bounds what is open at once: websockets, and requests beside.
-const mostConnections = 1024
+// maxConnections bounds what is open at once: websockets, and requests beside.
+const maxConnections = 1024
 
 // serve answers until the context ends; then the jobs at work come to their end, and clients see
 // that before they are cut off.
@@ -249,7 +249,7 @@ func (s *rigService) serve(listener net.Listener) error {
 	server := s.api.HTTP()
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // what single connections do wrong
 	s.announce(shownAddress(listener.Addr().String(), s.hosts()))
-	open := netutil.LimitListener(listener, max(mostConnections, 2*s.conf.Limits.Connections))
+	open := netutil.LimitListener(listener, max(maxConnections, 2*s.conf.Limits.Connections))
 	if s.cert != nil {
 		open = tls.NewListener(open, &tls.Config{Certificates: []tls.Certificate{*s.cert}, MinVersion: tls.VersionTLS12,
 			NextProtos: []string{"http/1.1"}})

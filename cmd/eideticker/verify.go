@@ -64,12 +64,12 @@ func (c verifyCmd) print(e *env, r recording.VerifyReport) error {
 		return printJSON(e.out, verifyJSON{c.File, len(r.Problems) == 0, r.Frames, r.Checked, r.Bytes,
 			describeDamage(r.Problems)})
 	}
-	for _, d := range r.Problems[:min(len(r.Problems), mostDamage)] {
+	for _, d := range r.Problems[:min(len(r.Problems), maxDamage)] {
 		if _, err := fmt.Fprintf(e.out, "problem  %s\n", damageText(d)); err != nil {
 			return err
 		}
 	}
-	if more := len(r.Problems) - mostDamage; more > 0 {
+	if more := len(r.Problems) - maxDamage; more > 0 {
 		if _, err := fmt.Fprintf(e.out, "         and %s; --json lists all\n",
 			plural(more, "more problem")); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // Widths of lines, in columns.
 const (
 	usualColumns = 100
-	leastText    = 24 // beside the other columns; a terminal that has less wraps by itself
+	minText      = 24 // beside the other columns; a terminal that has less wraps by itself
 )
 
 // columns returns how wide lines may be: the terminal's width or $COLUMNS, up to what reads well.
@@ -118,7 +118,7 @@ func printWrapped(w io.Writer, heading []string, rows [][]string, width int) err
 			}
 			most = max(most, len(cells[i]))
 		}
-		cells[last] = wrap(row[last], max(leastText, left))
+		cells[last] = wrap(row[last], max(minText, left))
 		for n := range max(most, len(cells[last])) {
 			line := ""
 			for i, lines := range cells {

@@ -17,7 +17,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		if err := printWrapped(&b, []string{"SOURCE", "WHAT IT IS"}, rows, width); err != nil {
 			t.Fatal(err)
 		}
-		widest := len("v4l2:/dev/video0  ") + leastText // less is left to the terminal
+		widest := len("v4l2:/dev/video0  ") + minText // less is left to the terminal
 		for line := range strings.Lines(b.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			if n := utf8.RuneCountInString(line); n > max(width, widest) {

@@ -38,7 +38,7 @@ func Peek(ctx context.Context, src capture.Source, look func(pix []byte, m frame
 	if err != nil {
 		return err
 	}
-	return deliver(ctx, src, int64(ringbuf.BytesFor(leastSlots, size)), func(pix []byte, m frame.Meta) {
+	return deliver(ctx, src, int64(ringbuf.BytesFor(minSlots, size)), func(pix []byte, m frame.Meta) {
 		if ctx.Err() == nil && !look(pix, m) {
 			stop()
 		}

@@ -29,16 +29,16 @@ func newRing(info capture.Info, frameBytes int, want int64, share int) (*ringbuf
 	return memory, ring, nil
 }
 
-// leastSlots has room for four frames: the one being written, the newest, the recorder's current
+// minSlots has room for four frames: the one being written, the newest, the recorder's current
 // one, and the previous one that it compares with.
-const leastSlots = 4
+const minSlots = 4
 
 // ringSize returns the bytes of ring memory. want, if not 0, is the user's choice. Otherwise the
 // ring has room for two seconds and at least 64 frames of a clocked source, or 8 frames of one that
 // waits. More would only leave the caches. All rings together get at most a quarter of the
 // available memory.
 func ringSize(info capture.Info, frameBytes int, want, available int64, share int) (int, error) {
-	least := ringbuf.BytesFor(leastSlots, frameBytes)
+	least := ringbuf.BytesFor(minSlots, frameBytes)
 	if want > 0 {
 		if want < int64(least) {
 			return 0, fmt.Errorf("a ring of %d bytes is too small: frames of %s need at least %d", want, info.Format,

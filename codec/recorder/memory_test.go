@@ -25,7 +25,7 @@ func TestRingSize(t *testing.T) {
 		{"a file can wait", at(60, false), 0, 64 << 30, 1, 8 * frameBytes},
 		{"a quarter of the memory", at(60, true), 0, 40 * frameBytes, 1, 10 * frameBytes},
 		{"a quarter for four", at(60, true), 0, 160 * frameBytes, 4, 10 * frameBytes},
-		{"never less than works", at(60, true), 0, 1 << 20, 1, leastSlots * frameBytes},
+		{"never less than works", at(60, true), 0, 1 << 20, 1, minSlots * frameBytes},
 		{"memory unknown", at(60, true), 0, 0, 1, 120 * frameBytes},
 		{"as wanted", at(60, true), 30 * frameBytes, 64 << 30, 1, 30 * frameBytes},
 		{"too small", at(60, true), frameBytes, 64 << 30, 1, 0},
@@ -36,7 +36,7 @@ func TestRingSize(t *testing.T) {
 			if size != tc.size || (err == nil) != (tc.size != 0) {
 				t.Errorf("%d bytes, %v; want %d", size, err, tc.size)
 			}
-			if err == nil && size < ringbuf.BytesFor(leastSlots, frameBytes) {
+			if err == nil && size < ringbuf.BytesFor(minSlots, frameBytes) {
 				t.Error("less than a ring needs")
 			}
 		})

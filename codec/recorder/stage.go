@@ -58,7 +58,7 @@ func (r *recorder) enter(info capture.Info) error {
 	if len(r.segments) > 0 && want > 0 {
 		// It was asked for when frames were smaller: rather a little more memory than the end of
 		// the recording.
-		want = max(want, int64(ringbuf.BytesFor(leastSlots, size)))
+		want = max(want, int64(ringbuf.BytesFor(minSlots, size)))
 	}
 	memory, ring, err := newRing(info, size, want, r.share)
 	if err != nil {

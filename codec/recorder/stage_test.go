@@ -319,7 +319,7 @@ func TestOneRingAtATime(t *testing.T) {
 			t.Errorf("the ring of stage %d was not given back", i)
 		}
 	}
-	if n := stages[1].ring.Slots(); n < leastSlots {
+	if n := stages[1].ring.Slots(); n < minSlots {
 		t.Errorf("the large mode had %d slots", n)
 	}
 }

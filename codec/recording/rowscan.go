@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	mostScanners = 3       // beside the planner; memory has no more to give
-	bandBytes    = 1 << 18 // of a frame that are claimed at once; those of two frames stay in a processor's own cache
+	maxScanners = 3       // beside the planner; memory has no more to give
+	bandBytes   = 1 << 18 // of a frame that are claimed at once; those of two frames stay in a processor's own cache
 )
 
 // MaxAhead is how many frames [Writer.Ahead] takes at once.

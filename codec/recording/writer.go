@@ -145,7 +145,7 @@ func newWriter(to storage, o Options) *Writer {
 	w.pack.tasks = make(chan task, 4*o.Workers)
 	w.pack.chunks = make(chan []byte)
 	w.sink = newSink(to, 0, bufferSize)
-	w.scan.start(min(o.Workers-1, mostScanners))
+	w.scan.start(min(o.Workers-1, maxScanners))
 
 	offset, width := timeline.WallOffset(o.Clock)
 	header := fileHeader{

@@ -372,9 +372,9 @@ func (r *Report) bits() Finding {
 			"noise or compression changes pixels: choose an uncompressed format, or give measures a tolerance")
 }
 
-// mostLost is the share of frames, one in so many, from which on frames that a path loses are no
+// maxLost is the share of frames, one in so many, from which on frames that a path loses are no
 // exception, though they are counted.
-const mostLost = 100
+const maxLost = 100
 
 func (r *Report) losses() Finding {
 	var parts []string
@@ -393,7 +393,7 @@ func (r *Report) losses() Finding {
 	}
 	const advice = "the path loses frames, which the recording counts: try another cable, USB port or slot, or a lower mode"
 	return finding(propertyLosses, exactFinding, "every frame recorded", came).
-		blame(path*mostLost > uint64(r.Mode.Frames), Fail, advice).
+		blame(path*maxLost > uint64(r.Mode.Frames), Fail, advice).
 		blame(path > 0, Remark, advice).
 		blame(ours > 0, Remark, "this machine lost frames, not the path, and the recording counts them: see eideticker doctor, or record on a quieter machine")
 }

@@ -16,7 +16,7 @@ func (r *Report) levels() Finding {
 	switch {
 	case !r.whole:
 		return refused(propertyLevels, sent, brokenWhy)
-	case d.Steps < leastSteps:
+	case d.Steps < minSteps:
 		return refused(propertyLevels, "256 steps of grey", cutWhy)
 	case d.Levels < want && !r.Geometry.Unscaled:
 		return refused(propertyLevels, sent, "not judged: the picture is scaled, steps run into each other")
@@ -40,8 +40,8 @@ func (r *Report) levels() Finding {
 		blame(colours, Remark, "colours have fewer steps than grey has: they are converted to YCbCr and back on the way")
 }
 
-// leastSteps is how many steps must lie in the frame for their number to tell anything.
-const leastSteps = 64
+// minSteps is how many steps must lie in the frame for their number to tell anything.
+const minSteps = 64
 
 // share scales a number of all 256 steps to those that lie in the frame.
 func (d Detail) share(n int) int { return n * d.Steps / 256 }

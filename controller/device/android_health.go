@@ -56,9 +56,9 @@ func judgeBattery(h *Health, said string, d Description) {
 		scale = 100
 	}
 	if ok && scale > 0 && level >= 0 && level <= scale {
-		if percent := level * 100 / scale; percent < d.LeastCharge {
+		if percent := level * 100 / scale; percent < d.MinCharge {
 			h.refuse("its battery has %d %% left, less than %d %%: charge it, or change least-charge in its entry",
-				percent, d.LeastCharge)
+				percent, d.MinCharge)
 		} else {
 			h.say("its battery has %d %% left", percent)
 		}

@@ -103,7 +103,7 @@ func keys() map[string]func(r *reader, d *Description, n ast.Node) error {
 		"profile":      word(checkProfile, func(d *Description) *string { return (*string)(&d.Profile) }),
 		"address-bar":  (*reader).addressBar,
 		"hottest":      whole("°C", 20, 80, func(d *Description) *int { return &d.Hottest }),
-		"least-charge": whole("percent", 0, 100, func(d *Description) *int { return &d.LeastCharge }),
+		"least-charge": whole("percent", 0, 100, func(d *Description) *int { return &d.MinCharge }),
 	}
 }
 

@@ -28,11 +28,11 @@ type Description struct {
 
 	// serial number by which adb knows a device whose input is another; "any": the only one that is
 	// attached
-	ADB         string     `yaml:"adb"`
-	Profile     Profile    `yaml:"profile"`     // what becomes of an Android browser's data before a run
-	AddressBar  AddressBar `yaml:"address-bar"` // how a browser's address bar is reached where it is typed into
-	Hottest     int        `yaml:"hottest" min:"20" max:"80"`
-	LeastCharge int        `yaml:"least-charge" min:"0" max:"100"`
+	ADB        string     `yaml:"adb"`
+	Profile    Profile    `yaml:"profile"`     // what becomes of an Android browser's data before a run
+	AddressBar AddressBar `yaml:"address-bar"` // how a browser's address bar is reached where it is typed into
+	Hottest    int        `yaml:"hottest" min:"20" max:"80"`
+	MinCharge  int        `yaml:"least-charge" min:"0" max:"100"`
 }
 
 // What health wants where a file says nothing.
@@ -58,7 +58,7 @@ func Local() Description {
 // blank is a device of which a file says nothing.
 func blank(name string) Description {
 	return Description{Name: name, Profile: profileKept, AddressBar: AddressBar{Keys: []input.Key{"ControlLeft", "l"}},
-		Hottest: defaultMaxTemperature, LeastCharge: defaultMinCharge}
+		Hottest: defaultMaxTemperature, MinCharge: defaultMinCharge}
 }
 
 // Profile says what becomes of the data of a browser that somebody else may use too.

@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 			Network: "eth3",
 			Power:   Power{Chip: "/dev/gpiochip0", Line: 17}, Browsers: []string{"chrome", "firefox"},
 			Profile:    profileKept,
-			AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			AddressBar: bar, Hottest: 40, MinCharge: 15,
 		},
 		Local(),
 		{
@@ -63,34 +63,34 @@ func TestParse(t *testing.T) {
 			Power: Power{On: strings.Fields("uhubctl -l 1-1 -p 3 -a 1"),
 				Off: append(strings.Fields("uhubctl -l 1-1 -p 3 -a 0"), "")},
 			Browsers: []string{"org.mozilla.fenix"}, ADB: "192.168.1.20:5555", Profile: profileFresh,
-			AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, LeastCharge: 50,
+			AddressBar: AddressBar{X: 540, Y: 160}, Hottest: 45, MinCharge: 50,
 		},
 		{
 			Name: "desk", Source: "x11::0", Input: Input{Kind: InputX11, Target: ":0"},
 			Browsers: []string{"firefox", "typed"}, Profile: profileKept,
-			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, LeastCharge: 15,
+			AddressBar: AddressBar{Keys: []input.Key{"F6"}}, Hottest: 40, MinCharge: 15,
 		},
 		{
 			Name: "phone", Source: "v4l2:/dev/video1", Input: Input{Kind: InputADB}, Network: "wlan0",
 			AccessPoint: "rig-03?passphrase=/etc/eideticker/wifi&channel=36&country=DE",
 			Power:       Power{Chip: "/dev/gpiochip1", Line: 3, Low: true},
-			Profile:     profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile:     profileKept, AddressBar: bar, Hottest: 40, MinCharge: 15,
 		},
 		{
 			Name: "board", Source: "v4l2:/dev/video2",
 			Input: Input{InputAgent, "board.local:7070", "token=/etc/eideticker/token"}, Network: "eth1",
 			Browsers: []string{Running},
-			Profile:  profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile:  profileKept, AddressBar: bar, Hottest: 40, MinCharge: 15,
 		},
 		{
 			Name: "laptop", Source: "v4l2:/dev/video2", Input: Input{Kind: InputWindows, Target: "10.0.0.2:7070"},
 			Network: "eth2",
-			Profile: profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile: profileKept, AddressBar: bar, Hottest: 40, MinCharge: 15,
 		},
 		{
 			Name: "tower", Source: "v4l2:/dev/video2",
 			Input: Input{InputWindows, "[fe80::1]:7070", "token=/etc/eideticker/token"}, Network: "eth2",
-			Profile: profileKept, AddressBar: bar, Hottest: 40, LeastCharge: 15,
+			Profile: profileKept, AddressBar: bar, Hottest: 40, MinCharge: 15,
 		},
 	}
 	for i, d := range all {

@@ -76,9 +76,9 @@ func (s *screen) watchWindows() error {
 	return nil
 }
 
-// leastWindow is the side in pixels from which on a new window is taken for the browser's and not
+// minWindow is the side in pixels from which on a new window is taken for the browser's and not
 // for a helper's.
-const leastWindow = 100
+const minWindow = 100
 
 // fill waits for a window that appears after watchWindows and makes it fill the screen exactly.
 // Without a window manager nobody else does, and Chromium leaves out a pixel. The connection is
@@ -122,7 +122,7 @@ func (s *screen) fill(ctx context.Context) error {
 
 func (s *screen) large(w xproto.Window) bool {
 	g, err := xproto.GetGeometry(s.conn, xproto.Drawable(w)).Reply()
-	return err == nil && g.Width >= leastWindow && g.Height >= leastWindow
+	return err == nil && g.Width >= minWindow && g.Height >= minWindow
 }
 
 func (s *screen) fills(w xproto.Window) bool {

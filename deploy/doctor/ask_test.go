@@ -38,7 +38,7 @@ func TestInstalled(t *testing.T) {
 
 // The kernel of this machine tells whether its time of day is kept, and what this user may open.
 func TestKernelTells(t *testing.T) {
-	if s := clockSyncNow(); s.Known && s.MostError < 0 {
+	if s := clockSyncNow(); s.Known && s.MaxError < 0 {
 		t.Errorf("%+v", s)
 	}
 	if err := Access(t.TempDir()); err != nil {

@@ -9,7 +9,7 @@ import (
 // with others'.
 type ClockSync struct {
 	Known, Kept bool
-	MostError   time.Duration // as the kernel has it
+	MaxError    time.Duration // as the kernel has it
 }
 
 // clockSync is of interest where runs of several boxes are put in order, and where tokens and
@@ -22,8 +22,8 @@ func (b *Box) clockSync(g *group) {
 			Advice: "Look with timedatectl."})
 	case s.Kept:
 		g.add(Finding{ID: "clock-sync", Found: fmt.Sprintf("the time of day is kept, to %v at worst",
-			s.MostError.Round(time.Millisecond)),
-			Numbers: map[string]float64{"time_error_most_ns": float64(s.MostError)}})
+			s.MaxError.Round(time.Millisecond)),
+			Numbers: map[string]float64{"time_error_most_ns": float64(s.MaxError)}})
 	default:
 		f := Finding{ID: "clock-sync", Level: Info, Found: "the time of day is not kept by any program",
 			Advice: "Frames have a clock of their own that does not care; if runs of several boxes are to stand in order, sudo apt install systemd-timesyncd."}

@@ -13,5 +13,5 @@ func clockSyncNow() ClockSync {
 		return ClockSync{}
 	}
 	return ClockSync{Known: true, Kept: t.Status&unix.STA_UNSYNC == 0,
-		MostError: time.Duration(t.Maxerror) * time.Microsecond}
+		MaxError: time.Duration(t.Maxerror) * time.Microsecond}
 }

@@ -14,7 +14,7 @@ const packed = 4
 
 const (
 	shortTime = 10 * time.Minute // of recording; for less there is a warning
-	leastTime = time.Minute      // and for less it is no use to begin
+	minTime   = time.Minute      // and for less it is no use to begin
 	longWrite = time.Second      // half of what a ring holds
 )
 
@@ -97,7 +97,7 @@ func (b *Box) space(g *group) {
 	f.Found = fmt.Sprintf("%s free: %s of noise, %s of busy pictures, far longer of pages", sizeText(float64(d.Free)),
 		spanText(least), spanText(busy))
 	switch {
-	case busy < leastTime && !n.assumed:
+	case busy < minTime && !n.assumed:
 		f.Level = Fail
 	case busy < shortTime:
 		f.Level = Warn

@@ -103,7 +103,7 @@ func good(t *testing.T) *Box {
 		Disk: Disk{Dir: "/recordings", Written: 3 << 30, Took: 3 * time.Second, Longest: 20 * time.Millisecond,
 			Direct: true, Free: 1 << 40},
 		Clock: Clock{ReadNS: 25, CallNS: 100, LateP50: 60 * time.Microsecond, LateP99: 200 * time.Microsecond,
-			LateMax: time.Millisecond, Sync: ClockSync{Known: true, Kept: true, MostError: 40 * time.Millisecond}},
+			LateMax: time.Millisecond, Sync: ClockSync{Known: true, Kept: true, MaxError: 40 * time.Millisecond}},
 		LookPath: func(name string) (string, error) {
 			return "/usr/bin/" + name, nil
 		},

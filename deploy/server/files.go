@@ -26,7 +26,7 @@ import (
 
 // What a client's side of a transfer may take, at the least speed that is put up with.
 const (
-	leastSpeed   = 64 << 10 // bytes a second
+	minSpeed     = 64 << 10 // bytes a second
 	transferTime = 2 * time.Minute
 	uploadPause  = time.Minute // without a byte
 )
@@ -105,7 +105,7 @@ func (s *Server) inFolder(w http.ResponseWriter, r *http.Request, id string, do 
 func patient(w http.ResponseWriter, size int64) {
 	// without, it is as patient as the server
 	_ = http.NewResponseController(w).SetWriteDeadline(
-		time.Now().Add(transferTime + time.Duration(size/leastSpeed)*time.Second))
+		time.Now().Add(transferTime + time.Duration(size/minSpeed)*time.Second))
 }
 
 // report makes the page of a run anew: a page that came with the folder is not run.
@@ -339,9 +339,9 @@ func (s *steadily) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := s.r.Read(p)
-	s.until = s.until.Add(time.Duration(n) * time.Second / leastSpeed)
+	s.until = s.until.Add(time.Duration(n) * time.Second / minSpeed)
 	return n, err
 }
 
 // errSlow is why a run is not taken: others wait for their turn.
-var errSlow = fmt.Errorf("the run came slower than %d KiB a second: %w", leastSpeed>>10, os.ErrDeadlineExceeded)
+var errSlow = fmt.Errorf("the run came slower than %d KiB a second: %w", minSpeed>>10, os.ErrDeadlineExceeded)

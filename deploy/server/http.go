@@ -17,9 +17,9 @@ const (
 	headerBytes = 16 << 10         // it takes up to 4 KiB more
 	bodyTime    = 20 * time.Second // for a request with its body, where nobody gives it more
 	idleTime    = time.Minute
-	// mostOfOne is how many connections one address has at once, beside websockets: half of those
+	// maxOfOne is how many connections one address has at once, beside websockets: half of those
 	// that serve takes, so that others still get in.
-	mostOfOne = 512
+	maxOfOne = 512
 )
 
 // HTTP returns what answers requests with a server, within the bounds of API.md.

@@ -132,8 +132,8 @@ func TestSlowUploads(t *testing.T) {
 		want  error
 	}{
 		{"a byte a minute", 1, time.Minute, errSlow},
-		{"half of it", leastSpeed / 2, time.Second, errSlow},
-		{"as fast as it must", leastSpeed, time.Second, nil},
+		{"half of it", minSpeed / 2, time.Second, errSlow},
+		{"as fast as it must", minSpeed, time.Second, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			now := time.Unix(1_000_000, 0)

@@ -110,7 +110,7 @@ func New(o Options) (*Server, error) {
 	if s.o.CallsPerS == 0 {
 		s.o.CallsPerS = defaultCalls
 	}
-	s.each = max(mostOfOne, s.o.Connections)
+	s.each = max(maxOfOne, s.o.Connections)
 	if s.times == (times{}) {
 		s.times = usualTimes
 	}

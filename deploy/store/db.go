@@ -16,8 +16,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// mostConnections that read at once.
-const mostConnections = 4
+// maxConnections that read at once.
+const maxConnections = 4
 
 func (s *Store) indexPath() string { return filepath.Join(s.dir, indexFile) }
 
@@ -32,8 +32,8 @@ func connect(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(mostConnections)
-	db.SetMaxIdleConns(mostConnections)
+	db.SetMaxOpenConns(maxConnections)
+	db.SetMaxIdleConns(maxConnections)
 	return db, nil
 }
 

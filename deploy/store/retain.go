@@ -63,8 +63,8 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 	}
 }
 
-// leastAge is that of runs that are deleted for free space.
-const leastAge = time.Hour
+// minAge is that of runs that are deleted for free space.
+const minAge = time.Hour
 
 // exceeded says what of a policy is not kept, apart from the age of runs, and how old runs must be
 // to be deleted for it.
@@ -80,7 +80,7 @@ func (s *Store) exceeded(ctx context.Context, p Policy) (why string, least time.
 	case p.MaxBytes > 0 && used > p.MaxBytes:
 		return fmt.Sprintf("runs have %d bytes, and may have %d by store.max_bytes", used, p.MaxBytes), 0, nil
 	case p.MinFree > 0 && free < p.MinFree:
-		return tooLittle(free, p.MinFree), leastAge, nil
+		return tooLittle(free, p.MinFree), minAge, nil
 	}
 	return "", 0, nil
 }

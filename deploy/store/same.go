@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
-// mostAlike is how many runs that began at the same nanosecond are looked at: no rig makes two.
-const mostAlike = 1000
+// maxAlike is how many runs that began at the same nanosecond are looked at: no rig makes two.
+const maxAlike = 1000
 
 // same returns the ID of what is the same as a folder that was verified, empty if there is none: a
 // run, also one of a set, or a folder of runs. Those that begin when one of its runs does are
@@ -27,7 +27,7 @@ func (s *Store) same(ctx context.Context, folder string, c *runzip.Content) (id 
 	}
 	tried := map[string]bool{}
 	q := Query{From: c.Started, To: c.Started.Add(time.Nanosecond), Limit: MaxLimit}
-	for looked := 0; looked < mostAlike; looked += MaxLimit {
+	for looked := 0; looked < maxAlike; looked += MaxLimit {
 		page, err := s.List(ctx, q)
 		if err != nil {
 			return "", err

@@ -163,7 +163,7 @@ func TestGarbage(t *testing.T) {
 		t.Errorf("%v", reply)
 	}
 	// More connections than there is room for, none of which says anything.
-	for range mostTCP + 10 {
+	for range maxTCP + 10 {
 		c, err := net.Dial("tcp", a.tcp)
 		if err != nil {
 			t.Fatal(err)
@@ -177,7 +177,7 @@ func TestGarbage(t *testing.T) {
 
 func TestRefusedWorlds(t *testing.T) {
 	for _, w := range []World{{Names: []string{""}}, {Names: []string{"*."}}, {Names: []string{"a..b"}},
-		{Addresses: make([]netip.Addr, 1)}, {Names: make([]string, mostNames+1)}} {
+		{Addresses: make([]netip.Addr, 1)}, {Names: make([]string, maxNames+1)}} {
 		if _, err := New(Options{World: w}); err == nil {
 			t.Errorf("%.100s is taken", fmt.Sprintf("%+v", w))
 		}

@@ -46,11 +46,11 @@ const (
 
 // Bounds of what clients may do.
 const (
-	mostAtOnce     = 512 // queries that wait for their latency
-	mostTCP        = 64  // connections
+	maxAtOnce      = 512 // queries that wait for their latency
+	maxTCP         = 64  // connections
 	queriesPerConn = 128
 	idleTCP        = 10 * time.Second
-	mostLatency    = time.Minute
+	maxLatency     = time.Minute
 )
 
 // Server answers queries.
@@ -66,10 +66,10 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("names of the test world: %w", err)
 	}
-	if o.Latency < 0 || o.Latency > mostLatency {
-		return nil, fmt.Errorf("a latency of names of %v is not between 0 and %v", o.Latency, mostLatency)
+	if o.Latency < 0 || o.Latency > maxLatency {
+		return nil, fmt.Errorf("a latency of names of %v is not between 0 and %v", o.Latency, maxLatency)
 	}
-	return &Server{options: o, names: n, room: make(chan struct{}, mostAtOnce)}, nil
+	return &Server{options: o, names: n, room: make(chan struct{}, maxAtOnce)}, nil
 }
 
 // Run answers on sockets, either of which may be nil, until ctx ends; it closes them.
@@ -80,7 +80,7 @@ func (s *Server) Run(ctx context.Context, packets net.PacketConn, connections ne
 	}
 	if connections != nil {
 		servers = append(servers,
-			&dns.Server{Listener: &limited{Listener: connections, room: make(chan struct{}, mostTCP)},
+			&dns.Server{Listener: &limited{Listener: connections, room: make(chan struct{}, maxTCP)},
 				MaxTCPQueries: queriesPerConn,
 				IdleTimeout:   func() time.Duration { return idleTCP }})
 	}

@@ -24,8 +24,8 @@ type World struct {
 }
 
 const (
-	mostNames = 100_000
-	mostName  = 253 // bytes, RFC 1035
+	maxNames = 100_000
+	maxName  = 253 // bytes, RFC 1035
 
 	defaultALPN = "http/1.1" // that a record has without saying so
 )
@@ -37,8 +37,8 @@ type names struct {
 }
 
 func (w *World) index() (*names, error) {
-	if len(w.Names) > mostNames {
-		return nil, fmt.Errorf("%d names are more than %d", len(w.Names), mostNames)
+	if len(w.Names) > maxNames {
+		return nil, fmt.Errorf("%d names are more than %d", len(w.Names), maxNames)
 	}
 	n := &names{exact: map[string]bool{}, below: map[string]bool{}}
 	for _, name := range w.Names {
@@ -47,7 +47,7 @@ func (w *World) index() (*names, error) {
 			continue
 		}
 		base, wild := strings.CutPrefix(name, "*.")
-		if _, ok := dns.IsDomainName(base); !ok || base == "" || len(base) > mostName {
+		if _, ok := dns.IsDomainName(base); !ok || base == "" || len(base) > maxName {
 			return nil, fmt.Errorf("%q is not a name of a host", name)
 		}
 		if wild {

@@ -160,17 +160,17 @@ type drawnEntry struct {
 	Error     string  `json:"_error"`
 }
 
-// mostWord bounds the names of protocols and priorities, bytes.
-const mostWord = 40
+// maxWord bounds the names of protocols and priorities, bytes.
+const maxWord = 40
 
 // request is the one that the entry was written of.
 func (e *drawnEntry) request() (r Request, err error) {
-	if !token(e.Request.Method) || len(e.Request.Method) > mostWord {
+	if !token(e.Request.Method) || len(e.Request.Method) > maxWord {
 		return r, fmt.Errorf("method is %.40q", e.Request.Method)
 	}
 	for _, word := range []string{e.Priority, e.Protocol, e.TLS} {
-		if len(word) > mostWord {
-			return r, fmt.Errorf("%.40q… has %d bytes, at most %d are read", word, len(word), mostWord)
+		if len(word) > maxWord {
+			return r, fmt.Errorf("%.40q… has %d bytes, at most %d are read", word, len(word), maxWord)
 		}
 	}
 	switch {

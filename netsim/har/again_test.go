@@ -187,8 +187,8 @@ func TestRowLabel(t *testing.T) {
 		"/?" + strings.Repeat("q", 50) + "end": "/?" + strings.Repeat("q", 11) + "…" +
 			strings.Repeat("q", 19) + "end",
 	} {
-		got := rowLabel(address, mostLabel)
-		if got != want || len([]rune(got)) > mostLabel {
+		got := rowLabel(address, maxLabel)
+		if got != want || len([]rune(got)) > maxLabel {
 			t.Errorf("%s is shown as %s, want %s", address, got, want)
 		}
 	}

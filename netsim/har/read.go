@@ -52,9 +52,9 @@ func Read(from io.Reader) (*File, error) {
 // makes an entry of hundreds of bytes.
 func bounded(raw []byte) error {
 	const (
-		mostOuter = maxEntries + maxPages + maxNames // in the lists of the log
-		mostInner = 4 << 20                          // in those of its entries
-		deepest   = 100
+		maxOuter = maxEntries + maxPages + maxNames // in the lists of the log
+		maxInner = 4 << 20                          // in those of its entries
+		deepest  = 100
 	)
 	outer, inner := 0, 0
 	var within []byte // brackets that are open
@@ -79,7 +79,7 @@ func bounded(raw []byte) error {
 		case c == ',':
 			inner++
 		}
-		if outer > mostOuter || inner > mostInner {
+		if outer > maxOuter || inner > maxInner {
 			return fmt.Errorf("more values than a file has, at byte %d", i)
 		}
 	}

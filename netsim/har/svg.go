@@ -54,10 +54,10 @@ const (
 	rowHeight = 20
 	filmRoom  = 4
 	curveHigh = 84
-	mostRows  = 200
-	mostShots = 16
-	mostCurve = 1 << 16
-	mostMarks = 12
+	maxRows   = 200
+	maxShots  = 16
+	maxCurve  = 1 << 16
+	maxMarks  = 12
 	shotBytes = 1 << 20
 	longest   = 300 // runes of a tooltip's address
 )
@@ -67,7 +67,7 @@ var errPicture = errors.New("bad waterfall")
 
 // FilmTimes are the times of so many shots between two, each in the middle of its part.
 func FilmTimes(from, to timeline.Time, shots int) []timeline.Time {
-	shots = max(0, min(shots, mostShots))
+	shots = max(0, min(shots, maxShots))
 	all := make([]timeline.Time, shots)
 	for i := range all {
 		all[i] = from + (to-from)*timeline.Time(2*i+1)/timeline.Time(2*shots)
@@ -79,23 +79,23 @@ func FilmTimes(from, to timeline.Time, shots int) []timeline.Time {
 func FilmShots(aspect float64) int {
 	switch {
 	case !(aspect > 0.2):
-		return mostShots
+		return maxShots
 	case aspect > 2.4:
 		return 6
 	}
-	return min(mostShots, max(6, int(math.Round(14/aspect))))
+	return min(maxShots, max(6, int(math.Round(14/aspect))))
 }
 
 func (p *Picture) check() error {
 	switch {
 	case p.To <= p.From || p.From < 0 || p.To-p.From > timeline.Time(24*time.Hour):
 		return fmt.Errorf("%w: it ends %v after it begins", errPicture, p.To.Sub(p.From))
-	case len(p.Film) > mostShots:
-		return fmt.Errorf("%w: %d pictures of film, at most %d have room", errPicture, len(p.Film), mostShots)
-	case len(p.Curve) > mostCurve:
-		return fmt.Errorf("%w: a curve of %d points, at most %d", errPicture, len(p.Curve), mostCurve)
-	case len(p.Marks) > mostMarks:
-		return fmt.Errorf("%w: %d marks, at most %d", errPicture, len(p.Marks), mostMarks)
+	case len(p.Film) > maxShots:
+		return fmt.Errorf("%w: %d pictures of film, at most %d have room", errPicture, len(p.Film), maxShots)
+	case len(p.Curve) > maxCurve:
+		return fmt.Errorf("%w: a curve of %d points, at most %d", errPicture, len(p.Curve), maxCurve)
+	case len(p.Marks) > maxMarks:
+		return fmt.Errorf("%w: %d marks, at most %d", errPicture, len(p.Marks), maxMarks)
 	}
 	for _, s := range p.Film {
 		if s.Type != "image/jpeg" && s.Type != "image/png" || len(s.Data) > shotBytes ||

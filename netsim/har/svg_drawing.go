@@ -74,7 +74,7 @@ func (d *drawing) rows() (own, others []Request) {
 		if b := r.Begins(); !b.Known() || b.At > d.To || r.ends().At < d.From {
 			continue
 		}
-		if len(own) < mostRows {
+		if len(own) < maxRows {
 			own = append(own, r)
 		} else {
 			others = append(others, r)

@@ -115,7 +115,7 @@ func TestSVGOfMany(t *testing.T) {
 	if err := New(e).SVG(&b, Picture{From: at(0), To: at(1200)}); err != nil {
 		t.Fatal(err)
 	}
-	if n := elements(t, b.Bytes()); n["g.row"] != mostRows || n["rect.f-load"] > mostRows+1+200 {
+	if n := elements(t, b.Bytes()); n["g.row"] != maxRows || n["rect.f-load"] > maxRows+1+200 {
 		t.Errorf("%d rows, %d bars", n["g.row"], n["rect.f-load"])
 	}
 	if want := "and 800 more requests, 781.2 KiB"; !strings.Contains(b.String(), want) || b.Len() > 1<<20 {
@@ -129,7 +129,7 @@ func TestSVGRefuses(t *testing.T) {
 		{From: at(5), To: at(5)},
 		{From: at(0), To: at(1), Film: []Shot{{Type: "image/svg+xml", Aspect: 1}}},
 		{From: at(0), To: at(1), Film: []Shot{{Type: "image/png", Aspect: 0}}},
-		{From: at(0), To: at(1), Film: make([]Shot, mostShots+1)},
+		{From: at(0), To: at(1), Film: make([]Shot, maxShots+1)},
 	} {
 		if err := w.SVG(io.Discard, p); !errors.Is(err, errPicture) {
 			t.Errorf("%v of %+v", err, p)

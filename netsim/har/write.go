@@ -31,9 +31,9 @@ type Options struct {
 
 const pageID = "page_1"
 
-// mostEntryBytes is what the requests of a file have room for, of maxOwnBytes: indented, with
+// maxEntryBytes is what the requests of a file have room for, of maxOwnBytes: indented, with
 // names, they are less than twice as many. Sites may send heads without end.
-const mostEntryBytes = maxOwnBytes / 3
+const maxEntryBytes = maxOwnBytes / 3
 
 // file makes a HAR file of as many requests and names as can be read again. Its comment lists the
 // omitted ones.
@@ -55,7 +55,7 @@ func (w *Waterfall) file(o Options) *File {
 		if raw, err := json.Marshal(e); err == nil { // otherwise writing the file reports it
 			bytes += len(raw)
 		}
-		if bytes > mostEntryBytes {
+		if bytes > maxEntryBytes {
 			break
 		}
 		f.Log.Entries = append(f.Log.Entries, e)

@@ -18,7 +18,7 @@ type AccessPoint struct {
 
 const (
 	defaultChannel = 6
-	mostSSID       = 32
+	maxSSID        = 32
 )
 
 // channel is the one that is used.
@@ -34,9 +34,9 @@ func (a *AccessPoint) narrow() bool { return a.channel() <= 13 }
 // Check says what cannot be. Errors do not show the passphrase.
 func (a *AccessPoint) Check() error {
 	switch c := a.channel(); {
-	case a.SSID == "" || len(a.SSID) > mostSSID || !utf8.ValidString(a.SSID) || strings.ContainsAny(a.SSID, "\x00\r\n"):
+	case a.SSID == "" || len(a.SSID) > maxSSID || !utf8.ValidString(a.SSID) || strings.ContainsAny(a.SSID, "\x00\r\n"):
 		return fmt.Errorf("%q is not a name of a wireless network: it has 1 to %d bytes, all in one line", a.SSID,
-			mostSSID)
+			maxSSID)
 	case len(a.Passphrase) < 8 || len(a.Passphrase) > 63 ||
 		strings.ContainsFunc(a.Passphrase, func(r rune) bool { return r < ' ' || r > '~' }):
 		return errors.New("the passphrase of a wireless network has 8 to 63 letters of ASCII")

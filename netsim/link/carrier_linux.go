@@ -43,8 +43,8 @@ type onWay struct {
 }
 
 const (
-	mostOnWay  = 256 << 20 // bytes of memory; a small packet takes as much as a full one
-	mostAtOnce = 64        // packets that are read before it is looked whether others have arrived
+	maxOnWay  = 256 << 20 // bytes of memory; a small packet takes as much as a full one
+	maxAtOnce = 64        // packets that are read before it is looked whether others have arrived
 )
 
 func carry(in, out int, d Direction, seed, stream uint64, at timeline.Time, flows *flows) (*carrier, error) {
@@ -107,7 +107,7 @@ func (c *carrier) run() {
 			return
 		}
 		taken := 0
-		for taken < mostAtOnce && c.take() {
+		for taken < maxAtOnce && c.take() {
 			taken++
 		}
 		c.deliver()
@@ -185,7 +185,7 @@ func (c *carrier) take() bool {
 	now := c.clock.Now()
 	c.mu.Lock()
 	fate := c.pipe.send(now, n)
-	if fate.Lost == notLost && c.bytes+cap(b) > mostOnWay {
+	if fate.Lost == notLost && c.bytes+cap(b) > maxOnWay {
 		c.pipe.counts.LostInQueue++
 		fate.Lost = lostInQueue
 	}

@@ -69,5 +69,5 @@ type missed struct {
 const (
 	maxFlows    = 10_000
 	maxArrivals = 4096      // of a flow
-	allArrivals = 1_000_000 // of all together; beyond it a flow has leastArrivals
+	allArrivals = 1_000_000 // of all together; beyond it a flow has minArrivals
 )

@@ -59,9 +59,9 @@ type stream struct {
 type piece struct{ from, to int64 }
 
 const (
-	mostHeld      = 256 // pieces of a flow
-	leastArrivals = 16
-	leastCoarse   = 128 * time.Microsecond
+	maxHeld     = 256 // pieces of a flow
+	minArrivals = 16
+	minCoarse   = 128 * time.Microsecond
 )
 
 func newFlows() *flows { return &flows{byEnds: map[ends]*flow{}} }
@@ -313,7 +313,7 @@ func (f *flow) hold(p piece) {
 		p.from, p.to = min(p.from, f.held[k].from), max(p.to, f.held[k].to)
 		k++
 	}
-	if k == i && len(f.held) == mostHeld {
+	if k == i && len(f.held) == maxHeld {
 		f.dropped = true
 		return
 	}
@@ -338,7 +338,7 @@ func (t *flows) arrived(f *flow, at timeline.Time) {
 // coarser.
 func (t *flows) room(f *flow) {
 	now := cap(f.Arrivals)
-	if more := max(now, leastArrivals); now == 0 || now < maxArrivals && t.kept+more <= allArrivals {
+	if more := max(now, minArrivals); now == 0 || now < maxArrivals && t.kept+more <= allArrivals {
 		grown := make([]Arrival, len(f.Arrivals), now+more)
 		copy(grown, f.Arrivals)
 		f.Arrivals = grown
@@ -356,7 +356,7 @@ func (t *flows) room(f *flow) {
 func (f *flow) coarsen() {
 	before := f.Coarse
 	if before == 0 {
-		before = leastCoarse / 2
+		before = minCoarse / 2
 	}
 	kept := f.Arrivals[:0]
 	var first timeline.Time

@@ -168,12 +168,12 @@ func TestFlowHolesAreBounded(t *testing.T) {
 		table.given(b, ms(at))
 	}
 	down(1, 0, 10)
-	const pieces = mostHeld + 50
+	const pieces = maxHeld + 50
 	for i := range uint32(pieces) {
 		down(2, 20*(i+1), 10)
 	}
-	if n := len(table.all[0].held); n != mostHeld {
-		t.Errorf("%d pieces are held, want %d", n, mostHeld)
+	if n := len(table.all[0].held); n != maxHeld {
+		t.Errorf("%d pieces are held, want %d", n, maxHeld)
 	}
 	for i := range uint32(pieces) {
 		down(3, 20*i+10, 10)
@@ -189,7 +189,7 @@ func TestFlowHolesAreBounded(t *testing.T) {
 	if _, ok := f.Had(20*pieces + 11); ok {
 		t.Errorf("it had more than was sent: %v", f.Arrivals)
 	}
-	if when, _ := f.Had(20 * mostHeld); when != ms(3) {
+	if when, _ := f.Had(20 * maxHeld); when != ms(3) {
 		t.Errorf("it had what was held at %v", when)
 	}
 }
@@ -233,7 +233,7 @@ func TestFlowArrivalsAreBounded(t *testing.T) {
 	if n := len(table.snapshot()); n != maxFlows || table.missing().NoRoom != 5 {
 		t.Errorf("%d flows, and %+v", n, table.missing())
 	}
-	if most := allArrivals + maxFlows*leastArrivals; table.kept > most {
+	if most := allArrivals + maxFlows*minArrivals; table.kept > most {
 		t.Errorf("%d arrivals are kept, want at most %d", table.kept, most)
 	}
 	table.up([]byte{4 << 4}, 1, false)

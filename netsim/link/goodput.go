@@ -26,14 +26,14 @@ const (
 	// of the link at its rate; at least the first bursts of all senders and the queue
 	goodputSkip   = 3 * time.Second
 	goodputWindow = 3 * time.Second
-	leastWindow   = 300 // full packets, so that one more or less is a third of a hundredth
+	minWindow     = 300 // full packets, so that one more or less is a third of a hundredth
 )
 
 // goodputPackets is how many full packets of a line are skipped, and how many counted.
 func goodputPackets(d Direction, connections int) (skip, window int) {
 	each := max(1, d.takes(MTU))
 	skip = max(int(goodputSkip/each), connections*firstWindow/mss+min(d.queue(), defaultQueue)/MTU)
-	return skip, max(int(goodputWindow/each), leastWindow)
+	return skip, max(int(goodputWindow/each), minWindow)
 }
 
 // download has connections to a listener begin together, and have them read until the meter has

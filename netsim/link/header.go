@@ -22,7 +22,7 @@ const (
 	flagRST = 1 << 2
 	flagACK = 1 << 4
 
-	mostExtensions = 8 // of IPv6, in a row
+	maxExtensions = 8 // of IPv6, in a row
 )
 
 // read decodes a packet of IPv4 (RFC 791) or IPv6 (RFC 8200), from its first byte, that carries TCP
@@ -69,7 +69,7 @@ func (h *header) read6(b []byte) bool {
 	copy(h.from[:], b[8:24])
 	copy(h.to[:], b[24:40])
 	b = b[head:whole]
-	for range mostExtensions {
+	for range maxExtensions {
 		size := 0
 		switch h.protocol {
 		case 0, 43, 60: // hop by hop, routing, destination

@@ -254,7 +254,7 @@ func TestCarrierMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &carrier{in: fds[0], out: -1, pipe: pipe, clock: clock, flows: newFlows()}
-	c.bytes = mostOnWay - 2*cap(c.buffer()) + 1 // there is room for one
+	c.bytes = maxOnWay - 2*cap(c.buffer()) + 1 // there is room for one
 	for want := range uint64(2) {
 		if _, err := unix.Write(fds[1], make([]byte, 20)); err != nil {
 			t.Fatal(err)

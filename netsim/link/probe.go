@@ -23,7 +23,7 @@ type Spread struct{ Least, Median, P99, Most time.Duration }
 // Larger differences mean that the machine is too busy.
 const (
 	rttShare  = 0.02
-	rttLeast  = 2 * time.Millisecond
+	rttMin    = 2 * time.Millisecond
 	rateShare = 0.02
 	lossSigma = 4.0
 
@@ -85,7 +85,7 @@ func (c Conditions) Off(p Probe) (off []string) {
 	// Jitter moves the median. With n packets it is within some 1.25 standard deviations / √n. Both
 	// ways have uniform jitter.
 	spread := (c.Down.Jitter + c.Up.Jitter).Seconds() / math.Sqrt(3) * 1.25 / math.Sqrt(pings) * lossSigma
-	within := max(time.Duration(rttShare*float64(c.RTT())), rttLeast) + time.Duration(spread*float64(time.Second))
+	within := max(time.Duration(rttShare*float64(c.RTT())), rttMin) + time.Duration(spread*float64(time.Second))
 	if d := p.RTT.Median - c.RTT(); max(d, -d) > within {
 		off = append(off, fmt.Sprintf("a round trip takes %v, asked were %v ± %v",
 			p.RTT.Median.Round(10*time.Microsecond), c.RTT(), within.Round(10*time.Microsecond)))

@@ -81,7 +81,7 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 	line("log-facility=-")
 	line("dhcp-authoritative")
 	line("no-ping") // nobody else gives addresses here
-	line("dhcp-lease-max=%d", mostLeases)
+	line("dhcp-lease-max=%d", maxLeases)
 	mask := net.IP(net.CIDRMask(SegmentAddress.Bits(), 32))
 	line("dhcp-range=%s,%s,%s,1h", firstLease, lastLease, mask)
 	line("dhcp-option=option:router,%s", SegmentAddress.Addr())
@@ -96,9 +96,9 @@ func (o *SegmentOptions) addressing(ipv6 bool) string {
 	return b.String()
 }
 
-// mostLeases is how many a segment gives: a device that says it is another one again and again gets
+// maxLeases is how many a segment gives: a device that says it is another one again and again gets
 // no more.
-const mostLeases = 64
+const maxLeases = 64
 
 // acknowledged matches dnsmasq's report of an address that a device has taken.
 var acknowledged = regexp.MustCompile(`\bDHCPACK\([^)\s]+\) (\S+) ([0-9a-f]{2}(?::[0-9a-f]{2}){5})(?: (\S{0,255}))?$`)
@@ -127,7 +127,7 @@ type note struct {
 
 const (
 	noteMark = "eideticker-segment:"
-	mostNote = 255 // bytes, IFALIASZ less its zero
+	maxNote  = 255 // bytes, IFALIASZ less its zero
 )
 
 func (n *note) String() string {
@@ -150,7 +150,7 @@ func parseNote(s string) (n note, err error) {
 	text, ok := strings.CutPrefix(s, noteMark)
 	head, alias, whole := strings.Cut(text, ";")
 	words := strings.Fields(head)
-	if !ok || !whole || len(s) > mostNote || len(words) == 0 || words[0] != "up" && words[0] != "down" {
+	if !ok || !whole || len(s) > maxNote || len(words) == 0 || words[0] != "up" && words[0] != "down" {
 		return n, errors.New("the note of what the interface was is not whole")
 	}
 	n = note{up: words[0] == "up", alias: alias}

@@ -276,7 +276,7 @@ func remember(h *netlink.Handle, l netlink.Link) (n note, err error) {
 			n.addresses = append(n.addresses, netip.PrefixFrom(ip.Unmap(), bits))
 		}
 	}
-	if len(n.String()) > mostNote {
+	if len(n.String()) > maxNote {
 		return n, &busyInterfaceError{l.Attrs().Name, "it has more addresses than are kept"}
 	}
 	return n, nil

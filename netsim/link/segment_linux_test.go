@@ -505,7 +505,7 @@ func FuzzNote(f *testing.F) {
 			return
 		}
 		again, err := parseNote(n.String())
-		if len(n.String()) <= mostNote && (err != nil || again.up != n.up || again.alias != n.alias ||
+		if len(n.String()) <= maxNote && (err != nil || again.up != n.up || again.alias != n.alias ||
 			!slices.Equal(again.addresses, n.addresses)) {
 			t.Errorf("%q is read as %+v, and that as %+v (%v)", s, n, again, err)
 		}

@@ -35,8 +35,8 @@ type servant struct {
 
 const (
 	startTimeout = 20 * time.Second
-	mostSaid     = 5       // lines that are kept for an error
-	mostLine     = 4 << 10 // bytes of one that are looked at
+	maxSaid      = 5       // lines that are kept for an error
+	maxLine      = 4 << 10 // bytes of one that are looked at
 )
 
 // programs are those that a segment takes, ready to be started.
@@ -124,7 +124,7 @@ func (s *Segment) serve(ctx context.Context, cmd *exec.Cmd, configuration, ready
 // attend reads what the program says until it has ended.
 func (v *servant) attend(out io.ReadCloser, ready string, heard func(string)) {
 	begun := sync.OnceFunc(func() { close(v.ready) })
-	r := bufio.NewReaderSize(out, mostLine)
+	r := bufio.NewReaderSize(out, maxLine)
 	for {
 		b, more, err := r.ReadLine()
 		if err != nil {
@@ -136,7 +136,7 @@ func (v *servant) attend(out io.ReadCloser, ready string, heard func(string)) {
 		}
 		v.mu.Lock()
 		v.said = append(v.said, line)
-		v.said = v.said[max(0, len(v.said)-mostSaid):]
+		v.said = v.said[max(0, len(v.said)-maxSaid):]
 		v.mu.Unlock()
 		heard(line)
 		if strings.Contains(line, ready) {

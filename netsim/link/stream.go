@@ -66,25 +66,25 @@ type Stream struct {
 const (
 	MaxStreams = 10_000 // connections; more are closed at once
 
-	mss             = MTU - headersTCP // payload of a full segment
-	handshakeBytes  = 60               // a SYN, with the options that it has
-	firstWindow     = 10 * mss
-	mostUnsent      = 256 << 10 // bytes of a connection, each way
-	mostUnread      = 256 << 10
-	mostOfAll       = 64 << 20 // of all of them; then each has leastBuffer
-	leastBuffer     = 4 << 10
-	synAgain        = time.Second            // RFC 6298
-	tailAgain       = 200 * time.Millisecond // what Linux waits at least
-	mostPending     = 1024                   // connections that nobody has accepted
-	lingering       = time.Minute            // in which a closed connection must get on
-	shareAfterLoss  = 0.7
-	shortestTimer   = 2 * time.Millisecond // shorter waits sleep in the kernel
-	mostSYN         = 6
-	acceptAgain     = 100 * time.Millisecond
-	socketBuffer    = 64 << 10
-	copyAtOnce      = 16 << 10
-	leastMostWindow = 256 << 10
-	mostWindow      = 16 << 20
+	mss            = MTU - headersTCP // payload of a full segment
+	handshakeBytes = 60               // a SYN, with the options that it has
+	firstWindow    = 10 * mss
+	maxUnsent      = 256 << 10 // bytes of a connection, each way
+	maxUnread      = 256 << 10
+	maxOfAll       = 64 << 20 // of all of them; then each has minBuffer
+	minBuffer      = 4 << 10
+	synAgain       = time.Second            // RFC 6298
+	tailAgain      = 200 * time.Millisecond // what Linux waits at least
+	maxPending     = 1024                   // connections that nobody has accepted
+	lingering      = time.Minute            // in which a closed connection must get on
+	shareAfterLoss = 0.7
+	shortestTimer  = 2 * time.Millisecond // shorter waits sleep in the kernel
+	maxSYN         = 6
+	acceptAgain    = 100 * time.Millisecond
+	socketBuffer   = 64 << 10
+	copyAtOnce     = 16 << 10
+	minMaxWindow   = 256 << 10
+	maxWindow      = 16 << 20
 )
 
 // OpenStream makes a line. What chance decides comes from the seed.
@@ -287,9 +287,9 @@ func (s *Stream) direction(way int) *Direction {
 func (s *Stream) window(way int) int {
 	d := s.direction(way)
 	if d.Rate == 0 {
-		return mostWindow / 4
+		return maxWindow / 4
 	}
-	return min(max(leastMostWindow, int(2*float64(d.Rate)/8*s.conditions.RTT().Seconds())), mostWindow)
+	return min(max(minMaxWindow, int(2*float64(d.Rate)/8*s.conditions.RTT().Seconds())), maxWindow)
 }
 
 // at has something happen.
@@ -314,7 +314,7 @@ func (s *Stream) handshake(device, server func(timeline.Time), failed func(error
 }
 
 func (s *Stream) shake(now timeline.Time, try int, device, server func(timeline.Time), failed func(error)) {
-	if try == mostSYN {
+	if try == maxSYN {
 		failed(errors.New("connect over the line: nobody answers"))
 		return
 	}
@@ -366,8 +366,8 @@ func (s *Stream) join(c net.Conn, out, plain int) (*streamConn, error) {
 func (s *Stream) Listen(l net.Listener) net.Listener { return s.listen(l, 0) }
 
 func (s *Stream) listen(l net.Listener, plain int) net.Listener {
-	sl := &streamListener{Listener: l, stream: s, plain: plain, accepted: make(chan *streamConn, mostPending),
-		pending: make(chan struct{}, mostPending), over: make(chan struct{})}
+	sl := &streamListener{Listener: l, stream: s, plain: plain, accepted: make(chan *streamConn, maxPending),
+		pending: make(chan struct{}, maxPending), over: make(chan struct{})}
 	s.mu.Lock()
 	closed := s.closed // Close waits for operations begun before
 	if !closed {

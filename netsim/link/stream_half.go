@@ -51,7 +51,7 @@ type streamSegment struct {
 }
 
 func newHalf(s *Stream, way, plain int) *half {
-	return &half{s: s, way: way, plain: plain, window: firstWindow, threshold: mostWindow, room: make(chan struct{}, 1),
+	return &half{s: s, way: way, plain: plain, window: firstWindow, threshold: maxWindow, room: make(chan struct{}, 1),
 		there: make(chan struct{}, 1)}
 }
 
@@ -85,13 +85,13 @@ func (h *half) can() bool {
 		return h.final != nil && !h.gone
 	}
 	waits := h.unread.len() + h.taken
-	return h.plain > 0 || h.unacked < min(h.window, h.s.window(h.way)) && waits < limit(mostUnread, h.s.unread)
+	return h.plain > 0 || h.unacked < min(h.window, h.s.window(h.way)) && waits < limit(maxUnread, h.s.unread)
 }
 
 // limit is how much one may have, when all together have so much.
 func limit(one, all int) int {
-	if all >= mostOfAll {
-		return leastBuffer
+	if all >= maxOfAll {
+		return minBuffer
 	}
 	return one
 }
@@ -130,7 +130,7 @@ func (s *Stream) take(n int) []byte {
 	return make([]byte, n, mss)
 }
 
-const mostSpare = 4096
+const maxSpare = 4096
 
 // arrive has a segment there.
 func (h *half) arrive(g *streamSegment) {
@@ -149,7 +149,7 @@ func (h *half) deliver() {
 		if g.final != nil {
 			h.ended = g.final
 		}
-		if g.data != nil && len(h.s.spare) < mostSpare {
+		if g.data != nil && len(h.s.spare) < maxSpare {
 			h.s.spare = append(h.s.spare, g.data)
 		}
 		g.data = nil
@@ -169,7 +169,7 @@ func (h *half) acknowledged(size int, at timeline.Time) {
 	default:
 		h.window += mss * size / h.window
 	}
-	h.window = min(h.window, mostWindow)
+	h.window = min(h.window, maxWindow)
 	h.offer(at)
 }
 
@@ -206,7 +206,7 @@ func (h *half) put(b []byte, d *deadline) (n int, err error) {
 			err = io.ErrClosedPipe
 		case n < len(b):
 			now := h.s.catchUp()
-			k := min(len(b)-n, limit(mostUnsent, h.s.unsent)-h.unsent.len())
+			k := min(len(b)-n, limit(maxUnsent, h.s.unsent)-h.unsent.len())
 			if k > 0 {
 				h.unsent.write(b[n : n+k])
 				h.s.unsent += k

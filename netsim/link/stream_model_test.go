@@ -75,7 +75,7 @@ func TestStreamWindow(t *testing.T) {
 		Up: Direction{Delay: 50 * time.Millisecond}}, 1)
 	h := opened(s, streamDown)
 	write := func() {
-		b := make([]byte, mostUnsent-h.unsent.len())
+		b := make([]byte, maxUnsent-h.unsent.len())
 		if _, err := h.put(b, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -90,12 +90,12 @@ func TestStreamWindow(t *testing.T) {
 	}
 	for at := int64(200); at < 5000; at += 10 {
 		clock.at = ms(at)
-		if len := h.unsent.len(); len < mostUnsent {
+		if len := h.unsent.len(); len < maxUnsent {
 			write()
 		}
 		sum = h.read(clock, ms(at))
 	}
-	if sum < mostUnread || sum > 4*mostUnread {
+	if sum < maxUnread || sum > 4*maxUnread {
 		t.Errorf("%d bytes wait for one who does not read", sum)
 	}
 	if s.unread != sum || s.unsent != h.unsent.len() {
@@ -123,7 +123,7 @@ func TestStreamLoss(t *testing.T) {
 	shrunk, window := false, h.window
 	for sent, at := 0, timeline.Time(0); len(got) < len(data); at = at.Add(time.Millisecond) {
 		clock.at = at
-		if k := min(mostUnsent-h.unsent.len(), len(data)-sent); k > 0 {
+		if k := min(maxUnsent-h.unsent.len(), len(data)-sent); k > 0 {
 			if _, err := h.put(data[sent:sent+k], nil); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestStreamLoss(t *testing.T) {
 	if counts.LostOnWay == 0 || stalls == 0 || counts.Packets != counts.LostOnWay+277 {
 		t.Errorf("%+v, and it stopped for a round trip %d times; 277 segments are 400,000 bytes", counts, stalls)
 	}
-	if h.threshold >= mostWindow || !shrunk {
+	if h.threshold >= maxWindow || !shrunk {
 		t.Error("losses have not made the window smaller")
 	}
 }

@@ -65,14 +65,14 @@ func (s *Stream) lost() Counts {
 	return down
 }
 
-// mostConnecting is how long it may take to connect over the line, besides its round trips: until
+// maxConnecting is how long it may take to connect over the line, besides its round trips: until
 // all that begins a connection has been sent, and the last of it is waited for.
-const mostConnecting = synAgain << mostSYN
+const maxConnecting = synAgain << maxSYN
 
 // pair connects two ends over the line.
 func (s *Stream) pair(ctx context.Context, plain int) (device, server net.Conn, err error) {
 	c := s.asked()
-	ctx, cancel := context.WithTimeoutCause(ctx, mostConnecting+2*(c.RTT()+c.Down.Jitter+c.Up.Jitter+c.Down.Behind+
+	ctx, cancel := context.WithTimeoutCause(ctx, maxConnecting+2*(c.RTT()+c.Down.Jitter+c.Up.Jitter+c.Down.Behind+
 		c.Up.Behind), errors.New("connect over the line: nothing gets through"))
 	defer cancel()
 	below, err := net.Listen("tcp", "127.0.0.1:0")

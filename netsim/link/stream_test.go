@@ -305,7 +305,7 @@ func TestStreamCrowd(t *testing.T) {
 		}
 		last, before = down.Packets, sum
 	}
-	if most := mostOfAll*2 + crowd*2*leastBuffer + 64*mss*crowd; sum > most {
+	if most := maxOfAll*2 + crowd*2*minBuffer + 64*mss*crowd; sum > most {
 		t.Errorf("%d bytes are kept for %d who do not read, want at most %d", sum, crowd, most)
 	}
 }

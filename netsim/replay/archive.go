@@ -157,23 +157,23 @@ func DefaultLimits() Limits {
 		Texts: 1 << 30, Chunks: 2048}
 }
 
-// mostRequestBody bounds bodies of requests, which are kept to tell requests apart.
-const mostRequestBody = 16 << 20
+// maxRequestBody bounds bodies of requests, which are kept to tell requests apart.
+const maxRequestBody = 16 << 20
 
-// mostText bounds sentences: notes, errors.
-const mostText = 1000
+// maxText bounds sentences: notes, errors.
+const maxText = 1000
 
-// mostNotes bounds how many sentences an archive has.
-const mostNotes = 100
+// maxNotes bounds how many sentences an archive has.
+const maxNotes = 100
 
 // Year is longer than any time in an archive; hostile times must not overflow sums.
 const year = 365 * 24 * time.Hour
 
 func (a *Archive) note(format string, args ...any) {
 	switch len(a.Notes) {
-	case mostNotes:
+	case maxNotes:
 		a.Notes = append(a.Notes, "there is more like that")
-	case mostNotes + 1:
+	case maxNotes + 1:
 	default:
 		a.Notes = append(a.Notes, sentence(fmt.Sprintf(format, args...)))
 	}
@@ -187,8 +187,8 @@ func sentence(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > mostText {
-		cut := mostText
+	if len(text) > maxText {
+		cut := maxText
 		for !utf8.RuneStart(text[cut]) {
 			cut--
 		}

@@ -74,8 +74,8 @@ func fromHAR(h *har.Entry, p *pool, l Limits) (*Exchange, error) {
 		e.Error = "the HAR has no response to it"
 	}
 	asked, err := postedHAR(h.Request.Body)
-	if err == nil && len(asked) > mostRequestBody {
-		err = fmt.Errorf("the body of its request is larger than %d bytes", mostRequestBody)
+	if err == nil && len(asked) > maxRequestBody {
+		err = fmt.Errorf("the body of its request is larger than %d bytes", maxRequestBody)
 	}
 	if err == nil {
 		e.Body, err = p.take(asked)
@@ -186,11 +186,11 @@ func (f Fields) without(names ...string) Fields {
 	})
 }
 
-// mostUnpacked bounds the bodies of a HAR, which are unpacked and stand again for each exchange
+// maxUnpacked bounds the bodies of a HAR, which are unpacked and stand again for each exchange
 // that has them.
 const (
-	mostUnpacked = 2 << 30
-	leftOut      = "the body is left out: the HAR would be too large"
+	maxUnpacked = 2 << 30
+	leftOut     = "the body is left out: the HAR would be too large"
 )
 
 // har returns an archive as a HAR file, with the times of the recorder's side. Bodies are unpacked.
@@ -210,7 +210,7 @@ func (a *Archive) ExportHAR(to io.Writer, version string) error {
 	w := json.NewEncoder(to)
 	w.SetEscapeHTML(false)
 	w.SetIndent("", " ")
-	return w.Encode(a.har(version, mostUnpacked))
+	return w.Encode(a.har(version, maxUnpacked))
 }
 
 func (a *Archive) toHAR(e *Exchange, left *int64) har.Entry {

@@ -48,8 +48,8 @@ type Miss struct {
 	Count       int
 }
 
-// mostMisses bounds the ledger.
-const mostMisses = 10_000
+// maxMisses bounds the ledger.
+const maxMisses = 10_000
 
 // ledger counts answers.
 type ledger struct {
@@ -74,7 +74,7 @@ func (r *rows) add(method, url, why, nearest string) {
 		r.all[i].Count++
 		return
 	}
-	if len(r.all) == mostMisses {
+	if len(r.all) == maxMisses {
 		r.others++
 		return
 	}
@@ -124,7 +124,7 @@ func (l *ledger) add(a *Answer) {
 func (l *ledger) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if text := sentence(fmt.Sprintf(format, args...)); len(l.f.Notes) < mostNotes && !slices.Contains(l.f.Notes, text) {
+	if text := sentence(fmt.Sprintf(format, args...)); len(l.f.Notes) < maxNotes && !slices.Contains(l.f.Notes, text) {
 		l.f.Notes = append(l.f.Notes, text)
 	}
 }

@@ -36,7 +36,7 @@ func CacheBusters() []string {
 		"_ts", "_t"}
 }
 
-const mostIgnored = 1000
+const maxIgnored = 1000
 
 // alike are exchanges between which nothing but their order decides: those of one URL behind the
 // first.
@@ -323,14 +323,14 @@ func sameVersion(etag, modified string, h Fields) bool {
 	return false
 }
 
-// mostCompared bounds the work for one request that nothing answers.
-const mostCompared = 2000
+// maxCompared bounds the work for one request that nothing answers.
+const maxCompared = 2000
 
 // nearestQuery returns the exchanges of the URL that has most query parameters in common.
 func nearestQuery(u *url.URL, all []*Exchange) (best []*Exchange) {
 	want := parameters(u.RawQuery)
 	most := -1
-	for _, e := range all[:min(len(all), mostCompared)] {
+	for _, e := range all[:min(len(all), maxCompared)] {
 		switch {
 		case len(best) > 0 && e.URL == best[0].URL:
 			best = append(best, e)
@@ -371,7 +371,7 @@ func (m *match) nearest(a *asked) string {
 	}
 	best, most, want := "", -1, a.url.String()
 	all := m.hosts[hostPort(a.url)]
-	for _, e := range all[:min(len(all), mostCompared)] {
+	for _, e := range all[:min(len(all), maxCompared)] {
 		n := 0
 		for n < min(len(want), len(e.URL)) && want[n] == e.URL[n] {
 			n++

@@ -236,10 +236,10 @@ func TestReplayLedger(t *testing.T) {
 func TestLedgerIsBounded(t *testing.T) {
 	var l ledger
 	l.begin(archiveOf())
-	for i := range mostMisses + 10 {
+	for i := range maxMisses + 10 {
 		l.add(&Answer{Method: "GET", URL: fmt.Sprint("http://a.test/", i), Missed: "no"})
 	}
-	if f := l.fidelity(); len(f.Misses) != mostMisses || f.Others != 10 || f.Missed != mostMisses+10 {
+	if f := l.fidelity(); len(f.Misses) != maxMisses || f.Others != 10 || f.Missed != maxMisses+10 {
 		t.Errorf("%d listed, %d others, %d missed", len(f.Misses), f.Others, f.Missed)
 	}
 	var long ledger
@@ -249,7 +249,7 @@ func TestLedgerIsBounded(t *testing.T) {
 			strings.Repeat("x", 50_000) + fmt.Sprint(i), Missed: "no"})
 	}
 	for key := range long.misses.at {
-		if n := len(key[0]) + len(key[1]); n > 3*mostText || len(long.misses.all) != 1 ||
+		if n := len(key[0]) + len(key[1]); n > 3*maxText || len(long.misses.all) != 1 ||
 			long.misses.all[0].Count != 2 {
 			t.Errorf("a key of %d bytes, %d rows", n, len(long.misses.all))
 		}

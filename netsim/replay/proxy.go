@@ -51,7 +51,7 @@ type Proxy struct {
 }
 
 const (
-	mostConnections = 4096
+	maxConnections = 4096
 	// helloTime is how long a device may take to say what it wants of a connection.
 	helloTime = 30 * time.Second
 	// lastMoment is what requests have that are on their way when all ends.
@@ -60,7 +60,7 @@ const (
 
 // NewProxy makes a proxy, which does nothing until [Proxy.Run].
 func NewProxy(o ProxyOptions) *Proxy {
-	return &Proxy{options: o, came: handover.New(), room: make(chan struct{}, mostConnections)}
+	return &Proxy{options: o, came: handover.New(), room: make(chan struct{}, maxConnections)}
 }
 
 // doorConn is a device's connection, with the door that it came by.

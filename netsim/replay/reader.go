@@ -143,9 +143,9 @@ const (
 	directoryMagic = 0x02014b50
 	endMagic       = 0x06054b50
 	headBytes      = 30
-	mostName       = 200
+	maxName        = 200
 	// Deflate makes at most 1032 bytes of one (zlib's documentation): what says more is none.
-	mostRatio = 1032 // and at worst adds a little to what does not pack
+	maxRatio = 1032 // and at worst adds a little to what does not pack
 )
 
 // next returns the entry that follows; nil: the archive is at its end, as it should be. With a
@@ -175,13 +175,13 @@ func (s *scanner) next() (*entry, error) {
 	switch {
 	case flags&^(1<<11|3<<1) != 0: // all but UTF-8 names and the effort of deflate
 		return nil, errors.New("an entry is encrypted, or packed again by another program")
-	case nameLen == 0 || nameLen > mostName:
+	case nameLen == 0 || nameLen > maxName:
 		return nil, fmt.Errorf("a name of %d bytes is none of an archive", nameLen)
 	case extraLen > 1000:
 		return nil, errors.New("an entry has more than an archive's entries have")
 	case size > s.most():
 		return nil, fmt.Errorf("an entry of %d bytes is larger than one may be", size)
-	case method != 0 && method != 8 || method == 0 && packed != size || packed*mostRatio < size-mostRatio ||
+	case method != 0 && method != 8 || method == 0 && packed != size || packed*maxRatio < size-maxRatio ||
 		packed > size+size/1000+64:
 		return nil, errors.New("an entry says of itself what cannot be")
 	}
@@ -213,7 +213,7 @@ func (s *scanner) next() (*entry, error) {
 // most is what an entry may have at most: a body, or an exchange with all its headers in JSON,
 // where a byte takes up to six.
 func (s *scanner) most() int64 {
-	return max(s.limits.Body, mostRequestBody,
+	return max(s.limits.Body, maxRequestBody,
 		int64(6*(3*s.limits.Header+s.limits.URL+40*s.limits.Fields)+60*s.limits.Chunks+100<<10))
 }
 

@@ -279,7 +279,7 @@ func (x *passing) request(ctx context.Context, to *url.URL) *http.Request {
 		out.Header.Set("User-Agent", "") // else net/http sends its own
 	}
 	if x.in.Body != nil && x.in.ContentLength != 0 {
-		x.asked = &bounded{most: min(mostRequestBody, x.r.options.Limits.Body)}
+		x.asked = &bounded{most: min(maxRequestBody, x.r.options.Limits.Body)}
 		_ = x.control.SetReadDeadline(time.Now().Add(10 * time.Minute))
 		out.Body = struct {
 			io.Reader
@@ -486,7 +486,7 @@ func (r *Recorder) count(e *Exchange, err error) {
 }
 
 func (c *Recorded) note(format string, args ...any) {
-	if text := sentence(fmt.Sprintf(format, args...)); len(c.Notes) < mostNotes && !slices.Contains(c.Notes, text) {
+	if text := sentence(fmt.Sprintf(format, args...)); len(c.Notes) < maxNotes && !slices.Contains(c.Notes, text) {
 		c.Notes = append(c.Notes, text)
 	}
 }

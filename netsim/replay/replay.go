@@ -64,14 +64,14 @@ type Replayer struct {
 	room     int64 // bytes of prepared that may be kept yet
 }
 
-// mostPrecise bounds the number of sleeping threads. Further waits use the runtime's timers, which
+// maxPrecise bounds the number of sleeping threads. Further waits use the runtime's timers, which
 // are late on a busy machine.
-const mostPrecise = 128
+const maxPrecise = 128
 
 // NewReplayer makes a replayer.
 func NewReplayer(a *Archive, o ReplayerOptions) (*Replayer, error) {
-	if len(o.Rules.Ignore) > mostIgnored || len(o.Rules.Headers) > mostIgnored {
-		return nil, fmt.Errorf("there are more than %d rules", mostIgnored)
+	if len(o.Rules.Ignore) > maxIgnored || len(o.Rules.Headers) > maxIgnored {
+		return nil, fmt.Errorf("there are more than %d rules", maxIgnored)
 	}
 	for _, pattern := range o.Rules.Ignore {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -79,7 +79,7 @@ func NewReplayer(a *Archive, o ReplayerOptions) (*Replayer, error) {
 		}
 	}
 	r := &Replayer{options: o, archive: a, match: newMatch(a, o.Rules), stall: stall,
-		precise: make(chan struct{}, mostPrecise), prepared: map[preparedKey]*prepared{}, room: DefaultLimits().Total}
+		precise: make(chan struct{}, maxPrecise), prepared: map[preparedKey]*prepared{}, room: DefaultLimits().Total}
 	r.ledger.begin(a)
 	if o.Determinism != nil {
 		d := *o.Determinism
@@ -151,7 +151,7 @@ func hashBody(w http.ResponseWriter, body io.Reader) (sum [sha256.Size]byte, who
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Minute))
 	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(body, mostRequestBody))
+	n, err := io.Copy(h, io.LimitReader(body, maxRequestBody))
 	if err != nil || n == 0 {
 		return sum, err == nil, err
 	}

@@ -28,7 +28,7 @@ func (b *budgetReader) Read(p []byte) (int, error) {
 
 // value begins the next one.
 func (b *budgetReader) value(l Limits) {
-	b.one = 6*(l.Body+mostRequestBody+4*int64(l.Header)) + 4<<20
+	b.one = 6*(l.Body+maxRequestBody+4*int64(l.Header)) + 4<<20
 }
 
 // walk goes through an object; null is an empty one. For each field, at tells whether it is an

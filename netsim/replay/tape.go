@@ -32,8 +32,8 @@ const (
 	// sameChunk is how close together reads are one: one packet of the site's, in several records
 	// of TLS.
 	sameChunk = 200 * time.Microsecond
-	// mostAhead bounds the data in memory that is not kept.
-	mostAhead = 1 << 20
+	// maxAhead bounds the data in memory that is not kept.
+	maxAhead = 1 << 20
 )
 
 func newTape(l Limits, memory *atomic.Int64) *tape {
@@ -78,7 +78,7 @@ func (t *tape) add(b []byte, after time.Duration) {
 	}
 	if !t.kept {
 		t.drop()
-		for len(t.b) > mostAhead && !t.gone {
+		for len(t.b) > maxAhead && !t.gone {
 			t.changed.Wait()
 			t.drop()
 		}

@@ -48,7 +48,7 @@ type hostFacts struct {
 	distrust  string        // why its certificate is not trusted
 }
 
-const mostHosts = 10_000
+const maxHosts = 10_000
 
 func newUpstream(o RecorderOptions) *upstream {
 	u := &upstream{limits: o.Limits, insecure: o.Insecure, roots: o.Roots, dial: o.Dial, hosts: map[string]hostFacts{}}
@@ -135,7 +135,7 @@ func (u *upstream) learn(address string, what func(*hostFacts)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	f, ok := u.hosts[address]
-	if !ok && len(u.hosts) == mostHosts {
+	if !ok && len(u.hosts) == maxHosts {
 		return
 	}
 	what(&f)

@@ -99,7 +99,7 @@ func (a *Archive) addWPR(address string, w *wprRequest, p *pool, l Limits) error
 }
 
 func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
-	if head := int64(4 * (l.Header + l.URL)); int64(len(w.SerializedRequest)) > head+mostRequestBody ||
+	if head := int64(4 * (l.Header + l.URL)); int64(len(w.SerializedRequest)) > head+maxRequestBody ||
 		int64(len(w.SerializedResponse)) > 2*l.Body+head {
 		return errors.New("it is larger than may be")
 	}
@@ -113,7 +113,7 @@ func (e *Exchange) wprMessages(w *wprRequest, p *pool, l Limits) error {
 	}
 	e.Method = request.Method // and not its protocol, which net/http writes as HTTP/1.1, whatever it was
 	e.Header = append(Fields{{"Host", request.Host}}, sortedFields(request.Header)...)
-	if e.Body, err = readBody(request.Body, mostRequestBody, p); err != nil {
+	if e.Body, err = readBody(request.Body, maxRequestBody, p); err != nil {
 		return fmt.Errorf("its request: %w", err)
 	}
 	if len(w.SerializedResponse) == 0 {

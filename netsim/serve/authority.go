@@ -36,8 +36,8 @@ const (
 	leafLife         = 90 * 24 * time.Hour
 	leafRenewed      = 30 * 24 * time.Hour // before it ends
 	clocksDiffer     = 24 * time.Hour      // between rig and device, at most
-	mostKeyFile      = 64 << 10
-	mostLeaves       = 4096
+	maxKeyFile       = 64 << 10
+	maxLeaves        = 4096
 )
 
 // Authority makes certificates for any name. Whoever trusts it trusts whoever has its key: it is
@@ -117,7 +117,7 @@ func (a *Authority) load(path string) error {
 	} else if secretShown(info) {
 		return fmt.Errorf("%s is readable by others, who could impersonate any site; chmod 600 it, or delete it to make a new one", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
+	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (a *Authority) Certificate(name string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.leaves) >= mostLeaves {
+	if len(a.leaves) >= maxLeaves {
 		for other := range a.leaves { // any
 			delete(a.leaves, other)
 			break

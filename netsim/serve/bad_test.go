@@ -287,7 +287,7 @@ func TestRequestsThatAreCancelled(t *testing.T) {
 	x.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.streams) != 0 || len(c.unwanted) > 4*mostStreams {
+	if len(c.streams) != 0 || len(c.unwanted) > 4*maxStreams {
 		t.Errorf("%d streams are kept, and %d that nobody wants", len(c.streams), len(c.unwanted))
 	}
 }
@@ -325,12 +325,12 @@ func TestAbsurdHeads(t *testing.T) {
 	for _, protocol := range protocols {
 		c, root := x.client(t, protocol)
 		req, _ := http.NewRequest("GET", root, nil)
-		req.Header.Set("Long", strings.Repeat("x", 3*mostHead))
+		req.Header.Set("Long", strings.Repeat("x", 3*maxHead))
 		r, err := c.Do(req)
 		if err == nil {
 			r.Body.Close()
 			if r.StatusCode != 431 {
-				t.Errorf("%s: a head of %d bytes: %d", protocol, 3*mostHead, r.StatusCode)
+				t.Errorf("%s: a head of %d bytes: %d", protocol, 3*maxHead, r.StatusCode)
 			}
 		} else {
 			t.Logf("%s: %.200v", protocol, err)

@@ -101,7 +101,7 @@ func (p *endings) settings(out, given []byte) []byte {
 	out = append(append(out, p.head[:]...), given...)
 	for s := out[len(out)-len(given):]; len(s) >= 6; s = s[6:] {
 		if binary.BigEndian.Uint16(s) == settingStreams {
-			binary.BigEndian.PutUint32(s[2:], mostStreams)
+			binary.BigEndian.PutUint32(s[2:], maxStreams)
 		}
 	}
 	return append(out, 0, settingPriority, 0, 0, 0, 1)
@@ -117,7 +117,7 @@ func (c *connection) expect(stream, bytes int64) {
 	if c.toCome == nil {
 		c.toCome = map[int64]int64{}
 	}
-	if len(c.toCome) < 4*mostStreams { // those are of streams that ended otherwise
+	if len(c.toCome) < 4*maxStreams { // those are of streams that ended otherwise
 		c.toCome[stream] = bytes
 	}
 }

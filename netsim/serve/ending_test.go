@@ -129,7 +129,7 @@ func TestAsManyStreamsAsTheClientIsTold(t *testing.T) {
 		c.opens(t)
 		_ = c.came()
 		most := c.settings[http2.SettingMaxConcurrentStreams]
-		if most != mostStreams || c.settings[http2.SettingNoRFC7540Priorities] != 1 {
+		if most != maxStreams || c.settings[http2.SettingNoRFC7540Priorities] != 1 {
 			t.Fatalf("the client is told of %v", c.settings)
 		}
 		for i := range 2 * most {
@@ -180,10 +180,10 @@ func TestEndingsOfPieces(t *testing.T) {
 	}
 	frameSize := http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 15}
 	if err := a.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams,
-		Val: 2 * mostStreams}); err != nil {
+		Val: 2 * maxStreams}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: mostStreams},
+	if err := b.WriteSettings(frameSize, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: maxStreams},
 		http2.Setting{ID: http2.SettingNoRFC7540Priorities, Val: 1}); err != nil {
 		t.Fatal(err)
 	}

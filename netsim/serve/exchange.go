@@ -24,8 +24,8 @@ const (
 
 	// of all exchanges together, and of long URLs; of more, headers are not kept, and of URLs the
 	// beginning
-	mostHeaderBytes = 256 << 20
-	longURL         = 256
+	maxHeaderBytes = 256 << 20
+	longURL        = 256
 )
 
 // exchange is a request and its response, while they are noted. Its connection's lock guards it.
@@ -174,7 +174,7 @@ func (s *Server) keep(e *exchange, h http.Header) {
 	} else {
 		s.lost++
 	}
-	headers := kept && s.headerBytes+size <= mostHeaderBytes
+	headers := kept && s.headerBytes+size <= maxHeaderBytes
 	if headers {
 		s.headerBytes += size
 	}
@@ -204,24 +204,24 @@ func headerSize(h http.Header) (n int) {
 	return n
 }
 
-const mostURL = 8 << 10
+const maxURL = 8 << 10
 
 func requestURL(scheme string, r *http.Request) string {
 	u := r.RequestURI
 	if !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://") { // a proxy's has all of it
 		u = scheme + "://" + r.Host + u
 	}
-	return u[:min(len(u), mostURL)]
+	return u[:min(len(u), maxURL)]
 }
 
-const mostPriority = 256 // bytes of a field
+const maxPriority = 256 // bytes of a field
 
 // priority reads the field Priority (RFC 9218, section 5): u=0 to u=7, and i. What cannot be read
 // is as if it were not there.
 func priority(h http.Header) (urgency int, incremental bool) {
 	urgency = 3
 	for _, field := range h["Priority"] {
-		for part := range strings.SplitSeq(field[:min(len(field), mostPriority)], ",") {
+		for part := range strings.SplitSeq(field[:min(len(field), maxPriority)], ",") {
 			part, _, _ = strings.Cut(strings.TrimSpace(part), ";")
 			switch key, value, is := strings.Cut(part, "="); {
 			case key == "u" && len(value) == 1 && value[0] >= '0' && value[0] <= '7':
@@ -300,7 +300,7 @@ func (w *response) head(status int) {
 	}
 	size := headerSize(h)
 	w.s.mu.Lock()
-	keep := w.s.headerBytes+size <= mostHeaderBytes
+	keep := w.s.headerBytes+size <= maxHeaderBytes
 	if keep {
 		w.s.headerBytes += size
 	}

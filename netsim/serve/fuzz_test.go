@@ -250,13 +250,13 @@ func TestAuthority(t *testing.T) {
 			t.Errorf("%q has a certificate", name)
 		}
 	}
-	for range mostLeaves + 10 {
+	for range maxLeaves + 10 {
 		a.leaves[strings.Repeat("x", len(a.leaves)+1)] = &tls.Certificate{}
-		if len(a.leaves) >= mostLeaves {
+		if len(a.leaves) >= maxLeaves {
 			break
 		}
 	}
-	if _, err := a.Certificate("one.more"); err != nil || len(a.leaves) > mostLeaves {
+	if _, err := a.Certificate("one.more"); err != nil || len(a.leaves) > maxLeaves {
 		t.Errorf("%v, %d are kept", err, len(a.leaves))
 	}
 	if err := os.Chmod(filepath.Join(dir, authorityKeyFile), 0o644); err != nil {

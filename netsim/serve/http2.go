@@ -123,7 +123,7 @@ func (f *frames) next() error {
 	kind, flags, stream := f.store[3], f.store[4], binary.BigEndian.Uint32(f.store[5:])&0x7fffffff
 	f.pending, f.pass = f.store, size
 	switch {
-	case kind == typePriority && size >= 4 && size <= 4+mostPriority:
+	case kind == typePriority && size >= 4 && size <= 4+maxPriority:
 		f.store = append(f.store, make([]byte, size)...)
 		f.pass = 0
 		if n, err := io.ReadFull(f.in, f.store[frameHead:]); err != nil {
@@ -198,7 +198,7 @@ func (c *connection) reset(stream int64) {
 		return
 	}
 	// those that are not begun for so long never are, or with a context that has ended
-	if c.unwanted == nil || len(c.unwanted) >= 4*mostStreams {
+	if c.unwanted == nil || len(c.unwanted) >= 4*maxStreams {
 		c.unwanted = map[int64]struct{}{}
 	}
 	c.unwanted[stream] = struct{}{}

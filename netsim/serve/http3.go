@@ -50,7 +50,7 @@ func streamOfHTTP3(r *http.Request) int64 {
 // serveQUIC takes connections until the socket is closed.
 func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 	h3 := &http3.Server{
-		Handler: http.HandlerFunc(s.serveHTTP), MaxHeaderBytes: mostHead, IdleTimeout: idleTime,
+		Handler: http.HandlerFunc(s.serveHTTP), MaxHeaderBytes: maxHead, IdleTimeout: idleTime,
 		ConnContext: func(ctx context.Context, _ *quic.Conn) context.Context { return ctx },
 	}
 	transport := &quic.Transport{Conn: q.PacketConn,
@@ -78,7 +78,7 @@ func (s *Server) serveQUIC(ctx context.Context, q *quicSocket) error {
 	q.transport = transport
 	q.mu.Unlock()
 	l, err := transport.Listen(http3.ConfigureTLSConfig(s.tlsConfig()),
-		&quic.Config{MaxIncomingStreams: mostStreams, MaxIdleTimeout: idleTime,
+		&quic.Config{MaxIncomingStreams: maxStreams, MaxIdleTimeout: idleTime,
 			HandshakeIdleTimeout: s.options.Patience})
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (e *Event) text() []byte {
 	return []byte(b.String())
 }
 
-const mostMessage = 1 << 20 // bytes that a websocket takes at once
+const maxMessage = 1 << 20 // bytes that a websocket takes at once
 
 const closePatience = 10 * time.Second
 
@@ -81,7 +81,7 @@ func (p *Pages) serveWebSocket(w http.ResponseWriter, r *http.Request, rule *Rul
 		return // the client was told
 	}
 	defer conn.Close()
-	conn.SetReadLimit(mostMessage)
+	conn.SetReadLimit(maxMessage)
 	// which ends with the connection's being taken over
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	var writing sync.Mutex

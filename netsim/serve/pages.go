@@ -25,10 +25,10 @@ const (
 	// maxPageBytes is how much memory their bodies may take, unpacked.
 	maxPageBytes = 1 << 30
 
-	leastPacked = 256 // bytes: smaller bodies are sent as they are
-	mostRules   = 10_000
-	mostDelay   = 10 * time.Minute
-	mostChunks  = 10_000
+	minPacked = 256 // bytes: smaller bodies are sent as they are
+	maxRules  = 10_000
+	maxDelay  = 10 * time.Minute
+	maxChunks = 10_000
 )
 
 // Rule says how URLs that fit a pattern are served. The first that fits counts.
@@ -164,7 +164,7 @@ func (p *Pages) read(from fs.FS, name string) error {
 	sum := sha256.Sum256(body)
 	tag := base64.RawURLEncoding.EncodeToString(sum[:12])
 	made.bodies = []packed{{etag: `"` + tag + `"`, body: body}}
-	if len(body) >= leastPacked && packs(made.kind) {
+	if len(body) >= minPacked && packs(made.kind) {
 		for _, e := range encodings() {
 			b, err := e.pack(body)
 			if err != nil {
@@ -216,8 +216,8 @@ func packs(kind string) bool {
 }
 
 func checkRules(rules []Rule) error {
-	if len(rules) > mostRules {
-		return fmt.Errorf("%d rules are more than %d", len(rules), mostRules)
+	if len(rules) > maxRules {
+		return fmt.Errorf("%d rules are more than %d", len(rules), maxRules)
 	}
 	for _, r := range rules {
 		if err := r.Check(); err != nil {
@@ -239,8 +239,8 @@ func (r *Rule) Check() error {
 		return errors.New("there are events or a websocket, not both")
 	}
 	delays := []time.Duration{r.Latency, r.FirstByte}
-	if len(r.Chunks) > mostChunks || len(r.Events) > mostChunks {
-		return fmt.Errorf("more than %d chunks or events", mostChunks)
+	if len(r.Chunks) > maxChunks || len(r.Events) > maxChunks {
+		return fmt.Errorf("more than %d chunks or events", maxChunks)
 	}
 	for i, c := range r.Chunks {
 		delays = append(delays, c.At)
@@ -258,8 +258,8 @@ func (r *Rule) Check() error {
 		}
 	}
 	if s := r.WebSocket; s != nil {
-		if len(s.Sends) > mostChunks {
-			return fmt.Errorf("more than %d messages", mostChunks)
+		if len(s.Sends) > maxChunks {
+			return fmt.Errorf("more than %d messages", maxChunks)
 		}
 		delays = append(delays, s.Close)
 		for i, m := range s.Sends {
@@ -270,8 +270,8 @@ func (r *Rule) Check() error {
 		}
 	}
 	for _, d := range delays {
-		if d < 0 || d > mostDelay {
-			return fmt.Errorf("%v is not between 0 and %v", d, mostDelay)
+		if d < 0 || d > maxDelay {
+			return fmt.Errorf("%v is not between 0 and %v", d, maxDelay)
 		}
 	}
 	return nil

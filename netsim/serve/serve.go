@@ -50,8 +50,8 @@ const (
 	defaultPatience = 30 * time.Second
 	idleTime        = 5 * time.Minute
 	slowestBody     = 1 << 10 // bytes a second of a request's body, after the patience for its head
-	mostHead        = 64 << 10
-	mostStreams     = 250
+	maxHead         = 64 << 10
+	maxStreams      = 250
 	readFrame       = 32 << 10 // bytes of a frame of HTTP/2, at most
 )
 
@@ -115,7 +115,7 @@ func New(o Options) (*Server, error) {
 		Handler:           http.HandlerFunc(s.serveHTTP),
 		ReadHeaderTimeout: o.Patience,
 		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    mostHead,
+		MaxHeaderBytes:    maxHead,
 		ErrorLog:          o.Log,
 		ConnState:         stateOfHTTP1,
 		BaseContext:       func(net.Listener) context.Context { return s.until },
@@ -125,7 +125,7 @@ func New(o Options) (*Server, error) {
 	// callers decide the next stream. turns uses the priorities that browsers give. Otherwise a
 	// page would load as from an unusual server. The library also accepts a connection without its
 	// TLS layer, which gives access to a stream's number and offset.
-	s.h1of2 = &http.Server{MaxHeaderBytes: mostHead, ErrorLog: o.Log}
+	s.h1of2 = &http.Server{MaxHeaderBytes: maxHead, ErrorLog: o.Log}
 	if o.Authority != nil {
 		switch {
 		case o.HTTP1:
@@ -138,7 +138,7 @@ func New(o Options) (*Server, error) {
 	}
 	// See endings for the number of streams.
 	//lint:ignore SA1019 see above
-	s.h2 = &http2.Server{MaxConcurrentStreams: 2 * mostStreams, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
+	s.h2 = &http2.Server{MaxConcurrentStreams: 2 * maxStreams, MaxReadFrameSize: readFrame, IdleTimeout: idleTime}
 	// Its connections share the state of their own server, not the program's.
 	//lint:ignore SA1019 see above
 	if err := http2.ConfigureServer(s.h1of2, s.h2); err != nil {

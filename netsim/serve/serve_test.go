@@ -262,7 +262,7 @@ func TestNoMoreIsNotedThanThereIsRoomFor(t *testing.T) {
 	c, root := x.client(t, "http")
 	get(t, c, root+"/1")
 	x.mu.Lock()
-	x.headerBytes = mostHeaderBytes
+	x.headerBytes = maxHeaderBytes
 	x.mu.Unlock()
 	get(t, c, root+"/2"+strings.Repeat("x", 4*longURL))
 	_, es := x.settled(t, 2)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostWaiting is how many bytes may wait in the kernel to be sent, beside those that are on their
+// maxWaiting is how many bytes may wait in the kernel to be sent, beside those that are on their
 // way.
-const mostWaiting = 16 << 10
+const maxWaiting = 16 << 10
 
 // shallow makes the order of sending be decided as late as possible. A socket takes megabytes, and
 // more urgent data would come after them.
@@ -28,7 +28,7 @@ func (c *connection) shallow() {
 	}
 	var failed error
 	if err := raw.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, mostWaiting)
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxWaiting)
 	}); err != nil || failed != nil {
 		return // not TCP: as deep as it is
 	}

@@ -56,8 +56,8 @@ type precedence struct {
 
 const usual = 3 // urgency
 
-// mostEarly is of how many streams that have not begun priorities are kept.
-const mostEarly = mostStreams
+// maxEarly is of how many streams that have not begun priorities are kept.
+const maxEarly = maxStreams
 
 func newTurns() *turns { return &turns{streams: map[uint32]*turn{}, early: map[uint32]precedence{}} }
 
@@ -83,7 +83,7 @@ func (t *turns) updated(stream uint32, field string) {
 	switch s := t.streams[stream]; {
 	case s != nil:
 		s.precedence, s.told, s.fixed = p, true, true
-	case stream > t.highest && len(t.early) < mostEarly:
+	case stream > t.highest && len(t.early) < maxEarly:
 		t.early[stream] = p
 	}
 }

@@ -21,13 +21,13 @@ type Resource struct {
 
 // A gallery is 50 requests: the page, its style, its script and these.
 const (
-	galleryPictures                = 47
-	galleryColumns, galleryRows    = 10, 5
-	galleryTitle                   = galleryColumns*galleryRows - galleryPictures // cells of the first row
-	galleryPath, galleryEnd        = "/gallery/", ".png"
-	galleryWidth                   = 60     // pixels of a picture, before it is enlarged
-	leastPictureRows, pictureRows  = 12, 96 // of a picture: it is noise, so they are its bytes
-	galleryNoise, galleryLeastTone = 96, 112
+	galleryPictures              = 47
+	galleryColumns, galleryRows  = 10, 5
+	galleryTitle                 = galleryColumns*galleryRows - galleryPictures // cells of the first row
+	galleryPath, galleryEnd      = "/gallery/", ".png"
+	galleryWidth                 = 60     // pixels of a picture, before it is enlarged
+	minPictureRows, pictureRows  = 12, 96 // of a picture: it is noise, so they are its bytes
+	galleryNoise, galleryMinTone = 96, 112
 )
 
 // galleryPage waits for nothing but its resources: how long it takes is the network's.
@@ -56,10 +56,10 @@ var galleryFiles = sync.OnceValue(func() [][]byte {
 	for i := range galleryPictures {
 		noise := rand.New(rand.NewPCG(uint64(i), 0x6761_6c6c_6572_79)) // the letters of gallery
 		tone := color.RGBA{R: uint8(noise.UintN(48)), G: uint8(noise.UintN(48)), B: uint8(noise.UintN(48))}
-		m := image.NewRGBA(image.Rect(0, 0, galleryWidth, leastPictureRows+noise.IntN(pictureRows-leastPictureRows)))
+		m := image.NewRGBA(image.Rect(0, 0, galleryWidth, minPictureRows+noise.IntN(pictureRows-minPictureRows)))
 		for p := 0; p < len(m.Pix); p += 4 {
 			for k, c := range []uint8{tone.R, tone.G, tone.B} {
-				m.Pix[p+k] = galleryLeastTone + c + uint8(noise.UintN(galleryNoise))
+				m.Pix[p+k] = galleryMinTone + c + uint8(noise.UintN(galleryNoise))
 			}
 			m.Pix[p+3] = 255
 		}

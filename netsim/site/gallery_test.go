@@ -37,7 +37,7 @@ func TestGallery(t *testing.T) {
 		}
 		for y := range m.Bounds().Dy() {
 			for x := range m.Bounds().Dx() {
-				if r, g, b, a := m.At(x, y).RGBA(); min(r, g, b)>>8 < galleryLeastTone || a != 0xffff {
+				if r, g, b, a := m.At(x, y).RGBA(); min(r, g, b)>>8 < galleryMinTone || a != 0xffff {
 					t.Fatalf("pixel %d,%d is as dark as the ground", x, y)
 				}
 			}
