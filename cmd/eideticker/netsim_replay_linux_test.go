@@ -273,7 +273,7 @@ func replayedTo(t *testing.T, name string, a *replay.Archive, ours *serve.Author
 	t.Helper()
 	done := make(chan url.Values, 10)
 	r, err := replay.NewReplayer(a, replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: []string{"v*"}},
-		Determinism: &replay.Determinism{Seed: 4}, Told: func(a replay.Answer) {
+		Determinism: &replay.Determinism{Seed: 4}, OnAnswer: func(a replay.Answer) {
 			if u, err := url.Parse(a.URL); err == nil && u.Path == "/done" {
 				done <- u.Query()
 			}

@@ -23,9 +23,9 @@ func TestPumpAllocatesNothingPerFrame(t *testing.T) {
 	t.Run("watched", func(t *testing.T) {
 		r := recorderFor(t, &fakeSource{}, &tellingIdle{}, Options{})
 		w := newWatch(&onlooker{frame: func(*frame.Step) {}}, r.out, r.danger)
-		r.watching, r.at.lookout = w, w.newWatchPump(r.at)
+		r.watching, r.at.watchPump = w, w.newWatchPump(r.at)
 		pumpAllocates(t, r)
-		r.at.lookout.close()
+		r.at.watchPump.close()
 	})
 }
 

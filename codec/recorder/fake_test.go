@@ -177,8 +177,8 @@ func (f *fakeSink) Gap(g frame.Gap) error {
 	f.order = append(f.order, "gap")
 	return nil
 }
-func (f *fakeSink) Came(uint64, uint64, timeline.Time) {}
-func (f *fakeSink) Ahead([][]byte)                     {}
+func (f *fakeSink) Expect(uint64, uint64, timeline.Time) {}
+func (f *fakeSink) Ahead([][]byte)                       {}
 
 // Segment lets go of the frame before, as the real writer does.
 func (f *fakeSink) Segment(format frame.Format, _, _ int64) error {

@@ -126,7 +126,7 @@ func (p *pump) take(lease *ringbuf.Lease[frame.Meta]) error {
 		p.out.SetPressure(p.from.ring.Fill())
 	}
 	began := p.clock.Now()
-	watched, err := p.from.lookout.write(int(p.account.written)-1, lease, m)
+	watched, err := p.from.watchPump.write(int(p.account.written)-1, lease, m)
 	if !watched {
 		err = p.out.WriteFrame(lease.Bytes(), m, lease) // from here on the sink owns the lease, on errors too
 	}

@@ -59,7 +59,7 @@ func (r *recorder) record(ctx context.Context, src capture.Source) (Result, erro
 		err = r.run(ctx, src)
 	}
 	if a := &r.pump.account; a.any {
-		r.out.Came(a.first, a.next-1, r.pump.lastCame)
+		r.out.Expect(a.first, a.next-1, r.pump.lastCame)
 	}
 	closeErr := r.out.Close()
 	if closeErr != nil { // some taken frames are not on disk
@@ -184,7 +184,7 @@ func (r *recorder) change(info capture.Info) (writeErr, err error) {
 		r.failed()
 		return fmt.Errorf("store format: %w", err), nil
 	}
-	r.at.lookout.wait(true)
+	r.at.watchPump.wait(true)
 	if err := r.leave(); err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (r *rolling) Gap(g frame.Gap) error {
 func (r *rolling) Ahead(pixels [][]byte) { r.current.Ahead(pixels) }
 
 // Came is of no use here: if recording fails the parts are left as they are.
-func (r *rolling) Came(uint64, uint64, timeline.Time) {}
+func (r *rolling) Expect(uint64, uint64, timeline.Time) {}
 
 func (r *rolling) WriteFrame(pix []byte, m frame.Meta, owner recording.Owner) error {
 	return r.WriteFrameChange(pix, m, owner, nil)

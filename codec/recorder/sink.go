@@ -19,7 +19,7 @@ type sink interface {
 	Gap(g frame.Gap) error
 	Event(e timeline.Event) error
 	SetPressure(p float64)
-	Came(first, last uint64, until timeline.Time)
+	Expect(first, last uint64, until timeline.Time)
 	Stats() recording.Stats
 	Close() error
 }

@@ -22,7 +22,7 @@ type stage struct {
 	memory     *ringbuf.Memory
 	ring       *capture.Ring
 	reader     *ringbuf.Reader[frame.Meta]
-	lookout    *watchPump // nil: nobody watches
+	watchPump  *watchPump // nil: nobody watches
 
 	// Of the frames that were handed to the sink:
 	before      int // how many the stages before had
@@ -80,7 +80,7 @@ func (r *recorder) leave() error {
 		return nil
 	}
 	r.at = nil
-	s.lookout.wait(false)
+	s.watchPump.wait(false)
 	r.segments = append(r.segments, s.segment())
 	if u := s.use(); u.fuller(r.fullest) {
 		r.fullest = u
@@ -114,7 +114,7 @@ func (s *stage) use() ringUse {
 // run lets the source fill the ring and the pump empty it, until the source returns and the ring is
 // empty.
 func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr, sourceErr error) {
-	s.lookout = s.watching.newWatchPump(s)
+	s.watchPump = s.watching.newWatchPump(s)
 	var source errgroup.Group
 	source.Go(func() error {
 		defer s.ring.Close(nil)
@@ -125,7 +125,7 @@ func (s *stage) run(ctx context.Context, src capture.Source, p *pump) (writeErr,
 		return err
 	})
 	writeErr = p.run(s)
-	s.lookout.close()
+	s.watchPump.close()
 	return writeErr, source.Wait()
 }
 

@@ -38,7 +38,7 @@ func TestDiskFull(t *testing.T) {
 				t.Fatalf("limit %d: frame %d of %d was released %d times", limit, i, len(leases), n)
 			}
 		}
-		checkFull(t, tale, d, &came{last: uint64(len(leases) - 1), until: 1 << 60})
+		checkFull(t, tale, d, &expected{last: uint64(len(leases) - 1), until: 1 << 60})
 	}
 }
 
@@ -82,7 +82,7 @@ func writeUntilFull(t *testing.T, tale *tale, d *memDisk) (leases []*lease) {
 	return leases
 }
 
-func checkTail(t *testing.T, r *Reader, came *came) {
+func checkTail(t *testing.T, r *Reader, came *expected) {
 	t.Helper()
 	missing := came.last + 1 - uint64(r.Frames())
 	switch gaps := r.Gaps(); {
@@ -95,7 +95,7 @@ func checkTail(t *testing.T, r *Reader, came *came) {
 
 // checkFull repairs a recording that filled its disk, first without any room, then with some. Once
 // it is complete it accounts for all frames that came.
-func checkFull(t *testing.T, tale *tale, d *memDisk, came *came) {
+func checkFull(t *testing.T, tale *tale, d *memDisk, came *expected) {
 	t.Helper()
 	if len(d.b) < dataStart {
 		return

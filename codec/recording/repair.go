@@ -26,7 +26,7 @@ type RepairReport struct {
 // and appends an index.
 func Repair(path string) (RepairReport, error) { return repairFile(path, nil) }
 
-func repairFile(path string, came *came) (RepairReport, error) {
+func repairFile(path string, expected *expected) (RepairReport, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return RepairReport{}, fmt.Errorf("open recording: %w", err)
@@ -36,7 +36,7 @@ func repairFile(path string, came *came) (RepairReport, error) {
 	if err != nil {
 		return RepairReport{}, fmt.Errorf("open recording: %w", err)
 	}
-	rep, err := repair(&diskFile{File: f}, st.Size(), came)
+	rep, err := repair(&diskFile{File: f}, st.Size(), expected)
 	if err != nil {
 		return rep, fmt.Errorf("repair %s: %w", path, err)
 	}
@@ -50,9 +50,9 @@ type repairable interface {
 	Truncate(size int64) error
 }
 
-// repair ends a file. Frames of came that are not in the file are recorded as a gap. A nil came is
-// unknown.
-func repair(f repairable, size int64, came *came) (RepairReport, error) {
+// repair ends a file. Expected frames that are not in the file are recorded as a gap. They are
+// unknown if expected is nil.
+func repair(f repairable, size int64, expected *expected) (RepairReport, error) {
 	var rep RepairReport
 	r, err := newReader(f, size)
 	if err != nil {
@@ -89,7 +89,7 @@ func repair(f repairable, size int64, came *came) (RepairReport, error) {
 			return rep, fmt.Errorf("cut off %d bytes of an unfinished record: %w", size-end, err)
 		}
 	}
-	if err := r.appendEnd(f, end, came.notIn(r)); err != nil {
+	if err := r.appendEnd(f, end, expected.notIn(r)); err != nil {
 		rep.Notes = append(rep.Notes,
 			fmt.Sprintf("cannot append an index (%v); the recording opens more slowly and lacks the gap at its end", err))
 		if err := f.Truncate(end); err != nil {
@@ -160,14 +160,14 @@ func (r *Reader) appendEnd(f storage, end int64, tail *frame.Gap) error {
 	return c.finish()
 }
 
-// came says which frames were there to be recorded.
-type came struct {
+// expected has the frames that must be recorded.
+type expected struct {
 	first, last uint64        // sequence numbers
 	until       timeline.Time // when the last was on the screen
 }
 
 // notIn returns the gap at the end of a file that holds not all of them, or nil.
-func (c *came) notIn(r *Reader) *frame.Gap {
+func (c *expected) notIn(r *Reader) *frame.Gap {
 	if c == nil || len(r.segments) == 0 {
 		return nil
 	}

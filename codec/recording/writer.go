@@ -67,7 +67,7 @@ type Writer struct {
 	mu       sync.Mutex // planning; held while the disk is waited for
 	closed   bool
 	closeErr error
-	came     *came // nil: not told
+	expected *expected // nil: unknown
 	layout   *frame.Layout
 	encoder  *rowdelta.Encoder
 	prev     *pixels
@@ -491,13 +491,13 @@ func (w *Writer) value(t recordType, e *timeline.Event) {
 	w.ordered <- j
 }
 
-// Came sets the numbers of the first and last frame that had to be recorded, and the end of their
+// Expect sets the numbers of the first and last frame that must be recorded, and the end of their
 // time. Call it before Close. It matters after a disk error: frames that the file does not hold are
 // then recorded as a last gap, if it has room for one.
-func (w *Writer) Came(first, last uint64, until timeline.Time) {
+func (w *Writer) Expect(first, last uint64, until timeline.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.came = &came{first, last, until}
+	w.expected = &expected{first, last, until}
 }
 
 // Close ends the recording and waits until all of it is on disk. It is idempotent and returns the
@@ -521,7 +521,7 @@ func (w *Writer) Close() error {
 		err = fmt.Errorf("close recording: %w", cerr)
 	}
 	if err != nil && w.path != "" {
-		if _, rerr := repairFile(w.path, w.came); rerr != nil {
+		if _, rerr := repairFile(w.path, w.expected); rerr != nil {
 			err = fmt.Errorf("%w (and the torn end could not be cut off: %v)", err, rerr)
 		}
 	}

@@ -130,7 +130,7 @@ func startBrowser(ctx context.Context, kind kind, path string, o BrowserOptions)
 	}
 	environment := append(b.profile.environment(display), kind.environment...)
 	b.version = version(ctx, path, environment)
-	left := newStrewn(sharedMemory)
+	left := newLeftovers(sharedMemory)
 	cmd := exec.Command(path, kind.arguments(b.profile.dir, s.width, s.height, o)...)
 	cmd.Env = environment
 	cmd.Dir = b.profile.dir

@@ -212,7 +212,7 @@ func TestReplayLedger(t *testing.T) {
 	a := archiveOf(one("GET", "http://a.test/app/main.js?v=1", 200, "12345"),
 		one("GET", "http://a.test/style.css", 200, "1234567890"), one("GET", "http://b.test/", 200, ""))
 	var told []Answer
-	r, c := replayed(t, a, ReplayerOptions{Told: func(a Answer) { told = append(told, a) }})
+	r, c := replayed(t, a, ReplayerOptions{OnAnswer: func(a Answer) { told = append(told, a) }})
 	for _, address := range []string{"http://a.test/app/main.js?v=2", "http://a.test/app/main.js?v=2",
 		"http://a.test/app/other.js", "http://c.test/", "http://a.test/app/main.js?v=1"} {
 		get(t, c, "GET", address, "")

@@ -28,9 +28,9 @@ type RecorderOptions struct {
 	Memory   int64          // of bodies that are on their way at once; 0: 512 MiB
 	// Dial is how sites are reached; nil: as the machine does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Told is called for each exchange once it has ended. why is the reason why it was not kept, or
+	// OnExchange is called for each exchange once it has ended. why is the reason why it was not kept, or
 	// "". It may be called from several goroutines at once. May be nil.
-	Told func(e *Exchange, why string)
+	OnExchange func(e *Exchange, why string)
 }
 
 // Recorder passes requests on to their sites, and records the messages. The device does not wait
@@ -454,8 +454,8 @@ func (x *passing) keep() {
 		why = sentence(err.Error())
 	}
 	x.r.count(e, err)
-	if x.r.options.Told != nil {
-		x.r.options.Told(e, why)
+	if x.r.options.OnExchange != nil {
+		x.r.options.OnExchange(e, why)
 	}
 }
 

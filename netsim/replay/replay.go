@@ -26,9 +26,9 @@ type ReplayerOptions struct {
 	// KeepDates leaves Date, Expires and the ends of cookies as they were recorded. Otherwise they
 	// are moved by the time since then, so that fresh responses stay fresh.
 	KeepDates bool
-	// Told is called for each request once it was answered. It may be called from several
+	// OnAnswer is called for each request once it was answered. It may be called from several
 	// goroutines at once. May be nil.
-	Told func(Answer)
+	OnAnswer func(Answer)
 }
 
 // Answer is what became of a request.
@@ -106,8 +106,8 @@ func (r *Replayer) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	answer := Answer{Method: in.Method, Began: clock.Now()}
 	defer func() {
 		r.ledger.add(&answer)
-		if r.options.Told != nil {
-			r.options.Told(answer)
+		if r.options.OnAnswer != nil {
+			r.options.OnAnswer(answer)
 		}
 	}()
 	to, err := target(in)

@@ -122,7 +122,7 @@ func record(t testing.TB, o RecorderOptions) *recording {
 		t.Fatal(err)
 	}
 	o.To = r.writer
-	o.Told = func(e *Exchange, _ string) { r.told.Lock(); r.all = append(r.all, *e); r.told.Unlock() }
+	o.OnExchange = func(e *Exchange, _ string) { r.told.Lock(); r.all = append(r.all, *e); r.told.Unlock() }
 	r.Recorder = NewRecorder(o)
 	t.Cleanup(r.Close)
 	r.stage = newStage(t, r.Recorder, r.ConnContext)

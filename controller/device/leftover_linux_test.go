@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestStrewnSharedMemory: what a killed browser has left goes; what was there before, what somebody
+// TestLeftoverSharedMemory: what a killed browser has left goes; what was there before, what somebody
 // has open, and what has another name stays.
-func TestStrewnSharedMemory(t *testing.T) {
+func TestLeftoverSharedMemory(t *testing.T) {
 	dir := t.TempDir()
 	create := func(name string) *os.File {
 		f, err := os.Create(filepath.Join(dir, name))
@@ -24,7 +24,7 @@ func TestStrewnSharedMemory(t *testing.T) {
 		}
 	}
 	leave(".org.chromium.Chromium.before")
-	s := newStrewn(dir)
+	s := newLeftovers(dir)
 	leave(".org.chromium.Chromium.left")
 	leave("org.mozilla.ipc.1.2")
 	leave("something.else")
@@ -43,5 +43,5 @@ func TestStrewnSharedMemory(t *testing.T) {
 		names, want) {
 		t.Errorf("%q are there, want %q", names, want)
 	}
-	newStrewn(filepath.Join(dir, "missing")).remove()
+	newLeftovers(filepath.Join(dir, "missing")).remove()
 }

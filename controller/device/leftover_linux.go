@@ -18,14 +18,14 @@ func sharedPrefixes() []string {
 	return []string{".org.chromium.Chromium.", "org.chromium.Chromium.", "org.mozilla.ipc."}
 }
 
-// strewn is what browsers of this user had left in a folder before one of ours began.
-type strewn struct {
+// leftovers is what browsers of this user had left in a folder before one of ours began.
+type leftovers struct {
 	dir    string
 	before map[string]bool
 }
 
-func newStrewn(dir string) strewn {
-	s := strewn{dir, map[string]bool{}}
+func newLeftovers(dir string) leftovers {
+	s := leftovers{dir, map[string]bool{}}
 	for _, name := range shared(dir) {
 		s.before[name] = true
 	}
@@ -58,7 +58,7 @@ func ofThisUser(path string) bool {
 
 // remove takes away what has come since and nobody has open. What another browser of this user has
 // is open, or will be gone at the second look.
-func (s strewn) remove() {
+func (s leftovers) remove() {
 	left := s.unheld()
 	if len(left) == 0 {
 		return
@@ -73,7 +73,7 @@ func (s strewn) remove() {
 }
 
 // unheld are the names that have come since and that no process has open.
-func (s strewn) unheld() map[string]bool {
+func (s leftovers) unheld() map[string]bool {
 	left := map[string]bool{}
 	for _, name := range shared(s.dir) {
 		if !s.before[name] {
