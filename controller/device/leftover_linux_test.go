@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLeftoverSharedMemory: what a killed browser has left goes; what was there before, what somebody
+// TestLeftoverSharedMemory: leftovers of a killed browser go; what was there before, what somebody
 // has open, and what has another name stays.
 func TestLeftoverSharedMemory(t *testing.T) {
 	dir := t.TempDir()

@@ -28,7 +28,7 @@ type RecorderOptions struct {
 	Memory   int64          // of bodies that are on their way at once; 0: 512 MiB
 	// Dial is how sites are reached; nil: as the machine does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// OnExchange is called for each exchange once it has ended. why is the reason why it was not kept, or
+	// OnExchange is called for each exchange at its end. why is the reason why it was not kept, or
 	// "". It may be called from several goroutines at once. May be nil.
 	OnExchange func(e *Exchange, why string)
 }
