@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// check finds what is missing from a setup.
+// check returns an error for a missing part of a setup.
 func (r *run) check() error {
 	if r.Input == nil && needsInput(r.Test.Steps) {
 		return fmt.Errorf("test %s sends input, and the device has none: %w", r.Test.Name, errors.ErrUnsupported)

@@ -1,33 +1,31 @@
-// Package controller runs one test on one device, the way a user would: it has the browser started,
-// does the test's steps through an input driver, waits for what the screen shows, and says when
-// what was done was done.
+// Package controller runs one test on one device, like a user. It starts the browser, executes the
+// test's steps through an input driver, waits for pixels on the screen, and reports the times of
+// its actions.
 //
-// Place in the flow: beside a recording. Whoever records calls [Run] with a [Setup] while frames
-// are being stored; the events that Run emits go into the same file, on the same clock. What is
-// waited for is waited for on pixels ([Screen]), never on what a page says of itself. Repeats, in
-// blocks of random order, are a [Plan].
+// The caller records the screen and calls [Run] with a [Setup] meanwhile. The events of Run go into
+// the same file, on the same clock. Run waits for pixels ([Screen]), never for a page's own report.
+// Repeats, in blocks of random order, are a [Plan].
 //
-// # The way of a run
+// # Phases of a run
 //
-//  1. Green. A page that has markers draws its own; before any other the rig has a page of its own
-//     drawn that is green, or, where the test starts the browser itself, the empty screen. Where
-//     the green was seen is the content's area.
-//  2. The content begins: when the page takes its green away, or with the command that goes to the
+//  1. Green. A page with markers draws its own. Before other pages, the rig shows a green page. If
+//     the test starts the browser itself, the rig shows the empty screen in green. The green's
+//     place is the content's area.
+//  2. The content begins: when the page removes its green, or with the command that goes to the
 //     address. That command is an event of kind [Navigation] or [Launching], the T0 of load
 //     figures.
-//  3. Steps, one after another. Each action is an event of package input; one that asks for an
-//     answer is an event of kind [Asked] too.
-//  4. The end, as the test has it: the page's red; or a stillness, an event, a time, and red that
-//     the rig shows after it.
+//  3. Steps, one after another. Each action is an event of package input. An action that expects an
+//     answer is also an event of kind [Asked].
+//  4. The end, as the test defines it. It is the page's red, or a stillness, an event or a time,
+//     and then a red from the rig.
 //
 // # Failure
 //
-// Everything has a limit of time. A run that does not get on ends with an error that says what was
-// waited for and what was seen last; what is held down is lifted. Whoever records keeps what was
-// recorded.
+// Every phase has a time limit. A run that stops ends with an error that names the awaited
+// condition and the last seen state. Held keys and fingers are lifted. The caller keeps its
+// recording.
 //
 // # Ownership
 //
-// Run owns its goroutines, which end before it returns. Screen, browser and driver stay the
-// caller's.
+// Run owns its goroutines, which end before it returns. The caller owns screen, browser and driver.
 package controller

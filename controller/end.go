@@ -22,7 +22,7 @@ func (r *run) end(ctx context.Context, started timeline.Time) error {
 		return nil
 	}
 	if r.Painter == nil {
-		return fmt.Errorf("the test ends without a red of its own, and there is no way to show one on this device: %w",
+		return fmt.Errorf("the test ends without a red, and this device cannot show one: %w",
 			errors.ErrUnsupported)
 	}
 	if err := r.Painter.Red(ctx); err != nil {
@@ -42,8 +42,8 @@ func (r *run) contentEnd(ctx context.Context, started timeline.Time) (red bool, 
 	isRed := Condition{Kind: Red, Region: r.played.Area}
 	switch sync := r.Test.Sync; {
 	case sync.Still > 0:
-		// What was still before the content began, or while a step waited, does not count: a page
-		// that takes its time to begin is no page that has ended.
+		// Stillness before the content began, or while a step waited, does not count: a page that
+		// begins late has not ended.
 		which, seen, err := r.awaitAny(ctx, limit, Condition{Kind: Still, Region: r.played.Area, For: sync.Still,
 			Since: r.Clock.Now()}, isRed)
 		if err != nil {

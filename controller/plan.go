@@ -14,9 +14,9 @@ type Turn struct {
 	WarmUp  bool
 }
 
-// Plan is the order of the runs of a set: blocks, in each of which every variant has one turn, in
-// random order. So what drifts while a set is made, a temperature, a neighbour's load, meets all
-// variants alike, and no variant is always the first.
+// Plan is the order of the runs of a set. It has blocks, in each of which every variant has one
+// turn, in random order. So a drift during a set, such as temperature or load, affects all variants
+// alike. No variant is always the first.
 type Plan struct {
 	Variants int
 	WarmUps  int // blocks that do not count, before the others

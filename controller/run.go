@@ -67,7 +67,7 @@ type Gestures interface {
 	Script(text string, area frame.Region) ([]input.Timed, error)
 }
 
-// Played is what a run came to. What is known is valid on an error too.
+// Played is the result of a run. Its known parts are valid on an error too.
 type Played struct {
 	Area    frame.Region // of the content
 	Began   bool         // the content was seen to begin
@@ -90,8 +90,8 @@ const (
 	greenTimeout = 90 * time.Second // a browser that starts on a busy machine
 	greenHeld    = 500 * time.Millisecond
 	redTimeout   = 15 * time.Second
-	// toldTimeout is how long it may take to tell the browser to start, or to go somewhere, with
-	// all that this needs.
+	// toldTimeout bounds the time to start the browser, or to go to an address, with everything
+	// that this needs.
 	toldTimeout = 5 * time.Minute
 	// redTail is for how long red stands after it was seen, so that the recording holds enough of
 	// it.
@@ -126,8 +126,7 @@ func (r *run) play(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	// The end of a test that is a time is not meant to be cut short by the limit for those that do
-	// not end.
+	// If a test ends after a time, the limit for endless tests must not cut it short.
 	limit := r.Test.Sync.Limit + r.limit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the test did not end within %v", limit))
 	defer cancel()
@@ -150,8 +149,8 @@ func (r *run) limit() time.Duration {
 	return r.Test.Timeout
 }
 
-// begin goes from nothing to the content's first change, or, where the test's own steps begin it,
-// to a held green.
+// begin runs until the content's first change. If the test's own steps begin the content, it runs
+// until a held green.
 func (r *run) begin(ctx context.Context) error {
 	switch {
 	case r.launches():
@@ -177,7 +176,7 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 		if r.loads() {
-			return nil // what is to be loaded, and when, the steps say
+			return nil // the steps load the content
 		}
 		if err := r.load(ctx, r.Address); err != nil {
 			return err
@@ -288,7 +287,7 @@ func (r *run) awaitAny(ctx context.Context, limit time.Duration, any ...Conditio
 
 var errNotSeen = errors.New("not seen")
 
-// UnseenError says that what was waited for did not show.
+// UnseenError means that the awaited condition did not appear.
 type UnseenError struct {
 	Waited string
 	For    time.Duration

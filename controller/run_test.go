@@ -39,8 +39,8 @@ func TestPageWithMarkers(t *testing.T) {
 	})
 }
 
-// TestBrowserThatIsDeaf: a device that never comes back from what its browser was told ends the
-// run, and it is said what that was.
+// TestBrowserThatIsDeaf: a device whose command to the browser never returns ends the run. The
+// error names the command.
 func TestBrowserThatIsDeaf(t *testing.T) {
 	for deaf, want := range map[string]string{
 		"launch": "start the browser: the device did not take within 5m0s what it was told: start http://green/",
@@ -225,7 +225,7 @@ func TestFailures(t *testing.T) {
 			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}},
 			"red was sent to the screen: waited 15s for red", ""},
 		"no way to show red": {func(w *world, _ func()) { w.launched, w.noPainter = never, true },
-			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}}, "no way to show one", ""},
+			&suite.Test{Name: "e", Page: "/x", Sync: suite.Sync{Limit: time.Second}}, "cannot show one", ""},
 		"driver fails": {func(w *world, _ func()) { w.launched, w.fails["do"] = never, errTest }, marked(tap),
 			"step tap in line 7: after 0s: of the test", ""},
 		"browser crashes": {func(w *world, _ func()) { w.launched = crash(2*time.Second + 50*time.Millisecond) },
@@ -330,8 +330,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A line is changed where it stands among the steps, and the recording is told; what cannot be
-// changed ends the run.
+// A link changes with the step that changes it, and the recording has an event. A link that cannot
+// be changed ends the run.
 func TestLineIsChanged(t *testing.T) {
 	for want, tc := range map[string]struct {
 		network suite.Network

@@ -18,7 +18,7 @@ type Screen interface {
 	Await(ctx context.Context, looking func(), any ...Condition) (which int, seen Seen, err error)
 }
 
-// Condition is what is waited for. Frames that were sampled before Since do not count.
+// Condition is an awaited condition. Frames that were sampled before Since do not count.
 type Condition struct {
 	Kind   Kind
 	Region frame.Region  // of the screen; zero: all of it
@@ -30,8 +30,8 @@ type Condition struct {
 // Kind is a kind of condition.
 type Kind uint8
 
-// The conditions. Green and red are those of the sync markers, by chroma, and full where at least
-// 99 % of the region have the colour.
+// The conditions. Green and red are those of the sync markers, by chroma. They are full if at least
+// 99 % of the region has the colour.
 const (
 	Green   Kind = iota + 1 // a green is held, wherever it is; Seen.Region says where
 	NoGreen                 // the region is not full of green any more
@@ -41,7 +41,7 @@ const (
 	Still                   // no frame differs from the one before in the region for so long
 )
 
-// String says what is waited for, as it stands after "waited for".
+// String returns the text of the condition after "waited for".
 func (c Condition) String() string {
 	where := ""
 	if c.Region != (frame.Region{}) {

@@ -49,8 +49,8 @@ func (r *run) steps(ctx context.Context, all []suite.Step) error {
 	return nil
 }
 
-// changeAfter returns the wait for a change that follows an input. What is waited for may be there
-// before the input has been let go of, so it is looked for from the input on.
+// changeAfter returns the wait for a change that follows an input. The change may come before the
+// input has ended, so it is awaited from the input on.
 func changeAfter(all []suite.Step, i int) (suite.Wait, bool) {
 	if i+1 >= len(all) || !needsInput(all[i:i+1]) {
 		return suite.Wait{}, false
@@ -209,8 +209,8 @@ func (r *run) pingOnce(ctx context.Context, do suite.Step, c Condition, limit ti
 	return asked, nil
 }
 
-// respond does an input action and waits for what it brings about, which is looked for from just
-// before the action's last press on: the answer may be there before the action has ended.
+// respond executes an input action and waits for its effect, from just before the action's last
+// press on. The effect may come before the action has ended.
 func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time.Duration) (asked timeline.Interval,
 	seen Seen, err error) {
 	timed, err := r.prepare(s)
@@ -233,7 +233,7 @@ func (r *run) respond(ctx context.Context, s suite.Step, c Condition, limit time
 			acted <- nil
 			return
 		}
-		// Not the context that ends with the wait: what was begun is done to its end.
+		// Not the context that ends with the wait: an action that has begun is completed.
 		var err error
 		if asked, err = r.do(ctx, start, timed[at:]); err != nil {
 			cancel(err)
@@ -344,7 +344,7 @@ func (r *run) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Input.Release(ctx); err != nil && !errors.Is(err, input.ErrGone) {
-		return fmt.Errorf("lift what is held down: %w", err)
+		return fmt.Errorf("lift held keys and fingers: %w", err)
 	}
 	return nil
 }

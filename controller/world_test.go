@@ -20,14 +20,14 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// world is a device of tests, and all that is around it: what its screen shows follows from what is
-// done to it. It lives in a bubble of synctest.
+// world is a device of tests and its environment: its actions determine the content of its screen.
+// It is in a bubble of synctest.
 type world struct {
 	start time.Time
 	over  chan struct{}
 
 	mu     sync.Mutex
-	shows  string // "green", "red", "" for black, or any other word for content
+	shows  string // "green", "red" or "" for black; any other word for content
 	paint  int    // how often it has changed
 	events []timeline.Event
 	did    []string // by the driver, in order

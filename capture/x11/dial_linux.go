@@ -80,7 +80,7 @@ func connect(a display.Address) (*connection, error) {
 	c := &connection{Conn: x, net: socket, setup: xproto.Setup(x)}
 	if a.Screen >= len(c.setup.Roots) {
 		c.close()
-		return nil, fmt.Errorf("display :%s has %d screens, not screen %d", a.Number, len(c.setup.Roots),
+		return nil, fmt.Errorf("display :%s has %d screens, no screen %d", a.Number, len(c.setup.Roots),
 			a.Screen)
 	}
 	c.screen = &c.setup.Roots[a.Screen]

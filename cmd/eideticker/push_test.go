@@ -260,7 +260,7 @@ func TestPushAndPullRefused(t *testing.T) {
 		"no run":           {[]string{"push", base + "/nothing"}, exitFailure, "nothing"},
 		"a folder without": {[]string{"push", t.TempDir()}, exitFailure, "run.json"},
 		"a damaged one":    {[]string{"push", damaged}, exitFailure, "recording.eid"},
-		"no such run":      {[]string{"pull", "20240229-201530-x-aaaa", "-o", none}, exitFailure, "no such run"},
+		"no such run":      {[]string{"pull", "20240229-201530-x-aaaa", "-o", none}, exitFailure, "unknown run"},
 		"no ID":            {[]string{"pull", "../etc", "-o", none}, exitUsage, "not the ID"},
 		"a wrong token":    {[]string{"push", good, "--token-file", wrong}, exitFailure, "token"},
 		"a token that's no": {[]string{"push", good, "--token-file", filepath.Join(base, "no-file")}, exitFailure,

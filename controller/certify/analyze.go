@@ -25,9 +25,9 @@ func analyzeFile(ctx context.Context, path string) (*Report, error) {
 	return rep, nil
 }
 
-// analyzeRecording reports how a path changed the pictures in a recording of [Run]. The error is
-// about a recording that cannot be judged at all; a path that shows nothing of what was played
-// fails in the report.
+// analyzeRecording reports how a path changed the pictures in a recording made by [Run]. It returns an error
+// for a recording that cannot be judged at all. A path that shows none of the played pictures fails
+// in the report.
 func analyzeRecording(ctx context.Context, r *recording.Reader) (*Report, error) {
 	e, err := readEvidence(r)
 	if err != nil {
@@ -55,7 +55,7 @@ func analyzeRecording(ctx context.Context, r *recording.Reader) (*Report, error)
 	return rep, nil
 }
 
-// mode describes what was played and what it was recorded as.
+// mode describes the played signal and the recorded one.
 func (e *evidence) mode() PlayedMode {
 	f := e.segment.Layout.Format
 	return PlayedMode{
@@ -163,7 +163,7 @@ func (q *palette) add(p *pixels) {
 	}
 }
 
-// means returns the patches that could be seen: what was sent and what came.
+// means returns the visible patches: the sent and the received colours.
 func (q *palette) means() (sent []rgb, came []colourF) {
 	for i, ok := range q.ok {
 		if !ok {

@@ -22,7 +22,7 @@ import (
 // certificateVersion is the version of the certificate's JSON.
 const certificateVersion = 1
 
-// Certificate says what was found out about a device in one mode.
+// Certificate is the result for a device in one mode.
 type Certificate struct {
 	Version int       `json:"version"`
 	Date    time.Time `json:"date"`
@@ -33,9 +33,9 @@ type Certificate struct {
 	Report  *Report   `json:"report"`
 }
 
-// Device is what a certificate speaks of. A capture card is known by what its driver says, so that
-// it is the same under another /dev/videoN; what lies before it (cable, adapter) is not known and
-// belongs to whoever files the certificate.
+// Device is the device of a certificate. A capture card is identified by its driver's data, so that
+// it is the same under another /dev/videoN. The parts before it (cable, adapter) are unknown. The
+// user who files the certificate may name them.
 type Device struct {
 	Kind   string `json:"kind"` // the URI's scheme
 	Path   string `json:"path"` // what follows it
@@ -180,8 +180,8 @@ func (c Certificate) fileName() string {
 		m.PixelFormat, hex.EncodeToString(sum[:4]))
 }
 
-// Probe makes the folder and finds out whether a certificate can be kept in it, so that nothing is
-// played in vain.
+// Probe makes the folder and checks that a certificate can be stored in it, before any picture is
+// played.
 func (s Store) Probe() error {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return fmt.Errorf("no certificate can be kept: %w", err)
@@ -206,8 +206,8 @@ type Filed struct {
 // maxCertificate bounds a file that is read as a certificate.
 const maxCertificate = 1 << 20
 
-// all returns the store's certificates, the newest first. A folder that is missing has none; files
-// that are no certificates are left out.
+// all returns the store's certificates, the newest first. A missing folder has none. Files that are
+// not certificates are left out.
 func (s Store) all() ([]Filed, error) {
 	names, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -299,7 +299,7 @@ type Standing struct {
 	SHA256    string    `json:"sha256,omitempty"` // of the file
 	// Delay of the path, where the certificate bounds it and has not failed.
 	Delay *analyze.PathDelay `json:"delay,omitempty"`
-	// Why there is no certificate, if there is none.
+	// Why is the reason if the certificate is missing.
 	Why string `json:"why,omitempty"`
 }
 
@@ -322,8 +322,8 @@ func Needed(info capture.Info) bool {
 	return kind == "v4l2" || kind == "x11"
 }
 
-// standingOf says whether a source is certified in its mode. What goes wrong on the way leaves it
-// uncertified, and says so.
+// standingOf reports whether a source is certified in its mode. An error leaves it uncertified,
+// with the reason.
 func (s Store) standingOf(info capture.Info) Standing {
 	d, m := identify(info)
 	f, ok, others, err := s.find(d, m)

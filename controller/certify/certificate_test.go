@@ -148,8 +148,8 @@ func TestStoreIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestDelayIsOnRecord: a recording's metadata tells the delay of its path, if the certificate
-// bounds it and has not failed; and what is no delay is not believed.
+// TestDelayIsOnRecord: a recording's metadata has the delay of its path, if a valid certificate
+// bounds it. An invalid delay is ignored.
 func TestDelayIsOnRecord(t *testing.T) {
 	info := card(t, "/dev/video0", "usb-1", 720)
 	measured := Delay{MinLow: 28e6, MinHigh: 31e6, MedianLow: 30e6, MedianTop: 34e6, MaxLow: 33e6, MaxHigh: 35e6}

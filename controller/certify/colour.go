@@ -10,15 +10,16 @@ import (
 
 // Colour is what the path does to colours, found by trying everything that paths are known to do.
 type Colour struct {
-	Range    string `json:"range"`    // kept, compressed (full shown as limited), expanded (clipped), compressed twice
+	// kept, compressed (full shown as limited), expanded (clipped) or compressed twice
+	Range    string `json:"range"`
 	Channels string `json:"channels"` // "rgb" as sent, or the order in which they came: "bgr"
 	ChromaUV string `json:"chroma"`   // kept, swapped
 	Matrix   string `json:"matrix"`   // kept, or "bt601 read as bt709" and the reverse
-	Known    bool   `json:"known"`    // the four together explain what came
+	Known    bool   `json:"known"`    // the four together explain the received colours
 	// MeanError and MaxError are how far flat patches are from what the four say, in sample values.
 	MeanError float64 `json:"mean_error"`
 	MaxError  float64 `json:"max_error"`
-	Worst     string  `json:"worst_patch,omitempty"` // what was sent and what came
+	Worst     string  `json:"worst_patch,omitempty"` // the sent and the received colour
 }
 
 // Values of Colour's fields.
@@ -33,7 +34,7 @@ const (
 	bt709as601      = "bt709 read as bt601"
 )
 
-// unchanged reports whether colours are what was sent.
+// unchanged reports whether the colours equal the sent ones.
 func (c Colour) unchanged() bool { return c.Known && c.changes() == 0 }
 
 func (c Colour) changes() int {
@@ -138,8 +139,8 @@ func judgeColour(sent []rgb, came []colourF, f frame.Format) Colour {
 	return best
 }
 
-// judgeLuma is judgeColour for a format that holds no colour: only the range can be told, by the
-// luma of what was sent.
+// judgeLuma is judgeColour for a format without colour. Only the range can be found, from the luma
+// of the sent colours.
 func judgeLuma(sent []rgb, came []colourF) Colour {
 	var best Colour
 	bestScore := math.Inf(1)

@@ -39,10 +39,10 @@ func (b bounds) far(d time.Duration) time.Duration {
 	return 0
 }
 
-// likely is the stretch without what lies more than a quarter of a period from its middle, where
-// the output is clocked by the signal: a delay at the edge of a wide stretch is possible, but would
-// explain a frame that the middle does not only by an accident. Outputs without such a clock move
-// through all phases, which leaves the stretch narrow, and all of it counts.
+// likely is the interval without its parts that are more than a quarter of a period from its
+// middle, if the signal clocks the output. A delay at the edge of a wide interval is possible. But
+// it would explain a frame that the middle does not only by accident. Outputs without such a clock
+// move through all phases, which leaves the interval narrow, and all of it counts.
 func (e *evidence) likely(b bounds) bounds {
 	if !e.played.Clocked {
 		return b
@@ -116,12 +116,12 @@ func agree(all []bounds) bounds {
 
 // settleOn returns the delays that explain most of the frames.
 //
-// A signal that is sampled at its own rate is at every frame in the same place between two
-// pictures. Each frame then bounds the delay to the same whole period, and a frame that shows the
-// picture before to the period next to that: a delay just between the two would explain both,
-// though it is the least likely of all. So bounds are narrowed from both ends at first, which
-// leaves the majority's; and only with those that agree with it in the middle is the delay then
-// bounded as closely as it can be.
+// A signal that is sampled at its own rate has every frame at the same place between two pictures.
+// Each frame then bounds the delay to the same whole period. A frame that shows the previous
+// picture bounds it to the next period. A delay just between the two would explain both, though it
+// is the least likely of all. So bounds are first narrowed from both ends, which leaves the
+// majority's. Then the delay is bounded as closely as possible, with only those that agree with it
+// in the middle.
 func settleOn(all []bounds, margin time.Duration) bounds {
 	narrow := make([]bounds, len(all))
 	for i, b := range all {
@@ -161,7 +161,7 @@ func around(all []bounds, margin time.Duration) (centred, past []bounds) {
 			continue
 		}
 		centred = append(centred, settleOn(all[max(0, i-window):min(len(all), i+window+1)], margin))
-		if i < window { // too little past: what comes next is as good
+		if i < window { // too little history: the next delay is as good
 			past = append(past, settleOn(all[:min(len(all), 2*window)], margin))
 			continue
 		}
@@ -210,7 +210,7 @@ func (e *evidence) measureDelay(centred []bounds, good []bool) Delay {
 	if v := lows[last] - highs[0]; v > e.slack {
 		d.Varies = v.Nanoseconds()
 	}
-	// the bounds may touch, what lies between them does not
+	// the bounds may touch, their middles do not
 	if v := slices.Max(mids) - slices.Min(mids); v > e.period/2 {
 		d.Varies = max(d.Varies, v.Nanoseconds())
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Detail is how much of the finest detail comes through: the contrast between neighbours one pixel
-// apart, as a share of what was sent. It is measured where a pixel of the picture is a pixel of the
+// Detail is how much of the finest detail survives: the contrast between neighbours one pixel
+// apart, as a share of the sent one. It is measured where a pixel of the picture is a pixel of the
 // frame.
 type Detail struct {
 	Judged      bool    `json:"judged"`
@@ -22,15 +22,14 @@ type Detail struct {
 	ChromaColumns2 float64 `json:"chroma_columns_2px"`
 	ChromaColumns4 float64 `json:"chroma_columns_4px"`
 	ChromaJudged   bool    `json:"chroma_judged"`
-	// 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1, none; empty if not judged, or none of these
+	// 4:4:4, 4:2:2, 4:2:0; 4:4:0, 4:1:1, none; empty if not judged, or none of these
 	Chroma string `json:"chroma"`
-	// Steps of grey of the 256 lie in the frame. Levels is how many of them, and of the channel
-	// with the fewest, are told apart.
+	// Steps is the number of the 256 grey steps inside the frame. Levels is how many of them are
+	// distinct, in grey and in the channel with the fewest.
 	Steps         int `json:"grey_steps"`
 	Levels        int `json:"grey_levels"`
 	ChannelLevels int `json:"channel_levels"`
-	// Clipped is how many steps at the dark and at the light end are as dark or as light as the
-	// outermost.
+	// Clipped is how many steps at the dark and at the light end equal the outermost one.
 	Clipped [2]int `json:"clipped_steps"`
 	// Dither says that steps which were sent flat are mixed of two values.
 	Dither bool `json:"dither"`
@@ -49,7 +48,7 @@ func newPixels(rgba *frame.Converter, f frame.Format) *pixels {
 	return &pixels{rgba: rgba, row: make([]byte, f.Width*4)}
 }
 
-// each calls f for every pixel of a rectangle that lies in the frame.
+// each calls f for every pixel of a rectangle inside the frame.
 func (p *pixels) each(r image.Rectangle, f func(x, y int, c colourF)) {
 	for y := r.Min.Y; y < r.Max.Y; y++ {
 		row := p.row[:r.Dx()*4]
@@ -82,9 +81,9 @@ func (p *pixels) flat(r image.Rectangle) (mean colourF, spread float64, ok bool)
 	return mean, spread, true
 }
 
-// contrast returns the difference between the means of two kinds of pixels, as a share of most.
-// Pixels are told apart by their place in the picture, value is what of them is compared. It is not
-// ok where too little of the rectangle is there.
+// contrast returns the difference between the means of two kinds of pixels, as a share of most. The
+// pixel's place in the picture determines its kind. value is the compared property. ok is false if
+// too little of the rectangle is visible.
 func (p *pixels) contrast(r image.Rectangle, shift image.Point, most float64, first func(x, y int) bool,
 	value func(c colourF) float64) (share float64, ok bool) {
 	var sum, n [2]float64
@@ -136,7 +135,7 @@ func (e *evidence) measureDetail(p *pixels, at placement, white float64) Detail 
 	measure(&d.LumaChecker, &d.Judged, lumaChecker, white, checker, luma)
 	measure(&d.ChromaColumns, &d.ChromaJudged, chromaColumns, 2*white, columns, chroma)
 	measure(&d.ChromaRows, &d.ChromaJudged, chromaRows, 2*white, rows, chroma)
-	coarse := true // columns of several pixels tell apart only what is not 4:4:4
+	coarse := true // columns of several pixels only reveal a format that is not 4:4:4
 	measure(&d.ChromaColumns2, &coarse, chromaColumns2, 2*white, columns2, chroma)
 	measure(&d.ChromaColumns4, &coarse, chromaColumns4, 2*white, columns4, chroma)
 	d.ChromaJudged = d.ChromaJudged && (coarse || d.ChromaColumns >= sharp && d.ChromaRows >= sharp)
@@ -147,8 +146,8 @@ func (e *evidence) measureDetail(p *pixels, at placement, white float64) Detail 
 	return d
 }
 
-// sharp is the share of contrast from which on detail counts as kept, gone that below which it
-// counts as lost, and trace that below which nothing of it is left.
+// sharp is the minimum share of contrast for kept detail. Below gone it counts as lost. Below
+// trace, none of it is left.
 const (
 	sharp = 0.7
 	gone  = 0.4
@@ -159,12 +158,11 @@ const (
 // colour then.
 func (d Detail) blurred() bool { return d.LumaColumns < sharp || d.LumaRows < sharp }
 
-// subsampling names what chroma detail tells. It is empty where luma is not sharp either, and where
-// chroma is coarser than 4:4:4 but not by a share that has a name.
+// subsampling returns the subsampling that chroma detail reveals. It is empty if luma is not sharp
+// either. It is also empty if chroma is coarser than 4:4:4 by a share without a name.
 //
-// Where 4:2:2 is filtered on the way down and on the way up, as good converters do, a quarter of
-// the contrast of columns of two pixels is left and two thirds of that of four. 4:1:1 leaves
-// nothing of the former.
+// Good converters filter 4:2:2 on the way down and up. Then a quarter of the contrast of columns of
+// two pixels is left, and two thirds of that of four. 4:1:1 leaves nothing of the former.
 func (d Detail) subsampling() string {
 	if d.blurred() {
 		return ""
@@ -189,12 +187,11 @@ func (d Detail) subsampling() string {
 	return ""
 }
 
-// measureRamps counts the steps of the ramps that can be told apart, of those that lie in the
-// frame.
+// measureRamps counts the distinct steps of the ramps inside the frame.
 func (e *evidence) measureRamps(p *pixels, at placement, d *Detail) {
 	for i, r := range e.pattern.ramps {
 		var seen [256]bool
-		var came []int // of the steps that lie in the frame
+		var came []int // of the steps inside the frame
 		mixed := 0
 		for v := range 256 {
 			mean, spread, ok := p.flat(e.rampStep(at, r, v))
@@ -226,7 +223,8 @@ func (e *evidence) measureRamps(p *pixels, at placement, d *Detail) {
 	}
 }
 
-// rampStep returns where one step of a ramp lies in the frame: nowhere unless its whole width does.
+// rampStep returns the place of one step of a ramp in the frame. It is empty unless the whole width
+// is inside.
 func (e *evidence) rampStep(at placement, r image.Rectangle, v int) image.Rectangle {
 	f := e.segment.Layout.Format
 	step := r.Dx() / 256

@@ -1,24 +1,24 @@
-// Package certify finds out what a capture path does to a signal: a known output plays numbered
-// pictures, the source at the other end is recorded, and the recording is held against what was
-// played.
+// Package certify measures how a capture path changes a signal. A known output plays numbered
+// pictures, and the source at the other end is recorded. The recording is compared with the played
+// pictures.
 //
-//	Pattern → Output ~~ cable, adapter, card ~~> capture.Source → rig → FILE.eid → Report → Certificate
+//	Pattern → Output ~~ cable, adapter, card ~~> capture.Source → recorder → FILE.eid → Report → Certificate
 //
-// [Run] plays, records and reports. The report needs the recording alone. The recording has the
-// pictures that were played as events, so kept evidence can be judged again. [Store] keeps
-// certificates, by the device that they speak of, for those who record from it later.
+// [Run] plays, records and reports. The report needs the recording alone: it has the pictures and
+// times as events. So kept evidence can be judged again. [Store] keeps certificates by device, for
+// later recordings from it.
 //
-// # Whose fault it is
+// # Blame
 //
-// The player knows what it put on the output and when, as an interval; the recorder knows when each
-// frame was sampled, as an interval. A path is blamed only for what no choice of times within those
-// intervals explains. A picture that was never put is nobody's drop; one that was put late, or
-// shown for less than the source's period, may have been missed by a path without fault, and is
-// counted apart. So each number is exact, or stands with its bounds.
+// The player knows each picture and the interval in which it reached the output. The recorder knows
+// the interval in which each frame was sampled. A path is blamed only for effects that no choice of
+// times within those intervals explains. A picture that was never shown is nobody's drop. A picture
+// may be shown late, or for less than the source's period. A path without fault may miss it, so it
+// is counted separately. So each number is exact, or has bounds.
 //
 // # Invariants
 //
-//   - No fault is named twice: where a picture was scaled, its fine detail is not judged; where its
-//     colours were changed in a way that has a name, its bits are not counted as errors.
-//   - What cannot be judged says so and why.
+//   - A fault is named once. In a scaled picture, fine detail is not judged. If its colours were
+//     changed in a known way, its bits are not counted as errors.
+//   - A property that cannot be judged has the reason.
 package certify

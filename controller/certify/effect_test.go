@@ -26,7 +26,7 @@ func scaled(width, height int) effect {
 	}
 }
 
-// cutOut takes a rectangle of the picture; what lies outside of it is black.
+// cutOut takes a rectangle of the picture, and black outside of it.
 func cutOut(r image.Rectangle) effect {
 	return func(c canvas, _ *rand.Rand) canvas {
 		out := canvas{make([]byte, r.Dx()*r.Dy()*4), r.Dx()}
@@ -80,8 +80,8 @@ func through(p frame.PixelFormat, r frame.Range, in, out frame.Matrix) effect {
 	}
 }
 
-// filtered422 subsamples chroma across as good converters do: the mean of three pixels around every
-// second one is kept, and what lies between two is their mean.
+// filtered422 subsamples chroma across as good converters do. It keeps the mean of three pixels
+// around every second one. A pixel between two is their mean.
 func filtered422() effect {
 	return func(c canvas, _ *rand.Rand) canvas {
 		out := canvas{make([]byte, len(c.pix)), c.width}

@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// evidence is a recording of what was played, as far as it is known without pixels.
+// evidence is a recording of played pictures, with the facts that need no pixels.
 type evidence struct {
 	rec     *recording.Reader
 	played  played
@@ -49,7 +49,7 @@ func readEvidence(r *recording.Reader) (*evidence, error) {
 	}
 	switch p := e.played; {
 	case !found:
-		return nil, errors.New("the recording was not made by eideticker certify: it does not say what was played")
+		return nil, errors.New("the recording was not made by eideticker certify: it lacks the played pictures")
 	case p.Version != patternVersion:
 		return nil, fmt.Errorf("the recording shows version %d of the pattern, this program knows version %d",
 			p.Version, patternVersion)

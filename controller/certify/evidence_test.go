@@ -24,8 +24,7 @@ func (r *Report) property(t *testing.T, name string) Finding {
 	return r.Findings[i]
 }
 
-// TestNoPattern records something that does not show the pattern at all: it fails, and says what
-// may be the matter.
+// TestNoPattern records a screen without the pattern. It fails, and the report suggests the cause.
 func TestNoPattern(t *testing.T) {
 	r := simulated(t, simulation{Frames: 12, Picture: []effect{colours(func(rgb) rgb { return grey(90) })}})
 	if f := r.property(t, propertySignal); r.Verdict != Fail || f.Verdict != Fail ||
@@ -34,8 +33,8 @@ func TestNoPattern(t *testing.T) {
 	}
 }
 
-// TestStalePictures has a path that shows pictures of another run now and then, as one does that
-// never cleared its memory.
+// TestStalePictures has a path that sometimes shows pictures of another run, as one that never
+// clears its memory.
 func TestStalePictures(t *testing.T) {
 	r := simulated(t, simulation{Frames: 70, Stale: 20})
 	if f := r.property(t, propertySignal); f.Verdict != Fail || !strings.Contains(f.Came, "3 not of this run") {
@@ -43,8 +42,7 @@ func TestStalePictures(t *testing.T) {
 	}
 }
 
-// TestNoWholeFrame has no frame that shows one picture: what is then not known is not blamed on
-// anything.
+// TestNoWholeFrame has no frame that shows one picture: unknown properties are then not blamed.
 func TestNoWholeFrame(t *testing.T) {
 	r := Report{Time: Temporal{Judged: 9, Torn: 9}, Geometry: Geometry{Unscaled: true},
 		Mode: PlayedMode{Subsampling: "4:4:4", StepNS: 1, FittedPeriodFS: 1e6}, Played: Player{MeanNS: 1, Pictures: 9}}

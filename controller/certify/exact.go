@@ -7,9 +7,9 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Exactness is how many pixels are, bit for bit, those that were sent. In formats whose chroma is
-// computed it is their luma that is compared, with what the sent colours make of it by the format's
-// own matrix and range, rounded.
+// Exactness is how many pixels equal the sent ones, bit for bit. In formats with computed chroma,
+// only luma is compared. The expected luma is that of the sent colours by the format's own matrix
+// and range, rounded.
 type Exactness struct {
 	Judged      bool    `json:"judged"`
 	Luma        bool    `json:"luma_only"`
@@ -115,8 +115,8 @@ func (c *comparer) colours(img frame.Image, y, x0, x1 int, want []byte) (wrong u
 	return wrong
 }
 
-// luma compares the luma samples of a row of the first plane. A rounding of the last bit either way
-// is no error.
+// luma compares the luma samples of a row of the first plane. A rounding of the last bit in either
+// direction is allowed.
 func (c *comparer) luma(row, want []byte) (wrong uint64) {
 	first, step := 0, 1
 	switch c.layout.Format.Pixel {

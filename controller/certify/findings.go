@@ -31,7 +31,7 @@ func (r *Report) conclude() {
 	}
 }
 
-// finding makes one; what is bad about it, if anything, is put in by blame.
+// finding makes a finding. blame adds its fault, if any.
 func finding(property, kind, sent, came string) Finding {
 	return Finding{Property: property, Verdict: Pass, Kind: kind, Sent: sent, Came: came}
 }
@@ -86,8 +86,7 @@ func (r *Report) player() Finding {
 }
 
 func (r *Report) rate() Finding {
-	// The fit is exact to parts of a million, unless frames come twice or not at all and the
-	// numbers hide it.
+	// The fit is exact to parts of a million, unless repeated or missing frames hide it.
 	captured, fitted := float64(r.Mode.StepNS), float64(r.Mode.FittedPeriodFS)/1e6
 	if captured == 0 || math.Abs(fitted/captured-1) < 0.02 {
 		captured = fitted
@@ -271,8 +270,8 @@ func (r *Report) chroma() Finding {
 			holds+", colour for several pixels together: record an RGB format where exact colours matter")
 }
 
-// coarser reports whether colour of one subsampling holds less than another would, across or down.
-// What has no name is coarser than 4:4:4 only.
+// coarser reports whether the colour of one subsampling has less detail than that of another,
+// across or down. A subsampling without a name is only coarser than 4:4:4.
 func coarser(came, held string) bool {
 	pixels := map[string][2]int{"4:4:4": {1, 1}, "4:2:2": {2, 1}, "4:4:0": {1, 2}, "4:2:0": {2, 2}, "4:1:1": {4, 1},
 		"none": {1 << 16, 1 << 16}, "4:0:0": {1 << 16, 1 << 16}}
@@ -328,7 +327,7 @@ func (r *Report) colour() Finding {
 	switch {
 	case r.Mode.Subsampling == "4:0:0":
 		return finding(propertyColour, exactFinding, sent,
-			"the luma of what was sent"+near+"; the format has no colour")
+			"the luma of the sent picture"+near+"; the format has no colour")
 	case len(parts) == 0:
 		return finding(propertyColour, exactFinding, sent, "as sent"+near)
 	}
@@ -372,8 +371,8 @@ func (r *Report) bits() Finding {
 			"noise or compression changes pixels: choose an uncompressed format, or give measures a tolerance")
 }
 
-// maxLost is the share of frames, one in so many, from which on frames that a path loses are no
-// exception, though they are counted.
+// maxLost is the share of lost frames, one in so many, from which on losses are not an exception.
+// Fewer are counted too.
 const maxLost = 100
 
 func (r *Report) losses() Finding {

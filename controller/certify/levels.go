@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// levels judges how many steps of grey are told apart, of those that lie in the frame.
+// levels judges how many grey steps inside the frame are distinct.
 func (r *Report) levels() Finding {
 	d := r.Detail
 	sent := "256 steps of grey"
@@ -40,10 +40,10 @@ func (r *Report) levels() Finding {
 		blame(colours, Remark, "colours have fewer steps than grey has: they are converted to YCbCr and back on the way")
 }
 
-// minSteps is how many steps must lie in the frame for their number to tell anything.
+// minSteps is the minimum number of steps inside the frame for a judgement.
 const minSteps = 64
 
-// share scales a number of all 256 steps to those that lie in the frame.
+// share scales a number of all 256 steps to the steps inside the frame.
 func (d Detail) share(n int) int { return n * d.Steps / 256 }
 
 // levelsExpected is how many steps of grey a faultless path of this format and range keeps.

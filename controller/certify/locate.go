@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// placement is where the picture lies in the recorded frames: x = Left + ScaleX·X for a place X of
-// the picture, in pixels, and the same for y.
+// placement is the picture's place in the recorded frames: x = Left + ScaleX·X for a place X of the
+// picture, in pixels, and the same for y.
 type placement struct {
 	scaleX, scaleY, left, top float64
 	lines                     []strip.Line
@@ -50,9 +50,9 @@ func (e *evidence) locate() (placement, error) {
 	return best, nil
 }
 
-// probes are the frames that the pattern is looked for in: some all over the recording, then the
-// first and the last ones. Those show the pictures that stand while the source begins and ends,
-// which come through whole even where each picture is mixed with the next.
+// probes are the frames in which the pattern is searched for: some all over the recording, then the
+// first and the last ones. The last kind shows the pictures at the source's beginning and end.
+// These come through whole even if each picture is mixed with the next.
 func (e *evidence) probes() []int {
 	const spread, ends = 24, 12
 	first, frames := e.segment.First, e.segment.Frames
@@ -124,8 +124,8 @@ func green(img frame.Image, rgba *frame.Converter, x, y int) (float64, bool) {
 	return float64(px[1]), true
 }
 
-// middle returns the y of a copy's middle to a part of a pixel, from where its first cell, which is
-// white, begins and ends.
+// middle returns the y of a copy's middle to a part of a pixel. It is computed from the beginning
+// and end of the first cell, which is white.
 func middle(l strip.Line, img frame.Image, rgba *frame.Converter) float64 {
 	x := int(l.Left + l.Cell/2)
 	top, bottom := float64(l.First), float64(l.Last+1)
@@ -165,8 +165,8 @@ func (f *fit) solve() (start, step float64) {
 	return (f.y - step*f.x) / f.n, step
 }
 
-// unscaled reports whether a pixel of the picture is a pixel of the frame, and by how much it was
-// moved.
+// unscaled reports whether a pixel of the picture is a pixel of the frame. It also returns the
+// picture's shift.
 func (p placement) unscaled(q *Pattern) (shift image.Point, ok bool) {
 	dx, dy := math.Round(p.left), math.Round(p.top)
 	const slack = 0.4 // pixels at the picture's edges: what the fit may be wrong by
@@ -176,7 +176,7 @@ func (p placement) unscaled(q *Pattern) (shift image.Point, ok bool) {
 	return image.Pt(int(dx), int(dy)), near(p.left, p.scaleX, q.Width, dx) && near(p.top, p.scaleY, q.Height, dy)
 }
 
-// rect returns where a rectangle of the picture lies in the frame, without an edge that its
+// rect returns the place of a rectangle of the picture in the frame, without an edge that its
 // neighbours may have bled into.
 func (p placement) rect(r image.Rectangle, f frame.Format) image.Rectangle {
 	inset := func(scale float64) float64 { return 1 + math.Max(2, math.Ceil(2*scale)) }

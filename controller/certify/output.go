@@ -16,8 +16,8 @@ import (
 // Output is a screen whose signal the source under test records. It is used by one goroutine.
 type Output interface {
 	Mode() Mode
-	// Show puts a picture of Mode's size, B G R X without padding, on the output, and returns
-	// between which times the output took it. A clocked output waits until it is taken.
+	// Show puts a picture of Mode's size, B G R X without padding, on the output. It returns the
+	// interval in which the output took it. A clocked output waits until it is taken.
 	Show(ctx context.Context, picture []byte) (timeline.Interval, error)
 	// Close takes the pictures away again. It is idempotent.
 	Close() error
@@ -95,7 +95,7 @@ func putEvent(n int, when timeline.Interval) timeline.Event {
 	}
 }
 
-// playedName is the recording's metadata about what was played.
+// playedName is the recording's metadata about the played pictures.
 const playedName = "certify.played"
 
 // played is that metadata.
@@ -129,8 +129,8 @@ type player struct {
 	emit     func(timeline.Event)
 }
 
-// lead is how long the first picture stands before the second, and settle how long the last is
-// left: time for a source to begin, and for what is on its way to arrive.
+// lead is how long the first picture is shown, and settle how long the last one is. It is time for
+// a source to begin, and for frames on the way to arrive.
 const (
 	lead   = 400 * time.Millisecond
 	settle = 600 * time.Millisecond

@@ -49,8 +49,7 @@ func openX11Output(uri, target string, query url.Values, o OutputOptions) (Outpu
 			return nil, fmt.Errorf("%w %q: its region says how much is played, give that or --size", ErrOutput, uri)
 		}
 	}
-	// The library logs to stderr where there is no authority file; what matters comes back as
-	// errors.
+	// The library logs a missing authority file to stderr; relevant errors are returned.
 	xgb.Logger.SetOutput(io.Discard)
 	conn, err := xgb.NewConnDisplay(target)
 	if err != nil {
@@ -95,9 +94,9 @@ func (x *x11Output) open(uri, target string, region frame.Region, o OutputOption
 }
 
 // drifting is a period a little longer than the source's: two pictures less in three seconds. The
-// output has no clock in common with the source: at the same rate the two might meet in one phase
-// for good, between two pictures, and no time could tell which of the two should have been seen. So
-// pictures move slowly through all phases, which also bounds the delay closely.
+// output and the source have no common clock. At the same rate they might stay in one phase,
+// between two pictures. Then times could not decide which of the two should have been seen. With a
+// longer period, pictures move slowly through all phases, which also bounds the delay closely.
 func drifting(p capture.Rational) capture.Rational {
 	if p.Den == 0 {
 		p = defaultPeriod()
@@ -109,8 +108,8 @@ func drifting(p capture.Rational) capture.Rational {
 }
 
 // latch is how long an old picture may still be sent after a new one was drawn. A source that reads
-// the same server's memory sees what was drawn at once; a display is fed at its own rate, which is
-// taken for the source's.
+// the same server's memory sees the new one at once. A display is fed at its own rate, which is
+// assumed to be the source's.
 func (x *x11Output) latch(target string, source capture.Info) time.Duration {
 	before, _, _ := strings.Cut(source.URI, "?")
 	if before == "x11:"+target || before == "x11" {
@@ -231,7 +230,7 @@ func (x *x11Output) noCursor(screen *xproto.ScreenInfo) (xproto.Cursor, error) {
 		return 0, err
 	}
 	defer xproto.FreeGC(x.conn, gc)
-	// Pixmaps begin with what was in memory.
+	// Pixmaps begin with old memory.
 	if err := xproto.PolyFillRectangleChecked(x.conn, xproto.Drawable(pixmap), gc,
 		[]xproto.Rectangle{{Width: 1, Height: 1}}).Check(); err != nil {
 		return 0, err

@@ -43,7 +43,7 @@ func level(on bool) rgb {
 	return grey(0)
 }
 
-// paintBase draws what is the same in every frame.
+// paintBase draws the parts that are the same in every frame.
 func (p *Pattern) paintBase() {
 	c := canvas{p.base, p.Width}
 	all := image.Rect(0, 0, p.Width, p.Height)
@@ -114,7 +114,7 @@ func (p *Pattern) digit(row, i int) image.Rectangle {
 // flickers reports whether the flickering patch is white in picture n.
 func flickers(n int) bool { return n&1 == 0 }
 
-// block returns where the moving block stands in picture n.
+// block returns the place of the moving block in picture n.
 func (p *Pattern) block(n int) image.Rectangle {
 	const width, step = 16, 8
 	places := (p.track.Dx()-width)/step + 1

@@ -15,13 +15,12 @@ const (
 	maxSide   = 1 << 13
 )
 
-// firstID is the number of the first picture, so that no long run of equal cells stands in the
-// strip.
+// firstID is the number of the first picture. It avoids long runs of equal cells in the strip.
 const firstID = 0x5a0000
 
-// margin is the dark frame around everything, in pixels; the picture's outermost line is white. The
-// strips stand further in from the left and right, by sideMargin hundredths of the width, so that
-// they are still whole where much is cut off.
+// margin is the dark frame around everything, in pixels. The picture's outermost line is white. The
+// strips are further inside at the left and right, by sideMargin hundredths of the width. So they
+// are still whole if much is cut off.
 const (
 	margin     = 16
 	sideMargin = 15
@@ -32,9 +31,9 @@ type rgb [3]uint8
 
 func grey(v uint8) rgb { return rgb{v, v, v} }
 
-// Pattern is the picture that is played, for one size. From top to bottom, between the five copies
-// of the strip, it has four bands: flat patches, fine detail, ramps, and what changes from frame to
-// frame.
+// Pattern is the played picture for one size. Between the five copies of the strip it has four
+// bands, from top to bottom: flat patches, fine detail, ramps, and the parts that change from frame
+// to frame.
 type Pattern struct {
 	Width, Height int
 	Nonce         uint16 // in the strip: a picture of another run is not taken for one of this
@@ -45,12 +44,12 @@ type Pattern struct {
 
 	patches []patch
 	detail  [numDetails]image.Rectangle
-	ramps   [4]image.Rectangle // grey, red, green, blue; 256 steps each
+	ramps   [4]image.Rectangle // grey, red; green, blue; 256 steps each
 	flicker image.Rectangle
 	digits  image.Rectangle // two rows of digitBits blocks: the frame's number, and below it its inverse
 	track   image.Rectangle // along which a block moves
 
-	base []byte // B G R X of what is the same in every frame
+	base []byte // B G R X of the parts that are the same in every frame
 }
 
 // patch is a flat area.
@@ -86,7 +85,7 @@ func flatColours() (greys, colours []rgb) {
 	}
 }
 
-// CheckSize says why there is no pattern of a size, or nil.
+// CheckSize returns an error if a size has no pattern.
 func CheckSize(width, height int) error {
 	if width < minWidth || height < minHeight || width > maxSide || height > maxSide {
 		return fmt.Errorf("a pattern of %dx%d is not possible, want %dx%d to %dx%d", width, height, minWidth, minHeight,

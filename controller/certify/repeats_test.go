@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// truth is what is true of the frames that are judged.
+// truth has the true counts of the judged frames.
 type truth struct{ duplicates, dropped int }
 
-// truth goes through what was recorded, from the first frame that does not show the first picture
-// to the last that does not show the last one.
+// truth counts from the first frame that does not show the first picture to the last that does not
+// show the last one.
 func (s *simulation) truth() (t truth) {
 	first, last := -1, -1
 	for i, d := range s.shown {
@@ -38,10 +38,10 @@ func (s *simulation) truth() (t truth) {
 	return t
 }
 
-// TestRepeatsAreCounted has every second to fifth frame repeat the one before, which is how paths
-// of a lower rate are padded: with as many copies as frames, which of the two is late is a matter
-// of what came first. Where times are exact, so are the counts; where they are not, the truth lies
-// within the bounds, and those are narrow. The delay is the same all the time.
+// TestRepeatsAreCounted makes every second to fifth frame repeat the previous one, like paths of a
+// lower rate that are padded. With as many copies as frames, the first of the two decides which one
+// is late. With exact times, the counts are exact. Otherwise the true value is within narrow
+// bounds. The delay is always the same.
 func TestRepeatsAreCounted(t *testing.T) {
 	for _, free := range []bool{false, true} {
 		for freeze := 2; freeze <= 5; freeze++ {

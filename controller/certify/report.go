@@ -31,7 +31,7 @@ type Report struct {
 // of it.
 func (r *Report) Tells() bool { return r.NoPattern == "" && r.Time.Judged > 0 }
 
-// PlayedMode is what was played and what it was recorded as.
+// PlayedMode is the played mode and the recorded one.
 type PlayedMode struct {
 	Output          string `json:"output"`
 	Device          string `json:"output_device,omitempty"`
@@ -86,7 +86,7 @@ const (
 	Pass      Verdict = "pass"
 	Remark    Verdict = "remark"     // measures are right if they know of it
 	Fail      Verdict = "fail"       // measures will be wrong
-	NotJudged Verdict = "not judged" // something else stands in the way
+	NotJudged Verdict = "not judged" // another fault prevents the judgement
 )
 
 // How sure a finding is.
@@ -128,7 +128,7 @@ const (
 	propertyLosses     = "losses"
 )
 
-// Geometry is where the picture lies in the frames.
+// Geometry is the picture's place in the frames.
 type Geometry struct {
 	Copies   int     `json:"strip_copies"` // of the code strip that were found, of 5
 	ScaleX   float64 `json:"scale_x"`
@@ -136,8 +136,9 @@ type Geometry struct {
 	Left     float64 `json:"left_px"` // of the picture, in pixels of the frame
 	Top      float64 `json:"top_px"`
 	Unscaled bool    `json:"unscaled"`
-	// Cut is what of the picture lies outside of the frame, in pixels of the picture; Bars is what
-	// of the frame the picture does not cover, in pixels of the frame: left, top, right, bottom.
+	// Cut is the part of the picture outside of the frame, in pixels of the picture. Bars are the
+	// part of the frame that the picture does not cover, in pixels of the frame. Both are left,
+	// top; right, bottom.
 	Cut  [4]float64 `json:"cut_px"`
 	Bars [4]float64 `json:"bars_px"`
 }

@@ -26,8 +26,8 @@ type Options struct {
 // second.
 func defaultPeriod() capture.Rational { return capture.Rational{Num: 1, Den: 60} }
 
-// ErrDuration is wrapped by errors about a duration that tells nothing, or is more than can be
-// judged, at a rate.
+// ErrDuration is wrapped by errors about a duration that is too short, or too long to be judged, at
+// a rate.
 var ErrDuration = errors.New("bad duration")
 
 // check refuses what could be played but not judged.
@@ -85,7 +85,7 @@ func Run(ctx context.Context, src capture.Source, out Output, o Options) (*Repor
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("record what was played on %s: %w", mode.URI, err)
+		return nil, fmt.Errorf("record the pictures played on %s: %w", mode.URI, err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -14,9 +14,9 @@ import (
 // the world: what a report must find, and all that it may find. A number of 0 is a fault that the
 // path has not.
 type simulation struct {
-	Width, Height int // of what is played
+	Width, Height int // of the played signal
 	Frames        int
-	Format        frame.PixelFormat // of what is recorded; BGR4 if 0
+	Format        frame.PixelFormat // of the recorded signal; BGR4 if 0
 
 	Freeze  int           // each Nth frame shows the picture before it instead of its own
 	Double  int           // each Nth frame is delivered twice within its time
@@ -39,7 +39,7 @@ type simulation struct {
 	Free   bool // the output has a clock of its own, a fiftieth slower, and knows times to a millisecond only
 	silent bool // the player tells nothing
 
-	shown           []delivered // what was recorded
+	shown           []delivered // the recorded frames
 	painter, before *painter
 	info            capture.Info
 	layout          *frame.Layout

@@ -51,8 +51,8 @@ func rgbTo(f func(v float64) float64) effect {
 	})
 }
 
-// TestEachFaultIsNamed takes the pattern through paths with one known fault each, or two, and wants
-// the report to name what is wrong, in how many frames, and to find fault with nothing else.
+// TestEachFaultIsNamed takes the pattern through paths with one or two known faults. The report
+// must name the fault and its frames, and no other fault.
 func TestEachFaultIsNamed(t *testing.T) {
 	full := frame.FullRange
 	bt709, bt601 := frame.BT709, frame.BT601
@@ -66,7 +66,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 		path simulation
 		want map[string]Verdict // findings that are neither passed nor left out
 		left []string           // properties that cannot be judged
-		says map[string]string  // a part of what came
+		says map[string]string  // a part of the received text
 	}{
 		{name: "none"},
 		{name: "none, 720p", path: wide},

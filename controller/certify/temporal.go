@@ -17,8 +17,8 @@ type Temporal struct {
 	Whole int `json:"whole_frames"`
 	// Lost frames are missing and the recording says so, by cause.
 	Lost uint64 `json:"lost_frames"`
-	// Duplicates show the picture of the frame before, though its successor was on the output. Of
-	// OpenDuplicates, which are no part of them, the times do not tell whether it was.
+	// Duplicates show the previous frame's picture, though its successor was on the output. For
+	// OpenDuplicates, which are counted separately, the times do not decide this.
 	Duplicates     int `json:"duplicate_frames"`
 	OpenDuplicates int `json:"open_duplicate_frames"`
 	// Dropped pictures were on the output and should have been sampled, but no frame shows them.
@@ -87,8 +87,8 @@ func (t *Temporal) mark(n int) {
 	}
 }
 
-// trim takes away what comes before the first picture was replaced, and after the last was put:
-// they stand. It returns which frames are left.
+// trim removes the frames before the first picture was replaced, and after the last was shown:
+// these pictures stay. It returns the remaining frames.
 func (e *evidence) trim(shots []shot) (from, to int) {
 	first, last := -1, -1
 	for i, s := range shots {
@@ -109,7 +109,7 @@ func (e *evidence) trim(shots []shot) (from, to int) {
 }
 
 // amid returns the frames after the last that shows the first picture, and before the first that
-// shows the last one: where pictures are mixed half and half, no number between those two can be
+// shows the last one. Where pictures are mixed half and half, no number between those two can be
 // read.
 func (e *evidence) amid(shots []shot) (from, to int) {
 	first, last := 0, len(shots)
@@ -143,11 +143,10 @@ type judge struct {
 	faults        []int  // shots with a fault of their own
 }
 
-// readDelays bounds the delay of each frame, and the delay around it. A frame that shows the same
-// picture as the one before it may be a copy, and then tells the copier's delay: where every second
-// frame is a copy, there are as many of those as of the others. So the delay is first taken from
-// the frames that bring a new picture. Repeats that it explains then say what they know of it as
-// well.
+// readDelays bounds the delay of each frame, and the common delay. A frame that shows the same
+// picture as the previous one may be a copy. It then has the copier's delay. If every second frame
+// is a copy, there are as many of those as of the others. So the delay is first taken from the
+// frames with a new picture. Repeats that it explains then contribute as well.
 func (j *judge) readDelays() {
 	first := make([]bounds, len(j.shots))
 	j.delays, j.repeats = make([]bounds, len(j.shots)), make([]bool, len(j.shots))
@@ -230,7 +229,7 @@ func (j *judge) midPut(i int) bool {
 	return at.Earliest.Add(d.low) <= s.meta.Sampled.Latest && s.meta.Sampled.Earliest <= at.Latest.Add(j.latch+d.high)
 }
 
-// order goes from frame to frame and counts what comes twice, late or never.
+// order goes from frame to frame and counts repeated, late and missing pictures.
 func (j *judge) order() {
 	before, newest := -1, -1 // the shot before that shows one picture; the one with the newest
 	for i, s := range j.shots {
@@ -283,8 +282,8 @@ func distance(a, b shot) (low, high time.Duration) {
 }
 
 // duplicate reports whether frame i, which shows the same picture as frame b before it, should have
-// shown a newer one: it came too soon after, or the delay until then says that the picture had been
-// replaced.
+// shown a newer one. Either it came too soon after, or the known delay shows that the picture had
+// been replaced.
 func (j *judge) duplicate(b, i int) bool {
 	if _, high := distance(j.shots[b], j.shots[i]); high < j.period/2 && j.shift(i) < -j.period*3/4 {
 		return true
@@ -332,10 +331,10 @@ func (j *judge) between(a, b int) {
 	}
 }
 
-// shift is by how much what follows from frame i on comes later than its number says, against what
-// came before: a period where a frame is missing though the numbers go on, a period less where
-// there is one too many. A source that was only late once catches up, and does not count; that the
-// first ones were may be seen in those before, whose picture stood.
+// shift is how much later than their numbers the frames from i on come, compared with the ones
+// before. It is a period if a frame is missing though the numbers continue. It is a period less if
+// there is one too many. A source that was late only once catches up, and does not count. Late
+// first frames may be seen in the ones before, whose picture stayed.
 func (j *judge) shift(i int) time.Duration {
 	const look = 8
 	behind := func(from, to int) time.Duration { // the least, by the numbers

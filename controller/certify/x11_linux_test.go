@@ -12,9 +12,9 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// TestXDisplay certifies the x11 source with a real X server: what is put on a display is grabbed
-// from it, which must come through whole. How busy the machine is must not be held against the
-// path: it is counted as the player's, or as lost.
+// TestXDisplay certifies the x11 source with a real X server: a picture put on a display is grabbed
+// from it, and must be unchanged. A busy machine must not be blamed on the path. It counts as the
+// player's fault, or as a loss.
 func TestXDisplay(t *testing.T) {
 	d, err := device.StartDisplay(t.Context(), device.DisplayOptions{Width: 640, Height: 360})
 	if missing := (*device.MissingError)(nil); errors.As(err, &missing) && os.Getenv("CI") != "true" {

@@ -12,7 +12,7 @@ import (
 type AccessPoint struct {
 	SSID       string // its name
 	Passphrase string // the file that holds it
-	Channel    int    // 0: what is usual
+	Channel    int    // 0: the usual one
 	Country    string // whose rules for radio apply, such as DE; "": those that hold everywhere
 }
 

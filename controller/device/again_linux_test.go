@@ -12,8 +12,8 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// TestBrowsersStartAgainAndAgain: each of two starts in a row, or ten with EIDETICKER_SOAK, has a
-// window that fills the display and nothing else on it. It leaves no process, file, window or
+// TestBrowsersStartAgainAndAgain: two starts in a row, or ten with EIDETICKER_SOAK. Each has a
+// window that fills the display, and no other windows. It leaves no process, file, window or
 // descriptor.
 func TestBrowsersStartAgainAndAgain(t *testing.T) {
 	if testing.Short() {
@@ -27,7 +27,7 @@ func TestBrowsersStartAgainAndAgain(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			_, err := find(k.pkg, k.programs...)
 			need(t, err)
-			tmp, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
+			tmp, err := os.MkdirTemp("/tmp", "e") // short: it contains sockets
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func windows(t *testing.T, display *Display) (seen []*xproto.GetGeometryReply) {
 	return seen
 }
 
-// descriptors are what is open, each as the kernel names it.
+// descriptors returns the open files, each as the kernel names it.
 func descriptors(t *testing.T) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/fd")

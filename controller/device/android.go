@@ -64,8 +64,8 @@ func androidPackage(browser string) (string, error) {
 		strict.Meant(browser, names))
 }
 
-// Start ends a browser, clears its data where the device's entry allows it, and starts it at an
-// address by an intent. It returns when the browser was told.
+// Start ends a browser, clears its data if the device's entry allows it, and starts it at an
+// address by an intent. It returns when the command was sent.
 func (a *Android) Start(ctx context.Context, browser, address string) (timeline.Interval, error) {
 	p, err := androidPackage(browser)
 	if err != nil {

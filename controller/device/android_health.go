@@ -10,9 +10,9 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Health asks an Android device whether a run on it would measure what it is meant to: charge,
-// temperature, throttling, screen and lock screen. What the device does not say is said, and no
-// reason against a run; that it does not answer is an error.
+// Health checks whether a run on an Android device would give valid results. It checks charge,
+// temperature and throttling, and screen and lock screen. A value that the device does not report
+// is noted, and does not prevent a run. A device that does not answer is an error.
 func (a *Android) Health(ctx context.Context) (Health, error) {
 	var h Health
 	for _, q := range []struct {
@@ -37,7 +37,7 @@ func (a *Android) Health(ctx context.Context) (Health, error) {
 	return h, nil
 }
 
-// wholeNumber is what stands behind a name in a line of its own, as dumpsys has it.
+// wholeNumber returns the number after a name in a line of its own, as in dumpsys output.
 func wholeNumber(said, name string) (n int, ok bool) {
 	for line := range strings.Lines(said) {
 		if v, found := strings.CutPrefix(strings.TrimSpace(line), name+": "); found {
@@ -80,7 +80,7 @@ func judgeBattery(h *Health, said string, d Description) {
 // Levels of throttling, of android.os.Temperature and PowerManager.
 var thermalLevels = []string{"none", "light", "moderate", "severe", "critical", "emergency", "shutdown"}
 
-// throttled is the level from which on it slows down what is measured.
+// throttled is the level from which on throttling affects results.
 const throttled = 2
 
 // judgeThermal reads "dumpsys thermalservice", of Android 10 and later; before, nothing is said,

@@ -261,7 +261,7 @@ func TestAndroidSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// keyboard writes down what is done, and when it was due.
+// keyboard records its actions and their due times.
 type keyboard struct {
 	did   []string
 	fails int // the action that does; 0: none

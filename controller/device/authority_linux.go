@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 )
 
-// Authority is who makes the certificates of a test network. Browsers that are started with it
-// trust what it signed, in their new profile and nowhere else: nothing of the machine changes.
+// Authority makes the certificates of a test network. Browsers that are started with it trust its
+// certificates, in their new profile only. The machine does not change.
 //
-// Chromium takes the hash of its key on the command line, and holds no certificate that was signed
-// with it against anything else. Firefox takes the certificate by a policy, which it reads beside a
-// copy of its program (see untrusted_linux.go).
+// Chromium takes the hash of its key on the command line, and accepts any certificate signed with
+// it. Firefox takes the certificate by a policy, which it reads beside a copy of its program (see
+// untrusted_linux.go).
 type Authority struct {
 	File    string // its certificate, PEM
 	KeyHash string // SHA-256 of its public key in Base64
-	// HTTP3 is spoken where servers offer it. Chromium trusts no authority of this kind for that
-	// unless it is told to speak nothing else, so it does then. Firefox asks by TCP first, but for
-	// hosts of which names say that they speak it (HTTPS records).
+	// HTTP3 is used if servers offer it. Chromium trusts such an authority for HTTP/3 only if it is
+	// forced to HTTP/3, so it is. Firefox first uses TCP, except for hosts whose names announce
+	// HTTP/3 (HTTPS records).
 	HTTP3 bool
 }
 
@@ -31,11 +31,11 @@ func chromiumTrusts(a *Authority) []string {
 	return args
 }
 
-// firefoxTrusts returns the kind whose profile speaks HTTP/3 with servers of an authority, or does
-// not, and the policy by which it trusts it.
+// firefoxTrusts returns the kind whose profile does or does not use HTTP/3 with servers of an
+// authority, and the policy by which it trusts that authority.
 func firefoxTrusts(k kind, a *Authority) (kind, string, error) {
 	k.files = maps.Clone(k.files)
-	// By itself it speaks no HTTP/3 as long as it trusts anybody but those who came with it.
+	// By default it does not use HTTP/3 while it trusts any added authority.
 	k.files["user.js"] += fmt.Sprintf(
 		"user_pref(\"network.http.http3.enable\", %v);\nuser_pref(\"network.http.http3.disable_when_third_party_roots_found\", false);\n", a.HTTP3)
 	if a.HTTP3 { // which it asks the system's names for, as by itself since 129

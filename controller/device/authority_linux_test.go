@@ -13,9 +13,9 @@ import (
 	"github.com/eideticker/eideticker/netsim/serve"
 )
 
-// TestBrowsersTrustTheAuthority: browsers with new profiles load a page of a server whose
-// certificate is of an authority that nobody else trusts, by HTTP/3; and do not without it. By
-// HTTP/2 whole runs load pages, see the session's TestRunByProtocol and TestRunOnArchive.
+// TestBrowsersTrustTheAuthority: browsers with new profiles load a page by HTTP/3. Its server has a
+// certificate of an authority that nobody else trusts. Without that authority, they fail. Whole
+// runs load pages by HTTP/2: see the session's TestRunByProtocol and TestRunOnArchive.
 func TestBrowsersTrustTheAuthority(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")

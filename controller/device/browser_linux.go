@@ -19,13 +19,13 @@ type BrowserOptions struct {
 	Name    string   // "chromium" or "firefox"; "" for the first that is installed
 	Display *Display // where it is shown, or nil for the one that On names
 	On      string   // name of a display (":0") that this package has not started
-	URL     string   // first page: http, https, file, data or about:
+	URL     string   // first page: http, https or file; data or about:
 	Bars    bool     // a window with tabs and an address bar, instead of the page alone
 	Remote  bool     // it listens for WebDriver BiDi on this machine, see Endpoint; firefox alone does
 	// Untrusted keeps the browser from the files of this machine.
 	Untrusted bool
-	// Egress limits the addresses that the browser reaches; nil: no limit. It is not for browsers in
-	// a network of their own: in there, this machine has no services.
+	// Egress limits the addresses that the browser reaches; nil: no limit. It is not for browsers
+	// in a network of their own: in there, this machine has no services.
 	Egress *EgressPolicy
 	// Authority is trusted to certify servers; nil: nobody is but those whom the browser trusts by
 	// itself.
@@ -49,8 +49,8 @@ type Browser struct {
 	started       timeline.Interval
 }
 
-// StartBrowser starts a browser and returns when its window fills the display exactly. It
-// ends with ctx, with Close, or with this process, and takes everything with it that it started.
+// StartBrowser starts a browser and returns when its window fills the display exactly. It ends with
+// ctx, with Close, or with this process, together with every process that it started.
 func StartBrowser(ctx context.Context, o BrowserOptions) (*Browser, error) {
 	if err := checkURL(o.URL); err != nil {
 		return nil, err

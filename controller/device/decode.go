@@ -23,10 +23,10 @@ const (
 	maxBrowsers = 16
 )
 
-// Error is what is wrong with a file of devices, and where.
+// Error is an error in a file of devices, with its place.
 type Error = strict.Error
 
-// Known is what devices are held against besides themselves. What is nil is not checked.
+// Known has the names that devices are checked against. A nil list is not checked.
 type Known struct {
 	Sources []string // schemes of sources
 }
@@ -226,7 +226,7 @@ func (r *reader) element(n ast.Node, i int) ast.Node {
 	return n
 }
 
-// scalar returns what is written as one word.
+// scalar returns a value written as one word.
 func (r *reader) scalar(n ast.Node, what string) (string, error) {
 	n, err := r.Resolve(n)
 	if err != nil {

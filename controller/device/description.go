@@ -10,9 +10,10 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// Description is a device as a file of devices has it: what is seen, touched, fed and powered.
+// Description is a device as in a file of devices: its source, input, network and power.
 type Description struct {
-	Name  string `yaml:"-"`     // the key that it stands under: letters, digits, dots, dashes and underscores
+	// its key in the file: letters, digits and dots, dashes and underscores
+	Name  string `yaml:"-"`
 	About string `yaml:"about"` // one sentence for people
 
 	Source string `yaml:"source" need:"true"` // a source's URI, or [Virtual]
@@ -70,7 +71,7 @@ const (
 	profileFresh Profile = "fresh" // all data of the browser are cleared before each run
 )
 
-// AddressBar says how a browser's address bar gets what is typed.
+// AddressBar describes how an address is typed into a browser's address bar.
 type AddressBar struct {
 	Keys []input.Key // pressed together, or
 	X, Y int         // a place of the device's screen that is touched or clicked
@@ -97,8 +98,8 @@ const (
 // Input says which driver reaches a device: "hid:/dev/hidg3?size=1080x2400".
 type Input struct {
 	Kind   InputKind
-	Target string // a display, a node, a serial number, or host:port
-	Params string // what stands behind the question mark, for the driver to read
+	Target string // a display or a node, a serial number, or host:port
+	Params string // the text after the question mark, for the driver
 }
 
 // String formats as ParseInput reads it.
@@ -141,10 +142,10 @@ var hostPort = regexp.MustCompile(`^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\
 // serialNumber is as adb has them, host:port among them.
 var serialNumber = regexp.MustCompile(`^[A-Za-z0-9._:\[\]-]{1,127}$`)
 
-// maxForm bounds what is written in one word.
+// maxForm bounds a value written in one word.
 const maxForm = 1000
 
-// ParseInput reads "x11", "x11::9", "uinput", "hid:/dev/hidg3", "adb:SERIAL" and so on.
+// ParseInput reads "x11", "x11::9", "uinput"; also "hid:/dev/hidg3", "adb:SERIAL" and so on.
 func ParseInput(s string) (Input, error) {
 	if len(s) > maxForm {
 		return Input{}, fmt.Errorf("%q is too long", strict.Clip(s))

@@ -258,7 +258,7 @@ func TestSchemaSaysWhatParseSays(t *testing.T) {
 }
 
 // TestSchemaIsThatOfTheTypes: the type, the reader and the schema have the same keys, bounds and
-// defaults, and all of them are described with examples that hold.
+// defaults. All keys are described with valid examples.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	type node = map[string]any
 	var root node

@@ -232,8 +232,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-// TestTailSaysWhatMatters: complaints that there is no message bus are left out, and what is left
-// is short.
+// TestTailSaysWhatMatters: complaints about a missing message bus are left out, and the rest is
+// short.
 func TestTailSaysWhatMatters(t *testing.T) {
 	const bus = `[812:830:1121/214242.031415:ERROR:dbus/bus.cc:408] Failed to connect to the bus: Could not parse server address: Unknown address type
 [812:812:1121/214242.041415:ERROR:dbus/object_proxy.cc:590] Failed to call method: org.freedesktop.DBus.NameHasOwner: object_path= /org/freedesktop/DBus: unknown error type:
@@ -272,7 +272,8 @@ func TestMain(m *testing.M) {
 		hold()
 		return
 	}
-	// Browsers wait for their pages most of the time, so more of them run than there are processors.
+	// Browsers wait for their pages most of the time, so more of them run than there are
+	// processors.
 	if err := flag.Set("test.parallel", "3"); err != nil { // before the command line's own is read
 		panic(err)
 	}
@@ -329,8 +330,8 @@ func TestNothingOutlivesThisProcess(t *testing.T) {
 	}
 }
 
-// TestStoppedDisplayIsPutAway: a display on a machine that stands still for longer than programs
-// are given to end takes its socket with it all the same.
+// TestStoppedDisplayIsPutAway: a display removes its socket even if the machine stalls for longer
+// than the time that programs get to end.
 func TestStoppedDisplayIsPutAway(t *testing.T) {
 	t.Parallel()
 	d, err := StartDisplay(t.Context(), DisplayOptions{Width: 64, Height: 64})

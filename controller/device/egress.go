@@ -68,10 +68,9 @@ func (o *EgressPolicy) check(address string, interfaces func() ([]net.Addr, erro
 	return nil
 }
 
-// routedHere says whether an address is this machine's though no interface has it, by a route of a
-// whole network that leads to the loopback. Of IPv4, only such an address can be a socket's own.
-// Where the machine lets every one be that (net.ipv4.ip_nonlocal_bind), nothing is known to be
-// outside.
+// routedHere reports whether an address is this machine's by a route to the loopback, though no
+// interface has it. For IPv4, only such an address can be a socket's own. If the machine allows any
+// address for that (net.ipv4.ip_nonlocal_bind), no address is known to be outside.
 func routedHere(ip netip.Addr) (bool, error) {
 	if ip.Is6() {
 		return routedHere6(ip.WithZone(""))
@@ -87,8 +86,8 @@ func routedHere(ip netip.Addr) (bool, error) {
 	return false, err
 }
 
-// routedHere6 looks through the kernel's routes: of IPv6, an address that is the machine's by a
-// route alone is no socket's own.
+// routedHere6 searches the kernel's routes. For IPv6, a socket cannot use an address that is the
+// machine's by a route alone.
 func routedHere6(ip netip.Addr) (bool, error) {
 	f, err := os.Open("/proc/thread-self/net/ipv6_route")
 	if errors.Is(err, os.ErrNotExist) {
@@ -111,9 +110,9 @@ func routedHere6(ip netip.Addr) (bool, error) {
 	return false, lines.Err()
 }
 
-// parseRoute6 reads a line of the kernel's, all in hexadecimal: destination, its bits, source, its
-// bits, next hop, metric, two counts, flags, and the interface's name. Here says that it leads to
-// this machine itself.
+// parseRoute6 reads a line of the kernel's, all in hexadecimal. Its fields are destination, bits;
+// source, bits; next hop, metric; two counts, flags; and the interface's name. here reports that it
+// leads to this machine itself.
 func parseRoute6(line string) (to netip.Prefix, here bool, err error) {
 	// RTF_LOCAL and RTF_ANYCAST of linux/ipv6_route.h; the latter is what a router has of each of
 	// its networks

@@ -20,12 +20,12 @@ import (
 // loopback (RFC 1928) that applies an EgressPolicy. The browser connects to the run's own pages
 // directly, so the proxy does not change their times.
 //
-// Note: a proxy of HTTP would do too, but would have to read and write anew what goes through it.
-// Through SOCKS servers get what the browser sends, byte for byte.
+// Note: an HTTP proxy would have to parse and rewrite the traffic. Through SOCKS, servers get the
+// browser's bytes unchanged.
 type egressProxy struct {
 	policy   *EgressPolicy
 	listener net.Listener
-	ctx      context.Context // of what is connected to
+	ctx      context.Context // of the outgoing connections
 	cancel   context.CancelFunc
 	serving  sync.WaitGroup
 	slots    chan struct{} // one for each connection
@@ -147,7 +147,7 @@ func (w *egressProxy) serve(c net.Conn) {
 	there.Wait()
 }
 
-// pass copies what comes until it ends, and says that it has.
+// pass copies data until it ends, and then reports that.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	half, is := to.(*net.TCPConn)
@@ -155,7 +155,7 @@ func pass(to, from net.Conn) {
 		_, _ = to.Close(), from.Close() // the other direction has nobody either
 		return
 	}
-	_ = half.CloseWrite() // who is gone needs not be told
+	_ = half.CloseWrite() // the other side may be gone
 }
 
 // What SOCKS 5 has names for: RFC 1928, sections 3 to 6.
@@ -177,8 +177,8 @@ const (
 	socksLongestAsk = 255
 )
 
-// socksAsked reads where a client wants to be connected to, host and port. To what is not
-// understood it gives the answer that there is for that.
+// socksAsked reads the host and port to which a client wants to connect. It answers an invalid
+// request with the matching error.
 func socksAsked(c io.ReadWriter) (string, error) {
 	var b [socksLongestAsk + 2]byte
 	if _, err := io.ReadFull(c, b[:2]); err != nil {
@@ -239,8 +239,8 @@ func socksAsked(c io.ReadWriter) (string, error) {
 // net.JoinHostPort's.
 func notOfHost(r rune) bool { return r <= ' ' || r > '~' || r == '[' || r == ']' }
 
-// socksAnswer tells a client how it went. At which address the connection begins is nothing that it
-// needs to know.
+// socksAnswer sends a client the result. It leaves out the local address of the connection, which
+// clients do not need.
 func socksAnswer(c io.Writer, how byte) error {
 	_, err := c.Write([]byte{socksVersion, how, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
 	return err

@@ -176,8 +176,8 @@ func TestEgressPolicyDials(t *testing.T) {
 	_ = c.Close()
 }
 
-// TestEgressProxy: what is asked of the proxy in SOCKS is answered, bytes go through it in both
-// directions until each ends, and nothing stays of it.
+// TestEgressProxy: the proxy answers SOCKS requests. Bytes pass in both directions until each ends,
+// and nothing is left.
 func TestEgressProxy(t *testing.T) {
 	echo, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestEgressProxy(t *testing.T) {
 			}
 			all, _ := io.ReadAll(c) // what had come before it ended
 			_, _ = c.Write(append([]byte("heard: "), all...))
-			_ = c.Close() // the other side sees what is missing
+			_ = c.Close() // the other side sees the missing data
 		}
 	})
 	at := netip.MustParseAddrPort(echo.Addr().String())
@@ -302,9 +302,9 @@ func FuzzSocks(f *testing.F) {
 	})
 }
 
-// reachesServices has a browser go to a service of this machine in every way that a test and its
-// pages have, by all names and addresses that the machine has for itself. To the run's own page it
-// goes directly. Then it tries files.
+// reachesServices lets a browser try to reach a service of this machine in every way that a test
+// and its pages have. It uses all names and addresses that the machine has for itself. It reaches
+// the run's own page directly. Then it tries files.
 func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 	hosts := own(t)
 	machine := len(hosts)
@@ -318,7 +318,7 @@ func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 
 	var mu sync.Mutex
 	reached := map[string]bool{}
-	changed := make(chan struct{}, 1) // what is reached
+	changed := make(chan struct{}, 1) // the reached services
 	reach := func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -348,8 +348,7 @@ func reachesServices(t *testing.T, k kind, path string, untrusted bool) {
 	}
 	fmt.Fprintf(&tries, "const turnTCP = %q, here = %s;\n", listenStream(t, func() { reach("/turnTCP") }),
 		datagramHosts(hosts[:machine]))
-	// of a page with what it has in frames: what must not be there is not waited for as long, and
-	// some browsers tell of no end
+	// a page and its frames: forbidden ones get less time, and some browsers report no end
 	patience := time.Minute
 	if untrusted {
 		patience = 5 * time.Second
@@ -486,8 +485,8 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 			}
 		}
 	}
-	// wait gives what was done time to reach the service where it must not: more than it took where
-	// it does.
+	// wait gives an action time to reach the service where it must not: more than it took where it
+	// does.
 	wait := func() {
 		t.Helper()
 		later := []input.Timed{{After: 2 * time.Second, Actions: []input.Action{input.Move{X: 400, Y: 400}}}}
@@ -495,7 +494,7 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 			t.Fatal(err)
 		}
 	}
-	// tryTo goes to what is reached in a browser that is not kept from it.
+	// tryTo loads a service in a browser without restrictions.
 	tryTo := func(address, what string) {
 		t.Helper()
 		if !untrusted {
@@ -567,11 +566,11 @@ Promise.all([later(), worker(), ...tries.flatMap(([host, i]) => [
 	}
 }
 
-// datagramWays are ways in which a page sends datagrams, each to a port of its own: to a STUN
-// server, a TURN server, a peer, and a server of WebTransport.
+// datagramWays are ways in which a page sends datagrams, each to its own port. They go to a STUN
+// server, a TURN server, a peer and a server of WebTransport.
 var datagramWays = []string{"stun", "turn", "peer", "transport"}
 
-// datagramHosts are addresses of this machine to which datagrams are sent, in JavaScript: the
+// datagramHosts are addresses of this machine for datagrams, in JavaScript. They are the
 // loopback's, and another of IPv4, since Firefox sends none to the loopback.
 func datagramHosts(hosts []string) string {
 	all := []string{"127.0.0.1"}

@@ -29,7 +29,7 @@ func (b *Browser) Endpoint(ctx context.Context) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("find the WebDriver BiDi port of %s: %w", b.name, err)
 		}
-		// The file is written where it stands: what is not whole yet is read again.
+		// The file is written in place: an incomplete one is read again.
 		if address, ok := parseEndpoint(raw); ok {
 			return address, nil
 		}

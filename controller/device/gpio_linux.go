@@ -51,8 +51,8 @@ type (
 // getLine is _IOWR(0xB4, 0x07, struct gpio_v2_line_request).
 const getLine = 3<<30 | unsafe.Sizeof(gpioRequest{})<<16 | gpioMagic<<8 | gpioGetLineIoctl
 
-// outputRequest asks for a line as an output whose level is set as the line becomes one, so that it
-// never stands at another.
+// outputRequest requests a line as an output. Its level is set at the same time, so it never has
+// another one.
 func outputRequest(line int, high bool) *gpioRequest {
 	r := &gpioRequest{numLines: 1}
 	r.offsets[0] = uint32(line)

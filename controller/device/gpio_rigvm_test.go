@@ -15,8 +15,8 @@ import (
 )
 
 // Debian's kernel has neither gpio-sim nor gpio-mockup. It has the driver of a chip with eight
-// lines behind USB, Silicon Labs' CP2112, and uhid, by which a program can be the chip's other end.
-// So the lines are the kernel's own, and what arrives at the chip is seen here.
+// lines behind USB, Silicon Labs' CP2112. With uhid, a program can be the chip's other end. So the
+// lines are the kernel's own, and the test sees the data at the chip.
 
 // Numbers of include/uapi/linux/uhid.h, and of the chip's reports, of its application note AN495.
 const (
@@ -26,7 +26,7 @@ const (
 	uhidSetReport      = 13
 	uhidSetReportReply = 14
 
-	reportDirection = 0x02 // id, directions, push-pull, special, divider
+	reportDirection = 0x02 // id and directions, push-pull, special and divider
 	reportSet       = 0x04 // id, levels, mask
 	reportVersion   = 0x05
 	reportSMBus     = 0x06

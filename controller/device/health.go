@@ -11,8 +11,8 @@ type Finding struct {
 	Refused bool // a run would measure something else than it is meant to
 }
 
-// Health is what was found out. That the source sees the device's screen is not among it: the run
-// begins with a green that has to be seen.
+// Health has the findings about a device. It does not include whether the source sees the device's
+// screen: the run's green shows that.
 type Health []Finding
 
 func (h *Health) say(format string, args ...any) {

@@ -87,8 +87,8 @@ func chromiumArguments(profile string, width, height int, o BrowserOptions) []st
 		args = append(args, "--disable-quic")
 	}
 	if o.Display != nil {
-		// a virtual display has none, and looking for one takes time; on others, drawing by it is
-		// what is measured
+		// a virtual display has no GPU, and searching for one takes time; on others, GPU drawing is
+		// measured
 		args = append(args, "--disable-gpu")
 	}
 	if !o.Bars {

@@ -56,8 +56,8 @@ func ofThisUser(path string) bool {
 	return ok && int(sys.Uid) == os.Geteuid()
 }
 
-// remove takes away what has come since and nobody has open. What another browser of this user has
-// is open, or will be gone at the second look.
+// remove removes new files that no process has open. Another browser of this user has its files
+// open, or they are gone at the second look.
 func (s leftovers) remove() {
 	left := s.unheld()
 	if len(left) == 0 {
@@ -67,7 +67,7 @@ func (s leftovers) remove() {
 	still := s.unheld()
 	for path := range left {
 		if still[path] {
-			_ = os.Remove(path) // gone, or nothing that could be done about it
+			_ = os.Remove(path) // gone, or it cannot be removed
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLeftoverSharedMemory: leftovers of a killed browser go; what was there before, what somebody
-// has open, and what has another name stays.
+// TestLeftoverSharedMemory: files of a killed browser are removed. Older files, open files and files
+// with other names stay.
 func TestLeftoverSharedMemory(t *testing.T) {
 	dir := t.TempDir()
 	create := func(name string) *os.File {

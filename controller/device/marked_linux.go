@@ -14,8 +14,8 @@ import (
 func newMark() string { return rand.Text() }
 
 // endMarked ends every process that carries the mark in its environment: the helpers of a browser
-// that left its process group. They are killed through a pidfd that is checked after it was opened,
-// so that no other process can be hit that got the same id meanwhile.
+// that left its process group. It kills them through a pidfd that is checked after it was opened.
+// So another process that got the same id meanwhile is not hit.
 func endMarked(mark string) {
 	for range 50 { // a helper may start another one while we look; each round finds fewer
 		if killMarked(mark) == 0 {

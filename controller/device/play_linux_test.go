@@ -30,7 +30,7 @@ func TestBrowserPlaysTheTestPages(t *testing.T) {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
 	t.Parallel()
-	tmp, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
+	tmp, err := os.MkdirTemp("/tmp", "e") // short: it contains sockets
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func checkTruth(t *testing.T, r site.Report) {
 	}
 }
 
-// checkSeen holds what was on the screen against the report. How much was seen depends on the
+// checkSeen compares the seen frames with the report. The number of seen frames depends on the
 // machine.
 func checkSeen(t *testing.T, r site.Report, s strip.Summary) {
 	t.Logf("%s: %d of %d ids seen in %d readings", r.Page.Name, s.Distinct, s.Drawn, s.Frames)

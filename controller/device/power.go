@@ -50,9 +50,9 @@ func parseGPIO(s string) (Power, error) {
 const powerTimeout = 30 * time.Second
 
 // Switch switches the device on or off. A GPIO line keeps its level until the returned release is
-// called, or this process ends: the kernel then gives the line back, and what level it has after
-// that is the chip's matter, so whoever keeps a device off holds on to it. By commands, release
-// does nothing. It is never nil.
+// called, or this process ends. The kernel then returns the line, and its later level depends on
+// the chip. So keep release uncalled while the device must stay off. With commands, release does
+// nothing. It is never nil.
 func (p Power) Switch(ctx context.Context, on bool) (release func() error, err error) {
 	release = func() error { return nil }
 	switch {
@@ -72,9 +72,8 @@ func (p Power) Switch(ctx context.Context, on bool) (release func() error, err e
 	return release, runPower(ctx, words)
 }
 
-// Cycle switches the device off for some time, and then on. release is as that of Switch. If ctx
-// ends meanwhile, or switching it off fails, which may be half done, the device is on again all the
-// same.
+// Cycle switches the device off for some time, and then on. release is as that of Switch. The
+// device is on again in the end, even if ctx ends meanwhile or switching it off fails halfway.
 func (p Power) Cycle(ctx context.Context, off time.Duration) (release func() error, err error) {
 	release, err = p.Switch(ctx, false)
 	if err == nil {

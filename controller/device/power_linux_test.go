@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestGPIO holds what is asked of the kernel against its interface: sizes, places and the number of
-// gpio.h. A chip is in the VM, see TestVMGPIO.
+// TestGPIO compares the kernel requests with its interface: sizes, offsets and numbers of gpio.h.
+// The VM has a chip, see TestVMGPIO.
 func TestGPIO(t *testing.T) {
 	r := outputRequest(17, true)
 	if size := unsafe.Sizeof(*r); size != 592 {

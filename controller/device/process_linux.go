@@ -66,8 +66,8 @@ func start(ctx context.Context, name string, cmd *exec.Cmd, die syscall.Signal, 
 	return p, nil
 }
 
-// run starts the program and stays until it is gone. The parent death signal is sent when the
-// *thread* that started the program ends, so that thread must be ours for as long.
+// run starts the program and returns when it is gone. The parent death signal is sent when the
+// *thread* that started the program ends. So that thread must be ours for as long.
 func (p *process) run(ctx context.Context, begin func(*exec.Cmd) error, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,7 +92,7 @@ func (p *process) run(ctx context.Context, begin func(*exec.Cmd) error, started 
 		why = os.ErrClosed
 		p.ask(exited)
 	}
-	// Before the program has been waited for, its id, which is the group's, cannot be another's.
+	// Before the wait for the program, its id, which is the group's, cannot be reused.
 	p.signal(syscall.SIGKILL)
 	<-exited
 	err = p.cmd.Wait()

@@ -76,11 +76,11 @@ func (p *profile) environment(display string) []string {
 		"DISPLAY=", "WAYLAND_DISPLAY=", "DBUS_SESSION_BUS_ADDRESS=", "HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=",
 		"XDG_DATA_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "TMPDIR=", "CHROMIUM_FLAGS=", "GDK_SCALE=",
 		"GDK_DPI_SCALE=", "QT_SCALE_FACTOR=", "MOZ_ENABLE_WAYLAND=",
-		// Which input method there is: that of a user's desktop is not reached from here, and
-		// without it dead keys are no use. One of the toolkit's own would change what tests type.
+		// Input methods: a user's desktop is not reachable from here, and without its method dead
+		// keys do not work. One of the toolkit's own would change typed text.
 		"GTK_IM_MODULE=", "QT_IM_MODULE=", "XMODIFIERS=", "IBUS_ADDRESS=",
-		// secrets of TLS are kept by tests that ask for it, by our servers, and not wherever a
-		// user's shell says
+		// TLS secrets are logged by our servers for tests that request it, not at a path from the
+		// user's shell
 		"SSLKEYLOGFILE=",
 	}
 	var env []string
@@ -119,7 +119,7 @@ func (p *profile) remove() {
 func removeOrphans(in string) {
 	dirs, err := filepath.Glob(filepath.Join(in, profilePrefix+"*"))
 	if err != nil {
-		return // a name of the temporary folder that is no pattern: nothing is lost but a clean-up
+		return // the name of the temporary folder is not a pattern: only a clean-up is lost
 	}
 	for _, dir := range dirs {
 		st, err := os.Lstat(dir)

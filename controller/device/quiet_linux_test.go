@@ -56,8 +56,8 @@ user_pref("network.proxy.ssl_port", %[2]s);
 	return k
 }
 
-// TestBrowsersAskNobody: while a page is shown, browsers ask for that page and for nothing else.
-// That the proxy would hear of it is shown by a page that asks.
+// TestBrowsersAskNobody: while a page is shown, browsers request that page only. A page with
+// another request proves that the proxy would see one.
 func TestBrowsersAskNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")

@@ -19,7 +19,7 @@ type screen struct {
 }
 
 func openScreen(display string) (*screen, error) {
-	// The library logs to stderr that there is no authority file; we have none on purpose.
+	// The library logs a missing authority file to stderr; it is missing on purpose.
 	xgb.Logger.SetOutput(io.Discard)
 	c, err := xgb.NewConnDisplay(display)
 	if err != nil {
@@ -31,13 +31,13 @@ func openScreen(display string) (*screen, error) {
 
 func (s *screen) close() { s.conn.Close() }
 
-// onlyThisUser lets the display take connections from this user's processes only. The server asks
-// the kernel who is at the other end of its socket, so no cookie has to be kept or passed on.
-// Families and values as in the X server's access control ("SI:localuser:#0").
+// onlyThisUser makes the display accept connections from this user's processes only. The server
+// asks the kernel for the user at the other end of its socket, so no cookie is necessary. Families
+// and values are as in the X server's access control ("SI:localuser:#0").
 func (s *screen) onlyThisUser() error {
 	hosts, err := xproto.ListHosts(s.conn).Reply()
 	if err != nil {
-		return fmt.Errorf("list who may use the display: %w", err)
+		return fmt.Errorf("list users of the display: %w", err)
 	}
 	me := []byte(fmt.Sprintf("localuser\x00#%d", os.Geteuid()))
 	if err := xproto.ChangeHostsChecked(s.conn, xproto.HostModeInsert, xproto.FamilyServerInterpreted, uint16(len(me)),
@@ -53,11 +53,11 @@ func (s *screen) onlyThisUser() error {
 	return nil
 }
 
-// allowed returns who may use the display.
+// allowed returns the users of the display.
 func (s *screen) allowed() ([]string, error) {
 	hosts, err := xproto.ListHosts(s.conn).Reply()
 	if err != nil {
-		return nil, fmt.Errorf("list who may use the display: %w", err)
+		return nil, fmt.Errorf("list users of the display: %w", err)
 	}
 	var names []string
 	for _, h := range hosts.Hosts {
@@ -76,8 +76,8 @@ func (s *screen) watchWindows() error {
 	return nil
 }
 
-// minWindow is the side in pixels from which on a new window is taken for the browser's and not
-// for a helper's.
+// minWindow is the minimum side in pixels of a browser's window. A smaller new window belongs to
+// a helper.
 const minWindow = 100
 
 // fill waits for a window that appears after watchWindows and makes it fill the screen exactly.

@@ -14,7 +14,7 @@ func (t *tail) said() string {
 	defer t.mu.Unlock()
 	text := strings.ToValidUTF8(string(t.bytes), "?")
 	if _, rest, more := strings.Cut(text, "\n"); more && len(t.bytes) == tailBytes {
-		text = rest // what stands before is the end of a line, of which nobody knows what it was about
+		text = rest // the text before is the end of a line of unknown subject
 	}
 	var last []string
 	for line := range strings.Lines(text) {
@@ -40,8 +40,8 @@ func clipped(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// noise reports whether a line says only that there is no message bus: browsers are given none, and
-// complain of each service that they would have asked there.
+// noise reports whether a line only complains about the message bus. Browsers get none, and
+// complain about each service on it.
 func noise(line string) bool {
 	line = strings.ToLower(line)
 	for _, of := range []string{"dbus", "d-bus", "failed to connect to the bus"} {

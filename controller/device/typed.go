@@ -24,8 +24,8 @@ type Typed struct {
 	Opens func(ctx context.Context, reach func(context.Context) error) error
 }
 
-// How fast a hand is that reaches the address bar, and how long browsers need until it takes what
-// is typed.
+// The speed of a hand that reaches the address bar, and the time that browsers need until they
+// accept typed text.
 const (
 	barHeld  = 60 * time.Millisecond
 	barOpens = 500 * time.Millisecond
@@ -59,8 +59,8 @@ func (t Typed) Go(ctx context.Context, address string) (timeline.Interval, error
 	var entered timeline.Interval
 	enter := input.KeyDown{Key: "Enter"}
 	all := []input.Timed{
-		// Browsers complete what is typed, some time later, to what was visited before, and Enter
-		// would go there; but nothing that ends in a space.
+		// Browsers complete typed text, some time later, to a visited address, and Enter would go
+		// there. They do not complete text that ends in a space.
 		{After: 0, Actions: []input.Action{input.Text{Text: address + " "}}},
 		{After: 0, Actions: []input.Action{enter}},
 		{After: barHeld, Actions: []input.Action{input.KeyUp{Key: "Enter"}}},

@@ -12,21 +12,19 @@ import (
 	"strings"
 )
 
-// A browser that plays somebody else's test does what that test types and clicks, and what its
-// pages ask: it is kept from the files of this machine, which addresses, dialogs and the
-// developers' tools lead to. What it reaches of the network is another matter, see egress_linux.go.
-// Both browsers have policies for that, which administrators write into folders of the system's.
-// Those are not ours, and are for all browsers of the machine, so they are given in other ways
-// here:
+// A browser that plays an untrusted test executes the test's input and its pages' scripts. It must
+// not read files of this machine, which addresses, dialogs and developer tools could open. For its
+// network see egress_linux.go. Both browsers have policies for this. Administrators write them into
+// system folders, which apply to all browsers of the machine. So they are given in other ways here:
 //
-// Chromium keeps what a policy says as a preference, and takes it from its profile where no policy
-// says something else.
+// Chromium stores a policy's value as a preference, and reads it from its profile unless a policy
+// sets it.
 //
-// Firefox reads policies beside its program. So it gets a folder for its program: a copy of what is
-// started, which is small, links to the rest, and the policies.
+// Firefox reads policies beside its program. So it gets a folder with a copy of the started
+// program, which is small, links to the rest, and the policies.
 //
-// Note: a mount namespace that hides files would hold for whatever a browser does, but it takes
-// rights that the service's unit gives away.
+// Note: a mount namespace that hides files would cover everything that a browser does. But it needs
+// privileges that the service's unit drops.
 
 // Policies of browsers that play untrusted tests.
 var (
@@ -97,8 +95,8 @@ func merged(base, over string) (string, error) {
 	return string(text), err
 }
 
-// keptFirefox makes a folder for the program at path, with a policy, and returns what is to be
-// started.
+// keptFirefox makes a folder for the program at path, with a policy, and returns the program to
+// start.
 func keptFirefox(path, folder, policy string, policies []string) (string, error) {
 	for _, name := range policies {
 		if _, err := os.Lstat(name); err == nil {

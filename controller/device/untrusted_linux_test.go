@@ -36,7 +36,7 @@ func TestUntrustedTests(t *testing.T) {
 	}
 }
 
-// filePage is a page that asks for a file, and what was asked for of it.
+// filePage is a page that asks for a file, and the requests for it.
 type filePage struct {
 	*httptest.Server
 	heard chan string
@@ -60,9 +60,9 @@ document.querySelector("input").oncancel = () => fetch("/cancelled")</script>`)
 	return p
 }
 
-// readsFiles types the address of a file into a browser that runs, and names it in the dialog in
-// which a page asks for one. A browser that is not kept from files is also typed an address that is
-// the beginning of one that was visited.
+// readsFiles types the address of a file into a running browser, and names it in a page's file
+// dialog. In a browser without restrictions it also types an address that is the beginning of a
+// visited one.
 func readsFiles(ctx context.Context, t *testing.T, k kind, untrusted bool, hand input.Driver, page *filePage) {
 	t.Helper()
 	heard := page.heard
@@ -107,7 +107,7 @@ func readsFiles(ctx context.Context, t *testing.T, k kind, untrusted bool, hand 
 	goTo(page.URL+"/second", "/shown/second") // what a file asked for comes before what this page does
 
 	if k.name == "chromium" && !untrusted {
-		return // its dialog is larger than the display: what is shown of it here is that it does not open
+		return // its dialog is larger than the display: the test only checks that it does not open
 	}
 	// the dialog, and what it does with each thing that is typed; else the file is not found, which
 	// the browser that is not kept tells
@@ -148,8 +148,8 @@ func readsFiles(ctx context.Context, t *testing.T, k kind, untrusted bool, hand 
 	goTo(page.URL+"/third", "/shown/third")
 }
 
-// goUntil types an address until what is waited for comes of it. A browser of a busy machine loses
-// what is typed while it comes to show something else, and a person who sees that types it again.
+// goUntil types an address until the expected result comes. A browser of a busy machine loses text
+// that is typed while it switches pages. A person who sees that types it again.
 func goUntil(ctx context.Context, t *testing.T, typed Typed, address string, comes func(context.Context) bool) {
 	t.Helper()
 	const again = 20 * time.Second

@@ -12,7 +12,7 @@ import (
 // check is one number three times: measured, drawn, and claimed by the page.
 type check struct {
 	report.Check
-	of string // the value that is measured, such as fps.framerate; empty where there is no such one
+	of string // the measured value, such as fps.framerate; empty if there is none
 }
 
 func newCheck(what, unit, of string) check { return check{report.Check{What: what, Unit: unit}, of} }
@@ -45,7 +45,7 @@ func meet(a, b report.Span) bool { return a.Low <= b.High && b.Low <= a.High }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// checks holds each thing that is measured of a page against what was drawn.
+// checks compares each measure of a page with the drawn content.
 func (t *played) checks() []check {
 	list := []check{t.checkPictures()}
 	if t.asked("fps") && t.repeatable() {
@@ -106,8 +106,8 @@ func (t *played) checkPictures() check {
 	return c
 }
 
-// checkUnique: a frame is unique if and only if it shows another picture than the frame before, or
-// another mixture of pictures.
+// checkUnique: a frame is unique if and only if it shows another picture, or another mixture of
+// pictures, than the previous one.
 func (t *played) checkUnique() check {
 	drawn, unsure := t.changes()
 	c := newCheck("unique frames", "frames", "fps.unique_frames")

@@ -6,8 +6,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 )
 
-// checkChecker: in each frame, as many pixels lie in checkerboard as the page counted; and what
-// follows from that.
+// checkChecker: each frame has as many checkerboard pixels as the page counted. The figures that
+// follow are checked too.
 func (t *played) checkChecker() []check {
 	if !t.asked("checkerboard") {
 		return nil
@@ -28,8 +28,8 @@ func (t *played) checkChecker() []check {
 	return list
 }
 
-// checkerFigures returns how many frames show checkerboard, when the last of it was gone, from the
-// first frame on, and Σ Δt·A / size(R). What shows no picture of the page, or several, may be
+// checkerFigures returns the number of frames with checkerboard, the time from the first frame to
+// its end, and Σ Δt·A / size(R). Frames with no picture of the page, or with several, may show
 // checkerboard or not.
 func (t *played) checkerFigures() (shown, filled, sum report.Span) {
 	times, w := t.Outcome.Times, t.Outcome.Window

@@ -1,25 +1,23 @@
-// Package groundtruth holds what was measured of a test page against what the page drew.
+// Package groundtruth compares the measures of a test page with the page's own drawing.
 //
-// Which picture a frame shows is read from the code strip in it; what the page drew in that
-// picture, and when, stands in the page's own report. From the two follows, by another and plainer
-// way than the measures go, what a measure should say. A [Page] has a check for each number that
-// can be known like that.
+// The code strip in a frame identifies its picture. The page's report has the content and time of
+// each picture. From the two follow the expected values of measures, in another and simpler way. A
+// [Page] has a check for each number that can be known like that.
 //
-// Place in the flow: behind an analysis, before its results are written. Package session gives what
-// it has recorded, and puts the checks into the window's results.
+// It runs after an analysis, before its results are written. Package session passes its recording,
+// and puts the checks into the window's results.
 //
-// # What frames that are lost leave open
+// # Lost frames
 //
-// Measures count what stored frames show, and bound what lost ones may have shown; the truth is
-// about the same stored frames. So most checks hold whatever is lost, and a check is left out only
-// as far as what is missing decides it: a picture that nobody can have seen, a copy of the strip
-// that cannot be read. What is left out is said in the check's note, and a check of which nothing
-// is left is not made: it neither agrees nor fails.
+// Measures count the stored frames, and bound the content of lost ones. The truth is about the same
+// stored frames. So most checks hold whatever is lost. A check is left out only as far as a loss
+// decides it: a picture that no frame can show, or an unreadable copy of the strip. The check's
+// note lists omitted parts. A check without remaining parts is not made: it neither agrees nor
+// fails.
 //
-// # What is known of times
+// # Times
 //
-// A page says when it was called to draw a picture: the picture was on the screen after that. How
-// long after, nobody says. A browser that is busy calls late, and stamps its calls with the time at
-// which they were due. So nothing here takes a picture for seen at the time that its page names,
-// nor one for as late as another was.
+// A page reports when it was called to draw a picture. The picture was on the screen some unknown
+// time after that. A busy browser calls late, and stamps its calls with the time at which they were
+// due. So no check assumes that a picture was seen at the page's time, or as late as another one.
 package groundtruth

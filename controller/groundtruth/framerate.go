@@ -30,10 +30,10 @@ func (t *played) checkFramerate() []check {
 	return []check{c}
 }
 
-// lasted is how long a page was seen, by its own times: from its first picture that was seen until
-// its red. The red was on the screen after the page was called to draw it, and before the page had
-// seen the last of so many animation frames behind it that no browser is that far ahead of its
-// screen. In the middle, it took as long as the page's pictures did.
+// lasted is how long a page was seen, by its own times: from its first seen picture until its red.
+// The red was on the screen after the page was called to draw it. It was there before the page had
+// seen a number of further animation frames: no browser is that far ahead of its screen. The middle
+// value assumes the delay of the page's pictures.
 func (t *played) lasted() (low, mid, high time.Duration) {
 	soonest, latest := t.delays()
 	begin, red := t.Outcome.Times.Since(t.Outcome.Window.Start), t.Report.RedFrom
@@ -42,8 +42,8 @@ func (t *played) lasted() (low, mid, high time.Duration) {
 	return max(0, low), max(low, min(mid, high)), high
 }
 
-// delays returns how long, at least and at most, the page's pictures were on their way from when
-// the page was called to the first recorded frame with them.
+// delays returns the minimum and maximum delay of the page's pictures, from the page's call to the
+// first recorded frame.
 func (t *played) delays() (soonest, latest time.Duration) {
 	soonest = time.Hour
 	seen := -1

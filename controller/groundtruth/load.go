@@ -8,9 +8,9 @@ import (
 	"github.com/eideticker/eideticker/analyze/report"
 )
 
-// checkLoad: in each frame, as many pixels are as in the last frame as the page counted; and the
-// load figures that follow, here once more in their plainest form, from the page's counts and the
-// frames in which the strip shows its pictures.
+// checkLoad: in each frame, as many pixels equal the last frame as the page counted. It also checks
+// the load figures that follow. They are computed again in their simplest form, from the page's
+// counts and the frames with its pictures.
 func (t *played) checkLoad() (list []check) {
 	if t.asked("loadhist") {
 		list = append(list, t.endingWithLast(t.checkCounts("final pixels", "loadhist", "equal_pixels", 1)))
@@ -24,8 +24,8 @@ func (t *played) checkLoad() (list []check) {
 	return list
 }
 
-// endingWithLast leaves out a check of how much is as in the last frame, where that does not show
-// the page's last picture.
+// endingWithLast leaves out a check against the last frame if that does not show the page's last
+// picture.
 func (t *played) endingWithLast(c check) check {
 	if t.endsWithLast() {
 		return c
@@ -44,9 +44,9 @@ func (t *played) origin() (begin time.Duration, prefix string) {
 	return t.Outcome.Times.At(w.Start).Sub(w.T0.At), ""
 }
 
-// loadFigures returns when the last picture's pixels were all there, and Σ Δt·(1 − p), both from
-// the first frame on, or from the command before it. Of what shows no picture of the page, or
-// several, anything may be final; the green has nothing of the page.
+// loadFigures returns when all pixels of the last picture were visible, and Σ Δt·(1 − p). Both
+// count from the first frame, or from the command before it. In frames with no picture of the page,
+// or with several, any number of pixels may be final. The green has none.
 func (t *played) loadFigures() (complete, index report.Span) {
 	times := t.Outcome.Times
 	start := times.At(t.Outcome.Window.Start)
@@ -73,7 +73,7 @@ func (t *played) loadFigures() (complete, index report.Span) {
 	return exact(milliseconds(begin + done)), report.Span{Value: ms((low + high) / 2), Low: ms(low), High: ms(high)}
 }
 
-// checkFigure holds a load figure against what it should be, beside what the page claims, which
+// checkFigure compares a load figure with the expected one. It also shows the page's claim, which
 // counts from its first picture.
 func (t *played) checkFigure(what, value, claim string, drawn report.Span) check {
 	_, prefix := t.origin()
@@ -84,8 +84,8 @@ func (t *played) checkFigure(what, value, claim string, drawn report.Span) check
 	return c
 }
 
-// checkCounts holds a series, times a factor that makes pixels of it, against the page's counts,
-// frame by frame. What stands in the table is the number of frames.
+// checkCounts compares a series, times a factor that converts it to pixels, with the page's counts,
+// frame by frame. The table shows the number of frames.
 func (t *played) checkCounts(what, measure, name string, factor float64) check {
 	c := newCheck(what+", exact in", "frames", "")
 	s := t.series(measure, name)

@@ -13,7 +13,7 @@ import (
 // later.
 const scrollPage = "scroll"
 
-// checkMotion: what was measured to move is what the page says was moved.
+// checkMotion compares the measured motion with the page's.
 func (t *played) checkMotion() []check {
 	if !t.repeatable() {
 		return []check{t.checkDistance()}
@@ -38,8 +38,8 @@ func (t *played) checkMotion() []check {
 // scaleWithin is to what part of itself the measure knows a scale.
 const scaleWithin = 0.0025
 
-// checkSteps holds what was measured from frame to frame against the page's places, in frames that
-// some of these steps led to.
+// checkSteps compares the measured steps from frame to frame with the page's places, in the frames
+// of some of these steps.
 func (t *played) checkSteps(what string, some func(from, to site.Place) bool, names []string,
 	right func(from, to site.Place, is []float64) bool) check {
 	c := newCheck(what, "frames", "")
@@ -103,9 +103,9 @@ func (t *played) placeIn(v *view) (site.Place, bool) {
 	return t.Report.Truth.Places[i], true
 }
 
-// checkDistance: all the way that the content went, there and back, by the places at which the page
-// was called to draw. Where it turned, it may have been further on the way there than at any of
-// these places, by no more than it moved in the steps around; and frames may show less than that.
+// checkDistance checks the whole way of the content, there and back, by the places at which the
+// page was called to draw. Where it turned, it may have been further away than at any of these
+// places, by at most the steps around. Frames may show less than that.
 func (t *played) checkDistance() check {
 	c := newCheck("way of the content", "px", "scroll.distance")
 	places := t.Report.Truth.Places

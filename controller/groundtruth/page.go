@@ -13,27 +13,27 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// Input is a page that was played, and what was measured of it.
+// Input is a played page with its measures.
 type Input struct {
 	Reader  *recording.Reader
 	Outcome *analyze.Outcome // of the window in which it played; all of its content was measured, exactly
 	Masks   []frame.Region   // that were used in it
 	Report  site.Report      // of the page
-	// Measures are those that were asked for; empty: all that apply. Of what was not asked for
-	// nothing is held against anything.
+	// Measures are the requested ones; empty: all that apply. Measures that were not requested are
+	// not checked.
 	Measures []string
 }
 
-// Page is what came of holding a page's numbers against each other.
+// Page is the result of the checks of a page.
 type Page struct {
 	Checks []report.Check
 	Claims map[string]float64 // by the page, of values that are measured
 }
 
 // Read reads the strip of all frames of a page, from the first content frame to the last, and makes
-// its checks. Where a page flips through images, tearing is measured once more with the images that
-// the strip names, if the measure did not find all of them by itself: its result in the outcome is
-// another then.
+// its checks. On pages that flip through images, tearing may be measured again with the images that
+// the strip names. This happens if the measure did not find all of them itself. The outcome then
+// has the new result.
 func Read(ctx context.Context, in Input) (*Page, error) {
 	t := newPlayed(in)
 	var err error

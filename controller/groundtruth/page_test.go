@@ -195,10 +195,11 @@ func TestChecksAgreeAndFail(t *testing.T) {
 }
 
 // TestAnswers: clicks are answered by pictures, one of which came and went while frames were lost.
-// TestTornMostOfTheTime: the lower half is late, as a video is on a busy machine: for a while by as
-// many pictures as there are images, so that what is seen is whole, and longer by one less. Both
-// look like images that follow each other, and the second ones are shown more often; the strip
-// alone knows which of them are whole.
+//
+// TestTornMostOfTheTime: the lower half is late, as a video is on a busy machine. For a while it is
+// late by as many pictures as there are images, so frames are whole. For longer it is late by one
+// less. Both look like images that follow each other, and the second ones are shown more often.
+// Only the strip reveals which of them are whole.
 func TestTornMostOfTheTime(t *testing.T) {
 	const images, whole, torn = 4, 20, 48
 	var frames []shown
@@ -313,7 +314,7 @@ type asked struct {
 
 func (a asked) Events() []timeline.EventHead { return a.pings }
 
-// TestLastPictureLost: what is as in the end cannot be known where the end was not seen.
+// TestLastPictureLost: the part that equals the end is unknown if the end was not seen.
 func TestLastPictureLost(t *testing.T) {
 	frames := pictures(0, 1, 2, 3, 4, 5)
 	frames[5].id = lost

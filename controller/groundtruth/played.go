@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// played is what is known of a page without measuring: which picture each of its recorded frames
-// shows, from the strip, and what the page drew in that picture, from its report.
+// played has the facts about a page that need no measure. The strip gives the picture of each
+// recorded frame. The report gives the content of that picture.
 type played struct {
 	Input
 	looks map[int]int // of pictures that look like an earlier one: that one
@@ -113,8 +113,8 @@ func (t *played) differ(a, b *view) (differ, known bool) {
 	return false, known
 }
 
-// changes lists the frames that, by their strip, show something else than the frame before, the
-// first one among them, and those of which that cannot be told.
+// changes lists the frames whose strip differs from the previous frame's, including the first
+// frame. unsure are those whose strip cannot decide this.
 func (t *played) changes() (frames, unsure []int) {
 	for i := range t.views {
 		if i == 0 {
@@ -154,14 +154,14 @@ func (t *played) disagreements() []int {
 	return without(difference(t.unique(), drawn), unsure)
 }
 
-// difference returns what is in one of two ascending lists only.
+// difference returns the elements that only one of two ascending lists has.
 func difference(a, b []int) (only []int) {
 	only = append(without(a, b), without(b, a)...)
 	slices.Sort(only)
 	return only
 }
 
-// without returns what is in the first of two ascending lists only.
+// without returns the elements that only the first of two ascending lists has.
 func without(a, b []int) (only []int) {
 	for _, n := range a {
 		if _, ok := slices.BinarySearch(b, n); !ok {
@@ -222,7 +222,7 @@ func (t *played) count(id int) (int, bool) {
 	return t.Report.Truth.Counts[i], true
 }
 
-// shareOf returns the part of all pixels that the page counted in what a frame shows, if it shows
+// shareOf returns the page's counted share of all pixels in a frame's picture, if the frame shows
 // one picture.
 func (t *played) shareOf(v *view) (share float64, ok bool) {
 	id, ok := v.whole()

@@ -13,15 +13,15 @@ import (
 
 // seen is an answer of the page as frames show it.
 type seen struct {
-	// the first frame that shows any of the picture that was the answer, or of a later one, and the
-	// first that shows nothing older
+	// the first frame that shows any of the answering picture, or of a later one; and the first
+	// that shows nothing older
 	from, to int
 }
 
-// checkResponse: of as many inputs as were sent the page was told, and of each after it was sent;
-// each is answered in the frame that first shows the picture which the page says was its answer;
-// and the median of the times from the sending to these frames. How long the browser took to tell
-// the page is no part of what is known: only that it was told later.
+// checkResponse checks three facts. The page got as many inputs as were sent, each after it was
+// sent. Each is answered in the frame that first shows the picture that the page reports as its
+// answer. The median is that of the times from sending to these frames. The browser's delay before
+// the page gets an input is unknown.
 func (t *played) checkResponse() []check {
 	if !t.asked("response") {
 		return nil
@@ -100,9 +100,8 @@ func (t *played) latency(sent []timeline.Interval, answers []seen) report.Span {
 	return report.Span{Value: median(mid), Low: median(low), High: median(high)}
 }
 
-// answers finds the frames with the page's answers. Hidden are those that nobody can have seen:
-// what they showed is no other than what the frame before showed, or was gone before the next frame
-// that was stored.
+// answers finds the frames with the page's answers. hidden counts those that no frame can show:
+// they look like the frame before, or were gone before the next stored frame.
 func (t *played) answers() (all []seen, hidden int) {
 	for _, a := range t.Report.Answers {
 		i := slices.IndexFunc(t.views, func(v view) bool { return v.newest() >= int(a.ID) })

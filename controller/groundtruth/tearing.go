@@ -9,9 +9,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
-// measureTearing measures tearing once more, with the images that the strip tells, where others
-// were found: of pictures that are torn most of the time, in the same way, nothing but the strip
-// knows that they are.
+// measureTearing measures tearing again with the images of the strip, if the measure found others.
+// If pictures are torn most of the time in the same way, only the strip reveals it.
 func (t *played) measureTearing(ctx context.Context) error {
 	if !t.asked("tearing") {
 		return nil
@@ -86,8 +85,8 @@ func (t *played) whole(frames []int) bool {
 	return len(frames) == len(seen) && !slices.Contains(seen, false)
 }
 
-// imageFrames returns, for each of the page's images, the first frame that shows it whole, or nil
-// where one was never seen so.
+// imageFrames returns the first whole frame of each of the page's images, or nil if one never
+// appeared whole.
 func (t *played) imageFrames() []int {
 	frames := make([]int, t.Report.Page.Flip.Images)
 	seen := 0
@@ -155,8 +154,8 @@ func (t *played) drawnTear(v *view) (site.Tear, bool) {
 	return tears[i], true
 }
 
-// imagesOf translates numbers of the set that the measure found into those of the page, by the
-// pictures that the set's frames show.
+// imagesOf translates numbers of the measure's set into those of the page, by the pictures of the
+// set's frames.
 func (t *played) imagesOf(d *analyze.TearingDetail, of []int) (images []int) {
 	for _, k := range of {
 		image := -1

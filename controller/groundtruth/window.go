@@ -2,8 +2,8 @@ package groundtruth
 
 import "github.com/eideticker/eideticker/analyze/report"
 
-// checkWindow: a window is complete with the first frame that shows the page's last picture, in the
-// size that it has then; and that is not before the page was called to draw it.
+// checkWindow: a window is complete with the first frame that shows the page's last picture in its
+// final size. That is not before the page was called to draw it.
 func (t *played) checkWindow() []check {
 	if !t.asked("windowopen") {
 		return nil

@@ -2,11 +2,10 @@ package input
 
 import "strings"
 
-// composing are keys that type nothing by themselves: the window's input method puts what is typed
-// next together with them. They are known by what they mean alone, since it is the makers of
-// layouts who say which key that is, if any. Their names are those of the W3C's UI Events,
-// KeyboardEvent.key, with the accent that X11 names behind "Dead". Source of the keysyms:
-// X11/keysymdef.h.
+// composing are keys that type nothing by themselves: the window's input method combines them with
+// the next typed text. Layouts decide which key has such a meaning, if any, so they are identified
+// by meaning alone. Their names are those of the W3C's UI Events, KeyboardEvent.key, with the
+// accent that X11 names after "Dead". Source of the keysyms: X11/keysymdef.h.
 var composing = map[Key]uint32{
 	"Compose":   0xff20, // Multi_key
 	"DeadGrave": 0xfe50, "DeadAcute": 0xfe51, "DeadCircumflex": 0xfe52, "DeadTilde": 0xfe53, "DeadMacron": 0xfe54,
@@ -23,8 +22,8 @@ var composing = map[Key]uint32{
 	"DeadGreek": 0xfe8c,
 }
 
-// Composing returns the keysym of X11 of a key that is put together with what is typed next:
-// "DeadAcute" and so on, and "Compose".
+// Composing returns the X11 keysym of a key that combines with the next typed text: "DeadAcute" and
+// so on, and "Compose".
 func (k Key) Composing() (keysym uint32, ok bool) {
 	keysym, ok = composing[k]
 	return keysym, ok

@@ -10,11 +10,10 @@ import (
 
 // Driver does actions on one device. It is used by one goroutine.
 type Driver interface {
-	// Do does actions together, as one report where the device knows reports, no sooner than at,
-	// and at once if that is past. It returns the interval in which the device was told: what was
-	// sent lay there, and the device's own delays begin there. What cannot be done is an error that
-	// wraps errors.ErrUnsupported, and then nothing was done; a device that is gone is one that
-	// wraps ErrGone.
+	// Do executes actions together, as one report if the device has reports, not before at, and at
+	// once if that is past. It returns the interval in which the device got them. The device's own
+	// delays begin there. An impossible action is an error that wraps errors.ErrUnsupported, and
+	// then no action was done. A missing device is an error that wraps ErrGone.
 	Do(ctx context.Context, at timeline.Time, actions ...Action) (timeline.Interval, error)
 	// Release lifts all that is still held down.
 	Release(ctx context.Context) error

@@ -13,11 +13,11 @@ const (
 	EventKind   = "sent"
 )
 
-// Event returns what was sent as an event for the recording: At ± Uncertainty is the interval that
-// the driver returned. Its data say which driver, what (a text for people), and the place if there
-// is one, in pixels of the device's screen.
+// Event returns an event for the recording. At ± Uncertainty is the interval that the driver
+// returned. The data has the driver, the actions as text for people, and their place if they have
+// one, in pixels of the device's screen.
 func Event(info Info, sent timeline.Interval, actions ...Action) timeline.Event {
-	const most = 200 // runes of what was done
+	const most = 200 // runes of the actions' text
 	data := struct {
 		Driver  string   `json:"driver"`
 		Realism Realism  `json:"realism"`

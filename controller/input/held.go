@@ -2,8 +2,8 @@ package input
 
 import "slices"
 
-// Held is what is held down: a driver notes what it has done, and asks how to let go of it. The
-// zero value holds nothing.
+// Held has the held keys, buttons and fingers. A driver records its actions in it, and gets the
+// actions that lift them. The zero value holds nothing.
 type Held struct {
 	keys    []Key
 	buttons []Button
@@ -34,8 +34,8 @@ func (h *Held) Note(actions ...Action) {
 	}
 }
 
-// Lift returns what lets go of all that is held: fingers first, then buttons, then keys, the last
-// one that was pressed first. It holds nothing afterwards only when these were noted.
+// Lift returns the actions that lift everything: fingers first, then buttons, then keys, the last
+// pressed first. Held is empty afterwards only when these were recorded.
 func (h *Held) Lift() (all []Action) {
 	for finger, down := range h.fingers {
 		if down {

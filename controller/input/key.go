@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Key is a key by its meaning, one character that it types ("f", "ß"), or by its name, which is
-// that of KeyboardEvent.code in the W3C's UI Events: "Enter", "ControlLeft", "ArrowDown", "F5",
-// "Numpad1", "Space". Keys that type characters have names too, of the place where they are on a US
-// keyboard: "KeyQ" types a on a French one. Dead keys and Compose are called by what they mean:
-// "DeadAcute".
+// Key is a key by its meaning or by its name. A meaning is one character that it types ("f", "ß").
+// A name is that of KeyboardEvent.code in the W3C's UI Events, such as "Enter", "ControlLeft" or
+// "Numpad1". Keys that type characters also have names, of their place on a US keyboard: "KeyQ"
+// types a on a French one. Dead keys and Compose have names by their meaning: "DeadAcute".
 type Key string
 
 // Codes are the numbers of a named key in the systems that drivers speak to. None is 0.
@@ -41,7 +40,7 @@ func (k Key) Rune() (rune, bool) {
 	return r, n > 0 && n == len(k) && r != utf8.RuneError
 }
 
-// Validate reports that there is no such key.
+// Validate returns an error for an unknown key.
 func (k Key) Validate() error {
 	if _, ok := named[k]; ok {
 		return nil
@@ -72,8 +71,8 @@ var aliases = map[string]Key{
 	"print": "PrintScreen", "plus": "+",
 }
 
-// ParseKey returns the key of a name: that of the key, in any case, one of the names that people
-// use ("Ctrl", "Left"), or a single character.
+// ParseKey returns the key of a name. A name is that of the key, in any case, a common one ("Ctrl",
+// "Left"), or a single character.
 func ParseKey(name string) (Key, error) {
 	if utf8.RuneCountInString(name) == 1 {
 		if name == " " {

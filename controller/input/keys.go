@@ -1,7 +1,7 @@
 package input
 
-// named are the keys of a US keyboard of 104 keys, with the one that European ones have more, by
-// their places. Sources: W3C UI Events KeyboardEvent code Values; USB HID Usage Tables 1.5, page 7;
+// named are the keys of a US keyboard of 104 keys and the extra European one, by their places.
+// Sources: W3C UI Events KeyboardEvent code Values; USB HID Usage Tables 1.5, page 7;
 // linux/input-event-codes.h; X11/keysymdef.h; Windows Virtual-Key Codes; android.view.KeyEvent; W3C
 // WebDriver, keyboard actions.
 var named = map[Key]Codes{

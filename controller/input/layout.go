@@ -1,6 +1,6 @@
 package input
 
-// Place is a key by its place, and what is held with it.
+// Place is a key by its place, and the keys held with it.
 type Place struct {
 	Key   Key // a named one
 	Shift bool

@@ -14,8 +14,8 @@ type Timed struct {
 	Actions []Action
 }
 
-// Play has a driver do actions at their times after start. Deadlines are absolute: one that was
-// late delays no other. It tells done of each, and lifts what is held if it fails or ctx ends.
+// Play executes actions at their times after start. Deadlines are absolute: a late action does not
+// delay others. It calls done for each. It lifts everything held if it fails or ctx ends.
 func Play(ctx context.Context, d Driver, start timeline.Time, all []Timed, done func(Timed, timeline.Interval)) error {
 	for _, t := range all {
 		sent, err := d.Do(ctx, start.Add(t.After), t.Actions...)
@@ -23,7 +23,7 @@ func Play(ctx context.Context, d Driver, start timeline.Time, all []Timed, done 
 			release, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 			defer cancel()
 			if e := d.Release(release); e != nil {
-				err = fmt.Errorf("%w; and what is held could not be lifted: %w", err, e)
+				err = fmt.Errorf("%w; and lifting held keys failed: %w", err, e)
 			}
 			return fmt.Errorf("after %v: %w", t.After, err)
 		}

@@ -37,8 +37,8 @@ var _ recorder.Watcher = (*Watcher)(nil)
 // New returns a watcher for one recording.
 func New() *Watcher { return &Watcher{over: make(chan struct{}), lost: make(chan struct{})} }
 
-// ErrNotWatched says that the recorder had to give up looking on, so that nothing more is seen
-// until the recording ends.
+// ErrNotWatched means that the recorder gave up watching. No more frames are seen until the
+// recording ends.
 var ErrNotWatched = errors.New("this machine is too busy to look at the frames that it records")
 
 // question is one call of Await.
@@ -54,7 +54,7 @@ type answer struct {
 	err   error
 }
 
-// condition is what is known of one.
+// condition is the state of a condition.
 type condition struct {
 	looked bool // a frame that counts was looked at
 	holds  bool // in that frame
@@ -111,7 +111,7 @@ func (s *Watcher) Await(ctx context.Context, looking func(), any ...controller.C
 	}
 }
 
-// why is the reason for which there is no answer.
+// why returns the reason for a missing answer.
 func (s *Watcher) why(ctx context.Context) error {
 	select {
 	case <-s.lost:
@@ -135,7 +135,7 @@ func (s *Watcher) Frame(step *frame.Step, _ timeline.Time) {
 	if l := step.Image.Layout; l != s.layout {
 		s.layout, s.glance, s.conv = l, marker.NewGlance(l), frame.NewConverter(l)
 		s.line = make([]byte, 4*l.Format.Width)
-		clear(q.states) // what was seen in another format is no longer there
+		clear(q.states) // states of another format no longer apply
 	}
 	for i := range q.all {
 		c, st := &q.all[i], &q.states[i]
@@ -229,8 +229,7 @@ func (s *Watcher) shows(c *controller.Condition, m frame.Image) bool {
 	return s.filled(m, r, [3]byte{c.Colour.R, c.Colour.G, c.Colour.B})
 }
 
-// near is by how much a sample of a colour that is waited for may be off, as in the response
-// measure.
+// near is the tolerance of a sample of an awaited colour, as in the response measure.
 const near = 12
 
 // filled reports whether 99 % of a rectangle have a colour.

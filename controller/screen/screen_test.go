@@ -216,8 +216,8 @@ type stuck struct {
 
 func (s stuck) Frame(*frame.Step, timeline.Time) { <-s.back }
 
-// TestScreenGivenUp: whoever waits for what is no longer seen learns it while the recording goes
-// on.
+// TestScreenGivenUp: a wait ends with an error while the recording continues, if frames are no
+// longer watched.
 func TestScreenGivenUp(t *testing.T) {
 	q, _ := url.ParseQuery("size=64x64&fps=240&frames=2400&pace=realtime")
 	src, err := synth.Open("page", q)

@@ -11,7 +11,7 @@ const head = "name: x\npage: /framerate.html\n"
 
 func step(s string) string { return head + "steps:\n  - " + s + "\n" }
 
-// bad is files that are no tests, and exactly what is said of each.
+// bad has invalid test files, and their exact errors.
 var bad = []struct{ name, file, want string }{
 	{"empty", "", "bad.yaml: is empty: a test has at least a name and a page"},
 	{"comment", "# nothing\n", "bad.yaml: is empty: a test has at least a name and a page"},
@@ -49,7 +49,7 @@ var bad = []struct{ name, file, want string }{
 	{"no page", "name: x\n", "bad.yaml:1:1: a test lacks page, a path such as /framerate.html, or url"},
 	{"page and url", head + "url: https://example.org\n", "bad.yaml:3:6: a test has page or url, not both"},
 	{"page that is not there", "name: x\npage: /frmerate.html\n",
-		"bad.yaml:2:7: there is no page /frmerate.html; did you mean /framerate.html?"},
+		"bad.yaml:2:7: unknown page /frmerate.html; did you mean /framerate.html?"},
 	{"page without a slash", "name: x\npage: framerate\n",
 		`bad.yaml:2:7: page "framerate": must be a path that begins with /; did you mean /framerate.html?`},
 	{"page that is a URL", "name: x\npage: https://example.org\n",
@@ -95,7 +95,7 @@ var bad = []struct{ name, file, want string }{
 	{"archive for a page", head + "network: {replay: site.zip}\n",
 		"bad.yaml:3:19: an archive is replayed for a url, and the test has none"},
 	{"archive that is not there", "name: x\nurl: https://example.org\nend: 2s\nnetwork: {replay: sit.zip}\n",
-		"bad.yaml:4:19: there is no archive sit.zip; did you mean site.zip?"},
+		"bad.yaml:4:19: archive sit.zip does not exist; did you mean site.zip?"},
 	{"archive elsewhere", "name: x\nurl: https://example.org\nend: 2s\nnetwork: {replay: ../site.zip}\n",
 		`bad.yaml:4:19: archive "../site.zip": must be a file's name, in the folder of the test or below it`},
 	{"determinism of nothing", head + "network: {rtt: 40ms, determinism: 1}\n",
@@ -174,7 +174,7 @@ var bad = []struct{ name, file, want string }{
 	{"fingers", step("touch: {fingers: [" + strings.Repeat("{path: [[1, 1]]}, ", 11) + "]}"),
 		"bad.yaml:4:22: 11 fingers: must be 1 to 10"},
 	{"finger", step("touch: {fingers: [{path: []}]}"), "bad.yaml:4:30: a finger's path has no point"},
-	{"replay", step("replay: pan-2.touch"), "bad.yaml:4:13: there is no recording pan-2.touch; did you mean pan-1.touch?"},
+	{"replay", step("replay: pan-2.touch"), "bad.yaml:4:13: recording pan-2.touch does not exist; did you mean pan-1.touch?"},
 	{"replay from elsewhere", step("replay: ../pan-1.touch"),
 		`bad.yaml:4:13: recording "../pan-1.touch": must be a file's name, in the folder of the test or below it`},
 	{"replay of what is none", step("replay: empty.touch"),
@@ -183,11 +183,11 @@ var bad = []struct{ name, file, want string }{
 		`bad.yaml:4:13: script: line 2: unknown command "fling"; known: tap, drag, pinch, sleep, keydown and keyup`},
 	{"window too small", head + "window: 5x5\n", "bad.yaml:3:9: window 5x5: must be 64x64 to 16384x16384"},
 	{"region outside the window", head + "window: 800x600\nregion: 400x300+500+0\n",
-		"bad.yaml:4:9: region: 400x300+500+0 does not lie in 800x600"},
+		"bad.yaml:4:9: region: 400x300+500+0 is outside 800x600"},
 	{"region outside any window", head + "region: 10x10+20000+0\n",
-		"bad.yaml:3:9: region: 10x10+20000+0 does not lie in 16384x16384"},
+		"bad.yaml:3:9: region: 10x10+20000+0 is outside 16384x16384"},
 	{"mask outside the window", head + "window: 800x600\nmasks: [1x1+0+0, 1x2+0+599]\n",
-		"bad.yaml:4:18: mask: 1x2+0+599 does not lie in 800x600"},
+		"bad.yaml:4:18: mask: 1x2+0+599 is outside 800x600"},
 	{"click on nothing", "name: x\nurl: about:blank\nend: 3s\nsteps:\n  - sleep: 1s\n  - repeat: {times: 2, steps: [{click: [1, 2]}]}\n  - load: example.org\n",
 		"bad.yaml:6:5: click acts on the rig's own green page, which stands until something is loaded: put a load step before it, or give the test a page or url"},
 	{"replay without weight", step("replay: [{file: pan-1.touch, weight: 0}]"),

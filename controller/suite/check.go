@@ -82,19 +82,19 @@ func (t *Test) checkPage(known *Known) error {
 		return problem(at("page"), "page: invalid path %q", strict.Clip(t.Page))
 	}
 	if known.Pages != nil && !slices.Contains(known.Pages, where) {
-		return problem(at("page"), "there is no page %s%s", strict.Clip(where), near(where, known.Pages...))
+		return problem(at("page"), "unknown page %s%s", strict.Clip(where), near(where, known.Pages...))
 	}
 	return nil
 }
 
-// Bounds of a window's sides: what has fewer pixels is none that a page could be looked at in, and
-// nobody has a screen of more.
+// Bounds of a window's sides. A smaller window cannot show a page, and a larger screen does not
+// exist.
 const (
 	minSide = 64
 	maxSide = 1 << 14
 )
 
-// checkPlaces wants a window that could be one, and in it what is measured and what is left out.
+// checkPlaces checks the window's size, and that the measured and masked areas are inside it.
 func (t *Test) checkPlaces(*Known) error {
 	w := t.Window
 	if w != (Size{}) && (min(w.Width, w.Height) < minSide || max(w.Width, w.Height) > maxSide) {
@@ -106,7 +106,7 @@ func (t *Test) checkPlaces(*Known) error {
 	}
 	inside := func(r frame.Region) error {
 		if r.X+r.Width > room.Width || r.Y+r.Height > room.Height {
-			return fmt.Errorf("%s does not lie in %dx%d", r, room.Width, room.Height)
+			return fmt.Errorf("%s is outside %dx%d", r, room.Width, room.Height)
 		}
 		return nil
 	}

@@ -78,8 +78,7 @@ func first(s Step) Step {
 	return s
 }
 
-// points reports whether a step acts on what lies somewhere in the content. Keys may as well go to
-// an address.
+// points reports whether a step acts on a place in the content. Keys may go to an address instead.
 func points(s Step) bool {
 	switch s.Action.(type) {
 	case Click, Tap, Move, Hover, Drag, Wheel, Swipe, Pinch, Touch, Replay:
@@ -186,8 +185,8 @@ func (r *Recorded) check(known *Known) error {
 	return nil
 }
 
-// checkBeside refuses what is no file in the folder of the test, or below it; nil: that is not
-// known.
+// checkBeside rejects a path that is not a file in the folder of the test, or below it; nil: the
+// folder is unknown.
 func checkBeside(name, what, key string, dir fs.FS) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsFunc(name, notInLine) || strings.Contains(name, `\`) {
 		return problem(at(key), "%s %q: must be a file's name, in the folder of the test or below it", what,
@@ -197,7 +196,7 @@ func checkBeside(name, what, key string, dir fs.FS) error {
 		return nil
 	}
 	if st, err := fs.Stat(dir, name); err != nil || !st.Mode().IsRegular() {
-		return problem(at(key), "there is no %s %s%s", what, strict.Clip(name), near(name, beside(dir)...))
+		return problem(at(key), "%s %s does not exist%s", what, strict.Clip(name), near(name, beside(dir)...))
 	}
 	return nil
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// The types of test.go and step.go say what their files look like, by tags:
+// Tags of the types in test.go and step.go describe the files:
 //
-//	yaml   the key; "=" is a value that stands for itself, "-" is no part of the file
-//	also   another key for the same
-//	need   the key must be there
-//	min    the least number; any value for a duration means more than none
-//	max    the greatest number
+//	yaml   the key; "=" is a value that stands for itself, "-" is not part of the file;
+//	also   another key for the same;
+//	need   the key is required;
+//	min    the minimum; for a duration, any value means that it must be positive;
+//	max    the maximum.
 //
-// A type that is written in another way than as a mapping has a method read, or a line in scalar.
-// One that can also be written as the value of one of its keys has that key's name in short.
+// A type that is not written as a mapping has a method read, or a line in scalar. A type that can
+// also be written as the value of one of its keys has that key's name in short.
 
-// value reads a node into v, which holds what stands where the file says nothing. What it is called
-// is for messages.
+// value reads a node into v, which holds the defaults. what is its name in messages.
 func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	n, err := r.Resolve(n)
 	if err != nil {
@@ -55,7 +54,7 @@ func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	return r.structure(v, n, what)
 }
 
-// scalar reads what is written as one word, and reports whether v is of that kind.
+// scalar reads a value written as one word, and reports whether v is of that kind.
 func (r *reader) scalar(v reflect.Value, n ast.Node, what string) (done bool, err error) {
 	parse, want := r.parser(v, what)
 	if parse == nil {
@@ -219,7 +218,7 @@ func keys(all []field) (names []string) {
 	return names
 }
 
-// check has a type say what is wrong with it, and finds the place.
+// check calls a type's own check, and finds the place of its error.
 func (r *reader) check(v reflect.Value, n ast.Node) error {
 	c, ok := v.Addr().Interface().(interface{ check(*Known) error })
 	if !ok {

@@ -30,15 +30,15 @@ func Standard() Source {
 	return Source{Name: "standard", FS: dir, Standard: true}
 }
 
-// maxFiles bounds the test files of one source, and maxFolders how deep they may lie in it.
+// maxFiles bounds the test files of one source, and maxFolders their depth in it.
 const (
 	maxFiles   = 1000
 	maxFolders = 4
 )
 
-// Tests reads the test files of sources, *.yaml and *.yml, those of each by the names of their
-// files. Names are unique: of two tests with one name the second is an error. What is wrong with
-// files is joined in the error, beside the tests that are well.
+// Tests reads the test files of sources, *.yaml and *.yml, sorted by the names of their files.
+// Names are unique: of two tests with one name the second is an error. The returned error joins the
+// errors of files. Valid tests are returned along with it.
 func Tests(known Known, sources ...Source) (all []*Test, err error) {
 	var wrongs []error
 	files := map[string]string{} // by test's name
@@ -125,8 +125,8 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("unknown test %q", strict.Clip(e.Name))
 }
 
-// Find returns the test with a name. If there is none, but a file of that name that is no good, its
-// error is returned; otherwise a *NotFoundError.
+// Find returns the test with a name. If a file of that name is invalid, it returns the file's
+// error. Otherwise it returns a *NotFoundError.
 func Find(name string, known Known, sources ...Source) (*Test, error) {
 	all, err := Tests(known, sources...)
 	var there []string

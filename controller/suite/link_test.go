@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestParseLink: words that stand in no file mean what they mean in a step of one, and what a step
-// may not say they may not either.
+// TestParseLink: words outside a file have the same meaning as in a step. Invalid words are
+// rejected in both.
 func TestParseLink(t *testing.T) {
 	known := Known{Networks: []string{"cable", "3g"}}
 	step := func(network string) (Link, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// Known is what test files are held against besides themselves. What is nil is not checked.
+// Known has the names that test files are checked against. A nil list is not checked.
 type Known struct {
 	Pages    []string // paths that the test network serves
 	Measures []string
@@ -69,5 +69,5 @@ type reader struct {
 	nesting int // of repeat steps
 }
 
-// Error is what is wrong with a test file, and where.
+// Error is an error in a test file, with its place.
 type Error = strict.Error

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// same compares tests without where they stand in their files.
+// same compares tests without their places in files.
 func same(a, b *Test) bool {
 	x, y := *a, *b
 	x.Steps, y.Steps = unlined(x.Steps), unlined(y.Steps)
@@ -32,7 +32,7 @@ func unlined(steps []Step) (all []Step) {
 	return all
 }
 
-// checkAgain writes a test, and wants to read what was written.
+// checkAgain writes a test, and expects to read the same.
 func checkAgain(t *testing.T, first *Test) {
 	t.Helper()
 	text, err := json.Marshal(first)

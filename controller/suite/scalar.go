@@ -167,7 +167,7 @@ var rateUnits = []struct {
 	bits Rate
 }{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}}
 
-// ParseRate reads "5Mbit", "1.5Mbit", "500kbit", also with "/s" behind it. Units are decimal.
+// ParseRate reads "5Mbit", "1.5Mbit" or "500kbit", also with "/s" after it. Units are decimal.
 func ParseRate(s string) (Rate, error) {
 	t := strings.TrimSuffix(s, "/s")
 	for _, u := range rateUnits {

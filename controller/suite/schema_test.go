@@ -66,7 +66,7 @@ func TestSchemaRefusesWhatIsNoTest(t *testing.T) {
 			for _, of := range []string{"not YAML", "nested more", "larger than", "not UTF-8", "control character",
 				"second document", "aliases make"} {
 				if strings.Contains(tc.want, of) {
-					return // which is no matter of what the YAML says
+					return // which does not depend on the YAML
 				}
 			}
 			v, err := schematest.Instance(tc.file)
@@ -112,8 +112,8 @@ func object(s node) node {
 	return nil
 }
 
-// TestSchemaIsThatOfTheTypes: each key that a type has is in the schema with its bounds, and each
-// key of the schema in a type.
+// TestSchemaIsThatOfTheTypes: each key of a type is in the schema with its bounds, and each key of
+// the schema is in a type.
 func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	root := schemaTree(t)
 	defs := root["$defs"].(node)

@@ -104,7 +104,7 @@ type (
 	Pinch struct {
 		At   Point   `yaml:"at" need:"true"`
 		From float64 `yaml:"from" need:"true" min:"1" max:"65536"` // distance of the fingers, pixels
-		// larger than From: what lies below is enlarged
+		// larger than From: the place is enlarged
 		To float64 `yaml:"to" need:"true" min:"1" max:"65536"`
 		// of the line between them, in degrees from the x axis, clockwise as seen
 		Angle    float64       `yaml:"angle" min:"-360" max:"360"`
@@ -122,8 +122,8 @@ type (
 		Files []Recorded `yaml:"files" need:"true"`
 	}
 
-	// Script is lines in the grammar of the first Eideticker's input box: tap, drag, sleep, keydown
-	// and so on.
+	// Script has lines in the grammar of the first Eideticker's input box: tap, drag and sleep,
+	// keydown and so on.
 	Script struct {
 		Text string
 	}

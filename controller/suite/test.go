@@ -9,7 +9,7 @@ import (
 
 // Test is one test file.
 type Test struct {
-	Name  string `yaml:"name" need:"true"` // letters, digits, dots, dashes and underscores
+	Name  string `yaml:"name" need:"true"` // letters and digits, dots, dashes and underscores
 	About string `yaml:"about"`            // one sentence for people
 
 	// Page is a path on the test network's own server, "/framerate.html", and URL anything else;
@@ -29,7 +29,7 @@ type Test struct {
 	// frames a second that the content means to draw; 0: unknown
 	Cadence   float64        `yaml:"cadence" min:"0" max:"1000"`
 	Tolerance Tolerance      `yaml:"tolerance"`
-	Region    frame.Region   `yaml:"region"` // of the content, what is measured; zero: all of it
+	Region    frame.Region   `yaml:"region"` // the measured region of the content; zero: all of it
 	Masks     []frame.Region `yaml:"masks"`  // what does not count
 
 	Network Network `yaml:"network"`
@@ -46,9 +46,8 @@ type Test struct {
 	// of one run, from its first step or its green to its end
 	Timeout time.Duration `yaml:"timeout" min:"1"`
 
-	// File is where the test was read, for messages, and Text what stands there; Dir is its folder,
-	// for the recordings that it replays; Standard says that it is one of ours. They are no part of
-	// the file.
+	// File is the path of the test, for messages, and Text its content. Dir is its folder, for its
+	// replayed recordings. Standard marks one of ours. They are not part of the file.
 	File     string `yaml:"-"`
 	Text     []byte `yaml:"-"`
 	Dir      fs.FS  `yaml:"-"`
@@ -71,10 +70,10 @@ type Network struct {
 	KeyLog bool `yaml:"key-log"`
 
 	// Replay is an archive of a site, in the folder of the test or below it, that answers for every
-	// name in place of the live web; "": pages of the rig's own are served.
+	// name in place of the live web. "" serves the rig's own pages.
 	Replay string `yaml:"replay"`
-	// Determinism gives the pages of an archive a clock and a chance of their own, the same for the
-	// same number; 0: they have the browser's.
+	// Determinism gives the pages of an archive their own clock and random numbers, the same for
+	// the same number. 0 leaves them the browser's.
 	Determinism int `yaml:"determinism" min:"1" max:"1000000000"`
 }
 

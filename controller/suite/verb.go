@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/controller/internal/strict"
 )
 
-// verb is a key that a step may have, and the action that it is where the file says nothing more.
+// verb is a key that a step may have, with its default action.
 type verb struct {
 	name  string
 	blank Action
@@ -210,8 +210,8 @@ func (l *Loop) read(r *reader, n ast.Node) error {
 	return r.value(reflect.ValueOf((*plain)(l)).Elem(), n, "repeat")
 }
 
-// read reads how the content ends: markers, still 3s, event NAME, 20s, or a mapping with the key
-// end and one of those.
+// read reads the end of the content: markers, still 3s, event NAME or 20s. It may also be a mapping
+// with the key end and one of those.
 func (s *Sync) read(r *reader, n ast.Node) error {
 	if _, _, scalar := strict.Text(n); !scalar {
 		pairs, err := r.Pairs(n, "sync")

@@ -2,7 +2,7 @@ package api
 
 import "encoding/json"
 
-// StartParams are those of run.start. One of Test, URL and Upload says what is run.
+// StartParams are those of run.start. One of Test, URL and Upload names the test.
 type StartParams struct {
 	Test   string  `json:"test,omitempty" doc:"name of a test of the suite"`
 	URL    string  `json:"url,omitempty" limit:"2048 bytes; http or https" doc:"address to load until nothing changes any more"`
@@ -15,16 +15,16 @@ type StartParams struct {
 	WarmUp     *int     `json:"warm_up,omitempty" limit:"0 to 10000" doc:"runs before them that do not count"`
 	CooldownNS int64    `json:"cooldown_ns,omitempty" limit:"0 to 24 h" doc:"pause between runs"`
 	Retries    *int     `json:"retries,omitempty" limit:"0 to 10000" doc:"runs more in all, for those whose capture was not good enough; as many as runs count if not given"`
-	MaxLost    *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"part of the frames that a run may lack of what is measured, and still count; 0.05 if not given"`
+	MaxLost    *float64 `json:"max_lost,omitempty" limit:"0 to 1" doc:"part of the measured frames that a run may lack, and still count; 0.05 if not given"`
 	UntilFail  bool     `json:"until_fail,omitempty" doc:"run again and again until a run fails"`
 	Seed       uint64   `json:"seed,omitempty" doc:"same order of turns as a job of that seed; chosen if 0"`
 	NoVideo    bool     `json:"no_video,omitempty" doc:"make no video"`
 
 	Label    string `json:"label,omitempty" limit:"128 bytes" doc:"what the runs are found by"`
-	Branch   string `json:"branch,omitempty" limit:"128 bytes" doc:"of what is tested"`
-	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of what is tested"`
+	Branch   string `json:"branch,omitempty" limit:"128 bytes" doc:"of the tested program"`
+	Revision string `json:"revision,omitempty" limit:"128 bytes" doc:"of the tested program"`
 
-	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"what the runs are held against when all are made: name of a baseline, or ID of a run or a set. If not given, the baseline that has runs of the test by the same browser on the same device, where there is just one such. What came of it is the runs' verdict"`
+	Baseline string `json:"baseline,omitempty" limit:"400 bytes" doc:"baseline of the finished runs: its name, or ID of a run or a set. If not given, the only baseline that has runs of the test by the same browser on the same device. The result of the comparison is the runs' verdict"`
 
 	Reservation string `json:"reservation,omitempty" doc:"key of the devices' reservation, where there is one"`
 }
@@ -61,7 +61,7 @@ type Job struct {
 	Params *StartView `json:"params,omitempty" doc:"what was asked for, of a job of kind run"`
 }
 
-// StartView is what a job tells of its parameters.
+// StartView is a job's description of its parameters.
 type StartView struct {
 	Repeat    int  `json:"repeat"`
 	WarmUp    int  `json:"warm_up"`
@@ -130,7 +130,7 @@ type AnalyzeParams struct {
 	Measures  []string `json:"measures,omitempty" doc:"empty: all that apply"`
 	Tolerance *int     `json:"tolerance,omitempty" limit:"0 to 255" doc:"by how much a sample may differ and count as equal"`
 	Region    []int    `json:"region_px,omitempty" limit:"x, y, width, height" doc:"part of the screen; the content if not given"`
-	From      int      `json:"from_frame,omitempty" doc:"with to_frame: what is measured instead of what markers bound"`
+	From      int      `json:"from_frame,omitempty" doc:"with to_frame: the measured frames in place of those between markers"`
 	To        int      `json:"to_frame,omitempty" doc:"not included"`
 	NoVideo   bool     `json:"no_video,omitempty"`
 }
@@ -138,14 +138,14 @@ type AnalyzeParams struct {
 // CompareParams are those of compare.
 type CompareParams struct {
 	Base      string  `json:"base" doc:"ID of a run or a set, or the name of a baseline"`
-	With      string  `json:"with" doc:"the same, of what is held against it"`
+	With      string  `json:"with" doc:"the same, of the runs compared with it"`
 	Threshold float64 `json:"threshold,omitempty" limit:"0 to 10" doc:"smaller differences are of no interest: 0.03 is 3 %; those of the test that the rig has of that name, and else each measure has its own, if not given"`
 	Primary   string  `json:"primary,omitempty" doc:"measure that decides, such as fps.framerate; that of the test if not given"`
 }
 
 // Compared is the result of compare.
 type Compared struct {
-	Base       string          `json:"base" doc:"ID of what was compared"`
+	Base       string          `json:"base" doc:"ID of the compared run or set"`
 	With       string          `json:"with"`
 	Outcome    string          `json:"outcome" doc:"\"passed\", \"regressed\" or \"inconclusive\""`
 	Sentence   string          `json:"sentence" doc:"why, in words; empty where it passed"`

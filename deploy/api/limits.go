@@ -8,7 +8,7 @@ const (
 	MaxMessage  = 2 << 20 // bytes of a message or of the body of a call
 	MaxBatch    = 32      // calls in one message
 	MaxNesting  = 32      // arrays and objects within each other
-	MaxName     = 128     // bytes of a name, label, branch, revision or note
+	MaxName     = 128     // bytes of a name, label, branch; also of a revision or note
 	MaxQuery    = 300     // bytes of a search
 	MaxWords    = 10      // of a search's text
 	MaxLimit    = 200     // entries of a page of a list

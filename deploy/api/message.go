@@ -31,7 +31,7 @@ type Notification struct {
 // JSONRPC is the version of the protocol.
 const JSONRPC = "2.0"
 
-// Code is what is wrong with a call, for programs.
+// Code is the kind of an error, for programs.
 type Code int
 
 // The codes. The first five are those of JSON-RPC.
@@ -62,22 +62,22 @@ type CodeAbout struct {
 // Codes are all there are.
 func Codes() []CodeAbout {
 	return []CodeAbout{
-		{ParseError, "parse error", 400, "the message is no JSON"},
+		{ParseError, "parse error", 400, "the message is not JSON"},
 		{InvalidRequest, "invalid request", 400, "the message is JSON, and no JSON-RPC 2.0 request or batch of such"},
-		{UnknownMethod, "unknown method", 404, "there is no method of that name, or not by this way"},
+		{UnknownMethod, "unknown method", 404, "the method does not exist, or not on this transport"},
 		{InvalidParams, "invalid params", 400, "a parameter is unknown, of the wrong type, or not within its limits"},
 		{Internal, "internal", 500, "the rig itself failed; its log says how"},
 		{Forbidden, "forbidden", 403, "the token's role does not allow it"},
-		{NotFound, "not found", 404, "there is no such run, job, device, test or baseline"},
+		{NotFound, "not found", 404, "unknown run, job, device, test or baseline"},
 		{Busy, "busy", 409, "the device or the run is in use, or reserved for somebody else"},
-		{Conflict, "conflict", 409, "what is asked does not fit the state that things are in"},
+		{Conflict, "conflict", 409, "the request does not fit the current state"},
 		{TooMany, "too many", 429, "a limit of the rig is reached: calls a second, jobs that wait, subscriptions"},
 		{Unavailable, "unavailable", 503, "the device is under quarantine, the disk is full, or the rig is ending"},
-		{Failed, "failed", 500, "what was asked for was tried, and failed"},
+		{Failed, "failed", 500, "the request was tried, and failed"},
 	}
 }
 
-// Error says what is wrong with a call.
+// Error describes a failed call.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"` // a sentence for people

@@ -8,7 +8,7 @@ type NetworkParams struct {
 
 // Conditions are what a line is to be, in the words of test files. At least one is given.
 type Conditions struct {
-	Profile string `json:"profile,omitempty" doc:"name of a link, such as \"3g\"; what is given beside it goes before its figures. Without one, what is not given stays as it is"`
+	Profile string `json:"profile,omitempty" doc:"name of a link, such as \"3g\"; values given beside it replace its own. Without one, values that are not given stay unchanged"`
 	RTT     string `json:"rtt,omitempty" limit:"up to 1m" doc:"such as \"40ms\"; half of it each way"`
 	Down    string `json:"down,omitempty" limit:"1kbit to 100Gbit" doc:"to the device, such as \"5Mbit\""`
 	Up      string `json:"up,omitempty" limit:"1kbit to 100Gbit" doc:"from the device"`

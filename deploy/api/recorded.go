@@ -2,8 +2,7 @@ package api
 
 import "encoding/json"
 
-// RecordedEvents are what a recording says was sent and seen while it was made, as events.json of a
-// run has them.
+// RecordedEvents are the inputs and observations during a recording, as in a run's events.json.
 type RecordedEvents struct {
 	Events []RecordedEvent `json:"events"` // in the order in which they were recorded
 }

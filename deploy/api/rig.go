@@ -132,7 +132,7 @@ type TestName struct {
 	Test string `json:"test"`
 }
 
-// TestProblem is what is wrong with a test file.
+// TestProblem is an error in a test file.
 type TestProblem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line" doc:"0: the file as a whole"`

@@ -19,7 +19,7 @@ type RunInfo struct {
 	Lost           uint64  `json:"lost_frames"`
 	Bytes          int64   `json:"bytes" doc:"of its folder"`
 	Pinned         bool    `json:"pinned" doc:"is never deleted to make room"`
-	Verdict        string  `json:"verdict" doc:"of the primary value of the runs that it was made with, held against their baseline when all were made or one was measured anew: \"regressed\", \"improved\", \"different\", \"unchanged\", \"inconclusive\", or empty where there is no baseline. The file verdict.json of the run's or the set's folder says more"`
+	Verdict        string  `json:"verdict" doc:"of the primary value of the runs that it was made with, compared with their baseline when all were made or one was measured again: \"regressed\", \"improved\", \"different\", \"unchanged\", \"inconclusive\", or empty without a baseline. The file verdict.json of the run's or the set's folder says more"`
 	Base           string  `json:"base,omitempty" doc:"ID of what they were held against"`
 	WarmUp         bool    `json:"warm_up" doc:"takes no part in comparisons"`
 	Values         []Value `json:"values" doc:"what was measured; in lists only those that people look at first"`
@@ -38,9 +38,9 @@ type Value struct {
 	Text    string  `json:"text" doc:"the value with its unit, for people"`
 }
 
-// ListParams are those of run.list. What is empty is not looked at.
+// ListParams are those of run.list. Empty fields do not restrict the list.
 type ListParams struct {
-	Text       string `json:"text,omitempty" limit:"300 bytes, 10 words" doc:"words that stand in its names, labels, state, verdict or reason"`
+	Text       string `json:"text,omitempty" limit:"300 bytes, 10 words" doc:"words in its names, labels, state, verdict or reason"`
 	Test       string `json:"test,omitempty"`
 	Device     string `json:"device,omitempty"`
 	Browser    string `json:"browser,omitempty"`
@@ -155,7 +155,7 @@ type Point struct {
 	Text          string  `json:"text" doc:"the median with its unit, for people"`
 	IntervalText  string  `json:"interval_text" doc:"low and high, for people; empty without an interval"`
 	Verdict       string  `json:"verdict" doc:"against the point before of the same device, browser and branch: \"regressed\", \"improved\", \"unchanged\", \"inconclusive\", or empty where there is none"`
-	Reason        string  `json:"reason,omitempty" doc:"why there is no verdict though there is a point before"`
+	Reason        string  `json:"reason,omitempty" doc:"why the verdict is missing though an earlier point exists"`
 	Before        string  `json:"before,omitempty" doc:"ID of that point"`
 	Label         string  `json:"label"`
 	Revision      string  `json:"revision"`

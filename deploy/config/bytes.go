@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bytes is a size as people write it: 4GiB, 512MiB, 1GB, 4096.
+// Bytes is a size as people write it: 4GiB, 512MiB, 1GB or 4096.
 type Bytes int64
 
 // UnmarshalText implements encoding.TextUnmarshaler.

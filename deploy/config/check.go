@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
-// fileError is what is wrong with a configuration.
+// fileError is an error in a configuration.
 type fileError struct {
 	File    string
 	Line    int // 0: the file as a whole
@@ -27,7 +27,7 @@ func (e *fileError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem)
 }
 
-// Check says what is out of bounds.
+// Check returns an error for values out of range.
 func (c *Config) Check() error {
 	if _, err := c.Address(); err != nil {
 		return err

@@ -29,7 +29,7 @@ type Config struct {
 	Log    Log    `toml:"log"`
 }
 
-// Access says who may ask.
+// Access configures the access to the rig.
 type Access struct {
 	Token string   `toml:"token"` // auto, always
 	Hosts []string `toml:"hosts"`
@@ -37,12 +37,12 @@ type Access struct {
 
 // TLS says how connections are encrypted.
 type TLS struct {
-	Mode string `toml:"mode"` // auto, off, self, files
+	Mode string `toml:"mode"` // auto, off; self or files
 	Cert string `toml:"cert"`
 	Key  string `toml:"key"`
 }
 
-// Store says what is kept of runs.
+// Store configures the retention of runs.
 type Store struct {
 	MaxBytes  Bytes    `toml:"max_bytes"`
 	MinFree   Bytes    `toml:"min_free"`
@@ -64,9 +64,9 @@ type Limits struct {
 	CallsPerS   float64 `toml:"calls_per_s"`
 }
 
-// Log says what is logged.
+// Log configures the log.
 type Log struct {
-	Level  string `toml:"level"`  // debug, info, warn, error
+	Level  string `toml:"level"`  // debug, info; warn or error
 	Format string `toml:"format"` // text, json
 }
 
@@ -174,7 +174,7 @@ func (c *Config) decode(file, text string) error {
 	return nil
 }
 
-// beside makes a relative path one that begins at the folder of the file that it stands in.
+// beside resolves a relative path against the folder of its file.
 func beside(file, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

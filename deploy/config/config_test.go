@@ -25,7 +25,7 @@ func TestShippedFile(t *testing.T) {
 	}
 }
 
-// What stands behind a # in the shipped file is a configuration too, and names every key there is.
+// The commented lines of the shipped file are a valid configuration too. They name every key.
 func TestShippedFileHasAllKeys(t *testing.T) {
 	text, err := os.ReadFile(shipped)
 	if err != nil {
@@ -160,8 +160,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever stands in a file is taken within bounds, or refused by an error that names
-// the file.
+// FuzzParse: a file gives values within bounds, or an error that names the file.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile(shipped)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package config is how a rig is set up: one commented TOML file, read strictly, then the
+// Package config reads a rig's configuration: one commented TOML file, read strictly, then the
 // environment, then flags.
 //
-// Everything has a default, in one function. What is unknown, of the wrong type or out of bounds is
-// an error that names the file, the line, the key, and what was perhaps meant.
+// One function sets all defaults. Unknown keys, wrong types and out-of-range values are errors with
+// file, line and key. They also suggest a similar key.
 package config

@@ -132,7 +132,7 @@ func (d *Daemon) AtWork(id string) bool {
 	return false
 }
 
-// within reports whether a run is another one, or lies in that set.
+// within reports whether a run is the given one, or belongs to that set.
 func within(id, set string) bool { return id == set || strings.HasPrefix(id, set+"~") }
 
 // StoreError is what the store says, with a code.

@@ -70,7 +70,7 @@ func numbers(p *api.StartParams) session.Numbers {
 	return n
 }
 
-// outOfRange tells of a number that cannot be asked for as it stands in the parameters.
+// outOfRange rewrites an error about a number in the names of the parameters.
 func outOfRange(err error) error {
 	var out *session.RangeError
 	if !errors.As(err, &out) {
@@ -169,8 +169,7 @@ func (d *Daemon) Test(name string) (*suite.Test, error) {
 	return t, nil
 }
 
-// uploaded reads a test that a client has sent, and sees to it that it asks for nothing but what
-// came with it.
+// uploaded reads a test that a client has sent. It may use only the files that came with it.
 func (d *Daemon) uploaded(u *api.Upload) (*suite.Test, error) {
 	if len(u.Files) > api.MaxFiles {
 		return nil, api.Errorf(api.InvalidParams, "upload has %d files, at most %d are taken", len(u.Files),
@@ -235,13 +234,13 @@ func (d *Daemon) checkSteps(steps []suite.Step) error {
 	return nil
 }
 
-// checkAddress lets clients load pages by http and https: nothing of the rig's own, neither files
-// nor, if not allowed, what listens on its loopback. What else would pass for an address, such as
-// the name of a host or a file, has to be spelled out.
+// checkAddress lets clients load pages by http and https only. Files of the rig are rejected. So is
+// its loopback, unless allowed. Other forms of an address, such as the name of a host or a file,
+// must be spelled out.
 //
-// Note: a name that is resolved to the loopback is not found here. It is looked up later, and by
-// the way that browsers take then (device.EgressPolicy), which does not lead there. The rig's own
-// interface refuses such a page by its Host and Origin, too.
+// Note: a name that resolves to the loopback is not found here. It is looked up later, by the
+// browser's own way (device.EgressPolicy), which does not lead there. The rig's own interface
+// refuses such a page by its Host and Origin, too.
 func (d *Daemon) checkAddress(address string) error {
 	if len(address) > api.MaxURL {
 		return fmt.Errorf("the address has %d bytes, at most %d are taken", len(address), api.MaxURL)
@@ -268,7 +267,8 @@ func (d *Daemon) checkAddress(address string) error {
 // asBrowsersDo is a host as browsers write it before they look it up: letters of other kinds are
 // mapped to plain ones, so that 127。0。0。1 is an address.
 func asBrowsersDo(host string) (string, error) {
-	if _, err := netip.ParseAddr(host); err != nil { // of one of six, the points are no labels
+	// an IPv6 address has points that do not separate labels
+	if _, err := netip.ParseAddr(host); err != nil {
 		mapping := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
 			idna.CheckHyphens(false))
 		if host, err = mapping.ToASCII(host); err != nil {
@@ -319,8 +319,8 @@ func own(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()
 }
 
-// numeric reports whether a browser would take a host for an IPv4 address written in another way,
-// such as 2130706433, 0x7f.1 or 127.1: its last part is a number.
+// numeric reports whether a browser would read a host as an IPv4 address in another form, such as
+// 2130706433, 0x7f.1 or 127.1. Its last part is then a number.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, is := strings.CutPrefix(last, "0x"); is {

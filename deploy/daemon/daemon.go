@@ -58,8 +58,8 @@ type Options struct {
 	Now func() time.Time
 	// Open opens the source of a device that has no test; nil: [rig.OpenSource].
 	Open func(ctx context.Context, uri string) (capture.Source, error)
-	// RetryAfter is how long the source of an idle device is left alone that has failed so often in
-	// a row; nil: a second, doubled each time up to half a minute.
+	// RetryAfter returns the pause before the source of an idle device is tried again, after
+	// failures in a row. nil means a second, doubled each time up to half a minute.
 	RetryAfter func(failures int) time.Duration
 	// Point is called where it would matter that the program ends there, with the mutex held or
 	// not: for tests, which kill it.
@@ -137,7 +137,7 @@ func New(o Options) (*Daemon, error) {
 		d.named[about.Name] = u
 	}
 	if len(d.units) == 0 {
-		return nil, errors.New("there is no device")
+		return nil, errors.New("no device is configured")
 	}
 	if d.options.Parallel <= 0 {
 		d.options.Parallel = len(d.units)
@@ -150,7 +150,7 @@ func New(o Options) (*Daemon, error) {
 		u := d.named[name]
 		switch {
 		case u == nil:
-			return nil, fmt.Errorf("keep the last seconds of device %s: there is no such device", name)
+			return nil, fmt.Errorf("keep the last seconds of device %s: unknown device", name)
 		case u.about.Source == device.Virtual:
 			return nil, fmt.Errorf("keep the last seconds of device %s: it has a display only while a test runs", name)
 		}
@@ -160,8 +160,8 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Run does what is asked until ctx ends, and then brings what is at work to its end: tests as
-// interrupted. It returns when all is over.
+// Run runs the jobs until ctx ends, and then ends the running ones: tests as interrupted. It
+// returns when all goroutines have ended.
 func (d *Daemon) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -200,8 +200,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// drain waits for the jobs at work and for what goes on beside, so that pictures of them can still
-// be packed, and for devices that are off for a moment.
+// drain waits for running jobs and the goroutines beside them, so that their pictures can still be
+// packed. It also waits for devices that are briefly switched off.
 func (d *Daemon) drain() {
 	d.switches.Wait()
 	for {
@@ -225,8 +225,7 @@ func (d *Daemon) drain() {
 	}
 }
 
-// retain deletes old runs where there is no room for new ones, and looks from time to time how much
-// there is.
+// retain deletes old runs when space for new ones is missing, and checks the space regularly.
 func (d *Daemon) retain(ctx context.Context) {
 	every := d.options.RetainEvery
 	if every == 0 {

@@ -46,7 +46,7 @@ func (d *Daemon) deviceChanged(u *unit) {
 	d.events.add(api.Event{Kind: "device", Device: &w})
 }
 
-// Reserve keeps a device for who has the key, or ends that.
+// Reserve reserves a device for the owner of a key, or ends the reservation.
 func (d *Daemon) Reserve(owner string, admin bool, p api.ReserveParams) (api.Reserved, error) {
 	u, err := d.unit(p.Device)
 	if err != nil {
@@ -185,8 +185,8 @@ func (d *Daemon) beginSwitching(u *unit) error {
 	return nil
 }
 
-// switched switches a device that nobody uses. What has begun is brought to its end also if whoever
-// has asked for it goes away: a device is not left off for that.
+// switched switches an unused device. A started switch is completed even if the client disconnects,
+// so that a device does not stay off.
 func (d *Daemon) switched(ctx context.Context, u *unit, do string) error {
 	d.makeWay(u)
 	if err := u.hold.take(ctx, u.about.Name, nil); err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// A device on which runs fail again and again gets no more, also not after a restart, until
-// somebody says so.
+// A device whose runs fail repeatedly gets no more, also after a restart, until it is released.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -122,7 +121,7 @@ func TestOtherProgramHasDevice(t *testing.T) {
 	lock.Close()
 }
 
-// switchable is a device whose switch notes what is done.
+// switchable is a device whose switch records its commands.
 func switchable(t *testing.T) (d *daemontest.Device, done func() string) {
 	file := filepath.Join(t.TempDir(), "log")
 	said := func(word string) []string { return []string{"sh", "-c", "echo " + word + " >> " + file} }
@@ -134,8 +133,8 @@ func switchable(t *testing.T) (d *daemontest.Device, done func() string) {
 	}
 }
 
-// A device that is switched off and on again is on in the end, also if the client goes away
-// meanwhile, or the rig is told to end.
+// A device that is switched off and on again is on in the end. This holds if the client disconnects
+// meanwhile, or the rig is stopped.
 func TestPowerCycle(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(r *daemontest.Rig, hangUp func()){

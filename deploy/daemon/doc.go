@@ -1,24 +1,24 @@
-// Package daemon is a rig at work: it queues jobs on devices, carries them out one at a time on
-// each, and tells what happens.
+// Package daemon is a running rig. It queues jobs on devices, runs them one at a time on each, and
+// reports events.
 //
-// A job is a test's runs, a recording without a test, or a new analysis. Jobs come from package api
-// and end in package store; what they do in between is that of packages session, rig and analysis,
-// as on the command line. A device that another program has locked is waited for.
+// A job is a test's runs, a recording without a test, or a new analysis. Jobs come from package
+// api, and their results go to package store. Packages session, recorder and runfolder do the work,
+// as on the command line. The daemon waits for a device that another program has locked.
 //
-// # What is kept
+// # Persistent state
 //
-// The queue stands in jobs.json, and what is the matter with devices in devices.json, each written
-// whole before the change is told. A job is taken out of the queue before it begins: one that a
-// crash ended does not begin again by itself, its runs say that they were interrupted. Events
-// themselves are in memory; events.json has a number above all that they were given, so that
-// numbers rise over a restart also where the clock was set back.
+// jobs.json has the queue, and devices.json the problems of devices. Each is written whole before
+// the change is reported. A job is removed from the queue before it begins. So a job that a crash
+// ended does not begin again by itself, and its runs are marked as interrupted. Events are in
+// memory. events.json has a number above all event numbers so far. So numbers rise over a restart,
+// even if the clock was set back.
 //
 // # Order
 //
-// The jobs that wait for a device begin in turns of their owners, and in the order in which they
-// came of one owner. A job that needs several devices holds its turn on all of them. Analyses begin
-// when no test runs, and tests wait for the analysis that has begun.
+// The owners of jobs that wait for a device take turns. Jobs of one owner begin in the order of
+// their arrival. A job that needs several devices holds its turn on all of them. Analyses begin
+// when no test runs, and tests wait for a running analysis.
 //
-// All state is guarded by one mutex, which is never held while something is waited for. All
-// goroutines belong to Run, which returns after the last of them.
+// One mutex guards all state. It is not held while waiting. All goroutines belong to Run, which
+// returns after the last of them.
 package daemon

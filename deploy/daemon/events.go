@@ -30,7 +30,7 @@ type Events struct {
 	list    []Message // in order, without holes in their numbers
 	bytes   int
 	next    uint64
-	below   uint64 // what was reserved: numbers up to this, and not this
+	below   uint64 // reserved numbers: below this one
 	reserve func(below uint64)
 	changed chan struct{} // closed when there is another one
 }
@@ -38,9 +38,9 @@ type Events struct {
 // eventsAhead is how many numbers are reserved at once: no more than the time counts in a second.
 const eventsAhead = 1_000_000
 
-// newEvents begins with a number above all that were ever given: the time in microseconds, which
-// fits a double, or what was reserved last if the clock was set back since. reserve keeps below
-// which number all are that are given from now on.
+// newEvents begins with a number above all earlier ones: the time in microseconds, which fits a
+// double. If the clock was set back since, it begins with the last reserved number. reserve saves
+// an upper bound of the numbers that are given from now on.
 func newEvents(now func() time.Time, reserved uint64, reserve func(below uint64)) *Events {
 	e := &Events{now: now, next: max(uint64(now().UnixMicro()), reserved), reserve: reserve,
 		changed: make(chan struct{})}

@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/device"
 )
 
-// whileIdle begins what is to go on while a device has no job: keeping its last seconds, or showing
-// it to who looks at it. The mutex is held.
+// whileIdle starts the work on a device without a job: keeping its last seconds, or showing it to
+// viewers. The mutex is held.
 func (d *Daemon) whileIdle(u *unit) {
 	if d.group == nil || d.ending || u.job != nil || u.switching || u.circle != nil ||
 		u.about.Source == device.Virtual {
@@ -21,7 +21,8 @@ func (d *Daemon) whileIdle(u *unit) {
 	switch {
 	case u.glance != nil:
 		if u.keep != nil {
-			u.glance.stop(errMakeWay) // this is called again when it has ended; who looks on is shown what is kept
+			// this is called again when it has ended; viewers see the kept frames
+			u.glance.stop(errMakeWay)
 		}
 	case u.keep != nil:
 		k, save := u.keep, make(chan *saving, 1)
@@ -33,10 +34,10 @@ func (d *Daemon) whileIdle(u *unit) {
 	}
 }
 
-// errSourceEnded is why what is to go on has not.
+// errSourceEnded is the error of idle work whose source ended.
 var errSourceEnded = errors.New("the source has ended by itself")
 
-// trouble is that the source of an idle device has failed, in a row: a flaw that lasts is told
+// trouble counts consecutive failures of an idle device's source. A lasting failure is reported
 // once.
 type trouble struct {
 	failures int
@@ -78,8 +79,8 @@ func (d *Daemon) shown(u *unit, length time.Duration) (well bool) {
 	return true
 }
 
-// beside has something done until it is stopped, and looks anew what is to be done when it has
-// ended. What fails is tried again after a while.
+// beside runs work until it is stopped, and then decides again about idle work. Failed work is
+// tried again after a pause.
 func (d *Daemon) beside(u *unit, work func(context.Context) error, over func()) *idle {
 	ctx, stop := context.WithCancelCause(d.ctx)
 	i := &idle{context: ctx, stop: stop, done: make(chan struct{})}
@@ -108,8 +109,8 @@ func (d *Daemon) holding(ctx context.Context, u *unit, work func(context.Context
 	return errors.Join(work(ctx), u.hold.release())
 }
 
-// makeWay has an idle device become free for a job. What was kept of its last seconds until then is
-// dropped, if nobody has asked for it.
+// makeWay frees an idle device for a job. Its kept last seconds are dropped, unless they were
+// requested.
 func (d *Daemon) makeWay(u *unit) {
 	d.mu.Lock()
 	var ends []chan struct{}

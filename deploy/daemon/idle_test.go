@@ -41,8 +41,7 @@ const (
 	again  = "an idle device can be looked at again"
 )
 
-// A source that is gone is tried again and again, which is told once, and who looks on sees it when
-// it is back.
+// A source that is gone is retried, with one event. Viewers see it when it is back.
 func TestSourceComesBack(t *testing.T) {
 	t.Parallel()
 	r, f, failures := fickle(t)
@@ -76,8 +75,8 @@ func TestSourceComesBack(t *testing.T) {
 	}
 }
 
-// Of a source that is gone no runs come, however often it is tried to keep its last seconds; what
-// was kept when it went is a recording.
+// A source that is gone gives no runs, however often its last seconds are kept. Frames kept when it
+// went are a recording.
 func TestKeepLastOfSourceThatGoes(t *testing.T) {
 	t.Parallel()
 	r, f, _ := fickle(t)

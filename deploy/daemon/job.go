@@ -66,7 +66,7 @@ const (
 	maxBytes   = 32 << 20 // of jobs.json, which is written anew with each change
 	ownerBytes = 8 << 20  // of the jobs of one owner in it
 	maxEnded   = 200
-	maxMade    = 200 // runs that a job tells of
+	maxMade    = 200 // runs listed in a job
 )
 
 // wire is the job as clients see it.
@@ -136,8 +136,8 @@ func (d *Daemon) roomInQueue(owner string) error {
 	return nil
 }
 
-// roomToKeep says why a job is not taken: what is kept of all jobs is bounded in bytes, so that it
-// can be written in no time, and read again.
+// roomToKeep returns an error if a job cannot be accepted. The size of all jobs is bounded, so that
+// they can be written fast and read again.
 func (d *Daemon) roomToKeep(j *job) error {
 	all, of := j.bytes, j.bytes
 	for _, list := range [][]*job{d.waiting, d.working} {
@@ -172,7 +172,7 @@ func (d *Daemon) positions() {
 	}
 }
 
-// dispatch begins what can begin. The mutex is held.
+// dispatch starts the jobs that can begin. The mutex is held.
 func (d *Daemon) dispatch() {
 	if d.group == nil || d.ending {
 		return
@@ -186,7 +186,7 @@ func (d *Daemon) dispatch() {
 	}
 }
 
-// world says what goes on beside the queue.
+// world returns the state beside the queue.
 func (d *Daemon) world() world {
 	w := world{room: d.options.Parallel}
 	for _, j := range d.working {
@@ -306,7 +306,7 @@ func outcome(err, cause error) (state, reason string) {
 	return succeeded, ""
 }
 
-// secure has what goes on while devices are idle make way, and locks them.
+// secure stops idle work on a job's devices, and locks them.
 func (d *Daemon) secure(j *job) error {
 	for i, u := range j.units {
 		d.makeWay(u)

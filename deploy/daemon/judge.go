@@ -22,8 +22,8 @@ type baseline struct {
 	id   string // of a run or a folder of runs
 }
 
-// checkBaseline says what is wrong with a baseline that a client names. It is looked up again when
-// the runs are there, since the name may be another run's then.
+// checkBaseline returns an error for a wrong baseline of a client. It is looked up again after the
+// runs, since the name may then be another run's.
 func (d *Daemon) checkBaseline(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
@@ -44,8 +44,8 @@ func (d *Daemon) baselineNamed(ctx context.Context, name string) (baseline, erro
 	return baseline{name, id}, err
 }
 
-// judge holds the runs of each variant of a set against their baseline, and keeps with them what
-// comes of it. The set is complete without: what goes wrong is told in the log.
+// judge compares the runs of each variant of a set with their baseline, and stores the verdict. The
+// set is complete without it: errors go to the log.
 func (d *Daemon) judge(j *job, o session.SetOptions, set *session.Set) {
 	for i, dir := range set.Dirs {
 		id, err := d.store.ID(dir)
@@ -71,9 +71,8 @@ func (d *Daemon) judgeVariant(j *job, o session.SetOptions, id string, v session
 	return d.holdAgainst(j.context, id, base, o.Test)
 }
 
-// baselineOf returns the baseline of runs. Where a client has named none it is the one that has
-// runs of the same test by the same browser on the same device, if there is one such; of several
-// nobody knows which is meant.
+// baselineOf returns the baseline of runs. Without a name, it is the only one that has runs of the
+// same test by the same browser on the same device. With several such baselines, it returns none.
 func (d *Daemon) baselineOf(ctx context.Context, name string, like store.Query) (baseline, error) {
 	if name != "" {
 		base, err := d.baselineNamed(ctx, name)
@@ -120,8 +119,8 @@ func (d *Daemon) part(ctx context.Context, base string, like store.Query) (strin
 	return base, nil
 }
 
-// holdAgainst compares the runs in a folder with a baseline, as compare does for the test, and
-// keeps the verdict on its primary value.
+// holdAgainst compares the runs in a folder with a baseline, as compare does for the test. It
+// stores the verdict on its primary value.
 func (d *Daemon) holdAgainst(ctx context.Context, id string, base baseline, t *suite.Test) error {
 	release, err := d.store.Use(base.id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// Scenes that are over soon, the second at a third of the rate of the first. Green, content and red
-// stand for two seconds each, so that a machine that stands still for less misses none of them.
+// Short scenes, the second at a third of the rate of the first. Green, content and red last two
+// seconds each, so a machine that stalls for less misses none of them.
 const (
 	fast = "synth:fps?size=96x64&fps=15&frames=30&rate=15&markers=1&pace=realtime"
 	slow = "synth:fps?size=96x64&fps=15&frames=30&rate=5&markers=1&pace=realtime"
@@ -118,8 +118,8 @@ func TestRegression(t *testing.T) {
 	}
 }
 
-// Of a set of several browsers each is held against the same one in the baseline, and all of its
-// runs say what came of it.
+// In a set of several browsers, each is compared with the same browser in the baseline. All of its
+// runs have the verdict.
 func TestVerdictsOfSet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("8 runs in real time")

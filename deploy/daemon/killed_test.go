@@ -30,7 +30,7 @@ const (
 	killTurn     = "EIDETICKER_TEST_TURN" // at which time that it comes to the point; 0: the first, and it does jobs
 )
 
-// killed is a rig that does two jobs, or keeps the last second of its device, and kills itself on
+// killed is a rig that runs two jobs, or keeps the last second of its device. It kills itself on
 // the way, as kill -9 does.
 func killed() int {
 	ctx, dir, point := context.Background(), os.Getenv(killDir), os.Getenv(killVariable)
@@ -93,9 +93,11 @@ func told(err error) int {
 	return 1
 }
 
-// TestKilled kills a rig in each phase of a job. What it had promised holds when it is started
-// again: nothing on the disk is lost, the run says that it was interrupted, its recording can be
-// read, what waited is done, and the device can be used.
+// TestKilled kills a rig in each phase of a job. After a restart its promises hold:
+//
+//   - no file on the disk is lost.
+//   - the run is marked as interrupted, and its recording can be read.
+//   - waiting jobs are run, and the device can be used.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

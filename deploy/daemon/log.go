@@ -7,15 +7,14 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// teller is a handler of logs that tells clients what it logs. What is only for debugging stays in
-// the log.
+// teller is a log handler that also sends its lines to clients. Debug lines stay in the log.
 type teller struct {
 	slog.Handler
 	events *Events
 	attrs  []slog.Attr
 }
 
-// Enabled takes what clients are told, whatever the log itself takes.
+// Enabled reports the levels for clients, whatever the log itself takes.
 func (t *teller) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelInfo || t.Handler.Enabled(ctx, l)
 }
@@ -56,7 +55,7 @@ func level(l slog.Level) string {
 	return "info"
 }
 
-// maxLogText bounds what clients are told of a line.
+// maxLogText bounds the text of a line for clients.
 const maxLogText = 2000
 
 func bounded(s string) string {

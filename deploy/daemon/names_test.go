@@ -19,7 +19,7 @@ func TestOwnNames(t *testing.T) {
 	}
 }
 
-// TestReasonsWithoutFolders: what clients are told has the names of runs, and not where they are.
+// TestReasonsWithoutFolders: texts for clients have the names of runs, not their folders.
 func TestReasonsWithoutFolders(t *testing.T) {
 	dir := t.TempDir()
 	d := &Daemon{options: Options{Dir: dir}}

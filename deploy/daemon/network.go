@@ -77,7 +77,7 @@ func noRun(j *job) error {
 		"job %s records no run right now, it is before, between or after them, at %q: its network can be changed while it records", j.ID, at)
 }
 
-// lineAs is a line as clients are told of it.
+// lineAs is a link as clients see it.
 func lineAs(job string, now session.LinkChange) api.Line {
 	c := now.Conditions
 	return api.Line{

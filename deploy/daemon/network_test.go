@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// TestNetworkRefused: whoever cannot have a network changed is told why, and what is no network is
-// told first.
+// TestNetworkRefused: a network that cannot be changed is an error with the reason. Invalid
+// parameters are reported first.
 func TestNetworkRefused(t *testing.T) {
 	at := func(j api.Job, remote *session.Remote, networked bool) *job {
 		j.Owner = "ci"
@@ -76,7 +76,7 @@ func TestNetworkRefused(t *testing.T) {
 		!strings.Contains(told.Message, "job between is of ci: only its owner and admins may change its network") {
 		t.Errorf("somebody else's job: %+v", told)
 	}
-	// A run that ends between the look and the change is told of as what it is then.
+	// A run that ends between the check and the change is reported in its final state.
 	d.ended = append(d.ended, d.working[2])
 	d.working[2].EndedWallNS = 3
 	if err := d.betweenRuns("between"); !strings.Contains(err.Error(), "has ended already") {

@@ -30,14 +30,14 @@ type keptJobs struct {
 	Working []keptJob `json:"working"`
 }
 
-// keptEnded is the content of ended.json. A job that stands in jobs.json too has ended: ended.json
-// is written first.
+// keptEnded is the content of ended.json. A job that is in jobs.json too has ended: ended.json is
+// written first.
 type keptEnded struct {
 	Version int       `json:"version"`
 	Jobs    []api.Job `json:"jobs"` // the latest last
 }
 
-// keptJob is what is needed to do a job, or to say what was done.
+// keptJob has the data to run a job, or to describe its result.
 type keptJob struct {
 	ID           string             `json:"job"`
 	Kind         string             `json:"kind"`
@@ -48,7 +48,7 @@ type keptJob struct {
 	Analyze      *api.AnalyzeParams `json:"analyze,omitempty"`
 	Record       *api.RecordParams  `json:"record,omitempty"`
 
-	// What is told of a job that was at work, which is not planned again.
+	// Data of a job that was running, which is not planned again.
 	StartedWallNS int64          `json:"started_wall_ns,omitempty"`
 	Label         string         `json:"label,omitempty"`
 	Devices       []string       `json:"devices,omitempty"`
@@ -166,7 +166,7 @@ func (d *Daemon) save(name string, content any) error {
 	return staging.WriteFile(filepath.Join(d.options.Dir, name), raw, 0o640)
 }
 
-// load reads a file that save has written. That it is not there is no error.
+// load reads a file that save has written. A missing file is not an error.
 func (d *Daemon) load(name string, content any) error {
 	path := filepath.Join(d.options.Dir, name)
 	st, err := os.Stat(path)
@@ -250,7 +250,7 @@ func (d *Daemon) restore() {
 	d.positions()
 }
 
-// revive makes a job of what was kept of it.
+// revive makes a job of its kept data.
 func (d *Daemon) revive(k keptJob) *job {
 	j := &job{start: k.Start, again: k.Analyze, keep: k.Record, done: make(chan struct{})}
 	j.Job = api.Job{
@@ -293,7 +293,7 @@ func (d *Daemon) replan(j *job) error {
 func (d *Daemon) putAside(name string, why error) {
 	path := filepath.Join(d.options.Dir, name)
 	aside := path + ".unreadable"
-	d.log.Error("what was kept cannot be read, and is put aside", "error", why, "kept", aside)
+	d.log.Error("kept state cannot be read, and is put aside", "error", why, "kept", aside)
 	if err := os.Rename(path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.log.Error("it cannot be put aside either", "error", err)
 	}

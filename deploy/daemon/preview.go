@@ -17,13 +17,13 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// Preview shows what a device shows to any number of viewers. It looks on while frames are
-// recorded, as a watcher of the rig, or is handed them while nothing is.
+// Preview shows a device's screen to any number of viewers. It watches frames of a recording, or
+// gets them while nothing is recorded.
 //
-// It never costs a frame: at most so many a second are looked at, none while nobody views, none
-// while the ring fills, and none while the last is still being packed, which happens on a goroutine
-// of its own. Of a frame it takes the pixels of the small picture, on the goroutine that shows it
-// frames, some thousandth of its time.
+// It never costs a frame. It takes a limited number of frames a second. It takes none in these
+// cases: without viewers, while the ring fills, and while the last one is still being packed by
+// another goroutine. Of a frame it copies the pixels of the small picture, on the caller's
+// goroutine. That is about a thousandth of its time.
 type Preview struct {
 	device string
 	now    func() time.Time
@@ -90,7 +90,7 @@ func (p *Preview) End(int, bool) {
 	p.signal.Store(nil)
 }
 
-// GivenUp is told while a recording needs all of its ring.
+// GivenUp is called while a recording needs all of its ring.
 func (p *Preview) GivenUp() { p.givenUp.Store(true) }
 
 // Returns says that frames are shown to it again when the ring has emptied: none of those between
@@ -155,7 +155,7 @@ func average(dst, src []byte, step int) {
 	}
 }
 
-// run packs what is taken until the channel of the daemon's end is closed.
+// run packs taken frames until end is closed.
 func (p *Preview) run(end <-chan struct{}) error {
 	for {
 		select {
@@ -172,8 +172,8 @@ func (p *Preview) run(end <-chan struct{}) error {
 	}
 }
 
-// publish has viewers see a picture. If those for whom it was taken have left meanwhile it is
-// dropped, and who has come since gets one of now.
+// publish shows a picture to the viewers. If those for whom it was taken have left, it is dropped,
+// and new viewers get a current one.
 func (p *Preview) publish(visit uint64, packed []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *Preview) publish(visit uint64, packed []byte) {
 	p.newer = make(chan struct{})
 }
 
-// pack makes a JPEG with what is known of the picture in its comment.
+// pack makes a JPEG with the picture's metadata in its comment.
 func pack(v *takenView) ([]byte, error) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, v.image, &jpeg.Options{Quality: previewQuality}); err != nil {
@@ -206,8 +206,8 @@ func pack(v *takenView) ([]byte, error) {
 	return append(out, plain[start:]...), nil
 }
 
-// Latest returns the latest picture, nil if there is none yet, and a channel that is closed when
-// there is a newer one.
+// Latest returns the latest picture, or nil before the first. The channel is closed when a newer
+// one exists.
 func (p *Preview) Latest() (*Picture, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,8 +222,8 @@ func (p *Preview) view() {
 	p.wanted.Store(true)
 }
 
-// leave counts one viewer less. The last one takes the picture along, and the one that is being
-// packed: who comes next is not to be shown an old one.
+// leave removes a viewer. The last one drops the current picture and the one being packed: the next
+// viewer must not see an old one.
 func (p *Preview) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

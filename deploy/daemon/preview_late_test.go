@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// TestPreviewOfBefore: a picture that is packed while the last viewer leaves is not shown to who
-// comes next, who gets one of now though the screen stands still.
+// TestPreviewOfBefore: a picture that is packed while the last viewer leaves is not shown to the
+// next one. That one gets a current picture, even if the screen does not change.
 func TestPreviewOfBefore(t *testing.T) {
 	for _, comes := range []string{"before it is packed", "after it is packed"} {
 		t.Run(comes, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// What a device shows can be looked at while it has nothing to do, while it is recorded, and then
-// again.
+// A device's screen can be viewed while idle, while it is recorded, and then again.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// turns gives out places in a queue so that owners take turns: each one's first jobs stand before
-// anybody's second. It is start-time fair queueing with jobs of one size: who asks for much does
-// not keep others waiting, and who was idle has not saved anything up.
+// turns orders a queue so that owners take turns: each owner's first jobs come before anybody's
+// second. It is start-time fair queueing with jobs of one size. An owner with many jobs does not
+// delay others, and an idle owner saves up no turns.
 type turns struct {
 	last map[string]uint64 // turn of each owner's latest job
 	now  uint64            // of the latest job that has begun
@@ -44,9 +44,9 @@ func inOrder(jobs []*job) {
 	})
 }
 
-// choose returns the jobs that may begin now, given in order those that wait. A job that waits for
-// a device that is at work holds the others of its own for itself, so that its turn comes; one that
-// waits for people, who may take long, does not.
+// choose returns the jobs that may begin now. waiting is in order. A job that waits for a busy
+// device reserves its other devices, so that its turn comes. A job that waits for people, who may
+// take long, does not.
 func choose(waiting []*job, world world) (begin []*job) {
 	claimed := map[*unit]bool{}
 	for _, j := range waiting {

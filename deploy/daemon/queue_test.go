@@ -17,8 +17,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// The owners of jobs take turns, however many one of them has queued, and a set's runs are in a
-// folder of its own.
+// The owners of jobs take turns, however many one of them has queued. A set's runs are in a folder
+// of its own.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("a")
@@ -122,7 +122,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelWhilePicturesAreDrawn: what was recorded and measured by then counts.
+// TestCancelWhilePicturesAreDrawn: a run that was recorded and measured by then counts.
 func TestCancelWhilePicturesAreDrawn(t *testing.T) {
 	t.Parallel()
 	at, cancelled := make(chan struct{}), make(chan struct{})
@@ -151,8 +151,8 @@ func TestCancelWhilePicturesAreDrawn(t *testing.T) {
 	}
 }
 
-// A daemon that is told to end closes the run that it is at, and the next one takes up what waits.
-// Fault: jobs that have ended are unknown after a restart.
+// A daemon that is stopped closes its current run, and the next one takes up waiting jobs. Fault:
+// jobs that have ended are unknown after a restart.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// What waited over a restart is kept from retention while it is being made, as what was queued
+// A job that waited over a restart is kept from retention while it is being made, like one queued
 // since.
 func TestRestartAndRetention(t *testing.T) {
 	if testing.Short() {
@@ -215,8 +215,8 @@ func TestRestartAndRetention(t *testing.T) {
 	}
 }
 
-// The numbers of events rise over a restart also if the clock was set back meanwhile, or the file
-// that says how far they are is broken.
+// The numbers of events rise over a restart. This holds if the clock was set back meanwhile, or the
+// file with the reserved number is broken.
 func TestNumbersOfEvents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -267,8 +267,8 @@ func TestFullQueue(t *testing.T) {
 	}
 }
 
-// What waits is bounded in bytes too, so that the file in which it is kept can be read again,
-// whatever is in the uploads.
+// The queue is bounded in bytes too, so that its file can be read again, whatever the uploads
+// contain.
 func TestQueueOfUploads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -352,7 +352,7 @@ func TestEndedAndAtWork(t *testing.T) {
 	}
 }
 
-// What was kept and cannot be read is put aside, and the rig starts.
+// A kept file that cannot be read is put aside, and the rig starts.
 func TestBrokenQueue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -93,7 +93,7 @@ func TestReconcile(t *testing.T) {
 	}
 	free := d.Hold()
 	at := r.State(r.Scene("ci", api.StartParams{Devices: []string{"a"}}).ID, "running")
-	pin := filepath.Join(runs, "two", "pinned") // what lies in a folder is seen by nothing else
+	pin := filepath.Join(runs, "two", "pinned") // only this check sees the content of a folder
 	if err := os.WriteFile(pin, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

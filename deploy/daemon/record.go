@@ -24,7 +24,7 @@ type keep struct {
 	owner  string
 }
 
-// saving is the wish that what was kept is saved.
+// saving is a request to save the kept frames.
 type saving struct {
 	label string
 	done  chan savedRun // has room for one
@@ -116,9 +116,9 @@ func (d *Daemon) beginRecording(u *unit, owner string, p api.RecordParams, dir s
 	return j.wire(), nil
 }
 
-// mayRecord says why no more is recorded: each recording takes memory for its ring and a share of
-// the processors, be it of a test or by hand; of keeping the last seconds there may be as much
-// beside. The mutex is held.
+// mayRecord returns an error if another recording may not begin. Each takes memory for its ring and
+// a share of the processors, be it of a test or by hand. The same limit applies separately to
+// keeping the last seconds. The mutex is held.
 func (d *Daemon) mayRecord(circle bool) error {
 	if !circle {
 		if d.world().room <= 0 {
@@ -222,8 +222,7 @@ func (d *Daemon) recorded(dir string, rec *session.Record, res recorder.Result, 
 	return err
 }
 
-// Stop ends a recording, or that the last seconds are kept, and returns the ID of what was
-// recorded.
+// Stop ends a recording, or the keeping of the last seconds, and returns the recording's ID.
 func (d *Daemon) Stop(ctx context.Context, name string, may func(owner string) bool) (string, error) {
 	u, err := d.unit(name)
 	if err != nil {
@@ -266,7 +265,7 @@ func dropped(ctx context.Context, circle *idle) error {
 	case <-circle.done:
 		return nil
 	case <-ctx.Done():
-		return api.Errorf(api.Failed, "what was kept is still being removed")
+		return api.Errorf(api.Failed, "the kept frames are still being removed")
 	}
 }
 
@@ -305,7 +304,7 @@ func (d *Daemon) KeepLast(ctx context.Context, p api.KeepParams) (string, error)
 	select {
 	case circle.save <- s:
 		circle.stop(errStopped)
-		d.options.at("asked for what was kept")
+		d.options.at("asked for the kept frames")
 	default:
 		return "", api.Errorf(api.Conflict, "the last seconds of device %s are being saved already", p.Device)
 	}
@@ -332,8 +331,8 @@ func (s savedRun) answer() (string, error) {
 	return s.id, nil
 }
 
-// keepLast records in a circle until it is stopped, and saves what was kept if that was asked of
-// this circle.
+// keepLast records in a circle until it is stopped, and saves the kept frames if this was
+// requested.
 func (d *Daemon) keepLast(ctx context.Context, u *unit, k *keep, save <-chan *saving) error {
 	if err := d.room(); err != nil {
 		return err // and it is tried again
@@ -369,8 +368,8 @@ func (d *Daemon) keepLast(ctx context.Context, u *unit, k *keep, save <-chan *sa
 	return errors.Join(err, closed)
 }
 
-// closeCircle keeps what was recorded last, if that is wanted or it has broken off, and takes it
-// away otherwise.
+// closeCircle keeps the last frames if they are wanted or the recording failed. Otherwise it
+// removes them.
 func (d *Daemon) closeCircle(ctx context.Context, dir string, rec *session.Record, res recorder.Result, err error,
 	wanted bool) error {
 	switch {

@@ -83,8 +83,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// Recordings count among what is done at once, and so does by itself of how many devices the last
-// seconds are kept.
+// Recordings count as jobs at once. The devices whose last seconds are kept have their own limit.
 func TestRecordingsAtOnce(t *testing.T) {
 	t.Parallel()
 	devices := daemontest.Devices{daemontest.New("a"), daemontest.New("b"), daemontest.New("c"), daemontest.New("d")}
@@ -192,8 +191,8 @@ func span(t *testing.T, r *recording.Reader) (first, last time.Time) {
 	return time.Unix(0, int64(a.Sampled.Mid())), time.Unix(0, int64(b.Sampled.Mid()))
 }
 
-// On a disk with less free than is to stay nothing is begun that fills it, and what was deleted
-// anyhow makes room first.
+// On a disk with less than the reserved space, jobs that would fill it do not begin. Deleting runs
+// makes room first.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -228,8 +227,8 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// Who asks for the last seconds when they are just being dropped for a job is told so, and what is
-// asked for after it is not held up by that.
+// A request for the last seconds while they are dropped for a job is an error. It does not delay
+// later requests.
 func TestKeepLastTooLate(t *testing.T) {
 	t.Parallel()
 	at, goOn := make(chan struct{}), make(chan struct{})
@@ -269,7 +268,7 @@ func TestKeepLastTooLate(t *testing.T) {
 	}
 }
 
-// Who waits for the last seconds that are dropped meanwhile is told so.
+// A client that waits for the last seconds that are dropped meanwhile gets an error.
 func TestKeepLastDropped(t *testing.T) {
 	t.Parallel()
 	at, wished, goOn, asked := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -280,7 +279,7 @@ func TestKeepLastDropped(t *testing.T) {
 			switch name {
 			case "circle closing":
 				once.Do(func() { close(at); <-goOn })
-			case "asked for what was kept":
+			case "asked for the kept frames":
 				close(wished)
 			}
 		}

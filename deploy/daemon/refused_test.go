@@ -122,7 +122,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestNumbersOutOfRange: what is wrong with a number is said in the words of the interface.
+// TestNumbersOutOfRange: an error about a number uses the words of the interface.
 func TestNumbersOutOfRange(t *testing.T) {
 	t.Parallel()
 	r := daemontest.Start(t, t.TempDir(), daemontest.Devices{daemontest.New("a")}, nil)
@@ -143,8 +143,8 @@ func TestNumbersOutOfRange(t *testing.T) {
 	}
 }
 
-// TestUploadsAreUntrusted: browsers that play a test that came with a job, or an address, are kept
-// from files and services of the rig; the rig's own tests may have them.
+// TestUploadsAreUntrusted: browsers that play a client's test or address cannot reach files and
+// services of the rig. The rig's own tests can.
 func TestUploadsAreUntrusted(t *testing.T) {
 	t.Parallel()
 	device := daemontest.New("a")

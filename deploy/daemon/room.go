@@ -45,9 +45,9 @@ func (d *Daemon) tellRoom() {
 	}
 }
 
-// watchRoom looks at the disk while something is recorded, and ends that when there is less free
-// than is to stay. A recording fills some hundred megabytes a second at the most, and asking the
-// system takes microseconds.
+// watchRoom checks the disk during recordings, and ends them when less than the reserved space is
+// free. A recording writes at most some hundred megabytes a second, and the check takes
+// microseconds.
 func (d *Daemon) watchRoom(ctx context.Context) {
 	every := d.options.RoomEvery
 	if every == 0 {
@@ -83,12 +83,12 @@ func (d *Daemon) lookAtRoom(ctx context.Context) {
 
 // filling is what fills the disk.
 type filling struct {
-	device, job string // empty: it is no job, but what is kept of the last seconds
+	device, job string // empty: not a job, but the kept last seconds
 	stop        context.CancelCauseFunc
 }
 
-// filling returns what is being recorded and was not ended yet. A job that is at something else,
-// such as measuring what it has recorded, may go on: it fills little.
+// filling returns the running recordings that were not ended yet. A job in another phase, such as
+// measuring, may continue: it fills little.
 func (d *Daemon) filling() (all []filling) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

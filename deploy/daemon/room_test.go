@@ -14,9 +14,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// TestDiskFillsUp: what is recorded while the disk fills up is ended before it is full. What was
-// recorded can be read, the job, its run, the log and events say why, and the last seconds are kept
-// again when there is room.
+// TestDiskFillsUp: recordings end before the disk is full. Their frames can be read. The job, its
+// run, the log and events have the reason. The last seconds are kept again when space is free.
 func TestDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool

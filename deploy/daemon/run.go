@@ -51,7 +51,7 @@ func (d *Daemon) Start(ctx context.Context, owner string, p api.StartParams) (ap
 	return job, err
 }
 
-// mayBegin refuses what would wait for nothing that is going to happen.
+// mayBegin rejects a job that could wait for ever.
 func (d *Daemon) mayBegin(p *plan, key string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func (d *Daemon) mayBegin(p *plan, key string) error {
 	return nil
 }
 
-// describe fills in what clients are told of a plan.
+// describe fills in a plan's part of a job for clients.
 func (p *plan) describe(j *api.Job) {
 	o := &p.set
 	j.Test, j.Label = o.Test.Name, o.Label
@@ -129,7 +129,7 @@ func (d *Daemon) observers(j *job) func(session.Device) session.Observer {
 	return func(device session.Device) session.Observer { return of[device.Name()] }
 }
 
-// shortfall is why a set is not what was asked for.
+// shortfall is the reason why a set is incomplete.
 func shortfall(set *session.Set, o session.SetOptions) error {
 	if broken := set.Failed(); len(broken) > 0 {
 		return fmt.Errorf("%d of %d runs failed: %s", len(broken), len(set.Made), broken[0].Record.Reason)
@@ -168,8 +168,7 @@ func (d *Daemon) ran(j *job, v session.Variant, m *session.Made) {
 	d.tell(j)
 }
 
-// health counts the runs on a device that have failed in a row, and has no more begin when they are
-// too many.
+// health counts consecutive failed runs on a device, and quarantines it when they are too many.
 func (d *Daemon) health(name string, r *session.Record) {
 	u := d.named[name]
 	if r.State != session.Failed {
@@ -188,7 +187,7 @@ func (d *Daemon) health(name string, r *session.Record) {
 	d.deviceChanged(u)
 }
 
-// stored tells of a change of the store.
+// stored reports a change of the store.
 func (d *Daemon) stored(id, what, why string) {
 	d.events.add(api.Event{Kind: "store", Store: &api.Change{ID: id, What: what, Why: why}})
 }
@@ -263,8 +262,8 @@ func (d *Daemon) Job(id string) (api.Job, error) {
 	return api.Job{}, api.Errorf(api.NotFound, "unknown job %.80q", id)
 }
 
-// Jobs returns those that wait and are at work, in the order in which they begin, and those that
-// have ended, latest first.
+// Jobs returns the waiting and running jobs, in the order in which they begin. With alsoEnded, it
+// adds those that have ended, latest first.
 func (d *Daemon) Jobs(alsoEnded bool) []api.Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()

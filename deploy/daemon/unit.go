@@ -20,21 +20,22 @@ type unit struct {
 	job        *job // at work on it
 	reserved   *reservation
 	quarantine string
-	failures   int     // in a row
-	circle     *idle   // keeps the last seconds; nil: nobody does
-	keep       *keep   // what was asked for in that; it outlives the jobs that interrupt it
-	glance     *idle   // shows an idle device to who looks at it; nil: nobody does
-	trouble    trouble // with that
-	switching  bool    // its power
-	elsewhere  string  // who else has locked it, as it was found last
-	signal     *api.Signal
-	capture    *api.Capture
+	failures   int   // in a row
+	circle     *idle // keeps the last seconds; nil: nobody does
+	// the requested keeping of the last seconds; it outlives the jobs that interrupt it
+	keep      *keep
+	glance    *idle   // shows an idle device to who looks at it; nil: nobody does
+	trouble   trouble // with that
+	switching bool    // its power
+	elsewhere string  // who else has locked it, as it was found last
+	signal    *api.Signal
+	capture   *api.Capture
 
 	hold  hold
 	letGo func() error // of what its power was switched by; used while it is held
 }
 
-// reservation keeps a device for those who have its key.
+// reservation reserves a device for the owners of its key.
 type reservation struct {
 	api.Reservation
 	key  string

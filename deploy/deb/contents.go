@@ -9,7 +9,7 @@ import (
 	"github.com/goreleaser/nfpm/v2/files"
 )
 
-// info is what the package says of itself, and what is in it.
+// info returns the package's metadata and contents.
 func (p program) info(media, from string, libraries []string) *nfpm.Info {
 	in := func(name string) string { return filepath.Join(from, name) }
 	info := nfpm.WithDefaults(&nfpm.Info{

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// dpkg installs packages into a root that holds nothing else, without being in it: scripts of
-// packages are told where it is.
+// dpkg installs packages into an empty root without a chroot. Scripts of packages get its path.
 type dpkg struct {
 	t       *testing.T
 	root    string

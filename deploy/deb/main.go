@@ -25,7 +25,7 @@ func main() {
 func command(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("deb", flag.ContinueOnError)
 	out := flags.String("o", "out", "folder that the package is written to")
-	from := flags.String("from", "deploy", "folder with what is in it besides the program: box and ci")
+	from := flags.String("from", "deploy", "folder with the package's other files: box and ci")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: go run ./deploy/deb [-o DIR] [-from DIR] PROGRAM MEDIA")
 		flags.PrintDefaults()

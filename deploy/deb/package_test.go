@@ -16,7 +16,7 @@ import (
 )
 
 // TestPackage makes the package of the program, installs it into a root of its own with dpkg, and
-// looks at what a machine would make of it.
+// checks the result.
 func TestPackage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links the whole program")
@@ -216,8 +216,8 @@ func doctor(t *testing.T, program string) {
 	}
 }
 
-// installed takes the package through its life in a root of its own: installed, edited, upgraded,
-// removed, purged.
+// installed takes the package through its life in a root of its own: installed, edited and
+// upgraded; removed and purged.
 func installed(t *testing.T, programs [2]string, deb string) {
 	d := newDpkg(t)
 	d.run("--install", deb)

@@ -61,7 +61,7 @@ func TestSubstvar(t *testing.T) {
 	}
 }
 
-// What is no program of ours is refused, and nothing is left behind.
+// A file that is not our program is refused, and leaves no output.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")

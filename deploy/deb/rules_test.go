@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 		t.Fatalf("%q, %v", files, err)
 	}
 	for _, file := range files {
-		// What stands there as an example has to be right too.
+		// The commented example has to be right too.
 		text := strings.ReplaceAll(string(read(t, file)), "\n#SUBSYSTEM", "\nSUBSYSTEM")
 		rules, err := parseUdev(text)
 		if err != nil || len(rules) < 2 {

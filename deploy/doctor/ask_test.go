@@ -61,7 +61,7 @@ func TestAskRig(t *testing.T) {
 			w.WriteHeader(int(status.Load()))
 			_, _ = w.Write([]byte("the disk is full"))
 		}))
-		server.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of who speaks without encryption
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs clients without encryption
 		if encrypted {
 			server.StartTLS()
 		} else {

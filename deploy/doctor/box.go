@@ -10,9 +10,10 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// Box is what is known of a machine.
+// Box has the facts about a machine.
 type Box struct {
-	Root    fs.FS    // its root directory; only sys, proc, dev, etc, run and the folders of units and rules are read
+	// its root directory; reads only sys, proc, dev and etc, run and the folders of units and rules
+	Root    fs.FS
 	CPUs    int      // that the program may use
 	Devices []Device // capture devices
 	Screens []Screen // X displays
@@ -36,7 +37,7 @@ type Device struct {
 	// Timings are those that the receiver detects, such as "1920x1080p59.94", or empty.
 	Timings string
 	Mode    *Mode  // what would be recorded now; nil if that is not known
-	Refused string // why what comes in is not recorded, or empty
+	Refused string // why the signal is not recorded, or empty
 	Holders string // other programs that have it open
 	Streams bool   // and one of them streams from it
 	Err     error  // why it could not be asked
@@ -124,7 +125,7 @@ func (n need) String() string {
 	return strconv.Itoa(len(n.modes)) + " inputs at once"
 }
 
-// maxFile bounds what is read of a file: those of the kernel are short.
+// maxFile bounds the bytes read of a file: the kernel's are short.
 const maxFile = 1 << 20
 
 // text returns a file without the white space around it.

@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// Clock is what was measured of clocks and timers.
+// Clock has the measurements of clocks and timers.
 type Clock struct {
 	ReadNS, CallNS            float64       // of one read of the clock, and of the least system call there is
 	LateP50, LateP99, LateMax time.Duration // by which sleeps ended after their deadline

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ClockSync says whether the kernel holds the time of day to be kept, by a program that compares it
+// ClockSync reports whether the kernel's time of day is synchronized, by a program that compares it
 // with others'.
 type ClockSync struct {
 	Known, Kept bool
@@ -26,7 +26,7 @@ func (b *Box) clockSync(g *group) {
 			Numbers: map[string]float64{"time_error_most_ns": float64(s.MaxError)}})
 	default:
 		f := Finding{ID: "clock-sync", Level: Info, Found: "the time of day is not kept by any program",
-			Advice: "Frames have a clock of their own that does not care; if runs of several boxes are to stand in order, sudo apt install systemd-timesyncd."}
+			Advice: "Frames have their own clock; to keep runs of several boxes in order, sudo apt install systemd-timesyncd."}
 		if Installed(b.Root) {
 			f.Level = Warn
 		}

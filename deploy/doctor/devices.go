@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// devices says what each capture device is and what comes in.
+// devices adds a finding for each capture device and its signal.
 func (b *Box) devices(g *group) {
 	if len(b.Devices) == 0 {
 		b.noDevice(g)
@@ -59,7 +59,7 @@ func broken(d Device) Finding {
 // devices.
 func held(d Device) Finding {
 	f := Finding{ID: "device-in-use", Object: d.Path, Level: Info, Found: "open in " + d.Holders,
-		Advice: "That is no hindrance until one of them streams from it: only one program can."}
+		Advice: "That is harmless until one of them streams from it: only one program can."}
 	if d.Streams {
 		f.Level, f.Found = Warn, "in use by "+d.Holders
 		f.Advice = "End that program before you record from this device: only one can stream from it."

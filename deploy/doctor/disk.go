@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// packed is how many times smaller frames become of which every pixel changes from one to the next
-// but that are still pictures: a cross-fade or a scroll sideways (README, "How fast, how small").
-// Pages pack far better, noise not at all.
+// packed is the compression of frames whose pixels all change but that are pictures: a cross-fade
+// or a scroll sideways. See README, "How fast, how small". Pages pack far better, noise not at all.
 const packed = 4
 
 const (
 	shortTime = 10 * time.Minute // of recording; for less there is a warning
-	minTime   = time.Minute      // and for less it is no use to begin
+	minTime   = time.Minute      // less is not worth beginning
 	longWrite = time.Second      // half of what a ring holds
 )
 
@@ -29,7 +28,7 @@ func (b *Box) disk(g *group) {
 			f.Advice = "Name a folder that you may write to with --dir, or make this one yours with sudo chown."
 		case errors.Is(d.Err, errNoFiles):
 			g.add(f)
-			return // there is no space to speak of
+			return // the free space is negligible
 		case errors.Is(d.Err, fs.ErrNotExist):
 			f.Advice = "Make the folder, or name another with --dir."
 		}
@@ -62,7 +61,7 @@ func (b *Box) disk(g *group) {
 	if d.Longest > longWrite {
 		g.add(Finding{ID: "disk-stall", Object: d.Dir, Level: Warn,
 			Found:   fmt.Sprintf("one write of %s took %v", sizeText(diskBlock), d.Longest.Round(time.Millisecond)),
-			Advice:  "Keep other programs from this disk while recording, or give record a larger --ring: it must hold what comes meanwhile.",
+			Advice:  "Keep other programs from this disk while recording, or give record a larger --ring: it must hold the frames that arrive meanwhile.",
 			Numbers: map[string]float64{"longest_write_ns": float64(d.Longest)}})
 	}
 	b.direct(g)

@@ -32,7 +32,7 @@ const (
 // errNoFiles says that a folder is there and takes no files, as those of the kernel do.
 var errNoFiles = errors.New("no file can be made there: it is not on a disk")
 
-// Disk is what was measured of the disk that a folder is on.
+// Disk has the measurements of the disk of a folder.
 type Disk struct {
 	Dir      string
 	Err      error // why nothing could be written
@@ -46,18 +46,18 @@ type Disk struct {
 	DirectNote string
 }
 
-// bytesPerSecond is how fast the disk took what was written.
+// bytesPerSecond is the speed at which the disk took the data.
 func (d Disk) bytesPerSecond() float64 {
 	return float64(d.Written) / max(d.Took.Seconds(), 1e-9)
 }
 
-// MeasureDisk writes bytes that do not compress to a file in the folder, for as long as is asked,
-// in a circle that takes no more than a tenth of the free space. What goes through the page cache
-// has to be on the disk before it is written over. The file has a name only until it is open (on
-// systems where an open file can be removed), so that nothing stays whatever ends the program.
-// openDirect opens a new file past the page cache, or fails with errors.ErrUnsupported.
+// MeasureDisk writes incompressible bytes to a file in the folder for the given duration, in a
+// circle of at most a tenth of the free space. Data in the page cache must be on the disk before it
+// is overwritten. The file loses its name once it is open, where the system allows that. So it is
+// gone whatever ends the program. openDirect opens a new file past the page cache, or fails with
+// errors.ErrUnsupported.
 //
-// What goes wrong with the disk stands in the result. An error is returned when ctx ends.
+// Errors of the disk are in the result. MeasureDisk returns an error when ctx ends.
 func MeasureDisk(ctx context.Context, dir string, duration time.Duration,
 	openDirect func(string) (*os.File, error)) (Disk, error) {
 	d := Disk{Dir: dir}

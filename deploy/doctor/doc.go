@@ -1,11 +1,11 @@
-// Package doctor finds out whether a box is fit to record, and says what to do where it is not.
+// Package doctor finds out whether a box is fit to record, and gives advice where it is not.
 //
-// It works in two steps that are kept apart. First facts are gathered: what only measuring tells
-// ([MeasureDisk], [MeasureClock]), and what the program knows from elsewhere (capture devices,
-// displays). Then [Box.Examine] holds these and what the kernel tells in /sys, /proc and /etc
-// against what the signals need, and makes findings of it. That step reads through an fs.FS and
-// measures nothing, so that its tests run on trees of boxes that we don't have.
+// It works in two separate steps. First it gathers facts: measurements ([MeasureDisk],
+// [MeasureClock]), and the program's other knowledge (capture devices, displays). Then
+// [Box.Examine] compares these and the kernel's facts in /sys, /proc and /etc with the requirements
+// of the signals. It returns findings. That step reads through an fs.FS and measures nothing, so
+// its tests run on file trees of boxes that we don't have.
 //
-// What the kernel does not tell is left out or said to be unknown; nothing is taken for good
-// because nobody could look.
+// A fact that the kernel does not report is left out or reported as unknown. It never counts as
+// good.
 package doctor

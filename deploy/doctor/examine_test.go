@@ -69,7 +69,7 @@ func faultyBoxes() []faultyBox {
 		{"a device that fails", onDevice(func(_ *testing.T, d *Device) { d.Err = errTest }), "device", Fail,
 			"something broke", "dmesg"},
 		{"open elsewhere", onDevice(func(_ *testing.T, d *Device) { d.Holders = "pipewire (process 7)" }),
-			"device-in-use", Info, `open in pipewire \(process 7\)`, "no hindrance"},
+			"device-in-use", Info, `open in pipewire \(process 7\)`, "harmless"},
 		{"streaming elsewhere", onDevice(func(_ *testing.T, d *Device) {
 			d.Holders, d.Streams = "obs (process 7)",
 				true
@@ -140,7 +140,7 @@ func faultyBoxes() []faultyBox {
 		{"a kernel without", files("sys/kernel/mm/transparent_hugepage/enabled", ""), "huge-pages", Info,
 			"no transparent huge pages", "."},
 		{"no locking", files("proc/self/limits", limits), "memory-lock", Info,
-			"only 8.00 MiB can be locked in memory, 356 MiB wanted", "no swap"},
+			"only 8.00 MiB can be locked in memory, 356 MiB wanted", "without swap"},
 		{"no locking, and swap", files("proc/self/limits", limits, "proc/meminfo", fmt.Sprintf(meminfo, 12<<20, 1<<20)),
 			"memory-lock", Warn, "only 8.00 MiB", "swap off"},
 		{"limits unknown", files("proc/self/limits", ""), "memory-lock", Info, "not known", "."},
@@ -154,7 +154,7 @@ func faultyBoxes() []faultyBox {
 			"not in the group video", "usermod"},
 		{"root", files("proc/self/status", "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff"), "sandbox", Warn,
 			"without its sandbox", "another user"},
-		{"no such group", files("etc/group", "root:x:0:"), "video-group", Info, "no group video", "ls -l"},
+		{"no such group", files("etc/group", "root:x:0:"), "video-group", Info, "missing group video", "ls -l"},
 
 		{"a slow clock", files("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"),
 			"clock-source", Warn, "hpet", "clocksource=tsc"},
@@ -239,7 +239,7 @@ func faultyBoxes() []faultyBox {
 			Warn, "does not answer: something broke", "another program"},
 		{"a broken configuration", func(_ *testing.T, b *Box) { b.Service.Config = errTest }, "service-address", Warn,
 			"cannot be read: something broke", "restart"},
-		{"no user", files("etc/passwd", "root:x:0:0::/root:/bin/sh"), "service-user", Warn, "no such user", "sysusers"},
+		{"no user", files("etc/passwd", "root:x:0:0::/root:/bin/sh"), "service-user", Warn, "does not exist", "sysusers"},
 		{"a user without groups",
 			files("etc/group", "video:x:44:alice,eideticker2\ninput:x:998:eideticker\nplugdev:x:46:eideticker"),
 			"service-user", Warn, `is not in gpio \(power by GPIO\), uinput \(the input uinput\), video \(capture cards\)$`, "sysusers"},

@@ -12,7 +12,7 @@ const (
 	OK   Level = iota // as it should be
 	Info              // worth knowing; nothing to do, or nobody can tell
 	Warn              // recordings may lose frames, or measure worse than they could
-	Fail              // what is plugged in cannot be recorded as it is
+	Fail              // the connected signal cannot be recorded unchanged
 )
 
 func (l Level) String() string {

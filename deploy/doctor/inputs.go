@@ -46,7 +46,7 @@ func (b *Box) gadget(g *group) {
 	nodes, _ := fs.Glob(b.Root, "dev/hidg[0-9]*")
 	for _, node := range nodes {
 		f := Finding{ID: "hid-gadget", Object: "/" + node,
-			Found: "this machine is a keyboard, a mouse or a touch screen of what is plugged in"}
+			Found: "this machine is a keyboard, a mouse or a touch screen of the connected device"}
 		if err := b.access(node); err != nil {
 			f.Level, f.Found, f.Advice = Warn, "cannot be opened: "+reason(err), fmt.Sprintf(rights, f.Object)
 		}
@@ -104,7 +104,7 @@ func (b *Box) access(node string) error {
 	return b.Access("/" + node)
 }
 
-// reason is an error's last word: what stands before it is said by the finding.
+// reason is the last part of an error. The finding has the parts before it.
 func reason(err error) string {
 	text := err.Error()
 	return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])

@@ -106,8 +106,7 @@ func (b *Box) linksOf(d Device) []link {
 	return nil
 }
 
-// usbLinks returns the link of the USB device in a directory, and that of the hub on the root port
-// above it.
+// usbLinks returns the links of the USB device in a directory and of the hub on its root port.
 func (b *Box) usbLinks(at string) []link {
 	own, ok := b.usbLink(at, "USB "+path.Base(at))
 	if !ok {
@@ -138,10 +137,11 @@ func (b *Box) usbLink(at, name string) (link, bool) {
 	return l, true
 }
 
-// usbPayload returns the bytes a second that a USB link carries at most, of its speed in Mbit/s. Up
-// to high speed it is the bulk limit of the USB 2.0 specification (tables 5-9 and 5-10: 19 packets
-// of 64 bytes in a frame, 13 of 512 in a microframe). From SuperSpeed on it is what the line code
-// leaves (8b/10b, and 128b/132b from 10 Gbit/s), less a tenth for packet headers and link commands.
+// usbPayload returns the maximum bytes a second of a USB link, given its speed in Mbit/s. Up to
+// high speed it is the bulk limit of the USB 2.0 specification (tables 5-9 and 5-10). That is 19
+// packets of 64 bytes in a frame, or 13 of 512 in a microframe. From SuperSpeed on it is the rest
+// after the line code, less a tenth for packet headers and link commands. The line code is 8b/10b,
+// and 128b/132b from 10 Gbit/s.
 func usbPayload(mbit float64) float64 {
 	switch {
 	case mbit <= 12:
@@ -175,8 +175,8 @@ func (b *Box) pciLinks(at string) []link {
 	return []link{l}
 }
 
-// pciPayload returns the bytes a second of one lane: what the line code leaves (8b/10b, and
-// 128b/130b from 8 GT/s), less 15 % for the headers of packets of 128 bytes.
+// pciPayload returns the bytes a second of one lane: the rest after the line code, less 15 % for
+// the headers of packets of 128 bytes. The line code is 8b/10b, and 128b/130b from 8 GT/s.
 func pciPayload(gts float64) float64 {
 	if gts < 8 {
 		return gts * 1e9 / 10 * 0.85

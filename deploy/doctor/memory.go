@@ -86,7 +86,7 @@ func (b *Box) locked(g *group, ring float64) {
 	default:
 		f := Finding{ID: "memory-lock", Level: Info, Found: fmt.Sprintf("only %s can be locked in memory, %s wanted",
 			sizeText(limit), sizeText(ring)),
-			Advice: "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity; there is no swap, so little can happen without.", Numbers: numbers}
+			Advice: "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity; without swap the risk is small.", Numbers: numbers}
 		if swap > 0 {
 			f.Level = Warn
 			f.Advice = "Raise the limit with ulimit -l unlimited or LimitMEMLOCK=infinity, or switch swap off: frames that are swapped out come late."

@@ -122,7 +122,7 @@ func (b *Box) videoGroup(g *group) {
 	case effective[1] == "0":
 		g.add(Finding{ID: "video-group", Found: "you are root: all devices can be opened"})
 	case !known:
-		g.add(Finding{ID: "video-group", Level: Info, Found: "there is no group " + name,
+		g.add(Finding{ID: "video-group", Level: Info, Found: "missing group " + name,
 			Advice: "See who owns /dev/video0 once a capture card is plugged in (ls -l /dev/video*)."})
 	case slices.Contains(append(strings.Fields(groups), strings.Fields(own)...), gid):
 		g.add(Finding{ID: "video-group",

@@ -28,8 +28,7 @@ func programs() []program {
 	}
 }
 
-// programs says what can be recorded without a capture card, and which programs for that are
-// installed.
+// programs lists the sources without a capture card, and the installed programs for them.
 func (b *Box) programs(g *group) {
 	if len(b.Screens) == 0 {
 		g.add(Finding{ID: "display", Level: Info, Found: "no X display on this machine",

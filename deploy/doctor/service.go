@@ -14,9 +14,9 @@ const (
 	serviceUser = "eideticker"
 )
 
-// Service is what is known of the daemon on this machine.
+// Service has the facts about the daemon on this machine.
 type Service struct {
-	// State has what systemd says of its unit: "ActiveState", "SubState", "UnitFileState",
+	// State has systemd's properties of its unit: "ActiveState", "SubState", "UnitFileState" and
 	// "Result".
 	State map[string]string
 	Err   error // why systemd could not be asked
@@ -109,7 +109,7 @@ func (b *Box) user(g *group) {
 		func(line string) bool { return strings.HasPrefix(line, serviceUser+":") })
 	if !known {
 		g.add(Finding{ID: "service-user", Object: serviceUser, Level: Warn,
-			Found:  "there is no such user, as which the service runs",
+			Found:  "the user of the service does not exist",
 			Advice: "Make it with sudo systemd-sysusers eideticker.conf."})
 		return
 	}

@@ -148,7 +148,7 @@ func parseDepends(depends string) (name, version string, err error) {
 	return m[1], m[2], nil
 }
 
-// maxPackageBytes bounds what is downloaded: a kernel of Debian 12 has 70 MB.
+// maxPackageBytes bounds a download: a kernel of Debian 12 has 70 MB.
 const maxPackageBytes = 1 << 30
 
 func parsePackage(fields map[string]string) (debPackage, error) {

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The cache holds
+// The cache holds:
 //
-//	lock                      locked by who reads or changes anything here
-//	NAME_VERSION_HASH.deb     the kernel's package as it came
-//	NAME_VERSION_HASH-…/      the package unpacked (boot, lib/modules), and SUMS
-//	apt/                      package lists of our own, where the system's do not help
+//	lock                      locked by readers and writers;
+//	NAME_VERSION_HASH.deb     the kernel's package as it came;
+//	NAME_VERSION_HASH-…/      the package unpacked (boot, lib/modules), and SUMS;
+//	apt/                      our own package lists, if the system's are not enough.
 //
-// What is here was written under another name and then renamed, so it is whole. Its hashes are
-// checked all the same: the package's against apt's signed index each time, that of each unpacked
-// file that is used against SUMS.
+// Files are written under another name and then renamed, so they are complete. Their hashes are
+// checked all the same. The package's is compared with apt's signed index each time, that of each
+// used unpacked file with SUMS.
 
 // cacheDir is where kernels are kept between runs.
 func cacheDir() (string, error) {

@@ -66,8 +66,8 @@ func (vm *VM) endCalls() {
 	vm.calls = nil
 }
 
-// do asks the agent and waits for its reply. Frames before it go to take; body, if there is one, is
-// sent after the question. When ctx ends, the agent is told so, and gets some time to comply.
+// do sends a call to the agent and waits for its reply. Frames before it go to take. A body, if
+// any, is sent after the call. When ctx ends, the agent is notified, and gets some time to comply.
 func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte), body io.Reader) (wire.Reply, error) {
 	if take == nil {
 		take = func(wire.Kind, []byte) {}
@@ -107,8 +107,7 @@ func (vm *VM) do(ctx context.Context, q wire.Call, take func(wire.Kind, []byte),
 	return c.reply, nil
 }
 
-// ask sends a question and its body. An answer that comes early ends the body: it says what is
-// wrong with it.
+// ask sends a call and its body. An early answer ends the body: it has the error.
 func (vm *VM) ask(ctx context.Context, c *call, question []byte, body io.Reader) error {
 	if err := vm.send(c.id, wire.Request, question); err != nil || body == nil {
 		return err

@@ -24,8 +24,8 @@ type Config struct {
 	Devices      []string          // added to QEMU's arguments: "-device", "usb-ehci", …
 	Timeout      time.Duration     // of the machine's whole life, boot included; 0: 25 minutes
 	BootTimeout  time.Duration     // until the guest answers; 0: 5 minutes
-	// PrepareTimeout is for what comes before: the kernel is downloaded the first time, and another
-	// process may be at the same; 0: 10 minutes.
+	// PrepareTimeout bounds the preparation. The kernel is downloaded the first time, and another
+	// process may be doing the same; 0: 10 minutes.
 	PrepareTimeout time.Duration
 	Console        io.Writer // gets all that the guest's kernel says; may be nil
 }
@@ -37,8 +37,8 @@ type Module struct {
 }
 
 // Disk is a file on the host with an ext4 file system that a guest mounts at /disk. It belongs to
-// the caller and stays after the machine's end, so that the next machine sees what the one before
-// has written; after a Kill that is what had been flushed by then, as after a power cut.
+// the caller and stays after the machine's end, so the next machine sees its data. After a Kill it
+// has the data flushed by then, as after a power cut.
 type Disk struct {
 	Path string // made if it does not exist
 	MB   int    // size if it is made, 8 to 65536; 0: 1024. The file is sparse
@@ -54,7 +54,7 @@ const (
 	defaultPrepareTimeout = 10 * time.Minute
 )
 
-// withDefaults returns a copy in which nothing is zero that has a default, or says what is wrong.
+// withDefaults returns a copy with defaults in place of zeros, or an error for bad values.
 func (c Config) withDefaults() (Config, error) {
 	c.MemoryMB = orDefault(c.MemoryMB, defaultMemoryMB)
 	c.CPUs = orDefault(c.CPUs, defaultCPUs)

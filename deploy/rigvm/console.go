@@ -34,7 +34,7 @@ func (c *console) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns what is kept, with the line ends of a terminal made plain.
+// text returns the kept text, with plain line ends in place of a terminal's.
 func (c *console) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

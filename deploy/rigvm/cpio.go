@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// archive is a cpio archive in the "newc" format, which a kernel unpacks as its first file system
-// (Documentation/driver-api/early-userspace/buffer-format.rst in its source).
+// archive is a cpio archive in the "newc" format, which a kernel unpacks as its first file system.
+// See Documentation/driver-api/early-userspace/buffer-format.rst in its source.
 type archive struct {
 	bytes.Buffer
 	inode int
@@ -64,8 +64,9 @@ func (a *archive) header(name string, mode, major, minor, size int) {
 	a.inode++
 	a.WriteString("070701")
 	for _, n := range []int{
-		a.inode, mode, 0, 0, 1, 0, size, // inode, mode, uid, gid, links, mtime, size
-		0, 0, major, minor, len(name) + 1, 0, // device, device of a node, length of the name, check sum (none)
+		a.inode, mode, 0, 0, 1, 0, size, // inode and mode, uid and gid, links and mtime, size
+		// device, device of a node, length of the name; check sum (none)
+		0, 0, major, minor, len(name) + 1, 0,
 	} {
 		fmt.Fprintf(a, "%08x", n)
 	}

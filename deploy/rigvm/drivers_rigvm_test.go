@@ -76,7 +76,8 @@ func testUinput(t *testing.T) {
 	if err := errors.Join(unix.IoctlSetInt(fd, setEvBit, evKey), unix.IoctlSetInt(fd, setKeyBit, keyA)); err != nil {
 		t.Fatal(err)
 	}
-	device := make([]byte, 1116) // 80 bytes of name, 8 of identity, 4 of force feedback, 4 tables of 64 numbers
+	// 80 bytes of name, 8 of identity, 4 of force feedback; 4 tables of 64 numbers
+	device := make([]byte, 1116)
 	copy(device, "rigvm keyboard")
 	if _, err := f.Write(device); err != nil {
 		t.Fatal(err)

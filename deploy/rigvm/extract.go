@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// A kernel unpacks itself when it starts, which under emulation takes longer than all the rest of
-// its start. So that is done here, once per package. QEMU enters what comes out through its PVH
+// A kernel unpacks itself when it starts. Under emulation this takes longer than the rest of its
+// start. So it is done here, once per package. QEMU enters the unpacked kernel through its PVH
 // note.
 
 // unpackedImage is the kernel's own program below the root of the cache's tree. It is not there if
@@ -48,7 +48,7 @@ func unpackImage(ctx context.Context, vmlinuz, to string) error {
 			return err
 		}
 		if !bytes.HasPrefix(program, []byte("\x7fELF")) {
-			return errors.New("what is in " + filepath.Base(vmlinuz) + " is no ELF program")
+			return errors.New("the content of " + filepath.Base(vmlinuz) + " is not an ELF program")
 		}
 		return os.WriteFile(to, program, 0o644)
 	}

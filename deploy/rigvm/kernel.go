@@ -87,9 +87,8 @@ func prepare(ctx context.Context, p programs, dir string) (*kernel, error) {
 // in returns the package's path in the cache.
 func (d debPackage) in(dir string) string { return filepath.Join(dir, d.key()+".deb") }
 
-// provide returns a package that is whole in the cache. The system's lists say which, or, where
-// they name none that can be had (they may be missing, or older than what the archive still keeps),
-// lists of our own.
+// provide returns a package that is complete in the cache. The system's lists name it. They may be
+// missing, or older than the packages that the archive still keeps. Then our own lists do.
 func provide(ctx context.Context, p programs, dir string) (debPackage, error) {
 	system, err := systemLists(p, dir)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// archiveOf is a stand-in for Debian's archive: packages made by the test, and programs in the
-// place of apt's that know them and write down what they are asked.
+// archiveOf replaces Debian's archive. It has packages made by the test, and programs in place of
+// apt's that know them and record their calls.
 type archiveOf struct {
 	programs
 	t   *testing.T

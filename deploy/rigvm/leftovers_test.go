@@ -25,7 +25,7 @@ type leftovers struct {
 	open     int      // file descriptors
 }
 
-// snapshot notes what is there, in a folder of temporary files of its own.
+// snapshot records the present state, in a folder of temporary files of its own.
 func snapshot(t *testing.T) leftovers {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -55,7 +55,7 @@ func look(t *testing.T) leftovers {
 	return l
 }
 
-// same reports what is there now and was not then.
+// same reports new files and processes since then.
 func (l leftovers) same(t *testing.T) {
 	t.Helper()
 	now := look(t)

@@ -14,7 +14,7 @@ import (
 // missingError says what this machine lacks to run a VM. Tests skip with it on a developer's
 // machine and fail with it under CI=true.
 type missingError struct {
-	What   string // what is missing
+	What   string // the missing program or file
 	Advice string // what to do
 }
 

@@ -40,8 +40,8 @@ func arguments(c Config) []string {
 // commandLine is the kernel's. A panic reboots, and -no-reboot makes that QEMU's end; an oops,
 // which leaves a kernel that only looks alive, counts as a panic.
 func commandLine(more []string) string {
-	// Where the machine is busy, the kernel's check of its timer takes an emulated one that is late
-	// for one that is not wired, and panics.
+	// On a busy machine, the kernel's timer check reads a late emulated timer as a missing one, and
+	// panics.
 	words := append([]string{"console=ttyS0", "no_timer_check", "panic=-1", "oops=panic", "mitigations=off",
 		"random.trust_cpu=on", "loglevel=5"}, more...)
 	return strings.Join(words, " ")
@@ -89,9 +89,9 @@ func (d *Disk) make(ctx context.Context) error {
 	return nil
 }
 
-// check refuses a file that is no ext file system: s_magic of its superblock
-// (Documentation/filesystems/ext4/super.rst in the kernel's source). What else is wrong with one,
-// the guest says.
+// check refuses a file that is not an ext file system: s_magic of its superblock
+// (Documentation/filesystems/ext4/super.rst in the kernel's source). The guest reports other
+// faults.
 func (d *Disk) check() error {
 	f, err := os.Open(d.Path)
 	if err != nil {

@@ -32,8 +32,8 @@ type row struct {
 type relay struct {
 	next    func() (event, error) // the next event, io.EOF after the last
 	waiting []event               // of other tests than the one that is followed
-	over    error                 // why there are no more events
-	why     func() error          // why a test did not end, once there are no more events
+	over    error                 // why the events ended
+	why     func() error          // why a test did not end, after the last event
 	told    bool                  // that has been said
 	rows    []row
 }
@@ -173,7 +173,7 @@ func (r *relay) own(t *testing.T, e event) bool {
 		}
 		return false
 	case "pass", "fail", "skip":
-	default: // run, pause, cont, start
+	default: // run and pause, cont and start
 		return false
 	}
 	if e.Test != "" {

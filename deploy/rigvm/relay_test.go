@@ -18,8 +18,8 @@ import (
 // eventsEnv names a file of events for TestRelayed.
 const eventsEnv = "RIGVM_TEST_EVENTS"
 
-// TestRelayed makes tests of events: of a stream in which all is well, or, as a process of its own
-// that TestRelay starts because some of them fail, of those in a file.
+// TestRelayed makes tests of events, from a stream in which all pass. TestRelay also starts it as a
+// process of its own with events in a file, since some of those tests fail.
 func TestRelayed(t *testing.T) {
 	in := events("run A\nrun A/b\npass A/b\npass A\npass")
 	if path := os.Getenv(eventsEnv); path != "" {
@@ -154,8 +154,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// digest makes one line of what `go test -v` prints: tests in the order in which they began, with
-// what they logged, how each ended, and the table.
+// digest summarizes the output of `go test -v` in lines: tests in the order in which they began,
+// their logs and results, and the table.
 func digest(out string) string {
 	var began, ended, rows []string
 	current := ""

@@ -32,9 +32,9 @@ type Result struct {
 // maxOutput bounds what a Result keeps of either output. The writers of a Command get everything.
 const maxOutput = 8 << 20
 
-// Run runs a program and waits for its end. An exit code other than 0 is no error. If ctx ends
-// first, the program and what is in its process group are killed. A Result that comes with an error
-// has the output up to then.
+// Run runs a program and waits for its end. An exit code other than 0 is not an error. If ctx ends
+// first, the program and its process group are killed. A Result that comes with an error has the
+// output up to then.
 func (vm *VM) Run(ctx context.Context, c Command) (Result, error) {
 	q := wire.Call{Op: wire.Run, Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir}
 	if c.Stdin != nil {

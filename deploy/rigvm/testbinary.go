@@ -14,8 +14,8 @@ import (
 const tag = "rigvm"
 
 // testBinary compiles the tests of a package for the guest, static, with the build tag rigvm and
-// those given, and returns the file, which is in dir. The package is a path as the go command takes
-// it: "." is the one whose tests run.
+// the given ones. It returns the file, which is in dir. The package is a path as for the go
+// command; "." is the package of the running tests.
 func testBinary(ctx context.Context, dir, pkg string, tags ...string) (string, error) {
 	out := filepath.Join(dir, "guest.test")
 	all := strings.Join(append([]string{tag}, tags...), ",")

@@ -69,9 +69,9 @@ type Tests struct {
 	Timeout time.Duration
 }
 
-// RunTests compiles a package's tests, runs them in the guest, in a folder of their own, and makes
-// each a subtest of t, with its log, as it runs. If the guest dies, the test that ran then fails
-// with the reason. At the end stands a table.
+// RunTests compiles a package's tests and runs them in the guest, in a folder of their own. Each is
+// a subtest of t, with its log, as it runs. If the guest dies, the running test fails with the
+// reason. A table follows at the end.
 func RunTests(t *testing.T, vm *VM, tests Tests) {
 	t.Helper()
 	limit := orDefault(tests.Timeout, defaultTestsTimeout)

@@ -43,9 +43,9 @@ type VM struct {
 	err     error         // why it ended; read after done
 }
 
-// start boots a machine, loads the modules and copies the files. The machine ends with ctx, with
-// its timeout, with Close or Kill, or with this process. A *missingError says what this host lacks;
-// a *diedError that the guest did not come up.
+// start boots a machine, loads the modules and copies the files. The machine ends with ctx, its
+// timeout, Close, Kill or this process. A *missingError names a requirement that this host lacks. A
+// *diedError means that the guest did not come up.
 func start(ctx context.Context, cfg Config) (*VM, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -91,7 +91,8 @@ func prepareInTime(ctx context.Context, p programs, cfg Config) (boot, error) {
 		b, err = prepareBoot(ctx, p, cfg)
 	}
 	if err != nil && context.Cause(ctx) == late && !errors.Is(err, late) {
-		err = fmt.Errorf("%w (%w)", late, err) // what was under way was killed, and says no more than that
+		// the calls under way were killed, and their errors say no more
+		err = fmt.Errorf("%w (%w)", late, err)
 	}
 	return b, err
 }
@@ -160,9 +161,9 @@ func launch(ctx context.Context, p programs, cfg Config, b boot) (*VM, error) {
 	return vm, nil
 }
 
-// run owns the machine: it starts QEMU and stays until nothing is left of it. The kernel sends the
-// parent death signal when the *thread* that started a program ends, so that thread is kept for as
-// long.
+// run owns the machine: it starts QEMU and returns when everything is cleaned up. The kernel sends
+// the parent death signal when the *thread* that started a program ends. So that thread is kept for
+// as long.
 func (vm *VM) run(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -272,8 +273,8 @@ func (vm *VM) end(why error) {
 // is left but the disk's file.
 func (vm *VM) Kill() { vm.end(errClosed) }
 
-// Close turns the machine off: its disk is unmounted if it has one, for which it gets some seconds,
-// then it is ended. It is idempotent; a machine that has died before is no error.
+// Close turns the machine off. Its disk, if any, is unmounted within some seconds. Then QEMU is
+// ended. Close is idempotent. A machine that has died before is not an error.
 func (vm *VM) Close() error {
 	if vm.cfg.Disk != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), powerOffTime)

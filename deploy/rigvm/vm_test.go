@@ -109,7 +109,7 @@ func testCommands(t *testing.T, vm *VM) {
 	}
 }
 
-// signal is a writer that tells of its first write.
+// signal is a writer that signals its first write.
 type signal struct {
 	once  sync.Once
 	heard chan struct{}

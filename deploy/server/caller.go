@@ -35,14 +35,14 @@ func (c *caller) role() api.Role {
 	return c.token.Role
 }
 
-// may reports whether the caller may end what is somebody's.
+// may reports whether the caller may end a job or recording of owner.
 func (c *caller) may(owner string) bool { return c.role() == api.Admin || c.owner() == owner }
 
 // errors of who asks.
 var (
 	errNoToken = errors.New("a token is needed: Authorization: Bearer TOKEN")
 	errGuesses = errors.New("too many wrong tokens came from this address: wait some seconds")
-	// errUnreadable is all that is told: why stands in the log.
+	// errUnreadable is the caller's error; the log has the reason.
 	errUnreadable = errors.New("the rig cannot read its tokens; its log says why")
 )
 
@@ -106,8 +106,8 @@ func forwarded(r *http.Request) bool {
 	return false
 }
 
-// check looks a token up. An address that brings wrong ones is told once a second that they are; a
-// right one is always taken, since others may share the address.
+// check looks a token up. An address that sends wrong ones gets that answer once a second. A right
+// one is always accepted, since others may share the address.
 func (g *gate) check(r *http.Request, secret string) (*caller, error) {
 	token, err := g.tokens.check(secret, g.now())
 	switch {
@@ -200,7 +200,8 @@ func addrPort(text string) netip.AddrPort {
 	return at
 }
 
-// network is an address, of six its network: who has one has them all.
+// network is the unit of limits: an IPv4 address, or the network of an IPv6 address, whose owner
+// has all its addresses.
 func network(at netip.AddrPort) netip.Prefix {
 	addr := at.Addr().Unmap().WithZone("")
 	bits := addr.BitLen()

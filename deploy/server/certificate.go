@@ -25,8 +25,8 @@ const (
 	certificateTime = 10 * 365 * 24 * time.Hour
 )
 
-// OwnCertificate returns the certificate that a rig has made for itself, and makes it if there is
-// none or its time is nearly over. Nobody vouches for it but its fingerprint.
+// OwnCertificate returns the rig's self-made certificate. It makes one if it is missing or nearly
+// expired. Only its fingerprint can be checked.
 func OwnCertificate(dataDir string, hosts []string, now time.Time) (tls.Certificate, error) {
 	dir := filepath.Join(dataDir, secretsDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

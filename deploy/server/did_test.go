@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon"
 )
 
-// TestWhoDidIt: the log has who has done what others see, and when jobs begin.
+// TestWhoDidIt: the log names the caller of each visible change, and the start of jobs.
 func TestWhoDidIt(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

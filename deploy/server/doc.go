@@ -1,5 +1,4 @@
-// Package server is the rig on the network: JSON-RPC over a websocket and HTTP, files, metrics, and
-// who may do what. API.md is its specification; the parameters, results and methods stand in
-// package wire, and what API.md and the OpenRPC document say of them is made from there and held
-// against it by tests.
+// Package server is the rig on the network: JSON-RPC over a websocket and HTTP, files, metrics and
+// permissions. API.md is its specification. Package api has the parameters, results and methods.
+// Tests compare API.md and the OpenRPC document with them.
 package server

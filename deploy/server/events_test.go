@@ -25,8 +25,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// A client that is cut off in the middle of a job goes on where it stopped, and has every event
-// once.
+// A client that is disconnected in the middle of a job continues where it stopped, and gets every
+// event once.
 func TestEventsGoOn(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -183,7 +183,7 @@ func TestSilentClient(t *testing.T) {
 		}
 	}()
 	line := strings.Repeat("a", 1900)
-	for range 2 * daemon.MaxEvents { // more than is kept for who is late, and on its way to them
+	for range 2 * daemon.MaxEvents { // more than is kept for late clients, and on its way to them
 		s.Daemon.Log().Info(line)
 		latest := s.Events().Latest()
 		s.Until("the other client to hear it", func() bool {
@@ -236,8 +236,7 @@ func TestCrowd(t *testing.T) {
 				memory[len(memory)-1]>>10, runtime.NumGoroutine(), watched.Frames, watched.Lost)
 		}
 	}
-	// What is on its way to 200 clients counts too, and is more at one moment than at another; what
-	// stays is a leak.
+	// Data on its way to 200 clients counts too, and varies. A lasting rise is a leak.
 	first, last := memory[0], memory[len(memory)-1]
 	s.Until(fmt.Sprintf("memory to be what it was, %d KiB", first>>10), func() bool {
 		last = min(last, c.heap())

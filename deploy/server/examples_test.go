@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// TestExamples sends what API.md sends, and gets what stands there. "…" stands for anything.
+// TestExamples sends the calls of API.md, and compares the answers. "…" matches anything.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	d := daemontest.New("local")
@@ -26,8 +26,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// examples sends what stands in blocks of a kind, with words replaced, holds what comes against
-// them, and returns how many calls there were.
+// examples sends the calls in blocks of a kind, with words replaced, and compares the answers. It
+// returns the number of calls.
 func (s *served) examples(kind string, conn *websocket.Conn, words *strings.Replacer) (examples int) {
 	t := s.t
 	t.Helper()

@@ -31,7 +31,7 @@ const (
 	uploadPause  = time.Minute // without a byte
 )
 
-// file answers requests for what is in a run folder, or is made of it.
+// file answers requests for files of a run folder, and for data made from it.
 func (s *Server) file(w http.ResponseWriter, r *http.Request, _ *caller) {
 	id, name := r.PathValue("id"), r.PathValue("name")
 	runweb.Headers(w.Header())
@@ -56,7 +56,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request, _ *caller) {
 	}
 }
 
-// plain answers with a file as it lies in the folder.
+// plain answers with a file of the folder.
 func (s *Server) plain(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 	if runweb.Hidden(name) {
 		s.refuse(w, r, http.StatusNotFound, "the run has no such file")
@@ -71,7 +71,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, root *os.Root, na
 	runweb.File(w, r, root, name)
 }
 
-// made answers with what is made anew for each request. Its tag is of what it says.
+// made answers with content that is made for each request. Its ETag is a hash of the content.
 func made(w http.ResponseWriter, r *http.Request, name string, content []byte) {
 	sum := sha256.Sum256(content)
 	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
@@ -79,7 +79,7 @@ func made(w http.ResponseWriter, r *http.Request, name string, content []byte) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
-// noRun says that there is no such run, or no such ID.
+// noRun answers that the run does not exist, or that the ID is invalid.
 func (s *Server) noRun(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	switch {
@@ -225,7 +225,7 @@ func cropped(shown image.Image, region string) (image.Image, error) {
 		SubImage(image.Rectangle) image.Image
 	})
 	if !can || !part.In(size.Dx(), size.Dy()) {
-		return nil, &requestError{http.StatusBadRequest, fmt.Sprintf("the region %v does not lie in a frame of %dx%d",
+		return nil, &requestError{http.StatusBadRequest, fmt.Sprintf("the region %v is outside a frame of %dx%d",
 			part, size.Dx(), size.Dy())}
 	}
 	return whole.SubImage(image.Rect(part.X, part.Y, part.X+part.Width, part.Y+part.Height)), nil
@@ -314,8 +314,8 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, c *caller) {
 	writeJSON(w, http.StatusCreated, api.RunID{Run: id})
 }
 
-// steadily reads what a client sends, as long as something comes now and then, and all of it not
-// slower than is put up with: what begins is given some time, and each byte that came gives more.
+// steadily reads a client's data, which must come at a minimum rate. A beginning gets some time,
+// and each received byte adds more.
 type steadily struct {
 	*http.ResponseController
 	r     io.Reader

@@ -112,8 +112,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What came with a run is not run: its page is made anew, and what else a browser might take for a
-// page is text, or may do nothing.
+// Files that came with a run do not run. Its page is made again. Others that a browser might open
+// as a page are text, or may do nothing.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -183,7 +183,7 @@ func TestFrameIsExact(t *testing.T) {
 	}
 }
 
-// Runs go from one rig to another, and what is none is refused.
+// Runs move from one rig to another, and invalid ones are rejected.
 func TestPushAndDelete(t *testing.T) {
 	t.Parallel()
 	a, b := serve(t, nil), serve(t, nil)

@@ -18,9 +18,9 @@ type Place struct {
 	Hosts     []string // names beside addresses
 }
 
-// host refuses requests for another host than this: a name of somebody else's may be made to mean
-// our address, and then a page of theirs is of one origin with us. An address in the place of a
-// name cannot be that.
+// host refuses requests for another host than this. Another name may be made to resolve to our
+// address. A page of that name would then be of one origin with us. An IP address in place of a
+// name cannot do that.
 func (p Place) host(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -75,8 +75,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with a sentence and writes a line into the log, of each address not more than some
-// a second.
+// refuse answers with a sentence and writes a line into the log. The lines per address and second
+// are limited.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	s.note(addrPort(r.RemoteAddr), slog.LevelWarn, "request refused", "status", status, "why", why, "method", r.Method,
 		"path", clip(r.URL.Path), "host", clip(r.Host))

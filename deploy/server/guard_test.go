@@ -252,7 +252,7 @@ func TestLogout(t *testing.T) {
 	}
 }
 
-// What is kept of a token does not say what it is, and nobody else reads it.
+// The stored form of a token does not reveal it, and only the owner can read the file.
 func TestTokens(t *testing.T) {
 	dir := t.TempDir()
 	a, err := OpenTokens(dir)

@@ -22,10 +22,10 @@ const (
 	maxOfOne = 512
 )
 
-// HTTP returns what answers requests with a server, within the bounds of API.md.
+// HTTP returns an HTTP server for the rig, within the bounds of API.md.
 //
-// What comes on a connection and is no request, or does not end, package http answers and closes by
-// itself, and tells nobody: so connections are watched, for a line in the log.
+// Package http itself answers and closes connections with invalid or incomplete requests, without a
+// report. So connections are watched, for a line in the log.
 func (s *Server) HTTP() *http.Server {
 	var open sync.Map // from net.Conn to *visitor
 	doors := &doors{most: s.each, of: map[netip.Prefix]int{}}
@@ -56,23 +56,23 @@ func (s *Server) HTTP() *http.Server {
 				doors.leave(network(from))
 				if v, there := open.LoadAndDelete(c); there && v.(*visitor).unclear.Load() {
 					s.note(from, slog.LevelWarn, "connection closed", "why",
-						"what came is no request, or did not come whole")
+						"invalid or incomplete request")
 				}
 			}
 		},
 	}
 }
 
-// visitor is who has opened a connection.
+// visitor is the client of a connection.
 type visitor struct{ unclear atomic.Bool } // something came on it, and so far no request
 
 type visitorKey struct{}
 
-// asked takes down that what came on a connection was a request.
+// asked records that a connection had a valid request.
 //
-// Note: the server's time for reading is for a request with its body, and package http itself lifts
-// it when that is whole, so answering may take as long as it takes. There is no time for writing:
-// each answer that is large has its own, see patient.
+// Note: the server's read timeout is for a request with its body. Package http itself ends it after
+// that, so answers may take any time. A write timeout is not set: each large answer has its own,
+// see patient.
 func asked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v, is := r.Context().Value(visitorKey{}).(*visitor); is {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiters bound what comes from each address. They remember so many addresses; one that is
-// forgotten begins anew, which is why the oldest goes.
+// limiters bound the requests of each address. They remember a limited number of addresses. A
+// forgotten one starts with a full allowance, so the oldest is forgotten.
 type limiters struct {
 	limit rate.Limit
 	burst int

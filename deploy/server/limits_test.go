@@ -76,8 +76,8 @@ func TestLimitsAreTold(t *testing.T) {
 	}
 }
 
-// TestLimits: what keeps to a limit is taken, and what is one above is refused with a sentence that
-// has the limit.
+// TestLimits: a value at a limit is accepted, and one above is rejected with a sentence that has
+// the limit.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) {
@@ -181,8 +181,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLargestMessage: so large a message is taken, and one byte more is refused by either way, so
-// that the client sees why.
+// TestLargestMessage: the largest message is accepted. One byte more is rejected on both
+// transports, and the client sees why.
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -235,7 +235,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%d bytes: %d %s", size, res.StatusCode, clip(text))
 		}
 	}
-	s.logged("what came is no request")
+	s.logged("invalid or incomplete request")
 	if res, text := s.ask("POST", "/api/v1/rpc", askStatus, "Content-Type", "text/plain"); res.StatusCode != 415 ||
 		text == "" {
 		t.Errorf("another type: %d %s", res.StatusCode, text)

@@ -30,8 +30,8 @@ type served struct {
 	t      testing.TB
 }
 
-// serve starts a rig with a device, named local as the first one of any rig is, and what change
-// makes of the options.
+// serve starts a rig with a device, named local as the first one of any rig. change edits the
+// options.
 func serve(t testing.TB, change func(*Options)) *served {
 	t.Helper()
 	d := daemontest.New("local")

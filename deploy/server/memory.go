@@ -28,9 +28,8 @@ func newMemory(most int64, wait time.Duration) *memory {
 	return &memory{semaphore.NewWeighted(most), most, wait}
 }
 
-// frameMemory is how many bytes it takes to make a picture of a frame, at the most: its blocks as
-// they are packed and unpacked, the frame itself, its colours, and the picture of all that does not
-// pack.
+// frameMemory returns the maximum bytes to make a picture of a frame: its blocks packed and
+// unpacked, the frame itself, its colours, and an incompressible picture.
 func frameMemory(l *frame.Layout) int64 {
 	const rgba = 4 // bytes a pixel
 	pixels := int64(l.Format.Width) * int64(l.Format.Height)

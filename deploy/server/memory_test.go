@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store"
 )
 
-// TestPicturesTakeMemory: a picture of a frame waits for memory, and who asks is told to come again
-// where there is none in time. What was taken is given back, whatever came of it.
+// TestPicturesTakeMemory: a picture of a frame waits for memory. If none is free in time, the
+// client gets an error to try again. Memory is returned after success and failure.
 func TestPicturesTakeMemory(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -54,9 +54,9 @@ func TestPicturesTakeMemory(t *testing.T) {
 	}
 }
 
-// TestPicturesWaitApart: while a picture waits for memory its recording is not open, and what takes
-// long has its turns; nor is a recording opened by who has no turn yet, since of a long one all
-// frames are in memory.
+// TestPicturesWaitApart: while a picture waits for memory, its recording is not open. Long
+// operations have their turns. A recording is opened only with a turn, since a long one has all its
+// frames in memory.
 func TestPicturesWaitApart(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

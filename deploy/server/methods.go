@@ -112,7 +112,7 @@ func (s *Server) allMethods() map[string]handler {
 	}
 }
 
-// did writes into the log who has done something that others see, if nothing went wrong.
+// did logs the caller of a visible change, if it succeeded.
 func (s *Server) did(c *call, err error, what string, more ...any) error {
 	if err == nil {
 		s.daemon.Log().Info(what, append(more, "by", c.owner())...)
@@ -315,7 +315,7 @@ func (s *Server) run(ctx context.Context, _ *call, p api.RunID) (api.RunDetail, 
 	return out, nil
 }
 
-// maxListed is how many files of a run are told.
+// maxListed bounds the listed files of a run.
 const maxListed = 2000
 
 func (s *Server) deleteRun(ctx context.Context, c *call, p api.RunID) (api.Deleted, error) {

@@ -8,7 +8,7 @@ import (
 // figures collects what the daemon counts, when it is asked.
 type figures struct{ server *Server }
 
-// Descriptions of the figures. Units stand in the names, as Prometheus has them.
+// Descriptions of the metrics. Names include units, as usual in Prometheus.
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("eideticker_"+name, help, labels, nil)
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/eideticker/eideticker/netsim/link"
 )
 
-// onLine is a client whose job runs a test on a line, on a device that shows green, then content,
-// and never red.
+// onLine is a client whose job runs a test on a link, on a device that shows green and content, and
+// never red.
 type onLine struct {
 	*served
 	*client.Client
@@ -85,8 +85,8 @@ func (o *onLine) over() bool {
 	return err != nil || j.EndedWallNS != 0
 }
 
-// TestSetNetwork: while a test runs on a line a client makes it another one: what then goes over it
-// takes as long as was asked, and the run tells of it.
+// TestSetNetwork: a client changes the link of a running test. Later traffic takes the new time,
+// and the run records the change.
 func TestSetNetwork(t *testing.T) {
 	t.Parallel()
 	o, free := startOnLine(t, "name: far\npage: /load.html\nmeasures: [fps]\nnetwork: {rtt: 400ms}\ntimeout: 10m\n")
@@ -143,7 +143,7 @@ func connect(t *testing.T, d *daemontest.Device) time.Duration {
 	return time.Since(began)
 }
 
-// changesTold holds what a run tells of its line against the changes.
+// changesTold compares a run's record of its link with the changes.
 func changesTold(t *testing.T, dir string, first, last api.Line) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, session.RecordFile))

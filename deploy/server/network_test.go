@@ -7,8 +7,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// TestNetworkParams: what a line is to be is looked at word by word, and who has written it
-// otherwise is told how.
+// TestNetworkParams: the parameters of a link are checked word by word. An error states the right
+// form.
 func TestNetworkParams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

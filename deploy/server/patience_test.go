@@ -19,8 +19,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/daemon/daemontest"
 )
 
-// TestBodyThatNeverComes: a connection on which a request begins and does not go on is closed, also
-// where the answer is known without the rest.
+// TestBodyThatNeverComes: a connection on which a request begins and stops is closed, even if the
+// answer does not need the rest.
 func TestBodyThatNeverComes(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
@@ -38,8 +38,8 @@ func TestBodyThatNeverComes(t *testing.T) {
 	}
 }
 
-// TestAnswersMayTakeTime: the time that a request has to come is not that of its answer, by a call
-// with a body and by a request without one.
+// TestAnswersMayTakeTime: the time limit of a request does not apply to its answer, for a call with
+// a body and a request without one.
 func TestAnswersMayTakeTime(t *testing.T) {
 	t.Parallel()
 	const readTime = 4 * time.Second // a machine may stand still for less
@@ -72,8 +72,8 @@ func TestAnswersMayTakeTime(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfOneAddress: who has as many connections as one may have gets no more, and one
-// again when another one has ended. Websockets are counted by themselves.
+// TestConnectionsOfOneAddress: an address at its limit of connections gets no more until one ends.
+// Websockets are counted separately.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -122,8 +122,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	s.Until("there is room again", func() bool { return get(open()) == nil })
 }
 
-// TestSlowUploads: what comes slower than is put up with is refused, however steadily it comes;
-// what comes in time may take long.
+// TestSlowUploads: an upload below the minimum rate is rejected, however steady it is. One above it
+// may take long.
 func TestSlowUploads(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -153,7 +153,7 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// TestTokensThatCannotBeRead: that is no fault of who asks, who is not told where they are.
+// TestTokensThatCannotBeRead: the client gets a server error without the file's path.
 func TestTokensThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(o *Options) { o.Needed = true })
@@ -168,7 +168,7 @@ func TestTokensThatCannotBeRead(t *testing.T) {
 		},
 		func() (*http.Response, string) { return s.ask("POST", "/api/v1/login", `{"token": "eid_x"}`) },
 	} {
-		for range 10 { // it is no guess
+		for range 10 { // it is not a guess
 			res, text := ask()
 			if res.StatusCode != 500 || strings.Contains(text, s.Dir) ||
 				!strings.Contains(text, "cannot read its tokens") || res.Header.Get("WWW-Authenticate") != "" {

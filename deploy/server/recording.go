@@ -20,8 +20,8 @@ func (e *requestError) Error() string { return e.what }
 
 var errNoRecording = &requestError{http.StatusNotFound, "the run has no recording"}
 
-// withRecording opens the recording of a run. It lies in the run's folder: a link that leads
-// elsewhere is none. What cannot be read is said without where it lies.
+// withRecording opens the recording of a run. It must be in the run's folder: a link that leads
+// elsewhere is rejected. Read errors do not contain its path.
 func (s *Server) withRecording(id string, do func(*recording.Reader) error) error {
 	root, err := s.store.Folder(id)
 	if err != nil {

@@ -29,8 +29,8 @@ func subscribed(t *testing.T, conn *websocket.Conn, params string) (out api.Subs
 	return out
 }
 
-// TestReplay: who gives the number of the last event that it has gets those after it, first of all
-// and each once; what is gone is told.
+// TestReplay: a client that gives the number of its last event first gets the later ones, each
+// once. Events that are gone are reported.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -55,9 +55,9 @@ func TestReplay(t *testing.T) {
 	}
 	hear(conn, from+41, 60)
 	say(1)
-	hear(conn, from+101, 1) // and goes on with what is new
+	hear(conn, from+101, 1) // and continues with new events
 
-	conn = s.socket() // only some kinds, of what is past too
+	conn = s.socket() // only some kinds, of past events too
 	if e := s.call("device.quarantine", api.QuarantineParams{Device: "local"}, nil); e != nil {
 		t.Fatalf("%+v", e)
 	}
@@ -86,8 +86,8 @@ func TestReplay(t *testing.T) {
 	hear(conn, latest-kept+1, kept)
 }
 
-// TestReplayAfterRestart: the numbers of events go on rising when the rig is started anew, so that
-// a client sees that it has missed some.
+// TestReplayAfterRestart: the numbers of events keep rising over a restart of the rig, so a client
+// sees that it has missed some.
 func TestReplayAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -107,8 +107,8 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// TestReplayOfTheFuture: a number that the rig has not given yet is that of another rig. Who has it
-// has missed all, and hears what happens from now on.
+// TestReplayOfTheFuture: a number that the rig has not given yet is that of another rig. Its client
+// has missed all, and gets events from now on.
 func TestReplayOfTheFuture(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -129,15 +129,15 @@ func TestReplayOfTheFuture(t *testing.T) {
 	}
 }
 
-// TestPreviewOfAnotherDevice: who looks at one screen and then at another one is shown that, though
-// both stand still and have been shown once.
+// TestPreviewOfAnotherDevice: a viewer who switches from one screen to another sees that one,
+// though both are still and have been shown once.
 func TestPreviewOfAnotherDevice(t *testing.T) {
 	t.Parallel()
 	one, other := daemontest.New("one"), daemontest.New("other")
 	for _, d := range []*daemontest.Device{one, other} {
 		d.About.Source = "synth:pattern?size=64x48&fps=20&pace=realtime"
 	}
-	// what is recorded is known to stand still
+	// a recorded screen is known to be still
 	s := serveRig(t, daemontest.Start(t, t.TempDir(), daemontest.Devices{one, other}, func(o *daemon.Options) {
 		o.KeepLast = map[string]time.Duration{"one": api.MaxKeepLast, "other": api.MaxKeepLast}
 	}), nil)

@@ -159,7 +159,7 @@ func single(r *api.Response) ([]byte, api.Code) {
 	return encode(r), code
 }
 
-// wellFormed reports what is wrong with a message as JSON.
+// wellFormed returns the first JSON error of a message.
 func wellFormed(message []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(message); i++ {
@@ -178,7 +178,7 @@ func wellFormed(message []byte) error {
 		}
 	}
 	if !json.Valid(message) {
-		return api.Errorf(api.ParseError, "the message is no JSON")
+		return api.Errorf(api.ParseError, "the message is not JSON")
 	}
 	if message[0] != '{' && message[0] != '[' {
 		return api.Errorf(api.InvalidRequest, "the message is neither a call nor a batch of calls")
@@ -207,7 +207,7 @@ func (s *Server) one(ctx context.Context, c *call, raw json.RawMessage) *api.Res
 	return answer
 }
 
-// wrong answers what is no call, or one that is not carried out.
+// wrong answers an invalid call, or one that is not executed.
 func (s *Server) wrong(c *call, id json.RawMessage, err error) *api.Response {
 	r := response(id, nil, err)
 	s.noteCall(c, r.Error)
@@ -275,7 +275,7 @@ func goodID(id json.RawMessage) bool {
 	return len(id) == 0 || len(id) <= 200 && strings.IndexByte(`"-0123456789n`, id[0]) >= 0
 }
 
-// idOf finds the ID of what is no proper call.
+// idOf finds the ID of an invalid call.
 func idOf(raw json.RawMessage) json.RawMessage {
 	var r struct {
 		ID json.RawMessage `json:"id"`
@@ -339,7 +339,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, c *caller) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status(code))
-	_, _ = w.Write(out) // who has gone away hears nothing
+	_, _ = w.Write(out) // the client has disconnected
 }
 
 // status is the HTTP status of a single call.

@@ -188,7 +188,7 @@ func TestBadConnections(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What is no websocket any more, and what never was one.
+	// Data after the end of a websocket, and data that never was one.
 	conn = s.socket()
 	if _, err := conn.NetConn().Write([]byte("\xff\xff\xff\xffgarbage")); err != nil {
 		t.Fatal(err)
@@ -197,10 +197,10 @@ func TestBadConnections(t *testing.T) {
 	s.logged("client cut off")
 	raw := s.raw("\x16\x03\x01garbage\r\n\r\n")
 	closed(t, raw, "garbage for HTTP")
-	s.logged("what came is no request")
+	s.logged("invalid or incomplete request")
 	raw = s.hurried(300*time.Millisecond, time.Second).raw("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
 	closed(t, raw, "a header that does not end")
-	s.logged("what came is no request")
+	s.logged("invalid or incomplete request")
 	raw = s.raw("GET /../../../etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 	buf := make([]byte, 4096)
 	if n, err := raw.Read(buf); err != nil || bytes.Contains(buf[:n], []byte("root:")) {
@@ -286,7 +286,7 @@ func TestTooManyCalls(t *testing.T) {
 	}
 }
 
-// FuzzMessage: whatever comes, what goes back is JSON-RPC or nothing.
+// FuzzMessage: for any input, the output is JSON-RPC or empty.
 func FuzzMessage(f *testing.F) {
 	for _, tc := range badMessages {
 		f.Add(tc.text)

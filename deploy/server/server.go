@@ -84,7 +84,7 @@ type Server struct {
 	clients atomic.Int32
 }
 
-// Bounds of what is done at once, and how long a call may take.
+// Bounds of simultaneous work, and of the time of a call.
 const (
 	defaultConnections = 512
 	defaultCalls       = 50
@@ -166,7 +166,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// profiles are there for who is on this machine and may do everything.
+// profiles serves Go profiles to administrators on this machine.
 func (s *Server) profiles(mux *http.ServeMux) {
 	for path, h := range map[string]http.HandlerFunc{
 		"/debug/pprof/": pprof.Index, "/debug/pprof/cmdline": pprof.Cmdline, "/debug/pprof/profile": pprof.Profile,
@@ -182,7 +182,7 @@ func (s *Server) profiles(mux *http.ServeMux) {
 	}
 }
 
-// as lets those ask who have a role.
+// as restricts a handler to callers with a role.
 func (s *Server) as(role api.Role, next func(http.ResponseWriter, *http.Request, *caller)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.gate.caller(r)
@@ -210,7 +210,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n")) // who has gone away hears nothing
+	_, _ = w.Write([]byte("ok\n")) // the client has disconnected
 }
 
 func (s *Server) describe(w http.ResponseWriter, _ *http.Request, _ *caller) {
@@ -262,5 +262,5 @@ func writeJSON(w http.ResponseWriter, status int, content any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(content) // who has gone away hears nothing
+	_ = json.NewEncoder(w).Encode(content) // the client has disconnected
 }

@@ -49,7 +49,7 @@ type socket struct {
 	// of the reader: what the call at hand has subscribed to; noEvents: it has ended that; nil:
 	// neither
 	begin *subscription
-	wake  chan struct{} // has room for one: what is written has changed
+	wake  chan struct{} // has room for one: the queue has changed
 
 	mu     sync.Mutex
 	events *subscription   // nil: none
@@ -61,8 +61,8 @@ type socket struct {
 // noEvents stands for the end of a subscription.
 var noEvents = &subscription{}
 
-// answer is what goes to the client, and the subscription that begins or ends behind it: no event
-// comes before the answer to who asked for it.
+// answer goes to the client. A subscription may begin or end after it: its events do not come
+// before the answer.
 type answer struct {
 	content []byte // nil: nobody wants to know
 	begin   *subscription
@@ -149,7 +149,7 @@ func (k *socket) serve() error {
 	return why
 }
 
-// read carries out what comes until the connection is over.
+// read executes calls until the connection ends.
 func (k *socket) read() error {
 	k.conn.SetReadLimit(api.MaxMessage)
 	alive := func() error { return k.conn.SetReadDeadline(time.Now().Add(k.server.times.quiet)) }
@@ -199,7 +199,7 @@ func (k *socket) drain() {
 	}
 }
 
-// What is taken at most of a message that is too large.
+// The bytes read of a message that is too large.
 const (
 	drained   = 16 * api.MaxMessage
 	drainTime = time.Second
@@ -337,7 +337,7 @@ func (k *socket) sendPicture() (newer <-chan struct{}, err error) {
 func (k *socket) subscribe(p api.SubscribeParams) (api.Subscribed, error) {
 	for _, kind := range p.Kinds {
 		if !slices.Contains(api.Kinds(), kind) {
-			return api.Subscribed{}, api.Errorf(api.InvalidParams, "there are no events of kind %.80q, but of %v", kind,
+			return api.Subscribed{}, api.Errorf(api.InvalidParams, "unknown kind of event %.80q; known are %v", kind,
 				api.Kinds())
 		}
 	}
@@ -351,8 +351,8 @@ func (k *socket) subscribe(p api.SubscribeParams) (api.Subscribed, error) {
 	return out, nil
 }
 
-// resume begins behind an event that the client has. A number that was not given yet is of another
-// rig, or of this one before its folder was lost: who has it knows nothing of what is now.
+// resume begins after an event that the client has. A number that was not given yet is of another
+// rig, or of this one before its folder was lost. Its client then misses all events until now.
 func (k *socket) resume(out *api.Subscribed, sub *subscription, from uint64) {
 	if from > out.Seq {
 		out.Missed = true

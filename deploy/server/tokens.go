@@ -31,7 +31,7 @@ const (
 	maxSecrets  = 1 << 20 // bytes of the file
 )
 
-// Token is what is kept of one: never itself.
+// Token is the stored form of a token, without its secret.
 type Token struct {
 	Name          string   `json:"name"`
 	Role          api.Role `json:"role"`
@@ -139,7 +139,7 @@ func (t *Tokens) look() error {
 	return nil
 }
 
-// All returns what is kept of all tokens.
+// All returns all stored tokens.
 func (t *Tokens) All() ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,7 @@ func (t *Tokens) All() ([]Token, error) {
 
 var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-// reserved are names that owners have who have no token.
+// reserved are the names of owners without a token.
 var reserved = []string{localOwner, "configuration"}
 
 // Add makes a token. What it returns is not kept anywhere: it is seen this once.

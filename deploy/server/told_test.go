@@ -14,7 +14,7 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// book keeps what is logged.
+// book keeps the log.
 type book struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -26,7 +26,7 @@ func (b *book) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// take returns what was logged since it was called last.
+// take returns the log since its last call.
 func (b *book) take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -131,8 +131,8 @@ func packed(t *testing.T, files, size int) string {
 	return b.String()
 }
 
-// A run that is not taken is refused with the status that API.md has for it, a sentence, and a line
-// in the log; and the next one is taken.
+// A rejected run gets the status in API.md, a sentence, and a line in the log. The next run is
+// accepted.
 func TestPushRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

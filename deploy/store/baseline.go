@@ -146,7 +146,7 @@ func (s *Store) writeBaselines(all map[string]string) error {
 	return staging.WriteFile(filepath.Join(s.dir, baselinesFile), append(raw, '\n'), 0o640)
 }
 
-// of returns the name of a baseline that lies in a folder.
+// of returns the name of a baseline in a folder.
 func (b *baselines) of(folder string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -55,8 +55,8 @@ func openIndex(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// examine looks at the version, and at a row of each table: that finds what is not a database, and
-// one that was cut off. What is wrong deeper inside is found when it is read.
+// examine reads the version and a row of each table. This finds files that are not databases, and
+// truncated ones. Deeper damage is found when it is read.
 func examine(ctx context.Context, db *sql.DB) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -75,8 +75,8 @@ func examine(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// createIndex makes an empty index. It has no version until finishIndex gives it one, so that one
-// that was not filled to the end is known.
+// createIndex makes an empty index. finishIndex sets its version. So an incomplete index is
+// recognized.
 func createIndex(ctx context.Context, path string) (*sql.DB, error) {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,14 +122,13 @@ func damaged(err error) bool {
 	return errors.Is(err, errDamaged)
 }
 
-// useless says that what was found when the index was opened is none of ours: also one whose tables
-// or columns are not there.
+// useless reports whether the opened index is not ours: also if tables or columns are missing.
 func useless(err error) bool {
 	return damaged(err) || code(err) == sqlite3.SQLITE_ERROR || errors.Is(err, errOutdated) ||
 		errors.Is(err, fs.ErrNotExist)
 }
 
-// full says that there is no room.
+// full reports whether the disk is full.
 func full(err error) bool {
 	return code(err) == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

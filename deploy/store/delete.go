@@ -9,9 +9,9 @@ import (
 	"path"
 )
 
-// Delete deletes a run, or all of a set or a part of one. It is gone for everybody at once, though
-// who is reading its files (Use) reads to the end. The last run of a set takes the set with it.
-// What is being made, is pinned or is a baseline is refused.
+// Delete deletes a run, or all or a part of a set. It is gone for everybody at once, though readers
+// of its files (Use) can finish. The last run of a set takes the set with it. Runs in progress,
+// pinned ones and baselines are refused.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Store) forget(ctx context.Context, top string, known int) error {
 	return s.reindex(context.WithoutCancel(ctx), top)
 }
 
-// discard removes what was moved to the trash, when nobody reads it any more.
+// discard removes a folder from the trash, when nobody reads it any more.
 func (s *Store) discard(ctx context.Context, id, waste string) error {
 	if s.uses.later(id, waste) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// TestTwoDeleteOne: of several who delete one run at once, one does and the others are told that
-// there is none.
+// TestTwoDeleteOne: of several callers that delete one run at once, one succeeds. The others get
+// ErrNotFound.
 func TestTwoDeleteOne(t *testing.T) {
 	s := open(t, t.TempDir())
 	for range 10 {
@@ -63,8 +63,7 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.Buffer.Write(b)
 }
 
-// TestZipOfDeletedRun: there is none of a run that is gone, and who has begun reading one reads it
-// to the end.
+// TestZipOfDeletedRun: a deleted run has no zip file, but a reader that has begun can finish.
 func TestZipOfDeletedRun(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -144,7 +143,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestRetain: the oldest go first, and what is kept is kept.
+// TestRetain: the oldest go first, and protected runs stay.
 func TestRetain(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -236,8 +235,8 @@ func TestRetainLeavesWhatIsMade(t *testing.T) {
 	}
 }
 
-// TestRetainLeavesNewRuns: on a disk that others have filled, runs of the last hour stay, which is
-// told as an error; for their own size they go.
+// TestRetainLeavesNewRuns: on a disk filled by others, runs of the last hour stay, and Retain
+// returns an error. For their own size they are deleted.
 func TestRetainLeavesNewRuns(t *testing.T) {
 	var log bytes.Buffer
 	s, err := Open(background, Options{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&log, nil))})

@@ -18,9 +18,9 @@ import (
 // diskSize is that of a disk that is soon full.
 const diskSize = 8 << 20
 
-// TestFullDisk: on a full disk runs are found and can be deleted, what does not fit is refused with
-// the reason and leaves nothing, and when there is room again all is well. The disk is mounted by a
-// child in name spaces of its own.
+// TestFullDisk: on a full disk runs are found and can be deleted. Runs that do not fit are rejected
+// with the reason and leave nothing. With free space, all works again. A child mounts the disk in
+// name spaces of its own.
 func TestFullDisk(t *testing.T) {
 	if os.Getenv("STORE_TEST_DISK") != "" {
 		onFullDisk(t)
@@ -82,7 +82,7 @@ func onFullDisk(t *testing.T) {
 	}
 }
 
-// checkFull: nothing that needs room is done by halves, and what needs none works.
+// checkFull: operations that need space leave no half results, and others work.
 func checkFull(t *testing.T, s *Store, upload []byte, all []string) {
 	t.Helper()
 	if _, _, err := s.Receive(background, bytes.NewReader(upload)); !errors.Is(err, ErrNoSpace) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrID is wrapped by what is said of an ID that cannot be one.
+// ErrID is wrapped by errors about an invalid ID.
 var ErrID = errors.New("not the ID of a run or a set")
 
 // maxID is how many bytes an ID may have.
@@ -15,8 +15,8 @@ const maxID = 400
 
 var idParts = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(~[A-Za-z0-9_-][A-Za-z0-9._-]*){0,4}$`)
 
-// CheckID says what is wrong with an ID from outside: one is a path below the folder of runs, with
-// "~" for "/". No part begins with a point: such folders are hidden, and hold what is being made.
+// CheckID returns an error for an invalid ID from outside. An ID is a path below the folder of
+// runs, with "~" for "/". No part begins with a point: such folders are hidden and unfinished.
 func CheckID(id string) error {
 	if len(id) > maxID || !idParts.MatchString(id) {
 		return fmt.Errorf("%.80q is %w", id, ErrID)
@@ -27,7 +27,7 @@ func CheckID(id string) error {
 // pathOf is where an ID's folder is below the data directory, with slashes.
 func pathOf(id string) string { return runsDir + "/" + strings.ReplaceAll(id, "~", "/") }
 
-// topOf is the folder below the folder of runs that an ID lies in.
+// topOf is the folder below the folder of runs that contains an ID.
 func topOf(id string) string {
 	top, _, _ := strings.Cut(id, "~")
 	return top

@@ -12,7 +12,7 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// folder is what is known of a folder below runs/.
+// folder has the data of a folder below runs/.
 type folder struct {
 	name string
 	rows []row
@@ -21,7 +21,7 @@ type folder struct {
 // alone says that the folder is a run itself.
 func (f *folder) alone() bool { return len(f.rows) == 1 && f.rows[0].ID == f.name }
 
-// reindex brings the index up to date with a folder below runs/, and ends its being pending unless
+// reindex updates the index for a folder below runs/. The folder is then no longer pending, unless
 // a run is being made there. The caller holds change.
 func (s *Store) reindex(ctx context.Context, name string) error {
 	return s.with(ctx, func(db *sql.DB) error {
@@ -79,7 +79,7 @@ func knownRuns(ctx context.Context, db *sql.DB, folder string) (stamps, error) {
 	return known, rows.Err()
 }
 
-// putFolder puts what was read in the place of what the index had of a folder.
+// putFolder replaces the index's data of a folder.
 func putFolder(ctx context.Context, tx *sql.Tx, f *folder) error {
 	there, err := keysOf(ctx, tx, f.name)
 	if err != nil {
@@ -107,8 +107,8 @@ func putFolder(ctx context.Context, tx *sql.Tx, f *folder) error {
 	return nil
 }
 
-// removeChanged removes all runs from the index that are not kept as they are, and returns the key
-// of each run of the folder.
+// removeChanged removes the runs from the index that have changed. It returns the key of each run
+// of the folder.
 func (f *folder) removeChanged(ctx context.Context, tx *sql.Tx, there map[string]int64) ([]int64, error) {
 	keys := make([]int64, len(f.rows))
 	for i := range f.rows {
@@ -135,7 +135,7 @@ func (f *folder) removeChanged(ctx context.Context, tx *sql.Tx, there map[string
 	return keys, nil
 }
 
-// moveFolder sets where a folder stands in time.
+// moveFolder sets a folder's place in time.
 func moveFolder(ctx context.Context, tx *sql.Tx, f *folder, first int64) error {
 	var before int64
 	err := tx.QueryRowContext(ctx, "SELECT key FROM folders WHERE name = ?", f.name).Scan(&before)

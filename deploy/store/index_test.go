@@ -31,8 +31,8 @@ func filled(t *testing.T) (dir string, want []string) {
 	return dir, want
 }
 
-// TestIndexIsMadeAnew: whatever was done to the index, the runs are all there, and their order, and
-// nothing that is in their folders has changed.
+// TestIndexIsMadeAnew: whatever happens to the index, all runs and their order remain. Their
+// folders do not change.
 func TestIndexIsMadeAnew(t *testing.T) {
 	dir, want := filled(t)
 	index := filepath.Join(dir, indexFile)
@@ -144,8 +144,8 @@ func TestIndexIsDamagedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOthersChangeFolders: what somebody else does among the runs is seen: at once where a run is
-// asked for, when the store is opened where it is a folder's name, and by Reconcile everywhere.
+// TestOthersChangeFolders: changes by other programs are found. They are found at once when the run
+// is read. A folder's name is found when the store is opened, and every change by Reconcile.
 func TestOthersChangeFolders(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -234,8 +234,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: runs that are made after the clock was set back have names and places in the
-// order of their own times, none is lost, and none is old because of it.
+// TestClockSetBack: runs made after the clock was set back have names and places in the order of
+// their own times. None is lost, and none counts as old because of it.
 func TestClockSetBack(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, minute := range []int{100, 200, 50, 51, -1_000_000_000, 200, 300} {

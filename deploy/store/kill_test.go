@@ -131,7 +131,7 @@ func (k *killed) prepare(t *testing.T, operation string) {
 	switch operation {
 	case "rebuild":
 		err = os.Remove(filepath.Join(k.dir, indexFile))
-	case "disband": // what is pinned or a baseline stays
+	case "disband": // pinned runs and baselines stay
 		s := open(t, k.dir)
 		err = errors.Join(s.Pin(background, k.set+"~run-03", false), s.SetBaseline(background, "release", ""),
 			s.Close())
@@ -156,8 +156,8 @@ func (k *killed) steps(t *testing.T, operation string) (names []string) {
 	return names
 }
 
-// TestKilledAtEachStep: whatever was going on when the program was killed, afterwards it has
-// happened or has not, and index and folders say the same.
+// TestKilledAtEachStep: wherever the program is killed, the operation has happened or has not.
+// Index and folders agree.
 func TestKilledAtEachStep(t *testing.T) {
 	whole := newKilled(t)
 	for operation := range operations {

@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/store/runzip"
 )
 
-// Pin keeps a run, or all runs of a set, from being deleted, or no longer. It is a file in each
-// run's folder, so that what was measured stays as it is.
+// Pin protects a run, or all runs of a set, from deletion, or ends that. It is a file in each run's
+// folder, so the results stay unchanged.
 func (s *Store) Pin(ctx context.Context, id string, pinned bool) error {
 	if err := CheckID(id); err != nil {
 		return err

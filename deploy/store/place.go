@@ -15,12 +15,12 @@ import (
 // nameTime is how a folder's name begins: when it was made, in UTC.
 const nameTime = "20060102-150405"
 
-// rejectedBeside ends the name of a folder that package session makes beside that of a single run,
-// for tries whose capture was not good enough.
+// rejectedBeside ends the name of a folder that package session makes beside a single run's, for
+// attempts whose capture was not good enough.
 const rejectedBeside = "-rejected"
 
-// Place chooses the folder of a run or a set that is going to be made, and keeps the name for it
-// until Add. The folder itself is not made.
+// Place chooses the folder of a run or set that is going to be made, and reserves the name until
+// Add. It does not make the folder.
 func (s *Store) Place(test string) (dir string, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
@@ -36,8 +36,8 @@ func (s *Store) Place(test string) (dir string, err error) {
 	return s.path(name), nil
 }
 
-// PlaceAgain keeps a name that Place has given to a program that has ended since, for its run that
-// is still to be made, until Add.
+// PlaceAgain reserves a name again until Add. Place has given it to a program that has ended since,
+// for a run that is still to be made.
 func (s *Store) PlaceAgain(id string) error {
 	if err := CheckID(id); err != nil {
 		return err
@@ -90,8 +90,8 @@ func plainName(name string) string {
 // path is where a folder is on the system.
 func (s *Store) path(id string) string { return filepath.Join(s.dir, filepath.FromSlash(pathOf(id))) }
 
-// Refresh brings the index up to date with a folder at or below one that Place has named, while a
-// run is being made there.
+// Refresh updates the index for a folder at or below one that Place has named, while a run is being
+// made there.
 func (s *Store) Refresh(ctx context.Context, dir string) error {
 	id, err := s.ID(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) ID(dir string) (string, error) {
 	}
 	rel, err := filepath.Rel(filepath.Join(s.dir, runsDir), abs)
 	if err != nil {
-		return "", fmt.Errorf("%s does not lie below %s", dir, filepath.Join(s.dir, runsDir))
+		return "", fmt.Errorf("%s is outside %s", dir, filepath.Join(s.dir, runsDir))
 	}
 	id := strings.ReplaceAll(filepath.ToSlash(rel), "/", "~")
 	return id, CheckID(id)
@@ -150,8 +150,8 @@ func (s *Store) Path(id string) (string, error) {
 	return s.path(id), nil
 }
 
-// Folder opens the folder of a run or a set. Nothing that is opened through it lies outside. A
-// folder that is deleted meanwhile may lose its files.
+// Folder opens the folder of a run or a set. Paths opened through it cannot leave it. A folder that
+// is deleted meanwhile may lose its files.
 func (s *Store) Folder(id string) (*os.Root, error) {
 	if err := s.there(id); err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// wordsOf makes of what somebody typed what the index searches for: each word, the last letters of
-// which may be missing. What has neither letters nor digits is no word.
+// wordsOf converts typed text to a search of the index: each word, whose last letters may be
+// missing. A word must have letters or digits.
 func wordsOf(text string) (string, error) {
 	if len(text) > maxTextBytes {
 		return "", fmt.Errorf("search for %d bytes: at most %d are looked for", len(text), maxTextBytes)

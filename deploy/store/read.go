@@ -28,14 +28,14 @@ const (
 	maxReason = 4000
 )
 
-// row is a run as it lies in the index.
+// row is a run as in the index.
 type row struct {
 	Run
 	stamp string
 	kept  bool // it is in the index already, as it is
 }
 
-// stamps are what is known of the runs of a folder already, by ID.
+// stamps are the known stamps of the runs of a folder, by ID.
 type stamps map[string]string
 
 // readFolder reads all runs in a folder below runs/; known ones whose files have not changed are
@@ -50,8 +50,7 @@ func (s *Store) readFolder(name string, known stamps) []row {
 	return rows
 }
 
-// walk reads the runs in a folder; judged is what was found of them where it lies, nil where
-// nothing was.
+// walk reads the runs in a folder. judged is the verdict of an enclosing folder, or nil.
 func (s *Store) walk(id string, depth int, known stamps, judged *Verdict, rows *[]row) {
 	entries, err := s.entries(pathOf(id))
 	switch {
@@ -78,7 +77,7 @@ func (s *Store) walk(id string, depth int, known stamps, judged *Verdict, rows *
 	}
 }
 
-// entries lists a folder, which is no link to one.
+// entries lists a folder, and rejects links.
 func (s *Store) entries(path string) ([]os.DirEntry, error) {
 	st, err := s.root.Lstat(path)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *Store) entries(path string) ([]os.DirEntry, error) {
 	return entries, err
 }
 
-// readRun reads what the index has of a run. What cannot be read is told by the state.
+// readRun reads the index's data of a run. An unreadable run has that state.
 func (s *Store) readRun(id string, entries []os.DirEntry, known stamps, judged *Verdict) row {
 	r := row{Run: Run{ID: id}, stamp: s.stampOf(id)}
 	if stamp, ok := known[id]; ok && stamp == r.stamp {
@@ -154,7 +153,7 @@ func (s *Store) readRecord(r *Run) error {
 	return nil
 }
 
-// readResults takes the values, and where there is no run.json also what else is to be known.
+// readResults reads the values. Without a run.json it also reads the other data.
 func (s *Store) readResults(r *Run, recorded bool) error {
 	f, err := s.openFile(r.ID, report.FileName)
 	if err != nil {
@@ -232,8 +231,8 @@ func (s *Store) openFile(id, name string) (*os.File, error) {
 	return s.root.Open(file)
 }
 
-// complete brings what was read into bounds. A run that does not tell when it started did so when
-// its folder's name says, or at the latest when its folder was changed.
+// complete brings the data into bounds. A run without a start time started at the time in its
+// folder's name, or at the latest when its folder was changed.
 func (s *Store) complete(r *Run) {
 	for _, text := range []*string{&r.Test, &r.Device, &r.Browser, &r.Label, &r.Branch, &r.Revision} {
 		*text = clip(*text, maxName)
@@ -268,8 +267,8 @@ const (
 	keyBits  = 20
 )
 
-// keyOf is where a run stands in time: the millisecond in which it started, about, and then
-// anything that is the same whenever the index is made.
+// keyOf is a run's place in time: about the millisecond in which it started, then a number that is
+// the same whenever the index is made.
 func keyOf(started time.Time, id string) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(id)) // never fails

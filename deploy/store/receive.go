@@ -23,12 +23,13 @@ const spaceEvery = 64 << 20
 // memory.
 const MaxPixels = 8192 * 4608
 
-// Receive takes in a run or a set that somebody sends as a zip file, and returns its ID here.
-// Nothing of it is seen before all of it is here, was unpacked within bounds, can be read, and
-// every frame of its recordings was held against its source. What is wrong with it wraps
-// ErrRefused, and ErrTooLarge where it is that.
+// Receive takes in a run or a set as a zip file, and returns its ID here. It becomes visible after
+// all checks: it is complete, was unpacked within bounds, and can be read. Every frame of its
+// recordings was compared with its source. Errors of the file wrap ErrRefused, and ErrTooLarge if
+// it is too large.
 //
-// What is known already is not taken twice: its ID is that of what is here, see runzip.Sum.
+// A run that the store has already is not stored twice. Its ID is then that of the stored one; see
+// runzip.Sum.
 func (s *Store) Receive(ctx context.Context, from io.Reader) (id string, known bool, err error) {
 	id, known, err = s.receive(ctx, from)
 	if errors.Is(err, runzip.ErrRefused) {
@@ -44,7 +45,7 @@ func (s *Store) receive(ctx context.Context, from io.Reader) (id string, known b
 	upload := path.Join(uploadsDir, rand.Text())
 	defer func() {
 		if e := s.root.RemoveAll(upload); e != nil && err == nil {
-			s.Log.Warn("what was received stays in the folder of uploads until the store is opened again", "why", e)
+			s.Log.Warn("the upload stays in the folder of uploads until the store is opened again", "why", e)
 		}
 	}()
 	const folder, file = "run", "run.zip"
@@ -71,7 +72,7 @@ func (s *Store) receive(ctx context.Context, from io.Reader) (id string, known b
 	return s.moveIn(ctx, path.Join(upload, folder), content)
 }
 
-// spool writes what is received into a file.
+// spool writes the upload into a file.
 func (s *Store) spool(ctx context.Context, from io.Reader, file string) error {
 	out, err := s.root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Store) copy(ctx context.Context, out io.Writer, from io.Reader) error {
 	}
 }
 
-// room says that there is room for so many bytes more, beside what is to stay free.
+// room returns an error unless so many more bytes are free, beside the reserved space.
 func (s *Store) room(bytes int64) error {
 	free, err := staging.FreeBytes(s.dir)
 	if errors.Is(err, errors.ErrUnsupported) {

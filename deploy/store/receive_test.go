@@ -48,8 +48,8 @@ func zipOf(t testing.TB, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestRunsMove: a run and a set go from one rig to another and are the same there, but for their
-// names and pins.
+// TestRunsMove: a run and a set move from one rig to another unchanged, except for their names and
+// pins.
 func TestRunsMove(t *testing.T) {
 	a, b := open(t, t.TempDir()), open(t, t.TempDir())
 	m := run(0, 60).with(func(r *session.Record) { r.Label = "moved" })
@@ -83,7 +83,8 @@ func TestRunsMove(t *testing.T) {
 	}
 }
 
-// TestUploadsAreRefused: what is no run, is broken or breaks off leaves nothing, and says why.
+// TestUploadsAreRefused: an upload that is not a run, is broken or incomplete leaves nothing. The
+// error has the reason.
 func TestUploadsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -178,8 +179,8 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLargeFrames: a recording of frames that would not fit into the rig's memory is refused before
-// one is read, however small the file is.
+// TestLargeFrames: a recording of frames that exceed the rig's memory is rejected before one is
+// read, however small the file is.
 func TestLargeFrames(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

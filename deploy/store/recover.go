@@ -17,11 +17,10 @@ import (
 // Interrupted is the reason of runs in the middle of which their program ended.
 const Interrupted = "interrupted: the program ended in the middle of the run"
 
-// Recover ends the runs that say that they are running though nobody makes them: a program was
-// killed, or the power went. Their recordings are repaired, and made of the parts in which the last
-// seconds were kept, so that what was on the disk can be read, and they have failed. It returns
-// their IDs. A run is left alone that this store has placed, and one whose device another program
-// has.
+// Recover ends runs that are marked as running although no program makes them, after a crash or
+// power cut. Their recordings are repaired, and joined from the parts of the last seconds, so that
+// the data on the disk can be read. Their state becomes failed. It returns their IDs. It skips runs
+// that this store has placed, and those whose device another program has.
 func (s *Store) Recover(ctx context.Context) (ended []string, err error) {
 	var errs []error
 	for cursor := ""; ; {
@@ -106,12 +105,12 @@ func (s *Store) interrupt(ctx context.Context, id string) error {
 	return nil
 }
 
-// joinParts makes a recording of what was kept of the last seconds. What cannot be put together
-// stays beside; only who is in a hurry finds it again when the store is next recovered.
+// joinParts makes a recording of the kept last seconds. Parts that cannot be joined stay beside it.
+// If ctx ends, the next Recover finds them.
 func (s *Store) joinParts(ctx context.Context, id, file string, rec *session.Record) error {
 	joined, err := recorder.JoinParts(ctx, file, func(done int) {
 		if s.Working != nil {
-			s.Working(fmt.Sprintf("putting together what was recorded last: %s, frame %d", id, done))
+			s.Working(fmt.Sprintf("joining the last recorded frames: %s, frame %d", id, done))
 		}
 	})
 	if joined != nil {
@@ -126,7 +125,7 @@ func (s *Store) joinParts(ctx context.Context, id, file string, rec *session.Rec
 		s.Log.Error("the last seconds that were kept could not be put together", "id", id, "why", err)
 	case joined == nil:
 	case joined.Frames == 0:
-		s.Log.Info("the last seconds were to be kept, and nothing had been recorded: what was begun is taken away",
+		s.Log.Info("the recording of the last seconds has no frames: the unfinished run is removed",
 			"id", id)
 	default:
 		s.Log.Info("the last seconds that were kept are a recording now", "id", id, "frames", joined.Frames)

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 )
 
-// reserveBytes are kept on the disk for the index to forget a run that is deleted because the disk
-// is full: that takes room before it gives any.
+// reserveBytes are reserved on the disk for deleting a run when the disk is full. The index needs
+// space for that before it frees any.
 const reserveBytes = 1 << 20
 
-// keepReserve writes the reserve if it is not there. A disk that has no room for it has none for
-// runs, which is told where they are made.
+// keepReserve writes the reserve if it is missing. A disk without space for it has none for runs,
+// which is reported when they are made.
 func (s *Store) keepReserve() {
 	path := filepath.Join(s.dir, reserveFile)
 	if st, err := os.Stat(path); err == nil && st.Size() == reserveBytes {

@@ -11,13 +11,18 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Retain deletes runs, the oldest first, until the policy is kept, and returns their IDs. Runs stay
-// that are pinned, are or belong to a baseline, are in use, are being made, or cannot be read:
-// nobody knows what those are. Where the policy cannot be kept for these, the log says so.
+// Retain deletes runs, the oldest first, until the policy holds, and returns their IDs. These runs
+// stay:
 //
-// A run of the last hour is not deleted for free space: on a disk that others fill, runs would go
-// as they come. Age is by the wall clock: where that was set back, runs of the time before are too
-// young for a while, and stay.
+//   - pinned runs.
+//   - baselines and their parts.
+//   - runs in use, in progress or unreadable.
+//
+// If the policy cannot be met because of these, the log says so.
+//
+// A run of the last hour is not deleted for free space. On a disk that other programs fill, new
+// runs would be deleted at once. Age is by the wall clock. If that was set back, earlier runs count
+// as too young for a while, and stay.
 func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err error) {
 	if _, err := s.Baselines(); err != nil {
 		return nil, err
@@ -66,8 +71,8 @@ func (s *Store) Retain(ctx context.Context, p Policy) (deleted []string, err err
 // minAge is that of runs that are deleted for free space.
 const minAge = time.Hour
 
-// exceeded says what of a policy is not kept, apart from the age of runs, and how old runs must be
-// to be deleted for it.
+// exceeded returns the part of a policy that is not met, apart from the age of runs. It also
+// returns the minimum age of runs to be deleted for it.
 func (s *Store) exceeded(ctx context.Context, p Policy) (why string, least time.Duration, err error) {
 	if p.MaxBytes <= 0 && p.MinFree <= 0 {
 		return "", 0, nil

@@ -13,7 +13,7 @@ import (
 // but Delete takes such a folder away.
 const unreadable session.State = "unreadable"
 
-// Run is what is known of a run without opening its recording.
+// Run has the facts about a run that do not need its recording.
 type Run struct {
 	ID  string // of its folder, see CheckID
 	Set string // ID of the set that it belongs to; empty: it stands alone
@@ -80,11 +80,11 @@ type Set struct {
 	Verdicts                []stats.Verdict // of its runs, each once, in order: those of several browsers may differ
 }
 
-// Query says which runs or sets are wanted. What is empty does not matter. A set is wanted if one
-// of its runs is.
+// Query selects runs or sets. Empty fields do not restrict it. A set matches if one of its runs
+// does.
 type Query struct {
-	// Text are words of which each must begin a word of the run's ID, test, device, browser, label,
-	// branch, revision, state, verdict or reason.
+	// Text has words. Each must begin a word of the run's ID, test, device, browser, label, branch,
+	// revision, state, verdict or reason.
 	Text string
 
 	Test, Device, Browser, Label, Branch, Revision string
@@ -141,8 +141,8 @@ type Trend struct {
 	Points []Point // oldest first
 }
 
-// Point is what the runs of a set that count say, of one browser on one device, or a run that
-// stands alone.
+// Point is the result of the runs of a set that count, of one browser on one device. It may also be
+// a single run.
 type Point struct {
 	ID                      string // of the set or the run
 	Device, Browser         string
@@ -150,8 +150,8 @@ type Point struct {
 	Started                 time.Time
 	N                       int // runs
 	Median                  float64
-	// Low and High are the 95 % interval of the median, or of a single run the bounds of its value.
-	// They are there where Interval is true: fewer than six runs have none.
+	// Low and High are the 95 % interval of the median if Interval is true, which needs six runs.
+	// For a single run they are the bounds of its value.
 	Low, High float64
 	Interval  bool
 	// Verdict is about this point against the one before of the same device, browser and branch;
@@ -159,10 +159,12 @@ type Point struct {
 	// differs by chance.
 	Verdict stats.Verdict
 	Before  string // ID of that point
-	Reason  string // why there is no verdict though there is a point before, such as another version of the measure
+	// why the verdict is missing though an earlier point exists, such as another version of the
+	// measure
+	Reason string
 }
 
-// Policy says what Retain keeps. What is 0 does not matter.
+// Policy configures Retain. A field that is 0 does not restrict it.
 type Policy struct {
 	MaxBytes int64 // that all runs may have together
 	MinFree  int64 // bytes that the file system is to have free

@@ -12,10 +12,10 @@ import (
 // maxAlike is how many runs that began at the same nanosecond are looked at: no rig makes two.
 const maxAlike = 1000
 
-// same returns the ID of what is the same as a folder that was verified, empty if there is none: a
-// run, also one of a set, or a folder of runs. Those that begin when one of its runs does are
-// compared with it, so what does not tell when it began is not found. That reads what it compares
-// from the disk: taking is held, and change is not, for which everybody waits.
+// same returns the ID of a stored run or set that equals a verified folder, or "". A run of a set
+// counts too. It compares those with the start time of one of its runs. So a run without a start
+// time is not found. It reads the compared files from the disk while it holds taking. It does not
+// hold change, for which all callers wait.
 func (s *Store) same(ctx context.Context, folder string, c *runzip.Content) (id string, err error) {
 	if ns := c.Started.UnixNano(); c.Started.IsZero() || ns <= 0 || ns > maxStart {
 		return "", nil

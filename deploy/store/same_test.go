@@ -15,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// TestPushedTwice: what is sent twice is there once, under the ID that it has, also if it is one of
-// a set; what only looks like it is kept beside.
+// TestPushedTwice: a run that is sent twice is stored once, under its first ID, also if it is part
+// of a set. A similar run is stored separately.
 func TestPushedTwice(t *testing.T) {
 	a, b := open(t, t.TempDir()), open(t, t.TempDir())
 	m := run(0, 60)
@@ -77,7 +77,7 @@ func TestPushedTwice(t *testing.T) {
 	receive("what was deleted", with(report.FileName, files[report.FileName]+" "), "")
 }
 
-// stepping opens a store whose steps are told.
+// stepping opens a store with a hook for its steps.
 func stepping(t *testing.T) (s *Store, step *func(string)) {
 	t.Helper()
 	step = new(func(string))
@@ -97,8 +97,8 @@ func stepping(t *testing.T) (s *Store, step *func(string)) {
 	return s, step
 }
 
-// TestPushedAtOnce: two who send the same run at the same time have sent it once. While what they
-// sent is compared with what is there, others read and change that.
+// TestPushedAtOnce: two clients that send the same run at the same time have sent it once. While it
+// is compared with the stored runs, others can read and change those.
 func TestPushedAtOnce(t *testing.T) {
 	a := open(t, t.TempDir())
 	m := run(0, 60)
@@ -178,7 +178,7 @@ func TestPushedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestPushedWhileDeleted: what was deleted while it was compared is taken in again.
+// TestPushedWhileDeleted: a run that is deleted during the comparison is taken in again.
 func TestPushedWhileDeleted(t *testing.T) {
 	a := open(t, t.TempDir())
 	content := zipped(t, a, put(t, a, run(0, 60)))

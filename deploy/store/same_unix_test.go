@@ -14,8 +14,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// TestPushedBesidePipe: a pipe that somebody has put in the place of a run's file is no run that
-// could be the same, and nobody waits for who writes into it.
+// TestPushedBesidePipe: a pipe in place of a run's file does not equal any run. The store does not
+// wait for its writer.
 func TestPushedBesidePipe(t *testing.T) {
 	for _, name := range []string{runfolder.RecordingFile, session.RecordFile, report.FileName} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 	manyRuns = 10_000
 )
 
-// crowd makes a data directory with so many runs, most of which stand alone and the rest in sets of
-// ten, and returns it with an index that was closed.
+// crowd makes a data directory with n runs and returns it with a closed index. Most runs are
+// single, and the rest are in sets of ten.
 func crowd(t testing.TB, n int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,10 +127,10 @@ func list(q Query) func(context.Context, *Store) error {
 	}
 }
 
-// countedOnce are questions whose totals are counted over what matches. The first after a change is
-// not held to the limit: where thousands match it takes about three times as long as with few runs,
-// and with several conditions up to twenty times, a few milliseconds. BenchmarkStore counts anew
-// with each turn.
+// countedOnce are queries whose totals are counted over all matches. The first one after a change
+// is exempt from the limit. With thousands of matches it takes about three times as long as with
+// few runs. With several conditions it takes up to twenty times, a few milliseconds. BenchmarkStore
+// counts again in each turn.
 var countedOnce = []string{"list/test", "list/two", "list/verdict", "search/many", "search/reason", "search/two",
 	"search/few", "space"}
 
@@ -142,10 +142,10 @@ func forgetful(s *Store, ask func(context.Context, *Store) error) func() error {
 	}
 }
 
-// TestManyRuns: with a hundred times as many runs nothing that an API asks, and opening the store,
-// takes more than three times as long. What the index itself takes is so little that the machine's
-// other work hides it, so the least of many turns counts, which both have in alternation. Totals
-// are counted anew in each but those of countedOnce.
+// TestManyRuns: with a hundred times as many runs, API queries and opening the store take at most
+// three times as long. The index itself takes so little time that other work of the machine hides
+// it. So the minimum of many turns counts, alternating between both stores. Totals are counted
+// again in each turn, except those of countedOnce.
 func TestManyRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes ten thousand runs")
@@ -172,8 +172,8 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// atMost holds the time of many against three times that of few. Where it is more it is tried
-// again: what is slow stays so.
+// atMost compares the time for many with three times that for few. If it is longer it is tried
+// again: slow code stays slow.
 func atMost(t *testing.T, name string, few, many func() error) {
 	t.Helper()
 	const turns, tries, most = 40, 5, 3
@@ -246,8 +246,8 @@ func BenchmarkStore(b *testing.B) {
 	}
 }
 
-// TestOpenLooksAtFewFolders: a store that is current is opened without a look at any run, and one
-// that a crash left with a look at what was being changed.
+// TestOpenLooksAtFewFolders: opening a current store reads no run. After a crash it reads only the
+// folders with pending changes.
 func TestOpenLooksAtFewFolders(t *testing.T) {
 	dir := crowd(t, fewRuns)
 	s := open(t, dir)

@@ -12,15 +12,15 @@ CREATE TABLE state (
 	value INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Folders below runs/ in which something is being changed: they are read again when the store is opened.
+-- Folders below runs/ with pending changes: they are read again when the store is opened.
 CREATE TABLE pending (
 	folder TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
 CREATE TABLE folders (
 	name TEXT PRIMARY KEY,
-	key INTEGER NOT NULL, -- of its first run; 0: it has none
-	alone INTEGER NOT NULL -- it is a run itself, and no set
+	key INTEGER NOT NULL, -- of its first run; 0: without runs
+	alone INTEGER NOT NULL -- it is a run itself, not a set
 ) WITHOUT ROWID;
 CREATE INDEX folders_key ON folders (alone, key);
 
@@ -60,7 +60,7 @@ CREATE INDEX runs_state ON runs (state, key);
 CREATE INDEX runs_verdict ON runs (verdict, key);
 CREATE INDEX runs_bytes ON runs (bytes);
 
--- What is too long to lie between rows that are searched.
+-- Long texts, apart from the rows that are searched.
 CREATE TABLE details (
 	key INTEGER PRIMARY KEY,
 	environment TEXT NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE points (
 ) WITHOUT ROWID;
 CREATE INDEX points_key ON points (key);
 
--- Beginnings of words are looked up as if they were words: else all runs that have one are gathered before the newest are known.
+-- Beginnings of words are indexed like words: else a search gathers all runs that match.
 CREATE VIRTUAL TABLE words USING fts5 (
 	text, content='', contentless_delete=1, prefix='1 2 3 4 5 6 7 8 9 10', tokenize='unicode61'
 );

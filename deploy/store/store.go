@@ -31,24 +31,24 @@ const (
 
 // Errors that callers tell apart.
 var (
-	ErrNotFound = errors.New("there is no such run or set")
+	ErrNotFound = errors.New("unknown run or set")
 	ErrInUse    = errors.New("it is in use")
 	ErrPinned   = errors.New("it is pinned")
-	ErrNoSpace  = errors.New("there is no room on the disk")
+	ErrNoSpace  = errors.New("the disk is full")
 	ErrCursor   = errors.New("not the cursor of a page")
-	// ErrRefused is wrapped by what is said of an upload that is not taken.
+	// ErrRefused is wrapped by errors about a rejected upload.
 	ErrRefused = errors.New("the upload is refused")
-	// ErrTooLarge is wrapped beside it where the upload is larger than what is taken.
+	// ErrTooLarge is also wrapped if the upload is larger than the limit.
 	ErrTooLarge = runzip.ErrTooLarge
 )
 
 // Options open a store.
 type Options struct {
 	Dir string       // the data directory; made if it is not there
-	Log *slog.Logger // nil: nobody is told
-	// Progress is told how many folders are done while the index is made anew. Nil is nobody.
+	Log *slog.Logger // nil: no log
+	// Progress, if not nil, gets the number of finished folders while the index is made again.
 	Progress func(done, total int)
-	// Working is told of what takes long when runs are recovered, often. Nil is nobody.
+	// Working, if not nil, is called often during long steps of recovering runs.
 	Working func(what string)
 	// MaxUpload bounds what Receive takes, packed and unpacked; 0 is DefaultUpload. MinFree is what
 	// an upload leaves free on the disk.
@@ -127,8 +127,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return s.openIndex(ctx)
 }
 
-// openIndex opens the index and brings it up to date with what was being changed when it was last
-// open.
+// openIndex opens the index and updates it for changes that were pending at its last use.
 func (s *Store) openIndex(ctx context.Context) error {
 	db, err := openIndex(ctx, s.indexPath())
 	switch {
@@ -152,7 +151,7 @@ func (s *Store) Close() error {
 	s.change.Lock()
 	defer s.change.Unlock()
 	var errs []error
-	// what is left is done when the store is opened
+	// the rest is done when the store is opened
 	if err := s.settle(context.Background()); err != nil && !errors.Is(err, os.ErrClosed) &&
 		!errors.Is(err, ErrNoSpace) {
 		errs = append(errs, err)
@@ -164,7 +163,7 @@ func (s *Store) Close() error {
 		s.db = nil
 	}
 	if s.root != nil {
-		errs = append(errs, s.root.Close()) // who still reads is told so
+		errs = append(errs, s.root.Close()) // remaining readers get errors
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
@@ -173,7 +172,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// empty removes what is left in a folder of things in the making.
+// empty removes the content of a folder of unfinished files.
 func (s *Store) empty(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dir))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 var background = context.Background()
 
-// TestRunsAreFound: what is made is listed, newest first, found by all that a query has, and read
-// in full.
+// TestRunsAreFound: new runs are listed, newest first. All fields of a query find them, and they
+// can be read in full.
 func TestRunsAreFound(t *testing.T) {
 	s := open(t, t.TempDir())
 	first := put(t, s, run(0, 60))

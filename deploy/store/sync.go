@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// racy is how long after a folder was changed its time may still stay as it is though it is changed
-// again: file systems keep time in steps.
+// racy is how long a folder's time may stay the same after a change though the folder changes
+// again. File systems keep time in steps.
 const racy = 2 * time.Second
 
-// namesTime is the name of the state that holds the time of the folder of runs at which its names
-// were the index's.
+// namesTime is the name of a state: the time of the folder of runs at which its names equalled the
+// index's.
 const namesTime = "names_time"
 
-// begin notes in the index that something in a folder below runs/ is going to be changed. On a full
-// disk there is no such note, and deleting is what helps: then what a crash leaves is found by the
-// folder's time. The caller holds change.
+// begin notes in the index that a folder below runs/ is going to change. On a full disk the note
+// fails, and deleting must still work. The folder's time then reveals the effects of a crash. The
+// caller holds change.
 func (s *Store) begin(ctx context.Context, name string) error {
 	if s.pending.has(name) {
 		return nil
@@ -38,8 +38,7 @@ func (s *Store) begin(ctx context.Context, name string) error {
 	return nil
 }
 
-// end brings the index up to date with a folder in which something was changed. Its context is not
-// that of a caller who may have gone meanwhile.
+// end updates the index for a changed folder. Its context is not a caller's, who may be gone.
 func (s *Store) end(ctx context.Context, name string) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.reindex(ctx, name); err != nil {
@@ -58,7 +57,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		s.Log.Info("what was being changed when the program ended is looked at", "folder", name)
+		s.Log.Info("checking a folder that was being changed when the program ended", "folder", name)
 		if err := s.reindex(ctx, name); err != nil {
 			return err
 		}
@@ -66,9 +65,9 @@ func (s *Store) catchUp(ctx context.Context) error {
 	return s.settle(ctx)
 }
 
-// settle brings the names of folders in the index up to date where the time of the folder of runs
-// says that they may not be. It looks at names only: what lies in folders that stay is changed by
-// the store, and by others who have Reconcile called.
+// settle updates the names of folders in the index if the time of the folder of runs shows that
+// they may have changed. It reads names only. The store itself changes the content of existing
+// folders. Other programs that do must call Reconcile.
 func (s *Store) settle(ctx context.Context) error {
 	st, err := os.Stat(filepath.Join(s.dir, runsDir))
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Store) compareNames(ctx context.Context) error {
 	return nil
 }
 
-// differing returns what is in one of two sorted lists only.
+// differing returns the elements that only one of two sorted lists has.
 func differing(a, b []string) (all []string) {
 	for len(a) > 0 && len(b) > 0 {
 		switch c := strings.Compare(a[0], b[0]); {
@@ -244,9 +243,9 @@ func (s *Store) renew(ctx context.Context, generation uint64) error {
 	return s.rebuild(context.WithoutCancel(ctx))
 }
 
-// Reconcile holds the whole index against all folders and mends it where somebody else has changed
-// files below the folder of runs. It looks at every folder, so it is for a quiet hour. It returns
-// how many folders below runs/ were not as the index had them.
+// Reconcile compares the whole index with all folders, and repairs it where another program has
+// changed files below the folder of runs. It reads every folder, so call it rarely. It returns how
+// many folders below runs/ differed from the index.
 func (s *Store) Reconcile(ctx context.Context, progress func(done, total int)) (changed int, err error) {
 	if err := s.checkIndex(ctx); err != nil {
 		return 0, err

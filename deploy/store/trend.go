@@ -13,8 +13,8 @@ import (
 	"github.com/eideticker/eideticker/analyze/stats"
 )
 
-// Trend returns a value over time, oldest first: a point for each set, or for each of its browsers
-// and devices, and one for each run that stands alone. Runs that do not count take no part.
+// Trend returns a value over time, oldest first. It has a point for each set, or for each of its
+// browsers and devices, and one for each single run. Runs that do not count are excluded.
 func (s *Store) Trend(ctx context.Context, q TrendQuery) (t Trend, err error) {
 	if q.Test == "" || q.Measure == "" || q.Value == "" {
 		return t, errors.New("a trend is of a test, a measure and one of its values: give all three")
@@ -52,11 +52,10 @@ func (s *Store) Trend(ctx context.Context, q TrendQuery) (t Trend, err error) {
 	return t, nil
 }
 
-// maxTrendRuns bounds what is compared at once: what that takes goes with the square of a set's
-// size.
+// maxTrendRuns bounds the runs that are compared at once. The cost is the square of a set's size.
 const maxTrendRuns = 20_000
 
-// stream is what has points that follow each other.
+// stream identifies a series of points that follow each other.
 type stream struct{ device, browser, branch string }
 
 // group is what becomes a point.
@@ -172,7 +171,7 @@ func (g *group) point(before *group) (Point, error) {
 	}
 	measure := stats.Measure{Name: "trend", Unit: first.unit, Better: first.better, Threshold: first.threshold}
 	suspected := func(r pointRow) bool { return r.state == analyze.Suspected }
-	// what is only suspected fails nobody
+	// suspected values fail nobody
 	if slices.ContainsFunc(g.runs, suspected) || slices.ContainsFunc(before.runs, suspected) {
 		measure.Better = analyze.Neither
 	}

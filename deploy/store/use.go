@@ -54,7 +54,7 @@ func (u *uses) has(id string) bool {
 	return u.any(id)
 }
 
-// later leaves the removal of what was deleted to the last who reads it; false: there is nobody.
+// later leaves the removal of a deleted run to its last reader. It returns false if it has none.
 func (u *uses) later(id, waste string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,7 +65,7 @@ func (u *uses) later(id, waste string) bool {
 	return true
 }
 
-// done counts one reader less, and returns what can be removed now.
+// done removes a reader, and returns the folders that can be removed now.
 func (u *uses) done(id string) (waste []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -84,7 +84,7 @@ func (u *uses) done(id string) (waste []string) {
 func (s *Store) release(id string) {
 	for _, waste := range s.uses.done(id) {
 		if err := s.root.RemoveAll(waste); err != nil {
-			s.Log.Warn(fmt.Sprintf("what was deleted stays in the trash until the store is opened again: %v", err))
+			s.Log.Warn(fmt.Sprintf("deleted runs stay in the trash until the store is opened again: %v", err))
 		}
 	}
 }

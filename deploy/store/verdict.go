@@ -18,16 +18,16 @@ import (
 	"github.com/eideticker/eideticker/deploy/config/spelling"
 )
 
-// Verdict is what runs came to that were held against a baseline when they had all been made. It
-// stands in a file of their folder, which goes along where the folder goes, and says what was so
-// then: it stays as it is when the baseline becomes another one, or is deleted.
+// Verdict is the verdict of runs against a baseline, after all had been made. It is a file in their
+// folder and moves with it. It describes that time, and does not change when the baseline changes
+// or is deleted.
 type Verdict struct {
 	Schema  string `json:"schema"`
 	Version int    `json:"version"`
 
 	Verdict  stats.Verdict `json:"verdict"`            // of the primary value
 	Primary  string        `json:"primary"`            // window, measure and value
-	Sentence string        `json:"sentence"`           // what was found of it
+	Sentence string        `json:"sentence"`           // the finding about it
 	Baseline string        `json:"baseline,omitempty"` // the name by which the base was asked for; empty: by its ID
 	// ID of the run or the folder of runs that they were held against
 	Base string `json:"base"`
@@ -60,7 +60,7 @@ func checkVerdict(v stats.Verdict) error {
 	return err
 }
 
-// SetVerdict keeps what the runs in a folder came to; without one, what was kept is taken away.
+// SetVerdict stores the verdict of the runs in a folder. A nil verdict removes the stored one.
 func (s *Store) SetVerdict(ctx context.Context, id string, v *Verdict) error {
 	if err := s.there(id); err != nil {
 		return err
@@ -99,8 +99,8 @@ func (s *Store) writeVerdict(id string, v *Verdict) error {
 	return staging.WriteFile(filepath.Join(s.path(id), verdictFile), append(raw, '\n'), 0o640)
 }
 
-// Judged returns the verdict that a run or a folder of runs was given, and the ID of the folder in
-// which it stands; nil if there is none.
+// Judged returns the verdict of a run or a folder of runs, and the ID of the folder with its file.
+// It returns nil if there is none.
 func (s *Store) Judged(id string) (folder string, v *Verdict, err error) {
 	if err := s.there(id); err != nil {
 		return "", nil, err
@@ -115,8 +115,8 @@ func (s *Store) Judged(id string) (folder string, v *Verdict, err error) {
 	return "", nil, nil
 }
 
-// readVerdict returns nil for what is no verdict, which the log tells: the runs can be read all the
-// same.
+// readVerdict returns nil for an invalid verdict, with a line in the log. The runs can still be
+// read.
 func (s *Store) readVerdict(id string) *Verdict {
 	v, err := s.decodeVerdict(id)
 	if err != nil {

@@ -85,8 +85,8 @@ func TestVerdicts(t *testing.T) {
 	found("taken away", map[stats.Verdict][]string{stats.Inconclusive: {other}})
 }
 
-// TestBadVerdicts: words that no comparison comes to are refused, and a file that says what is none
-// leaves its runs as they are.
+// TestBadVerdicts: words that are not verdicts are rejected. A file with an invalid verdict leaves
+// its runs unchanged.
 func TestBadVerdicts(t *testing.T) {
 	s := open(t, t.TempDir())
 	id := put(t, s, run(0, 60))

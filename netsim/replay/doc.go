@@ -6,7 +6,7 @@
 //     80 and 443 itself.
 //  2. [Writer] appends exchanges to a file as they end: see ARCHIVE.md. A crash or a full disk
 //     loses only incomplete exchanges.
-//  3. [Open] reads a file into an [Archive]. It may be an archive, a HAR ([ImportHAR]), or an
+//  3. [Open] reads a file into an [Archive]. It may be an archive, a HAR (importHAR), or an
 //     archive of Web Page Replay ([ImportWPR]).
 //  4. [Replayer] is an HTTP handler that answers from an archive, with or without the recorded
 //     times. It keeps a ledger of unanswered requests.

@@ -58,7 +58,7 @@ func NewWriter(to Sink, info Info, l Limits) (*Writer, error) {
 
 // write stores an exchange with its bodies, and sets its number. If its URL or response header is
 // not UTF-8, it is marked as Missing. In a request's header such bytes become U+FFFD. Without room
-// it returns [ErrFull] and stores nothing. Any other error ends the archive.
+// it returns errFull and stores nothing. Any other error ends the archive.
 func (w *Writer) write(e *Exchange) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -145,8 +145,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestSlowShell: a command that never ends is left when the context ends, and what is said is the
-// context's reason.
+// TestSlowShell: a command that never ends is left when the context ends. The error is the
+// context's cause.
 func TestSlowShell(t *testing.T) {
 	begun := make(chan bool)
 	f := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "sleep", Run: func(s *adbtest.Session) byte {
@@ -169,8 +169,8 @@ func TestSlowShell(t *testing.T) {
 	}
 }
 
-// TestSilence: what accepts a connection, or a command, and then says nothing, does not hold
-// anybody up for ever. What was asked of whom is said.
+// TestSilence: a server, device or command that accepts a request and then is silent does not block
+// for ever. The error names the request.
 func TestSilence(t *testing.T) {
 	deaf := adbtest.New(t, "A\tdevice\n", adbtest.Command{Name: "", Run: func(s *adbtest.Session) byte {
 		s.Hear()
@@ -258,8 +258,8 @@ func do(t *testing.T, d *Driver, actions ...input.Action) timeline.Interval {
 	return sent
 }
 
-// TestUinput: a touch screen and a keyboard are registered, and told what is done. After Close the
-// command has got its end.
+// TestUinput: a touch screen and a keyboard are registered and get the actions. After Close the
+// command has ended.
 func TestUinput(t *testing.T) {
 	a, _, d := openFake(t, Options{}, "uinput", "input", "evdev")
 	if i := d.Info(); i.Driver != "adb-uinput" || i.Device != "A" || i.Note != "" || i.Latency <= 0 {
@@ -308,8 +308,8 @@ func TestUinput(t *testing.T) {
 	}
 }
 
-// TestEvdev: where there is no uinput, events go to the glass as the kernel has them, scaled from
-// pixels to its own places.
+// TestEvdev: without uinput, events go to the touch screen's device file, scaled from pixels to its
+// own units.
 func TestEvdev(t *testing.T) {
 	a, f, d := openFake(t, Options{}, "evdev", "input")
 	if i := d.Info(); i.Driver != "adb-evdev" || !strings.Contains(i.Note, "uinput: the device has no such command") {
@@ -341,8 +341,8 @@ func written(a *adbtest.Phone) (got []string) {
 	return got
 }
 
-// TestFingersOfALostDevice: what was down when a device was lost, and stays where it is, is lifted
-// before the device is used again.
+// TestFingersOfALostDevice: fingers that were down when a device was lost are lifted before the
+// device is used again.
 func TestFingersOfALostDevice(t *testing.T) {
 	t.Run("evdev", func(t *testing.T) {
 		a, f, d := openFake(t, Options{Way: "evdev"}, "evdev", "input")

@@ -21,8 +21,8 @@ func openInput(ctx context.Context, d *Device) (way, error) {
 	if _, err := d.Run(ctx, "command -v input"); err != nil {
 		return nil, errors.Join(errors.New("the device has no such command"), err)
 	}
-	// The finger of a device that was lost may still be down. To cancel it clicks nothing; where
-	// the command knows no touches it fails, and there is no finger.
+	// A finger of a lost device may still be down. Cancelling it clicks nothing. If the command
+	// does not support touches it fails, and no finger is down.
 	var failed *exitError
 	if _, err := d.Run(ctx, "input touchscreen motionevent CANCEL 0 0"); err != nil && !errors.As(err, &failed) {
 		return nil, err
@@ -97,7 +97,7 @@ func (w *inputCommand) command(a input.Action) (string, error) {
 	return "", fmt.Errorf("%v: a device by adb has a touch screen and a keyboard: %w", a, errors.ErrUnsupported)
 }
 
-// androidKey returns the number of a key, which for one that types is that of its place on a US
+// androidKey returns the number of a key. For a key that types, it is that of its place on a US
 // keyboard.
 func androidKey(k input.Key) (uint16, bool) {
 	p, ok := input.US().Find(k)

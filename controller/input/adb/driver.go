@@ -21,9 +21,9 @@ type Options struct {
 
 // way does actions that were checked.
 type way interface {
-	// plan returns what tells them, or why they cannot be done. It is called at once: a plan is
-	// told before the next one is made. Of actions that could not be told to the end, fingers that
-	// were down or came down count as down, so that they can be lifted.
+	// plan returns a function that sends the actions, or an error if they cannot be done. The
+	// function is called before the next plan is made. If actions are sent in part, fingers that
+	// were or came down count as down, so that they can be lifted.
 	plan(actions []input.Action) (tell func(context.Context) error, err error)
 	name() string
 	close() error
@@ -150,8 +150,8 @@ func (d *Driver) do(ctx context.Context, actions []input.Action) error {
 	if err != nil {
 		return err
 	}
-	// What fails from here on may have been done in part: what was held is, and what was to be
-	// held.
+	// Actions that fail from here on may have been done in part. Keys held before or by them count
+	// as held.
 	for _, a := range actions {
 		switch a.(type) {
 		case input.KeyDown, input.TouchDown:
@@ -203,8 +203,8 @@ func (d *Driver) Close() error {
 	defer cancel()
 	err := d.Release(ctx)
 	if errors.Is(err, input.ErrGone) {
-		// input devices of ours went with the shell, and the fingers of other ways are lifted when
-		// the device is opened again
+		// our input devices ended with the shell; opening the device again lifts the fingers of
+		// other ways
 		err = nil
 	}
 	d.closed = true

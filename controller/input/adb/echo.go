@@ -11,8 +11,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// echo is a cat on the device that is kept running: what it is told comes back, so an answer says
-// that the way there was open until then.
+// echo is a running cat on the device that returns its input. An answer shows that the way there
+// was open until then.
 type echo struct {
 	shell    *shell
 	cancel   context.CancelFunc

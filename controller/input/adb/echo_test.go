@@ -17,7 +17,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 )
 
-// slow is a cat that holds back what it is told after Open.
+// slow is a cat that holds back its output after Open.
 type slow struct {
 	heard   chan bool // of each
 	release chan bool // one of each

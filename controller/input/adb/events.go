@@ -72,8 +72,8 @@ func (f *fingers) report(actions []input.Action) ([]evdev.Event, error) {
 	return append(all, report), nil
 }
 
-// keep says of actions that could not be told to the end: what was down before them, or came down
-// in them, may be.
+// keep handles actions that were sent in part: fingers that were down before them, or came down in
+// them, may be down.
 func (f *fingers) keep(before [input.MaxFingers]bool, actions []input.Action) {
 	for i, down := range before {
 		f.down[i] = f.down[i] || down

@@ -123,8 +123,8 @@ func (e *glass) plan(actions []input.Action) (func(context.Context) error, error
 	}, nil
 }
 
-// bytes lays events out as struct input_event of linux/input.h: a time, which the kernel puts in
-// itself, then type, code and value.
+// bytes encodes events as struct input_event of linux/input.h: a time, which the kernel sets, then
+// type, code and value.
 func (e *glass) bytes(events []evdev.Event) []byte {
 	time := 8
 	if e.wide {

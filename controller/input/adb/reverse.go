@@ -8,10 +8,9 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Reverse has a port of the device's own loopback lead to the same one of this machine, so that an
-// address of this machine's loopback is the same page on the device. It stays until the returned
-// function is called, or the device is unplugged. A port that leads somewhere already is left
-// alone: that is an error.
+// Reverse forwards a port of the device's loopback to the same port of this machine. So an address
+// of this machine's loopback is the same page on the device. It lasts until the returned function
+// is called, or the device is unplugged. A port that is already forwarded is an error.
 func (d *Device) Reverse(ctx context.Context, port int) (remove func(context.Context) error, err error) {
 	if port < 1 || port > 0xffff {
 		return nil, fmt.Errorf("adb: port %d: want 1 to 65535", port)
@@ -28,8 +27,8 @@ func (d *Device) Reverse(ctx context.Context, port int) (remove func(context.Con
 	}, nil
 }
 
-// reverse asks a service of the device, of SERVICES.TXT. It agrees twice: that it is there, and
-// that it has done what was asked.
+// reverse requests a service of the device, of SERVICES.TXT. The device agrees twice: that it has
+// the service, and that the request succeeded.
 func (d *Device) reverse(ctx context.Context, request string) error {
 	ctx, cancel := d.limited(ctx, "reverse:"+request)
 	defer cancel()

@@ -30,7 +30,7 @@ const defaultPatience = 30 * time.Second
 // Attached is a device that a server knows.
 type Attached struct {
 	Serial string
-	State  string // "device" if it can be used, else "unauthorized", "offline", …
+	State  string // "device" if it can be used, else "unauthorized" or "offline", for example
 }
 
 // maxAnswer bounds what a server says at once: its lengths have four digits.
@@ -88,7 +88,7 @@ func (c *conn) ask(request string) error {
 	return c.status(request)
 }
 
-// status reads whether what was requested is agreed to.
+// status reads the answer to a request.
 func (c *conn) status(request string) error {
 	var status [4]byte
 	if _, err := io.ReadFull(c.r, status[:]); err != nil {
@@ -140,7 +140,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("adb: %.300s", reason)
 }
 
-// Devices lists what is attached.
+// Devices lists the attached devices.
 func (s Server) Devices(ctx context.Context) ([]Attached, error) {
 	const request = "host:devices"
 	ctx, cancel := s.limited(ctx, "the adb server at "+s.address(), request)

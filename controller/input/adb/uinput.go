@@ -23,7 +23,7 @@ type uinput struct {
 	why     error         // read after ended
 }
 
-// Numbers of its devices, and of ioctls in linux/uinput.h by which it is told what they can do.
+// Numbers of its devices, and of ioctls in linux/uinput.h that set their capabilities.
 const (
 	touchID, keyboardID = 1, 2
 
@@ -164,8 +164,8 @@ func (u *uinput) listen() {
 	}
 }
 
-// registered waits until Android knows both devices: what is told before is lost. It is asked for
-// its list of devices, and again if they are not there yet.
+// registered waits until Android knows both devices, since earlier events are lost. It queries the
+// list of devices, and repeats the query while they are missing.
 func (u *uinput) registered(ctx context.Context, d *Device) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("its devices did not appear within %v", patience))

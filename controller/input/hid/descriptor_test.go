@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The descriptors, item by item: what a host is told, in the words of HID 1.11, 6.2.2, and the HID
-// Usage Tables.
+// The descriptors, item by item, in the words of HID 1.11, 6.2.2, and the HID Usage Tables.
 const (
 	bootText = `
 		05 01  Usage Page (Generic Desktop)

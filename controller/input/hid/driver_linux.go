@@ -110,8 +110,8 @@ func (d *driver) interfaces(o driverOptions) (all []interfaceOf, udc string, err
 	return all, d.gadget.udc, nil
 }
 
-// settle has functions lift all, of which the host may know something else than we do, as far as
-// they can be told at once. The others are told when they are next used.
+// settle makes functions lift everything, if the host may hold something that the driver does not
+// know of. Functions that cannot send now do it at their next use.
 func (d *driver) settle() error {
 	for p, e := range d.endpoints {
 		if e == nil || !e.dirty {
@@ -139,8 +139,7 @@ func (d *driver) lose() {
 	}
 }
 
-// present looks whether the host is there. When it has been away and is back, what was held is
-// lifted first.
+// present checks whether the host is there. When it has returned, held keys are lifted first.
 func (d *driver) present() error {
 	there, state, err := d.port.look()
 	held := d.state.Holds()
@@ -169,8 +168,8 @@ func (d *driver) present() error {
 	return nil
 }
 
-// Do implements input.Driver. The interval begins before the first report was given to the kernel
-// and ends when the host has fetched the last one for certain.
+// Do implements input.Driver. The interval begins before the kernel got the first report and ends
+// when the host has certainly fetched the last one.
 func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Action) (timeline.Interval, error) {
 	if d.closed {
 		return timeline.Interval{}, fmt.Errorf("hid: %w", os.ErrClosed)
@@ -289,8 +288,8 @@ func (d *driver) Close() error {
 	return err
 }
 
-// end closes everything, and takes down what was set up: the nodes first, since a function stays
-// while its node is open.
+// end closes everything, and removes the gadget that was set up: the nodes first, since a function
+// stays while its node is open.
 func (d *driver) end() error {
 	var errs []error
 	for _, e := range d.endpoints {

@@ -39,7 +39,7 @@ func pipes(t *testing.T, kinds ...kind) (*driver, [parts]int) {
 	return d, ends
 }
 
-// read returns what came out of a pipe, in reports of so many bytes.
+// read returns the output of a pipe, in reports of so many bytes.
 func read(t *testing.T, end, size int) (all []string) {
 	t.Helper()
 	buf := make([]byte, 1<<16)
@@ -101,8 +101,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestLost: a host that goes in the middle is gone until it is back, and is told then, before
-// anything else, that nothing is held.
+// TestLost: a host that disconnects in the middle is gone until it is back. Then the first report
+// lifts everything.
 func TestLost(t *testing.T) {
 	d, ends := pipes(t, bootKeyboard, touchScreen)
 	if _, err := d.Do(t.Context(), 0, input.KeyDown{Key: "a"}, input.TouchDown{Finger: 5, X: 1, Y: 1}); err != nil {
@@ -170,8 +170,8 @@ func TestGivenUp(t *testing.T) {
 	_ = ends
 }
 
-// TestLeftovers: what a dead process has made is taken down; what lives, and what is not ours,
-// stays.
+// TestLeftovers: the gadget of a dead process is removed. Gadgets of live processes, and those of
+// others, stay.
 func TestLeftovers(t *testing.T) {
 	root := t.TempDir()
 	own, err := makeOwn(root)
@@ -200,7 +200,7 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Those of configfs cannot be removed, and go with what they stand in.
+	// Those of configfs cannot be removed alone, and go with their parent.
 	for _, sub := range []string{"configs/c.1/strings", "configs", "functions", "strings"} {
 		defer func() { _ = os.RemoveAll(filepath.Join(dead, sub)) }()
 	}

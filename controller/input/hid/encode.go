@@ -8,8 +8,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// encoder makes reports of what a hand does. It is a value: what is tried out on a copy changes
-// nothing.
+// encoder makes reports of a hand's actions. It is a value: changes of a copy do not affect it.
 type encoder struct {
 	screen   hand.Screen
 	keyboard keyboard
@@ -83,7 +82,7 @@ func (e *encoder) neutral(p part) []byte {
 	return e.touch.report(0)
 }
 
-// plan makes the reports of actions before any is sent, and says what is held behind them.
+// plan makes the reports of actions before any is sent, and returns the state after them.
 func (e *encoder) plan(state hand.State, layout input.Layout, actions []input.Action) (all []outgoing, after hand.State,
 	err error) {
 	steps, err := state.Plan(layout, e.screen, actions...)
@@ -196,7 +195,7 @@ func (e *encoder) mouseReports(ways [][2]int, turn input.Wheel) (all [][]byte) {
 	for {
 		x, y := bound(turn.X, maxTurn), bound(turn.Y, maxTurn)
 		turn.X, turn.Y = turn.X-x, turn.Y-y
-		// a wheel counts away from the hand, which shows what is further up
+		// a wheel counts away from the hand, which scrolls up
 		all = append(all, e.mouse.report(last[0], last[1], -y, x))
 		last = [2]int{}
 		if turn.X == 0 && turn.Y == 0 {

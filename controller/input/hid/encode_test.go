@@ -253,8 +253,8 @@ func (m *model) do(a input.Action) {
 	}
 }
 
-// FuzzActions: whatever a hand does, in whatever groups, a host that reads the reports by the
-// descriptors ends up knowing all of it.
+// FuzzActions: for any actions in any groups, a host that reads the reports by the descriptors ends
+// in the right state.
 func FuzzActions(f *testing.F) {
 	f.Add([]byte("keys and buttons, wheels and fingers"), false)
 	f.Add([]byte{0, 4, 0, 4, 1, 4, 7, 3, 200, 8, 3, 100, 9, 3, 2, 255, 6, 1, 2, 255, 3, 9, 5, 1}, true)
@@ -311,7 +311,7 @@ func FuzzActions(f *testing.F) {
 	})
 }
 
-// hold holds what the host knows against what was done.
+// hold compares the host's state with the actions.
 func (h *host) hold(m model) {
 	h.t.Helper()
 	if len(h.keys) != len(m.keys) {

@@ -23,8 +23,8 @@ type endpoint struct {
 	fd    int
 	port  *port // may be nil
 	clock timeline.Clock
-	// dirty: the host may hold something down that we do not know of, so that the next report has
-	// to lift all.
+	// dirty: the host may hold something that the driver does not know of, so the next report must
+	// lift everything.
 	dirty bool
 }
 
@@ -97,7 +97,8 @@ func (e *endpoint) await(ctx context.Context) (timeline.Time, error) {
 	}
 }
 
-// look waits a moment for the host to fetch a report, and returns when it was known to have, or 0.
+// look waits a moment for the host to fetch a report. It returns the time at which it was known to
+// have, or 0.
 func (e *endpoint) look(ctx context.Context, deadline time.Time) (timeline.Time, error) {
 	fds := []unix.PollFd{{Fd: int32(e.fd), Events: unix.POLLOUT}}
 	if e.port != nil {
@@ -143,10 +144,10 @@ func (e *endpoint) unasked() error {
 		patience)
 }
 
-// answer has the kernel answer a host that asks for a report by its number, as those do that want
-// to know how many fingers there may be. Without an answer kernels from 6.12 on keep the host
-// waiting for seconds. Those before answer all with zeros: hosts with Linux then take the greatest
-// count that the descriptor has, which is the same.
+// answer sets the kernel's answer to a host that requests a report by its number, to learn the
+// maximum number of fingers. Without an answer, kernels from 6.12 on keep the host waiting for
+// seconds. Earlier ones answer all with zeros. Hosts with Linux then use the largest count in the
+// descriptor, which is the same.
 func (e *endpoint) answer(id uint8, report []byte) error {
 	// struct usb_hidg_report of linux/usb/g_hid.h.
 	const request = 0x40486742 // GADGET_HID_WRITE_GET_REPORT

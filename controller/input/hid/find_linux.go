@@ -15,8 +15,8 @@ type interfaceOf struct {
 	node string
 }
 
-// find returns the functions of the gadget that a node belongs to, as far as they are like ours,
-// and its port; the port is "" where nothing is known.
+// find returns the functions of a node's gadget, as far as they are like ours, and its port. The
+// port is "" if it is unknown.
 func find(node string, as kind) (all []interfaceOf, udc string, err error) {
 	number, err := numberOf(node)
 	if err != nil {
@@ -50,8 +50,8 @@ func numberOf(node string) (string, error) {
 	return fmt.Sprintf("%d:%d", unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))), nil
 }
 
-// gadgetOf returns what is in a gadget: all that is known, or the one function that was asked for
-// by kind.
+// gadgetOf returns the functions of a gadget: all known ones, or the one that was requested by
+// kind.
 func gadgetOf(gadget, asked string, as kind) (all []interfaceOf, udc string, err error) {
 	udc, err = readLine(filepath.Join(gadget, "UDC"))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// function is one interface of the gadget: what the host is told of it.
+// function is one interface of the gadget: its descriptors for the host.
 type function struct {
 	kind       kind
 	descriptor []byte

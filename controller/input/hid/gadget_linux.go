@@ -70,7 +70,7 @@ func freePorts(udc string) (free []string, err error) {
 	case len(taken) > 0:
 		return nil, fmt.Errorf("%s: %w", strings.Join(taken, ", "), unix.EBUSY)
 	case udc != "":
-		return nil, fmt.Errorf("there is no port %s below %s: %w", udc, udcClass, fs.ErrNotExist)
+		return nil, fmt.Errorf("port %s not found below %s: %w", udc, udcClass, fs.ErrNotExist)
 	}
 	return nil, fmt.Errorf("no USB port of this machine can be a device: PCs seldom have one; use a board that has, with its agent: %w", errors.ErrUnsupported)
 }
@@ -171,7 +171,7 @@ func (g *gadget) write(name, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// unplug takes the gadget down: each thing before what it stands in.
+// unplug removes the gadget: each part before its parent.
 func (g *gadget) unplug() error {
 	if g == nil {
 		return nil

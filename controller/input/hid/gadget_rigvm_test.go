@@ -58,7 +58,8 @@ func TestUnplugged(t *testing.T) {
 		t.Errorf("a finger that was down when it was pulled: %v", err)
 	}
 	hosttest.Do(t, d, input.TouchDown{Finger: 1, X: 500, Y: 250}, input.KeyDown{Key: "b"})
-	for len(host[0].Keys) == 0 || host[2].Fingers() == 0 { // before them, the host is told that all are lifted
+	// before them, the host gets reports that lift everything
+	for len(host[0].Keys) == 0 || host[2].Fingers() == 0 {
 		if len(host[0].Keys) == 0 {
 			host[0].Next()
 		} else {
@@ -71,8 +72,7 @@ func TestUnplugged(t *testing.T) {
 	}
 }
 
-// TestPulledAndPut: a cable that is put back before anything was sent. What was held is not told to
-// be.
+// TestPulledAndPut: a cable that is back before the next report. Held keys are lifted.
 func TestPulledAndPut(t *testing.T) {
 	d := plugIn(t, only(func(o *driverOptions) { o.Touch = true }))
 	host := hosts(t, 1)[0]
@@ -87,7 +87,7 @@ func TestPulledAndPut(t *testing.T) {
 		t.Errorf("move: %v", err)
 	}
 	hosttest.Do(t, d, input.TouchDown{Finger: 3, X: 10, Y: 10})
-	for host.Fingers() == 0 { // before it, the host is told that all are lifted
+	for host.Fingers() == 0 { // before it, the host gets a report that lifts everything
 		host.Next()
 	}
 	if n := host.Fingers(); n != 1 {
@@ -161,7 +161,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestTaken: one port takes one gadget, and who comes second is told so and leaves nothing.
+// TestTaken: one port takes one gadget. The second one gets an error and leaves nothing.
 func TestTaken(t *testing.T) {
 	plugIn(t, options())
 	gadgets := func() int {

@@ -41,7 +41,7 @@ func plugIn(t *testing.T, o driverOptions) *driver {
 	return d
 }
 
-// nothingLeft holds that there is no gadget.
+// nothingLeft checks that no gadget exists.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, pattern := range []string{configRoot + "/*", "/dev/hidg*"} {
@@ -65,7 +65,7 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// hosts returns what the host has of each interface of the gadget, in the order in which they were
+// hosts returns the host's side of each interface of the gadget, in the order in which they were
 // set up.
 func hosts(t *testing.T, interfaces int) []*hosttest.Device {
 	t.Helper()

@@ -27,7 +27,7 @@ const (
 
 // Flags of Input, Output and Feature items: HID 1.11, 6.2.2.5.
 const (
-	array    = 0x00 // of numbers of what is on
+	array    = 0x00 // of the numbers of pressed items
 	constant = 0x01 // padding
 	variable = 0x02
 	relative = 0x04

@@ -9,8 +9,8 @@ import (
 // rollover is how many keys a keyboard tells at once.
 type rollover uint8
 
-// The keyboards: boot reports six keys beside the modifiers, as every firmware understands (HID
-// 1.11, appendix B.1), and full reports all.
+// The keyboards. Boot reports six keys beside the modifiers, which every firmware supports (HID
+// 1.11, appendix B.1). Full reports all.
 const (
 	noKeyboard rollover = iota
 	boot
@@ -21,7 +21,7 @@ const (
 const (
 	firstModifier = 0xe0 // Keyboard LeftControl
 	modifiers     = 8    // up to Keyboard Right GUI
-	lastKey       = 0x65 // Keyboard Application, the last key of ours that is no modifier
+	lastKey       = 0x65 // Keyboard Application, our last key apart from modifiers
 	bootKeys      = 6
 	bitmapBytes   = (lastKey + 1 + 7) / 8
 )
@@ -88,7 +88,7 @@ func (k *keyboard) set(usage uint8, down bool) error {
 		}
 		return nil
 	}
-	// The first four usages are no keys: they say that something is wrong with the keyboard.
+	// The first four usages are errors of the keyboard, not keys.
 	if usage < 4 || usage > lastKey {
 		return fmt.Errorf("usage %#x is not a key of this keyboard: %w", usage, errors.ErrUnsupported)
 	}

@@ -25,8 +25,8 @@ const (
 	mouseBytes   = 7
 )
 
-// descriptor returns the report descriptor of a mouse with five buttons, a wheel, and one to the
-// sides (AC Pan), and nil for none.
+// descriptor returns the report descriptor of a mouse with five buttons, a wheel and a horizontal
+// wheel (AC Pan). It is nil for no mouse.
 func (p pointing) descriptor() []byte {
 	if p == pointingNone {
 		return nil
@@ -95,9 +95,9 @@ func (m *mouse) button(button uint8, down bool) {
 // place puts an absolute mouse at a place, see place.
 func (m *mouse) place(x, y uint16) { m.x, m.y, m.placed = min(x, maxPlace), min(y, maxPlace), true }
 
-// report returns what the mouse tells. A relative one has gone by dx and dy, to the right and down,
-// of which no more than 32767 either way are told; wheel turns away from the hand and pan to the
-// right, by no more than 127 detents.
+// report returns the mouse's report. A relative mouse moved by dx and dy, to the right and down, at
+// most 32767 in either direction. wheel turns away from the hand and pan to the right, by at most
+// 127 detents.
 func (m *mouse) report(dx, dy, wheel, pan int) []byte {
 	b := make([]byte, 0, mouseBytes)
 	b = append(b, m.buttons)
@@ -115,9 +115,9 @@ func (m *mouse) report(dx, dy, wheel, pan int) []byte {
 
 func bound(v, most int) int { return min(max(v, -most), most) }
 
-// place returns what an absolute device tells of a place, in pixels, on a side of so many. The
-// whole numbers are the middles of pixels, so that hosts which round and those which cut find the
-// same one.
+// place returns an absolute device's value for a place, in pixels, on a side of size pixels. Whole
+// numbers are the middles of pixels. So hosts that round and hosts that truncate find the same
+// pixel.
 func place(at float64, size int) uint16 {
 	const all = maxPlace + 1
 	v := math.Floor((at + 0.5) * all / float64(size))

@@ -60,11 +60,18 @@ func defaults() driverOptions {
 		Wait: 10 * time.Second}
 }
 
-// Open does what an address says: "hid:/dev/hidg3?size=1080x2400" uses a gadget that is there, and
-// "hid:?keyboard=full&pointer=relative&touch=no" sets one up. Path is what stands before the
-// question mark. Parameters are size, layout and wait; where one is set up, udc, keyboard (boot,
-// full, no), pointer (absolute, relative, no), touch (yes, no) and mm (of the touch screen); where
-// it is not, as, see kind.
+// Open opens the gadget of an address. "hid:/dev/hidg3?size=1080x2400" uses an existing one, and
+// "hid:?keyboard=full&pointer=relative&touch=no" sets one up. path is the text before the question
+// mark.
+//
+// Parameters are size, layout and wait. An existing gadget also has as, see kind. A new one has
+// these:
+//
+//	udc        its port
+//	keyboard   boot, full or no
+//	pointer    absolute, relative or no
+//	touch      yes or no
+//	mm         size of the touch screen
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	o, err := parse(path, params)
 	if err != nil {
@@ -189,7 +196,7 @@ func (o *driverOptions) parseMM(v string) error {
 	return nil
 }
 
-// validate bounds the options and fills in what has a default.
+// validate checks the options and sets defaults.
 func (o *driverOptions) validate() error {
 	if err := (hand.Screen{Width: o.Width, Height: o.Height}).Validate(); err != nil {
 		return err

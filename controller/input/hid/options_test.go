@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestVersions: a host is told another version for each choice of functions.
+// TestVersions: the host gets another version for each choice of functions.
 func TestVersions(t *testing.T) {
 	seen := map[string]string{}
 	for _, keyboard := range []rollover{noKeyboard, boot, full} {

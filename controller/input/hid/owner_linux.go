@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ownName is what gadgets of ours are called: eideticker, the number of the process that made it,
-// when that process began, and a count.
+// ownName is the name of our gadgets: eideticker and the number of the process that made it, the
+// process's start time, and a count.
 var ownName = regexp.MustCompile(`^eideticker-([0-9]{1,10})-([0-9]{1,20})-([0-9]{1,4})$`)
 
 // makeOwn makes a gadget whose name says who made it.
@@ -31,8 +31,8 @@ func makeOwn(root string) (string, error) {
 	return "", errors.New("this process has made a thousand gadgets and taken none down")
 }
 
-// begin returns when a process began, in ticks since the machine did: field 22 of /proc/PID/stat,
-// see proc(5). With it a number that was given again is told from what it was.
+// begin returns when a process began, in ticks since the machine's start: field 22 of
+// /proc/PID/stat, see proc(5). It distinguishes a process from a later one with the same number.
 func begin(pid int) (string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

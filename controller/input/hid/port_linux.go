@@ -87,13 +87,12 @@ func (p *port) await(ctx context.Context, patience time.Duration, ready func() e
 	}
 }
 
-// wait is how long after the kernel has said that a report was fetched the host may still have it
-// before it. Ports that are known here say so when the host has acknowledged the report; others, as
-// that of the VM, may have put it into a buffer of their own, out of which the host takes it with
-// its next question.
+// wait is how long the host may not have a report yet after the kernel reported it as fetched.
+// Known ports report it after the host's acknowledgement. Others, like the VM's, may have put it
+// into a buffer, from which the host takes it with its next poll.
 func (p *port) wait() time.Duration {
 	// bInterval of f_hid.c: 4 at high speed, which is 8 microframes, and 10 frames at full speed.
-	// Kernels that can be told otherwise are told to have the host ask more often.
+	// Kernels that support another value get a shorter one.
 	const high, full = time.Millisecond, 10 * time.Millisecond
 	if p == nil {
 		return full
@@ -118,10 +117,10 @@ func (p *port) changed(wait time.Duration) (bool, error) {
 	return fds[0].Revents != 0, nil
 }
 
-// settled is how long the kernel may take to tell of a change that can be read already.
+// settled is how long the kernel may take to report a change that can already be read.
 const settled = 100 * time.Millisecond
 
-// drain takes the notices of what is known already, so that the next one is of something new.
+// drain reads the pending notices, so that the next one is new.
 func (p *port) drain() error {
 	for {
 		told, err := p.changed(settled)
@@ -155,7 +154,7 @@ const (
 // look says whether the host is there.
 func (p *port) look() (presence, string, error) {
 	if p == nil {
-		return here, "", nil // nothing is known of it: what is written will show
+		return here, "", nil // its state is unknown: the next write will show it
 	}
 	told, err := p.changed(0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hosttest"
 )
 
-// Only what is named is plugged in.
+// only plugs in the named devices.
 func only(change func(*driverOptions)) driverOptions {
 	o := options()
 	o.Keyboard, o.Mouse, o.Touch = noKeyboard, pointingNone, false

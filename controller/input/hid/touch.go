@@ -10,7 +10,7 @@ const (
 	contactBytes = 6
 	touchBytes   = 1 + contacts*contactBytes + 2 + 1
 	scanAt       = 1 + contacts*contactBytes
-	touchReport  = 1 // number of the report that tells of fingers
+	touchReport  = 1 // number of the report with fingers
 	countReport  = 2 // number of the one that tells how many there may be
 )
 

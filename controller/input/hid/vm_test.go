@@ -12,8 +12,7 @@ import (
 )
 
 // TestVM runs the tests behind the tag rigvm, here and of the agent, in a VM that is plugged into
-// itself: dummy_hcd is a port that can be a device, with a host at its other end, which is the same
-// machine.
+// itself. dummy_hcd is a device port, and the host at its other end is the same machine.
 func TestVM(t *testing.T) {
 	vm := rigvm.Boot(t, rigvm.Config{CPUs: 1, Modules: []rigvm.Module{
 		{Name: "evdev"}, {Name: "usbhid"}, {Name: "hid-generic"}, {Name: "hid-multitouch"}, {Name: "libcomposite"},

@@ -35,7 +35,7 @@ func TestToken(t *testing.T) {
 	})
 }
 
-// TestFalseAgent: an agent with another token is found out before it is told anything.
+// TestFalseAgent: an agent with another token is detected before it gets any data.
 func TestFalseAgent(t *testing.T) {
 	mine, theirs := net.Pipe()
 	go func() {
@@ -211,8 +211,8 @@ func TestOneControllerAtATime(t *testing.T) {
 	})
 }
 
-// TestStrangersThatStay: who says nothing, or says it slowly, is sent away, and cannot keep others
-// out for long.
+// TestStrangersThatStay: clients that are silent or slow are disconnected, and cannot block others
+// for long.
 func TestStrangersThatStay(t *testing.T) {
 	for name, talk := range map[string]func(c net.Conn){
 		"silent": func(net.Conn) {},
@@ -244,8 +244,7 @@ func TestStrangersThatStay(t *testing.T) {
 	}
 }
 
-// TestRecordsThatWereChanged: TLS finds out what was changed, repeated, left out or put in on the
-// way.
+// TestRecordsThatWereChanged: TLS detects changed, repeated, missing and inserted data.
 func TestRecordsThatWereChanged(t *testing.T) {
 	var before []byte
 	for name, change := range map[string]func(b []byte) []byte{

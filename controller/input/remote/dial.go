@@ -18,9 +18,8 @@ type Options struct {
 	Clock   timeline.Clock // nil: the rig's
 }
 
-// Open dials what an address says: "windows:HOST:PORT?token=FILE", of which path is what stands
-// between the first colon and the question mark. Without a file the token is that of the
-// environment, see [ReadToken].
+// Open dials an address: "windows:HOST:PORT?token=FILE". path is the text between the first colon
+// and the question mark. Without a file the token is that of the environment, see [ReadToken].
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	for name, values := range params {
 		if name != "token" || len(values) != 1 || values[0] == "" {

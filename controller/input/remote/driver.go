@@ -186,7 +186,7 @@ func (d *Driver) ours(ctx context.Context, sent, call timeline.Interval) timelin
 			break
 		}
 		if _, err := d.ask(ctx, request{Op: opClock}); err != nil {
-			break // what was sent was sent
+			break // sent actions cannot be undone
 		}
 	}
 	d.mu.Lock()
@@ -307,7 +307,7 @@ func (d *Driver) hear(r reply, heard timeline.Time) error {
 	defer d.mu.Unlock()
 	q := d.waiting[r.ID]
 	if q == nil {
-		return errors.New("it answers what was not asked")
+		return errors.New("it answers an unknown request")
 	}
 	delete(d.waiting, r.ID)
 	q.answer, q.heard = r, heard

@@ -21,7 +21,7 @@ const (
 	subprotocol = "eideticker-input.2"
 )
 
-// keepAlive is how often each side hears of the other, and patience how long it may not.
+// keepAlive is the interval of messages from each side. patience is the maximum silence.
 const (
 	keepAlive = 500 * time.Millisecond
 	patience  = 2 * time.Second
@@ -58,7 +58,7 @@ type reply struct {
 	ID       uint64        `json:"id"`
 	Received timeline.Time `json:"received_ns"`
 	Sent     timeline.Time `json:"sent_ns"`
-	Earliest timeline.Time `json:"earliest_ns,omitempty"` // of what was done
+	Earliest timeline.Time `json:"earliest_ns,omitempty"` // of the executed actions
 	Latest   timeline.Time `json:"latest_ns,omitempty"`
 	Error    failure       `json:"error,omitzero"`
 }
@@ -141,7 +141,7 @@ func (f failure) err() error {
 	return e
 }
 
-// clean returns what can be printed of an agent's text.
+// clean returns the printable part of an agent's text.
 func clean(s string, most int) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

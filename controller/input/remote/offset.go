@@ -23,7 +23,7 @@ type exchange struct {
 	heard              timeline.Time
 }
 
-// offsets bound how far the agent's clock is ahead of ours. The zero value knows nothing.
+// offsets bound how far the agent's clock is ahead of ours. The zero value has no bounds.
 type offsets struct {
 	last  []exchange // the latest, oldest first
 	jumps int        // times at which the clocks did what no drift explains
@@ -60,8 +60,8 @@ func (o *offsets) at(t timeline.Time) (least, most time.Duration) {
 	return least, most
 }
 
-// theirs returns a time of the agent's clock that is surely not before one of ours, and as little
-// behind it as is known.
+// theirs returns a time of the agent's clock that is certainly not before one of ours, and as
+// little after it as possible.
 func (o *offsets) theirs(t timeline.Time) timeline.Time {
 	newest := o.last[len(o.last)-1]
 	_, most := o.at(newest.answered)

@@ -107,8 +107,8 @@ func (a *agent) receive(ctx context.Context, conn net.Conn) {
 	})
 }
 
-// serve lets a controller that has proved itself do what it wants, if it is the only one and of
-// this release.
+// serve executes the requests of an authenticated controller, if it is the only one and of this
+// release.
 func (a *agent) serve(ctx context.Context, w *wire, rig string, log *slog.Logger) error {
 	if rig != subprotocol {
 		err := fmt.Errorf("the rig speaks %.40q, the agent %q: use builds of the same release", rig, subprotocol)
@@ -136,5 +136,5 @@ func (a *agent) serve(ctx context.Context, w *wire, rig string, log *slog.Logger
 	return err
 }
 
-// maxLifted bounds what is told of what was lifted.
+// maxLifted bounds the report of lifted keys and fingers.
 const maxLifted = 20

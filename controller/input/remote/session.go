@@ -18,7 +18,7 @@ type session struct {
 	wire *wire
 
 	held input.Held // of the goroutine that uses the driver
-	// unsure: something failed, and what is held may be more or less.
+	// unsure: an action failed, and the held keys may differ.
 	unsure bool
 }
 

@@ -59,8 +59,8 @@ func (w *wire) read(v any, patience time.Duration) error {
 // errTooLong says that a message exceeds maxBody. Nothing was written.
 var errTooLong = errors.New("message is too long")
 
-// write writes a message. If stamp is not nil, write calls it before it encodes the message, when
-// no other message can come in between.
+// write writes a message. If stamp is not nil, write calls it before it encodes the message. At
+// that time no other message can be written.
 func (w *wire) write(v any, stamp func()) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()

@@ -169,8 +169,8 @@ func plain(t *testing.T) (mine *websocket.Conn, theirs *wire) {
 	return mine, theirs
 }
 
-// passed is a connection whose first deadlines are over when they are set, as a machine finds them
-// that stood still.
+// passed is a connection whose first deadlines are over when they are set, as after a stall of the
+// machine.
 type passed struct {
 	net.Conn
 	first int
@@ -183,8 +183,8 @@ func (p *passed) SetReadDeadline(at time.Time) error {
 	return p.Conn.SetReadDeadline(at)
 }
 
-// TestMachineStoodStill: what came while nobody could read is read, and what does not come is not
-// waited for longer than there is patience for.
+// TestMachineStoodStill: data that arrived during a stall is read. Missing data is waited for at
+// most the patience.
 func TestMachineStoodStill(t *testing.T) {
 	agentTLS, rigTLS := must(secret.config(agentSide, rigSide)), must(secret.config(rigSide, agentSide))
 	for first, want := range map[int]error{0: nil, 1: nil, parts - 1: nil, parts: os.ErrDeadlineExceeded} {

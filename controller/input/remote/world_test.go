@@ -153,7 +153,7 @@ func (l *link) carry(from, to net.Conn, delay func() time.Duration, alter func([
 		n, err := from.Read(b)
 		if err != nil {
 			if l.dead.Load() {
-				time.Sleep(time.Minute) // nobody hears of it
+				time.Sleep(time.Minute) // the other side gets no message
 			}
 			return
 		}
@@ -165,7 +165,7 @@ func (l *link) carry(from, to net.Conn, delay func() time.Duration, alter func([
 	}
 }
 
-// world is a rig, an agent and what lies between them, in a bubble.
+// world is a rig, an agent and the network between them, in a bubble.
 type world struct {
 	t     *testing.T
 	ctx   context.Context
@@ -193,8 +193,7 @@ func (n *notes) Write(b []byte) (int, error) {
 	return n.text.Write(b)
 }
 
-// said returns what the agent has logged since it was last called, once all that was on its way
-// has arrived.
+// said returns the agent's log since the last call, once all data on the way has arrived.
 func (w *world) said() string {
 	time.Sleep(10 * time.Millisecond)
 	synctest.Wait()

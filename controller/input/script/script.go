@@ -3,14 +3,17 @@
 //
 // A line is a command:
 //
-//	tap X Y TIMES MS                          touch a place TIMES times, for MS milliseconds each
-//	drag X1 Y1 X2 Y2 STEPS MS                 draw a finger from one place to another in STEPS steps
-//	pinch X1 Y1 X2 Y2 X3 Y3 X4 Y4 STEPS MS    the same with two fingers: from the first place to the second, and from the third to the fourth
-//	sleep MS
-//	keydown KEY, keyup KEY                    a number of linux/input-event-codes.h, or a name of package input
+//	tap X Y TIMES MS                          touch a place TIMES times, for MS milliseconds each;
+//	drag X1 Y1 X2 Y2 STEPS MS                 draw a finger between two places in STEPS steps;
+//	pinch X1 Y1 X2 Y2 X3 Y3 X4 Y4 STEPS MS    the same with two fingers: from the first place to
+//	                                          the second, and from the third to the fourth;
+//	sleep MS                                  pause;
+//	keydown KEY, keyup KEY                    a number of linux/input-event-codes.h, or a name of
+//	                                          package input.
 //
-// Places are pixels of the area that the script plays in. Words are separated by blanks; lines that
-// are empty or begin with # say nothing. A tap's pause before the next one is as long as the tap.
+// Places are pixels of the area that the script plays in. Words are separated by blanks. Empty
+// lines and lines that begin with # are ignored. A tap's pause before the next one is as long as
+// the tap.
 package script
 
 import (

@@ -88,7 +88,7 @@ func (r *reader) line(text string) error {
 	if m := axisLine.FindStringSubmatch(text); m != nil {
 		return r.reach(m[1], m[2], m[3])
 	}
-	return nil // what else getevent -p tells of a device
+	return nil // other output of getevent -p about a device
 }
 
 // reach takes how far an axis goes.

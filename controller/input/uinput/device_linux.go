@@ -37,7 +37,7 @@ func (k kind) make(ctx context.Context) (*device, error) {
 	return d, nil
 }
 
-// advise says what to do where there is no uinput.
+// advise returns advice for a missing uinput.
 func advise(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

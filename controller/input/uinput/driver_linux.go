@@ -46,7 +46,7 @@ func newDriver(ctx context.Context, o options) (*driver, error) {
 	}{{keyboard(), &d.keyboard}, {mouse(d.screen, o.Relative), &d.mouse}, {touchscreen(d.screen), &d.touch}} {
 		made, err := m.kind.make(ctx)
 		if err != nil {
-			_ = closeAll(d.devices()) // the reason is told
+			_ = closeAll(d.devices()) // the first error is returned
 			return nil, fmt.Errorf("uinput: %w", err)
 		}
 		*m.to = made
@@ -72,7 +72,7 @@ func (d *driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	return d.tell(ctx, steps)
 }
 
-// tell writes steps, and knows after each what is held.
+// tell writes steps, and updates the held state after each.
 func (d *driver) tell(ctx context.Context, steps []hand.Step) (timeline.Interval, error) {
 	sent := timeline.At(d.clock.Now())
 	for _, s := range steps {
@@ -90,7 +90,7 @@ func (d *driver) tell(ctx context.Context, steps []hand.Step) (timeline.Interval
 	return sent, nil
 }
 
-// report is what one device is told at once.
+// report is the events that one device gets at once.
 type report struct {
 	to     *device
 	events []evdev.Event

@@ -21,8 +21,8 @@ func (d *driver) reports(actions []input.Action) []report {
 			for _, e := range events[:len(events)-1] {
 				before = append(before, report{d.mouse, e})
 			}
-			// A move is told before the buttons of the same report, whatever their order: a button
-			// is pressed somewhere.
+			// A move comes before the buttons of the same report, whatever their order, since a
+			// button is pressed at a place.
 			mouse = append(events[len(events)-1], mouse...)
 		case input.ButtonDown:
 			mouse = append(mouse, evdev.Event{Type: evdev.Key, Code: buttons[a.Button], Value: 1})
@@ -131,8 +131,8 @@ func slot(finger int) evdev.Event {
 	return evdev.Event{Type: evdev.Abs, Code: evdev.AbsMTSlot, Value: int32(finger)}
 }
 
-// first returns what has changed for those who know one finger: it is the lowest that is down, and
-// stays the same while that is.
+// first returns the changes for readers that know one finger. It is the lowest one that is down,
+// and stays the same while it is.
 func (t *touching) first() (events []evdev.Event) {
 	if !t.changed {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// TestReports: what is given together is one report to each device, and one that nothing is told
-// gets none.
+// TestReports: simultaneous actions are one report to each device. A device without events gets
+// none.
 func TestReports(t *testing.T) {
 	d := &driver{
 		keyboard: &device{name: "keys"}, mouse: &device{name: "mouse"}, touch: &device{name: "touch"},
@@ -142,7 +142,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestAdvice: what is missing is told with what to do.
+// TestAdvice: an error about a missing part has advice.
 func TestAdvice(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

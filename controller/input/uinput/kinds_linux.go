@@ -53,9 +53,9 @@ func mouse(screen hand.Screen, relative bool) kind {
 	return k
 }
 
-// touchscreen speaks the kernel's multi-touch protocol B
-// (Documentation/input/multi-touch-protocol.rst), and tells of its first finger as those do that
-// know one only.
+// touchscreen uses the kernel's multi-touch protocol B
+// (Documentation/input/multi-touch-protocol.rst). It also reports its first finger like devices
+// with one finger.
 func touchscreen(screen hand.Screen) kind {
 	return kind{
 		name: "eideticker touch screen", product: 3,

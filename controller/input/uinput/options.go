@@ -20,8 +20,8 @@ type options struct {
 	Clock         timeline.Clock // nil: the rig's
 }
 
-// Open makes devices as an address says: "uinput:?size=1920x1080&pointer=relative". Path is what
-// stands before the question mark: nothing, or the node of uinput.
+// Open makes the devices of an address: "uinput:?size=1920x1080&pointer=relative". path is the text
+// before the question mark: empty, or the node of uinput.
 func Open(ctx context.Context, path string, params url.Values) (input.Driver, error) {
 	o, err := parse(path, params)
 	if err != nil {

@@ -18,8 +18,8 @@ const patience = 10 * time.Second
 // udevRun is where udev writes down what it knows of devices. It is there where udev runs.
 const udevRun = "/run/udev/data"
 
-// ready waits for a node. Where udev runs, it also waits until udev has looked at the device:
-// before, its rights are not set and no display server is told of it.
+// ready waits for a node. If udev runs, it also waits until udev has processed the device. Before
+// that, its permissions are not set, and display servers do not know it.
 func ready(ctx context.Context, class, node string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it was not there after %v", patience))
 	defer cancel()
@@ -55,7 +55,7 @@ func appear(ctx context.Context, path string) error {
 	}
 	buf := make([]byte, 4096)
 	for {
-		// Looked for after the watch has begun: what comes between the two is seen by one of them.
+		// Checked after the watch has begun: one of the two sees a node that appears in between.
 		if _, err := os.Lstat(path); err == nil {
 			return nil
 		}

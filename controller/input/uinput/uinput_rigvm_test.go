@@ -185,7 +185,7 @@ func TestCutText(t *testing.T) {
 		if err := d.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// A last press says where what came before has ended.
+		// A last press marks the end of the earlier events.
 		end, _ := input.Key("F12").Codes()
 		hosttest.Do(t, d, input.KeyDown{Key: "F12"})
 		for !keyboard.Keys[end.Evdev] {

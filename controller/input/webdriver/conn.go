@@ -42,7 +42,7 @@ type answer struct {
 	Message string          `json:"message"`
 }
 
-// commandError is what a browser says that does not do as it is told.
+// commandError is the error of a browser that rejects a command.
 type commandError struct{ Method, Code, Message string }
 
 func (e *commandError) Error() string {

@@ -94,8 +94,8 @@ func (d *Driver) Do(ctx context.Context, at timeline.Time, actions ...input.Acti
 	if err := timeline.SleepUntil(ctx, at); err != nil {
 		return timeline.Interval{}, err
 	}
-	// A command that fails, or whose answer nobody waited for, may have been done in part: what was
-	// to be held is let go of later.
+	// A command that fails, or whose answer was not awaited, may have been done in part. The keys
+	// that it presses are lifted later.
 	for _, a := range actions {
 		switch a.(type) {
 		case input.KeyDown, input.ButtonDown, input.TouchDown:
@@ -134,7 +134,7 @@ func (d *Driver) Info() input.Info { return Info(d.device) }
 func Info(device string) input.Info {
 	return input.Info{
 		Driver: "webdriver", Device: device, Realism: input.Page,
-		Note: fmt.Sprintf("less realistic than events of the operating system: the browser makes events of what it is told; a wheel's detent is %d pixels", wheelPixels),
+		Note: fmt.Sprintf("less realistic than events of the operating system: the browser makes events of commands; a wheel's detent is %d pixels", wheelPixels),
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *Driver) Close() error {
 	}
 	d.closed = true
 	if errors.Is(err, input.ErrGone) {
-		err = nil // it takes with it what was held
+		err = nil // the held keys end with it
 	}
 	return errors.Join(err, d.conn.close())
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// browser is the other side of a websocket: it keeps what it is told, and answers as a browser
-// does.
+// browser is the other side of a websocket. It records its commands, and answers like a browser.
 type browser struct {
 	mu      sync.Mutex
 	told    []string // commands, "method {params}"
@@ -179,8 +178,8 @@ func TestWhatBrowsersSay(t *testing.T) {
 	}
 }
 
-// TestWhatFailedIsLetGoOf: a command that was refused, or left, may have pressed something, and
-// Close lets go of it.
+// TestWhatFailedIsLetGoOf: a command that was refused or abandoned may have pressed a key. Close
+// lifts it.
 func TestWhatFailedIsLetGoOf(t *testing.T) {
 	for name, leave := range map[string]bool{"refused": false, "left": true} {
 		b := &browser{}
@@ -213,7 +212,7 @@ func TestWhatFailedIsLetGoOf(t *testing.T) {
 	}
 }
 
-// TestBrowserEndsInTheMiddle: what is held went with it.
+// TestBrowserEndsInTheMiddle: held keys ended with it.
 func TestBrowserEndsInTheMiddle(t *testing.T) {
 	b := &browser{}
 	d, err := open(t, b)

@@ -47,8 +47,8 @@ func TestFirefox(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// The browser may begin to load what it was started with only now, and that goes before what it
-	// was told: so it is told again.
+	// The browser may load its start page only now, in place of the command's page. So the command
+	// is repeated.
 	for range 3 {
 		err = d.conn.call(ctx, "browsingContext.navigate",
 			map[string]any{"context": d.page, "url": page, "wait": "complete"}, nil)
@@ -103,11 +103,11 @@ func TestFirefox(t *testing.T) {
 
 var listening = regexp.MustCompile(`WebDriver BiDi listening on (ws://\S+)`)
 
-// firefox starts a browser without a window, which ends with the test with all it has started, and
-// returns its endpoint.
+// firefox starts a browser without a window and returns its endpoint. It ends with the test, with
+// all processes that it started.
 func firefox(t *testing.T, path string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
+	dir, err := os.MkdirTemp("/tmp", "e") // short: it contains sockets
 	if err != nil {
 		t.Fatal(err)
 	}

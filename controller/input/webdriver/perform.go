@@ -163,9 +163,8 @@ func (p *perform) text(text string) error {
 	return nil
 }
 
-// sources returns what was gathered. Two sources act at once; so that what was given in an order
-// happens in it, those that are not fingers wait for each other: the first does all it does, then
-// the next.
+// sources returns the collected sources. Sources act in parallel. To keep the order of actions,
+// sources other than fingers wait for each other: the first does everything, then the next.
 func (p *perform) sources() []*source {
 	done := 0
 	for _, s := range p.order {

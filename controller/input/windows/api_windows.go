@@ -45,7 +45,7 @@ func (a *api) screen() (width, height int, err error) {
 	h, _, _ := a.systemMetrics.Call(1)
 	width, height = int(int32(w)), int(int32(h))
 	if width < 1 || height < 1 {
-		return 0, 0, fmt.Errorf("%w: there is no screen", input.ErrGone)
+		return 0, 0, fmt.Errorf("%w: no screen", input.ErrGone)
 	}
 	return width, height, nil
 }

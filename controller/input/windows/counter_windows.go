@@ -36,8 +36,8 @@ func (c counter) Now() timeline.Time {
 	return timeline.Time(ns)
 }
 
-// sleepUntil returns at t or shortly after it, or when ctx ends. The last stretch, of which timers
-// know nothing, is waited for by looking.
+// sleepUntil returns at t or shortly after it, or when ctx ends. It polls the counter during the
+// last part, which is shorter than timers allow.
 func (c counter) sleepUntil(ctx context.Context, t timeline.Time) error {
 	const slice, looked = 20 * time.Millisecond, 2 * time.Millisecond
 	for ctx.Err() == nil {

@@ -1,30 +1,30 @@
-// Package windows is input on Windows, by the functions that the system has for it: SendInput for
-// keys, text, pointer, buttons and wheel, and InjectTouchInput for fingers. Its agent is a main
-// that runs on the device and is spoken to by package remote.
+// Package windows is input on Windows, by functions of the system: SendInput for keys, text,
+// pointer and wheel, and InjectTouchInput for fingers. Its agent is a main that runs on the device.
+// Package remote connects to it.
 //
-// Place in the flow: encoder makes the structures that the system takes, of actions, and is plain
-// Go that works everywhere; [New] makes a driver of it, on Windows of 64 bits only.
+// encoder makes the system's structures of actions. It is plain Go and works everywhere. [New]
+// makes a driver of it, on 64-bit Windows only.
 //
-// # What is sent
+// # Input
 //
-// Named keys are told by their scan codes, as a keyboard tells them, so the device's layout makes
-// characters of them; a key that is given by its character is pressed where the layout of the
-// options has it, that of the US by default. Text is told by its UTF-16 units, whatever the layout
-// is, and without an input method; a line's end and a tabulator are the keys. Places are pixels of
-// the primary screen. Touches come from a touch screen that the system makes up; it takes a finger
-// away that is not told of for 100 ms, so the driver repeats those that lie still.
+// Named keys are sent by their scan codes, like a keyboard's, so the device's layout makes
+// characters of them. A key given by its character is pressed at its place in the layout of the
+// options (default: US). Text is sent by its UTF-16 units, whatever the layout is, and without an
+// input method. A line's end and a tabulator are the keys. Places are pixels of the primary screen.
+// Touches come from a virtual touch screen of the system. It removes a finger without a report for
+// 100 ms, so the driver repeats still ones.
 //
 // An interval begins before the call and ends after it: the system has queued the input then. The
 // clock is the performance counter.
 //
 // # Limits
 //
-// The agent has to run in the session of the user who is logged in, on the desktop that is shown:
-// not as a service, and it cannot reach the lock screen and the prompts of User Account Control.
-// Windows of programs that run as administrator take its input only if it does too. Buttons are
-// exchanged where the mouse is set up for the left hand. What is encoded is tested everywhere; the
-// calls were compiled and vetted for Windows, but have been tried on no real one yet.
+// The agent has to run in the session of the logged-in user, on the visible desktop. It cannot run
+// as a service. It cannot reach the lock screen and the prompts of User Account Control. Windows of
+// programs that run as administrator take its input only if it does too. Buttons are swapped if the
+// mouse is set up for the left hand. The encoding is tested everywhere. The calls were compiled and
+// vetted for Windows, but not tried on a real one.
 //
-// Sources: Microsoft's reference of winuser.h (INPUT, MOUSEINPUT, KEYBDINPUT, POINTER_TOUCH_INFO,
-// SendInput, InitializeTouchInjection, InjectTouchInput); Keyboard Scan Code Specification, set 1.
+// Sources: Microsoft's reference of winuser.h (INPUT, MOUSEINPUT, KEYBDINPUT; POINTER_TOUCH_INFO,
+// SendInput; InitializeTouchInjection, InjectTouchInput); Keyboard Scan Code Specification, set 1.
 package windows

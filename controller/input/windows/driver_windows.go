@@ -25,7 +25,7 @@ type driver struct {
 	encoder encoder // of the thread
 	orders  chan order
 	ended   chan struct{}
-	noTouch error // why there are no fingers; of the thread
+	noTouch error // why fingers are unsupported; of the thread
 	closed  bool
 }
 
@@ -55,8 +55,8 @@ func New(layout input.Layout) (input.Driver, timeline.Clock, error) {
 	return d, clock, nil
 }
 
-// repeat is how often fingers that lie still are told again: well within the 100 ms after which the
-// system gives them up.
+// repeat is the interval at which still fingers are sent again. It is well within the 100 ms after
+// which the system drops them.
 const repeat = 40 * time.Millisecond
 
 func (d *driver) run() {

@@ -11,13 +11,13 @@ import (
 	"github.com/eideticker/eideticker/controller/input/internal/hand"
 )
 
-// call is what the system is told at once: one of the two.
+// call is the input of one call of the system: one of the two.
 type call struct {
 	Inputs   []inputRecord // by SendInput
 	Contacts []contact     // by InjectTouchInput: all fingers that are down, or were
 }
 
-// encoder makes calls of actions. It is a value: what is tried out on a copy changes nothing.
+// encoder makes calls of actions. It is a value: changes of a copy do not affect it.
 type encoder struct {
 	Width, Height int          // of the primary screen, in pixels
 	Layout        input.Layout // of the device; nil: US
@@ -30,8 +30,8 @@ type finger struct {
 	at   point
 }
 
-// encode returns calls in order, and notes what is held behind them. If there is an error nothing
-// was noted.
+// encode returns calls in order, and records the held state after them. On an error it records
+// nothing.
 func (e *encoder) encode(actions ...input.Action) ([]call, error) {
 	if err := input.Check(actions); err != nil {
 		return nil, err

@@ -2,8 +2,7 @@ package windows
 
 import "github.com/eideticker/eideticker/controller/input"
 
-// scanCode is a key's code in set 1, and what the system calls it where the code does not say
-// enough.
+// scanCode is a key's code in set 1, and the system's name for it if the code is ambiguous.
 type scanCode struct {
 	code     uint16
 	extended bool   // E0 stands before it

@@ -9,8 +9,8 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// TestBrowsersReadTheText: what is typed is what stands in a page of the browsers that are
-// measured, among it more characters that no key types than there are keycodes to spare.
+// TestBrowsersReadTheText: typed text appears in a page of the tested browsers. It has more
+// characters without a key than there are spare keycodes.
 func TestBrowsersReadTheText(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {

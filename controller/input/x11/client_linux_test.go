@@ -221,9 +221,8 @@ func (c *client) row(code byte) []xproto.Keysym {
 	return c.syms[i : i+c.width]
 }
 
-// lookup is the core protocol's rule for which keysym of a key is meant (X Window System Protocol,
-// section 5, "Keyboards"), with the third and fourth level where XKB's servers put them: behind the
-// second group.
+// lookup is the core protocol's rule for the keysym of a key (X Window System Protocol, section 5,
+// "Keyboards"). The third and fourth level are after the second group, as in XKB's servers.
 func (c *client) lookup(code byte, state uint16) uint32 {
 	row := c.row(code)
 	at := func(i int) uint32 {
@@ -278,8 +277,8 @@ func runeOf(sym uint32) rune {
 	return -1
 }
 
-// all returns what has come until now. It asks by a message of the same connection that events come
-// by, so nothing is on its way.
+// all returns the events so far. It sends a request on the same connection as the events, so none
+// is on its way.
 func (c *client) all() []seen {
 	c.t.Helper()
 	if err := c.sync(); err != nil {

@@ -63,9 +63,9 @@ func TestComposingKeys(t *testing.T) {
 	}
 }
 
-// TestBrowsersCompose: dead keys and Compose, pressed as keys, come to be in a page what the
-// browser's own input method makes of them; and text is what was typed while that composes, also
-// right after. Who starts the browser may have chosen another method for himself.
+// TestBrowsersCompose: dead keys and Compose, pressed as keys, give the text that the browser's own
+// input method makes of them. Text that is typed during or right after composing is unchanged. The
+// user who starts the browser may have another input method.
 func TestBrowsersCompose(t *testing.T) {
 	for _, name := range []string{"chromium", "firefox"} {
 		t.Run(name, func(t *testing.T) {

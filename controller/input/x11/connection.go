@@ -48,7 +48,7 @@ func connect(name string) (*connection, error) {
 	roots := xproto.Setup(x).Roots
 	if a.Screen >= len(roots) {
 		c.close()
-		return nil, fmt.Errorf("display %s has %d screens, there is no screen %d", name, len(roots), a.Screen)
+		return nil, fmt.Errorf("display %s has %d screens, no screen %d", name, len(roots), a.Screen)
 	}
 	c.root = roots[a.Screen].Root
 	return c, nil

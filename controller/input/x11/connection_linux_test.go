@@ -36,8 +36,8 @@ func entry(family uint16, fields ...string) []byte {
 	return b
 }
 
-// TestAuthority: a server with access control lets us in by its cookie, by its socket and over the
-// network, and not without.
+// TestAuthority: a server with access control accepts us with its cookie, by its socket and over
+// the network. Without the cookie it does not.
 func TestAuthority(t *testing.T) {
 	startDisplay(t) // there is a server to start
 	host, err := os.Hostname()

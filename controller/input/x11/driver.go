@@ -80,7 +80,7 @@ func open(display string) (*Driver, error) {
 // start does what Open needs a server for.
 func (d *Driver) start() error {
 	if err := xtest.Init(d.Conn); err != nil {
-		return fmt.Errorf("the server has no XTEST extension, by which it is told of keys: %w", err)
+		return fmt.Errorf("the server lacks the XTEST extension, which sends keys: %w", err)
 	}
 	for _, a := range []struct {
 		atom *xproto.Atom
@@ -161,7 +161,7 @@ func (d *Driver) load() error {
 		return err
 	}
 	d.keymap, d.pointer = m, p.Map
-	// Who loads another layout takes back what was lent, too.
+	// A newly loaded layout also drops borrowed keycodes.
 	d.lent = slices.DeleteFunc(d.lent, func(l lent) bool { return !m.means(l) })
 	for _, l := range d.lent {
 		m.lent[l.code] = true
@@ -170,8 +170,8 @@ func (d *Driver) load() error {
 	return nil
 }
 
-// lead is how long before actions are due they are planned for the second time, by what is locked
-// and held then.
+// lead is how long before their time actions are planned again, by the keys that are then locked
+// and held.
 const lead = 5 * time.Millisecond
 
 // Do implements [input.Driver]. Text that needs more keycodes than the display can spare is sent in
@@ -206,8 +206,8 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 	if err != nil {
 		return sent, err
 	}
-	// What fails from here on may have been done in part: what was held is, and what was to be
-	// held. Lent keys of both stay as they are.
+	// Actions that fail from here on may have been done in part. Keys held before or by them count
+	// as held, and their borrowed keycodes stay.
 	d.presses = union(d.presses, p.presses)
 	for _, a := range actions {
 		switch a.(type) {
@@ -242,7 +242,7 @@ func (d *Driver) do(ctx context.Context, at timeline.Time, actions []input.Actio
 // mapping was read again.
 func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 	for {
-		if err := d.sync(); err != nil { // before it answers, the server tells of changes that were made until then
+		if err := d.sync(); err != nil { // before it answers, the server reports earlier changes
 			return nil, err
 		}
 		if d.poll(); d.stale {
@@ -271,8 +271,8 @@ func (d *Driver) prepare(actions []input.Action) (*planner, error) {
 	}
 }
 
-// maxStrokes bounds what is written at once: a socket takes it whole, and the library's list of
-// requests that wait for an answer holds a thousand.
+// maxStrokes bounds one write. A socket takes it whole, and the library's list of pending requests
+// has room for a thousand.
 const maxStrokes = 256
 
 // send has the server make events, and returns when it has.

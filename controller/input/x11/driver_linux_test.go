@@ -17,7 +17,7 @@ func do(t testing.TB, d *Driver, actions ...input.Action) {
 
 const ascii = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 
-// sample is text of many kinds: combining marks, Greek, Cyrillic, Japanese, outside the first
+// sample is text of many kinds: combining marks, several scripts, and characters outside the first
 // plane.
 const sample = "Grüße, ça va? naïve €5 e\u0301 αβγ Ωμέγα Привет 日本語 한국어 ไทย עברית العربية 😀🇩🇪👩‍💻 𝄞 ½ “x”—…\u00a0\uFFFD"
 

@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// editor is a page that says what was typed into it, when F2 is pressed.
+// editor is a page that reports its typed text when F2 is pressed.
 const editor = `<!doctype html><meta charset=utf-8><title>editor</title><style>textarea { position: fixed; inset: 0; width: 100%; height: 100% }</style>
 <textarea spellcheck=false autocomplete=off></textarea><script>
 const area = document.querySelector("textarea"), tell = (what, body) => fetch("/" + what, {method: "POST", body});
@@ -45,7 +45,7 @@ func edit(t *testing.T, browser string) *editing {
 	if testing.Short() {
 		t.Skip("browsers take long to start; all that is ours ran in them without -short")
 	}
-	tmp, err := os.MkdirTemp("/tmp", "e") // short: sockets lie in it
+	tmp, err := os.MkdirTemp("/tmp", "e") // short: it contains sockets
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func edit(t *testing.T, browser string) *editing {
 	return e
 }
 
-// await returns what the page tells of something.
+// await returns the page's report of a kind.
 func (e *editing) await(what string) string {
 	e.t.Helper()
 	for {

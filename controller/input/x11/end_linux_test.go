@@ -186,7 +186,7 @@ func TestDisplayEnds(t *testing.T) {
 	}
 }
 
-// TestOneDriver: the second one is told, and can have the display after the first.
+// TestOneDriver: the second one gets an error, and can have the display after the first.
 func TestOneDriver(t *testing.T) {
 	display := startDisplay(t).Name()
 	d := openDriver(t, display)

@@ -162,7 +162,7 @@ type hold struct {
 	group     bool
 }
 
-// prepare works out what is asked again and again.
+// prepare computes the values for frequent lookups.
 func (m *keymap) prepare() {
 	m.indexes, m.labels, m.groups = map[mode]index{}, map[byte]string{}, 1
 	for name, code := range m.names {
@@ -196,7 +196,7 @@ type mode struct {
 	group     int
 }
 
-// place is a key, and what has to be held besides.
+// place is a key, and the keys that must be held with it.
 type place struct {
 	code byte
 	hold []byte
@@ -216,9 +216,9 @@ func (m *keymap) find(sym uint32, now mode) (place, bool) {
 	return p, ok
 }
 
-// index looks through the keys that people type with first, since there are others, such as one for
-// a bracket, which keyboards have not; and so is that for < which US keyboards lack. Among these,
-// what needs the fewest keys held wins.
+// index looks through the usual typing keys first. Others, such as one for a bracket, are not on
+// keyboards. The key for < is missing on US keyboards too. Of these, the one that needs the fewest
+// held keys wins.
 func (m *keymap) index(now mode) index {
 	ix := index{}
 	for _, usual := range []bool{true, false} {

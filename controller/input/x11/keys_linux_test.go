@@ -177,7 +177,7 @@ func TestInstalledLayouts(t *testing.T) {
 	}
 }
 
-// TestHeldAndLocked: text stays as it is whatever is locked; what is held applies to keys.
+// TestHeldAndLocked: locks do not change text. Held keys apply to keys.
 func TestHeldAndLocked(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)
@@ -257,8 +257,8 @@ func TestManyCharacters(t *testing.T) {
 	}
 }
 
-// TestSecondGroup: a keyboard with two layouts types with the one that is switched to, and reaches
-// the other one by holding Mode_switch.
+// TestSecondGroup: a keyboard with two layouts types with the active one, and reaches the other one
+// by holding Mode_switch.
 func TestSecondGroup(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)

@@ -16,7 +16,7 @@ const (
 	symLevel5     = 0xfe11
 )
 
-// symUnicode is what a keysym of a character has besides its number, if it is none of the old ones
+// symUnicode is added to a character's number to make its keysym, unless it has one of the old ones
 // (X Window System Protocol, appendix A).
 const symUnicode = 0x0100_0000
 
@@ -92,8 +92,8 @@ func oldSyms() map[rune]uint32 {
 	return m
 }
 
-// symOf returns the keysym of a character that has no old one, or 0 for control characters, which
-// are none that a key types but for the ends of lines and tabs.
+// symOf returns the keysym of a character without an old one. It returns 0 for control characters,
+// except the ends of lines and tabs, which keys type.
 func symOf(r rune) uint32 {
 	switch {
 	case r == '\n' || r == '\r':

@@ -86,8 +86,8 @@ func (d *Driver) lend(syms []uint32) error {
 		changed[i].sym = missing[i]
 	}
 	d.lent = append(d.lent, changed...)
-	// The note comes first: after a crash in between, a key that is noted and does not mean what
-	// the note says is left alone.
+	// The note comes first. After a crash in between, a noted key without the noted meaning is left
+	// alone.
 	if err := d.note(); err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func (d *Driver) lend(syms []uint32) error {
 	return errors.Join(d.spread(), d.refresh())
 }
 
-// reclaim takes keycodes back from the keysyms that were not pressed for the longest time, once the
-// window that they were pressed for has looked them up.
+// reclaim returns keycodes of the least recently pressed keysyms, once the window that they were
+// pressed for has looked them up.
 func (d *Driver) reclaim(n int, keep []uint32) ([]lent, error) {
 	if err := d.settle(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (d *Driver) reclaim(n int, keep []uint32) ([]lent, error) {
 }
 
 // change writes keycodes, in order, to the server's mapping, neighbours together. A key means the
-// same with Shift and without: the server would make up a capital letter.
+// same with and without Shift, since the server would invent a capital letter.
 func (d *Driver) change(all []lent) error {
 	return d.ask(func() error {
 		var sent []xproto.ChangeKeyboardMappingCookie

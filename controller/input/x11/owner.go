@@ -11,9 +11,9 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// mark is the name of the selection that the one driver of a display owns, and of the property on
-// the root window that says what it has lent: keycodes and keysyms by turns. Selections end with
-// their owner; the property stays, and so tells of one that was cut off.
+// mark is the name of the selection that the one driver of a display owns. The property of that
+// name on the root window lists its borrowed keycodes and keysyms alternately. Selections end with
+// their owner. The property stays, and so reveals a driver that was cut off.
 const mark = "EIDETICKER_INPUT"
 
 // handover is how long a driver is waited for that may be ending.
@@ -78,8 +78,8 @@ func (d *Driver) recover() error {
 	return d.empty(left)
 }
 
-// liftAll lets go of every key and button that is down. It cannot be told which of them XTEST
-// pressed, so one that a person holds at this moment is let go of too.
+// liftAll lifts every key and button that is down. It cannot know which of them XTEST pressed. So
+// it also lifts one that a person holds at this moment.
 func (d *Driver) liftAll() error {
 	down, err := get(d.connection, xproto.QueryKeymap(d.Conn).Reply)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *Driver) liftAll() error {
 	return err
 }
 
-// note writes down what is lent, and that a driver is at work.
+// note records the borrowed keycodes, and that a driver is at work.
 func (d *Driver) note() error {
 	var b []byte
 	for _, l := range d.lent {
@@ -138,7 +138,7 @@ func (d *Driver) adopt() error {
 	return nil
 }
 
-// impervious has the server serve us also while a client, such as a window manager that moves a
+// impervious lets the server serve us even while a client, such as a window manager that moves a
 // window, holds up all others.
 func (d *Driver) impervious() error {
 	for _, c := range []*connection{d.connection, d.xkb.connection} {

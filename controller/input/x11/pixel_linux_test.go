@@ -19,8 +19,8 @@ import (
 	"github.com/eideticker/eideticker/ringbuf"
 )
 
-// painter is a client that paints as soon as it has read a key, each time in the other of two
-// colours, and a connection that looks at what it paints.
+// painter is a client that paints as soon as it has read a key, alternating between two colours. A
+// second connection reads its painting.
 type painter struct {
 	*client
 	look   *connection
@@ -138,8 +138,8 @@ func capturing(t testing.TB, display string, fps int) *looker {
 	return l
 }
 
-// until returns when the first frame was taken that has a colour, and how many were begun behind a
-// time until then.
+// until returns when the first frame with a colour was taken. It also returns how many frames were
+// begun after since until then.
 func (l *looker) until(colour uint32, since timeline.Time) (at timeline.Time, frames int) {
 	l.t.Helper()
 	for {
@@ -162,8 +162,8 @@ func (l *looker) until(colour uint32, since timeline.Time) (at timeline.Time, fr
 	}
 }
 
-// captureRate is the most frames a second, of those that displays have and halves of them, whose
-// interval is several times as long as what has to happen in one.
+// captureRate returns the highest usual display rate, or half of one, whose interval is several
+// times took.
 func captureRate(took time.Duration) int {
 	const times = 8
 	fps := 60
@@ -173,10 +173,10 @@ func captureRate(took time.Duration) int {
 	return fps
 }
 
-// TestPixel: half of the keys that a driver presses are on the screen of a client that paints at
-// once within one interval of a capture of that screen. It is one of 60 Hz, unless the machine is
-// so busy that a bare request takes an eighth of that: then the capture is slower by as much, as it
-// would be held up, too.
+// TestPixel: half of the pressed keys are on the screen of a client that paints at once within one
+// interval of a capture of that screen. The capture has 60 Hz, unless a bare request takes an
+// eighth of that on a busy machine. Then the capture is slower by as much, as it would be held up,
+// too.
 func TestPixel(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, p := openDriver(t, display), startPainter(t, display)
@@ -210,8 +210,8 @@ func TestPixel(t *testing.T) {
 	}
 }
 
-// BenchmarkPixel measures from the interval's middle to the change on the screen, which is read as
-// fast as the server gives it: a pixel's time is known to one reading of it.
+// BenchmarkPixel measures from the interval's middle to the change on the screen. The screen is
+// read as fast as the server allows, so a pixel's time is known to one reading.
 func BenchmarkPixel(b *testing.B) {
 	display := startDisplay(b).Name()
 	d, p := openDriver(b, display), startPainter(b, display)

@@ -34,9 +34,10 @@ var places = map[input.Key]string{
 	"MetaRight": "RWIN",
 }
 
-// named returns the keycode of a named key, or 0. One that types is its place. Another one is the
-// key at its place if that means it, or else one that does, since people have Escape and CapsLock
-// changed about, or else the place: on most keyboards AltRight means something of its own.
+// named returns the keycode of a named key, or 0. A key that types is its place. Another one is
+// found in this order: the key at its place if it has that meaning, another key with that meaning,
+// the place. People swap Escape and CapsLock, and on most keyboards AltRight has a meaning of its
+// own.
 func (m *keymap) named(k input.Key) byte {
 	codes, _ := k.Codes()
 	place := m.names[places[k]]

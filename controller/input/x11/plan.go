@@ -41,7 +41,7 @@ type press struct {
 	hold []byte
 }
 
-// union returns what is held in one or the other.
+// union returns the keys that are held in one or the other.
 func union(a, b []press) []press {
 	all := slices.Clone(a)
 	for _, h := range b {
@@ -52,7 +52,7 @@ func union(a, b []press) []press {
 	return all
 }
 
-// planner turns actions into strokes. It changes nothing but its own copy of what is held.
+// planner turns actions into strokes. It changes only its own copy of the held state.
 type planner struct {
 	*keymap
 	state
@@ -146,7 +146,7 @@ func (p *planner) holding(all bool) (set byte) {
 	return set
 }
 
-// now returns what is in effect.
+// now returns the modifiers in effect.
 func (p *planner) now(all bool) mode {
 	m := mode{p.held | p.latched | p.locked | p.holding(all), p.group}
 	for _, h := range p.presses {
@@ -232,9 +232,9 @@ func (p *planner) keyDown(k input.Key) error {
 	return nil
 }
 
-// place returns what is to be held for a key. A character is pressed so that it is typed now, and
-// so is a dead key; but once something is held, such as Control, the key is meant, as it would be
-// without what is locked.
+// place returns the keys to hold for a key. A character is pressed so that it is typed now, and so
+// is a dead key. While another key such as Control is held, the key itself is meant, without regard
+// to locks.
 func (p *planner) place(k input.Key) (press, error) {
 	if codes, named := k.Codes(); named {
 		if code := p.named(k); code != 0 {
@@ -261,8 +261,8 @@ func (p *planner) place(k input.Key) (press, error) {
 	return press{key: k, sym: sym}, p.borrow(sym)
 }
 
-// seek finds how a key is pressed that is known by what it means, or else the keysym that a key
-// must be lent to; 0 if it is none.
+// seek finds the strokes for a key with a meaning, or else the keysym that a key must borrow. sym
+// is 0 if it is not a meaning.
 func (p *planner) seek(k input.Key, now mode) (at place, sym uint32, ok bool) {
 	if sym, ok = k.Composing(); ok {
 		at, ok = p.find(sym, now)
@@ -300,8 +300,8 @@ func (p *planner) users(code byte, sym uint32) (n int) {
 	return n
 }
 
-// button does something with the button that comes to windows as the one with a number, whichever
-// that is on the mouse: left-handed people exchange them.
+// button acts on the button that windows see under a number, whichever it is on the mouse:
+// left-handed people swap them.
 func (p *planner) button(kind, number byte) error {
 	i := slices.Index(p.pointer, number)
 	if i < 0 {

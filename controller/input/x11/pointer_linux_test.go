@@ -122,7 +122,7 @@ func TestScreenChangesItsSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range int(le.Uint16(res[16:])) { // what is shown must fit: SetCrtcConfig, of nothing
+	for i := range int(le.Uint16(res[16:])) { // the screen must fit: SetCrtcConfig, of nothing
 		if _, err := c.raw(request(21, le.Uint32(res[32+4*i:]), 0, le.Uint32(res[12:]), 0, 0, 1)); err != nil {
 			t.Fatal(err)
 		}

@@ -41,10 +41,9 @@ func (d *Driver) settle() error {
 	return timeline.SleepUntil(context.Background(), timeline.Monotonic().Now().Add(grace))
 }
 
-// spread returns when the window that has the keyboard has read that keys have other meanings now.
-// For what comes on one connection the server sees to that, but browsers look up what a key means
-// where a toolkit keeps it, which is told on a connection of its own. A window that answers no
-// pings is taken to have one connection.
+// spread returns when the window with the keyboard has read that keys have new meanings. On one
+// connection the server ensures the order. But browsers look up a key's meaning in a toolkit with a
+// connection of its own. A window that answers no pings is assumed to have one connection.
 func (d *Driver) spread() error {
 	w, err := d.listener()
 	if err == nil && w != xproto.WindowNone {
@@ -101,8 +100,7 @@ func (d *Driver) ping(w xproto.Window, limit time.Duration) (answered bool, err 
 
 // hear waits for an event, for a while.
 func (d *Driver) hear(limit time.Duration, wanted func(xgb.Event) bool) (heard bool, err error) {
-	// When the time is over we write to ourselves, so that what is read next is in any case
-	// something.
+	// After the timeout we send a message to ourselves, so that the next read returns.
 	d.waits++
 	token := d.waits
 	enough := xproto.ClientMessageEvent{Format: 32, Window: d.window, Type: d.atoms.mark,

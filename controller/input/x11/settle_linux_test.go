@@ -77,8 +77,8 @@ func TestWindowCloses(t *testing.T) {
 	}
 }
 
-// TestWindowHearsFirst: a key that is lent a meaning is pressed after the window has said that it
-// has read what came with the change, for what looks keys up may hear of it elsewhere.
+// TestWindowHearsFirst: a borrowed key is pressed after the window has confirmed the change. Its
+// toolkit may get the change on another connection.
 func TestWindowHearsFirst(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)

@@ -19,10 +19,10 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// TestTimes: a client reads each event after the interval's beginning, and mostly no later after
-// its end than an answer of the server takes: the two come from the server at once. Most intervals
-// are no longer than it takes a client to do the same and wait for it. What a busy machine adds
-// lies in all of them.
+// TestTimes: a client reads each event after the interval's beginning. It mostly reads it at most a
+// server's answer time after the end, since the server sends both at once. Most intervals are at
+// most as long as a client needs for the same action and its answer. The delays of a busy machine
+// are in all of them.
 func TestTimes(t *testing.T) {
 	display := startDisplay(t).Name()
 	d, c := openDriver(t, display), startClient(t, display, true, false)

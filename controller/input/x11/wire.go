@@ -8,8 +8,8 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// wire is the socket of a display. While it is corked what is written waits, so that actions which
-// belong together leave as one.
+// wire is the socket of a display. While it is corked, written data waits, so that simultaneous
+// actions leave as one.
 type wire struct {
 	net.Conn
 	read atomic.Int64 // when something was read last
@@ -29,8 +29,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// Read notes when it returned. The library's goroutine reads at once; who waits for what was read
-// may have to wait for a processor too.
+// Read records when it returned. The library's goroutine reads at once. A goroutine that waits for
+// the data may also have to wait for a processor.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	w.read.Store(int64(timeline.Monotonic().Now()))
@@ -43,7 +43,7 @@ func (w *wire) cork() {
 	w.corked = true
 }
 
-// flush writes what has waited, and returns when it began to.
+// flush writes the waiting data, and returns when it began to.
 func (w *wire) flush() (timeline.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,8 +22,8 @@ const (
 	nameKeys, nameAliases                       = 1 << 9, 1 << 10                // kinds of names
 )
 
-// xkb is the extension. It has a connection of its own: clients that use it are told of changes by
-// its own events only, which the library cannot read.
+// xkb is the extension. It has a connection of its own: clients that use it get changes by its own
+// events only, which the library cannot read.
 type xkb struct {
 	*connection
 	opcode byte
@@ -61,7 +61,7 @@ func (x *xkb) request(minor byte, body ...byte) ([]byte, error) {
 	return x.raw(b)
 }
 
-// state is what is held and locked.
+// state has the held and locked keys.
 type state struct {
 	held, latched, locked byte // modifiers
 	group                 int  // the one that is locked

@@ -1,9 +1,8 @@
-// Package strict reads YAML that people write so that nothing passes that is not understood: what
-// is wrong is an [Error] that says the file, the line, the column, and what was perhaps meant.
+// Package strict reads YAML that people write, and rejects everything that it does not understand.
+// An [Error] has the file, the line, the column and a similar word.
 //
-// Place in the flow: below the packages whose files people write, tests and devices. It knows YAML
-// and no more: what keys there are, and what their values mean, those packages say. Sizes, depths
-// and what aliases stand for are bounded, and the parser's own failures are errors of the file.
+// It is below the packages for tests and devices, which define keys and values. It bounds sizes,
+// depths and the expansion of aliases. The parser's own failures are errors of the file.
 package strict
 
 import "github.com/goccy/go-yaml/ast"

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Error is what is wrong with a file, and where.
+// Error is an error in a file, with its place.
 type Error struct {
 	File         string
 	Line, Column int    // from 1; the column counts characters. 0: the file as a whole
-	Problem      string // with what was perhaps meant
+	Problem      string // with a similar word
 }
 
 func (e *Error) Error() string {
@@ -58,8 +58,8 @@ func Nearest(word string, there []string) (near string) {
 	return near
 }
 
-// distance is Damerau's, with neighbours swapped at most once (optimal string alignment): letters
-// put in, left out, taken for others, or swapped.
+// distance is Damerau's, with neighbours swapped at most once (optimal string alignment). It counts
+// inserted, missing, replaced and swapped letters.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	var before []int

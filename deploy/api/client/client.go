@@ -132,6 +132,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader, he
 	if told := toldIn(res); told != nil {
 		return nil, &StatusError{Status: res.StatusCode, What: told.Message, told: told}
 	}
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxSentence)) // what came of it is said
+	// the read error is part of the sentence
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxSentence))
 	return nil, c.status(res, text)
 }

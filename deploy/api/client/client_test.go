@@ -104,7 +104,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Who asks may take long over what came, and the rig over a run that it is sent.
+// A client may take long to read an answer, and the rig may take long over a pushed run.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connected(t, "http://rig-3", func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Who asks in the wrong way is told what is right.
+// A wrong request gets an error with the right form.
 func TestHints(t *testing.T) {
 	rig := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(rig.Close)

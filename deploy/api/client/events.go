@@ -24,10 +24,10 @@ const (
 	quiet      = 75 * time.Second // a rig pings more often
 )
 
-// Events tells each event after number from, nil for those from now on, until tell returns an
-// error, ctx ends, or the rig refuses. A connection that breaks is made again for as long as
-// patience lets it, and goes on where it stopped. With kinds, only those are told. Missed is called
-// where events are gone; if it is nil, that ends it with ErrMissed.
+// Events calls tell for each event after number from; nil means from now on. It ends when tell
+// returns an error, ctx ends, or the rig refuses. A broken connection is made again within
+// patience, and continues where it stopped. With kinds, only those events are reported. missed is
+// called if events are gone. If it is nil, Events then ends with ErrMissed.
 func (c *Client) Events(ctx context.Context, from *uint64, kinds []string, patience time.Duration, missed func() error,
 	tell func(api.Event) error) error {
 	s := &stream{client: c, from: from, kinds: kinds, missed: missed, tell: tell}
@@ -61,7 +61,7 @@ func (c *Client) Events(ctx context.Context, from *uint64, kinds []string, patie
 	}
 }
 
-// toldError is what the one who is told has returned.
+// toldError is an error that tell returned.
 type toldError struct{ error }
 
 // stream is events over one connection after the other.
@@ -82,7 +82,7 @@ func (s *stream) connect(ctx context.Context) (heard bool, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer func() {
 		stop()
-		_ = conn.Close() // what was to be heard has been
+		_ = conn.Close() // no further events are wanted
 	}()
 	if err := s.subscribe(conn); err != nil {
 		return false, err

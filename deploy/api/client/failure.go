@@ -24,7 +24,8 @@ func (c *Client) unreached(err error) error {
 	return fmt.Errorf("talk to the rig at %s: %w", c.base.Host, err)
 }
 
-// status is what an answer says that was not wanted. A page of somebody in between is no sentence.
+// status returns the error of an unexpected answer. It ignores the text of a page from a proxy in
+// between.
 func (c *Client) status(res *http.Response, text []byte) error {
 	e := &StatusError{Status: res.StatusCode}
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
@@ -33,7 +34,7 @@ func (c *Client) status(res *http.Response, text []byte) error {
 		e.What = sentence(text)
 	case res.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" &&
 		strings.Contains(string(text), "HTTPS server"):
-		// what came was written before anything was asked
+		// the data came before the request was read
 		e.What = "connections are encrypted, and its address is https://" + c.base.Host
 	}
 	return e

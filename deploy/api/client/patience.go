@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// patiently sends a request, and gives up when the rig says nothing for too long: before it
-// answers, or in the middle of the answer. A request with a run in it is left alone, since the rig
-// looks at all of that before it answers.
+// patiently sends a request, and gives up when the rig is silent for too long: before it answers,
+// or in the middle of the answer. A request with a run in it has no limit, since the rig reads all
+// of it before it answers.
 func (c *Client) patiently(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Expect") != "" {
 		return c.http.Do(r)
@@ -47,7 +47,7 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	b.watch.Reset(silence)
 	n, err := b.ReadCloser.Read(p)
-	b.watch.Stop() // nobody waits: whoever reads may take long over what came
+	b.watch.Stop() // reading stopped: the caller may take long over the data
 	if err != nil && err != io.EOF {
 		err = silenced(b.context, b.outer, err)
 	}

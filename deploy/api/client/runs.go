@@ -10,8 +10,8 @@ import (
 	"github.com/eideticker/eideticker/deploy/api"
 )
 
-// Push has the rig take over a run or a set that is a zip file, and returns its ID there, and
-// whether the rig had it already. What the rig refuses at once is not sent.
+// Push sends a zip file of a run or a set to the rig. It returns its ID there, and whether the rig
+// had it already. A file that the rig rejects at once is not sent.
 func (c *Client) Push(ctx context.Context, zip io.Reader) (id string, known bool, err error) {
 	header := http.Header{"Content-Type": {"application/zip"}, "Expect": {"100-continue"}}
 	res, err := c.do(ctx, http.MethodPost, "/api/v1/runs", zip, header, http.StatusCreated, http.StatusOK)

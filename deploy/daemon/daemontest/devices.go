@@ -18,9 +18,9 @@ import (
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
-// Sources of scenes. Brief is a run of some seconds, in which green, content and red stand for two
-// each or more, so that a machine that stands still for one and a half misses none of them; endless
-// shows something for as long as it is recorded; Stuck never turns red.
+// Sources of scenes. Brief is a run of some seconds. It shows green, content and red for at least
+// two seconds each, so a machine that stalls for one and a half misses none of them. Endless shows
+// content for as long as it is recorded. Stuck never turns red.
 const (
 	Brief   = "synth:page?size=96x64&fps=12&frames=24&markers=1&pace=realtime"
 	endless = "synth:strip?size=160x90&fps=60&pace=realtime"
@@ -132,8 +132,7 @@ func (d Devices) Descriptions() (all []device.Description) {
 	return all
 }
 
-// testSuite has a test that plays a scene, and one of the same that has opinions of its own of what
-// counts.
+// testSuite has a test that plays a scene, and one of the same scene with its own limits.
 func testSuite() []suite.Source {
 	return []suite.Source{suite.Standard(), {Name: "scenes", FS: fstest.MapFS{
 		"scene.yaml": {Data: []byte(

@@ -31,15 +31,15 @@ type server struct {
 	puts    map[uint32]chan []byte // used by serve alone; closed after the last byte
 }
 
-// agent loads the base modules, opens the port, greets the host, and serves it. It returns when it
-// cannot go on.
+// agent loads the base modules, opens the port, greets the host and serves it. It returns when it
+// cannot continue.
 func agent() error {
 	b, err := readBoot()
 	if err != nil {
 		return err
 	}
 	for _, path := range b.Modules {
-		// A driver for hardware that is not here is no harm, nor is one that is there already.
+		// A driver for missing hardware is harmless, and so is one that is loaded already.
 		if err := load(path, ""); err != nil && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EEXIST) {
 			return err
 		}
@@ -83,8 +83,8 @@ func awaitPort(class, dev string, limit time.Duration) (*os.File, error) {
 	}
 }
 
-// openPort finds the port by its name: there is no udev here that would make a link. The file
-// blocks, so that reads and writes need nothing of the driver but that.
+// openPort finds the port by its name, since the guest has no udev to make a link. The file blocks,
+// so that reads and writes need only that from the driver.
 func openPort(class, folder string) (*os.File, error) {
 	names, err := filepath.Glob(filepath.Join(class, "*/name"))
 	if err != nil {
@@ -102,7 +102,7 @@ func openPort(class, folder string) (*os.File, error) {
 		}
 		return os.NewFile(uintptr(fd), dev), nil
 	}
-	return nil, fmt.Errorf("there is no virtio-serial port %q", wire.PortName)
+	return nil, fmt.Errorf("virtio-serial port %q not found", wire.PortName)
 }
 
 func (s *server) serve(r io.Reader) error {
@@ -129,7 +129,7 @@ func (s *server) serve(r io.Reader) error {
 	}
 }
 
-// begin starts a call. What may take long does so in a goroutine that ends with a Done.
+// begin starts a call. A call that may take long runs in a goroutine that ends with a Done.
 func (s *server) begin(id uint32, c wire.Call) {
 	switch c.Op {
 	case wire.Run:
@@ -168,7 +168,7 @@ func (s *server) receive(frame wire.Frame) {
 	}
 }
 
-// put writes a file. It is no new file under another name first: files of sysfs are written too.
+// put writes a file. It writes in place, since files of sysfs are written too.
 func (s *server) put(id uint32, c wire.Call, chunks <-chan []byte) error {
 	f, err := create(c.Path, os.FileMode(c.Mode))
 	if err == nil {

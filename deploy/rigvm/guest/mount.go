@@ -61,7 +61,7 @@ func powerOff() error {
 	unix.Sync()
 	err := unix.Unmount("/disk", 0)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
-		// A program still has a file open there: what was written is safe all the same.
+		// A program still has a file open there. The written data is safe all the same.
 		if err := unix.Mount("", "/disk", "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 			unix.Sync()
 		}

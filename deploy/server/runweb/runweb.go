@@ -1,8 +1,7 @@
-// Package runweb serves the files of a run folder to browsers, for whoever has decided that they
-// may have them.
+// Package runweb serves the files of a run folder to browsers. The caller decides about permission.
 //
-// A folder may come from anywhere: nothing in it is run, nothing outside it is reached, nothing is
-// listed, and nothing hidden is told.
+// A folder may come from anywhere. Its files never run. Paths outside it, listings and hidden files
+// are refused.
 package runweb
 
 import (
@@ -16,8 +15,8 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Headers keep what is served from other pages, and from being taken for something else. They stand
-// in every answer, errors too.
+// Headers protects served files from other pages, and from being read as another type. Every answer
+// has them, errors too.
 func Headers(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -52,8 +51,8 @@ func File(w http.ResponseWriter, r *http.Request, root *os.Root, name string) {
 	http.ServeContent(w, r, name, st.ModTime(), f)
 }
 
-// Hidden reports whether a path is none of a file that is shown: not a clean one below the folder,
-// with a part that begins with a point, or that of the secrets of TLS.
+// Hidden reports whether a path is not a visible file. Paths must be clean and below the folder.
+// Parts that begin with a point, and the file of TLS secrets, are hidden.
 func Hidden(name string) bool {
 	return !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") ||
 		strings.Contains(name, `\`) || strings.EqualFold(path.Base(name), session.KeyLogFile)

@@ -24,8 +24,8 @@ func skipped(name string) bool {
 // pinnedFile is what a rig puts into the folder of a run that it is to keep.
 const pinnedFile = "pinned"
 
-// Pack writes the files of a folder, links apart, in the order of their names. Progress is told of
-// bytes that were read; nil is nobody.
+// Pack writes the files of a folder, without links, in the order of their names. progress, if not
+// nil, gets the number of bytes read.
 func Pack(ctx context.Context, from *os.Root, to io.Writer, progress func(bytes int64)) error {
 	z := zip.NewWriter(to)
 	err := fs.WalkDir(from.FS(), ".", func(name string, e fs.DirEntry, err error) error {

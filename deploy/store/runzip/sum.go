@@ -17,11 +17,11 @@ import (
 	"github.com/eideticker/eideticker/controller/session"
 )
 
-// Sum tells folders apart by what their runs are: where each lies in the folder, what its run.json
-// and its results.json say, and which recording it has, by the identity that its writer has given
-// it, its size and its end, which has checksums of the rest. What is drawn of these does not count,
-// nor do pins and verdicts, which are of one rig. So a run that was measured anew is another one.
-// Content is what Inspect or Verify has found.
+// Sum identifies the runs of a folder. It covers each run's place in the folder, its run.json and
+// its results.json. It also covers its recording: the writer's identity, the size, and the end,
+// which has checksums of the rest. Drawn files do not count, nor do pins and verdicts, which belong
+// to one rig. So a run that was measured again is another one. c is the result of Inspect or
+// Verify.
 func Sum(dir string, c *Content) (string, error) {
 	all := sha256.New()
 	for _, run := range slices.Sorted(slices.Values(c.Runs)) {
@@ -39,7 +39,7 @@ func Sum(dir string, c *Content) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// openFile opens what is a file: to open a pipe is to wait for who writes into it.
+// openFile opens regular files only: opening a pipe would wait for its writer.
 func openFile(path string) (*os.File, error) {
 	st, err := os.Lstat(path)
 	if err != nil {

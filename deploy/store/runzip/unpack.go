@@ -17,12 +17,12 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what is taken out of a zip file.
+// Limits bound the content of a zip file.
 type Limits struct {
 	Bytes int64 // of all files together
 }
 
-// MaxBytes is how much a zip file, and what is in it, may have where nothing else is said.
+// MaxBytes is the default limit of a zip file and of its content.
 const MaxBytes = 64 << 30
 
 // What else a zip file may have: an order of magnitude more than a set of runs has.
@@ -38,7 +38,7 @@ const (
 	ratioAt  = 64 << 20 // bytes from which on that is looked at
 )
 
-// ErrRefused is wrapped by what is said of a zip file whose content is not wanted.
+// ErrRefused is wrapped by errors about a zip file with unwanted content.
 var ErrRefused = errors.New("the zip file is refused")
 
 // ErrTooLarge is wrapped, beside ErrRefused, where there is more than the limits allow.
@@ -158,8 +158,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// Unpack writes all files into a folder. Progress is told of bytes that were written; nil is
-// nobody.
+// Unpack writes all files into a folder. progress, if not nil, gets the number of bytes written.
 func (r *Reader) Unpack(ctx context.Context, into *os.Root, progress func(bytes int64)) error {
 	for _, f := range r.files {
 		if err := unpack(ctx, f, into, progress); err != nil {
@@ -191,8 +190,8 @@ func unpack(ctx context.Context, f *zip.File, into *os.Root, progress func(int64
 	return errors.Join(err, out.Close())
 }
 
-// fill writes what is read, which must be as much as was claimed: package zip looks at that too,
-// but only at the end.
+// fill writes the data, which must have the stated size. Package zip checks that too, but only at
+// the end.
 func fill(out io.Writer, from io.Reader, size int64) error {
 	w := bufio.NewWriterSize(out, 1<<20)
 	var writing error

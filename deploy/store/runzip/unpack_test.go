@@ -80,7 +80,7 @@ func files(t testing.TB, dir string) (names []string, bytes int64) {
 	return names, bytes
 }
 
-// TestPackAndUnpack: what is packed comes out as it was, without what is hidden, links and pins.
+// TestPackAndUnpack: unpacked files equal the packed ones, without hidden files, links and pins.
 func TestPackAndUnpack(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	want := map[string]string{"run.json": "{}", "pictures/heat map.png": strings.Repeat("png", 1000), "log.txt": "",
@@ -244,8 +244,7 @@ func TestTableIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzUnpack: whatever a zip file holds, what is written lies in the folder and has no more bytes
-// than are allowed.
+// FuzzUnpack: for any zip file, the written files are in the folder and within the allowed size.
 func FuzzUnpack(f *testing.F) {
 	f.Add(packed(f, entry{name: "run.json", content: "{}"}))
 	f.Add(packed(f, entry{name: "../up", content: "x"}))

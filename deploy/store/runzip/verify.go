@@ -36,10 +36,10 @@ func IsRun(entries []fs.DirEntry) bool {
 	})
 }
 
-// Verify reads all that is in the folder of a run or a set: run.json, results, and every frame of
-// every recording. A recording with frames of more pixels is refused before one is read, as each
-// that is read is in memory as a whole, however little it takes in the file. Progress is told of
-// frames of one recording; nil is nobody.
+// Verify reads all files in the folder of a run or a set: run.json, results, and every frame of
+// every recording. A recording with frames of more than pixels is rejected before one is read. Each
+// frame is in memory as a whole, however small it is in the file. progress, if not nil, gets the
+// frames of one recording.
 func Verify(ctx context.Context, dir string, pixels int, progress func(run string, done, total int)) (*Content, error) {
 	if progress == nil {
 		progress = func(string, int, int) {}
@@ -159,9 +159,9 @@ func (c *Content) recording(ctx context.Context, path string, progress func(done
 	return c.closed(path)
 }
 
-// large refuses a recording whose frames have more pixels than are taken, or more bytes than such
-// frames have, or whose events and metadata are too large. What cannot be opened is told by who
-// reads it.
+// large rejects a recording if its frames have more pixels than allowed, or more bytes than such
+// frames. It also rejects events and metadata that are too large. A file that cannot be opened is
+// left to its reader.
 func (c *Content) large(path string) error {
 	r, err := recording.Open(path)
 	if err != nil {
@@ -182,8 +182,8 @@ func (c *Content) large(path string) error {
 	return nil
 }
 
-// closed refuses a recording that a crash or a copy has cut off: what is there of it may be sound
-// to the last byte.
+// closed rejects a recording that a crash or a copy has cut off, even if its content is sound to
+// the last byte.
 func (c *Content) closed(path string) error {
 	r, err := recording.Open(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Phone is a device: what its input is told is kept.
+// Phone is a device that records its input.
 type Phone struct {
 	mu    sync.Mutex
 	lines []string // of uinput
@@ -14,7 +14,7 @@ type Phone struct {
 	told  func(line string)
 }
 
-// NewPhone returns a device. told, if it is not nil, is told each line that its command uinput
+// NewPhone returns a device. told, if not nil, is called for each line that its command uinput
 // gets.
 func NewPhone(told func(line string)) *Phone { return &Phone{bye: make(chan bool, 100), told: told} }
 
@@ -28,7 +28,7 @@ func (a *Phone) Lines() []string {
 	return slices.Clone(a.lines)
 }
 
-// Raw is what was written to the touch screen's own device file.
+// Raw returns the bytes written to the touch screen's own device file.
 func (a *Phone) Raw() []byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package adbtest stands in for an adb server and an Android device, for tests. The server speaks
-// the real protocol: package adb's tests hold bytes that a real one sent.
+// Package adbtest replaces an adb server and an Android device in tests. The server speaks the real
+// protocol: package adb's tests have bytes that a real one sent.
 package adbtest
 
 import (
@@ -51,7 +51,7 @@ type Session struct {
 	r    *bufio.Reader
 }
 
-// Write sends bytes that are no packet.
+// Write sends raw bytes instead of a packet.
 func (s *Session) Write(b []byte) { _, _ = s.conn.Write(b) } // the other side may have gone
 
 // Packet sends what the command says: kind 1 is its output, 2 its error output.
@@ -66,7 +66,7 @@ func (s *Session) Say(text string) byte {
 	return 0
 }
 
-// Hear returns what was given to the command; false at its end.
+// Hear returns the command's input; false at its end.
 func (s *Session) Hear() ([]byte, bool) {
 	var head [5]byte
 	if _, err := io.ReadFull(s.r, head[:]); err != nil {

@@ -23,8 +23,7 @@ import (
 
 const address = "127.0.0.1:4723"
 
-// TestTouchFromAfar goes the whole way: rig, TCP, agent, USB, and the touch screen that the host
-// makes of it.
+// TestTouchFromAfar uses the whole way: rig, TCP; agent, USB; and the touch screen of the host.
 func TestTouchFromAfar(t *testing.T) {
 	loopback(t)
 	const token = "correct horse battery staple"
@@ -57,7 +56,7 @@ func TestTouchFromAfar(t *testing.T) {
 		t.Fatal(err)
 	}
 	host.Next()
-	cancel() // the agent is told to end while fingers are down
+	cancel() // the agent is stopped while fingers are down
 	for host.Fingers() > 0 {
 		host.Next()
 	}

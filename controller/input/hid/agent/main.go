@@ -1,15 +1,15 @@
-// Command agent is the rig's hand on a small board with a USB port that can be a device: it is
-// plugged into the device under test as its keyboard, mouse and touch screen, and does what a rig
-// with the same token says over TCP.
+// Command agent is the rig's hand on a small board with a USB device port. The board is plugged
+// into the device under test as its keyboard, mouse and touch screen. It executes the actions of a
+// rig with the same token over TCP.
 //
 //	agent -listen :4723 -token-file /etc/eideticker/token -input '?size=1080x2400'
 //
-// It needs the rights to set a USB gadget up, which root has; see packages hid and remote. It is
-// built for Linux on arm64 and amd64, and has been tried in a VM that is plugged into itself, with
-// the kernel's own drivers; on no board yet.
+// It needs the privileges to set up a USB gadget, which root has; see packages hid and remote. It
+// is built for Linux on arm64 and amd64. It was tested in a VM that is plugged into itself, with
+// the kernel's own drivers, and not on a board.
 //
-// The device has to be on when the agent begins, or within the parameter wait; what comes and goes
-// later is noticed.
+// The device has to be on when the agent begins, or within the parameter wait. Later disconnects
+// are detected.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 		"address to listen at; other than this machine's own only with a token")
 	tokenFile := flag.String("token-file", "", "file that has the token; else it is that of $"+remote.TokenVariable)
 	gadget := flag.String("input", "",
-		"what stands behind hid: in a device's input: a node, or ?size=1080x2400&touch=no and so on for a gadget that is set up")
+		"the text after hid: in a device's input: a node, or ?size=1080x2400&touch=no and so on for a gadget that is set up")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "agent: %q is too much: there are flags only, see -help\n", flag.Arg(0))

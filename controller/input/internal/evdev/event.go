@@ -19,7 +19,7 @@ const (
 
 // Codes of Syn.
 const (
-	Report  uint16 = 0 // SYN_REPORT: what came before it happened at once
+	Report  uint16 = 0 // SYN_REPORT: the events before it happened at once
 	Dropped uint16 = 3 // SYN_DROPPED: events were lost
 )
 

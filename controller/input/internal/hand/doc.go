@@ -1,10 +1,10 @@
-// Package hand takes actions apart into what a keyboard, a mouse and a touch screen can be told at
+// Package hand splits actions into steps that a keyboard, a mouse and a touch screen can report at
 // once, for drivers that press places.
 //
-// Place in the flow: a driver has its actions planned ([State.Plan]) before it does anything, so
-// that what cannot be done leaves nothing half done; it then tells the device one [Step] after the
-// other and keeps the state behind the last one that was told.
+// A driver plans its actions ([State.Plan]) before it does anything, so impossible actions leave
+// nothing half done. It then sends the device one [Step] after the other, and keeps the state after
+// the last sent one.
 //
-// A step names keys by their places only, has no text, and changes no thing twice: one report of a
-// device can say it. It lies on the screen, and no finger moves in it that is not down.
+// A step names keys by their places only, has no text, and changes each thing at most once. So one
+// report of a device can carry it. It is inside the screen, and only fingers that are down move.
 package hand

@@ -9,7 +9,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// Step is what a device is told at once, and what is held behind it.
+// Step is sent to a device at once, with the state after it.
 type Step struct {
 	Actions []input.Action
 	After   State
@@ -57,8 +57,8 @@ const (
 	theWheel
 )
 
-// tell adds a change to the step, or begins a new one with it if the thing has changed in this one
-// already: of a key that goes down and up in one report, a host would see nothing.
+// tell adds a change to the step. If the thing has changed in this step already, it begins a new
+// one: a host would miss a key that goes down and up in one report.
 func (p *planner) tell(t thing, a input.Action) {
 	if p.changed[t] {
 		p.end()
@@ -113,7 +113,7 @@ func (p *planner) plan(a input.Action) error {
 	case input.TouchUp:
 		return p.touch(a.Finger, a, true, false, 0, 0)
 	default:
-		return fmt.Errorf("a %T is no action of a keyboard, mouse or touch screen: %w", a, errors.ErrUnsupported)
+		return fmt.Errorf("a %T is not an action of a keyboard, mouse or touch screen: %w", a, errors.ErrUnsupported)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input"
 )
 
-// TestPlan: what is told at once, and what is left to lift.
+// TestPlan: the actions of one report, and those left to lift.
 func TestPlan(t *testing.T) {
 	layout := input.US()
 	layout['€'] = input.Place{Key: "KeyE", AltGr: true}
@@ -77,8 +77,7 @@ func names(actions []input.Action) (all []string) {
 	return all
 }
 
-// TestCutAnywhere: whichever step was the last, lifting what is held then lifts each key that was
-// pressed, and no other.
+// TestCutAnywhere: whichever step was the last, lifting then lifts each pressed key, and no other.
 func TestCutAnywhere(t *testing.T) {
 	actions := []input.Action{input.KeyDown{Key: "ControlLeft"}, input.KeyDown{Key: "Q"}, input.Text{Text: "aB"},
 		input.KeyUp{Key: "Q"}}

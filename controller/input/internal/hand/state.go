@@ -33,8 +33,8 @@ func (s Screen) contains(x, y float64) error {
 	return nil
 }
 
-// State is what is held down. The zero value holds nothing. It is a value: plans are made on
-// copies.
+// State has the held keys, buttons and fingers. The zero value holds nothing. It is a value: plans
+// are made on copies.
 type State struct {
 	keys    []held
 	buttons []input.Button
@@ -66,8 +66,8 @@ func (s *State) Holds() bool {
 	return len(s.keys) > 0 || len(s.buttons) > 0 || slices.Contains(s.fingers[:], true)
 }
 
-// Lift returns what lets go of all, as actions to plan: fingers first, then buttons, then keys, the
-// last one that was pressed first.
+// Lift returns the actions that lift everything, to be planned: fingers first, then buttons, then
+// keys, the last pressed first.
 func (s *State) Lift() (all []input.Action) {
 	for finger, down := range s.fingers {
 		if down {

@@ -71,8 +71,8 @@ func (d *Device) Next() timeline.Time {
 func (d *Device) Try() (at timeline.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(d.t.Context(), patience, fmt.Errorf("nothing came within %v", patience))
 	defer cancel()
-	// Lights that the host turns on, keys that the kernel repeats while they are held, and times of
-	// touch screens come as reports too.
+	// Lights that the host turns on, keys that the kernel repeats, and times of touch screens come
+	// as reports too.
 	tells := func(e evdev.Event) bool {
 		return e.Type == evdev.Key && e.Value != repeated || e.Type == evdev.Rel || e.Type == evdev.Abs
 	}

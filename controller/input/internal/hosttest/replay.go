@@ -17,8 +17,8 @@ import (
 // replayed where nobody asks.
 const ReplayEnv = "EIDETICKER_REPLAY"
 
-// recording returns two fingers that pan about in circles, told once every step, with a pause in
-// each second in which they are lifted.
+// recording returns two fingers that pan in circles, one action every step. In each second they are
+// lifted for a pause.
 func recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	t.Helper()
 	length := 2 * time.Second
@@ -48,9 +48,9 @@ func recording(t testing.TB, step time.Duration) (all []input.Timed) {
 	return all
 }
 
-// Replay plays the recording and holds what the host was told against it: all of it, in order, none
-// before its time, and none waited for that is late. How late they are is the machine's; that it is
-// no later at the end than in the beginning is the replay's.
+// Replay plays the recording and compares it with the host's events: all in order, none before its
+// time. A late action does not delay others. Lateness depends on the machine, but it must not grow
+// from the beginning to the end.
 func Replay(t *testing.T, d input.Driver, host *Device, step time.Duration) {
 	t.Helper()
 	all := recording(t, step)

@@ -1,10 +1,10 @@
-// Command agent is the rig's hand on a Windows machine: it does with SendInput what a rig with the
-// same token says over TCP.
+// Command agent is the rig's hand on a Windows machine. With SendInput, it executes the actions of
+// a rig with the same token over TCP.
 //
 //	agent.exe -listen :4723 -token-file C:\eideticker\token.txt
 //
-// It runs in the session of the user who is logged in, see packages windows and remote. On the rig,
-// the device's input is windows:HOST:4723.
+// It runs in the session of the logged-in user, see packages windows and remote. On the rig, the
+// device's input is windows:HOST:4723.
 package main
 
 import (

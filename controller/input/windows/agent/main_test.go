@@ -11,7 +11,7 @@ import (
 	"github.com/eideticker/eideticker/controller/input/remote"
 )
 
-// What is refused is refused before any device is touched.
+// Refused arguments do not touch any device.
 func TestRefuses(t *testing.T) {
 	t.Setenv(remote.TokenVariable, "")
 	os.Unsetenv(remote.TokenVariable)

@@ -1,17 +1,17 @@
-// Package wire is what the host and the agent in the guest say to each other, over one
-// virtio-serial port.
+// Package wire is the protocol between the host and the agent in the guest, over one virtio-serial
+// port.
 //
 // Both directions are a sequence of frames:
 //
 //	offset  bytes
-//	0       4      length of the payload, big endian, at most MaxPayload
-//	4       4      number of the call, big endian; 0 is the greeting
-//	8       1      kind
-//	9       n      payload
+//	0       4      length of the payload, big endian, at most MaxPayload;
+//	4       4      number of the call, big endian; 0 is the greeting;
+//	8       1      kind;
+//	9       n      payload.
 //
-// The host opens a call with a Request under a new number. Frames of several calls may be mixed;
-// those of one call keep their order. A call ends with the guest's Done. The port is a reliable
-// stream, so there are no checksums.
+// The host opens a call with a Request under a new number. Frames of several calls may be mixed.
+// Those of one call keep their order. A call ends with the guest's Done. The port is a reliable
+// stream, so frames have no checksums.
 package wire
 
 import (
