@@ -71,7 +71,7 @@ func aRun(t *testing.T) (dir string) {
 	}
 	path := filepath.Join(dir, runfolder.RecordingFile)
 	aRecording(t, path)
-	s := &run{Options: Options{Dir: dir, Program: "eideticker first", Retried: 2, NoVideo: true,
+	s := &run{Options: Options{Dir: dir, Program: "eideticker first", Attempt: 3, NoVideo: true,
 		Test: &suite.Test{Name: "shop"}, Progress: untold{}}, journal: newJournal(io.Discard, untold{})}
 	seen := &traffic{fall: har.New(har.Evidence{
 		Down:        20 * time.Millisecond,

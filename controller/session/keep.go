@@ -57,7 +57,7 @@ func (r *run) writeResults(ctx context.Context, record *Record, file *recording.
 	if results.Recording.Name == "" {
 		results.Recording.Name = r.Test.Name
 	}
-	carry(results, r.Retried, r.noted(), record.Environment)
+	carry(results, max(r.Attempt, 1)-1, r.noted(), record.Environment)
 	record.Environment = results.Environment
 	o := runfolder.FolderOptions{Force: true, NoVideo: r.NoVideo, NoPictures: r.NoPictures, Partial: true}
 	if t != nil {

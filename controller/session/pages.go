@@ -77,7 +77,9 @@ func servePages(ctx context.Context, t *suite.Test, read *replay.Archive, dir st
 			err = p.serveGreen(ctx)
 		}
 	} else if !p.own && strings.HasPrefix(p.address, "file:") {
-		err = p.writeGreen()
+		if p.file, err = writeGreenFile(os.TempDir(), p.address); err == nil {
+			p.green = p.file.address()
+		}
 	} else if !p.own {
 		err = p.serveGreen(ctx)
 	}
@@ -170,13 +172,18 @@ func (p *pages) serveSite(ctx context.Context, t *suite.Test, arrive bool) error
 		return errors.Join(fmt.Errorf("serve test pages: %w", err), p.server.Close())
 	}
 	p.nonce, p.address = p.site.Nonce(), origin+p.site.Start()
+	p.serve(ctx, "serve test pages")
+	return nil
+}
+
+// serve runs the server until ctx ends. close joins it.
+func (p *pages) serve(ctx context.Context, what string) {
 	p.serving.Go(func() error {
 		if err := p.server.Run(ctx); err != nil {
-			return fmt.Errorf("serve test pages: %w", err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		return nil
 	})
-	return nil
 }
 
 // pageAt returns the name of the test page at a path.
@@ -252,14 +259,6 @@ func (p *pages) serveGreen(ctx context.Context) error {
 		return err
 	})
 	return nil
-}
-
-// writeGreen writes the green page into a file.
-func (p *pages) writeGreen() (err error) {
-	if p.file, err = writeGreenFile(os.TempDir(), p.address); err == nil {
-		p.green = p.file.address()
-	}
-	return err
 }
 
 func (p *pages) close() error {

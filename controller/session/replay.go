@@ -25,28 +25,19 @@ type archived struct {
 // readArchive reads the archive that a test names.
 func readArchive(t *suite.Test) (*replay.Archive, error) {
 	if t.Dir == nil {
-		return nil, fmt.Errorf("test %s replays %s, but has no folder", t.Name,
-			t.Network.Replay)
+		return nil, fmt.Errorf("test %s replays %s, but has no folder", t.Name, t.Network.Replay)
 	}
 	return replay.OpenIn(t.Dir, t.Network.Replay, replay.DefaultLimits())
 }
 
-// openArchive returns a replayer of the archive of a test.
-func openArchive(t *suite.Test, read *replay.Archive) (a *archived, err error) {
+// serveArchive serves every site of an archive.
+func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Archive) (err error) {
 	o := replay.ReplayerOptions{Recorded: true, Rules: replay.Rules{Ignore: replay.CacheBusters()}}
 	if t.Network.Determinism > 0 {
 		o.Determinism = &replay.Determinism{Seed: uint64(t.Network.Determinism)}
 	}
-	a = &archived{name: t.Network.Replay, names: namesOf(read)}
-	if a.replayer, err = replay.NewReplayer(read, o); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// serveArchive serves every site of an archive.
-func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Archive) (err error) {
-	if p.archive, err = openArchive(t, read); err != nil {
+	p.archive = &archived{name: t.Network.Replay, names: namesOf(read)}
+	if p.archive.replayer, err = replay.NewReplayer(read, o); err != nil {
 		return err
 	}
 	if p.server, err = serve.New(p.options(t.Network, p.archive.replayer)); err != nil {
@@ -60,12 +51,7 @@ func (p *pages) serveArchive(ctx context.Context, t *suite.Test, read *replay.Ar
 	if err != nil {
 		return errors.Join(fmt.Errorf("replay %s: %w", p.archive.name, err), p.server.Close())
 	}
-	p.serving.Go(func() error {
-		if err := p.server.Run(ctx); err != nil {
-			return fmt.Errorf("replay %s: %w", p.archive.name, err)
-		}
-		return nil
-	})
+	p.serve(ctx, "replay "+p.archive.name)
 	return nil
 }
 

@@ -43,8 +43,7 @@ type Options struct {
 	Remote *Remote
 	Labels
 
-	Attempt, Block, Place int
-	Retried               int // earlier attempts of this run
+	Attempt, Block, Place int // from 1; 0 counts as 1
 	WarmUp                bool
 
 	join time.Duration // limit for the device to join a network of the run's own; 0: joinTimeout

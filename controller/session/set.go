@@ -132,6 +132,9 @@ func RunSet(ctx context.Context, o SetOptions) (*Set, error) {
 	if err := Check(o.Test, o.Variants...); err != nil {
 		return s.set, err
 	}
+	if o.Observe == nil {
+		s.Observe = func(Device) Observer { return Observer{} }
+	}
 	return s.set, s.run(ctx)
 }
 
@@ -183,7 +186,8 @@ func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err
 		switch m.Record.State {
 		case Failed:
 			s.failed++
-			return s.UntilFail || s.failed >= maxFailures || s.hopeless(m), nil
+			// without frames, the next run would fail too
+			return s.UntilFail || s.failed >= maxFailures || m.Record.Frames == 0, nil
 		case Rejected:
 			if s.retried++; s.retried <= s.Retries {
 				if err := pause(ctx, s.Cooldown); err != nil {
@@ -196,9 +200,6 @@ func (s *setRun) turn(ctx context.Context, turn controller.Turn) (over bool, err
 		return false, nil
 	}
 }
-
-// hopeless reports if another run would fail in the same way.
-func (s *setRun) hopeless(m *Made) bool { return m.Record.Frames == 0 }
 
 func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int) (*Made, error) {
 	v := s.Variants[turn.Variant]
@@ -215,9 +216,9 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		Test: s.Test, Device: v.Device, Browser: v.Browser, Dir: dir, Program: s.Program,
 		Seed:    s.Seed + uint64(len(s.set.Made)),
 		MaxLost: s.MaxLost, NoVideo: s.NoVideo, NoPictures: s.NoPictures, Untrusted: s.Untrusted,
-		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.observer(v.Device),
+		AllowLoopback: s.AllowLoopback, Bare: turn.WarmUp, Progress: s.Progress, Observer: s.Observe(v.Device),
 		Remote: s.Remote, Labels: s.Labels,
-		Attempt: attempt, Retried: attempt - 1, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
+		Attempt: attempt, Block: turn.Block + 1, Place: turn.Place + 1, WarmUp: turn.WarmUp,
 	})
 	if record == nil {
 		return nil, err
@@ -231,13 +232,6 @@ func (s *setRun) attempt(ctx context.Context, turn controller.Turn, attempt int)
 		rel = dir
 	}
 	return &Made{Variant: turn.Variant, Dir: rel, Record: record, Found: found}, err
-}
-
-func (s *setRun) observer(d Device) Observer {
-	if s.Observe == nil {
-		return Observer{}
-	}
-	return s.Observe(d)
 }
 
 // Folders of runs that do not count. Comparisons skip them.

@@ -10,20 +10,17 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
-	"github.com/eideticker/eideticker/controller/input"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
 // canvas is a device without a browser. It paints its display when the run asks for it. So runs
 // wait for their frames, and not for a scene in real time.
 type canvas struct {
+	scene
 	display string
-	source  string
-	opened  []string // browsers, in order
 }
 
 func newCanvas(t *testing.T) *canvas {
@@ -36,7 +33,7 @@ func newCanvas(t *testing.T) *canvas {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { display.Close() })
-	return &canvas{display: display.Name(), source: "x11:" + display.Name() + "?fps=60&cursor=0"}
+	return &canvas{scene{name: "d", uri: "x11:" + display.Name() + "?fps=60&cursor=0"}, display.Name()}
 }
 
 func canvasOptions(t *testing.T, variants ...Variant) SetOptions {
@@ -47,16 +44,17 @@ func canvasOptions(t *testing.T, variants ...Variant) SetOptions {
 	return o
 }
 
-func (c *canvas) Name() string { return "d" }
-
-func (c *canvas) Open(_ context.Context, w Wanted) (Stage, error) {
-	c.opened = append(c.opened, w.Browser)
+func (c *canvas) Open(ctx context.Context, w Wanted) (Stage, error) {
 	p, err := newPainter(c.display)
-	return &canvasStage{canvas: c, painter: p}, err
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.scene.Open(ctx, w)
+	return &canvasStage{s, p}, err
 }
 
 type canvasStage struct {
-	*canvas
+	Stage
 	painter *painter
 }
 
@@ -68,16 +66,10 @@ func (s *canvasStage) Load(context.Context, string) (timeline.Interval, error) {
 	return timeline.At(timeline.Monotonic().Now()), s.painter.fill(0x4080c0)
 }
 
-func (s *canvasStage) Ended() <-chan struct{}      { return nil }
-func (s *canvasStage) Err() error                  { return nil }
-func (s *canvasStage) Source() string              { return s.source }
-func (s *canvasStage) Input() input.Driver         { return nil }
 func (s *canvasStage) Painter() controller.Painter { return s.painter }
-func (s *canvasStage) About() report.Environment   { return report.Environment{} }
-
 func (s *canvasStage) Close() error {
 	s.painter.close()
-	return nil
+	return s.Stage.Close()
 }
 
 func TestSet(t *testing.T) {
@@ -163,7 +155,7 @@ func TestUntilFail(t *testing.T) {
 	n := 0
 	o.Ran = func(m *Made) {
 		if n++; n == 2 {
-			d.source = "synth:nothing"
+			d.uri = "synth:nothing"
 		}
 	}
 	set, err := RunSet(t.Context(), o)
