@@ -20,7 +20,7 @@ const module = "github.com/eideticker/eideticker"
 
 // rule is one row of the import table: what a package may import.
 type rule struct {
-	pattern        string // "capture/frame", or "capture/*" for what lies below
+	pattern        string // "capture/frame", or "capture/*" for the packages below
 	own, others    []string
 	anyOwn, anyExt bool
 }

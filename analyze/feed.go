@@ -17,9 +17,9 @@ type feed struct {
 // follower is a part that looks at the pixels of lines that changed as soon as these have been
 // compared, while they are still in the processor's cache. Only where pixels are read.
 type follower interface {
-	// meet is told of a frame before it follows its lines. What lines there are is not known yet.
-	// Except in the first frame that it meets, and in those of which nothing is followed, pixels
-	// may not all be there either.
+	// meet gets a frame before its lines. The lines of the frame are not known yet. Pixels may be
+	// incomplete, except in the first frame that meet gets and in frames whose lines are not
+	// followed.
 	meet(*Frame)
 	// follow takes lines of the frame in which something changed: those of one band, and bands from
 	// top to bottom.

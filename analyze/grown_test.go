@@ -15,7 +15,7 @@ import (
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
-// programme is a film of several scenes, with markers and what goes wrong with them.
+// programme is a film of several scenes, with markers and their faults.
 type programme struct {
 	*film
 	rng    *rand.Rand
@@ -111,7 +111,7 @@ func (p *programme) scene(t testing.TB, name string, frames int) (last []byte) {
 	return s.pix[len(s.pix)-1]
 }
 
-// window adds green, content and red, and what may be wrong with them.
+// window adds green, content and red, and their faults.
 func (p *programme) window(t testing.TB) {
 	green, red := p.colour(0x00ff00), p.colour(0xff0000)
 	p.plain(0x00ff00, 3+p.rng.IntN(4))

@@ -7,52 +7,67 @@ import (
 
 // # scroll: scroll, pan, zoom
 //
-// A unique frame moves by (dx, dy) pixels if it is the stored frame before it, displaced: what
-// stood at (x − dx, y − dy) stands at (x, y). Content that goes up while a page is scrolled down
-// has dy < 0. Over a gap the displacement is that of the stored pair, it is not divided among the
-// frames that were lost; speeds go by times. How the frames around a gap moved is not known, and
-// all bounds say so: scroll_lost.go. A frame that is not unique has not moved.
+// A unique frame moves by (dx, dy) pixels if it is the previous stored frame, displaced: content at
+// (x − dx, y − dy) moved to (x, y). Content that goes up while a page is scrolled down has dy < 0.
+// Over a gap the displacement is that of the stored pair. It is not divided among the lost frames.
+// Speeds use times. The motion of frames around a gap is unknown, and all bounds cover that:
+// scroll_lost.go. A frame that is not unique has not moved.
 //
-// How a displacement is found: rows that the codec found elsewhere in the frame before give a
-// vertical one, by the most rows. Else phase correlation along rows, along columns and of tiles
-// gives candidates: scroll_phase.go; and so do rows and columns that look alike, which are further
-// away: scroll_far.go. A candidate holds if it explains the change: of the pixels that changed and
-// differ from their left neighbour, which are looked at in up to 32 lines, at least 60 % are,
-// neighbour included, what the displaced frame before has there. The displacement is then an exact
-// integer; of several the one that explains most, and none if two explain the same, as content does
-// that repeats. Where no integer holds, one that leaves at most half of the difference, and 65 % of
-// that of the steps from each pixel to the next, is refined to a fraction of a pixel, ± 0.5: noise
-// and smooth content have no such displacement. A frame in which not even that is so may be scaled
-// about the middle of R: scroll_zoom.go. Else it is undecided if it lies between frames that move.
+// A displacement is searched for in this order:
 //
-//	moving_frames          frames that move or are scaled
-//	runs                   see below
-//	framerate              moving frames − 1 of each run / time from its first to its last, frames/s
-//	distance_x, distance_y Σ dx, Σ dy, px; distance: Σ |(dx, dy)|
-//	displacement_max       of a frame, px, over a gap an equal share of it; displacement_p50: median of moving frames, nearest rank
-//	speed, speed_max       distance of runs but for their first frames / their time; of a single frame, by the time since the moving frame before it; px/s
-//	motion_error_rms, motion_error_max         px, of all stored frames of runs of at least 3 moving frames: see scroll_runs.go
-//	animation_error_rms, animation_error_max   ms, where pages draw a code strip: content time step − display time step
-//	zoom                   Π scale
-//	undecided_frames       changed as much as those that move, within or next to a run, and neither displacement nor scale was found
+//  1. Rows that the codec found elsewhere in the previous frame give a vertical one, by the most
+//     rows.
+//  2. Phase correlation along rows, along columns and of tiles gives candidates: scroll_phase.go.
+//     Rows and columns that look alike give further ones: scroll_far.go.
+//  3. A candidate holds if it explains the change. Up to 32 lines are checked, in the pixels that
+//     changed and differ from their left neighbour. At least 60 % of them, neighbour included, must
+//     equal the displaced previous frame. The displacement is then an exact integer.
+//  4. Of several candidates, the one that explains most wins. If two explain the same, as for
+//     repeated content, none does.
+//  5. If no integer holds, a candidate may be refined to a fraction of a pixel, ± 0.5. It must
+//     leave at most half of the difference, and at most 65 % of the difference of the steps from
+//     each pixel to the next. Noise and smooth content have no such displacement.
+//  6. Otherwise the frame may be scaled about the middle of R: scroll_zoom.go.
+//  7. Otherwise it is undecided if it is between frames that move.
 //
-// A run is a stretch of moving frames no two of which are more than 200 ms apart, and that never
-// turns back: the scalar product of a displacement and the one before it in the run is not
-// negative. Frames that are scaled form no runs.
+// The values are:
 //
-// The animation error of a moving frame is (its clock − the clock of the moving frame before it) −
-// (their times' difference); clocks are in whole milliseconds, so it is known to ± 1 ms.
+//	moving_frames          frames that move or are scaled;
+//	runs                   see below;
+//	framerate              moving frames − 1 of each run / time from its first to its last, frames/s;
+//	distance_x, distance_y Σ dx, Σ dy, px; distance: Σ |(dx, dy)|;
+//	displacement_max       of a frame, px; over a gap an equal share of it;
+//	displacement_p50       median of moving frames, nearest rank;
+//	speed                  distance of runs without their first frames / their time, px/s;
+//	speed_max              of a single frame, by the time since the previous moving frame, px/s;
+//	motion_error_rms, motion_error_max
+//	                       px, of all stored frames of runs of at least 3 moving frames;
+//	                       see scroll_runs.go;
+//	animation_error_rms, animation_error_max
+//	                       ms, with a code strip: content time step − display time step;
+//	zoom                   Π scale;
+//	undecided_frames       frames in or next to a run that changed as much as moving ones, without
+//	                       a displacement or scale.
 //
-// Not every change is tried. Changes of less than a sixteenth of R are not motion of content. The
-// others are classed by where in R they lie, in quarters of its sides, and only 3 or more of a
-// class that follow each other within 200 ms are taken for motion. Of a class of 8 frames or more,
-// 4 are tried first, from the middle of its longest stretches; where none of them has moved, none
-// of the class is tried: a video costs nothing more. Frames in which the codec found rows moved are
-// always tried, single ones too, and so is every frame within 200 ms of one that is tried, unless
-// it is of a class that does not move.
+// A run is a stretch of moving frames, consecutive ones at most 200 ms apart, that never turns
+// back. So the scalar product of a displacement and the previous one in the run is not negative.
+// Scaled frames form no runs.
 //
-// Series: "dx", "dy", "speed", "scale", "motion_error", "animation_error", each at frames that have
-// one.
+// The animation error of a moving frame is (its clock − the clock of the previous moving frame) −
+// (the difference of their times). Clocks are in whole milliseconds, so it is known to ± 1 ms.
+//
+// Some changes are not tried:
+//
+//   - A change of less than a sixteenth of R is not motion of content.
+//   - The others are classed by their place in R, in quarters of its sides. Only 3 or more of a
+//     class that follow each other within 200 ms are tried.
+//   - Of a class of 8 frames or more, 4 are tried first, from the middle of its longest stretches.
+//     If none of them has moved, the class is skipped: a video costs nothing more.
+//   - Frames in which the codec found moved rows are always tried, single ones too. So is every
+//     frame within 200 ms of a tried one, unless its class does not move.
+//
+// Each series has values at its own frames: "dx", "dy", "speed"; "scale", "motion_error",
+// "animation_error".
 func scrollMeasure() measure {
 	return measure{name: "scroll", version: 1, begin: beginScroll, values: []string{
 		"moving_frames", "runs", "framerate", "distance", "distance_x", "distance_y", "displacement_max",
@@ -62,7 +77,7 @@ func scrollMeasure() measure {
 	}}
 }
 
-// ScrollOptions say what is known of the input.
+// ScrollOptions describe the input.
 type ScrollOptions struct {
 	// Kinds of the events that say how far or how fast content was asked to move; empty: "scroll",
 	// "pan".

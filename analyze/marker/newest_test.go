@@ -50,7 +50,7 @@ func TestNewestIsFinal(t *testing.T) {
 	}
 }
 
-// Content that goes on when the frames end is told with the missing red.
+// Content that continues when the frames end is reported with the missing red.
 func TestContentWithoutRed(t *testing.T) {
 	const query = "size=320x180&frames=120&markers=1"
 	_, truth := scene(t, "page", query, nil)

@@ -25,9 +25,9 @@ func analyzeFile(ctx context.Context, path string) (*Report, error) {
 	return rep, nil
 }
 
-// analyzeRecording reports how a path changed the pictures in a recording made by [Run]. It returns an error
-// for a recording that cannot be judged at all. A path that shows none of the played pictures fails
-// in the report.
+// analyzeRecording reports how a path changed the pictures in a recording made by [Run]. It returns
+// an error for a recording that cannot be judged at all. A path that shows none of the played
+// pictures fails in the report.
 func analyzeRecording(ctx context.Context, r *recording.Reader) (*Report, error) {
 	e, err := readEvidence(r)
 	if err != nil {

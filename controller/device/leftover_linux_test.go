@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLeftoverSharedMemory: files of a killed browser are removed. Older files, open files and files
-// with other names stay.
+// TestLeftoverSharedMemory: files of a killed browser are removed. Older files, open files and
+// files with other names stay.
 func TestLeftoverSharedMemory(t *testing.T) {
 	dir := t.TempDir()
 	create := func(name string) *os.File {

@@ -24,7 +24,7 @@ import (
 // A type that is not written as a mapping has a method read, or a line in scalar. A type that can
 // also be written as the value of one of its keys has that key's name in short.
 
-// value reads a node into v, which holds the defaults. what is its name in messages.
+// value reads a node into v, which holds the defaults. Messages call it what.
 func (r *reader) value(v reflect.Value, n ast.Node, what string) error {
 	n, err := r.Resolve(n)
 	if err != nil {

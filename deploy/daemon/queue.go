@@ -45,8 +45,8 @@ func inOrder(jobs []*job) {
 }
 
 // choose returns the jobs that may begin now. waiting is in order. A job that waits for a busy
-// device reserves its other devices, so that its turn comes. A job that waits for people, who may
-// take long, does not.
+// device reserves its other devices, so that its turn comes. A job that waits for people does not,
+// since they may take long.
 func choose(waiting []*job, world world) (begin []*job) {
 	claimed := map[*unit]bool{}
 	for _, j := range waiting {

@@ -23,7 +23,7 @@ type console struct {
 
 func (c *console) Write(b []byte) (int, error) {
 	if c.also != nil {
-		_, _ = c.also.Write(b) // a reader who has gone must not end the machine
+		_, _ = c.also.Write(b) // a failed reader must not end the machine
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,7 @@ func (s *Store) begin(ctx context.Context, name string) error {
 	return nil
 }
 
-// end updates the index for a changed folder. Its context is not a caller's, who may be gone.
+// end updates the index for a changed folder. Its context is not a caller's, which may have ended.
 func (s *Store) end(ctx context.Context, name string) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.reindex(ctx, name); err != nil {
