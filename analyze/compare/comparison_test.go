@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -20,7 +20,7 @@ func TestSuspectedValuesDecideNothing(t *testing.T) {
 			value := analyze.Value{Name: "torn_frames", Unit: "frames", Value: v + float64(i), Low: v + float64(i),
 				High: v + float64(i), State: state, Better: analyze.Lower}
 			set.Runs = append(set.Runs,
-				madeRun(fmt.Sprint(i), report.Environment{}, map[string]analyze.Value{"w": value}, "w"))
+				madeRun(fmt.Sprint(i), result.Environment{}, map[string]analyze.Value{"w": value}, "w"))
 		}
 		return set
 	}
@@ -105,12 +105,12 @@ func TestWhoseThreshold(t *testing.T) {
 }
 
 // madeRun makes results with one value in each of some windows.
-func madeRun(name string, env report.Environment, windows map[string]analyze.Value, order ...string) Run {
+func madeRun(name string, env result.Environment, windows map[string]analyze.Value, order ...string) Run {
 	r := Run{Name: name, Environment: env}
 	for _, w := range order {
 		v := windows[w]
 		r.Windows = append(r.Windows,
-			report.Window{Name: w, Results: []analyze.Result{{Measure: "fps", Version: 1, Values: []analyze.Value{v}}}})
+			result.Window{Name: w, Results: []analyze.Result{{Measure: "fps", Version: 1, Values: []analyze.Value{v}}}})
 	}
 	return r
 }

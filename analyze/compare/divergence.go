@@ -12,7 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -128,7 +128,7 @@ func (d drawing) image(name string, img frame.Image) error {
 // pairer walks through two windows side by side.
 type pairer struct {
 	a, b   *recording.Reader
-	wa, wb *report.Window
+	wa, wb *result.Window
 	counts *analyze.Area
 	differ *frame.Differ
 	line   []uint64
@@ -137,7 +137,7 @@ type pairer struct {
 
 // newPairer compares what counts in both windows, with the larger of their tolerances. It refuses
 // windows of which no pixel lies on one of the other.
-func newPairer(a, b *recording.Reader, wa, wb *report.Window) (*pairer, error) {
+func newPairer(a, b *recording.Reader, wa, wb *result.Window) (*pairer, error) {
 	la, err := layoutOf(a, wa)
 	if err != nil {
 		return nil, fmt.Errorf("run A: %w", err)
@@ -171,7 +171,7 @@ func newPairer(a, b *recording.Reader, wa, wb *report.Window) (*pairer, error) {
 }
 
 // layoutOf returns that of a window's frames, of which there must be one.
-func layoutOf(r *recording.Reader, w *report.Window) (*frame.Layout, error) {
+func layoutOf(r *recording.Reader, w *result.Window) (*frame.Layout, error) {
 	if w.End >= r.Frames() {
 		return nil, fmt.Errorf("results speak of frame %d, and the recording has %d; analyze it again", w.End,
 			r.Frames())
@@ -186,7 +186,7 @@ func layoutOf(r *recording.Reader, w *report.Window) (*frame.Layout, error) {
 	return s.Layout, nil
 }
 
-func regionOf(l *frame.Layout, w *report.Window) frame.Region {
+func regionOf(l *frame.Layout, w *result.Window) frame.Region {
 	if len(w.Region) != 4 {
 		return frame.Region{Width: l.Format.Width, Height: l.Format.Height}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -57,9 +57,9 @@ func TestFirstDivergence(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := film(t, tc.a, none), film(t, tc.b, tc.changeB)
-			wa := &report.Window{Start: tc.startA, End: a.Frames() - 1, Region: tc.region, Tolerance: tc.tolerance,
+			wa := &result.Window{Start: tc.startA, End: a.Frames() - 1, Region: tc.region, Tolerance: tc.tolerance,
 				Masks: tc.masks}
-			wb := &report.Window{Start: tc.startB, End: b.Frames() - 1, Region: tc.region}
+			wb := &result.Window{Start: tc.startB, End: b.Frames() - 1, Region: tc.region}
 			p, err := newPairer(a, b, wa, wb)
 			if err != nil {
 				t.Fatal(err)
@@ -96,14 +96,14 @@ func TestDivergenceRefusals(t *testing.T) {
 	r := film(t, []int{1, 2, 3}, none)
 	for _, tc := range []struct {
 		name   string
-		wa, wb report.Window
+		wa, wb result.Window
 		want   string
 	}{
-		{"window outside the recording", report.Window{End: 3}, report.Window{End: 2}, "analyze it again"},
-		{"content elsewhere", report.Window{End: 2, Region: []int{0, 0, 10, 10}},
-			report.Window{End: 2, Region: []int{0, 2, 10, 10}}, "content of A lies"},
-		{"content outside the frame", report.Window{End: 2, Region: []int{0, 0, 101, 10}},
-			report.Window{End: 2, Region: []int{0, 0, 101, 10}}, "outside the frame"},
+		{"window outside the recording", result.Window{End: 3}, result.Window{End: 2}, "analyze it again"},
+		{"content elsewhere", result.Window{End: 2, Region: []int{0, 0, 10, 10}},
+			result.Window{End: 2, Region: []int{0, 2, 10, 10}}, "content of A lies"},
+		{"content outside the frame", result.Window{End: 2, Region: []int{0, 0, 101, 10}},
+			result.Window{End: 2, Region: []int{0, 0, 101, 10}}, "outside the frame"},
 	} {
 		if _, err := newPairer(r, r, &tc.wa, &tc.wb); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", tc.name, err)

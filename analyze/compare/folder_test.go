@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -22,7 +22,7 @@ func filmRun(t *testing.T, name string, fill ...int) Run {
 	t.Helper()
 	path := filmed(t, fill, func(int, []byte, *frame.Layout) {})
 	run := madeRun(name, nil, map[string]analyze.Value{"w": rate(60)}, "w")
-	run.Dir, run.Recording = filepath.Dir(path), report.Recording{File: filepath.Base(path), Frames: len(fill)}
+	run.Dir, run.Recording = filepath.Dir(path), result.Recording{File: filepath.Base(path), Frames: len(fill)}
 	run.Windows[0].End, run.Windows[0].Red = len(fill)-1, analyze.None
 	return run
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -53,7 +53,7 @@ func (h *heatDifference) text() string {
 func heatOf(s side) (*analyze.Heat, error) {
 	file := ""
 	for _, p := range s.window.Pictures {
-		if p.Kind == report.PictureHeatMap && p.Data != "" {
+		if p.Kind == result.PictureHeatMap && p.Data != "" {
 			file = p.Data
 			break
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 func TestHeatMapsRoundTrip(t *testing.T) {
@@ -59,7 +59,7 @@ func TestHeatDifference(t *testing.T) {
 		})
 	}
 	c := &Comparison{}
-	bare := side{&Run{Name: "r"}, &report.Window{}}
+	bare := side{&Run{Name: "r"}, &result.Window{}}
 	if err := (drawing{Comparison: c, made: t.TempDir(), shown: "out"}).drawHeat(bare, bare); err != nil ||
 		!strings.Contains(c.heat.refusal, "run r has no heat map") {
 		t.Errorf("%v, %+v", err, c.heat)
@@ -84,7 +84,7 @@ func heatRun(t *testing.T, dir string, width, height int, count func(i int) uint
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &report.Window{Pictures: []report.Picture{{Kind: report.PictureHeatMap, File: "pictures/heatmap.png",
+	w := &result.Window{Pictures: []result.Picture{{Kind: result.PictureHeatMap, File: "pictures/heatmap.png",
 		Data: "pictures/heatmap.npy"}}}
 	return side{&Run{Name: filepath.Base(dir), Dir: dir}, w}
 }

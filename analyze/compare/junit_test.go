@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // TestJUnitAndPerfherder: hostile names stay text, and the limits of Perfherder's schema are kept.
@@ -17,7 +17,7 @@ func TestJUnitAndPerfherder(t *testing.T) {
 	of := func(v float64) *Set {
 		value := rate(v)
 		value.Name, value.Unit = hostile, strings.Repeat("u", 30)
-		env := report.Environment{"browser": "Firefox 151.0"}
+		env := result.Environment{"browser": "Firefox 151.0"}
 		set := &Set{Path: "p"}
 		for i := range 8 { // fewer cannot fail
 			value.Value, value.Low, value.High = v+float64(i)/8, v+float64(i)/8, v+float64(i)/8

@@ -7,7 +7,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -74,7 +74,7 @@ func (d drawing) drawPair(ctx context.Context, a, b side) error {
 // pairMargin is how many frames are shown before a window's start and behind its end.
 const pairMargin = 15
 
-func pairSide(ctx context.Context, r *recording.Reader, w *report.Window, title string,
+func pairSide(ctx context.Context, r *recording.Reader, w *result.Window, title string,
 	advance func(frames int)) (render.Side, error) {
 	segment, err := r.SegmentOf(w.Start)
 	if err != nil {
@@ -104,7 +104,7 @@ func pairSide(ctx context.Context, r *recording.Reader, w *report.Window, title 
 
 // pairValues are the values that stand below the pictures: of each side the same, in full, so that
 // one can look from one to the other.
-func pairValues(wa, wb *report.Window) (a, b []analyze.Value) {
+func pairValues(wa, wb *result.Window) (a, b []analyze.Value) {
 	for _, want := range [][2]string{{"fps", "framerate"}, {"fps", "longest_freeze"}, {"scroll", "framerate"}} {
 		va, okA := valueOf(wa, want[0], want[1])
 		vb, okB := valueOf(wb, want[0], want[1])
@@ -116,7 +116,7 @@ func pairValues(wa, wb *report.Window) (a, b []analyze.Value) {
 	return a, b
 }
 
-func valueOf(w *report.Window, measure, name string) (analyze.Value, bool) {
+func valueOf(w *result.Window, measure, name string) (analyze.Value, bool) {
 	for i := range w.Results {
 		if r := &w.Results[i]; r.Measure == measure {
 			return r.Find(name)

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // TestPairShowsTheSameOnBothSides: a value that one run lacks is shown of neither, and two of one
 // name bear their measure's.
 func TestPairShowsTheSameOnBothSides(t *testing.T) {
-	window := func(framerate float64, measures ...string) *report.Window {
-		w := &report.Window{}
+	window := func(framerate float64, measures ...string) *result.Window {
+		w := &result.Window{}
 		for _, m := range measures {
 			w.Results = append(w.Results, analyze.Result{Measure: m, Values: []analyze.Value{rate(framerate)}})
 		}

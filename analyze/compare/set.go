@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
@@ -29,11 +29,11 @@ type Set struct {
 type Run struct {
 	Name        string // of the run folder
 	Dir         string
-	Recording   report.Recording
-	Environment report.Environment
-	Settings    report.Settings
+	Recording   result.Recording
+	Environment result.Environment
+	Settings    result.Settings
 	Retried     int             // how often the run began again
-	Windows     []report.Window // without series and times
+	Windows     []result.Window // without series and times
 
 	keys []string // of each window, see nameWindows
 }
@@ -48,7 +48,7 @@ func Load(ctx context.Context, path string) (*Set, error) {
 	if !st.IsDir() {
 		return s, s.add(path, filepath.Dir(path))
 	}
-	own := filepath.Join(path, report.FileName)
+	own := filepath.Join(path, result.FileName)
 	if _, err := os.Stat(own); err == nil {
 		return s, s.add(own, path)
 	}
@@ -64,7 +64,7 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 			continue
 		}
-		file := filepath.Join(dir, report.FileName)
+		file := filepath.Join(dir, result.FileName)
 		switch _, err := os.Stat(file); {
 		case err == nil:
 			if len(s.Runs) == stats.MaxRuns {
@@ -80,7 +80,7 @@ func Load(ctx context.Context, path string) (*Set, error) {
 		}
 	}
 	if len(s.Runs) == 0 {
-		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze RECORDING -o RUN_DIR", path, report.FileName)
+		return nil, fmt.Errorf("%s: neither it nor a folder in it has a %s; make one with eideticker analyze RECORDING -o RUN_DIR", path, result.FileName)
 	}
 	return s, nil
 }
@@ -135,7 +135,7 @@ func digits(s string) int {
 }
 
 func (s *Set) add(file, dir string) error {
-	r, err := report.Read(file)
+	r, err := result.Read(file)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Set) add(file, dir string) error {
 	for i := range run.Windows {
 		w := &run.Windows[i]
 		used(w, &run.Settings)
-		w.Times = report.FrameTimes{Lost: w.Times.Lost}
+		w.Times = result.FrameTimes{Lost: w.Times.Lost}
 		for j := range w.Results {
 			w.Results[j] = analyze.Result{
 				Measure: w.Results[j].Measure, Version: w.Results[j].Version, State: w.Results[j].State,

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -15,11 +15,11 @@ import (
 // side is a window of one of the two runs that are shown.
 type side struct {
 	run    *Run
-	window *report.Window
+	window *result.Window
 }
 
 // window returns the window of a run that the primary measure is of.
-func (c *Comparison) window(r *Run) (*report.Window, bool) {
+func (c *Comparison) window(r *Run) (*result.Window, bool) {
 	for i, key := range r.keys {
 		if key == c.Primary.Key.Window {
 			return &r.Windows[i], true

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -20,7 +20,7 @@ type Unlike struct {
 
 // differing lists what a fair comparison has alike and these sets don't.
 func differing(a, b *Set) (all []Unlike) {
-	keys := report.EnvironmentKeys()
+	keys := result.EnvironmentKeys()
 	for _, s := range []*Set{a, b} {
 		for _, r := range s.Runs {
 			for _, key := range slices.Sorted(maps.Keys(r.Environment)) {
@@ -66,10 +66,10 @@ const warmer = 5
 // alike says that sets do not differ in something. What a device says of its health differs each
 // time. Temperatures are alike, if their means lie close to each other.
 func alike(key string, a, b []string) bool {
-	if key == report.EnvHealth {
+	if key == result.EnvHealth {
 		return true
 	}
-	if key != report.EnvTemperature || slices.Equal(a, b) {
+	if key != result.EnvTemperature || slices.Equal(a, b) {
 		return slices.Equal(a, b)
 	}
 	meanA, okA := mean(a)
@@ -92,14 +92,14 @@ func mean(texts []string) (m float64, ok bool) {
 
 // used fills in the settings of a window for results that are so old that only their settings have
 // them.
-func used(w *report.Window, s *report.Settings) {
+func used(w *result.Window, s *result.Settings) {
 	if w.Tolerance == 0 && w.MinPixels == 0 && len(w.Masks) == 0 && w.Noise == nil {
 		w.Tolerance, w.MinPixels, w.Masks = s.Tolerance, s.MinPixels, s.Masks
 	}
 }
 
 // inWindows returns what holds in a run's windows, each text once, in order.
-func inWindows(of func(*report.Window) string) func(*Run) string {
+func inWindows(of func(*result.Window) string) func(*Run) string {
 	return func(r *Run) string {
 		var all []string
 		for i := range r.Windows {
@@ -111,11 +111,11 @@ func inWindows(of func(*report.Window) string) func(*Run) string {
 	}
 }
 
-func usedTolerance(w *report.Window) string { return strconv.Itoa(w.Tolerance) }
+func usedTolerance(w *result.Window) string { return strconv.Itoa(w.Tolerance) }
 
-func usedMinPixels(w *report.Window) string { return strconv.Itoa(w.MinPixels) }
+func usedMinPixels(w *result.Window) string { return strconv.Itoa(w.MinPixels) }
 
-func usedMasks(w *report.Window) string {
+func usedMasks(w *result.Window) string {
 	if len(w.Masks) == 0 {
 		return "none"
 	}
@@ -128,7 +128,7 @@ func usedMasks(w *report.Window) string {
 
 // usedNoise tells calibrations apart by what they promise. How many frames were held differs from
 // run to run and does not count.
-func usedNoise(w *report.Window) string {
+func usedNoise(w *result.Window) string {
 	if w.Noise == nil {
 		return "none"
 	}

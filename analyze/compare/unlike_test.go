@@ -6,40 +6,40 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 func TestWhatWindowsUsed(t *testing.T) {
-	run := func(settings report.Settings, windows ...report.Window) *Set {
+	run := func(settings result.Settings, windows ...result.Window) *Set {
 		for i := range windows {
 			used(&windows[i], &settings)
 		}
 		return &Set{Runs: []Run{{Name: "1", Settings: settings, Windows: windows}}}
 	}
-	calibrated := report.Window{Tolerance: 2, MinPixels: 5, Noise: &analyze.Noise{Tolerance: 2, MinPixels: 5,
+	calibrated := result.Window{Tolerance: 2, MinPixels: 5, Noise: &analyze.Noise{Tolerance: 2, MinPixels: 5,
 		SmallestPixels: 6, SmallestLevels: 5}}
 	other := calibrated
 	other.Noise = &analyze.Noise{Tolerance: 2, MinPixels: 5, SmallestPixels: 6, SmallestLevels: 5, Frames: 7}
-	noisier := report.Window{Tolerance: 3, MinPixels: 5, Noise: &analyze.Noise{SmallestPixels: 6, SmallestLevels: 7}}
+	noisier := result.Window{Tolerance: 3, MinPixels: 5, Noise: &analyze.Noise{SmallestPixels: 6, SmallestLevels: 7}}
 	const calibration = "smallest change seen for certain, by calibration"
 	for _, tc := range []struct {
 		name string
 		a, b *Set
 		want []Unlike
 	}{
-		{"calibrated alike", run(report.Settings{}, calibrated), run(report.Settings{}, other), nil},
-		{"calibrated otherwise", run(report.Settings{}, calibrated), run(report.Settings{}, noisier),
+		{"calibrated alike", run(result.Settings{}, calibrated), run(result.Settings{}, other), nil},
+		{"calibrated otherwise", run(result.Settings{}, calibrated), run(result.Settings{}, noisier),
 			[]Unlike{{"tolerance", []string{"2"}, []string{"3"}},
 				{calibration, []string{"6 pixels by 5 levels"}, []string{"6 pixels by 7 levels"}}}},
-		{"calibrated and given", run(report.Settings{}, calibrated), run(report.Settings{Tolerance: 2, MinPixels: 5},
-			report.Window{Tolerance: 2, MinPixels: 5}),
+		{"calibrated and given", run(result.Settings{}, calibrated), run(result.Settings{Tolerance: 2, MinPixels: 5},
+			result.Window{Tolerance: 2, MinPixels: 5}),
 			[]Unlike{{calibration, []string{"6 pixels by 5 levels"}, []string{"none"}}}},
-		{"told by settings alone", run(report.Settings{Tolerance: 2}, report.Window{}),
-			run(report.Settings{Tolerance: 2}, report.Window{Tolerance: 2}), nil},
-		{"a code strip in one", run(report.Settings{}, report.Window{Masks: [][]int{{0, 0, 768, 8}}}),
-			run(report.Settings{}, report.Window{}),
+		{"told by settings alone", run(result.Settings{Tolerance: 2}, result.Window{}),
+			run(result.Settings{Tolerance: 2}, result.Window{Tolerance: 2}), nil},
+		{"a code strip in one", run(result.Settings{}, result.Window{Masks: [][]int{{0, 0, 768, 8}}}),
+			run(result.Settings{}, result.Window{}),
 			[]Unlike{{"masks", []string{"768x8+0+0"}, []string{"none"}}}},
-		{"two windows", run(report.Settings{}, calibrated, noisier), run(report.Settings{}, calibrated, calibrated),
+		{"two windows", run(result.Settings{}, calibrated, noisier), run(result.Settings{}, calibrated, calibrated),
 			[]Unlike{{"tolerance", []string{"2 and 3"}, []string{"2"}},
 				{calibration, []string{"6 pixels by 5 levels and 6 pixels by 7 levels"},
 					[]string{"6 pixels by 5 levels"}}}},
@@ -55,17 +55,17 @@ func TestWhatWindowsUsed(t *testing.T) {
 func TestEnvironments(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		a, b report.Environment
+		a, b result.Environment
 		want []string
 	}{
-		{"alike", report.Environment{"browser": "x 1"}, report.Environment{"browser": "x 1"}, nil},
-		{"another browser", report.Environment{"browser": "x 1"}, report.Environment{"browser": "x 2"},
+		{"alike", result.Environment{"browser": "x 1"}, result.Environment{"browser": "x 1"}, nil},
+		{"another browser", result.Environment{"browser": "x 1"}, result.Environment{"browser": "x 2"},
 			[]string{"browser"}},
-		{"known of one", report.Environment{"network": "cable"}, nil, []string{"network"}},
-		{"a key of its own", report.Environment{"zoom": "1"}, report.Environment{"zoom": "2"}, []string{"zoom"}},
-		{"about as warm", report.Environment{"temperature": "41.5 °C"}, report.Environment{"temperature": "43 °C"},
+		{"known of one", result.Environment{"network": "cable"}, nil, []string{"network"}},
+		{"a key of its own", result.Environment{"zoom": "1"}, result.Environment{"zoom": "2"}, []string{"zoom"}},
+		{"about as warm", result.Environment{"temperature": "41.5 °C"}, result.Environment{"temperature": "43 °C"},
 			nil},
-		{"warmer", report.Environment{"temperature": "41.5 °C"}, report.Environment{"temperature": "58 °C"},
+		{"warmer", result.Environment{"temperature": "41.5 °C"}, result.Environment{"temperature": "58 °C"},
 			[]string{"temperature"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

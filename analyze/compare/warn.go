@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -21,7 +21,7 @@ func (c *Comparison) warn(name string, s *Set, keys []Key, other map[Key][]found
 	}
 	var lossy []string
 	for _, r := range s.Runs {
-		if slices.ContainsFunc(r.Windows, func(w report.Window) bool { return len(w.Times.Lost) > 0 }) {
+		if slices.ContainsFunc(r.Windows, func(w result.Window) bool { return len(w.Times.Lost) > 0 }) {
 			lossy = append(lossy, r.Name)
 		}
 	}

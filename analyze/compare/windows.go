@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 )
 
@@ -23,11 +23,11 @@ func nameWindows(a, b *Set) (warnings []string) {
 	if len(a.Runs) == 0 {
 		return nil
 	}
-	reference := report.WindowNames(a.Runs[0].Windows)
+	reference := result.WindowNames(a.Runs[0].Windows)
 	byPlace := false
 	pair := func(set string) func(*Run) {
 		return func(r *Run) {
-			r.keys = report.WindowNames(r.Windows)
+			r.keys = result.WindowNames(r.Windows)
 			if len(r.keys) != len(reference) ||
 				slices.ContainsFunc(r.keys, func(k string) bool { return slices.Contains(reference, k) }) {
 				return

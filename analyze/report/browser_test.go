@@ -18,6 +18,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // patience bounds how long a browser may take; no result depends on it.
@@ -47,7 +48,7 @@ func (b *tab) await(what, script string) {
 func slot(n int) int { return sequence(n) }
 
 // isAt waits until video, controls and cursors all are at a frame.
-func (b *tab) isAt(r *Results, n int) {
+func (b *tab) isAt(r *result.Results, n int) {
 	b.Helper()
 	rate := 60000.0 / 1001
 	b.await(fmt.Sprintf("the video goes to frame %d", n), fmt.Sprintf(
@@ -81,7 +82,7 @@ func (b *tab) cursor(chart int) float64 {
 // place is where a time from the window's start is in a graph: between 50 pixels at the left and 10
 // at the right lies all from T0 or the green to the end of the red frame, and a hundredth more on
 // either side.
-func (b *tab) place(w *Window, chart int, t int64) float64 {
+func (b *tab) place(w *result.Window, chart int, t int64) float64 {
 	b.Helper()
 	n := len(w.Times.Time)
 	from, to := float64(w.Times.Time[0]), float64(w.Times.Time[n-1])
@@ -96,7 +97,7 @@ func (b *tab) place(w *Window, chart int, t int64) float64 {
 }
 
 // click clicks into a graph at a frame.
-func (b *tab) click(w *Window, chart, n int) {
+func (b *tab) click(w *result.Window, chart, n int) {
 	b.Helper()
 	at := browsertest.Eval[[]float64](b.Tab,
 		`(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top + r.height / 2]; })(`+
@@ -140,7 +141,7 @@ func TestPageInABrowser(t *testing.T) {
 }
 
 // walk does what a reader does.
-func (b *tab) walk(r *Results, pixels bool) {
+func (b *tab) walk(r *result.Results, pixels bool) {
 	first, second := &r.Windows[0], &r.Windows[1]
 	b.isAt(r, first.Start)
 
@@ -198,7 +199,7 @@ func (b *tab) walk(r *Results, pixels bool) {
 }
 
 // marker goes to the frame of a marker by the slider's way and looks at the middle of the video.
-func (b *tab) marker(r *Results, n int, wants string) {
+func (b *tab) marker(r *result.Results, n int, wants string) {
 	b.Helper()
 	b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
 		`(s => { s.value = %d; s.dispatchEvent(new Event('input')); })(document.querySelector('.scrub'))`, slot(n))))
@@ -299,7 +300,7 @@ func TestHostileNamesInABrowser(t *testing.T) {
 }
 
 // opened opens the page of results beside the files of a run, and returns its text.
-func (b *tab) opened(dir string, r *Results) string {
+func (b *tab) opened(dir string, r *result.Results) string {
 	b.Helper()
 	path := filepath.Join(dir, PageName)
 	b.Check(WritePage(path, os.DirFS(dir), r, PageOptions{}))
@@ -356,7 +357,7 @@ func TestPageText(t *testing.T) {
 		t.Error("a recording that was cut off is shown as whole")
 	}
 
-	nothing := &Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
+	nothing := &result.Results{Quality: analyze.Result{Measure: "quality", State: analyze.Refused, Refusal: "there are no frames"}}
 	b.says("nothing", b.opened(dir, nothing), []string{"Nothing was measured in this recording.",
 		"The quality of this recording is unknown.", "There are no frames"})
 }

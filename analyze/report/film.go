@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 const (
 	maxMapBytes = 256 << 20
-	maxSlots    = maxFrames
+	maxSlots    = 1 << 26
 )
 
 // videoMap is the part of package render's map that the page reads.
@@ -33,7 +35,7 @@ type videoSlot struct {
 }
 
 // readVideo returns the map of a video whose files are there and fit a recording of so many frames.
-func readVideo(v *Video, frames int, from *files) (*videoMap, error) {
+func readVideo(v *result.Video, frames int, from *files) (*videoMap, error) {
 	if !from.has(v.File) {
 		return nil, fmt.Errorf("%s is missing from the folder", v.File)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -39,7 +40,7 @@ func sequence(n int) int {
 func runTime(n int) int64 { return runBegin + int64(sequence(n))*runPeriod }
 
 // newRun makes a run folder and its results.
-func newRun(t *testing.T, size string) (string, *Results) {
+func newRun(t *testing.T, size string) (string, *result.Results) {
 	t.Helper()
 	dir := t.TempDir()
 	if *keep != "" {
@@ -90,50 +91,50 @@ func newRun(t *testing.T, size string) (string, *Results) {
 		}
 	}
 	r := runResults(s.Info().Format, s.Truth())
-	if err := Write(filepath.Join(dir, FileName), r); err != nil {
+	if err := result.Write(filepath.Join(dir, result.FileName), r); err != nil {
 		t.Fatal(err)
 	}
 	return dir, r
 }
 
-func runResults(f frame.Format, truth synth.Truth) *Results {
+func runResults(f frame.Format, truth synth.Truth) *result.Results {
 	r := sample()
-	r.Recording = Recording{
+	r.Recording = result.Recording{
 		ID: "5f1c9a4e", Name: "canvas-framerate, run 3", Frames: runFrames, Lost: runLost, Width: f.Width,
 		Height:      f.Height,
 		PixelFormat: "BGR4", PeriodNS: runPeriod, StartedWallNS: 1_790_000_000_000_000_000,
 		DurationNS: runTime(runFrames-1) - runBegin,
 	}
-	r.Environment = Environment{
-		EnvDUT: "local", EnvOS: "Debian 12", EnvKernel: "6.1.0-39-amd64", EnvBrowser: "Chromium 148.0.7778.167",
-		EnvNetwork: "cable, 28 ms",
-		EnvSignal:  "1280x720p59.94", EnvRigBuild: "0.4.0", EnvMachineShared: "yes", EnvGovernor: "performance",
+	r.Environment = result.Environment{
+		result.EnvDUT: "local", result.EnvOS: "Debian 12", result.EnvKernel: "6.1.0-39-amd64", result.EnvBrowser: "Chromium 148.0.7778.167",
+		result.EnvNetwork: "cable, 28 ms",
+		result.EnvSignal:  "1280x720p59.94", result.EnvRigBuild: "0.4.0", result.EnvMachineShared: "yes", result.EnvGovernor: "performance",
 	}
-	r.Settings = Settings{}
+	r.Settings = result.Settings{}
 	r.Quality = runQuality()
 	first, second := 30, 150
-	r.Windows = []Window{
+	r.Windows = []result.Window{
 		runWindow(f, truth, "Canvas animation", first, 139),
 		runWindow(f, truth, "Page load", second, runFrames-31),
 	}
 	r.Windows[0].Claims = map[string]float64{"fps.framerate": 60, "drawn": 118}
 	said := 1766.6
-	r.Windows[0].Checks = []Check{
-		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: Span{Value: 117, Low: 117, High: 118},
-			Drawn: Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1,
+	r.Windows[0].Checks = []result.Check{
+		{What: "checkerboard pixels, exact in", Unit: "frames", Measured: result.Span{Value: 117, Low: 117, High: 118},
+			Drawn: result.Span{Value: 118, Low: 118, High: 118}, Frames: []int{r.Windows[0].Start, r.Windows[0].Start + 1,
 				r.Windows[0].Start + 2}},
-		{What: "time to fill", Unit: "ms", Measured: Span{Value: 1716.6, Low: 1715.6, High: 1717.5},
-			Drawn: Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
+		{What: "time to fill", Unit: "ms", Measured: result.Span{Value: 1716.6, Low: 1715.6, High: 1717.5},
+			Drawn: result.Span{Value: 1716.6, Low: 1700, High: 1720}, Claimed: &said, Agrees: true},
 		{What: "torn frames", Unit: "frames", Unchecked: true, Note: "not each of the page's images was seen whole"},
 	}
-	r.Windows[0].T0, r.Windows[0].Pictures = nil, []Picture{
-		{Kind: PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},
-		{Kind: PictureEvidence, File: "pictures/evidence_130.png", Text: "Frame 130.", Measure: "tearing", Frame: 130},
-		{Kind: PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.",
+	r.Windows[0].T0, r.Windows[0].Pictures = nil, []result.Picture{
+		{Kind: result.PictureEvidence, File: "pictures/evidence_60.png", Text: "Frame 60.", Measure: "tearing", Frame: 60},
+		{Kind: result.PictureEvidence, File: "pictures/evidence_130.png", Text: "Frame 130.", Measure: "tearing", Frame: 130},
+		{Kind: result.PictureHeatMap, File: "pictures/evidence_60.png", Text: "How often each pixel changed.",
 			Measure: "heatmap", Frame: -1},
 	}
-	r.Windows[1].T0 = &T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
-	r.Video, r.Pictures, r.Notes = &Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
+	r.Windows[1].T0 = &result.T0{AtNS: r.Windows[1].StartNS - 140_000_000, UncertaintyNS: 800_000, Source: "navigation"}
+	r.Video, r.Pictures, r.Notes = &result.Video{File: "video.mp4", Map: "video.mp4.json"}, nil, nil
 	return r
 }
 
@@ -160,11 +161,11 @@ func runQuality() analyze.Result {
 	}
 }
 
-func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) Window {
-	w := Window{
-		Name: name, Kind: Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start),
+func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) result.Window {
+	w := result.Window{
+		Name: name, Kind: result.Markers, Green: start - 1, Start: start, End: end, Red: end + 1, StartNS: runTime(start),
 		EndNS:  runTime(end + 1),
-		Region: []int{0, 0, f.Width, f.Height}, Times: FrameTimes{First: start - 1},
+		Region: []int{0, 0, f.Width, f.Height}, Times: result.FrameTimes{First: start - 1},
 	}
 	for n := start - 1; n <= end+1; n++ {
 		at := runTime(n) - w.StartNS
@@ -172,7 +173,7 @@ func runWindow(f frame.Format, truth synth.Truth, name string, start, end int) W
 		w.Times.Earliest, w.Times.Latest = append(w.Times.Earliest, at-120_000), append(w.Times.Latest, at+40_000)
 	}
 	if start < lostAt && lostAt <= end {
-		w.Times.Lost = []Loss{{Before: lostAt, Frames: runLost, Cause: "ring full"}}
+		w.Times.Lost = []result.Loss{{Before: lostAt, Frames: runLost, Cause: "ring full"}}
 	}
 	w.Results = []analyze.Result{runFPS(truth, start, end), runLoad(start, end), runTearing(f, start)}
 	w.Results = append(w.Results,

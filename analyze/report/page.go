@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+
+	"github.com/eideticker/eideticker/analyze/result"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
 
 // PageName is the name of the page in a run folder.
@@ -35,7 +38,7 @@ func Modules() fs.FS {
 
 // inlined is the data of the page's program, report.js.
 type inlined struct {
-	Results *Results          `json:"results"`
+	Results *result.Results   `json:"results"`
 	Map     *videoMap         `json:"map"`
 	Problem string            `json:"problem"` // why there is no video
 	Files   map[string]string `json:"files"`   // addresses of the run's files, by name
@@ -45,11 +48,9 @@ type inlined struct {
 //
 // The page needs no network and no server. Its program reads the results from a script element.
 // The content security policy admits that program alone, by its hash. Names from outside stay text.
-func Page(folder fs.FS, r *Results, o PageOptions) ([]byte, error) {
-	full := *r
-	full.Schema, full.Version = Schema, Version
-	full.fill()
-	if err := full.Validate(); err != nil {
+func Page(folder fs.FS, r *result.Results, o PageOptions) ([]byte, error) {
+	full, err := r.Complete()
+	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
 	script, err := bundle(Modules(), "report")
@@ -60,7 +61,7 @@ func Page(folder fs.FS, r *Results, o PageOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := newData(&full, &files{folder: folder, inline: o.SingleFile})
+	data, err := newData(full, &files{folder: folder, inline: o.SingleFile})
 	if err != nil {
 		return nil, fmt.Errorf("make report: %w", err)
 	}
@@ -81,11 +82,11 @@ func Page(folder fs.FS, r *Results, o PageOptions) ([]byte, error) {
 }
 
 // newData returns inlined as JSON, in which <, > and & are escaped.
-func newData(r *Results, from *files) ([]byte, error) {
+func newData(r *result.Results, from *files) ([]byte, error) {
 	d := inlined{Results: r, Files: map[string]string{}}
 	var names []string
 	if !from.inline { // they are large, and a single page is not shared for them
-		names = append(names, FileName, r.Recording.File)
+		names = append(names, result.FileName, r.Recording.File)
 		if r.Network != nil {
 			names = append(names, r.Network.File)
 		}
@@ -123,12 +124,12 @@ func newData(r *Results, from *files) ([]byte, error) {
 }
 
 // WritePage writes report.html as a whole or not at all.
-func WritePage(path string, folder fs.FS, r *Results, o PageOptions) error {
+func WritePage(path string, folder fs.FS, r *result.Results, o PageOptions) error {
 	b, err := Page(folder, r, o)
 	if err != nil {
 		return err
 	}
-	return replace(path, b)
+	return staging.WriteFile(path, b, 0o644)
 }
 
 // policy is the content security policy. "file:" is 'self' where the page is a file.

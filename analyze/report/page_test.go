@@ -10,7 +10,18 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/eideticker/eideticker/analyze/result"
 )
+
+// sample has a value for every field.
+func sample() *result.Results {
+	r, err := result.Read("../result/testdata/results.golden.json")
+	if err != nil {
+		panic(err) // package result tests it
+	}
+	return r
+}
 
 // someFiles are files of a run, as far as a page looks into them.
 func someFiles() fstest.MapFS {
@@ -24,7 +35,7 @@ func someFiles() fstest.MapFS {
 	}
 }
 
-func pageOf(t *testing.T, files fs.FS, r *Results, o PageOptions) string {
+func pageOf(t *testing.T, files fs.FS, r *result.Results, o PageOptions) string {
 	t.Helper()
 	b, err := Page(files, r, o)
 	if err != nil {
@@ -87,7 +98,7 @@ func TestSingleFileBounds(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(2)> "'` + "`{{.Data}}<!-- \u2028"
 	r := sample()
-	r.Recording.Name, r.Notes, r.Environment[EnvDUT] = evil, []string{evil}, evil
+	r.Recording.Name, r.Notes, r.Environment[result.EnvDUT] = evil, []string{evil}, evil
 	q := &r.Network.List[0]
 	r.Network.Profile, q.Method, q.URL, q.Protocol, q.Priority = evil, evil, "http://page.test/"+evil, evil, evil
 	w := &r.Windows[0]
@@ -197,7 +208,7 @@ func FuzzMap(f *testing.F) {
 	f.Add([]byte(`{"width":4,"height":4,"rate_num":60,"rate_den":1,"content":{"width":4,"height":3},"slots":[{"frame":-1}]}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		folder := fstest.MapFS{"m": {Data: in}, "v": {}}
-		m, err := readVideo(&Video{File: "v", Map: "m"}, 10, &files{folder: folder})
+		m, err := readVideo(&result.Video{File: "v", Map: "m"}, 10, &files{folder: folder})
 		if err != nil {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -18,7 +18,7 @@ import (
 
 // Found is what an analysis found: the results for a file, and what pictures are made of.
 type Found struct {
-	Results  report.Results
+	Results  result.Results
 	Outcomes []*analyze.Outcome // one for each of Results.Windows
 	Masks    [][]frame.Region   // of each window
 	Problems []marker.Problem   // problems with markers
@@ -60,7 +60,7 @@ type analysis struct {
 	reader   *recording.Reader
 	progress Progress
 	// returns the known results of a window, or nil; nil: no window has any
-	known func(*window) *report.Window
+	known func(*window) *result.Window
 }
 
 // Run analyses a recording. A window that cannot be measured is described in the notes, and the
@@ -74,7 +74,7 @@ func Run(ctx context.Context, r *recording.Reader, s Settings, program string, p
 
 func (a *analysis) run(ctx context.Context, program string) (*Found, error) {
 	r, s := a.reader, &a.Settings
-	found := &Found{Results: report.Results{
+	found := &Found{Results: result.Results{
 		Recording: DescribeRecording(r), Environment: environment(r, program), Settings: s.describe(),
 		Quality: a.quality(),
 	}}
@@ -146,7 +146,7 @@ func (a *analysis) quality(unreadable ...int) analyze.Result {
 }
 
 // results measures a window, unless it was measured before. In that case the outcome is nil.
-func (a *analysis) results(ctx context.Context, w *window) (report.Window, *analyze.Outcome, error) {
+func (a *analysis) results(ctx context.Context, w *window) (result.Window, *analyze.Outcome, error) {
 	if a.known != nil {
 		if d := a.known(w); d != nil {
 			return *d, nil, nil
@@ -154,7 +154,7 @@ func (a *analysis) results(ctx context.Context, w *window) (report.Window, *anal
 	}
 	outcome, err := a.measure(ctx, w)
 	if err != nil {
-		return report.Window{}, nil, err
+		return result.Window{}, nil, err
 	}
 	return a.describeWindow(w, outcome), outcome, nil
 }
@@ -191,9 +191,9 @@ func (a *analysis) options(w *window) analyze.Options {
 }
 
 // DescribeRecording says what a recording is, without its name and file.
-func DescribeRecording(r *recording.Reader) report.Recording {
+func DescribeRecording(r *recording.Reader) result.Recording {
 	in := r.Info()
-	d := report.Recording{
+	d := result.Recording{
 		ID: fmt.Sprintf("%x", in.ID), Frames: r.Frames(), StartedWallNS: in.Created.UnixNano(), OwnClock: in.OwnClock,
 		Unclosed: !in.Complete,
 	}
@@ -213,12 +213,12 @@ func DescribeRecording(r *recording.Reader) report.Recording {
 	return d
 }
 
-func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
+func (a *analysis) describeWindow(w *window, o *analyze.Outcome) result.Window {
 	red := analyze.None // of other kinds it is only the frame behind the last
 	if w.Kind == analyze.ByMarkers {
 		red = w.Red
 	}
-	d := report.Window{
+	d := result.Window{
 		Name: w.Name, Kind: w.kind, Green: w.Green, Start: w.Start, End: w.End, Red: red, Region: box(o.Window.Region),
 		StartNS: int64(o.Times.At(w.Start)), EndNS: int64(o.Times.At(max(w.End, o.Window.Red))),
 		Tolerance: w.tolerance, MinPixels: w.MinPixels, Noise: w.noise,
@@ -228,7 +228,7 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
 		d.Masks = append(d.Masks, box(m))
 	}
 	if t := w.T0; t != nil {
-		d.T0 = &report.T0{AtNS: int64(t.At), UncertaintyNS: int64(t.Uncertainty), Source: t.Source}
+		d.T0 = &result.T0{AtNS: int64(t.At), UncertaintyNS: int64(t.Uncertainty), Source: t.Source}
 	}
 	first := w.Start
 	if w.Green != analyze.None {
@@ -244,8 +244,8 @@ func (a *analysis) describeWindow(w *window, o *analyze.Outcome) report.Window {
 	return d
 }
 
-func (a *analysis) frameTimes(times *analyze.Times, zero timeline.Time, first, last int) report.FrameTimes {
-	t := report.FrameTimes{First: first}
+func (a *analysis) frameTimes(times *analyze.Times, zero timeline.Time, first, last int) result.FrameTimes {
+	t := result.FrameTimes{First: first}
 	for n := first; n <= last; n++ {
 		b := times.Bounds(n)
 		t.Time = append(t.Time, int64(times.At(n)-zero))
@@ -254,7 +254,7 @@ func (a *analysis) frameTimes(times *analyze.Times, zero timeline.Time, first, l
 	}
 	for _, g := range a.reader.Gaps() {
 		if g.Before > first && g.Before <= last {
-			t.Lost = append(t.Lost, report.Loss{Before: g.Before, Frames: g.Count, Cause: g.Cause.String()})
+			t.Lost = append(t.Lost, result.Loss{Before: g.Before, Frames: g.Count, Cause: g.Cause.String()})
 		}
 	}
 	return t

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // MetadataName is the metadata with the facts about a device, written by its driver: an object of
-// strings by the keys of report.Environment.
+// strings by the keys of result.Environment.
 const MetadataName = "run.environment"
 
 // environment gathers what a recording says about where it was made.
-func environment(r *recording.Reader, program string) report.Environment {
-	env := report.Environment{report.EnvRigBuild: r.Info().Writer, report.EnvAnalysisBuild: program}
+func environment(r *recording.Reader, program string) result.Environment {
+	env := result.Environment{result.EnvRigBuild: r.Info().Writer, result.EnvAnalysisBuild: program}
 	var source struct {
 		URI string `json:"uri"`
 	}
@@ -35,18 +35,18 @@ func environment(r *recording.Reader, program string) report.Environment {
 		}
 	}
 	if scheme, _, ok := strings.Cut(source.URI, ":"); ok {
-		env[report.EnvSource] = scheme
+		env[result.EnvSource] = scheme
 		if scheme == "x11" {
-			env[report.EnvMachineShared] = "yes"
+			env[result.EnvMachineShared] = "yes"
 		}
 	}
 	if card.Card != "" {
-		env[report.EnvCard] = card.Card
+		env[result.EnvCard] = card.Card
 	}
 	if segments := r.Segments(); len(segments) > 0 {
-		env[report.EnvSignal] = signal(segments[0])
+		env[result.EnvSignal] = signal(segments[0])
 	}
-	for _, key := range report.EnvironmentKeys() {
+	for _, key := range result.EnvironmentKeys() {
 		if v := told[key]; v != "" {
 			env[key] = v
 		}

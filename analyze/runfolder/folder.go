@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 	"github.com/eideticker/eideticker/codec/recording"
 )
@@ -62,7 +63,7 @@ func BeginFolder(dir string, o FolderOptions) (*Folder, error) {
 // refuseWritten refuses a folder in which something would be overwritten. The recording may be
 // there already: it is where it belongs.
 func refuseWritten(dir, source string) error {
-	for _, name := range []string{report.FileName, PageFile, VideoFile, videoMap, PicturesDir, RecordingFile} {
+	for _, name := range []string{result.FileName, PageFile, VideoFile, videoMap, PicturesDir, RecordingFile} {
 		path := filepath.Join(dir, name)
 		there, err := os.Lstat(path)
 		if err != nil {
@@ -170,10 +171,10 @@ func (f *folder) write(ctx context.Context, o FolderOptions) error {
 			return err
 		}
 	}
-	if err := report.Write(f.path(report.FileName), results); err != nil {
+	if err := result.Write(f.path(result.FileName), results); err != nil {
 		return err
 	}
-	written, err := report.Read(f.path(report.FileName))
+	written, err := result.Read(f.path(result.FileName))
 	if err != nil {
 		return err
 	}

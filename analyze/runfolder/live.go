@@ -10,7 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -18,7 +18,7 @@ import (
 
 // Ready is a window that was measured while it was recorded.
 type Ready struct {
-	Window report.Window
+	Window result.Window
 	After  time.Duration // from the capture of the red frame until the results; 0: not known
 
 	window window
@@ -201,7 +201,7 @@ func (l *Live) open(n int) *recording.Reader {
 
 // Results analyses the finished recording. It also returns the windows that were measured before.
 // Call it once, after End.
-func (l *Live) Results(ctx context.Context, progress Progress) (found *report.Results, ready []Ready, behind bool,
+func (l *Live) Results(ctx context.Context, progress Progress) (found *result.Results, ready []Ready, behind bool,
 	err error) {
 	l.workers.Wait()
 	r, err := recording.Open(l.o.Path)
@@ -219,7 +219,7 @@ func (l *Live) Results(ctx context.Context, progress Progress) (found *report.Re
 
 // known returns the results of a window that was measured before, if the window is still the same.
 // A late event changes T0. A late code on the red changes the warnings, so they are replaced.
-func (l *Live) known(w *window) *report.Window {
+func (l *Live) known(w *window) *result.Window {
 	for i := range l.ready {
 		was := &l.ready[i].window
 		if reflect.DeepEqual(was.Window, w.Window) && was.tolerance == w.tolerance && slices.Equal(was.masks, w.masks) {

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/synth"
@@ -73,7 +73,7 @@ func (p *pages) Run(ctx context.Context, ring *capture.Ring, events func(timelin
 }
 
 // fileResults are those of the finished recording.
-func fileResults(t *testing.T, path string, s Settings) *report.Results {
+func fileResults(t *testing.T, path string, s Settings) *result.Results {
 	t.Helper()
 	r, err := recording.Open(path)
 	if err != nil {

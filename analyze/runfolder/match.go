@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // ResultsAreOf says why results are not of a recording, or nil if they are.
-func ResultsAreOf(results report.Recording, r *recording.Reader, file string) error {
+func ResultsAreOf(results result.Recording, r *recording.Reader, file string) error {
 	id := fmt.Sprintf("%x", r.Info().ID)
 	switch {
 	case results.ID != "" && !strings.EqualFold(strings.ReplaceAll(results.ID, "-", ""), id):

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // maxEvidence is how many frames of evidence are drawn for a window.
@@ -21,7 +21,7 @@ const maxEvidence = 12
 // windowPictures draws what belongs to one window.
 type windowPictures struct {
 	*folder
-	window  *report.Window
+	window  *result.Window
 	outcome *analyze.Outcome
 	prefix  string // of file names, where there are several windows
 }
@@ -73,7 +73,7 @@ func (f *folder) problems() error {
 				return err
 			}
 			f.found.Results.Pictures = append(f.found.Results.Pictures,
-				report.Picture{Kind: report.PictureEvidence, File: name, Text: p.Text, Frame: n})
+				result.Picture{Kind: result.PictureEvidence, File: name, Text: p.Text, Frame: n})
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func (p *windowPictures) png(name string, img image.Image) (string, error) {
 }
 
 func (p *windowPictures) add(kind, file, data, measure, text string, frame int) {
-	p.window.Pictures = append(p.window.Pictures, report.Picture{Kind: kind, File: file, Data: data, Text: text,
+	p.window.Pictures = append(p.window.Pictures, result.Picture{Kind: kind, File: file, Data: data, Text: text,
 		Measure: measure, Frame: frame})
 }
 
@@ -137,7 +137,7 @@ func (p *windowPictures) heat() error {
 	}
 	name, err := p.png("heatmap.png", img)
 	if err == nil {
-		p.add(report.PictureHeatMap, name, data, "heatmap", "How often each pixel changed.", -1)
+		p.add(result.PictureHeatMap, name, data, "heatmap", "How often each pixel changed.", -1)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (p *windowPictures) frameTimes() error {
 	if err != nil {
 		return err
 	}
-	return p.graph(g, "frametimes", report.PictureFrameTimes, "fps", "How long each frame was on the screen.")
+	return p.graph(g, "frametimes", result.PictureFrameTimes, "fps", "How long each frame was on the screen.")
 }
 
 func (p *windowPictures) progress() error {
@@ -184,7 +184,7 @@ func (p *windowPictures) progress() error {
 	if err != nil {
 		return err
 	}
-	return p.graph(g, "progress", report.PictureProgress, "speedindex",
+	return p.graph(g, "progress", result.PictureProgress, "speedindex",
 		"How much of the last picture was there, over time.")
 }
 
@@ -227,7 +227,7 @@ func (p *windowPictures) filmstrip() error {
 	}
 	name, err := p.png("filmstrip.png", img)
 	if err == nil {
-		p.add(report.PictureFilmstrip, name, "", "",
+		p.add(result.PictureFilmstrip, name, "", "",
 			"Frames at which something changed, evenly chosen where there are many.", -1)
 	}
 	return err
@@ -285,7 +285,7 @@ func (p *windowPictures) evidence() error {
 		if err != nil {
 			return err
 		}
-		p.add(report.PictureEvidence, name, "", measure[n], of[n][0].Text, n)
+		p.add(result.PictureEvidence, name, "", measure[n], of[n][0].Text, n)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
@@ -43,8 +43,8 @@ type Settings struct {
 }
 
 // describe returns the settings as in results.json.
-func (s *Settings) describe() report.Settings {
-	d := report.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures}
+func (s *Settings) describe() result.Settings {
+	d := result.Settings{Tolerance: s.Tolerance, MinPixels: s.MinPixels, Strict: s.Strict, Measures: s.Measures}
 	if s.Region != nil {
 		d.Region = box(*s.Region)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/capture/video/media"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -55,7 +55,7 @@ func (f *folder) video(ctx context.Context) error {
 	if err = errors.Join(err, closed); err != nil {
 		return fmt.Errorf("write the video: %w", err)
 	}
-	f.found.Results.Video = &report.Video{File: VideoFile, Map: videoMap}
+	f.found.Results.Video = &result.Video{File: VideoFile, Map: videoMap}
 	return nil
 }
 

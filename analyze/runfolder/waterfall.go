@@ -13,7 +13,7 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -26,7 +26,7 @@ const HARFile = "network.har"
 // Network is what the network of a run brought. It is put into the run's folder when the run is
 // measured, and again when it is measured again.
 type Network struct {
-	Results *report.Network // nil: only the HAR file exists
+	Results *result.Network // nil: only the HAR file exists
 	Fall    *har.Waterfall  // nil: it is not drawn
 	// HAR puts the HAR file into a folder in the making. Nil: the folder that is written into has
 	// it already, or there is none, as the results say.
@@ -60,7 +60,7 @@ func (f *folder) network(n *Network, pictures bool) error {
 			_ = os.Remove(f.path(file))
 			continue
 		}
-		p.add(report.PictureWaterfall, file, HARFile, "",
+		p.add(result.PictureWaterfall, file, HARFile, "",
 			"The frames seen, their progress and the network's requests, on one axis of time.", -1)
 	}
 	return nil
@@ -71,7 +71,7 @@ func (f *folder) network(n *Network, pictures bool) error {
 func (p *windowPictures) waterfall() har.Picture {
 	w, results := p.window, &p.found.Results
 	d := har.Picture{Title: results.Recording.Name, From: timeline.Time(w.StartNS), To: timeline.Time(w.EndNS),
-		About: results.Environment[report.EnvNetwork]}
+		About: results.Environment[result.EnvNetwork]}
 	if b := Browser(results.Environment); b.Name != "" {
 		d.Title += ", " + b.Name + " " + b.Version
 	}
@@ -97,7 +97,7 @@ func (p *windowPictures) waterfall() har.Picture {
 }
 
 // Seen returns the times of a window's first and last change from its results, or 0.
-func Seen(w *report.Window) (first, last timeline.Time) {
+func Seen(w *result.Window) (first, last timeline.Time) {
 	from := w.StartNS
 	if w.T0 != nil {
 		from = w.T0.AtNS
@@ -189,8 +189,8 @@ func aspect(r *recording.Reader) float64 {
 
 // Browser parts what a browser says of itself in an environment, "Mozilla Firefox 140.10.2esr" say,
 // into name and version.
-func Browser(e report.Environment) (b har.Program) {
-	for word := range strings.FieldsSeq(e[report.EnvBrowser]) {
+func Browser(e result.Environment) (b har.Program) {
+	for word := range strings.FieldsSeq(e[result.EnvBrowser]) {
 		if word[0] >= '0' && word[0] <= '9' {
 			b.Version = word
 			return b

@@ -10,7 +10,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/marker"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -37,7 +37,7 @@ func (a *analysis) windows(ctx context.Context) (found []window, notes []string,
 		return nil, nil, errors.New(
 			"the recording has no frames to measure: see the measure quality")
 	case a.To > 0:
-		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: report.Frames}}
+		found = []window{{Window: analyze.FramesWindow(a.reader, a.From, a.To), kind: result.Frames}}
 	default:
 		if found, notes, err = a.byMarkers(ctx); err != nil {
 			return nil, nil, err
@@ -118,7 +118,7 @@ func withoutRed(problems *marker.Error) error {
 // openWindow is content that no red ends.
 func openWindow(m marker.Window) window {
 	w := markerWindow(m)
-	w.kind = report.End
+	w.kind = result.End
 	return w
 }
 
@@ -140,7 +140,7 @@ func (a *analysis) findMarkers(ctx context.Context) ([]marker.Window, error) {
 }
 
 func markerWindow(m marker.Window) window {
-	w := window{kind: report.Markers, Window: analyze.Window{
+	w := window{kind: result.Markers, Window: analyze.Window{
 		Kind: analyze.ByMarkers, Green: m.Green, Held: m.Green - m.GreenFrom, Start: m.Start, End: m.End, Red: m.Red,
 		Region: frame.Region{X: m.Region.Min.X, Y: m.Region.Min.Y, Width: m.Region.Dx(), Height: m.Region.Dy()},
 	}}
@@ -165,7 +165,7 @@ func (a *analysis) everything() (found []window) {
 		if s.Frames > 0 {
 			w := analyze.FramesWindow(a.reader, s.First, s.First+s.Frames)
 			w.Red = analyze.None
-			found = append(found, window{Window: w, kind: report.All})
+			found = append(found, window{Window: w, kind: result.All})
 		}
 	}
 	return found
@@ -283,7 +283,7 @@ func (a *analysis) end(ctx context.Context, w *window) error {
 	if last < w.End {
 		w.End = max(last, w.Start)
 		w.warnings = append(w.warnings, fmt.Sprintf("the content ends with frame %d, %s", w.End, why))
-		w.kind, w.Kind, w.Red = report.End, analyze.ByEnd, w.End+1
+		w.kind, w.Kind, w.Red = result.End, analyze.ByEnd, w.End+1
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -128,7 +128,7 @@ func (c analyzeCmd) Run(e *env) error {
 }
 
 // numberWindows tells apart windows that bear the recording's name, all of them.
-func numberWindows(windows []report.Window) {
+func numberWindows(windows []result.Window) {
 	for i := range windows {
 		if len(windows) > 1 {
 			windows[i].Name = fmt.Sprintf("%s %d", windows[i].Name, i+1)
@@ -157,7 +157,7 @@ func (c analyzeCmd) writeFolder(e *env, f *runfolder.Folder, r *recording.Reader
 }
 
 // printWritten says what came of -o, and of the notes those that were not printed yet.
-func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error {
+func (c analyzeCmd) printWritten(w io.Writer, r *result.Results, said int) error {
 	if c.Output == "" {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (c analyzeCmd) printWritten(w io.Writer, r *report.Results, said int) error
 	}
 	var l list
 	l.add("report", "%s", filepath.Join(c.Output, runfolder.PageFile))
-	l.add("results", "%s", filepath.Join(c.Output, report.FileName))
+	l.add("results", "%s", filepath.Join(c.Output, result.FileName))
 	if r.Video != nil {
 		l.add("video", "%s", filepath.Join(c.Output, r.Video.File))
 	}
@@ -280,7 +280,7 @@ func within(r *recording.Reader, region frame.Region) bool {
 }
 
 // nothingMeasured says that none of the measures that were named could do anything.
-func (c analyzeCmd) nothingMeasured(r *report.Results) error {
+func (c analyzeCmd) nothingMeasured(r *result.Results) error {
 	if len(c.Measures) == 0 || slices.Contains(c.Measures, analyze.QualityName) || len(r.Windows) == 0 {
 		return nil
 	}
@@ -373,8 +373,8 @@ func (e *env) Phase(what string, frames int) (advance func(int), end func()) {
 	return p.add, p.end
 }
 
-func printResultsJSON(e *env, r *report.Results) error {
-	b, err := report.Encode(r)
+func printResultsJSON(e *env, r *result.Results) error {
+	b, err := result.Encode(r)
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
 // printResults writes results for people: quality first, then a table for each window.
-func printResults(w io.Writer, r *report.Results) error {
+func printResults(w io.Writer, r *result.Results) error {
 	if err := printQuality(w, r); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func printResults(w io.Writer, r *report.Results) error {
 	return nil
 }
 
-func printQuality(w io.Writer, r *report.Results) error {
+func printQuality(w io.Writer, r *result.Results) error {
 	stored, _ := r.Quality.Find("stored_frames")
 	lost, _ := r.Quality.Find("lost_frames")
 	if _, err := fmt.Fprintf(w, "capture: %s stored, %s lost%s\n", wording.Number(stored.Value),
@@ -38,7 +38,7 @@ func printQuality(w io.Writer, r *report.Results) error {
 	return printTable(w, valueHeading(), valueRows(&r.Quality))
 }
 
-func cutOff(r *report.Results) string {
+func cutOff(r *result.Results) string {
 	if r.Recording.Unclosed {
 		return ", and its end is missing"
 	}
@@ -55,7 +55,7 @@ func valueRows(r *analyze.Result) (rows [][]string) {
 		if repeats(r, v) {
 			continue
 		}
-		rows = append(rows, []string{name, v.Name, report.ValueText(v), shownBounds(v)})
+		rows = append(rows, []string{name, v.Name, result.ValueText(v), shownBounds(v)})
 		name = ""
 	}
 	return rows
@@ -75,7 +75,7 @@ func printLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-func printWindow(w io.Writer, win *report.Window) error {
+func printWindow(w io.Writer, win *result.Window) error {
 	title := "frames"
 	if win.Name != "" {
 		title = win.Name + ", frames"
@@ -117,7 +117,7 @@ func repeats(r *analyze.Result, v analyze.Value) bool {
 
 // shownBounds is the state of a value that has no bounds.
 func shownBounds(v analyze.Value) string {
-	bounds := report.BoundsText(v)
+	bounds := result.BoundsText(v)
 	switch {
 	case bounds == "":
 		return string(v.State)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/session/testnet"
@@ -129,7 +129,7 @@ func (t *demoTime) text() string {
 		return ""
 	}
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
-	return spanText(report.Span{Value: ms(t.Value), Low: ms(t.Low), High: ms(t.High)}) + " ms"
+	return spanText(result.Span{Value: ms(t.Value), Low: ms(t.Low), High: ms(t.High)}) + " ms"
 }
 
 func rateText(r link.Rate) string {

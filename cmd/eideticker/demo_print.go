@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -75,7 +75,7 @@ func indented(text, by string, width int) (lines string) {
 	return lines
 }
 
-func checkRow(c report.Check) []string {
+func checkRow(c result.Check) []string {
 	says, verdict := "", "="
 	if c.Claimed != nil {
 		says = figureText(*c.Claimed)
@@ -94,7 +94,7 @@ func checkRow(c report.Check) []string {
 }
 
 // spanText is a number and its bounds, where it has any.
-func spanText(s report.Span) string {
+func spanText(s result.Span) string {
 	low, high := figureText(s.Low), figureText(s.High)
 	if low == high {
 		return figureText(s.Value)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -67,7 +67,7 @@ type demoPage struct {
 	DurationNS int64   `json:"duration_ns"` // from the first content frame to the first full red
 	ClaimedFPS float64 `json:"claimed_fps"` // by the page itself; 0: it claims none
 
-	Checks  []report.Check   `json:"checks"` // measured beside drawn beside claimed
+	Checks  []result.Check   `json:"checks"` // measured beside drawn beside claimed
 	Results []analyze.Result `json:"results"`
 	Notes   []string         `json:"notes"`
 
@@ -91,7 +91,7 @@ func (d *demo) take(t *suite.Test, dir string, m *session.Made) error {
 	p := demoPage{
 		Name: t.Name, Title: t.About, State: rec.State, Reason: rec.Reason, Attempt: rec.Attempt,
 		GreenFrame: -1, FirstFrame: -1, LastFrame: -1, RedFrame: -1,
-		Checks: []report.Check{}, Results: []analyze.Result{}, Notes: append([]string{}, rec.Notes...),
+		Checks: []result.Check{}, Results: []analyze.Result{}, Notes: append([]string{}, rec.Notes...),
 		Dir: dir, Report: ifThere(dir, runfolder.PageFile), Video: ifThere(dir, runfolder.VideoFile),
 		Pictures: ifThere(dir, runfolder.PicturesDir),
 		Network:  newDemoNetwork(dir, m),
@@ -106,7 +106,7 @@ func (d *demo) take(t *suite.Test, dir string, m *session.Made) error {
 			return err
 		}
 	}
-	s.Browser, s.BrowserVersion = rec.Browser, firstOf(rec.Environment[report.EnvBrowser], s.BrowserVersion)
+	s.Browser, s.BrowserVersion = rec.Browser, firstOf(rec.Environment[result.EnvBrowser], s.BrowserVersion)
 	s.Pages = append(s.Pages, p)
 	s.Total.add(p.demoCounts)
 	s.Notes = append(slices.Clone(s.before), s.notes()...)
@@ -114,7 +114,7 @@ func (d *demo) take(t *suite.Test, dir string, m *session.Made) error {
 	return nil
 }
 
-func (p *demoPage) measured(w *report.Window) {
+func (p *demoPage) measured(w *result.Window) {
 	p.GreenFrame, p.FirstFrame, p.LastFrame, p.RedFrame = w.Green, w.Start, w.End, w.Red
 	p.DurationNS, p.ClaimedFPS = w.EndNS-w.StartNS, w.Claims["fps.framerate"]
 	p.Checks, p.Results = append(p.Checks, w.Checks...), append(p.Results, w.Results...)

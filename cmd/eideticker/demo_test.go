@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -44,10 +44,10 @@ func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Write
 				Labels:        o.Labels,
 				StartedWallNS: time.Now().UnixNano(), Frames: 12, Checks: 1,
 			}}
-			m.Found.Results.Windows = []report.Window{
-				{Start: 2, End: 8, Checks: []report.Check{
-					{What: "unique frames", Unit: "frames", Measured: report.Span{Value: 7, Low: 7, High: 7},
-						Drawn: report.Span{Value: 7, Low: 6, High: 8}, Agrees: true}}}}
+			m.Found.Results.Windows = []result.Window{
+				{Start: 2, End: 8, Checks: []result.Check{
+					{What: "unique frames", Unit: "frames", Measured: result.Span{Value: 7, Low: 7, High: 7},
+						Drawn: result.Span{Value: 7, Low: 6, High: 8}, Agrees: true}}}}
 			end(m)
 			return &session.Set{Dir: o.Dir, Single: true, Made: []*session.Made{m}}, m.Record.Write(o.Dir)
 		}}
@@ -56,7 +56,7 @@ func demoOf(t *testing.T, ctx context.Context, cmd demoCmd, out, errOut io.Write
 // A number that is not as it was drawn makes the demo fail, and so does whatever keeps it from
 // showing what it claims.
 func TestDemoVerdict(t *testing.T) {
-	check := func(m *session.Made) *report.Check { return &m.Found.Results.Windows[0].Checks[0] }
+	check := func(m *session.Made) *result.Check { return &m.Found.Results.Windows[0].Checks[0] }
 	for _, tc := range []struct {
 		name, want, shown string // want: of the error, "" is none
 		end               func(*session.Made)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze"
-	results "github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
@@ -29,7 +29,7 @@ func (j *job) seriesColumns() ([]seriesColumn, error) {
 	if j.cmd.Results == "" {
 		return nil, nil
 	}
-	r, err := results.Read(j.cmd.Results)
+	r, err := result.Read(j.cmd.Results)
 	if err != nil {
 		return nil, err
 	}

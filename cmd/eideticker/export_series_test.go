@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	results "github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
 // writeResults makes a results.json of a recording with two windows, frames 1 to 3 and 5 to 6.
-func writeResults(t *testing.T, change func(*results.Results)) string {
+func writeResults(t *testing.T, change func(*result.Results)) string {
 	t.Helper()
 	progress := func(holds bool, frames []int, values ...float64) []analyze.Result {
 		return []analyze.Result{{Measure: "loadhist", Version: 1, State: analyze.Exact, Series: []analyze.Series{
@@ -23,16 +23,16 @@ func writeResults(t *testing.T, change func(*results.Results)) string {
 			{Name: "empty", Unit: "pixels"},
 		}}}
 	}
-	window := func(name string, start, end int, r []analyze.Result) results.Window {
-		return results.Window{Name: name, Kind: results.Frames, Green: -1, Red: -1, Start: start, End: end, Results: r}
+	window := func(name string, start, end int, r []analyze.Result) result.Window {
+		return result.Window{Name: name, Kind: result.Frames, Green: -1, Red: -1, Start: start, End: end, Results: r}
 	}
-	r := &results.Results{
-		Schema: results.Schema, Version: results.Version,
-		Recording: results.Recording{Frames: 8},
+	r := &result.Results{
+		Schema: result.Schema, Version: result.Version,
+		Recording: result.Recording{Frames: 8},
 		Quality: analyze.Result{Measure: "quality", Version: 1, State: analyze.Exact, Series: []analyze.Series{
 			{Name: "stall", Unit: "GB/s", Frames: []int{2, 7}, Values: []float64{1e-9, 123456789}},
 		}},
-		Windows: []results.Window{
+		Windows: []result.Window{
 			window("first", 1, 3, progress(true, []int{1, 3}, 0.25, 1)),
 			window("second", 5, 6, progress(true, []int{5}, 0.1)),
 		},
@@ -64,7 +64,7 @@ func TestSeriesInCSV(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		change func(*results.Results)
+		change func(*result.Results)
 		frames string
 		want   []string // each column, its values of all frames
 	}{
@@ -72,20 +72,20 @@ func TestSeriesInCSV(t *testing.T) {
 			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
 			"loadhist.progress_fraction: - 0.25 0.25 1 - 0.1 0.1 -",
 		}},
-		{"not held", func(r *results.Results) { r.Windows[0].Results[0].Series[0].Holds = false }, "", []string{
+		{"not held", func(r *result.Results) { r.Windows[0].Results[0].Series[0].Holds = false }, "", []string{
 			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
 			"loadhist.progress_fraction: - 0.25 - 1 - 0.1 0.1 -",
 		}},
 		{"part", nil, "2:6", []string{"quality.stall_GB_per_s: 1e-09 - - -",
 			"loadhist.progress_fraction: 0.25 1 - 0.1"}},
-		{"windows with frames of both", func(r *results.Results) {
+		{"windows with frames of both", func(r *result.Results) {
 			r.Windows[1].Start, r.Windows[1].Results[0].Series[0].Frames[0] = 3, 3
 		}, "", []string{
 			"quality.stall_GB_per_s: - - 1e-09 - - - - 1.23456789e+08",
 			"loadhist.progress_fraction: - 0.25 0.25 1 - - - -",
 			"loadhist.progress_fraction (second): - - - 0.1 0.1 0.1 0.1 -",
 		}},
-		{"of this recording", func(r *results.Results) { r.Recording.ID = id; r.Windows = nil; r.Quality.Series = nil },
+		{"of this recording", func(r *result.Results) { r.Recording.ID = id; r.Windows = nil; r.Quality.Series = nil },
 			"", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -125,14 +125,14 @@ func TestSeriesRefused(t *testing.T) {
 	in := writeTimeline(t)
 	for _, tc := range []struct {
 		name   string
-		change func(*results.Results)
+		change func(*result.Results)
 		want   string
 	}{
-		{"another recording", func(r *results.Results) { r.Recording.ID = strings.Repeat("ab", 16) },
+		{"another recording", func(r *result.Results) { r.Recording.ID = strings.Repeat("ab", 16) },
 			"results are of recording abab"},
-		{"another length", func(r *results.Results) { r.Recording.Frames = 9 }, "of 9 frames, and"},
-		{"another version", func(r *results.Results) { r.Version = 99 }, "another version of the results' schema"},
-		{"something else", func(r *results.Results) { r.Schema = "x" }, "is this a results.json?"},
+		{"another length", func(r *result.Results) { r.Recording.Frames = 9 }, "of 9 frames, and"},
+		{"another version", func(r *result.Results) { r.Version = 99 }, "another version of the results' schema"},
+		{"something else", func(r *result.Results) { r.Schema = "x" }, "is this a results.json?"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.csv")

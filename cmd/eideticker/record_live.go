@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recorder"
 )
@@ -86,7 +86,7 @@ func (l *liveAnalysis) begin(j *joint, asJSON bool) {
 
 // liveResults is what is known in the end.
 type liveResults struct {
-	results *report.Results
+	results *result.Results
 	ready   []runfolder.Ready
 	behind  bool
 }
@@ -112,7 +112,7 @@ func (r *liveResults) addTo(j *recordJSON) error {
 	if r.results == nil {
 		return nil
 	}
-	b, err := report.Encode(r.results)
+	b, err := result.Encode(r.results)
 	j.Results = json.RawMessage(b)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 type reportCmd struct {
@@ -75,7 +76,7 @@ func sameFolder(a, b string) (bool, error) {
 // runDir is a run folder. Nothing outside it is read, whatever links there are.
 type runDir struct {
 	root    *os.Root
-	results *report.Results
+	results *result.Results
 }
 
 // openRun opens a run folder and reads its results.
@@ -100,11 +101,11 @@ func openRun(dir string) (*runDir, error) {
 
 func (r *runDir) Close() error { return r.root.Close() }
 
-func readResults(root *os.Root) (*report.Results, error) {
-	f, err := root.Open(report.FileName)
+func readResults(root *os.Root) (*result.Results, error) {
+	f, err := root.Open(result.FileName)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // was only read
-	return report.Decode(f)
+	return result.Decode(f)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
@@ -309,7 +309,7 @@ func (r *testRun) shown(m *session.Made) (string, bool) {
 					continue
 				}
 				if v, ok := res.Find(name[1]); ok {
-					return fmt.Sprintf("%s %s (%s)", name[1], report.ValueText(v), shownBounds(v)), true
+					return fmt.Sprintf("%s %s (%s)", name[1], result.ValueText(v), shownBounds(v)), true
 				}
 			}
 		}

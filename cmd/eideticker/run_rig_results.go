@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -149,7 +149,7 @@ func (r *remoteRun) fetchRun(ctx context.Context, dir, id string) (*session.Made
 
 // fetchResults gets a run's results, if it has any.
 func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *session.Made) error {
-	body, err := r.client.File(ctx, id, report.FileName)
+	body, err := r.client.File(ctx, id, result.FileName)
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status == 404 {
 		return nil
@@ -157,7 +157,7 @@ func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *sessio
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(into, report.FileName)
+	file := filepath.Join(into, result.FileName)
 	out, err := os.Create(file)
 	if err == nil {
 		_, err = io.Copy(out, io.LimitReader(body, maxResults))
@@ -166,7 +166,7 @@ func (r *remoteRun) fetchResults(ctx context.Context, into, id string, m *sessio
 	if err = errors.Join(err, body.Close()); err != nil {
 		return err
 	}
-	results, err := report.Read(file)
+	results, err := result.Read(file)
 	if err == nil {
 		m.Found = &runfolder.Found{Results: *results}
 	}

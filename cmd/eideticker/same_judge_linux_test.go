@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/analyze/wording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -97,7 +97,7 @@ func (j *sameJudged) take(a, b *compare.Set, primary string) {
 func (j *sameJudged) about(sets ...*compare.Set) {
 	for _, s := range sets {
 		for _, r := range s.Runs {
-			if name := firstOf(r.Environment[report.EnvBrowser], "unknown"); !slices.Contains(j.browsers, name) {
+			if name := firstOf(r.Environment[result.EnvBrowser], "unknown"); !slices.Contains(j.browsers, name) {
 				j.browsers = append(j.browsers, name)
 			}
 			if took, ok := runTook(r.Dir); ok {

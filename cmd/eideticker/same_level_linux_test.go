@@ -15,7 +15,7 @@ import (
 
 	"github.com/eideticker/eideticker/analyze"
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
@@ -35,11 +35,11 @@ func sameSet(r *rand.Rand, runs, which int, b bool, primary, second sameDraw) *c
 			return analyze.Value{Name: name, Unit: "ms", Value: v, Low: v, High: v, State: analyze.Exact,
 				Better: analyze.Lower, Threshold: 0.03}
 		}
-		result := analyze.Result{Measure: "response", Version: 1, Values: []analyze.Value{
+		res := analyze.Result{Measure: "response", Version: 1, Values: []analyze.Value{
 			value("latency_p50", primary(r, which, b)), value("latency_max", second(r, which, b)),
 		}}
 		s.Runs = append(s.Runs, compare.Run{Name: fmt.Sprintf("run-%02d", i+1),
-			Windows: []report.Window{{Results: []analyze.Result{result}}}})
+			Windows: []result.Window{{Results: []analyze.Result{res}}}})
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func (sceneStage) Err() error                  { return errors.New("ended") }
 func (s sceneStage) Source() string            { return s.uri }
 func (sceneStage) Input() input.Driver         { return nil }
 func (sceneStage) Painter() controller.Painter { return nil }
-func (sceneStage) About() report.Environment   { return report.Environment{} }
+func (sceneStage) About() result.Environment   { return result.Environment{} }
 func (sceneStage) Close() error                { return nil }
 
 // sceneOptions are runs of a scene in which green, content and red stand for two seconds each, so

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/eideticker/eideticker/analyze/compare"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/deploy/api"
 	"github.com/eideticker/eideticker/deploy/server"
 )
@@ -60,8 +60,8 @@ func withoutFolders(err error, dir string) error {
 	if why := withoutPath(err); why != err {
 		return fmt.Errorf("the runs cannot be read: %w", why)
 	}
-	if _, e := os.Stat(filepath.Join(dir, report.FileName)); errors.Is(e, fs.ErrNotExist) &&
-		strings.Contains(err.Error(), report.FileName) {
+	if _, e := os.Stat(filepath.Join(dir, result.FileName)); errors.Is(e, fs.ErrNotExist) &&
+		strings.Contains(err.Error(), result.FileName) {
 		return fmt.Errorf("%s has no results; make them with analyze.start", filepath.Base(dir))
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), filepath.Dir(dir)+string(filepath.Separator), ""))

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // runFolder makes a run folder with a file of everything that is served or is not, beside a secret.
@@ -38,11 +38,11 @@ func runFolder(t *testing.T) string {
 	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "link.png")); err != nil {
 		t.Fatal(err)
 	}
-	r := &report.Results{
-		Recording: report.Recording{Name: "a run", Frames: 3},
+	r := &result.Results{
+		Recording: result.Recording{Name: "a run", Frames: 3},
 		Quality:   analyze.Result{Measure: "quality", State: analyze.Exact},
 	}
-	if err := report.Write(filepath.Join(dir, report.FileName), r); err != nil {
+	if err := result.Write(filepath.Join(dir, result.FileName), r); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
 // check is one number three times: measured, drawn, and claimed by the page.
 type check struct {
-	report.Check
+	result.Check
 	of string // the measured value, such as fps.framerate; empty if there is none
 }
 
-func newCheck(what, unit, of string) check { return check{report.Check{What: what, Unit: unit}, of} }
+func newCheck(what, unit, of string) check { return check{result.Check{What: what, Unit: unit}, of} }
 
 // notMade says why a check cannot be made.
 func (c check) notMade(format string, args ...any) check {
@@ -32,16 +32,16 @@ func (c *check) claim(t *played, name string) {
 
 const notMeasured = "not measured"
 
-func spanOf(v analyze.Value) report.Span {
-	return report.Span{Value: v.Value, Low: v.Low, High: v.High}
+func spanOf(v analyze.Value) result.Span {
+	return result.Span{Value: v.Value, Low: v.Low, High: v.High}
 }
 
-func exactly(n int) report.Span { return exact(float64(n)) }
+func exactly(n int) result.Span { return exact(float64(n)) }
 
-func exact(x float64) report.Span { return report.Span{Value: x, Low: x, High: x} }
+func exact(x float64) result.Span { return result.Span{Value: x, Low: x, High: x} }
 
 // meet reports whether two numbers may be the same.
-func meet(a, b report.Span) bool { return a.Low <= b.High && b.Low <= a.High }
+func meet(a, b result.Span) bool { return a.Low <= b.High && b.Low <= a.High }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
@@ -111,7 +111,7 @@ func (t *played) checkPictures() check {
 func (t *played) checkUnique() check {
 	drawn, unsure := t.changes()
 	c := newCheck("unique frames", "frames", "fps.unique_frames")
-	c.Drawn = report.Span{Value: float64(len(drawn)), Low: float64(len(drawn)), High: float64(len(drawn) + len(unsure))}
+	c.Drawn = result.Span{Value: float64(len(drawn)), Low: float64(len(drawn)), High: float64(len(drawn) + len(unsure))}
 	claimed := float64(len(t.Report.Drawn))
 	c.Claimed = &claimed
 	v, ok := t.value("fps", "unique_frames")

@@ -3,7 +3,7 @@ package groundtruth
 import (
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // checkChecker: each frame has as many checkerboard pixels as the page counted. The figures that
@@ -31,7 +31,7 @@ func (t *played) checkChecker() []check {
 // checkerFigures returns the number of frames with checkerboard, the time from the first frame to
 // its end, and Σ Δt·A / size(R). Frames with no picture of the page, or with several, may show
 // checkerboard or not.
-func (t *played) checkerFigures() (shown, filled, sum report.Span) {
+func (t *played) checkerFigures() (shown, filled, sum result.Span) {
 	times, w := t.Outcome.Times, t.Outcome.Window
 	var low, high float64
 	var gone [2]time.Duration // soonest and latest
@@ -62,7 +62,7 @@ func (t *played) checkerFigures() (shown, filled, sum report.Span) {
 			shown.High++
 		}
 	}
-	between := func(low, high float64) report.Span { return report.Span{Value: (low + high) / 2, Low: low, High: high} }
+	between := func(low, high float64) result.Span { return result.Span{Value: (low + high) / 2, Low: low, High: high} }
 	return between(shown.Low, shown.High),
 		between(milliseconds(min(gone[0], gone[1])), milliseconds(max(gone[0], gone[1]))), between(low/1e6, high/1e6)
 }

@@ -3,7 +3,7 @@ package groundtruth
 import (
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // checkFramerate: pictures that were seen, by the time for which the page says it played.
@@ -25,7 +25,7 @@ func (t *played) checkFramerate() []check {
 	}
 	seen, unsure := t.changes()
 	n, most := float64(len(seen)), float64(len(seen)+len(unsure))
-	c.Drawn = report.Span{Value: n / mid.Seconds(), Low: n / high.Seconds(), High: most / low.Seconds()}
+	c.Drawn = result.Span{Value: n / mid.Seconds(), Low: n / high.Seconds(), High: most / low.Seconds()}
 	c.Agrees = meet(c.Measured, c.Drawn)
 	return []check{c}
 }

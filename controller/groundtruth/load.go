@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 )
 
 // checkLoad: in each frame, as many pixels equal the last frame as the page counted. It also checks
@@ -47,7 +47,7 @@ func (t *played) origin() (begin time.Duration, prefix string) {
 // loadFigures returns when all pixels of the last picture were visible, and Σ Δt·(1 − p). Both
 // count from the first frame, or from the command before it. In frames with no picture of the page,
 // or with several, any number of pixels may be final. The green has none.
-func (t *played) loadFigures() (complete, index report.Span) {
+func (t *played) loadFigures() (complete, index result.Span) {
 	times := t.Outcome.Times
 	start := times.At(t.Outcome.Window.Start)
 	begin, _ := t.origin()
@@ -70,12 +70,12 @@ func (t *played) loadFigures() (complete, index report.Span) {
 		}
 	}
 	ms := func(ns float64) float64 { return ns / 1e6 }
-	return exact(milliseconds(begin + done)), report.Span{Value: ms((low + high) / 2), Low: ms(low), High: ms(high)}
+	return exact(milliseconds(begin + done)), result.Span{Value: ms((low + high) / 2), Low: ms(low), High: ms(high)}
 }
 
 // checkFigure compares a load figure with the expected one. It also shows the page's claim, which
 // counts from its first picture.
-func (t *played) checkFigure(what, value, claim string, drawn report.Span) check {
+func (t *played) checkFigure(what, value, claim string, drawn result.Span) check {
 	_, prefix := t.origin()
 	c := t.checkValue(what, "ms", "speedindex", prefix+value, drawn)
 	if t.Outcome.Window.T0 == nil {
@@ -124,7 +124,7 @@ func (t *played) checkCounts(what, measure, name string, factor float64) check {
 const rounding = 0.001
 
 // checkValue holds a value of a measure against what it should be.
-func (t *played) checkValue(what, unit, measure, value string, drawn report.Span) check {
+func (t *played) checkValue(what, unit, measure, value string, drawn result.Span) check {
 	c := newCheck(what, unit, measure+"."+value)
 	c.Drawn = drawn
 	v, ok := t.value(measure, value)

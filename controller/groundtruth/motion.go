@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/netsim/site"
 )
 
@@ -120,7 +120,7 @@ func (t *played) checkDistance() check {
 			last = step
 		}
 	}
-	c.Drawn = report.Span{Value: way, Low: way - open, High: way + open}
+	c.Drawn = result.Span{Value: way, Low: way - open, High: way + open}
 	v, ok := t.value("scroll", "distance")
 	switch {
 	case way == 0:

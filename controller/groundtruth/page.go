@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -26,7 +26,7 @@ type Input struct {
 
 // Page is the result of the checks of a page.
 type Page struct {
-	Checks []report.Check
+	Checks []result.Check
 	Claims map[string]float64 // by the page, of values that are measured
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/strip"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -222,7 +222,7 @@ func TestTornMostOfTheTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(p.Checks, func(c report.Check) bool { return c.What == "torn frames" }); i < 0 ||
+	if i := slices.IndexFunc(p.Checks, func(c result.Check) bool { return c.What == "torn frames" }); i < 0 ||
 		p.Checks[i].Failed() || p.Checks[i].Drawn.Value != torn {
 		t.Errorf("the checks are %+v", p.Checks)
 	}

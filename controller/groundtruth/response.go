@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 )
 
@@ -89,7 +89,7 @@ func (t *played) sent(r *analyze.Result) (all []timeline.Interval) {
 }
 
 // latency is the median of the times from each input to the frames with its answer.
-func (t *played) latency(sent []timeline.Interval, answers []seen) report.Span {
+func (t *played) latency(sent []timeline.Interval, answers []seen) result.Span {
 	var low, mid, high []float64
 	for i, a := range answers {
 		times := t.Outcome.Times
@@ -97,7 +97,7 @@ func (t *played) latency(sent []timeline.Interval, answers []seen) report.Span {
 		mid = append(mid, milliseconds(times.At(a.to).Sub(sent[i].Latest)))
 		high = append(high, milliseconds(times.Bounds(a.to).Latest.Sub(sent[i].Earliest)))
 	}
-	return report.Span{Value: median(mid), Low: median(low), High: median(high)}
+	return result.Span{Value: median(mid), Low: median(low), High: median(high)}
 }
 
 // answers finds the frames with the page's answers. hidden counts those that no frame can show:

@@ -1,6 +1,6 @@
 package groundtruth
 
-import "github.com/eideticker/eideticker/analyze/report"
+import "github.com/eideticker/eideticker/analyze/result"
 
 // checkWindow: a window is complete with the first frame that shows the page's last picture in its
 // final size. That is not before the page was called to draw it.
@@ -35,7 +35,7 @@ func (t *played) checkDrawnBefore(n int) check {
 	w := t.Outcome.Window
 	at, _ := t.drawnAt(t.lastDrawn())
 	since := t.Outcome.Times.Since(n)
-	span := func(low, mid, high float64) report.Span { return report.Span{Value: mid, Low: low, High: high} }
+	span := func(low, mid, high float64) result.Span { return result.Span{Value: mid, Low: low, High: high} }
 	c.Measured = span(milliseconds(since.Earliest.Sub(w.T0.At)), milliseconds(t.Outcome.Times.At(n).Sub(w.T0.At)),
 		milliseconds(since.Latest.Sub(w.T0.At)))
 	c.Drawn = span(milliseconds(at.Earliest.Sub(w.T0.At)), milliseconds(at.Mid().Sub(w.T0.At)),

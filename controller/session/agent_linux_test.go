@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -153,7 +153,7 @@ steps:
 	if record.State != Passed {
 		t.Fatalf("%s: %s", record.State, record.Reason)
 	}
-	if env := found.Results.Environment[report.EnvInput]; env != "hid, hardware" ||
+	if env := found.Results.Environment[result.EnvInput]; env != "hid, hardware" ||
 		!strings.Contains(record.Input.Note, "the agent's clock is known within") {
 		t.Errorf("input %q, %+v", env, record.Input)
 	}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/device"
@@ -180,8 +180,8 @@ func TestRunOnAPhone(t *testing.T) {
 	}
 	env := found.Results.Environment
 	for key, want := range map[string]string{
-		report.EnvDUT: "phone, Maker Model 7, Android 15", report.EnvBrowser: "chrome 148.0.1",
-		report.EnvInput: "adb-uinput, system", report.EnvMachineShared: "yes",
+		result.EnvDUT: "phone, Maker Model 7, Android 15", result.EnvBrowser: "chrome 148.0.1",
+		result.EnvInput: "adb-uinput, system", result.EnvMachineShared: "yes",
 	} {
 		if env[key] != want {
 			t.Errorf("%s is %q, want %q", key, env[key], want)
@@ -201,8 +201,8 @@ func TestRunOnAPhone(t *testing.T) {
 	}
 	for _, sentence := range []string{"its battery has 83 % left", "its battery has 28.7 °C", "its screen is on",
 		"it is unlocked"} {
-		if !strings.Contains(kept.Environment[report.EnvHealth], sentence) || !strings.Contains(string(log), sentence) {
-			t.Errorf("%q stands not in both: %q\n%s", sentence, kept.Environment[report.EnvHealth], log)
+		if !strings.Contains(kept.Environment[result.EnvHealth], sentence) || !strings.Contains(string(log), sentence) {
+			t.Errorf("%q stands not in both: %q\n%s", sentence, kept.Environment[result.EnvHealth], log)
 		}
 	}
 	if n := count(t, o.Dir, input.EventSource, input.EventKind); n != 2 {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/device"
 	"github.com/eideticker/eideticker/controller/input/adb/adbtest"
 	"github.com/eideticker/eideticker/netsim/har"
@@ -144,7 +144,7 @@ func theFarRun(t *testing.T, o Options, log string, rtt time.Duration) {
 	if kept.Checks == 0 || len(kept.ChecksFailed) > 0 {
 		t.Errorf("of %d checks %v failed", kept.Checks, kept.ChecksFailed)
 	}
-	file, err := report.Read(filepath.Join(dir, report.FileName))
+	file, err := result.Read(filepath.Join(dir, result.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

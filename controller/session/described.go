@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -234,32 +234,32 @@ func (s *describedStage) Ended() <-chan struct{} {
 
 func (s *describedStage) Err() error { return s.program.Err() }
 
-func (s *describedStage) About() report.Environment {
+func (s *describedStage) About() result.Environment {
 	shared := "no"
 	if s.onDisplay() || strings.HasPrefix(s.device.Source, "x11:") {
 		shared = "yes"
 	}
-	env := report.Environment{report.EnvDUT: s.device.Name, report.EnvMachineShared: shared}
+	env := result.Environment{result.EnvDUT: s.device.Name, result.EnvMachineShared: shared}
 	noteInput(env, s.input)
 	var said []string
 	for _, f := range s.health {
 		said = append(said, f.Text)
 	}
-	put(env, report.EnvHealth, strings.Join(said, "; "))
+	put(env, result.EnvHealth, strings.Join(said, "; "))
 	if s.model != "" {
-		env[report.EnvDUT] += ", " + s.model
+		env[result.EnvDUT] += ", " + s.model
 	}
 	if s.name != "" && s.name != device.Running {
-		env[report.EnvBrowser] = s.name
+		env[result.EnvBrowser] = s.name
 	}
 	switch {
 	case s.program != nil && s.program.Version() != "":
-		env[report.EnvBrowser] = s.program.Version()
+		env[result.EnvBrowser] = s.program.Version()
 	case s.android != nil && s.started:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), healthTimeout)
 		defer cancel()
 		if v := s.android.Version(ctx, s.name); v != "" {
-			env[report.EnvBrowser] += " " + v
+			env[result.EnvBrowser] += " " + v
 		}
 	}
 	return env

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -71,7 +71,7 @@ type Stage interface {
 	Input() input.Driver
 	Painter() controller.Painter
 	// About returns the properties of the device and its browser, for results.
-	About() report.Environment
+	About() result.Environment
 	Close() error
 }
 
@@ -164,14 +164,14 @@ func openInput(ctx context.Context, in device.Input) (d input.Driver, err error)
 }
 
 // noteInput adds the realism of the input to an environment.
-func noteInput(env report.Environment, d input.Driver) {
+func noteInput(env result.Environment, d input.Driver) {
 	if d == nil {
 		return
 	}
 	info := d.Info()
-	env[report.EnvInput] = fmt.Sprintf("%s, %s", info.Driver, info.Realism)
+	env[result.EnvInput] = fmt.Sprintf("%s, %s", info.Driver, info.Realism)
 	if info.Realism == input.Page {
-		env[report.EnvInput] += ": less realistic than events of the operating system"
+		env[result.EnvInput] += ": less realistic than events of the operating system"
 	}
 }
 
@@ -185,8 +185,8 @@ func driver[D input.Driver](d D, err error) (input.Driver, error) {
 
 // machine returns the known properties of this machine. Sources: os-release(5), proc(5), and
 // cpufreq and thermal of the kernel's sysfs ABI.
-func machine() (system, kernel string, env report.Environment) {
-	env = report.Environment{}
+func machine() (system, kernel string, env result.Environment) {
+	env = result.Environment{}
 	system = runtime.GOOS
 	for line := range strings.Lines(firstBytes("/etc/os-release")) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
@@ -194,30 +194,30 @@ func machine() (system, kernel string, env report.Environment) {
 		}
 	}
 	kernel = strings.TrimSpace(firstBytes("/proc/sys/kernel/osrelease"))
-	put(env, report.EnvGovernor, strings.TrimSpace(firstBytes("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")))
+	put(env, result.EnvGovernor, strings.TrimSpace(firstBytes("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")))
 	if milli, err := strconv.Atoi(strings.TrimSpace(firstBytes("/sys/class/thermal/thermal_zone0/temp"))); err == nil {
-		put(env, report.EnvTemperature, fmt.Sprintf("%.1f °C", float64(milli)/1000))
+		put(env, result.EnvTemperature, fmt.Sprintf("%.1f °C", float64(milli)/1000))
 	}
 	return system, kernel, env
 }
 
 // ofThisMachine returns the environment of a device that is this machine.
-func ofThisMachine() report.Environment {
+func ofThisMachine() result.Environment {
 	system, kernel, env := machine()
-	put(env, report.EnvOS, system)
-	put(env, report.EnvKernel, kernel)
+	put(env, result.EnvOS, system)
+	put(env, result.EnvKernel, kernel)
 	return env
 }
 
 // ofRig returns the rig's part of a device's environment.
-func ofRig() report.Environment {
+func ofRig() result.Environment {
 	system, kernel, _ := machine()
-	env := report.Environment{}
-	put(env, report.EnvRigOS, strings.TrimSpace(system+" "+kernel))
+	env := result.Environment{}
+	put(env, result.EnvRigOS, strings.TrimSpace(system+" "+kernel))
 	return env
 }
 
-func put(env report.Environment, key, value string) {
+func put(env result.Environment, key, value string) {
 	if value != "" {
 		env[key] = value
 	}

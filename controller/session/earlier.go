@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/groundtruth"
@@ -28,11 +28,11 @@ import (
 type Earlier struct {
 	dir         string
 	name        string
-	environment report.Environment
+	environment result.Environment
 	retried     int
 	said        []string        // notes of the run, before it was measured
 	failed      string          // why the run failed or was rejected, or ""
-	network     *report.Network // nil: the device's own
+	network     *result.Network // nil: the device's own
 	fall        *har.Waterfall  // nil: unknown
 	har         bool            // the HAR file exists, readable or not
 	report      *site.Report    // of the only page; nil: unknown
@@ -54,13 +54,13 @@ func ReadEarlier(ctx context.Context, file string, r *recording.Reader) (*Earlie
 }
 
 func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier {
-	e := &Earlier{dir: filepath.Dir(file), environment: report.Environment{}}
+	e := &Earlier{dir: filepath.Dir(file), environment: result.Environment{}}
 	e.withReport(r)
-	var results *report.Results
+	var results *result.Results
 	var record *Record
-	if err := e.open(ctx, report.FileName,
-		func(f io.Reader) (err error) { results, err = report.Decode(f); return err }); err != nil {
-		e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", report.FileName,
+	if err := e.open(ctx, result.FileName,
+		func(f io.Reader) (err error) { results, err = result.Decode(f); return err }); err != nil {
+		e.note("%s beside the recording cannot be read, and what it said of the run is not kept: %v", result.FileName,
 			err)
 	}
 	if results != nil && runfolder.ResultsAreOf(results.Recording, r, file) != nil {
@@ -88,7 +88,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 	if results != nil && record != nil {
 		e.said = ownNotes(results.Notes, record.Notes)
 	}
-	delete(e.environment, report.EnvAnalysisBuild) // another one now
+	delete(e.environment, result.EnvAnalysisBuild) // another one now
 	e.withNetwork(ctx, record, idOf(r))
 	return e
 }
@@ -96,7 +96,7 @@ func readEarlier(ctx context.Context, file string, r *recording.Reader) *Earlier
 // isOf reports if a run.json is of a recording. Records of older programs have no ID. They must
 // have as many frames, and results with the name of their test. A killed run has no number of
 // frames.
-func isOf(record *Record, r *recording.Reader, results *report.Results) bool {
+func isOf(record *Record, r *recording.Reader, results *result.Results) bool {
 	if record.Recording != "" {
 		return strings.EqualFold(record.Recording, idOf(r))
 	}
@@ -218,7 +218,7 @@ func (e *Earlier) HoldAgainst(ctx context.Context, r *recording.Reader, s runfol
 }
 
 // madeAgain reports if there are as many checks as at first, with all that failed then.
-func (e *Earlier) madeAgain(checks []report.Check) bool {
+func (e *Earlier) madeAgain(checks []result.Check) bool {
 	n, made := 0, map[string]bool{}
 	for i := range checks {
 		if !checks[i].Unchecked {
@@ -314,7 +314,7 @@ func (e *Earlier) withNetwork(ctx context.Context, record *Record, id string) {
 }
 
 // sound reports if a run can have written the network part of its run.json.
-func sound(n *report.Network) bool {
+func sound(n *result.Network) bool {
 	for _, v := range []int64{n.RTTAskedNS, n.RTTNS, n.DownAsked, n.Down, n.UpAsked, n.Up, int64(n.Missed),
 		int64(n.NamesRefused), int64(n.Connections), n.BytesUp, n.BytesDown} {
 		if v < 0 {
@@ -347,7 +347,7 @@ func (e *Earlier) Keep(found *runfolder.Found) {
 }
 
 // carry adds data of a run to results.
-func carry(results *report.Results, retried int, notes []string, environment report.Environment) {
+func carry(results *result.Results, retried int, notes []string, environment result.Environment) {
 	results.RetriedRuns = retried
 	results.Notes = append(slices.Clone(notes), results.Notes...)
 	maps.Copy(results.Environment, environment)

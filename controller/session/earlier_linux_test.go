@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 )
@@ -26,14 +26,14 @@ func TestChecksAreMadeAgain(t *testing.T) {
 		other otherwise
 		fewer string // measures by which fewer checks are made
 	}{
-		"frames": {"page: /framerate.html\nmeasures: [fps]\n", report.Markers, otherwise{
+		"frames": {"page: /framerate.html\nmeasures: [fps]\n", result.Markers, otherwise{
 			"a part":      func(s *runfolder.Settings) { s.Region = &part },
 			"less a part": func(s *runfolder.Settings) { s.Masks = []frame.Region{part} },
 			"about":       func(s *runfolder.Settings) { s.Tolerance = 5 },
 		}, "speedindex"},
 		// What asks here are the clicks, and the content ends where nothing changes any more,
 		// before the red.
-		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: still 1s\nsteps: [{sleep: 300ms}, {click: [50%, 50%]}, {sleep: 400ms}, {click: [50%, 50%]}, {sleep: 400ms}]\n", report.End, otherwise{
+		"clicks": {"page: /pingpong.html\nmeasures: [response]\nend: still 1s\nsteps: [{sleep: 300ms}, {click: [50%, 50%]}, {sleep: 400ms}, {click: [50%, 50%]}, {sleep: 400ms}]\n", result.End, otherwise{
 			"by pings":         func(s *runfolder.Settings) { s.Response.Kinds = []string{"ping"} },
 			"by a colour":      func(s *runfolder.Settings) { s.Response.Colour = &analyze.Colour{R: 255} },
 			"to the red":       func(s *runfolder.Settings) { s.Markers = true },
@@ -58,7 +58,7 @@ func TestChecksAreMadeAgain(t *testing.T) {
 			}
 			path := filepath.Join(o.Dir, runfolder.RecordingFile)
 			r := opened(t, path)
-			measure := func(asAtFirst bool, measures []string, change func(*runfolder.Settings)) (report.Window,
+			measure := func(asAtFirst bool, measures []string, change func(*runfolder.Settings)) (result.Window,
 				string) {
 				t.Helper()
 				e, err := ReadEarlier(t.Context(), path, r)
@@ -76,11 +76,11 @@ func TestChecksAreMadeAgain(t *testing.T) {
 				}
 				e.HoldAgainst(t.Context(), r, s, found)
 				e.Keep(found)
-				text, err := report.Encode(&found.Results)
+				text, err := result.Encode(&found.Results)
 				if err != nil {
 					t.Fatal(err)
 				}
-				kept, err := report.Decode(bytes.NewReader(text)) // as results.json has them
+				kept, err := result.Decode(bytes.NewReader(text)) // as results.json has them
 				if err != nil {
 					t.Fatal(err)
 				}

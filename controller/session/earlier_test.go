@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
@@ -87,7 +87,7 @@ func aRun(t *testing.T) (dir string) {
 	s.add([]string{"the test changed the network: 3g"})
 	record := &Record{
 		Schema: Schema, Version: Version, Test: "shop", State: Failed, Reason: "it was too slow",
-		Environment: report.Environment{report.EnvBrowser: "Chromium 148.0", report.EnvNetwork: "cable: 5Mbit down"},
+		Environment: result.Environment{result.EnvBrowser: "Chromium 148.0", result.EnvNetwork: "cable: 5Mbit down"},
 		Network: &Network{Profile: "cable", RTT: Asked[time.Duration]{28e6, 28.5e6},
 			Down: Asked[link.Rate]{5e6, 4.9e6}},
 	}
@@ -124,7 +124,7 @@ func opened(t *testing.T, path string) *recording.Reader {
 }
 
 // again measures a run's recording again, into a folder.
-func again(t *testing.T, dir, to string) *report.Results {
+func again(t *testing.T, dir, to string) *result.Results {
 	t.Helper()
 	path := filepath.Join(dir, runfolder.RecordingFile)
 	r := opened(t, path)
@@ -145,9 +145,9 @@ func again(t *testing.T, dir, to string) *report.Results {
 	return resultsIn(t, to)
 }
 
-func resultsIn(t *testing.T, dir string) *report.Results {
+func resultsIn(t *testing.T, dir string) *result.Results {
 	t.Helper()
-	results, err := report.Read(filepath.Join(dir, report.FileName))
+	results, err := result.Read(filepath.Join(dir, result.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestMeasuredAgain(t *testing.T) {
 				second.RetriedRuns)
 		}
 		want := maps.Clone(first.Environment)
-		want[report.EnvAnalysisBuild] = "eideticker second"
+		want[result.EnvAnalysisBuild] = "eideticker second"
 		if !maps.Equal(second.Environment, want) || !slices.Equal(second.Notes, first.Notes) {
 			t.Errorf("%s: environment %v, notes %q, want %v and %q", what, second.Environment, second.Notes, want,
 				first.Notes)
@@ -246,7 +246,7 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 			}
 			beside := again(t, dir, filepath.Join(t.TempDir(), "beside"))
 			second := again(t, dir, dir)
-			for where, r := range map[string]*report.Results{"beside": beside, "there": second} {
+			for where, r := range map[string]*result.Results{"beside": beside, "there": second} {
 				if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, tc.want) }) {
 					t.Errorf("%s: notes are %q, want %q", where, r.Notes, tc.want)
 				}
@@ -257,7 +257,7 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 					t.Errorf("%s: nothing was measured: %s", where, m.Refusal)
 				}
 				if slices.ContainsFunc(r.Windows[0].Pictures,
-					func(p report.Picture) bool { return p.Kind == report.PictureWaterfall }) {
+					func(p result.Picture) bool { return p.Kind == result.PictureWaterfall }) {
 					t.Errorf("%s: a waterfall was drawn", where)
 				}
 			}
@@ -276,13 +276,13 @@ func TestMeasuredAgainOfLess(t *testing.T) {
 func TestMeasuredAgainByItsRecord(t *testing.T) {
 	dir := aRun(t)
 	first := resultsIn(t, dir)
-	results, record := filepath.Join(dir, report.FileName), filepath.Join(dir, RecordFile)
+	results, record := filepath.Join(dir, result.FileName), filepath.Join(dir, RecordFile)
 	if err := os.WriteFile(results, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	second := again(t, dir, filepath.Join(t.TempDir(), "second"))
 	if !reflect.DeepEqual(second.Network, first.Network) || second.Recording.Name != "shop" ||
-		second.Environment[report.EnvBrowser] != "Chromium 148.0" {
+		second.Environment[result.EnvBrowser] != "Chromium 148.0" {
 		t.Errorf("%+v, %q, %v", second.Network, second.Recording.Name, second.Environment)
 	}
 	if !slices.ContainsFunc(second.Notes,
@@ -308,12 +308,12 @@ func TestMeasuredAgainByItsRecord(t *testing.T) {
 	}
 
 	other := aRun(t)
-	if err := errors.Join(os.WriteFile(results, content(t, other, report.FileName), 0o644),
+	if err := errors.Join(os.WriteFile(results, content(t, other, result.FileName), 0o644),
 		os.WriteFile(record, text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if r := again(t, dir, filepath.Join(t.TempDir(), "fourth")); r.Network != nil || r.RetriedRuns != 0 ||
-		r.Environment[report.EnvBrowser] != "" {
+		r.Environment[result.EnvBrowser] != "" {
 		t.Errorf("it has what is of another: %+v, %v", r.Network, r.Environment)
 	}
 }
@@ -377,7 +377,7 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 				t.Fatalf("it is called %q", got)
 			}
 			if !tc.results {
-				if err := os.Remove(filepath.Join(dir, report.FileName)); err != nil {
+				if err := os.Remove(filepath.Join(dir, result.FileName)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -390,7 +390,7 @@ func TestMeasuredAgainBesideAnother(t *testing.T) {
 			if tc.taken {
 				return
 			}
-			if second.Recording.Name == "shop" || second.Environment[report.EnvBrowser] != "" ||
+			if second.Recording.Name == "shop" || second.Environment[result.EnvBrowser] != "" ||
 				slices.ContainsFunc(second.Notes, func(n string) bool { return strings.HasPrefix(n, failedNote) }) {
 				t.Errorf("it has what is of another: %q, %v, %q", second.Recording.Name, second.Environment,
 					second.Notes)

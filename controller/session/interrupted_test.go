@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
@@ -58,7 +58,7 @@ func interrupted(t *testing.T, told *stopsAt) (*Record, string) {
 		t.Fatalf("%+v in %s", m.Record, m.Dir)
 	}
 	dir := filepath.Join(o.Dir, m.Dir)
-	results, err := report.Read(filepath.Join(dir, report.FileName))
+	results, err := result.Read(filepath.Join(dir, result.FileName))
 	if err != nil || len(results.Windows) != 1 || len(results.Windows[0].Results) != 1 {
 		t.Errorf("results %+v, %v", results, err)
 	}
@@ -73,7 +73,7 @@ func interrupted(t *testing.T, told *stopsAt) (*Record, string) {
 // finds parts of files.
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	want = append(want, LogFile, RecordFile, runfolder.RecordingFile, report.FileName, runfolder.PageFile,
+	want = append(want, LogFile, RecordFile, runfolder.RecordingFile, result.FileName, runfolder.PageFile,
 		runfolder.PicturesDir)
 	var got []string
 	for _, where := range []string{dir, filepath.Dir(dir)} {

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
@@ -18,7 +18,7 @@ func TestInterruptedWhileTheVideoIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, dir := interrupted(t, &stopsAt{phase: "writing the video", frames: tc.frames})
-			results, err := report.Read(filepath.Join(dir, report.FileName))
+			results, err := result.Read(filepath.Join(dir, result.FileName))
 			if err != nil || (results.Video != nil) != tc.whole || len(results.Windows[0].Pictures) == 0 {
 				t.Fatalf("%+v, %v", results, err)
 			}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/screen"
@@ -159,8 +159,8 @@ func TestTooManyLost(t *testing.T) {
 		r := &run{Options: Options{Test: sceneTest(), MaxLost: tc.most}, journal: newJournal(&log, untold{})}
 		record, found := &Record{}, &runfolder.Found{}
 		for _, n := range tc.lost {
-			w := report.Window{Start: 0, End: 94, Results: []analyze.Result{{Measure: "fps", State: analyze.Bounded}}}
-			w.Times.Lost = []report.Loss{{Frames: n / 2}, {Frames: n - n/2}}
+			w := result.Window{Start: 0, End: 94, Results: []analyze.Result{{Measure: "fps", State: analyze.Bounded}}}
+			w.Times.Lost = []result.Loss{{Frames: n / 2}, {Frames: n - n/2}}
 			found.Results.Windows = append(found.Results.Windows, w)
 		}
 		r.judge(record, found)

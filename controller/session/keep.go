@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -114,7 +114,7 @@ func (r *run) judge(record *Record, found *runfolder.Found) {
 
 // refusals returns the measures that were refused in all windows. measured reports if any measure
 // was not refused.
-func refusals(windows []report.Window) (refused []analyze.Result, measured bool) {
+func refusals(windows []result.Window) (refused []analyze.Result, measured bool) {
 	taken := map[string]bool{}
 	for _, w := range windows {
 		for _, r := range w.Results {

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller"
@@ -176,7 +176,7 @@ steps:
 				record.Area[1]+record.Area[3] != 600 {
 				t.Errorf("the content is at %v: there is no room for an address bar above it, or it is not all that is below", record.Area)
 			}
-			if env := found.Results.Environment[report.EnvInput]; env != "x11, system" {
+			if env := found.Results.Environment[result.EnvInput]; env != "x11, system" {
 				t.Errorf("input %q", env)
 			}
 			if n := count(t, o.Dir, controller.EventSource, controller.Navigation); n != 2 {
@@ -243,7 +243,7 @@ steps:
 		!strings.Contains(record.Input.Note, "less realistic") {
 		t.Errorf("run.json says of the input %+v", record.Input)
 	}
-	if env := found.Results.Environment[report.EnvInput]; !strings.HasPrefix(env, "webdriver, page: less realistic") {
+	if env := found.Results.Environment[result.EnvInput]; !strings.HasPrefix(env, "webdriver, page: less realistic") {
 		t.Errorf("the results say of the input %q", env)
 	}
 	html, err := os.ReadFile(filepath.Join(o.Dir, runfolder.PageFile))
@@ -256,7 +256,7 @@ steps:
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(raw, &kept); err != nil ||
-		!strings.HasPrefix(kept.Environment[report.EnvInput], "webdriver, page") {
+		!strings.HasPrefix(kept.Environment[result.EnvInput], "webdriver, page") {
 		t.Errorf("%s, %v", raw, err)
 	}
 	if got := server.seen(); !slices.Equal(got, []string{"10a0a0"}) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -247,14 +247,14 @@ func (s *localStage) Ended() <-chan struct{} {
 
 func (s *localStage) Err() error { return s.browser.Err() }
 
-func (s *localStage) About() report.Environment {
+func (s *localStage) About() result.Environment {
 	env := ofThisMachine()
-	env[report.EnvDUT], env[report.EnvMachineShared] = "this machine", "yes"
+	env[result.EnvDUT], env[result.EnvMachineShared] = "this machine", "yes"
 	noteInput(env, s.input)
 	if s.browser != nil {
-		env[report.EnvBrowser] = s.browser.Name()
+		env[result.EnvBrowser] = s.browser.Name()
 		if v := s.browser.Version(); v != "" {
-			env[report.EnvBrowser] = v
+			env[result.EnvBrowser] = v
 		}
 	}
 	return env

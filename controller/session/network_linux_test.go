@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/device"
@@ -55,11 +55,11 @@ func TestRunOnNetwork(t *testing.T) {
 			if len(r.ChecksFailed) > 0 || r.Checks == 0 {
 				t.Errorf("%s: of %d checks %v failed", browser, r.Checks, r.ChecksFailed)
 			}
-			file, err := report.Read(filepath.Join(dir, "results.json"))
+			file, err := result.Read(filepath.Join(dir, "results.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := file.Environment[report.EnvNetwork]; got != "4Mbit down, 1Mbit up, RTT 400ms" {
+			if got := file.Environment[result.EnvNetwork]; got != "4Mbit down, 1Mbit up, RTT 400ms" {
 				t.Errorf("%s: results say of the network: %q", browser, got)
 			}
 			i := slices.IndexFunc(file.Windows[0].Results,
@@ -88,7 +88,7 @@ func TestRunOnNetwork(t *testing.T) {
 }
 
 // theWaterfall compares the waterfall of a page with its files and the conditions of its link.
-func theWaterfall(t *testing.T, browser, dir string, r *Record, file *report.Results, rtt time.Duration) {
+func theWaterfall(t *testing.T, browser, dir string, r *Record, file *result.Results, rtt time.Duration) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, HARFile))
 	if err != nil {
@@ -149,7 +149,7 @@ func theWaterfall(t *testing.T, browser, dir string, r *Record, file *report.Res
 	}
 
 	// The drawing has the axis of the frames.
-	i := slices.IndexFunc(w.Pictures, func(p report.Picture) bool { return p.Kind == report.PictureWaterfall })
+	i := slices.IndexFunc(w.Pictures, func(p result.Picture) bool { return p.Kind == result.PictureWaterfall })
 	if i < 0 {
 		t.Fatalf("%s: no waterfall was drawn: %v", browser, file.Notes)
 	}

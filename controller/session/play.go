@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/capture/frame"
@@ -33,7 +33,7 @@ type take struct {
 	recorded    recorder.Result
 	report      *site.Report // of the page; nil: it sent none
 	traffic     *traffic     // nil: the network is the device's own
-	environment report.Environment
+	environment result.Environment
 	input       *input.Info
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller/device"
@@ -25,7 +25,7 @@ type prepared struct {
 	egress      *device.EgressPolicy // of the browser; nil: all
 	stage       Stage
 	source      capture.Source
-	environment report.Environment
+	environment result.Environment
 	closers     []func() error
 }
 
@@ -93,7 +93,7 @@ func (r *run) prepare(ctx context.Context) (p *prepared, err error) {
 	p.environment = ofRig()
 	maps.Copy(p.environment, p.stage.About())
 	if p.figures != nil {
-		p.environment[report.EnvNetwork] = p.figures.String()
+		p.environment[result.EnvNetwork] = p.figures.String()
 	}
 	r.log.Info("ready", "device", r.Device.Name(), "source", p.source.Info().URI)
 	return p, nil

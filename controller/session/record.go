@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/controller/input"
@@ -66,7 +66,7 @@ type Record struct {
 	StartedWallNS int64              `json:"started_wall_ns"`
 	ElapsedNS     int64              `json:"elapsed_ns"`
 	Program       string             `json:"program"`
-	Environment   report.Environment `json:"environment"`
+	Environment   result.Environment `json:"environment"`
 	Input         *input.Info        `json:"input"` // null: none
 
 	Network     *Network `json:"network"` // null: the device's own
@@ -100,7 +100,7 @@ func newRecord(o Options, began time.Time) *Record {
 		Schema: Schema, Version: Version, Test: o.Test.Name, File: o.Test.File, Address: o.Test.URL,
 		Device: o.Device.Name(), Browser: o.Browser, Labels: o.Labels,
 		State: Running, Attempt: max(o.Attempt, 1), Block: max(o.Block, 1), Place: max(o.Place, 1), WarmUp: o.WarmUp,
-		Seed: o.Seed, StartedWallNS: began.UnixNano(), Program: o.Program, Environment: report.Environment{},
+		Seed: o.Seed, StartedWallNS: began.UnixNano(), Program: o.Program, Environment: result.Environment{},
 		began: began,
 	}
 }

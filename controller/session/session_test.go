@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -62,7 +62,7 @@ func (s *sceneStage) Ended() <-chan struct{}      { return s.ended }
 func (s *sceneStage) Err() error                  { return errors.New("killed") }
 func (s *sceneStage) Source() string              { return s.uri }
 func (s *sceneStage) Painter() controller.Painter { return nil }
-func (s *sceneStage) About() report.Environment   { return report.Environment{report.EnvDUT: s.name} }
+func (s *sceneStage) About() result.Environment   { return result.Environment{result.EnvDUT: s.name} }
 
 func (s *sceneStage) Input() input.Driver {
 	if s.acted == nil {
@@ -129,7 +129,7 @@ func TestRunFolder(t *testing.T) {
 	if d.closed != 1 {
 		t.Errorf("the device was closed %d times", d.closed)
 	}
-	for _, name := range []string{RecordFile, LogFile, runfolder.RecordingFile, report.FileName, runfolder.PageFile,
+	for _, name := range []string{RecordFile, LogFile, runfolder.RecordingFile, result.FileName, runfolder.PageFile,
 		runfolder.PicturesDir} {
 		if _, err := os.Stat(filepath.Join(o.Dir, name)); err != nil {
 			t.Error(err)
@@ -141,7 +141,7 @@ func TestRunFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(raw, &kept); err != nil || kept.State != Passed ||
-		kept.Environment[report.EnvDUT] != "scripted" || !slices.Equal(kept.Area, []int{0, 0, 160, 90}) {
+		kept.Environment[result.EnvDUT] != "scripted" || !slices.Equal(kept.Area, []int{0, 0, 160, 90}) {
 		t.Errorf("%s, %v", raw, err)
 	}
 	r, err := recording.Open(filepath.Join(o.Dir, runfolder.RecordingFile))
@@ -161,7 +161,7 @@ func TestRunFolder(t *testing.T) {
 			t.Errorf("the recording says it was made on %s", m.Value)
 		}
 	}
-	if env := found.Results.Environment; env[report.EnvDUT] != "scripted" || env[report.EnvRigOS] == "" {
+	if env := found.Results.Environment; env[result.EnvDUT] != "scripted" || env[result.EnvRigOS] == "" {
 		t.Errorf("environment %v", env)
 	}
 	var kinds []string
@@ -219,7 +219,7 @@ func TestFailedRunKeepsWhatThereIs(t *testing.T) {
 				return
 			}
 			for _, file := range []string{runfolder.RecordingFile, filepath.Join(runfolder.PicturesDir, lastFrameFile),
-				report.FileName} {
+				result.FileName} {
 				if _, err := os.Stat(filepath.Join(o.Dir, file)); err != nil {
 					t.Error(err)
 				}

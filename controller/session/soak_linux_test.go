@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/suite"
 )
@@ -164,7 +164,7 @@ func (s *soak) run(i int) {
 	if record.State != Passed {
 		s.Fatalf("run %d: %s: %s", i, record.State, record.Reason)
 	}
-	want := []string{LogFile, runfolder.RecordingFile, runfolder.PageFile, report.FileName, RecordFile}
+	want := []string{LogFile, runfolder.RecordingFile, runfolder.PageFile, result.FileName, RecordFile}
 	slices.Sort(want)
 	if got := names(s.T, o.Dir); !slices.Equal(got, want) {
 		s.Errorf("run %d: its folder has %q, want %q", i, got, want)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/suite"
 )
 
@@ -159,7 +159,7 @@ func reasons(set *Set, variant int) string {
 // checksOf reports each failed check of a run.
 func checksOf(t *testing.T, dir string) (text string) {
 	t.Helper()
-	results, err := report.Read(filepath.Join(dir, report.FileName))
+	results, err := result.Read(filepath.Join(dir, result.FileName))
 	if err != nil {
 		return err.Error()
 	}

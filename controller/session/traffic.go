@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/suite"
@@ -245,24 +245,24 @@ func (r *run) writeHAR(dir string, record *Record, t *traffic, found *runfolder.
 }
 
 // results returns the network part of results.json. Without a waterfall it lists no requests.
-func (n *Network) results(fall *har.Waterfall) *report.Network {
-	found := &report.Network{
+func (n *Network) results(fall *har.Waterfall) *result.Network {
+	found := &result.Network{
 		Profile: n.Profile, RTTAskedNS: int64(n.RTT.Asked), RTTNS: int64(n.RTT.Got), DownAsked: int64(n.Down.Asked),
 		Down: int64(n.Down.Got), UpAsked: int64(n.Up.Asked), Up: int64(n.Up.Got),
 		LossAsked: n.Loss.Asked, Loss: n.Loss.Got, Requests: n.Requests, Missed: n.Missed, NamesRefused: n.NamesRefused,
 		Connections: n.Connections,
-		BytesUp:     int64(n.BytesUp), BytesDown: int64(n.BytesDown), File: HARFile, List: []report.Request{},
+		BytesUp:     int64(n.BytesUp), BytesDown: int64(n.BytesDown), File: HARFile, List: []result.Request{},
 	}
 	if fall == nil {
 		return found
 	}
-	for i := range fall.Requests[:min(len(fall.Requests), report.MostRequests)] {
+	for i := range fall.Requests[:min(len(fall.Requests), result.MostRequests)] {
 		found.List = append(found.List, requestResults(&fall.Requests[i]))
 	}
 	return found
 }
 
-func requestResults(r *har.Request) report.Request {
+func requestResults(r *har.Request) result.Request {
 	x := &r.Served
 	part := func(from, to har.Moment) int64 {
 		if !from.Known() || !to.Known() {
@@ -274,7 +274,7 @@ func requestResults(r *har.Request) report.Request {
 	if x.Incremental {
 		priority += ", i"
 	}
-	return report.Request{
+	return result.Request{
 		Method: cut(x.Method, 40), URL: cut(x.URL, 2000), Status: x.Status, Protocol: r.Over.Protocol,
 		Priority: priority, Reused: r.Reused, BeginNS: int64(r.Begins().At),
 		NameNS: part(r.Name.From, r.Name.To), ConnectNS: part(r.Connect.From, r.Connect.To),

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller/session"
@@ -29,13 +29,13 @@ func TestAnalyze(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, report.FileName)
-	results, err := report.Read(file)
+	file := filepath.Join(dir, result.FileName)
+	results, err := result.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results.Network = &report.Network{Profile: "3g", Requests: 50, List: []report.Request{}}
-	if err := report.Write(file, results); err != nil {
+	results.Network = &result.Network{Profile: "3g", Requests: 50, List: []result.Request{}}
+	if err := result.Write(file, results); err != nil {
 		t.Fatal(err)
 	}
 	asked := timeline.Time(results.Windows[0].StartNS)
@@ -70,11 +70,11 @@ func TestAnalyze(t *testing.T) {
 	if j = r.Ended(j.ID); j.State != "ok" {
 		t.Errorf("%+v", j)
 	}
-	if results, err = report.Read(file); err != nil || results.Network == nil || results.Network.Requests != 50 {
+	if results, err = result.Read(file); err != nil || results.Network == nil || results.Network.Requests != 50 {
 		t.Errorf("%v: the results say of the network: %+v", err, results.Network)
 	}
 	if !slices.ContainsFunc(results.Windows[0].Pictures,
-		func(p report.Picture) bool { return p.Kind == report.PictureWaterfall }) ||
+		func(p result.Picture) bool { return p.Kind == result.PictureWaterfall }) ||
 		results.Network.File != session.HARFile {
 		t.Errorf("there is no waterfall: %v, notes %q", results.Windows[0].Pictures, results.Notes)
 	}

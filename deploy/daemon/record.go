@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture"
 	"github.com/eideticker/eideticker/codec/recorder"
@@ -174,7 +174,7 @@ func (d *Daemon) newRecording(dir string, u *unit, label string) (*session.Recor
 		Schema: session.Schema, Version: session.Version, Device: u.about.Name, State: session.Running, Attempt: 1,
 		Block: 1, Place: 1,
 		Labels: session.Labels{Label: label}, StartedWallNS: d.now().UnixNano(), Program: d.options.Program,
-		Environment: report.Environment{report.EnvDUT: u.about.Name},
+		Environment: result.Environment{result.EnvDUT: u.about.Name},
 	}
 	if err := rec.Write(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir)) // a folder that says nothing of what it is would stay for ever
@@ -188,7 +188,7 @@ func (d *Daemon) capture(ctx context.Context, u *unit, path string, o recorder.O
 	if err != nil {
 		return recorder.Result{}, err
 	}
-	known, err := json.Marshal(report.Environment{report.EnvDUT: u.about.Name})
+	known, err := json.Marshal(result.Environment{result.EnvDUT: u.about.Name})
 	if err != nil {
 		return recorder.Result{}, errors.Join(err, src.Close())
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/deploy/api"
@@ -115,12 +116,12 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, root *os.Root) {
 		return
 	}
 	defer s.rest()
-	f, err := root.Open(report.FileName)
+	f, err := root.Open(result.FileName)
 	if err != nil {
 		s.refuse(w, r, http.StatusNotFound, "the run has no results")
 		return
 	}
-	results, err := report.Decode(f)
+	results, err := result.Decode(f)
 	_ = f.Close() // was only read
 	var page []byte
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -53,7 +53,7 @@ func run(minute int, framerate float64) made {
 		Schema: session.Schema, Version: session.Version, Test: "framerate", Device: "local", Browser: "chromium",
 		State:         session.Passed,
 		StartedWallNS: epoch.Add(time.Duration(minute) * time.Minute).UnixNano(), ElapsedNS: 3e9, Frames: 180,
-		Environment: report.Environment{report.EnvBrowser: "Chromium 140.0"},
+		Environment: result.Environment{result.EnvBrowser: "Chromium 140.0"},
 	}}
 }
 
@@ -72,7 +72,7 @@ func (m made) write(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 	if m.framerate > 0 {
-		if err := report.Write(filepath.Join(dir, report.FileName), results(m.framerate)); err != nil {
+		if err := result.Write(filepath.Join(dir, result.FileName), results(m.framerate)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,19 +81,19 @@ func (m made) write(t testing.TB, dir string) {
 	}
 }
 
-func results(framerate float64) *report.Results {
+func results(framerate float64) *result.Results {
 	values := []analyze.Value{
 		{Name: "framerate", Unit: "frames/s", Value: framerate, Low: framerate - 0.1, High: framerate + 0.1,
 			State: analyze.Bounded, Better: analyze.Higher, Threshold: 0.03},
 		{Name: "unique_frames", Unit: "frames", Value: 180, Low: 180, High: 180, State: analyze.Exact,
 			Better: analyze.Neither},
 	}
-	return &report.Results{
-		Schema: report.Schema, Version: report.Version, Recording: report.Recording{Frames: 200, DurationNS: 3e9,
+	return &result.Results{
+		Schema: result.Schema, Version: result.Version, Recording: result.Recording{Frames: 200, DurationNS: 3e9,
 			StartedWallNS: epoch.UnixNano()},
 		Quality: analyze.Result{Measure: "quality", State: analyze.Exact},
-		Windows: []report.Window{{
-			Name: "framerate", Kind: report.All, Green: -1, End: 199, Red: -1, EndNS: 3e9,
+		Windows: []result.Window{{
+			Name: "framerate", Kind: result.All, Green: -1, End: 199, Red: -1, EndNS: 3e9,
 			Results: []analyze.Result{{Measure: "fps", Version: 1, State: analyze.Bounded, Values: values}},
 		}},
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/session"
 )
 
@@ -194,8 +194,8 @@ func TestUnreadable(t *testing.T) {
 		session.RecordFile + "|{}":                                       "schema",
 		session.RecordFile + `|{"schema":"eideticker.run","version":2}`:  "version 2",
 		session.RecordFile + `|{"schema":"eideticker.run","version":1}`:  "state",
-		report.FileName + "|{\"schema\":":                                "cut off",
-		report.FileName + `|{"schema":"eideticker.results","version":7}`: "version 7",
+		result.FileName + "|{\"schema\":":                                "cut off",
+		result.FileName + `|{"schema":"eideticker.results","version":7}`: "version 7",
 		"recording.eid|not a recording":                                  "recording",
 		session.RecordFile + "|" + strings.Repeat(" ", 5<<20):            "MiB",
 	} {
@@ -220,7 +220,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.Mkdir(s.path("pipe"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("/dev/zero", filepath.Join(s.path("pipe"), report.FileName)); err != nil {
+	if err := os.Symlink("/dev/zero", filepath.Join(s.path("pipe"), result.FileName)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Refresh(background, s.path("pipe")); err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -106,7 +106,7 @@ func (s *Store) readRun(id string, entries []os.DirEntry, known stamps, judged *
 	if top := topOf(id); top != id {
 		r.Set = top
 	}
-	record, results := has(entries, session.RecordFile), has(entries, report.FileName)
+	record, results := has(entries, session.RecordFile), has(entries, result.FileName)
 	r.Pinned = has(entries, pinnedFile)
 	r.Bytes = s.size(pathOf(id))
 	var err error
@@ -155,25 +155,25 @@ func (s *Store) readRecord(r *Run) error {
 
 // readResults reads the values. Without a run.json it also reads the other data.
 func (s *Store) readResults(r *Run, recorded bool) error {
-	f, err := s.openFile(r.ID, report.FileName)
+	f, err := s.openFile(r.ID, result.FileName)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // was only read
-	res, err := report.Decode(f)
+	res, err := result.Decode(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", report.FileName, err)
+		return fmt.Errorf("%s: %w", result.FileName, err)
 	}
 	r.Values = valuesOf(res)
 	if !recorded {
-		r.Device, r.Environment = res.Environment[report.EnvDUT], res.Environment
+		r.Device, r.Environment = res.Environment[result.EnvDUT], res.Environment
 		r.describe(res.Recording)
 	}
 	return nil
 }
 
-func valuesOf(res *report.Results) (all []Value) {
-	names := report.WindowNames(res.Windows)
+func valuesOf(res *result.Results) (all []Value) {
+	names := result.WindowNames(res.Windows)
 	for i := range res.Windows {
 		for _, result := range res.Windows[i].Results {
 			for _, v := range result.Values {
@@ -213,7 +213,7 @@ func (s *Store) readRecording(r *Run) error {
 	return nil
 }
 
-func (r *Run) describe(d report.Recording) {
+func (r *Run) describe(d result.Recording) {
 	r.Started, r.Elapsed = time.Unix(0, d.StartedWallNS), time.Duration(d.DurationNS)
 	r.Frames, r.Lost = uint64(d.Frames), d.Lost
 }
@@ -237,7 +237,7 @@ func (s *Store) complete(r *Run) {
 	for _, text := range []*string{&r.Test, &r.Device, &r.Browser, &r.Label, &r.Branch, &r.Revision} {
 		*text = clip(*text, maxName)
 	}
-	r.Build = clip(r.Environment[report.EnvBrowser], maxName)
+	r.Build = clip(r.Environment[result.EnvBrowser], maxName)
 	r.Reason = clip(r.Reason, maxReason)
 	r.Elapsed = max(r.Elapsed, 0)
 	if ns := r.Started.UnixNano(); !r.Started.IsZero() && ns > 0 && ns < maxStart {
@@ -278,7 +278,7 @@ func keyOf(started time.Time, id string) int64 {
 // stampOf changes when something is changed that the index knows of a run.
 func (s *Store) stampOf(id string) string {
 	var files []string
-	for _, name := range []string{"", session.RecordFile, report.FileName, pinnedFile} {
+	for _, name := range []string{"", session.RecordFile, result.FileName, pinnedFile} {
 		files = append(files, path.Join(pathOf(id), name))
 	}
 	for folder := id; folder != ""; folder = above(folder) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -67,7 +67,7 @@ func TestRunsMove(t *testing.T) {
 		!strings.HasPrefix(id, "20240229-201530-framerate-") {
 		t.Errorf("%s: %+v, %v", id, r, err)
 	}
-	for _, file := range []string{session.RecordFile, report.FileName, "recording.eid"} {
+	for _, file := range []string{session.RecordFile, result.FileName, "recording.eid"} {
 		was, errWas := os.ReadFile(filepath.Join(a.path(alone), file))
 		is, errIs := os.ReadFile(filepath.Join(b.path(id), file))
 		if errWas != nil || errIs != nil || !bytes.Equal(was, is) {

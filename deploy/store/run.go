@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -43,7 +43,7 @@ type Run struct {
 	Verdict stats.Verdict
 	Base    string
 
-	Environment report.Environment
+	Environment result.Environment
 	Values      []Value // in Get, and in List where they were asked for
 }
 

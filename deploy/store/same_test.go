@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/session"
 )
 
@@ -41,7 +41,7 @@ func TestPushedTwice(t *testing.T) {
 	receive("one of the set", zipped(t, a, set+"~run-02"), ofSet+"~run-02")
 
 	files := map[string]string{}
-	for _, name := range []string{session.RecordFile, report.FileName, "recording.eid"} {
+	for _, name := range []string{session.RecordFile, result.FileName, "recording.eid"} {
 		text, err := os.ReadFile(filepath.Join(a.path(alone), name))
 		if err != nil {
 			t.Fatal(err)
@@ -58,13 +58,13 @@ func TestPushedTwice(t *testing.T) {
 		}
 		return zipOf(t, other)
 	}
-	anew := receive("one that was measured anew", with(report.FileName, files[report.FileName]+" "), "")
-	receive("it again", with(report.FileName, files[report.FileName]+" "), anew)
+	anew := receive("one that was measured anew", with(result.FileName, files[result.FileName]+" "), "")
+	receive("it again", with(result.FileName, files[result.FileName]+" "), anew)
 	receive("another record of the same name and time", with(session.RecordFile, files[session.RecordFile]+" "), "")
 	receive("another recording", with("recording.eid", string(flat(t, 64, 48, 0))), "")
 	receive("without a recording",
 		zipOf(t, map[string]string{session.RecordFile: files[session.RecordFile],
-			report.FileName: files[report.FileName]}), "")
+			result.FileName: files[result.FileName]}), "")
 	receive("another set of the same runs",
 		zipOf(t, map[string]string{"a/run.json": files[session.RecordFile],
 			"b/run.json": strings.Replace(files[session.RecordFile], "local", "other", 1)}), "")
@@ -74,7 +74,7 @@ func TestPushedTwice(t *testing.T) {
 	if err := b.Delete(background, anew); err != nil {
 		t.Fatal(err)
 	}
-	receive("what was deleted", with(report.FileName, files[report.FileName]+" "), "")
+	receive("what was deleted", with(result.FileName, files[result.FileName]+" "), "")
 }
 
 // stepping opens a store with a hook for its steps.

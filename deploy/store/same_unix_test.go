@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -17,7 +17,7 @@ import (
 // TestPushedBesidePipe: a pipe in place of a run's file does not equal any run. The store does not
 // wait for its writer.
 func TestPushedBesidePipe(t *testing.T) {
-	for _, name := range []string{runfolder.RecordingFile, session.RecordFile, report.FileName} {
+	for _, name := range []string{runfolder.RecordingFile, session.RecordFile, result.FileName} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir())
 			m := run(0, 60)

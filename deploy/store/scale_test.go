@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/stats"
 	"github.com/eideticker/eideticker/controller/session"
 )
@@ -49,7 +49,7 @@ func crowd(t testing.TB, n int) string {
 			}
 		})
 		if encoded[m.framerate] == nil {
-			b, err := report.Encode(results(m.framerate))
+			b, err := result.Encode(results(m.framerate))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func (m made) writePlain(t testing.TB, dir string, results []byte) {
 	t.Helper()
 	record, err := json.Marshal(m.record)
 	if err := errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, session.RecordFile), record,
-		0o644), os.WriteFile(filepath.Join(dir, report.FileName), results, 0o644)); err != nil {
+		0o644), os.WriteFile(filepath.Join(dir, result.FileName), results, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing/fstest"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/controller"
 	"github.com/eideticker/eideticker/controller/device"
@@ -108,7 +108,7 @@ func (stage) Err() error                  { return nil }
 func (s stage) Source() string            { return s.device.Scene }
 func (stage) Input() input.Driver         { return nil }
 func (stage) Painter() controller.Painter { return nil }
-func (s stage) About() report.Environment { return report.Environment{report.EnvDUT: s.device.Name()} }
+func (s stage) About() result.Environment { return result.Environment{result.EnvDUT: s.device.Name()} }
 func (stage) Close() error                { return nil }
 
 // Devices are those of a rig.

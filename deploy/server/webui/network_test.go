@@ -11,8 +11,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/eideticker/eideticker/analyze/report"
 	"github.com/eideticker/eideticker/analyze/report/browsertest"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/netsim/har"
@@ -32,7 +32,7 @@ func overALine(dir string, found *runfolder.Found) error {
 		Connections: []witness.Connection{{ID: 1, Network: "tcp", Client: device, Server: server, Accepted: at(150),
 			Protocol: "http/1.1"}},
 	}
-	n := &report.Network{
+	n := &result.Network{
 		Profile: "3g", RTTAskedNS: 100_000_000, RTTNS: 100_400_000, DownAsked: 1_600_000, Down: 1_597_000,
 		LossAsked: 0.01, Loss: 0.012, Requests: 1204, Connections: 1, NamesRefused: 2, Missed: 1,
 		BytesUp: 900, BytesDown: 34_567, File: "network.har",
@@ -43,7 +43,7 @@ func overALine(dir string, found *runfolder.Found) error {
 			ResponseBytes: 7700, DecodedBytes: 7700}
 		e.Flows[0].Arrivals = append(e.Flows[0].Arrivals, link.Arrival{At: at(205 + 300*i), Bytes: x.From + 1},
 			link.Arrival{At: at(255 + 300*i), Bytes: x.To})
-		r := report.Request{Method: "GET", URL: x.URL, Status: x.Status, Protocol: "http/1.1", Priority: "u=3",
+		r := result.Request{Method: "GET", URL: x.URL, Status: x.Status, Protocol: "http/1.1", Priority: "u=3",
 			Reused: i > 0, BeginNS: int64(at(100 + 300*i)), NameNS: -1, ConnectNS: -1, TLSNS: -1, WaitNS: 105e6,
 			LoadNS: 50e6, Exact: i < 3, WireBytes: 8000, BodyBytes: 7700, DecodedBytes: 7700}
 		if i == 0 {
@@ -63,7 +63,7 @@ func overALine(dir string, found *runfolder.Found) error {
 	if err != nil {
 		return err
 	}
-	w.Pictures = append(w.Pictures, report.Picture{Kind: report.PictureWaterfall, File: name, Data: n.File,
+	w.Pictures = append(w.Pictures, result.Picture{Kind: result.PictureWaterfall, File: name, Data: n.File,
 		Text: "What the network brought.", Frame: -1})
 	if err := har.New(e).SVG(f, har.Picture{Title: "a load", From: timeline.Time(w.StartNS), To: timeline.Time(w.EndNS),
 		Marks: []har.Mark{{At: at(600), Name: "start render"}}}); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/eideticker/eideticker/analyze/render"
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/controller/session"
 	"github.com/eideticker/eideticker/deploy/api"
 )
@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write types/rig.d.ts anew")
 // TestTypes: what the page's scripts are checked against is what the program sends.
 func TestTypes(t *testing.T) {
 	w := typeWriter{seen: map[string]reflect.Type{}}
-	w.add(reflect.TypeFor[report.Results]())
+	w.add(reflect.TypeFor[result.Results]())
 	w.add(reflect.TypeFor[session.Record]())
 	w.add(reflect.TypeFor[render.Map]())
 	w.add(reflect.TypeFor[api.Event]())

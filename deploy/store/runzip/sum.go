@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -27,7 +27,7 @@ func Sum(dir string, c *Content) (string, error) {
 	for _, run := range slices.Sorted(slices.Values(c.Runs)) {
 		fmt.Fprintf(all, "%q\n", run)
 		at := filepath.Join(dir, filepath.FromSlash(run))
-		for _, name := range []string{session.RecordFile, report.FileName} {
+		for _, name := range []string{session.RecordFile, result.FileName} {
 			if err := sumFile(all, filepath.Join(at, name)); err != nil {
 				return "", err
 			}

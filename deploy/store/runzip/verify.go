@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/eideticker/eideticker/analyze/report"
+	"github.com/eideticker/eideticker/analyze/result"
 	"github.com/eideticker/eideticker/analyze/runfolder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/session"
@@ -32,7 +32,7 @@ type Content struct {
 // IsRun says that a folder with such entries is that of a run, and not one of runs.
 func IsRun(entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.Name() == session.RecordFile || e.Name() == report.FileName || e.Name() == runfolder.RecordingFile
+		return e.Name() == session.RecordFile || e.Name() == result.FileName || e.Name() == runfolder.RecordingFile
 	})
 }
 
@@ -77,7 +77,7 @@ func (c *Content) walk(ctx context.Context, dir string) error {
 	})
 	if err == nil && len(c.Runs) == 0 {
 		err = refused("neither it nor a folder in it is that of a run: that has %s, %s or %s", session.RecordFile,
-			report.FileName, runfolder.RecordingFile)
+			result.FileName, runfolder.RecordingFile)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (c *Content) verify(ctx context.Context, dir, run string, entries []fs.DirE
 		switch name := e.Name(); {
 		case name == session.RecordFile:
 			err = c.record(at(name))
-		case name == report.FileName:
+		case name == result.FileName:
 			err = c.results(at(name))
 		case name == runfolder.RecordingFile && c.progress != nil:
 			err = c.recording(ctx, at(name), func(done, total int) { c.progress(run, done, total) })
@@ -127,9 +127,9 @@ func (c *Content) results(path string) error {
 		return err
 	}
 	defer f.Close() // was only read
-	r, err := report.Decode(f)
+	r, err := result.Decode(f)
 	if err != nil {
-		return refused("%s: %w", report.FileName, err)
+		return refused("%s: %w", result.FileName, err)
 	}
 	if c.Started.IsZero() {
 		c.Started = time.Unix(0, r.Recording.StartedWallNS)

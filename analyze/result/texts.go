@@ -1,4 +1,4 @@
-package report
+package result
 
 import (
 	"github.com/eideticker/eideticker/analyze"

@@ -1,14 +1,11 @@
-package report
+package result
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/runfolder/staging"
 )
 
 // Write writes a results.json so that it is there as a whole or not at all. It sets schema and
@@ -18,18 +15,16 @@ func Write(path string, r *Results) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, b)
+	return staging.WriteFile(path, b, 0o644)
 }
 
 // Encode returns what Write writes.
 func Encode(r *Results) ([]byte, error) {
-	full := *r
-	full.Schema, full.Version = Schema, Version
-	full.fill()
-	if err := full.Validate(); err != nil {
+	full, err := r.Complete()
+	if err != nil {
 		return nil, fmt.Errorf("write results: %w", err)
 	}
-	b, err := json.Marshal(&full)
+	b, err := json.Marshal(full)
 	if err != nil {
 		return nil, fmt.Errorf("write results: %w", err)
 	}
@@ -44,21 +39,13 @@ func Encode(r *Results) ([]byte, error) {
 	return b, nil
 }
 
-// replace writes a file beside the one that is meant, and puts it in its place.
-func replace(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = bytes.NewReader(b).WriteTo(f)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+// Complete returns a copy with schema, version and texts, without nil lists, or an error where
+// Decode would reject it.
+func (r *Results) Complete() (*Results, error) {
+	full := *r
+	full.Schema, full.Version = Schema, Version
+	full.fill()
+	return &full, full.Validate()
 }
 
 // fill makes empty lists of those that are nil. What r points to is copied before it is changed.
