@@ -322,9 +322,12 @@ func TestPageText(t *testing.T) {
 		"No images are given; name them with --images", "Few frames", "stands for 2 frames, at 1, 2", "frame 102",
 		"heatmap.npy", "The green is torn at line 300 in frame 101", "This run was retried once before it succeeded.",
 		"begun again once: the browser did not start", "Chromium 140.0.7339.185", "Frames drawn", "59 frames58 – 60",
-		"61 frames60 – 62", "63 frames", "one is doubtful", "T0 (navigation) 100 ms before the first change, ± 0.05 ms",
-		"Network 3g", "1.6 Mbit/s", "300 ms300.4 ms", "338 KiB", "http/1.1, u=0, i, same connection", "/load.html",
-		"8.8 KiB unpacked", "11 more requests are in the HAR file", "calibrated on 30 held frames, 12 of them of a pattern",
+		"61 frames60 – 62", "63 frames", "one is doubtful",
+		"T0 (navigation) 100 ms before the first change, ± 0.05 ms",
+		"Network 3g", "1.6 Mbit/s", "300 ms300.4 ms", "338 KiB", "http/1.1, u=0, i, same connection",
+		"/load.html",
+		"8.8 KiB unpacked", "11 more requests are in the HAR file",
+		"calibrated on 30 held frames, 12 of them of a pattern",
 	})
 	if n := browsertest.Eval[int](b.Tab, `document.querySelectorAll('[data-frame="104"]').length`); n == 0 {
 		t.Error("no button goes to frame 104")

@@ -106,9 +106,11 @@ func runResults(f frame.Format, truth synth.Truth) *result.Results {
 		DurationNS: runTime(runFrames-1) - runBegin,
 	}
 	r.Environment = result.Environment{
-		result.EnvDUT: "local", result.EnvOS: "Debian 12", result.EnvKernel: "6.1.0-39-amd64", result.EnvBrowser: "Chromium 148.0.7778.167",
+		result.EnvDUT: "local", result.EnvOS: "Debian 12", result.EnvKernel: "6.1.0-39-amd64",
+		result.EnvBrowser: "Chromium 148.0.7778.167",
 		result.EnvNetwork: "cable, 28 ms",
-		result.EnvSignal:  "1280x720p59.94", result.EnvRigBuild: "0.4.0", result.EnvMachineShared: "yes", result.EnvGovernor: "performance",
+		result.EnvSignal:  "1280x720p59.94", result.EnvRigBuild: "0.4.0",
+		result.EnvMachineShared: "yes", result.EnvGovernor: "performance",
 	}
 	r.Settings = result.Settings{}
 	r.Quality = runQuality()

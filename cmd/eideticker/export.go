@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -45,13 +45,18 @@ Redacted regions are grey in every frame, and OUT holds none of their pixels. Re
 Redaction does not change events and metadata. Omit events with --no-events.`
 }
 
-// job is what all kinds of export work on.
+// job is one export.
 type job struct {
 	*env
-	cmd      exportCmd
-	reader   *recording.Reader
-	from, to int
-	edit     recorder.Edit
+	cmd exportCmd
+	*export.Selection
+}
+
+// writing shows the progress of the frames. Call end when the export is done.
+func (j *job) writing() (end func()) {
+	p := j.phase("writing "+j.cmd.Output, j.To-j.From)
+	j.Progress = p.set
+	return p.end
 }
 
 // exportKind is one kind of output.
@@ -111,18 +116,18 @@ func (c exportCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	j := &job{env: e, cmd: c}
-	if j.reader, err = recording.Open(c.File); err != nil {
+	j := &job{e, c, &export.Selection{Path: c.File, NoEvents: c.NoEvents, Results: c.Results, Program: program()}}
+	if j.Reader, err = recording.Open(c.File); err != nil {
 		return err
 	}
-	defer j.reader.Close() // was only read
+	defer j.Reader.Close() // was only read
 	if recorder.SameFile(c.File, c.Output) {
 		return usagef("%s is the input: choose another name for OUT", c.Output)
 	}
-	if j.from, j.to, err = c.Frames.in(j.reader.Frames()); err != nil {
+	if j.From, j.To, err = c.Frames.in(j.Reader.Frames()); err != nil {
 		return err
 	}
-	if j.edit, err = recorder.NewEdit(j.segments(), redact, cut); err != nil {
+	if j.Edit, err = recorder.NewEdit(j.Segments(), redact, cut); err != nil {
 		return usageError{err}
 	}
 	j.tell(redact, cut)
@@ -131,7 +136,7 @@ func (c exportCmd) Run(e *env) error {
 		return fmt.Errorf("export %s to %s: %w", c.File, c.Output, orInterrupted(err))
 	}
 	if c.JSON {
-		return printJSON(e.out, exportResult{c.File, c.Output, kind.ending[1:], j.from, j.to - j.from})
+		return printJSON(e.out, exportResult{c.File, c.Output, kind.ending[1:], j.From, j.To - j.From})
 	}
 	_, err = fmt.Fprintln(e.out, wrote)
 	return err
@@ -158,10 +163,10 @@ func (c exportCmd) regions() (cut *frame.Region, redact []frame.Region, err erro
 
 // tell says what is done otherwise than asked for, and what is not.
 func (j *job) tell(redact []frame.Region, cut *frame.Region) {
-	if j.edit.Cut != nil && *j.edit.Cut != *cut {
-		fmt.Fprintf(j.err, "the region shrinks to %v, whole blocks of chroma\n", *j.edit.Cut)
+	if j.Edit.Cut != nil && *j.Edit.Cut != *cut {
+		fmt.Fprintf(j.err, "the region shrinks to %v, whole blocks of chroma\n", *j.Edit.Cut)
 	}
-	for i, r := range j.edit.Redact {
+	for i, r := range j.Edit.Redact {
 		if r != redact[i] {
 			fmt.Fprintf(j.err, "%v is painted over, whole blocks of chroma\n", r)
 		}
@@ -175,60 +180,4 @@ type exportResult struct {
 	Kind       string `json:"kind"`
 	FirstFrame int    `json:"first_frame"`
 	Frames     int    `json:"frames"`
-}
-
-// segments returns those that the chosen frames stand in.
-func (j *job) segments() []recording.Segment {
-	return slices.DeleteFunc(j.reader.Segments(), func(s recording.Segment) bool {
-		return s.Frames == 0 || s.First >= j.to || s.First+s.Frames <= j.from
-	})
-}
-
-// layout returns the one layout that all chosen frames have.
-func (j *job) layout() (*frame.Layout, error) {
-	var found *frame.Layout
-	for _, s := range j.segments() {
-		if found != nil && found.Format != s.Layout.Format {
-			return nil, fmt.Errorf("frames %d:%d change from %v to %v at %d; select frames of one format with --frames",
-				j.from, j.to, found.Format, s.Layout.Format, s.First)
-		}
-		found = s.Layout
-	}
-	if found == nil {
-		return nil, errors.New("no frames to export")
-	}
-	return found, nil
-}
-
-// pictures plays the chosen frames, edited, all of one layout. Its start is told that layout; each
-// gets the pictures, which are valid until it returns.
-func (j *job) pictures(start func(*frame.Layout) error, each func(n int, m frame.Meta, img frame.Image) error) error {
-	layout, err := j.layout()
-	if err != nil {
-		return err
-	}
-	editor, err := j.edit.For(layout)
-	if err != nil {
-		return err
-	}
-	if err := start(editor.Layout); err != nil {
-		return err
-	}
-	player, err := j.reader.Play(j.from, j.to)
-	if err != nil {
-		return err
-	}
-	defer player.Close()
-	p := j.phase("writing "+j.cmd.Output, j.to-j.from)
-	defer p.end()
-	for player.Next() {
-		if err := j.ctx.Err(); err != nil {
-			return err
-		}
-		if err := each(player.Number(), player.Meta(), editor.Image(player.Image())); err != nil {
-			return err
-		}
-		p.set(player.Number() - j.from + 1)
-	}
-	return player.Err()
 }

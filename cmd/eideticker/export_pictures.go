@@ -11,32 +11,47 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// exportRaw writes the frames' bytes, padding included, as the source delivered them.
 func exportRaw(j *job) (string, error) {
 	out, err := createOut(j.cmd.Output, j.cmd.Force)
 	if err != nil {
 		return "", err
 	}
-	var buf []byte
-	var format frame.Format
-	err = out.finish(j.pictures(func(l *frame.Layout) error {
-		buf, format = make([]byte, l.Size), l.Format
-		return nil
-	}, func(_ int, _ frame.Meta, img frame.Image) error {
-		img.CopyTo(buf)
-		_, err := out.Write(buf)
-		return err
-	}))
-	return fmt.Sprintf("%s of %v in %s", plural(j.to-j.from, "frame"), format, j.cmd.Output), err
+	defer j.writing()()
+	format, err := j.Raw(j.ctx, out)
+	return fmt.Sprintf("%s of %v in %s", plural(j.To-j.From, "frame"), format, j.cmd.Output), out.finish(err)
+}
+
+func exportY4M(j *job) (string, error) {
+	out, err := createOut(j.cmd.Output, j.cmd.Force)
+	if err != nil {
+		return "", err
+	}
+	defer j.writing()()
+	err = out.finish(j.Y4M(j.ctx, out))
+	return fmt.Sprintf("%s in %s", plural(j.To-j.From, "frame"), j.cmd.Output), err
+}
+
+func exportMP4(j *job) (string, error) {
+	const mapEnding = ".json"
+	out, err := stage(j.cmd.Output, j.cmd.Force, mapEnding)
+	if err != nil {
+		return "", err
+	}
+	defer j.writing()()
+	if err := out.finish(j.MP4(j.ctx, out.name()), mapEnding); err != nil {
+		return "", err
+	}
+	frames := plural(j.To-j.From, "frame")
+	return fmt.Sprintf("%s in %s; %[2]s.json maps its frames", frames, j.cmd.Output), nil
 }
 
 // exportPNG writes a picture per frame.
 func exportPNG(j *job) (string, error) {
-	name, err := pictureNames(j.cmd.Output, j.to-j.from == 1)
+	name, err := pictureNames(j.cmd.Output, j.To-j.From == 1)
 	if err != nil {
 		return "", err
 	}
-	for n := j.from; n < j.to; n++ { // before the first is written
+	for n := j.From; n < j.To; n++ { // before the first is written
 		if err := refuseExisting(name(n), j.cmd.Force); err != nil {
 			return "", err
 		}
@@ -44,17 +59,18 @@ func exportPNG(j *job) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(j.cmd.Output), 0o755); err != nil {
 		return "", err
 	}
-	err = j.pictures(func(*frame.Layout) error { return nil }, func(n int, _ frame.Meta, img frame.Image) error {
+	defer j.writing()()
+	err = j.Pictures(j.ctx, func(*frame.Layout) error { return nil }, func(n int, _ frame.Meta, img frame.Image) error {
 		out, err := createOut(name(n), j.cmd.Force)
 		if err != nil {
 			return err
 		}
 		return out.finish(render.WritePNG(out, img))
 	})
-	if j.to-j.from == 1 {
-		return "1 picture in " + name(j.from), err
+	if j.To-j.From == 1 {
+		return "1 picture in " + name(j.From), err
 	}
-	return fmt.Sprintf("%s, %s to %s", plural(j.to-j.from, "picture"), name(j.from), name(j.to-1)), err
+	return fmt.Sprintf("%s, %s to %s", plural(j.To-j.From, "picture"), name(j.From), name(j.To-1)), err
 }
 
 var (

@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/capture/frame"
 	"github.com/eideticker/eideticker/capture/timeline"
 	"github.com/eideticker/eideticker/codec/recording"
@@ -338,9 +337,8 @@ func TestTraceStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	w := traceWriter{job: &job{env: &env{ctx: t.Context(), err: io.Discard}, reader: r, to: r.Frames()},
-		w: lineWriter{t}}
-	if err := w.write(); err != nil {
+	s := export.Selection{Reader: r, To: r.Frames()}
+	if _, _, err := s.Trace(t.Context(), lineWriter{t}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -353,41 +351,4 @@ func (l lineWriter) Write(p []byte) (int, error) {
 		l.t.Errorf("%d lines at once", n)
 	}
 	return len(p), nil
-}
-
-// TestPixelCounter holds the counter against counting pixel by pixel.
-func TestPixelCounter(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for _, pixel := range frame.PixelFormats() {
-		f, err := frame.NewFormat(pixel, 70, 6)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := frame.NewLayout(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var c pixelCounter
-		c.start(l)
-		for range 50 {
-			var change frame.Change
-			seen := map[[2]int]bool{}
-			for y := range l.Rows {
-				for at := random.IntN(l.Rows[y].Seen); at < l.Rows[y].Seen && random.IntN(3) > 0; {
-					end := at + 1 + random.IntN(l.Rows[y].Seen-at)
-					change.Spans = append(change.Spans, frame.Span{Row: int32(y), Start: int32(at), End: int32(end)})
-					x0, y0, x1, y1 := l.Rect(y, at, end)
-					for py := y0; py < y1; py++ {
-						for px := x0; px < x1; px++ {
-							seen[[2]int{px, py}] = true
-						}
-					}
-					at = end + 1
-				}
-			}
-			if got := c.count(&change); got != len(seen) {
-				t.Fatalf("%v: %d pixels, want %d", pixel, got, len(seen))
-			}
-		}
-	}
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/eideticker/eideticker/analyze"
+	"github.com/eideticker/eideticker/analyze/export"
 	"github.com/eideticker/eideticker/codec/recorder"
 	"github.com/eideticker/eideticker/codec/recording"
 	"github.com/eideticker/eideticker/controller/certify"
@@ -41,30 +41,30 @@ func (c infoCmd) Run(e *env) error {
 
 // infoJSON is what info --json prints.
 type infoJSON struct {
-	Path          string         `json:"path"`
-	Version       int            `json:"format_version"`
-	Writer        string         `json:"writer"`
-	Codec         string         `json:"codec"`
-	Created       time.Time      `json:"created"`
-	Complete      bool           `json:"complete"`
-	OwnClock      bool           `json:"own_clock"`
-	WallOffsetNS  int64          `json:"wall_offset_ns"`
-	Frames        uint64         `json:"frames"`
-	UniqueFrames  uint64         `json:"unique_frames"`
-	FlaggedFrames uint64         `json:"flagged_frames"`
-	MissingFrames uint64         `json:"missing_frames"`
-	Lost          []lostJSON     `json:"lost"`
-	FirstSequence uint64         `json:"first_sequence"`
-	LastSequence  uint64         `json:"last_sequence"`
-	DurationNS    int64          `json:"duration_ns"`
-	Bytes         int64          `json:"bytes"`
-	RawBytes      int64          `json:"raw_bytes"`
-	Clocked       bool           `json:"clocked"`
-	Segments      []segmentJSON  `json:"segments"`
-	Gaps          int            `json:"gaps"`
-	Events        int            `json:"events"`
-	Metadata      []metadataJSON `json:"metadata"`
-	Damage        []damageJSON   `json:"damage"`
+	Path          string            `json:"path"`
+	Version       int               `json:"format_version"`
+	Writer        string            `json:"writer"`
+	Codec         string            `json:"codec"`
+	Created       time.Time         `json:"created"`
+	Complete      bool              `json:"complete"`
+	OwnClock      bool              `json:"own_clock"`
+	WallOffsetNS  int64             `json:"wall_offset_ns"`
+	Frames        uint64            `json:"frames"`
+	UniqueFrames  uint64            `json:"unique_frames"`
+	FlaggedFrames uint64            `json:"flagged_frames"`
+	MissingFrames uint64            `json:"missing_frames"`
+	Lost          []lostJSON        `json:"lost"`
+	FirstSequence uint64            `json:"first_sequence"`
+	LastSequence  uint64            `json:"last_sequence"`
+	DurationNS    int64             `json:"duration_ns"`
+	Bytes         int64             `json:"bytes"`
+	RawBytes      int64             `json:"raw_bytes"`
+	Clocked       bool              `json:"clocked"`
+	Segments      []segmentJSON     `json:"segments"`
+	Gaps          int               `json:"gaps"`
+	Events        int               `json:"events"`
+	Metadata      []export.Metadata `json:"metadata"`
+	Damage        []damageJSON      `json:"damage"`
 }
 
 type segmentJSON struct {
@@ -75,11 +75,6 @@ type segmentJSON struct {
 	PeriodDen  int64      `json:"period_den"`
 	PeriodFS   int64      `json:"fitted_period_fs"`
 	DurationNS int64      `json:"duration_ns"`
-}
-
-type metadataJSON struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"`
 }
 
 type damageJSON struct {
@@ -98,17 +93,9 @@ func describeRecording(r *recording.Reader, res recorder.Result) infoJSON {
 		FirstSequence: res.First, LastSequence: res.Last, DurationNS: res.Span.Nanoseconds(),
 		Bytes: res.Bytes, RawBytes: res.RawBytes, Gaps: len(r.Gaps()), Events: len(r.Events()),
 		Clocked: res.Clocked, Segments: describeSegments(res.Segments),
-		Metadata: describeMetadata(r), Damage: describeDamage(r.Damage()),
+		Metadata: export.MetadataOf(r), Damage: describeDamage(r.Damage()),
 	}
 	return j
-}
-
-func describeMetadata(r *recording.Reader) []metadataJSON {
-	all := []metadataJSON{}
-	for _, m := range r.Metadata() {
-		all = append(all, metadataJSON{m.Name, m.Value})
-	}
-	return all
 }
 
 func describeDamage(damage []recording.Damage) []damageJSON {

@@ -1,8 +1,9 @@
-package main
+package export
 
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,22 +65,17 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%03d", sign, n/1000, n%1000), nil
 }
 
-func exportTrace(j *job) (string, error) {
-	out, err := createOut(j.cmd.Output, j.cmd.Force)
-	if err != nil {
-		return "", err
-	}
-	t := traceWriter{job: j, w: out}
-	if err := out.finish(t.write()); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s, %s and %s in %s", plural(j.to-j.from, "frame"), plural(t.gapCount, "gap"),
-		plural(t.eventCount, "event"), j.cmd.Output), nil
+// Trace writes the trace, and returns how many gaps and events it has.
+func (s *Selection) Trace(ctx context.Context, w io.Writer) (gaps, events int, err error) {
+	t := traceWriter{Selection: s, ctx: ctx, w: w}
+	err = t.write()
+	return t.gapCount, t.eventCount, err
 }
 
 // traceWriter writes one trace, line by line: it holds no more than one frame.
 type traceWriter struct {
-	*job
+	*Selection
+	ctx  context.Context
 	w    io.Writer
 	line bytes.Buffer
 	some bool // a line was written
@@ -150,7 +146,7 @@ func (t *traceWriter) write() error {
 	if err != nil {
 		return err
 	}
-	t.gaps = t.job.gaps()
+	t.gaps = t.Selection.gaps()
 	t.gapCount = len(t.gaps)
 	events := t.events(from, to)
 	t.eventCount = len(events)
@@ -171,7 +167,7 @@ func (t *traceWriter) write() error {
 		}
 	}
 	info, err := json.Marshal(traceInfo{
-		Recording: filepath.Base(t.cmd.File), Program: program(), WallOffsetNS: t.reader.Info().WallOffset,
+		Recording: filepath.Base(t.Path), Program: t.Program, WallOffsetNS: t.Reader.Info().WallOffset,
 		OriginNS: int64(t.origin), FirstFrame: t.since(t.firstFrame),
 	})
 	if err != nil {
@@ -183,8 +179,8 @@ func (t *traceWriter) write() error {
 
 // findOrigin sets what times count from.
 func (t *traceWriter) findOrigin(events []chosenEvent) error {
-	if t.reader.Frames() > 0 {
-		m, err := t.reader.Meta(0)
+	if t.Reader.Frames() > 0 {
+		m, err := t.Reader.Meta(0)
 		if err != nil {
 			return err
 		}
@@ -251,7 +247,7 @@ func eventTracks(events []chosenEvent) map[string]int {
 // names writes what process and tracks are called and in which order they stand.
 func (t *traceWriter) names(tracks map[string]int) error {
 	if err := t.put(traceEvent{Phase: "M", Name: "process_name",
-		Args: nameArgs{filepath.Base(t.cmd.File)}}); err != nil {
+		Args: nameArgs{filepath.Base(t.Path)}}); err != nil {
 		return err
 	}
 	type track struct {
@@ -277,7 +273,7 @@ func (t *traceWriter) names(tracks map[string]int) error {
 
 func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) error {
 	for _, e := range events {
-		whole, err := t.reader.Event(e.n)
+		whole, err := t.Reader.Event(e.n)
 		if err != nil {
 			return fmt.Errorf("read event %d: %w", e.n, err)
 		}
@@ -294,10 +290,8 @@ func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) erro
 
 // frames writes the chosen frames, the gaps between them, and the formats they have.
 func (t *traceWriter) frames() error {
-	segments := t.segments()
-	changes := t.reader.Timeline(t.from, t.to)
-	p := t.phase("writing "+t.cmd.Output, t.to-t.from)
-	defer p.end()
+	segments := t.Segments()
+	changes := t.Reader.Timeline(t.From, t.To)
 	var format traceEvent
 	for changes.Next() {
 		if err := t.ctx.Err(); err != nil {
@@ -322,7 +316,7 @@ func (t *traceWriter) frames() error {
 		if err := t.count(); err != nil {
 			return err
 		}
-		p.set(n - t.from + 1)
+		t.progress(n)
 	}
 	if err := changes.Err(); err != nil {
 		return err
@@ -400,7 +394,7 @@ func (t *traceWriter) last() (timeline.Time, error) {
 	if !t.held.begun {
 		return t.origin, nil
 	}
-	gaps := t.gapsBefore(t.to)
+	gaps := t.gapsBefore(t.To)
 	end := t.held.at + timeline.Time(min(t.held.period, 1<<40))
 	for _, g := range gaps {
 		end = max(end, g.At.Latest)

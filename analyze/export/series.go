@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"fmt"
@@ -24,23 +24,23 @@ type seriesRun struct {
 	next int // place of the first value not yet passed
 }
 
-// seriesColumns reads what --results names. Without it there are none.
-func (j *job) seriesColumns() ([]seriesColumn, error) {
-	if j.cmd.Results == "" {
+// seriesColumns reads the series of Results.
+func (s *Selection) seriesColumns() ([]seriesColumn, error) {
+	if s.Results == "" {
 		return nil, nil
 	}
-	r, err := result.Read(j.cmd.Results)
+	r, err := result.Read(s.Results)
 	if err != nil {
 		return nil, err
 	}
-	if err := runfolder.ResultsAreOf(r.Recording, j.reader, j.cmd.File); err != nil {
-		return nil, fmt.Errorf("%s: %w", j.cmd.Results, err)
+	if err := runfolder.ResultsAreOf(r.Recording, s.Reader, s.Path); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Results, err)
 	}
 	var columns []seriesColumn
-	add := func(window string, result *analyze.Result, last int) {
-		for _, s := range result.Series {
-			if len(s.Frames) > 0 && len(s.Values) == len(s.Frames) {
-				columns = addSeries(columns, columnName(result.Measure, s), window, s, last)
+	add := func(window string, res *analyze.Result, last int) {
+		for _, one := range res.Series {
+			if len(one.Frames) > 0 && len(one.Values) == len(one.Frames) {
+				columns = addSeries(columns, columnName(res.Measure, one), window, one, last)
 			}
 		}
 	}
