@@ -52,7 +52,7 @@ func (s *Selection) CSV(ctx context.Context, out io.Writer) error {
 	return errors.Join(t.Err(), w.Error())
 }
 
-// gapBefore sums the gaps that stand before frame n.
+// gapBefore sums the gaps before frame n.
 func gapBefore(gaps []recording.Gap, n int) (missing uint64, cause string) {
 	for _, g := range gaps {
 		if g.Before == n {
@@ -63,8 +63,8 @@ func gapBefore(gaps []recording.Gap, n int) (missing uint64, cause string) {
 	return missing, cause
 }
 
-// changeSize adds up a change: bytes in its spans, rows that have any, rows that were found
-// elsewhere.
+// changeSize returns the bytes in the spans of a change, the rows that have spans, and the moved
+// rows.
 func changeSize(c *frame.Change) (bytes int64, rows, moved int) {
 	last := int32(-1)
 	for _, s := range c.Spans {

@@ -1,5 +1,5 @@
-// Package export writes parts of recordings in other formats: numbers as JSON and CSV, a trace for
-// Perfetto, bytes and Y4M, and video.
+// Package export writes parts of recordings in other formats: JSON, CSV and
+// traces for Perfetto, or raw bytes, Y4M and MP4.
 //
 // Place in the flow: beside package report. It reads a recording, and results where a column per
 // series is wanted. It measures nothing.
@@ -36,14 +36,14 @@ func (s *Selection) progress(frame int) {
 	}
 }
 
-// Segments returns those that the chosen frames stand in.
+// Segments returns the segments of the selected frames.
 func (s *Selection) Segments() []recording.Segment {
 	return slices.DeleteFunc(s.Reader.Segments(), func(g recording.Segment) bool {
 		return g.Frames == 0 || g.First >= s.To || g.First+g.Frames <= s.From
 	})
 }
 
-// layout returns the one layout that all chosen frames have.
+// layout returns the layout of the selected frames, or an error if they have several.
 func (s *Selection) layout() (*frame.Layout, error) {
 	var found *frame.Layout
 	for _, g := range s.Segments() {

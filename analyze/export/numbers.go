@@ -77,7 +77,7 @@ func (s *Selection) Numbers() (*Numbers, error) {
 	return doc, nil
 }
 
-// times returns when the chosen frames were on the screen; without a choice, all time there is.
+// times returns the time of the selected frames, or all time if all frames are selected.
 func (s *Selection) times() (from, to timeline.Time, err error) {
 	from, to = -1<<63, 1<<63-1
 	if s.From > 0 {
@@ -103,7 +103,7 @@ type chosenEvent struct {
 	n int
 }
 
-// events returns those of a time, without its end, unless none are wanted.
+// events returns the events from one time up to another, or none with NoEvents.
 func (s *Selection) events(from, to timeline.Time) (chosen []chosenEvent) {
 	if s.NoEvents {
 		return nil
@@ -116,8 +116,7 @@ func (s *Selection) events(from, to timeline.Time) (chosen []chosenEvent) {
 	return chosen
 }
 
-// gaps returns those between the chosen frames; one after the last frame counts where that is
-// chosen.
+// gaps returns the gaps between the selected frames, and after the last frame if it is selected.
 func (s *Selection) gaps() []recording.Gap {
 	return slices.DeleteFunc(slices.Clone(s.Reader.Gaps()), func(g recording.Gap) bool {
 		inside := g.Before > s.From && g.Before < s.To

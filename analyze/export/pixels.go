@@ -6,9 +6,8 @@ import (
 	"github.com/eideticker/eideticker/capture/frame"
 )
 
-// pixelCounter counts the pixels that a change touches, each once, however many of its samples
-// changed. A span may hold samples that are equal between its ends, so it is at least as many as
-// differ.
+// pixelCounter counts the pixels in the spans of a change, each once. Samples inside a span may be
+// equal, so the count is an upper bound of the changed pixels.
 type pixelCounter struct {
 	layout *frame.Layout
 	words  int      // of a line

@@ -10,11 +10,10 @@ import (
 	"github.com/eideticker/eideticker/analyze/runfolder"
 )
 
-// seriesColumn is a column of numbers from an analysis: the series of one name, of one or more
-// windows.
+// seriesColumn is a column of numbers: the series of one name, of one or more windows.
 type seriesColumn struct {
 	name string
-	runs []seriesRun // in order of frames, none of which two share
+	runs []seriesRun // in order of frames, without overlap
 }
 
 // seriesRun is the series of one window.
@@ -62,8 +61,8 @@ func columnName(measure string, s analyze.Series) string {
 	return name
 }
 
-// addSeries appends to the column of a name, or begins one: windows follow each other, and where
-// two have the same frames, the later one's column is named with the window.
+// addSeries appends to the column of a name, or begins one. If two windows share frames, the later
+// one has a column of its own, which names the window.
 func addSeries(columns []seriesColumn, name, window string, s analyze.Series, last int) []seriesColumn {
 	run := seriesRun{Series: s, last: max(last, s.Frames[len(s.Frames)-1])}
 	used := 0
@@ -84,7 +83,7 @@ func addSeries(columns []seriesColumn, name, window string, s analyze.Series, la
 	return append(columns, seriesColumn{name, []seriesRun{run}})
 }
 
-// at returns the value of frame n, or nothing. Frames are asked for in order.
+// at returns the value of frame n, or "". Call it with ascending frames.
 func (c *seriesColumn) at(n int) string {
 	for len(c.runs) > 0 && n > c.runs[0].last {
 		c.runs = c.runs[1:]

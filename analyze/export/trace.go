@@ -19,18 +19,17 @@ import (
 	"github.com/eideticker/eideticker/codec/recording"
 )
 
-// A trace is in the Trace Event Format of Chrome's trace viewer, as a JSON object, which Perfetto
-// reads too. It has one process, the recording, with a track ("thread") of frames, one of gaps, one
-// of formats, and one for each source of events; frames and gaps are complete events (X), events
-// are instants (i), and what changed are counters (C).
+// A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
+// too. Its one process is the recording. It has a track ("thread") of frames, one of gaps and one of
+// formats, and a track for each source of events. Frames and gaps are complete events (X), events
+// are instants (i), and changes are counters (C).
 //
-// Times are microseconds with three decimals, so nothing of a nanosecond is lost, and count from
-// the recording's first frame. If an event or a gap was before it they count from that, since
-// Perfetto leaves out what has a negative time; otherData tells when the first frame was.
+// Times are microseconds with three decimals from the recording's first frame. Perfetto drops
+// negative times, so they count from an event or a gap before that frame, if there is one.
+// otherData has the time of the first frame.
 //
-// A frame lasts until the next one. Where frames are missing between two, all of them, stored and
-// missing, last equally long: that is how a screen shows them, and the gaps' own intervals stand
-// beside them.
+// A frame lasts until the next one. Stored and missing frames between two times last equally long,
+// as on a screen. The gaps' own intervals are in their arguments.
 
 // The tracks.
 const (
@@ -72,7 +71,7 @@ func (s *Selection) Trace(ctx context.Context, w io.Writer) (gaps, events int, e
 	return t.gapCount, t.eventCount, err
 }
 
-// traceWriter writes one trace, line by line: it holds no more than one frame.
+// traceWriter writes one trace line by line. It holds one frame at most.
 type traceWriter struct {
 	*Selection
 	ctx  context.Context
@@ -89,7 +88,7 @@ type traceWriter struct {
 	gapCount, eventCount int
 }
 
-// heldFrame is a frame whose end is not known yet.
+// heldFrame is a frame whose end is unknown yet.
 type heldFrame struct {
 	begun  bool
 	name   string
@@ -177,7 +176,7 @@ func (t *traceWriter) write() error {
 	return err
 }
 
-// findOrigin sets what times count from.
+// findOrigin sets the origin of times.
 func (t *traceWriter) findOrigin(events []chosenEvent) error {
 	if t.Reader.Frames() > 0 {
 		m, err := t.Reader.Meta(0)
@@ -198,8 +197,7 @@ func (t *traceWriter) findOrigin(events []chosenEvent) error {
 	return nil
 }
 
-// since returns the time from the origin, which only the earliest end of an interval can lie
-// before. A file may claim any two times; what is further apart than can be told is so far.
+// since returns the time from the origin, limited to what micros hold: a file may have any times.
 func (t *traceWriter) since(at timeline.Time) micros {
 	d := at - t.origin
 	switch {
@@ -244,7 +242,7 @@ func eventTracks(events []chosenEvent) map[string]int {
 	return tracks
 }
 
-// names writes what process and tracks are called and in which order they stand.
+// names writes the names and the order of the process and its tracks.
 func (t *traceWriter) names(tracks map[string]int) error {
 	if err := t.put(traceEvent{Phase: "M", Name: "process_name",
 		Args: nameArgs{filepath.Base(t.Path)}}); err != nil {
@@ -288,7 +286,7 @@ func (t *traceWriter) instants(events []chosenEvent, tracks map[string]int) erro
 	return nil
 }
 
-// frames writes the chosen frames, the gaps between them, and the formats they have.
+// frames writes the frames with the gaps between them, and their formats.
 func (t *traceWriter) frames() error {
 	segments := t.Segments()
 	changes := t.Reader.Timeline(t.From, t.To)
@@ -325,7 +323,7 @@ func (t *traceWriter) frames() error {
 	return errors.Join(err, t.endFormat(&format, end))
 }
 
-// endFormat writes a format that was begun.
+// endFormat writes a format that has begun.
 func (t *traceWriter) endFormat(format *traceEvent, at timeline.Time) error {
 	if format.Phase == "" {
 		return nil
@@ -376,7 +374,7 @@ func (t *traceWriter) count() error {
 		Args: map[string]int64{"bytes": t.held.args.ChangedBytes}})
 }
 
-// until ends the frame that is held, if any, and the gaps after it, where frame n begins.
+// until writes the held frame and the gaps after it, which end where frame n begins.
 func (t *traceWriter) until(n int, at timeline.Time) error {
 	gaps := t.gapsBefore(n)
 	begin, frames := at, uint64(0)
@@ -388,8 +386,8 @@ func (t *traceWriter) until(n int, at timeline.Time) error {
 	return t.share(begin, max(at, begin), frames, gaps)
 }
 
-// last ends the last frame and the gaps after it, of which nobody knows how long they were but by
-// their own intervals and the frames' period. It returns when all ends.
+// last writes the last frame and the gaps after it, and returns their end. Their length is that of
+// the gaps' intervals, at least one frame period.
 func (t *traceWriter) last() (timeline.Time, error) {
 	if !t.held.begun {
 		return t.origin, nil
@@ -402,7 +400,7 @@ func (t *traceWriter) last() (timeline.Time, error) {
 	return end, t.share(t.held.at, end, 1, gaps)
 }
 
-// gapsBefore takes those that stand before frame n.
+// gapsBefore takes the gaps before frame n.
 func (t *traceWriter) gapsBefore(n int) []recording.Gap {
 	i := 0
 	for i < len(t.gaps) && t.gaps[i].Before <= n {
@@ -413,8 +411,8 @@ func (t *traceWriter) gapsBefore(n int) []recording.Gap {
 	return gaps
 }
 
-// share gives the time from begin to end to the frame that is held, if frames is 1, and to missing
-// ones, each as much.
+// share divides the time from begin to end between the missing frames and, if frames is 1, the held
+// frame. Each lasts equally long.
 func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []recording.Gap) error {
 	whole := frames
 	for _, g := range gaps {
@@ -445,7 +443,7 @@ func (t *traceWriter) share(begin, end timeline.Time, frames uint64, gaps []reco
 	return nil
 }
 
-// addSaturated adds up to the largest number there is: a file may claim any.
+// addSaturated returns a + b, or the largest number: a file may have any counts.
 func addSaturated(a, b uint64) uint64 {
 	sum, carry := bits.Add64(a, b, 0)
 	if carry > 0 {

@@ -40,8 +40,8 @@ func (s *Selection) Y4M(ctx context.Context, w io.Writer) error {
 	}, func(_ int, _ frame.Meta, img frame.Image) error { return y4m.WriteFrame(img) })
 }
 
-// y4mHeader returns the header that the frames came with, which makes a stream that was recorded
-// the same again to the byte. A part of the picture needs one of its own.
+// y4mHeader returns the header of the recorded stream, so that its export is equal to the byte. A
+// part of the picture has no such header.
 func (s *Selection) y4mHeader() string {
 	for _, m := range s.Reader.Metadata() {
 		var header string
@@ -52,11 +52,11 @@ func (s *Selection) y4mHeader() string {
 	return ""
 }
 
-// defaultRate is written where a recording does not know its own.
+// defaultRate is the rate of a recording whose rate is unknown.
 const defaultRate = 60
 
-// rate returns frames a second as num/den: the nominal rate of the segment that the chosen frames
-// stand in, or else the measured one. Videos have one rate, so those of several are refused.
+// rate returns frames per second as num/den: the nominal rate of the frames' segment, or else the
+// measured rate. It rejects frames of several rates, since a video has one.
 func (s *Selection) rate() (num, den int64, err error) {
 	num, den = defaultRate, 1
 	for i, g := range s.Segments() {

@@ -11,16 +11,15 @@ import (
 	"strings"
 )
 
-// maxInline is how many bytes of files a single page holds; browsers take texts up to half a
-// gigabyte.
+// maxInline limits the bytes of files in a single page. Browsers take texts up to 512 MiB.
 const maxInline = 256 << 20
 
-// files turns links into what the page refers to.
+// files turns names of files in a run folder into addresses.
 type files struct {
 	folder fs.FS
 	inline bool
-	bytes  int64 // that were put into the page
-	err    error // the first that a sentence on the page would not do for
+	bytes  int64 // inlined so far
+	err    error // why a file could not be inlined
 }
 
 // has reports whether a file is in the folder.
@@ -29,8 +28,8 @@ func (f *files) has(name string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// refer returns the address of a file that is there, which is its content in a single page, or ""
-// where it is not.
+// refer returns the address of a file, or "" if it is missing. In a single page the address is a
+// data URI with the content.
 func (f *files) refer(name string) string {
 	if name == "" || !f.has(name) {
 		return ""

@@ -3,34 +3,34 @@ package result
 import "github.com/eideticker/eideticker/analyze"
 
 const (
-	// Schema names what a results.json is.
+	// Schema is the name of the file format.
 	Schema = "eideticker.results"
-	// Version is that of the schema: fields may be added to it, one that changes its meaning or
-	// goes away makes another version.
+	// Version is the schema's version. Fields may be added to a version. A field that is removed or
+	// changes its meaning makes a new one.
 	Version = 1
-	// FileName is that of the results in a run folder.
+	// FileName is the name of the results in a run folder.
 	FileName = "results.json"
 )
 
-// Results are what was found in one recording. Frames are counted from 0 through the recording;
-// times are on its clock, in nanoseconds.
+// Results are the measured values of one recording. Frames count from 0 through the recording.
+// Times are on its clock, in ns.
 type Results struct {
 	Schema      string      `json:"schema"`  // Schema
 	Version     int         `json:"version"` // Version
 	Recording   Recording   `json:"recording"`
 	Environment Environment `json:"environment"`
 	Settings    Settings    `json:"settings"`
-	// Quality is about the whole recording, and is shown above every other number.
+	// Quality is about the whole recording. Reports show it above every other number.
 	Quality     analyze.Result `json:"quality"`
 	Windows     []Window       `json:"windows"`
-	Network     *Network       `json:"network,omitempty"` // that the run had of its own
+	Network     *Network       `json:"network,omitempty"` // of the run's test network
 	Video       *Video         `json:"video,omitempty"`
 	Pictures    []Picture      `json:"pictures"`     // that belong to no window
-	RetriedRuns int            `json:"retried_runs"` // how often this run was begun again before it came out
+	RetriedRuns int            `json:"retried_runs"` // earlier attempts of this run
 	Notes       []string       `json:"notes"`        // sentences about the run as a whole
 }
 
-// Recording says what was analysed.
+// Recording is the analysed recording.
 type Recording struct {
 	ID            string `json:"id"`           // the recording's own; empty where it has none
 	Name          string `json:"name"`         // for people
@@ -43,12 +43,11 @@ type Recording struct {
 	PeriodNS      int64  `json:"period_ns"`    // fitted time from frame to frame; 0 unknown
 	StartedWallNS int64  `json:"started_wall_ns"`
 	DurationNS    int64  `json:"duration_ns"` // first frame to last
-	OwnClock      bool   `json:"own_clock"`   // times are those of an imported file, not of this rig
-	Unclosed      bool   `json:"unclosed"`    // cut off, or still being written: frames may be missing at its end
+	OwnClock      bool   `json:"own_clock"`   // times are those of an imported file
+	Unclosed      bool   `json:"unclosed"`    // cut off or still growing
 }
 
-// Environment is what is known of where a run took place: a value for some of the Env keys. What is
-// not known is left out.
+// Environment describes the place of a run by the Env keys. Unknown ones are left out.
 type Environment map[string]string
 
 // Keys of an Environment.
@@ -57,8 +56,8 @@ const (
 	EnvOS      = "os"      // the device's system and version
 	EnvKernel  = "kernel"  // the device's
 	EnvBrowser = "browser" // name and build
-	EnvInput   = "input"   // how a hand's work came to the device, and how real that is
-	// what the device said of itself before the run: sentences, with "; " between them
+	EnvInput   = "input"   // input driver and how real it is
+	// reports of the device before the run: sentences, with "; " between them
 	EnvHealth        = "health"
 	EnvNetwork       = "network"        // profile of the test network
 	EnvSignal        = "signal"         // mode, such as 1920x1080p59.94
@@ -70,7 +69,7 @@ const (
 	EnvAnalysisBuild = "analysis_build" // version of the program that analysed
 	EnvTemperature   = "temperature"    // the device's, with its unit
 	EnvGovernor      = "governor"       // of the device's processors
-	EnvMachineShared = "machine_shared" // "yes" where browser and recorder took each other's time, else "no"
+	EnvMachineShared = "machine_shared" // "yes" if browser and recorder shared it, else "no"
 )
 
 // EnvironmentKeys returns the documented keys in the order in which people want to read them.
@@ -82,14 +81,14 @@ func EnvironmentKeys() []string {
 	}
 }
 
-// Settings are what the analysis was asked for.
+// Settings are the options of the analysis.
 type Settings struct {
-	Region    []int    `json:"region"`     // x, y, width, height; empty where it was found or is everything
-	Masks     [][]int  `json:"masks"`      // x, y, width, height each
+	Region    []int    `json:"region"`     // as [x, y, width, height]; empty: found, or everything
+	Masks     [][]int  `json:"masks"`      // regions that do not count
 	Tolerance int      `json:"tolerance"`  // τ, of an 8-bit sample; 0 is exact
-	MinPixels int      `json:"min_pixels"` // m: so many pixels may differ in frames that are taken for equal
+	MinPixels int      `json:"min_pixels"` // m: pixels that may differ in equal frames
 	Strict    bool     `json:"strict"`     // a lost frame in a window is an error
-	Measures  []string `json:"measures"`   // that were asked for; empty: all that apply
+	Measures  []string `json:"measures"`   // empty: all that apply
 }
 
 // Kinds of windows.
@@ -100,22 +99,22 @@ const (
 	All     = "all"     // everything
 )
 
-// Window is a part of the recording, and what the measures say of it.
+// Window is a part of the recording with its results.
 type Window struct {
 	Name string `json:"name"` // for people, such as the page's
 	Kind string `json:"kind"` // Markers, Frames, End or All
-	// Green to Red are g, s, e and r of measures.md: the last frame of the held green, the first
-	// that differs, the last of the content, the first full red. Green and Red are -1 where there
-	// is none.
+	// Green to Red are g, s, e and r of measures.md. Green is the last frame of the held green, Start
+	// the first that differs. End is the last frame of the content, Red the first full red. Green
+	// and Red are -1 without markers.
 	Green   int   `json:"green_frame"`
 	Start   int   `json:"start_frame"`
 	End     int   `json:"end_frame"`
 	Red     int   `json:"red_frame"`
 	StartNS int64 `json:"start_ns"` // time of s
 	EndNS   int64 `json:"end_ns"`   // time of r, or of e where there is no r
-	Region  []int `json:"region"`   // x, y, width, height of the content
-	// What was used in this window, whether it was asked for, found or calibrated.
-	// x, y, width, height each: those asked for, and the code strip's
+	Region  []int `json:"region"`   // of the content, as [x, y, width, height]
+	// Masks to Noise were used in this window: as asked for, found or calibrated. Masks include the
+	// code strip.
 	Masks     [][]int          `json:"masks"`
 	Tolerance int              `json:"tolerance"`       // τ, of an 8-bit sample
 	MinPixels int              `json:"min_pixels"`      // m
@@ -123,15 +122,15 @@ type Window struct {
 	T0        *T0              `json:"t0,omitempty"`
 	Times     FrameTimes       `json:"frame_times"`
 	Results   []analyze.Result `json:"results"`
-	// by the page: "fps.framerate" is on that value of that measure; in its unit
+	// Claims are the page's own numbers: "fps.framerate" is about that value, in its unit.
 	Claims map[string]float64 `json:"claims"`
 	// ClaimTexts are the claims as reports print them.
 	ClaimTexts map[string]string `json:"claim_texts,omitempty"`
-	// Checks hold what was measured against what is known to have been drawn, where that is known.
+	// Checks compare measured numbers with drawn ones, where these are known.
 	Checks []Check `json:"checks"`
 	// Pictures are of this window.
 	Pictures []Picture `json:"pictures"`
-	Warnings []string  `json:"warnings"` // about the window itself, such as a torn marker, or frames that are lost
+	Warnings []string  `json:"warnings"` // such as a torn marker, or lost frames
 }
 
 // Check is one number three times: measured, drawn, and claimed by the page.
@@ -139,11 +138,10 @@ type Check struct {
 	What     string   `json:"what"`
 	Unit     string   `json:"unit"`
 	Measured Span     `json:"measured"`
-	Drawn    Span     `json:"drawn"` // as whoever drew it knows, by another way than measuring
+	Drawn    Span     `json:"drawn"` // as the page counted, without measuring
 	Claimed  *float64 `json:"claimed,omitempty"`
 	Agrees   bool     `json:"agrees"` // measured and drawn
-	// Unchecked says that the check could not be made, of which Note tells why: it neither agrees
-	// nor fails.
+	// Unchecked checks neither agree nor fail. Note says why.
 	Unchecked bool   `json:"unchecked,omitempty"`
 	Frames    []int  `json:"frames"` // in which they do not agree
 	Note      string `json:"note,omitempty"`
@@ -155,10 +153,10 @@ type Check struct {
 	ClaimedText    string `json:"claimed_text,omitempty"`
 }
 
-// Failed reports whether what was measured is not what was drawn.
+// Failed reports whether the measured number differs from the drawn one.
 func (k *Check) Failed() bool { return !k.Agrees && !k.Unchecked }
 
-// Span is a number and between what it lies.
+// Span is a number with its bounds.
 type Span struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
