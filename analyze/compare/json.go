@@ -154,7 +154,8 @@ func (v *Value) json() measureJSON {
 }
 
 func sampleOf(s stats.Sample, median stats.Interval, unit string) sampleJSON {
-	m := wording.Measured{Value: median.Estimate, Low: median.Low, High: median.High, Unit: unit, Bounded: median.Exists}
+	m := wording.Measured{Value: median.Estimate, Low: median.Low, High: median.High, Unit: unit,
+		Bounded: median.Exists}
 	j := sampleJSON{Values: []pointJSON{}, Median: intervalOf(median), Text: m.Text()}
 	for _, p := range s {
 		j.Values = append(j.Values, pointJSON(p))

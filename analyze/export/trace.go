@@ -20,9 +20,9 @@ import (
 )
 
 // A trace is a JSON object in the Trace Event Format of Chrome's trace viewer. Perfetto reads it
-// too. Its one process is the recording. It has a track ("thread") of frames, one of gaps and one of
-// formats, and a track for each source of events. Frames and gaps are complete events (X), events
-// are instants (i), and changes are counters (C).
+// too. Its one process is the recording. It has a track ("thread") of frames, one of gaps, one of
+// formats, and one for each source of events. Frames and gaps are complete events (X), events are
+// instants (i), and changes are counters (C).
 //
 // Times are microseconds with three decimals from the recording's first frame. Perfetto drops
 // negative times, so they count from an event or a gap before that frame, if there is one.

@@ -65,7 +65,8 @@ func (s *Selection) rate() (num, den int64, err error) {
 			n, d = defaultRate, 1
 		}
 		if i > 0 && n*den != num*d {
-			return 0, 0, fmt.Errorf("frames %d:%d change from %.6g to %.6g frames/s at %d; select frames of one rate with --frames",
+			return 0, 0, fmt.Errorf("frames %d:%d change from %.6g to %.6g frames/s at %d; "+
+				"select frames of one rate with --frames",
 				s.From, s.To, float64(num)/float64(den), float64(n)/float64(d), g.First)
 		}
 		num, den = n, d

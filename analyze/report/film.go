@@ -45,7 +45,8 @@ func readVideo(v *result.Video, frames int, from *files) (*videoMap, error) {
 	}
 	for i, s := range m.Slots {
 		if s.Frame < -1 || s.Frame >= frames {
-			return nil, fmt.Errorf("the video's map %s shows frame %d at %d, the recording has %d: is it of another recording?",
+			return nil, fmt.Errorf("the video's map %s shows frame %d at %d, the recording has %d: "+
+				"is it of another recording?",
 				v.Map, s.Frame, i, frames)
 		}
 	}

@@ -83,7 +83,8 @@ func ours(b []byte) error {
 	case head.Schema != Schema:
 		return fmt.Errorf("schema is %.40q, want %q: is this a results.json?", head.Schema, Schema)
 	case head.Version != Version:
-		return fmt.Errorf("%w: the file has version %d, this program reads %d; analyze the recording again with this program",
+		return fmt.Errorf("%w: the file has version %d, this program reads %d; "+
+			"analyze the recording again with this program",
 			ErrVersion, head.Version, Version)
 	}
 	return nil
